@@ -371,8 +371,8 @@ def files_of(stages):
 def test_c12_kernels(monkeypatch, tmp_path):
     stages = lowered(initial(elementwise("@"), monkeypatch, tmp_path))
     functions = stages["d2m-generic-regions-to-funcs"]
-    assert re.search(r'@datamovement_kernel0\(.*ttkernel.thread = "noc"', functions)
-    assert re.search(r'@compute_kernel0\(.*ttkernel.thread = "compute"', functions)
+    assert re.search(r'@datamovement_kernel0\(.*ttkernel.thread = #ttkernel.thread<noc>', functions)
+    assert re.search(r'@compute_kernel0\(.*ttkernel.thread = #ttkernel.thread<compute>', functions)
     assert (
         "threads = [#d2m.thread<datamovement, @datamovement_kernel0>, "
         "#d2m.thread<compute, @compute_kernel0>]"

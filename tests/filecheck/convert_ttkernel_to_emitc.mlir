@@ -4,7 +4,7 @@
 !z = !ttkernel.accessor<"z">
 
 builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
-  func.func @read() attributes {ttl.kernel_thread = "reader", ttl.tensor_names = ["x", "z"], ttl.base_cta_index = 3 : i64} {
+  func.func @read() attributes {ttkernel.thread = #ttkernel.thread<noc>, ttl.processor = "reader", ttl.tensor_names = ["x", "z"], ttl.base_cta_index = 3 : i64} {
     %z = "ttkernel.tensor_accessor"() <{tensor = 1 : i64, argument = 0 : i64}> : () -> !z
     %a = "ttkernel.get_compile_time_arg"() <{index = 2 : i64}> : () -> !a
     %row = "ttkernel.get_absolute_logical_y"() : () -> index
@@ -20,7 +20,7 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
     }
     func.return
   }
-  func.func @compute() attributes {ttl.kernel_thread = "compute"} {
+  func.func @compute() attributes {ttkernel.thread = #ttkernel.thread<compute>} {
     %d = arith.constant 3 : index
     "ttkernel.fill_tile"(%d) <{value = 2.5 : f32}> : (index) -> ()
     "ttkernel.add_binary_tile"(%d, %d, %d) <{template = "ckernel::DstRoundingMode::NearestEven"}> : (index, index, index) -> ()
@@ -48,7 +48,7 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
 // CHECK-NEXT: "emitc.add"
 // CHECK:      emitc.call_opaque "noc_async_read_page"(%page, [[Z]],
 // The attributes of the function go to the file.
-// CHECK:      ttl.kernel_thread = "reader"
+// CHECK:      ttkernel.thread = #ttkernel.thread<noc>, ttl.processor = "reader"
 
 // CHECK:      "emitc.file"() <{id = "compute"}>
 // CHECK:      "api/compute/eltwise_binary_sfpu.h"
@@ -58,4 +58,4 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
 // CHECK-NEXT: emitc.call_opaque "fill_tile"([[D]], [[VALUE]])
 // CHECK-NEXT: emitc.call_opaque "add_binary_tile"([[D]], [[D]], [[D]]) {template_args = [#emitc.opaque<"ckernel::DstRoundingMode::NearestEven">]}
 // CHECK-NEXT: {{%[0-9]+}} = "emitc.literal"() <{value = "-__builtin_inff()"}>
-// CHECK-NOT:  ttkernel.
+// CHECK-NOT: "ttkernel.

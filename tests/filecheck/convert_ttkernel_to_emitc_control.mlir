@@ -1,7 +1,7 @@
 // RUN: ttl opt %s -p convert-ttkernel-to-emitc --verify-each | filecheck %s
 
 builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
-  func.func @read() attributes {ttl.kernel_thread = "reader", ttl.tensor_names = [], ttl.base_cta_index = 0 : i64} {
+  func.func @read() attributes {ttkernel.thread = #ttkernel.thread<noc>, ttl.processor = "reader", ttl.tensor_names = [], ttl.base_cta_index = 0 : i64} {
     %x = "ttkernel.get_absolute_logical_x"() : () -> index
     %zero = arith.constant 0 : index
     %two = arith.constant 2 : index

@@ -1,7 +1,7 @@
 // RUN: ttl opt %s -p convert-ttkernel-to-emitc --verify-each | filecheck %s
 
 builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
-  func.func @compute() attributes {ttl.kernel_thread = "compute", ttl.tensor_names = [], ttl.base_cta_index = 0 : i64} {
+  func.func @compute() attributes {ttkernel.thread = #ttkernel.thread<compute>, ttl.tensor_names = [], ttl.base_cta_index = 0 : i64} {
     %zero = arith.constant 0 : index
     %one = arith.constant 1 : index
     %four = arith.constant 4 : index

@@ -2,7 +2,7 @@
 
 // lower-affine has not run: there is no C++ for an affine loop.
 builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
-  func.func @compute() attributes {ttl.kernel_thread = "compute"} {
+  func.func @compute() attributes {ttkernel.thread = #ttkernel.thread<compute>} {
     affine.for %tile = 0 to 4 {
       "ttkernel.fill_tile"(%tile) <{value = 1.0 : f32}> : (index) -> ()
       affine.yield

@@ -7,7 +7,7 @@
 builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
   "ttl.dataflow_buffer"() <{sym_name = "a_dfb", type = !dfb}> : () -> ()
   // rule SUM: 25 tiles do not fit, and the user's block has the format of the registers.
-  func.func @sum() attributes {ttl.kernel_thread = "compute"} {
+  func.func @sum() attributes {ttkernel.thread = #ttkernel.thread<compute>} {
     %a_dfb = "ttl.bind_dfb"() <{buffer = @a_dfb}> : () -> !dfb
     %y_dfb = "ttl.bind_dfb"() <{buffer = @y_dfb}> : () -> !dfb
     %zero = arith.constant 0 : index
@@ -23,7 +23,7 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
     func.return
   }
   // rule RING: the value changes in another way.
-  func.func @ring() attributes {ttl.kernel_thread = "compute"} {
+  func.func @ring() attributes {ttkernel.thread = #ttkernel.thread<compute>} {
     %b_dfb = "ttl.bind_dfb"() <{buffer = @a_dfb}> : () -> !dfb
     %z_dfb = "ttl.bind_dfb"() <{buffer = @y_dfb}> : () -> !dfb
     %zero = arith.constant 0 : index

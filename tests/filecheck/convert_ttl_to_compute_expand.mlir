@@ -16,7 +16,7 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
   // CHECK:      "ttl.compute"
   // CHECK-NEXT: "ttl.tile_add"(%a, %c) <{parameters = {dims = [-1 : i64], strides = [1 : i64, 0 : i64], offset = [0 : i64], steps = []}}>
   // CHECK-NOT:  tile_broadcast
-  func.func @sum() attributes {ttl.kernel_thread = "compute"} {
+  func.func @sum() attributes {ttkernel.thread = #ttkernel.thread<compute>} {
     %a_dfb = "ttl.bind_dfb"() <{buffer = @a_dfb}> : () -> !dfb
     %c_dfb = "ttl.bind_dfb"() <{buffer = @c_dfb}> : () -> !column_dfb
     %y_dfb = "ttl.bind_dfb"() <{buffer = @y_dfb}> : () -> !dfb
@@ -36,7 +36,7 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
   // CHECK-LABEL: func.func @difference
   // CHECK:      %[[WIDE:.*]] = "ttl.tile_broadcast"(%c)
   // CHECK-NEXT: "ttl.tile_sub"(%[[WIDE]], %a)
-  func.func @difference() attributes {ttl.kernel_thread = "compute"} {
+  func.func @difference() attributes {ttkernel.thread = #ttkernel.thread<compute>} {
     %a_dfb = "ttl.bind_dfb"() <{buffer = @a_dfb}> : () -> !dfb
     %c_dfb = "ttl.bind_dfb"() <{buffer = @c_dfb}> : () -> !column_dfb
     %y_dfb = "ttl.bind_dfb"() <{buffer = @y_dfb}> : () -> !dfb

@@ -5,7 +5,7 @@
 !block = tensor<1x1x!tile>
 
 builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
-  func.func @compute() attributes {ttl.kernel_thread = "compute"} {
+  func.func @compute() attributes {ttkernel.thread = #ttkernel.thread<compute>} {
     %a_dfb = "ttl.bind_dfb"() <{buffer = @a_dfb}> : () -> !dfb
     %y_dfb = "ttl.bind_dfb"() <{buffer = @y_dfb}> : () -> !dfb
     %a_blk = "ttl.dfb_wait"(%a_dfb) : (!dfb) -> !block

@@ -6,7 +6,7 @@
 
 builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
   // rule MATMUL: a product accumulates on the value it is added to, which a loop carries.
-  func.func @accumulate() attributes {ttl.kernel_thread = "compute"} {
+  func.func @accumulate() attributes {ttkernel.thread = #ttkernel.thread<compute>} {
     %a_dfb = "ttl.bind_dfb"() <{buffer = @a_dfb}> : () -> !dfb
     %y_dfb = "ttl.bind_dfb"() <{buffer = @y_dfb}> : () -> !dfb
     %zero = arith.constant 0 : index
@@ -25,7 +25,7 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
     func.return
   }
   // Two products: the second accumulates on the first, the first on zeros.
-  func.func @two_products() attributes {ttl.kernel_thread = "compute"} {
+  func.func @two_products() attributes {ttkernel.thread = #ttkernel.thread<compute>} {
     %b_dfb = "ttl.bind_dfb"() <{buffer = @b_dfb}> : () -> !dfb
     %z_dfb = "ttl.bind_dfb"() <{buffer = @z_dfb}> : () -> !dfb
     %b_blk = "ttl.dfb_wait"(%b_dfb) : (!dfb) -> !block

@@ -7,7 +7,7 @@
 !wide_block = tensor<3x3x!tile>
 
 builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
-  func.func @compute() attributes {ttl.kernel_thread = "compute"} {
+  func.func @compute() attributes {ttkernel.thread = #ttkernel.thread<compute>} {
     %a_dfb = "ttl.bind_dfb"() <{buffer = @a_dfb}> : () -> !dfb
     %b_dfb = "ttl.bind_dfb"() <{buffer = @b_dfb}> : () -> !dfb
     %y_dfb = "ttl.bind_dfb"() <{buffer = @y_dfb}> : () -> !dfb
@@ -22,7 +22,7 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
     "ttl.dfb_pop"(%b_dfb) : (!dfb) -> ()
     func.return
   }
-  func.func @too_large() attributes {ttl.kernel_thread = "compute"} {
+  func.func @too_large() attributes {ttkernel.thread = #ttkernel.thread<compute>} {
     %c_dfb = "ttl.bind_dfb"() <{buffer = @c_dfb}> : () -> !wide_dfb
     %z_dfb = "ttl.bind_dfb"() <{buffer = @z_dfb}> : () -> !wide_dfb
     %c_blk = "ttl.dfb_wait"(%c_dfb) : (!wide_dfb) -> !wide_block

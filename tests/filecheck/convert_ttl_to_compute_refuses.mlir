@@ -6,7 +6,7 @@
 !open = tensor<1x0x!tile>
 
 builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
-  func.func @compute() attributes {ttl.kernel_thread = "compute"} {
+  func.func @compute() attributes {ttkernel.thread = #ttkernel.thread<compute>} {
     %a_dfb = "ttl.bind_dfb"() <{buffer = @a_dfb}> : () -> !dfb
     %a_blk = "ttl.dfb_wait"(%a_dfb) : (!dfb) -> !block
     %b = "ttl.broadcast"(%a_blk) <{parameters = {dims = [1 : i64]}}> : (!block) -> !open

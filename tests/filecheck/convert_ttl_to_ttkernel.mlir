@@ -6,7 +6,7 @@
 !tensor = tensor<4x8x!tile>
 
 builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
-  func.func @compute() attributes {ttl.kernel_thread = "compute", ttl.crta_indices = []} {
+  func.func @compute() attributes {ttkernel.thread = #ttkernel.thread<compute>, ttl.crta_indices = []} {
     %a_dfb = "ttl.bind_dfb"() <{buffer = @a_dfb, index = 0 : i64}> : () -> !dfb
     %y_dfb = "ttl.bind_dfb"() <{buffer = @y_dfb, index = 3 : i64}> : () -> !dfb
     %a = "ttl.dfb_wait"(%a_dfb) : (!dfb) -> !block
@@ -25,7 +25,7 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
     "ttl.dfb_push"(%y_dfb) : (!dfb) -> ()
     func.return
   }
-  func.func @read(%x: !tensor, %z: !tensor) attributes {ttl.kernel_thread = "reader", ttl.crta_indices = [1 : i64, 4 : i64]} {
+  func.func @read(%x: !tensor, %z: !tensor) attributes {ttkernel.thread = #ttkernel.thread<noc>, ttl.processor = "reader", ttl.crta_indices = [1 : i64, 4 : i64]} {
     %a_dfb = "ttl.bind_dfb"() <{buffer = @a_dfb, index = 0 : i64}> : () -> !dfb
     %column = "ttl.node_index"() <{dimension = 0 : i64}> : () -> index
     %row = "ttl.node_index"() <{dimension = 1 : i64}> : () -> index

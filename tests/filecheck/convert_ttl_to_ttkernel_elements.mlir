@@ -22,7 +22,7 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
   // CHECK:       [[OFFSET:%.*]] = arith.constant 76 : index
   // CHECK-NEXT:  [[PLACE:%.*]] = arith.addi [[ROWS]], [[OFFSET]]
   // CHECK-NEXT:  "ttkernel.write_float32"([[PLACE]], [[VALUE]]) : (index, f64) -> ()
-  func.func @in_face_order() attributes {ttl.kernel_thread = "reader", ttl.crta_indices = []} {
+  func.func @in_face_order() attributes {ttkernel.thread = #ttkernel.thread<noc>, ttl.processor = "reader", ttl.crta_indices = []} {
     %tiles = "ttl.bind_dfb"() <{buffer = @tiles}> : () -> !tiles
     %rows = "ttl.bind_dfb"() <{buffer = @rows}> : () -> !rows
     %one = arith.constant 1 : index

@@ -6,7 +6,7 @@
 !tensor = tensor<4x4x!tile>
 
 builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
-  func.func @read(%x : !tensor) attributes {ttl.kernel_thread = "reader", ttl.crta_indices = [0 : i64]} {
+  func.func @read(%x : !tensor) attributes {ttkernel.thread = #ttkernel.thread<noc>, ttl.processor = "reader", ttl.crta_indices = [0 : i64]} {
     %a_dfb = "ttl.bind_dfb"() <{buffer = @a_dfb, index = 0 : i64}> : () -> !dfb
     %b_dfb = "ttl.bind_dfb"() <{buffer = @b_dfb, index = 1 : i64}> : () -> !dfb
     %arg = "ttl.runtime_arg"() <{index = 0 : i64, arg_name = "arg"}> : () -> index

@@ -9,7 +9,7 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
   // CHECK:       scf.for %i
   // CHECK-NEXT:  "ttkernel.dprint"(%i) <{format = "step {}\0A", processor = "MATH"}>
   // CHECK-NOT:   ttl.print
-  func.func @compute() attributes {ttl.kernel_thread = "compute", ttl.crta_indices = []} {
+  func.func @compute() attributes {ttkernel.thread = #ttkernel.thread<compute>, ttl.crta_indices = []} {
     %zero = arith.constant 0 : index
     %one = arith.constant 1 : index
     scf.for %i = %zero to %one step %one {
@@ -23,7 +23,7 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
   // CHECK:       "ttkernel.dprint"() <{format = "buffer ", processor = ""}>
   // CHECK-NEXT:  "ttkernel.dprint"(%a_dfb) <{format = "rd_ptr={} wr_ptr={} wr_tile_ptr={} filled={}", processor = "", literals = ["(get_local_cb_interface(%)
   // CHECK-NEXT:  "ttkernel.dprint"() <{format = " end\0A", processor = ""}>
-  func.func @read() attributes {ttl.kernel_thread = "reader", ttl.crta_indices = []} {
+  func.func @read() attributes {ttkernel.thread = #ttkernel.thread<noc>, ttl.processor = "reader", ttl.crta_indices = []} {
     %a_dfb = "ttl.bind_dfb"() <{buffer = @a_dfb, index = 0 : i64}> : () -> !dfb
     "ttl.print"(%a_dfb) <{before = "buffer ", after = " end", position = 0 : i64, num_pages = 1 : i64, shows = "buffer", heading = "rd_ptr={} wr_ptr={} wr_tile_ptr={} filled={}"}> : (!dfb) -> ()
     func.return

@@ -4,7 +4,7 @@
 !dfb = !ttl.dfb<[1 : i64, 2 : i64], !ttcore.tile<32x32, bf16>, 2 : i64>
 
 builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
-  func.func @compute() attributes {ttl.kernel_thread = "compute", ttl.crta_indices = []} {
+  func.func @compute() attributes {ttkernel.thread = #ttkernel.thread<compute>, ttl.crta_indices = []} {
     %a_dfb = "ttl.bind_dfb"() <{buffer = @a_dfb}> : () -> !dfb
     func.return
   }

@@ -23,7 +23,7 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
   // CHECK-NEXT:  "ttkernel.noc_async_read"([[OFFSET]]
   // CHECK:       "ttkernel.noc_async_read_barrier"()
   // CHECK-NOT:   move_bytes
-  func.func @straight(%x: !tensor) attributes {ttl.kernel_thread = "reader", ttl.crta_indices = [0 : i64]} {
+  func.func @straight(%x: !tensor) attributes {ttkernel.thread = #ttkernel.thread<noc>, ttl.processor = "reader", ttl.crta_indices = [0 : i64]} {
     %dfb = "ttl.bind_dfb"() <{buffer = @direct}> : () -> !dfb
     %zero = arith.constant 0 : index
     %a = "ttl.dfb_reserve"(%dfb) : (!dfb) -> !block
@@ -41,7 +41,7 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
   // CHECK:       "ttkernel.noc_async_write"
   // CHECK:       "ttkernel.noc_async_write_barrier"()
   // CHECK:       "ttkernel.move_bytes"
-  func.func @unaligned(%x: !tensor) attributes {ttl.kernel_thread = "writer", ttl.crta_indices = [0 : i64]} {
+  func.func @unaligned(%x: !tensor) attributes {ttkernel.thread = #ttkernel.thread<noc>, ttl.processor = "writer", ttl.crta_indices = [0 : i64]} {
     %dfb = "ttl.bind_dfb"() <{buffer = @shifted}> : () -> !dfb
     %zero = arith.constant 0 : index
     %column = "ttl.node_index"() <{dimension = 0 : i64}> : () -> index

@@ -27,9 +27,9 @@ builtin.module {
 }
 
 // CHECK: threads = [#d2m.thread<datamovement, @datamovement_kernel0>, #d2m.thread<compute, @compute_kernel0>]
-// CHECK: func.func @datamovement_kernel0(%x_cb{{.*}}, %out_cb{{.*}}, %x{{.*}}) attributes {ttkernel.thread = "noc", d2m.operands = [0 : i64]}
+// CHECK: func.func @datamovement_kernel0(%x_cb{{.*}}, %out_cb{{.*}}, %x{{.*}}) attributes {ttkernel.thread = #ttkernel.thread<noc>, d2m.operands = [0 : i64]}
 // CHECK: %[[TWO:.*]] = arith.constant 2 : index
 // CHECK-NEXT: %[[ROW:.*]] = arith.muli %y, %[[TWO]]
 // CHECK: d2m.dma_read %x[%[[ROW]], %{{.*}}], %block
 // CHECK: d2m.dma_write %block, %block core[%y, %y] mcast[%y, %y]
-// CHECK: func.func @compute_kernel0({{.*}}) attributes {ttkernel.thread = "compute", d2m.operands = []}
+// CHECK: func.func @compute_kernel0({{.*}}) attributes {ttkernel.thread = #ttkernel.thread<compute>, d2m.operands = []}

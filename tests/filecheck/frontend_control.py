@@ -43,7 +43,7 @@ def choose(a):
 
 choose(ttnn.zeros((32, 256), ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=DEVICE))
 
-# CHECK:      func.func @read
+# CHECK:      func.func @choose_read
 # What differs between nodes is an argument, with its value on each node.
 # CHECK-SAME: ttl.runtime_args = {places_0 = [1 : i64, 2 : i64]}
 # CHECK:      %places = "ttl.runtime_arg"() <{index = 0 : i64, arg_name = "places_0"}> : () -> index
@@ -68,5 +68,5 @@ choose(ttnn.zeros((32, 256), ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=DEVI
 # CHECK-NEXT: "ttl.scope_end"
 # CHECK-NEXT: "ttl.signpost"() <{region_name = "load", is_end}>
 # What is the same on all nodes is a constant.
-# CHECK:      func.func @write
+# CHECK:      func.func @choose_write
 # CHECK-NOT:  runtime_arg

@@ -37,7 +37,7 @@ scale(*(ttnn.zeros((32, 128), ttnn.float32, layout=ttnn.TILE_LAYOUT, device=DEVI
 # CHECK:      builtin.module attributes {ttl.launch_grid = [2 : i64, 1 : i64], ttl.target_arch = "wormhole_b0"} {
 # CHECK-NEXT: "ttl.dataflow_buffer"() <{sym_name = "a_dfb", type = !ttl.dfb<[1 : i64, 2 : i64], !ttcore.tile<32x32, f32>, 3 : i64>}>
 # CHECK-NEXT: "ttl.dataflow_buffer"() <{sym_name = "y_dfb", type = !ttl.dfb<[1 : i64, 2 : i64], {{.*}}, 2 : i64>}>
-# CHECK-NEXT: func.func @compute() {{.*}}ttl.kernel_thread = "compute"
+# CHECK-NEXT: func.func @scale_compute() {{.*}}ttkernel.thread = #ttkernel.thread<compute>
 # CHECK:      %a_blk = "ttl.dfb_wait"(%a_dfb)
 # CHECK-NEXT: %y_blk = "ttl.dfb_reserve"(%y_dfb)
 # CHECK-NEXT: [[F:%[0-9]+]] = "ttl.fill"() <{value = -5.000000e-01 : f32}> : () -> tensor<1x2x
@@ -46,12 +46,12 @@ scale(*(ttnn.zeros((32, 128), ttnn.float32, layout=ttnn.TILE_LAYOUT, device=DEVI
 # CHECK-NEXT: "ttl.store"([[R]], %y_blk)
 # CHECK-NEXT: "ttl.scope_end"(%a_blk, %y_blk)
 
-# CHECK:      func.func @read(%a: tensor<1x4x{{.*}}>) attributes {ttl.crta_indices = [0 : i64], ttl.tensor_names = ["a", "y"], ttl.base_cta_index = 2 : i64, ttl.kernel_thread = "reader"}
+# CHECK:      func.func @scale_read(%a: tensor<1x4x{{.*}}>) attributes {ttl.kernel = "read", ttl.crta_indices = [0 : i64], ttl.tensor_names = ["a", "y"], ttl.base_cta_index = 2 : i64, ttkernel.thread = #ttkernel.thread<noc>, ttl.processor = "reader"}
 # CHECK:      %column = "ttl.node_index"() <{dimension = 0 : i64}>
 # CHECK-NEXT: %row = "ttl.node_index"() <{dimension = 1 : i64}>
 # CHECK:      %start = arith.muli %column, {{%[0-9]+}}
 # CHECK:      "ttl.tensor_slice"(%a, %row, %start) : ({{.*}}) -> tensor<1x2x
 # CHECK:      "ttl.wait"
 
-# CHECK:      func.func @write(%y: {{.*}}ttl.crta_indices = [1 : i64]{{.*}}ttl.kernel_thread = "writer"
+# CHECK:      func.func @scale_write(%y: {{.*}}ttl.crta_indices = [1 : i64]{{.*}}ttkernel.thread = #ttkernel.thread<noc>, ttl.processor = "writer"
 # CHECK:      "ttl.copy"(%y_blk, {{%[0-9]+}}) : {{.*}} -> !ttl.transfer_handle<"write">

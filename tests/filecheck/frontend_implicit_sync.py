@@ -33,12 +33,12 @@ pass_on(
 )
 
 # What is left out ends after its last use, for the passes; what is written is there already.
-# CHECK:      func.func @read
+# CHECK:      func.func @pass_on_read
 # CHECK:      %a_blk = "ttl.dfb_reserve"(%a_dfb)
 # CHECK:      "ttl.copy"({{.*}}, %a_blk)
 # CHECK-NEXT: "ttl.wait"(
 # CHECK-NEXT: "ttl.scope_end"(%a_blk)
-# CHECK:      func.func @write
+# CHECK:      func.func @pass_on_write
 # CHECK:      %a_blk = "ttl.dfb_wait"(%a_dfb)
 # CHECK:      %transfer = "ttl.copy"(%a_blk, {{.*}})
 # CHECK-NEXT: "ttl.scope_end"(%transfer)

@@ -39,7 +39,7 @@ def accumulate(a, y):
 accumulate(*(ttnn.zeros((32, 256), ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=DEVICE) for _ in "ay"))
 
 # What the operation asks for is an attribute of its compute kernel.
-# CHECK:      func.func @compute() {{.*}}fp32_dest_acc_en = true
+# CHECK:      func.func @accumulate_compute() {{.*}}fp32_dest_acc_en = true
 # The loop carries the accumulator; a global of the program is a constant.
 # CHECK:      %total = "ttl.fill"() <{value = 0.000000e+00 : f32}> : () -> tensor<1x1x!ttcore.tile<32x32, bf16>>
 # CHECK:      [[STEPS:%[0-9]+]] = arith.constant 3 : index
@@ -50,7 +50,7 @@ accumulate(*(ttnn.zeros((32, 256), ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, devic
 # CHECK-NEXT: scf.yield [[NEXT]]
 # CHECK:      "ttl.store"([[END]], %y_blk)
 
-# CHECK:      func.func @read
+# CHECK:      func.func @accumulate_read
 # CHECK:      [[FROM:%[0-9]+]] = arith.constant 1 : index
 # CHECK-NEXT: [[TO:%[0-9]+]] = arith.constant 6 : index
 # CHECK-NEXT: [[BY:%[0-9]+]] = arith.constant 2 : index

@@ -20,7 +20,7 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
   // CALLS: "ttkernel.mul_int_tile_init"() <{template = "DataFormat::UInt32"}>
   // CALLS-NEXT: "ttkernel.mul_int_tile"(%{{.*}}) <{template = "DataFormat::UInt32"}>
   // CALLS: "ttkernel.binary_max_uint32_tile"
-  func.func @words() attributes {ttl.kernel_thread = "compute", ttl.crta_indices = []} {
+  func.func @words() attributes {ttkernel.thread = #ttkernel.thread<compute>, ttl.crta_indices = []} {
     %n_dfb = "ttl.bind_dfb"() <{buffer = @n_dfb}> : () -> !word_dfb
     %n = "ttl.dfb_wait"(%n_dfb) : (!word_dfb) -> !words
     %seven = "ttl.fill"() <{value = 7.0 : f64}> : () -> !words
@@ -45,7 +45,7 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
   // CALLS: "ttkernel.add_int_tile"(%{{.*}}) <{template = "DataFormat::Int32"}>
   // CALLS: "ttkernel.bitwise_and_tile"(%{{.*}}) <{template = "DataFormat::Int32", literals = ["65535u"]}>
   // CALLS: "ttkernel.typecast_tile_init"() <{template = "(uint32_t)DataFormat::Int32, (uint32_t)DataFormat::UInt16"}>
-  func.func @shorts() attributes {ttl.kernel_thread = "compute", ttl.crta_indices = []} {
+  func.func @shorts() attributes {ttkernel.thread = #ttkernel.thread<compute>, ttl.crta_indices = []} {
     %s_dfb = "ttl.bind_dfb"() <{buffer = @s_dfb}> : () -> !short_dfb
     %out_dfb = "ttl.bind_dfb"() <{buffer = @out_dfb}> : () -> !short_dfb
     %s = "ttl.dfb_wait"(%s_dfb) : (!short_dfb) -> !shorts

@@ -7,7 +7,7 @@
 // A node that receives cannot send through the pipe.
 builtin.module attributes {ttl.target_arch = "wormhole_b0", ttl.launch_grid = [2 : i64, 1 : i64]} {
   "ttl.pipe_net"() <{sym_name = "net", pipes = [array<i64: 0, 0, 1, 0, 1, 0>]}> : () -> ()
-  func.func @move() attributes {ttl.kernel_thread = "reader"} {
+  func.func @move() attributes {ttkernel.thread = #ttkernel.thread<noc>, ttl.processor = "reader"} {
     %dfb = "ttl.bind_dfb"() <{buffer = @dfb}> : () -> !dfb
     %block = "ttl.dfb_wait"(%dfb) : (!dfb) -> !block
     "ttl.if_dst"() <{net = @net}> ({

@@ -5,7 +5,7 @@
 !column = tensor<2x1x!tile>
 
 builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
-  func.func @wrong(%a : !block, %s : !block) attributes {ttl.kernel_thread = "compute"} {
+  func.func @wrong(%a : !block, %s : !block) attributes {ttkernel.thread = #ttkernel.thread<compute>} {
     %r = "ttl.reduce_sum"(%a, %s) <{parameters = {dims = [-1 : i64]}}> : (!block, !block) -> !column
     func.return
   }

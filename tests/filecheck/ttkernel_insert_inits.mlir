@@ -4,7 +4,7 @@
 !w = !ttkernel.cb<"w_dfb", "Float32">
 
 builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
-  func.func @compute() attributes {ttl.kernel_thread = "compute"} {
+  func.func @compute() attributes {ttkernel.thread = #ttkernel.thread<compute>} {
     %a = "ttkernel.get_compile_time_arg"() <{index = 0 : i64}> : () -> !a
     %w = "ttkernel.get_compile_time_arg"() <{index = 1 : i64}> : () -> !w
     %zero = arith.constant 0 : index
@@ -30,7 +30,7 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
     }
     func.return
   }
-  func.func @product() attributes {ttl.kernel_thread = "compute"} {
+  func.func @product() attributes {ttkernel.thread = #ttkernel.thread<compute>} {
     %a = "ttkernel.get_compile_time_arg"() <{index = 0 : i64}> : () -> !a
     %w = "ttkernel.get_compile_time_arg"() <{index = 1 : i64}> : () -> !w
     affine.for %k = 0 to 2 {
@@ -42,7 +42,7 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
     }
     func.return
   }
-  func.func @nothing() attributes {ttl.kernel_thread = "compute"} {
+  func.func @nothing() attributes {ttkernel.thread = #ttkernel.thread<compute>} {
     func.return
   }
 }

@@ -3,7 +3,7 @@
 !a = !ttkernel.cb<"a_dfb", "BFloat16">
 
 builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
-  func.func @compute(%go: i1) attributes {ttl.kernel_thread = "compute"} {
+  func.func @compute(%go: i1) attributes {ttkernel.thread = #ttkernel.thread<compute>} {
     %a = "ttkernel.get_compile_time_arg"() <{index = 0 : i64}> : () -> !a
     %zero = arith.constant 0 : index
     "ttkernel.add_tiles"(%a, %a, %zero, %zero, %zero) : (!a, !a, index, index, index) -> ()

@@ -4,7 +4,7 @@
 !s = !ttkernel.cb<"s_dfb", "BFloat16">
 
 builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
-  func.func @compute() attributes {ttl.kernel_thread = "compute"} {
+  func.func @compute() attributes {ttkernel.thread = #ttkernel.thread<compute>} {
     %a = "ttkernel.get_compile_time_arg"() <{index = 0 : i64}> : () -> !a
     %s = "ttkernel.get_compile_time_arg"() <{index = 1 : i64}> : () -> !s
     %zero = arith.constant 0 : index

@@ -16,7 +16,7 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
   // CHECK-NEXT:    scf.for
   // CHECK-NOT:     copy_init
   // CHECK:         func.return
-  func.func @one_format() attributes {ttl.kernel_thread = "compute"} {
+  func.func @one_format() attributes {ttkernel.thread = #ttkernel.thread<compute>} {
     %a = "ttkernel.get_compile_time_arg"() <{index = 0 : i64}> : () -> !a
     %b = "ttkernel.get_compile_time_arg"() <{index = 1 : i64}> : () -> !b
     %zero = arith.constant 0 : index
@@ -35,7 +35,7 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
   // CHECK-NEXT:    "ttkernel.reconfig_data_format_srca"(%v)
   // CHECK-NEXT:    "ttkernel.copy_init"(%v)
   // CHECK-NEXT:    "ttkernel.copy_tile"(%v
-  func.func @to_registers() attributes {ttl.kernel_thread = "compute"} {
+  func.func @to_registers() attributes {ttkernel.thread = #ttkernel.thread<compute>} {
     %w = "ttkernel.get_compile_time_arg"() <{index = 2 : i64}> : () -> !w
     %v = "ttkernel.get_compile_time_arg"() <{index = 3 : i64}> : () -> !v
     %zero = arith.constant 0 : index
@@ -50,7 +50,7 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
   // CHECK:         "ttkernel.copy_tile"(%w
   // CHECK-NEXT:    "ttkernel.reconfig_data_format_srca"(%a)
   // CHECK-NEXT:    "ttkernel.add_reuse_dest_init"(%a)
-  func.func @reuse() attributes {ttl.kernel_thread = "compute"} {
+  func.func @reuse() attributes {ttkernel.thread = #ttkernel.thread<compute>} {
     %a = "ttkernel.get_compile_time_arg"() <{index = 0 : i64}> : () -> !a
     %w = "ttkernel.get_compile_time_arg"() <{index = 2 : i64}> : () -> !w
     %zero = arith.constant 0 : index
@@ -69,7 +69,7 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
   // CHECK:         "ttkernel.pack_tile"(%{{.*}}) <{template = "true"}> {accumulate}
   // CHECK:         "ttkernel.pack_reconfig_l1_acc"() <{literals = ["0"]}>
   // CHECK-NEXT:    func.return
-  func.func @summing() attributes {ttl.kernel_thread = "compute"} {
+  func.func @summing() attributes {ttkernel.thread = #ttkernel.thread<compute>} {
     %a = "ttkernel.get_compile_time_arg"() <{index = 0 : i64}> : () -> !a
     %zero = arith.constant 0 : index
     %one = arith.constant 1 : index

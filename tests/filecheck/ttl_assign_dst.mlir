@@ -6,7 +6,7 @@
 !dst = !ttl.dst<!block>
 
 builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
-  func.func @compute() attributes {ttl.kernel_thread = "compute", fp32_dest_acc_en = false, dst_full_sync_en = false} {
+  func.func @compute() attributes {ttkernel.thread = #ttkernel.thread<compute>, fp32_dest_acc_en = false, dst_full_sync_en = false} {
     %a_dfb = "ttl.bind_dfb"() <{buffer = @a_dfb}> : () -> !dfb
     %a = "ttl.dfb_wait"(%a_dfb) : (!dfb) -> !block
     %zero = arith.constant 0 : index

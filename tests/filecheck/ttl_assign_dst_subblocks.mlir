@@ -8,7 +8,7 @@
 
 builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
   "ttl.dataflow_buffer"() <{sym_name = "a_dfb", type = !dfb}> : () -> ()
-  func.func @elementwise() attributes {ttl.kernel_thread = "compute", fp32_dest_acc_en = false, dst_full_sync_en = false} {
+  func.func @elementwise() attributes {ttkernel.thread = #ttkernel.thread<compute>, fp32_dest_acc_en = false, dst_full_sync_en = false} {
     %a_dfb = "ttl.bind_dfb"() <{buffer = @a_dfb}> : () -> !dfb
     %a = "ttl.dfb_wait"(%a_dfb) : (!dfb) -> !block
     "ttl.compute"() ({
@@ -23,7 +23,7 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
     }) : () -> ()
     func.return
   }
-  func.func @product() attributes {ttl.kernel_thread = "compute", fp32_dest_acc_en = true, dst_full_sync_en = false} {
+  func.func @product() attributes {ttkernel.thread = #ttkernel.thread<compute>, fp32_dest_acc_en = true, dst_full_sync_en = false} {
     %a_dfb = "ttl.bind_dfb"() <{buffer = @a_dfb}> : () -> !dfb
     %a = "ttl.dfb_wait"(%a_dfb) : (!dfb) -> !block
     "ttl.compute"() ({

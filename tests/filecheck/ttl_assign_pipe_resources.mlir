@@ -11,7 +11,7 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0", ttl.launch_grid = [3
   "ttl.semaphore"() <{sym_name = "mine", initial = 4 : i64}> : () -> ()
   "ttl.pipe_net"() <{sym_name = "ring", pipes = [array<i64: 0, 0, 1, 0, 1, 0>, array<i64: 1, 0, 2, 0, 2, 0>, array<i64: 2, 0, 0, 0, 0, 0>]}> : () -> ()
   "ttl.pipe_net"() <{sym_name = "all", pipes = [array<i64: 0, 0, 0, 0, 2, 0>]}> : () -> ()
-  func.func @move() attributes {ttl.kernel_thread = "reader"} {
+  func.func @move() attributes {ttkernel.thread = #ttkernel.thread<noc>, ttl.processor = "reader"} {
     %dfb = "ttl.bind_dfb"() <{buffer = @dfb}> : () -> !dfb
     %block = "ttl.dfb_reserve"(%dfb) : (!dfb) -> !block
     %group = "ttl.group"() : () -> !ttl.transfer_group

@@ -25,7 +25,7 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
   // CHECK-NEXT: %[[ABOVE:.*]] = "ttl.greater_than"(%a) <{parameters = {value = 3.000000e-01 : f32}}>
   // CHECK-NEXT: %[[VALUE:.*]] = "ttl.fill"() <{value = 1.700000e+00 : f32}>
   // CHECK-NEXT: %limited = "ttl.select"(%[[ABOVE]], %[[VALUE]], %a)
-  func.func @floats() attributes {ttl.kernel_thread = "compute"} {
+  func.func @floats() attributes {ttkernel.thread = #ttkernel.thread<compute>} {
     %a_dfb = "ttl.bind_dfb"() <{buffer = @a_dfb}> : () -> !dfb
     %a = "ttl.dfb_wait"(%a_dfb) : (!dfb) -> !block
     %sum = "ttl.add"(%a, %a) : (!block, !block) -> !block
@@ -56,7 +56,7 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
   // CHECK-NEXT: %[[FLOAT:.*]] = "ttl.int32_to_float"(%[[EXACT]])
   // CHECK-NEXT: %[[ROUNDED:.*]] = "ttl.typecast"(%[[FLOAT]])
   // CHECK-NEXT: "ttl.store"(%[[ROUNDED]], %out)
-  func.func @integers() attributes {ttl.kernel_thread = "compute"} {
+  func.func @integers() attributes {ttkernel.thread = #ttkernel.thread<compute>} {
     %a_dfb = "ttl.bind_dfb"() <{buffer = @a_dfb}> : () -> !dfb
     %n_dfb = "ttl.bind_dfb"() <{buffer = @n_dfb}> : () -> !word_dfb
     %n = "ttl.dfb_wait"(%n_dfb) : (!word_dfb) -> !words
@@ -77,7 +77,7 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
   // CHECK-NEXT: %[[WORD:.*]] = "ttl.float_to_int32"(%[[LIMITED]])
   // CHECK-NEXT: %from_float = "ttl.as_uint16"(%[[WORD]])
   // CHECK-NEXT: %rounded = "ttl.typecast"(%a)
-  func.func @casts() attributes {ttl.kernel_thread = "compute"} {
+  func.func @casts() attributes {ttkernel.thread = #ttkernel.thread<compute>} {
     %a_dfb = "ttl.bind_dfb"() <{buffer = @a_dfb}> : () -> !dfb
     %n_dfb = "ttl.bind_dfb"() <{buffer = @n_dfb}> : () -> !word_dfb
     %a = "ttl.dfb_wait"(%a_dfb) : (!dfb) -> !block
@@ -99,7 +99,7 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
   // CHECK-NEXT: %[[COLUMN:.*]] = "ttl.sum_of_columns"(%[[TILES]])
   // CHECK-NEXT: %total = "ttl.mul"(%[[COLUMN]], %[[KEPT]])
   // CHECK-NOT: ttl.reduce_sum
-  func.func @whole_reduction() attributes {ttl.kernel_thread = "compute"} {
+  func.func @whole_reduction() attributes {ttkernel.thread = #ttkernel.thread<compute>} {
     %r_dfb = "ttl.bind_dfb"() <{buffer = @r_dfb}> : () -> !row_dfb
     %n = "ttl.dfb_wait"(%r_dfb) : (!row_dfb) -> !row
     %zero = arith.constant 0 : index

@@ -24,7 +24,7 @@ builtin.module attributes {ttl.target_arch = "blackhole"} {
   // CHECK-COUNT-4: "ttl.broadcast"({{.*}}) <{parameters = {dims = [-2 : i64]}}> : (tensor<1x1x!ttcore.tile<32x32, bf16>>)
   // CHECK-NOT: "ttl.broadcast"
   // CHECK: func.return
-  func.func @kernel() attributes {ttl.kernel_thread = "compute"} {
+  func.func @kernel() attributes {ttkernel.thread = #ttkernel.thread<compute>} {
     %a_dfb = "ttl.bind_dfb"() <{buffer = @a_dfb}> : () -> !dfb
     %h_dfb = "ttl.bind_dfb"() <{buffer = @h_dfb}> : () -> !half_dfb
     %n_dfb = "ttl.bind_dfb"() <{buffer = @n_dfb}> : () -> !word_dfb

@@ -9,7 +9,7 @@
 // CHECK: help: write @ttl.operation(..., fp32_dest_acc_en=True)
 builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
   "ttl.dataflow_buffer"() <{sym_name = "a_dfb", type = !dfb}> : () -> ()
-  func.func @narrow() attributes {ttl.kernel_thread = "compute", fp32_dest_acc_en = false} {
+  func.func @narrow() attributes {ttkernel.thread = #ttkernel.thread<compute>, fp32_dest_acc_en = false} {
     %a_dfb = "ttl.bind_dfb"() <{buffer = @a_dfb}> : () -> !dfb
     %a = "ttl.dfb_reserve"(%a_dfb) : (!dfb) -> !block
     %n = "ttl.fill"() <{value = 3.0 : f32}> : () -> !words

@@ -8,7 +8,7 @@
 // CHECK: help: convert the operands: ttl.math.typecast(x, ttnn.bfloat16)
 builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
   "ttl.dataflow_buffer"() <{sym_name = "n_dfb", type = !dfb}> : () -> ()
-  func.func @whole() attributes {ttl.kernel_thread = "compute"} {
+  func.func @whole() attributes {ttkernel.thread = #ttkernel.thread<compute>} {
     %n_dfb = "ttl.bind_dfb"() <{buffer = @n_dfb}> : () -> !dfb
     %n = "ttl.dfb_wait"(%n_dfb) : (!dfb) -> !words
     %product = "ttl.matmul"(%n, %n) : (!words, !words) -> !words

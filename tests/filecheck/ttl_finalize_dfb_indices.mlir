@@ -5,7 +5,7 @@
 builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
   "ttl.dataflow_buffer"() <{sym_name = "z_dfb", type = !dfb}> : () -> ()
   "ttl.dataflow_buffer"() <{sym_name = "a_dfb", type = !dfb}> : () -> ()
-  func.func @read() attributes {ttl.kernel_thread = "reader"} {
+  func.func @read() attributes {ttkernel.thread = #ttkernel.thread<noc>, ttl.processor = "reader"} {
     %a_dfb = "ttl.bind_dfb"() <{buffer = @a_dfb}> : () -> !dfb
     %z_dfb = "ttl.bind_dfb"() <{buffer = @z_dfb}> : () -> !dfb
     func.return

@@ -9,7 +9,7 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
   "ttl.dataflow_buffer"() <{sym_name = "second_kept", type = !dfb, compiler_allocated}> : () -> ()
   "ttl.dataflow_buffer"() <{sym_name = "third_kept", type = !dfb, unpack_to_dest_fp32 = true, compiler_allocated}> : () -> ()
   "ttl.dataflow_buffer"() <{sym_name = "a_dfb", type = !dfb}> : () -> ()
-  func.func @compute() attributes {ttl.kernel_thread = "compute", ttl.base_cta_index = 1 : i64} {
+  func.func @compute() attributes {ttkernel.thread = #ttkernel.thread<compute>, ttl.base_cta_index = 1 : i64} {
     %first = "ttl.bind_dfb"() <{buffer = @first_kept}> : () -> !dfb
     %second = "ttl.bind_dfb"() <{buffer = @second_kept}> : () -> !dfb
     %third = "ttl.bind_dfb"() <{buffer = @third_kept}> : () -> !dfb

@@ -3,7 +3,7 @@
 !dfb = !ttl.dfb<[1 : i64, 1 : i64], !ttcore.tile<32x32, bf16>, 2 : i64>
 
 builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
-  func.func @read() attributes {ttl.kernel_thread = "reader"} {
+  func.func @read() attributes {ttkernel.thread = #ttkernel.thread<noc>, ttl.processor = "reader"} {
     %a_dfb = "ttl.bind_dfb"() <{buffer = @a_dfb}> : () -> !dfb
     func.return
   }

@@ -6,7 +6,7 @@
 !transfer = !ttl.transfer_handle<"write">
 
 builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
-  func.func @write(%y : !block) attributes {ttl.kernel_thread = "writer"} {
+  func.func @write(%y : !block) attributes {ttkernel.thread = #ttkernel.thread<noc>, ttl.processor = "writer"} {
     %y_dfb = "ttl.bind_dfb"() <{buffer = @y_dfb}> : () -> !dfb
     %y_blk = "ttl.dfb_wait"(%y_dfb) : (!dfb) -> !block
     %first = "ttl.copy"(%y_blk, %y) : (!block, !block) -> !transfer

@@ -10,7 +10,7 @@
 builtin.module attributes {ttl.target_arch = "wormhole_b0", ttl.launch_grid = [3 : i64, 1 : i64]} {
   "ttl.dataflow_buffer"() <{sym_name = "dfb", type = !dfb}> : () -> ()
   "ttl.pipe_net"() <{sym_name = "net", pipes = [array<i64: 1, 0, 0, 0, 0, 0>, array<i64: 2, 0, 0, 0, 0, 0>]}> : () -> ()
-  func.func @move() attributes {ttl.kernel_thread = "reader"} {
+  func.func @move() attributes {ttkernel.thread = #ttkernel.thread<noc>, ttl.processor = "reader"} {
     %dfb = "ttl.bind_dfb"() <{buffer = @dfb}> : () -> !dfb
     %block = "ttl.dfb_reserve"(%dfb) : (!dfb) -> !block
     %none = "ttl.no_transfer"() : () -> !post

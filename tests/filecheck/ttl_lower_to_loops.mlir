@@ -10,7 +10,7 @@
 !right_dfb = !ttl.dfb<[3 : i64, 2 : i64], !tile, 2 : i64>
 
 builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
-  func.func @elementwise() attributes {ttl.kernel_thread = "compute", fp32_dest_acc_en = false} {
+  func.func @elementwise() attributes {ttkernel.thread = #ttkernel.thread<compute>, fp32_dest_acc_en = false} {
     %a_dfb = "ttl.bind_dfb"() <{buffer = @a_dfb}> : () -> !dfb
     %a = "ttl.dfb_wait"(%a_dfb) : (!dfb) -> !block
     %y = "ttl.dfb_reserve"(%a_dfb) : (!dfb) -> !block
@@ -22,7 +22,7 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
     }) {subblock = [2 : i64]} : () -> ()
     func.return
   }
-  func.func @product() attributes {ttl.kernel_thread = "compute", fp32_dest_acc_en = true} {
+  func.func @product() attributes {ttkernel.thread = #ttkernel.thread<compute>, fp32_dest_acc_en = true} {
     %l_dfb = "ttl.bind_dfb"() <{buffer = @l_dfb}> : () -> !left_dfb
     %r_dfb = "ttl.bind_dfb"() <{buffer = @r_dfb}> : () -> !right_dfb
     %y_dfb = "ttl.bind_dfb"() <{buffer = @y_dfb}> : () -> !dfb
@@ -36,7 +36,7 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
     }) {subblock = [1 : i64, 2 : i64]} : () -> ()
     func.return
   }
-  func.func @zeros() attributes {ttl.kernel_thread = "compute", fp32_dest_acc_en = false} {
+  func.func @zeros() attributes {ttkernel.thread = #ttkernel.thread<compute>, fp32_dest_acc_en = false} {
     %a_dfb = "ttl.bind_dfb"() <{buffer = @a_dfb}> : () -> !dfb
     %a = "ttl.dfb_wait"(%a_dfb) : (!dfb) -> !block
     %y = "ttl.dfb_reserve"(%a_dfb) : (!dfb) -> !block

@@ -11,7 +11,7 @@
 !one = tensor<1x1x!tile>
 
 builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
-  func.func @reduce() attributes {ttl.kernel_thread = "compute", fp32_dest_acc_en = false} {
+  func.func @reduce() attributes {ttkernel.thread = #ttkernel.thread<compute>, fp32_dest_acc_en = false} {
     %a_dfb = "ttl.bind_dfb"() <{buffer = @a_dfb}> : () -> !dfb
     %s_dfb = "ttl.bind_dfb"() <{buffer = @s_dfb}> : () -> !one_dfb
     %y_dfb = "ttl.bind_dfb"() <{buffer = @y_dfb}> : () -> !column_dfb
@@ -24,7 +24,7 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
     }) {subblock = [2 : i64, 1 : i64]} : () -> ()
     func.return
   }
-  func.func @transpose() attributes {ttl.kernel_thread = "compute", fp32_dest_acc_en = false} {
+  func.func @transpose() attributes {ttkernel.thread = #ttkernel.thread<compute>, fp32_dest_acc_en = false} {
     %b_dfb = "ttl.bind_dfb"() <{buffer = @b_dfb}> : () -> !dfb
     %z_dfb = "ttl.bind_dfb"() <{buffer = @z_dfb}> : () -> !turned_dfb
     %b = "ttl.dfb_wait"(%b_dfb) : (!dfb) -> !block

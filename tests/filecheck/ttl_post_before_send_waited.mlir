@@ -9,7 +9,7 @@
 builtin.module attributes {ttl.target_arch = "wormhole_b0", ttl.launch_grid = [2 : i64, 1 : i64]} {
   "ttl.dataflow_buffer"() <{sym_name = "dfb", type = !dfb}> : () -> ()
   "ttl.pipe_net"() <{sym_name = "net", pipes = [array<i64: 0, 0, 1, 0, 1, 0>, array<i64: 1, 0, 0, 0, 0, 0>]}> : () -> ()
-  func.func @move() attributes {ttl.kernel_thread = "reader"} {
+  func.func @move() attributes {ttkernel.thread = #ttkernel.thread<noc>, ttl.processor = "reader"} {
     %dfb = "ttl.bind_dfb"() <{buffer = @dfb}> : () -> !dfb
     %own = "ttl.dfb_wait"(%dfb) : (!dfb) -> !block
     %other = "ttl.dfb_reserve"(%dfb) : (!dfb) -> !block

@@ -16,7 +16,7 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
   "ttl.dataflow_buffer"() <{sym_name = "wide_dfb", type = !wide_dfb}> : () -> ()
   "ttl.dataflow_buffer"() <{sym_name = "unread_dfb", type = !wide_dfb}> : () -> ()
   // 16 bits are enough, and four registers fit in half of them.
-  func.func @narrow() attributes {ttl.kernel_thread = "compute"} {
+  func.func @narrow() attributes {ttkernel.thread = #ttkernel.thread<compute>} {
     %narrow_dfb = "ttl.bind_dfb"() <{buffer = @narrow_dfb}> : () -> !dfb
     %blk = "ttl.dfb_wait"(%narrow_dfb) : (!dfb) -> !block
     "ttl.compute"() ({
@@ -26,7 +26,7 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
     func.return
   }
   // A product asks for 32 bits.
-  func.func @product() attributes {ttl.kernel_thread = "compute"} {
+  func.func @product() attributes {ttkernel.thread = #ttkernel.thread<compute>} {
     %narrow_dfb = "ttl.bind_dfb"() <{buffer = @narrow_dfb}> : () -> !dfb
     %blk = "ttl.dfb_wait"(%narrow_dfb) : (!dfb) -> !block
     "ttl.compute"() ({
@@ -38,7 +38,7 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
   }
   // f32 buffers ask for 32 bits and are unpacked to DST. A loop works on whole blocks: its eight
   // registers ask for full sync.
-  func.func @wide() attributes {ttl.kernel_thread = "compute"} {
+  func.func @wide() attributes {ttkernel.thread = #ttkernel.thread<compute>} {
     %wide_dfb = "ttl.bind_dfb"() <{buffer = @wide_dfb}> : () -> !wide_dfb
     %blk = "ttl.dfb_wait"(%wide_dfb) : (!wide_dfb) -> !wide_block
     %zero = arith.constant 0 : index
@@ -55,10 +55,10 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
     func.return
   }
   // What the user chose stays.
-  func.func @chosen() attributes {ttl.kernel_thread = "compute", fp32_dest_acc_en = true, dst_full_sync_en = true} {
+  func.func @chosen() attributes {ttkernel.thread = #ttkernel.thread<compute>, fp32_dest_acc_en = true, dst_full_sync_en = true} {
     func.return
   }
-  func.func @read() attributes {ttl.kernel_thread = "reader"} {
+  func.func @read() attributes {ttkernel.thread = #ttkernel.thread<noc>, ttl.processor = "reader"} {
     func.return
   }
 }
@@ -70,6 +70,6 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
 // CHECK:      func.func @product() {{.*}}fp32_dest_acc_en = true, dst_full_sync_en = false
 // CHECK:      func.func @wide() {{.*}}fp32_dest_acc_en = true, dst_full_sync_en = true
 // CHECK:      func.func @chosen() {{.*}}fp32_dest_acc_en = true, dst_full_sync_en = true
-// CHECK:      func.func @read() attributes {ttl.kernel_thread = "reader"}
+// CHECK:      func.func @read() attributes {ttkernel.thread = #ttkernel.thread<noc>, ttl.processor = "reader"}
 
 // OPTIONS:      func.func @narrow() {{.*}}fp32_dest_acc_en = true, dst_full_sync_en = true

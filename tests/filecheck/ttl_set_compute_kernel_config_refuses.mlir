@@ -7,7 +7,7 @@
 
 builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
   "ttl.dataflow_buffer"() <{sym_name = "a_dfb", type = !dfb}> : () -> ()
-  func.func @compute() attributes {ttl.kernel_thread = "compute"} {
+  func.func @compute() attributes {ttkernel.thread = #ttkernel.thread<compute>} {
     %a_dfb = "ttl.bind_dfb"() <{buffer = @a_dfb}> : () -> !dfb
     %blk = "ttl.dfb_wait"(%a_dfb) : (!dfb) -> !block
     "ttl.compute"() ({

@@ -8,7 +8,7 @@
 // CHECK: "ttl.dataflow_buffer"
 builtin.module attributes {ttl.target_arch = "wormhole_b0", ttl.l1_budget = 524288 : i64} {
   "ttl.dataflow_buffer"() <{sym_name = "a_dfb", type = !dfb}> : () -> ()
-  func.func @read() attributes {ttl.kernel_thread = "reader"} {
+  func.func @read() attributes {ttkernel.thread = #ttkernel.thread<noc>, ttl.processor = "reader"} {
     func.return
   }
 }

@@ -6,7 +6,7 @@
 builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
   "ttl.dataflow_buffer"() <{sym_name = "a_dfb", type = !dfb}> : () -> ()
   "ttl.dataflow_buffer"() <{sym_name = "t_kept", type = !dfb, compiler_allocated}> : () -> ()
-  func.func @compute() attributes {ttl.kernel_thread = "compute"} {
+  func.func @compute() attributes {ttkernel.thread = #ttkernel.thread<compute>} {
     func.return
   }
 }

@@ -10,13 +10,13 @@
 // CHECK-NOT: error
 builtin.module attributes {ttl.launch_grid = [2 : i64, 1 : i64], ttl.target_arch = "wormhole_b0"} {
   "ttl.dataflow_buffer"() <{sym_name = "a_dfb", type = !dfb}> : () -> ()
-  func.func @read() attributes {ttl.kernel_thread = "reader"} {
+  func.func @read() attributes {ttkernel.thread = #ttkernel.thread<noc>, ttl.processor = "reader"} {
     %a_dfb = "ttl.bind_dfb"() <{buffer = @a_dfb}> : () -> !dfb
     %blk = "ttl.dfb_wait"(%a_dfb) : (!dfb) -> !block
     "ttl.dfb_pop"(%a_dfb) : (!dfb) -> ()
     func.return
   }
-  func.func @write() attributes {ttl.kernel_thread = "writer"} {
+  func.func @write() attributes {ttkernel.thread = #ttkernel.thread<noc>, ttl.processor = "writer"} {
     %a_dfb = "ttl.bind_dfb"() <{buffer = @a_dfb}> : () -> !dfb
     %x = "ttl.node_index"() <{dimension = 0 : i64}> : () -> index
     %zero = arith.constant 0 : index

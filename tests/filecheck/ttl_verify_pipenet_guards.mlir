@@ -10,7 +10,7 @@ builtin.module attributes {ttl.launch_grid = [2 : i64, 1 : i64], ttl.target_arch
   "ttl.dataflow_buffer"() <{sym_name = "a_dfb", type = !dfb}> : () -> ()
   "ttl.dataflow_buffer"() <{sym_name = "b_dfb", type = !dfb}> : () -> ()
   "ttl.pipe_net"() <{sym_name = "net", pipes = [array<i64: 0, 0, 1, 0, 1, 0>]}> : () -> ()
-  func.func @read() attributes {ttl.kernel_thread = "reader"} {
+  func.func @read() attributes {ttkernel.thread = #ttkernel.thread<noc>, ttl.processor = "reader"} {
     %a_dfb = "ttl.bind_dfb"() <{buffer = @a_dfb}> : () -> !dfb
     %b_dfb = "ttl.bind_dfb"() <{buffer = @b_dfb}> : () -> !dfb
     "ttl.if_src"() <{net = @net}> ({
@@ -33,7 +33,7 @@ builtin.module attributes {ttl.launch_grid = [2 : i64, 1 : i64], ttl.target_arch
     }) : () -> ()
     func.return
   }
-  func.func @write() attributes {ttl.kernel_thread = "writer"} {
+  func.func @write() attributes {ttkernel.thread = #ttkernel.thread<noc>, ttl.processor = "writer"} {
     %b_dfb = "ttl.bind_dfb"() <{buffer = @b_dfb}> : () -> !dfb
     %is_dst = "ttl.is_dst"() <{net = @net}> : () -> i1
     scf.if %is_dst {

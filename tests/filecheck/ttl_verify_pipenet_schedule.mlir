@@ -13,7 +13,7 @@ builtin.module attributes {ttl.launch_grid = [4 : i64, 1 : i64], ttl.target_arch
   "ttl.pipe_net"() <{sym_name = "ring", pipes = [
     array<i64: 0, 0, 1, 0, 1, 0>, array<i64: 1, 0, 2, 0, 2, 0>,
     array<i64: 2, 0, 3, 0, 3, 0>, array<i64: 3, 0, 0, 0, 0, 0>]}> : () -> ()
-  func.func @read() attributes {ttl.kernel_thread = "reader"} {
+  func.func @read() attributes {ttkernel.thread = #ttkernel.thread<noc>, ttl.processor = "reader"} {
     %a_dfb = "ttl.bind_dfb"() <{buffer = @a_dfb}> : () -> !dfb
     %b_dfb = "ttl.bind_dfb"() <{buffer = @b_dfb}> : () -> !dfb
     %zero = arith.constant 0 : index
@@ -48,7 +48,7 @@ builtin.module attributes {ttl.launch_grid = [4 : i64, 1 : i64], ttl.target_arch
     }
     func.return
   }
-  func.func @write() attributes {ttl.kernel_thread = "writer"} {
+  func.func @write() attributes {ttkernel.thread = #ttkernel.thread<noc>, ttl.processor = "writer"} {
     %a_dfb = "ttl.bind_dfb"() <{buffer = @a_dfb}> : () -> !dfb
     %b_dfb = "ttl.bind_dfb"() <{buffer = @b_dfb}> : () -> !dfb
     %zero = arith.constant 0 : index

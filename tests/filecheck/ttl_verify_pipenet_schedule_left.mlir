@@ -9,7 +9,7 @@
 // CHECK: "ttl.dfb_pop"
 builtin.module attributes {ttl.launch_grid = [2 : i64, 2 : i64], ttl.target_arch = "wormhole_b0"} {
   "ttl.dataflow_buffer"() <{sym_name = "a_dfb", type = !dfb}> : () -> ()
-  func.func @read() attributes {ttl.kernel_thread = "reader"} {
+  func.func @read() attributes {ttkernel.thread = #ttkernel.thread<noc>, ttl.processor = "reader"} {
     %a_dfb = "ttl.bind_dfb"() <{buffer = @a_dfb}> : () -> !dfb
     %zero = arith.constant 0 : index
     %one = arith.constant 1 : index
@@ -20,7 +20,7 @@ builtin.module attributes {ttl.launch_grid = [2 : i64, 2 : i64], ttl.target_arch
     }
     func.return
   }
-  func.func @write() attributes {ttl.kernel_thread = "writer"} {
+  func.func @write() attributes {ttkernel.thread = #ttkernel.thread<noc>, ttl.processor = "writer"} {
     %a_dfb = "ttl.bind_dfb"() <{buffer = @a_dfb}> : () -> !dfb
     %zero = arith.constant 0 : index
     %one = arith.constant 1 : index

@@ -5,7 +5,7 @@
 // CHECK: = help: let the changes of semaphore `done` add up to the value that is waited for
 builtin.module attributes {ttl.launch_grid = [4 : i64, 1 : i64], ttl.target_arch = "wormhole_b0"} {
   "ttl.semaphore"() <{sym_name = "done", initial = 0 : i64}> : () -> ()
-  func.func @dm() attributes {ttl.kernel_thread = "reader"} {
+  func.func @dm() attributes {ttkernel.thread = #ttkernel.thread<noc>, ttl.processor = "reader"} {
     %zero = arith.constant 0 : index
     %two = arith.constant 2 : index
     %five = arith.constant 5 : index

@@ -13,7 +13,7 @@ builtin.module attributes {ttl.launch_grid = [2 : i64, 1 : i64], ttl.target_arch
   "ttl.dataflow_buffer"() <{sym_name = "a_dfb", type = !dfb}> : () -> ()
   "ttl.dataflow_buffer"() <{sym_name = "b_dfb", type = !dfb}> : () -> ()
   "ttl.pipe_net"() <{sym_name = "net", pipes = [array<i64: 0, 0, 0, 0, 1, 0>]}> : () -> ()
-  func.func @dm() attributes {ttl.kernel_thread = "reader"} {
+  func.func @dm() attributes {ttkernel.thread = #ttkernel.thread<noc>, ttl.processor = "reader"} {
     %a_dfb = "ttl.bind_dfb"() <{buffer = @a_dfb}> : () -> !dfb
     %b_dfb = "ttl.bind_dfb"() <{buffer = @b_dfb}> : () -> !dfb
     %zero = arith.constant 0 : index

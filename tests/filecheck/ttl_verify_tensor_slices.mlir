@@ -7,7 +7,7 @@
 // Node x reads tiles 2x and 2x + 1; a slice outside is under a condition that no node fulfils.
 // CHECK: "ttl.tensor_slice"
 builtin.module attributes {ttl.launch_grid = [4 : i64, 1 : i64], ttl.target_arch = "wormhole_b0"} {
-  func.func @read(%a: tensor<1x8x!tile>) attributes {ttl.kernel_thread = "reader"} {
+  func.func @read(%a: tensor<1x8x!tile>) attributes {ttkernel.thread = #ttkernel.thread<noc>, ttl.processor = "reader"} {
     %x = "ttl.node_index"() <{dimension = 0 : i64}> : () -> index
     %zero = arith.constant 0 : index
     %two = arith.constant 2 : index

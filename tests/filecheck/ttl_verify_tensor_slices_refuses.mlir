@@ -7,7 +7,7 @@
 // CHECK: error[TTL2004]: slice 8:10 of dimension 1 does not lie in 0:9 (in tiles)
 // CHECK: = on node (1, 0)
 builtin.module attributes {ttl.launch_grid = [2 : i64, 1 : i64], ttl.target_arch = "wormhole_b0"} {
-  func.func @read(%a: tensor<1x9x!tile>) attributes {ttl.kernel_thread = "reader"} {
+  func.func @read(%a: tensor<1x9x!tile>) attributes {ttkernel.thread = #ttkernel.thread<noc>, ttl.processor = "reader"} {
     %x = "ttl.node_index"() <{dimension = 0 : i64}> : () -> index
     %zero = arith.constant 0 : index
     %one = arith.constant 1 : index

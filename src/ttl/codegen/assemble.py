@@ -21,6 +21,7 @@ from ttl.artifact import (
 )
 from ttl.dialects import emitc, ttl
 from ttl.dialects.locations import span_of
+from ttl.dialects.ttkernel import processor_of
 from ttl.semantics.layout import ROW_MAJOR_LAYOUT
 from ttl.target import load
 
@@ -69,9 +70,7 @@ def _number(op: Operation, name: str) -> int:
 
 def _kernel(file: emitc.FileOp, cores: Sequence[Coordinate]) -> Kernel:
     printed = print_file(file)
-    thread = file.attributes["ttl.kernel_thread"]
-    assert isinstance(thread, StringAttr)
-    kind = ThreadKind(thread.data)
+    kind = ThreadKind(processor_of(file))
     names, arguments = _runtime_args(file, cores)
     return Kernel(
         name=file.id.data,

@@ -19,7 +19,7 @@ from xdsl.dialects.builtin import (
     StringAttr,
     UnitAttr,
 )
-from xdsl.ir import Attribute, Dialect, ParametrizedAttribute, TypeAttribute
+from xdsl.ir import Attribute, Dialect, Operation, ParametrizedAttribute, TypeAttribute
 from xdsl.irdl import (
     irdl_attr_definition,
     irdl_op_definition,
@@ -37,6 +37,7 @@ from ttl.semantics.ops import COPY, DUPLICATE, FILL, FILL_WHOLE, TILE_OPS, TileC
 
 from .building import QuickOperation
 from .definitions import OperationTable, define_operation, dialect_of
+from .metal import WordAttr
 
 DATAFLOW = "api/dataflow/dataflow_api.h"
 PROFILER = "api/debug/kernel_profiler.hpp"
@@ -54,6 +55,42 @@ READ_WORD = "read_l1_word"  # L1 address: what the word holds now
 # An element of a block by its L1 address: what it holds now; the double to write there
 READ_ELEMENT = {"Float32": "read_float32", "BFloat16": "read_bfloat16"}
 WRITE_ELEMENT = {"Float32": "write_float32", "BFloat16": "write_bfloat16"}
+
+
+THREAD = "ttkernel.thread"  # of a kernel function
+NAME = "ttl.kernel"  # what the user calls a kernel: its function is named after the operation, too
+PROCESSOR = "ttl.processor"  # of a data movement kernel: reader or writer
+
+
+@irdl_attr_definition
+class ThreadAttr(WordAttr):
+    """`compute` or `noc`: which header a kernel includes, and which calls it has."""
+
+    name = "ttkernel.thread"
+    kind: StringAttr = param_def()
+
+
+def thread_attributes(processor: str) -> dict[str, Attribute]:
+    """Of a kernel function that runs as compute, reader or writer."""
+    if processor == "compute":
+        return {THREAD: ThreadAttr(StringAttr("compute"))}
+    return {THREAD: ThreadAttr(StringAttr("noc")), PROCESSOR: StringAttr(processor)}
+
+
+def processor_of(kernel: Operation) -> str:
+    """compute, reader or writer; a kernel of the NoC that does not tell is the reader."""
+    thread = kernel.attributes[THREAD]
+    assert isinstance(thread, ThreadAttr)
+    processor = kernel.attributes.get(PROCESSOR)
+    if thread.kind.data == "compute":
+        return "compute"
+    return processor.data if isinstance(processor, StringAttr) else "reader"
+
+
+def name_of(kernel: Operation) -> str:
+    name = kernel.attributes.get(NAME) or kernel.properties["sym_name"]
+    assert isinstance(name, StringAttr)
+    return name.data
 
 
 @irdl_attr_definition

@@ -20,7 +20,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, Region
 
 from ttl.diagnostics import CompileError, Diagnostic, RuleBroken, codes
-from ttl.dialects import ttl
+from ttl.dialects import ttkernel, ttl
 from ttl.dialects.locations import location_of
 from ttl.language import DataflowBuffer
 from ttl.language.operation import KernelFunction, Program
@@ -53,7 +53,7 @@ def build_module(program: Program, target: Target) -> ModuleOp:
     if mistakes:
         raise CompileError(*mistakes)
     for kernel, thread in zip(kernels, _threads(program), strict=True):
-        kernel.attributes["ttl.kernel_thread"] = StringAttr(thread)
+        kernel.attributes |= ttkernel.thread_attributes(thread)
     attributes: dict[str, Attribute] = {
         "ttl.launch_grid": ArrayAttr([IntegerAttr(size, i64) for size in program.grid]),
         "ttl.target_arch": StringAttr(target.name),
@@ -128,8 +128,9 @@ def _build_function(
     body.add_op(func.ReturnOp())
     kernel = program.kernels[number]
     argument_types = [argument.type for argument in body.args]
+    name = f"{program.operation.__name__}_{kernel.name}"
     function = func.FuncOp(
-        kernel.name, FunctionType.from_lists(argument_types, []), Region(body)
+        name, FunctionType.from_lists(argument_types, []), Region(body)
     )
     function.attributes |= _attributes(program, kernel, translation.handles)
     return function
@@ -167,6 +168,7 @@ def _attributes(
 ) -> dict[str, Attribute]:
     positions = {name: position for position, name in enumerate(program.tensors)}
     attributes: dict[str, Attribute] = {
+        ttkernel.NAME: StringAttr(kernel.name),
         "ttl.crta_indices": _integers(positions[name] for name in handles.tensors),
         "ttl.tensor_names": ArrayAttr([StringAttr(name) for name in program.tensors]),
         "ttl.base_cta_index": IntegerAttr(len(program.buffers), i64),

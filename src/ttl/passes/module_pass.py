@@ -28,6 +28,7 @@ from ttl.diagnostics import CompileError, Label, RuleBroken, codes
 from ttl.dialects import ttl
 from ttl.dialects.building import create, place
 from ttl.dialects.locations import call_sites_of, span_of
+from ttl.dialects.ttkernel import processor_of
 from ttl.target import Target, load
 
 Op = TypeVar("Op", bound=Operation)
@@ -36,15 +37,8 @@ Op = TypeVar("Op", bound=Operation)
 def kernels(module: ModuleOp, thread: str | None = None) -> Iterator[func.FuncOp]:
     """The kernel functions, or those of one kind of thread."""
     for op in module.ops:
-        if isinstance(op, func.FuncOp) and thread in (None, thread_of(op)):
+        if isinstance(op, func.FuncOp) and thread in (None, processor_of(op)):
             yield op
-
-
-def thread_of(kernel: Operation) -> str:
-    """compute, reader or writer."""
-    thread = kernel.attributes["ttl.kernel_thread"]
-    assert isinstance(thread, StringAttr)
-    return thread.data
 
 
 def around(op: Operation) -> Iterator[Operation]:

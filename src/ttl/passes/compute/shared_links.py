@@ -26,8 +26,9 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ttl.dialects import ttl
+from ttl.dialects.ttkernel import processor_of
 
-from ..module_pass import around, kernel_of, kernels, steps_of, thread_of
+from ..module_pass import around, kernel_of, kernels, steps_of
 from .united_buffers import (
     CONSUMER,
     PRODUCER,
@@ -167,7 +168,7 @@ def _takes_turn(op: Operation, turn: int, acquired: set[int], released: set[int]
 
 def _may_wait(op: Operation) -> bool:
     """For another kernel; one that computes does so at buffers of which it has one end."""
-    if thread_of(kernel_of(op)) != "compute":
+    if processor_of(kernel_of(op)) != "compute":
         return not isinstance(op, ttl.ReleaseOp)
     buffers = [each.buffer for each in op.walk() if isinstance(each, ttl.AcquireOp)]
     return any(

@@ -13,10 +13,10 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from ttl.dialects import d2m, ttl
+from ttl.dialects.ttkernel import processor_of
 
 from ..module_pass import Maker, branch_end
 from .d2m_conversions import convert_ops
-from .d2m_generic_regions_to_funcs import THREAD
 from .d2m_kernels import Kernel, Operand, Program, new_kernel
 
 HOST = "host"  # the module of what the host does
@@ -29,7 +29,7 @@ def apply(op: ModuleOp) -> None:
 
 class _Converter(Program):
     def convert(self) -> None:
-        movers = [k for k in self.kernels if k.attributes[THREAD] == StringAttr("noc")]
+        movers = [k for k in self.kernels if processor_of(k) != "compute"]
         for kernel in self.kernels:
             number = movers.index(kernel) if kernel in movers else None
             self._convert_kernel(Kernel(self, kernel, number))

@@ -11,11 +11,11 @@ from xdsl.dialects.builtin import ArrayAttr, FunctionType, ModuleOp, StringAttr
 from xdsl.ir import Region
 
 from ttl.dialects import d2m
+from ttl.dialects.ttkernel import THREAD, ThreadAttr
 
 from ..module_pass import integers
 
 OPERANDS = "d2m.operands"
-THREAD = "ttkernel.thread"
 THREADS = {"datamovement": "noc", "compute": "compute"}
 
 
@@ -54,6 +54,6 @@ def _function(name: str, kind: str, region: Region, generic: d2m.GenericOp) -> f
     region.move_blocks(body)
     types = FunctionType.from_lists([argument.type for argument in block.args], [])
     function = func.FuncOp(name, types, body)
-    function.attributes[THREAD] = StringAttr(THREADS[kind])
+    function.attributes[THREAD] = ThreadAttr(StringAttr(THREADS[kind]))
     function.attributes[OPERANDS] = integers(operands)
     return function

@@ -25,6 +25,7 @@ from xdsl.rewriter import InsertPoint
 from ttl.dialects import d2m, ttl
 from ttl.dialects.metal import ShardAttr
 from ttl.dialects.ttcore import tensor_of
+from ttl.dialects.ttkernel import THREAD, thread_attributes
 from ttl.semantics.dtypes import DType
 from ttl.semantics.types import Shape
 
@@ -40,7 +41,7 @@ from ..module_pass import (
     numbers_in,
     set_function_type,
 )
-from .d2m_generic_regions_to_funcs import OPERANDS, THREAD
+from .d2m_generic_regions_to_funcs import OPERANDS
 
 
 class Operand:
@@ -116,7 +117,7 @@ def kernel_attributes(
 ) -> dict[str, Attribute]:
     """Of a kernel that uses some of the tensors with these names, each with a circular buffer."""
     return {
-        "ttl.kernel_thread": StringAttr(thread),
+        **thread_attributes(thread),
         "ttl.crta_indices": integers(tensors),
         "ttl.tensor_names": ArrayAttr([StringAttr(name) for name in names]),
         "ttl.base_cta_index": IntegerAttr(len(names), i64),

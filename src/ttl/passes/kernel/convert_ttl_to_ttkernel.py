@@ -21,10 +21,11 @@ from xdsl.rewriter import InsertPoint
 from ttl.dialects import ttkernel, ttl
 from ttl.dialects.building import walk
 from ttl.dialects.ttcore import block_type
+from ttl.dialects.ttkernel import processor_of
 from ttl.semantics.types import Shape
 
 from ..arithmetic import add, minus
-from ..module_pass import Maker, branch_end, erase, kernels, nothing, target_of, thread_of, users_of
+from ..module_pass import Maker, branch_end, erase, kernels, nothing, target_of, users_of
 from ..node_to_node.node_calls import Corners, node_count
 from ..node_to_node.pipe_conversions import (
     PIPE_CONVERSIONS,
@@ -67,7 +68,7 @@ def convert_kernel(converter: KernelConverter) -> None:
 
 def _complete_signals(kernel: func.FuncOp) -> None:
     """Nothing is under way when a kernel ends: the next launch sets the words anew."""
-    if thread_of(kernel) == "compute":
+    if processor_of(kernel) == "compute":
         return
     make = Maker.before(branch_end(kernel.body.block.first_op))  # type: ignore[arg-type]
     names = {op.name for op in walk(kernel)}
@@ -137,7 +138,7 @@ def can_acquire(converter: KernelConverter, op: ttl.CanAcquireOp, make: Maker) -
     if blocks > op.buffer.type.block_count.value.data:
         answer = make.value(arith.ConstantOp(IntegerAttr(0, i1)))
     else:
-        is_wait, is_compute = op.is_wait is not None, thread_of(converter.kernel) == "compute"
+        is_wait, is_compute = op.is_wait is not None, processor_of(converter.kernel) == "compute"
         calls = COMPUTE_POLLS if is_compute else POLLS
         tiles = make.index(op.buffer.type.block_tiles * blocks)
         buffer, hint = converter.circular_buffers[op.buffer], op.result.name_hint

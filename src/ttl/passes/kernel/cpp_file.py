@@ -11,8 +11,9 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from ttl.dialects import emitc, ttkernel
+from ttl.dialects.ttkernel import name_of, processor_of
 
-from ..module_pass import Maker, thread_of
+from ..module_pass import Maker
 from .cpp_expressions import number_text, opaque_call, scalar_type
 from .cpp_helpers import CALLED_BY, HELPER_TEXTS
 
@@ -30,7 +31,7 @@ class FileMaker:
     def __init__(self, kernel: func.FuncOp, conversions: Conversions):
         self.kernel = kernel
         self.conversions = conversions
-        self.thread = thread_of(kernel)
+        self.thread = processor_of(kernel)
         self.includes: set[str] = set()
         self.declared: set[str] = set(ttkernel.RESERVED_NAMES)
         self.accessor_arguments: list[str] = []  # of the operation's tensors, in order
@@ -62,7 +63,7 @@ class FileMaker:
             names = {zone: StringAttr(name) for zone, name in self.zones.items()}
             attributes["ttl.signposts"] = DictionaryAttr(names)
         return emitc.FileOp.create(
-            properties={"id": self.kernel.sym_name},
+            properties={"id": StringAttr(name_of(self.kernel))},
             attributes=attributes,
             regions=[Region(Block([*self._make_includes(), function]))],
         )

@@ -14,11 +14,12 @@ from xdsl.ir import SSAValue
 
 from ttl.dialects import ttkernel, ttl
 from ttl.dialects.ttcore import block_type
+from ttl.dialects.ttkernel import processor_of
 from ttl.semantics.layout import TILE_LAYOUT
 from ttl.semantics.printing import array_pattern, page_heading
 from ttl.semantics.types import TILE_SIZE, Shape, block_elements
 
-from ..module_pass import Maker, not_yet, thread_of, users_of
+from ..module_pass import Maker, not_yet, users_of
 from .kernel_calls import KernelConverter, block_tiles, call, value_call
 
 MOST_SLICES = 2  # of a piece: each takes 80 bytes of a print buffer of some hundred
@@ -47,7 +48,7 @@ def _processor(converter: KernelConverter, op: ttl.PrintOp, shows: str) -> str:
 
     Texts and scalars come from the one that the program names; an object from one that sees it.
     """
-    if thread_of(converter.kernel) != "compute":
+    if processor_of(converter.kernel) != "compute":
         return ""
     if shows == "block":
         owner = op.values[op.position.value.data].owner

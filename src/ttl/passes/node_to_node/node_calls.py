@@ -11,10 +11,11 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ttl.dialects import ttkernel
 from ttl.dialects.building import create
+from ttl.dialects.ttkernel import processor_of
 
 from ..arithmetic import add, minus, times
 from ..kernel.kernel_calls import KernelConverter, noc_address_call, value_call
-from ..module_pass import INDEX, Maker, and_op, compare_op, thread_of
+from ..module_pass import INDEX, Maker, and_op, compare_op
 from .pipe_resources import COUNTER_BYTES
 
 Corners = tuple[SSAValue, SSAValue, SSAValue, SSAValue]  # x and y of the first and the last node
@@ -57,7 +58,7 @@ class NodeCalls:
 
     def __init__(self, converter: KernelConverter):
         self.converter = converter
-        self.is_reader = thread_of(converter.kernel) == "reader"
+        self.is_reader = processor_of(converter.kernel) == "reader"
         self._own: dict[str, SSAValue] = {}
         self._scratch: SSAValue | None = None
 

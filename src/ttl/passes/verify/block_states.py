@@ -14,6 +14,7 @@ from xdsl.ir import Operation
 
 from ttl.diagnostics import CompileError, Diagnostic, RuleBroken, Severity
 from ttl.dialects import ttl
+from ttl.dialects.ttkernel import name_of
 
 from ..module_pass import cannot_compile, kernels
 from ..path_walker import PathWalker
@@ -57,7 +58,7 @@ def _check(kernel: func.FuncOp) -> Diagnostic | _Walker:
     except _TooManyPaths:
         walker.has_doubt = True
         return walker
-    found = [mistake for path in paths if (mistake := path.left_over(kernel.sym_name.data))]
+    found = [mistake for path in paths if (mistake := path.left_over(name_of(kernel)))]
     if len(found) < len(paths):
         walker.has_doubt |= bool(found)
     elif found[0].severity is Severity.ERROR:

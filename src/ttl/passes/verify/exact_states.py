@@ -15,8 +15,9 @@ from xdsl.ir import Operation
 
 from ttl.diagnostics import CompileError, Diagnostic, RuleBroken, Severity, codes
 from ttl.dialects.locations import span_of
+from ttl.dialects.ttkernel import name_of, processor_of
 
-from ..module_pass import cannot_compile, thread_of
+from ..module_pass import cannot_compile
 from ..path_walker import Fork, PathWalker
 from .block_walk import HANDLERS, READERS, BlockWalk
 from .events import effects_of
@@ -36,7 +37,7 @@ def first_mistake(kernel: func.FuncOp, module: ModuleOp, patience: int) -> Diagn
     effects = effects_of(names, has_pipes=bool(names.pipes)) | _steps(kernel)
     budgets = Budget(patience * MOST_STEPS), Budget(patience * MOST_STEPS)
     try:
-        skeleton = Builder(kernel, effects, every_iteration=True).build(thread_of(kernel))
+        skeleton = Builder(kernel, effects, every_iteration=True).build(processor_of(kernel))
         right: set[tuple[bool, ...]] = set()  # the ways that have been followed to their ends
         for number, node in enumerate(names.nodes):
             found = _on_node(skeleton, node, number, right, *budgets)
@@ -67,7 +68,7 @@ def _steps(kernel: func.FuncOp) -> dict[type[Operation], MakeStatement]:
 def _not_proven(kernel: func.FuncOp, why: str) -> Diagnostic:
     found = RuleBroken(
         codes.NOT_PROVEN,
-        f"it is not proven that `{kernel.sym_name.data}` uses its blocks in order: {why}",
+        f"it is not proven that `{name_of(kernel)}` uses its blocks in order: {why}",
         helps=("run it on the simulator, which checks each use",),
     )
     spans = (span_of(op.location) for op in kernel.walk())

@@ -17,6 +17,7 @@ from ttl.diagnostics import Diagnostic
 from ttl.dialects import ttl
 from ttl.dialects.locations import span_of
 from ttl.dialects.ttcore import block_type
+from ttl.dialects.ttkernel import name_of
 from ttl.semantics.padding import ANY, ZERO, after, is_reduced, padding_reduced
 
 from ..buffer_ends import buffer_name
@@ -39,7 +40,7 @@ def check_padding(walked: WalkedModule) -> list[Diagnostic]:
             padding.follow(op)
     found = [
         padding_reduced(op.ENTRY.spelling).at(span_of(op.location), notes=(f"in kernel `{name}`",))
-        for name, kernel in ((kernel.sym_name.data, kernel) for kernel in kernels)
+        for name, kernel in ((name_of(kernel), kernel) for kernel in kernels)
         for op in kernel.walk()
         if isinstance(op, ttl.BlockMathOp)
         and is_reduced(op.ENTRY.name, padding.of_inputs(op))

@@ -18,6 +18,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.core import BlockArgument, OpResult
 
 from ttl.dialects import ttl
+from ttl.dialects.ttkernel import name_of
 
 from ..module_pass import constant_of, terminator
 from .scalars import function_of
@@ -94,7 +95,7 @@ class Builder:
     def build(self, thread: str) -> Kernel:
         self._find_kept(self.function.body.block)
         body = self.body(self.function.body.block)
-        name = self.function.sym_name.data
+        name = name_of(self.function)
         return Kernel(name, thread, body, tuple(self.constants), self.function)
 
     # rule NEEDED

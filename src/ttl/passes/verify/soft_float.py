@@ -9,6 +9,7 @@ from ttl.diagnostics import Diagnostic, RuleBroken, codes
 from ttl.dialects import ttl
 from ttl.dialects.building import walk
 from ttl.dialects.locations import span_of
+from ttl.dialects.ttkernel import name_of
 
 from ..module_pass import kernels
 
@@ -24,7 +25,7 @@ def note_soft_float(module: ModuleOp) -> list[Diagnostic]:
         if found is not None and any(isinstance(op, ttl.ReadElementOp) for op in ops):
             broken = RuleBroken(
                 codes.SOFT_FLOAT,
-                f"`{kernel.sym_name.data}` computes with floats, which its processor does in "
+                f"`{name_of(kernel)}` computes with floats, which its processor does in "
                 "software",
                 helps=("compute on blocks in a @ttl.compute() kernel; comparing costs little",),
             )

@@ -14,6 +14,7 @@ from xdsl.ir import Operation
 
 from ttl.diagnostics import RuleBroken, codes
 from ttl.dialects import ttl
+from ttl.dialects.ttkernel import name_of
 
 from ..module_pass import kernel_of
 from .symbolic import UNKNOWN, Expression, Number, lifted, variable_of
@@ -86,7 +87,7 @@ class Walk:
 
 
 def failed(op: Operation, error: str) -> RuleBroken:
-    kernel = kernel_of(op).sym_name.data
+    kernel = name_of(kernel_of(op))
     return RuleBroken(codes.KERNEL_EXCEPTION, f"kernel `{kernel}` {error}")
 
 

@@ -15,8 +15,9 @@ from xdsl.ir import Operation
 from ttl.diagnostics import RuleBroken, Span
 from ttl.dialects import ttl
 from ttl.dialects.locations import span_of
+from ttl.dialects.ttkernel import name_of, processor_of
 
-from ..module_pass import kernels, numbers_in, thread_of
+from ..module_pass import kernels, numbers_in
 from .events import Event, Kind, Names, Node, counted, effects_of
 from .skeleton import Builder, Kernel
 from .statements import Budget, BudgetSpent, CannotEvaluate, Items
@@ -126,9 +127,9 @@ def _read(module: ModuleOp) -> WalkedModule:
     walked = WalkedModule(names, buffers, semaphores, [])
     for kernel in kernels(module):
         try:
-            walked.kernels.append(Builder(kernel, effects).build(thread_of(kernel)))
+            walked.kernels.append(Builder(kernel, effects).build(processor_of(kernel)))
         except CannotEvaluate as error:
-            walked.unknown.append((kernel.sym_name.data, names.nodes[0], error.op))
+            walked.unknown.append((name_of(kernel), names.nodes[0], error.op))
     return walked
 
 
