@@ -43,4 +43,4 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
 // rule CARRIED: in place on the carried operand, though it is the second one.
 // CHECK:      %next = "ttl.tile_add"(%p, %carried) {dst_slot = [1 : i64]}
 // rule WHOLE
-// CHECK:      {subblock = [2 : i64]}
+// CHECK:      {dst_slots = [3 : i64]}

@@ -41,6 +41,7 @@ COMPUTE = (
     "convert-ttl-to-compute",
     "ttl-set-compute-kernel-config",  # after sections exist: their size decides full sync
     "ttl-assign-dst",  # after the configuration: it gives the capacity
+    "ttl-subblock-compute-for-dst",  # after slots are known: they share the registers
     "ttl-lower-to-loops",  # after registers are assigned: they become operands
     "ttl-finalize-dfb-indices",  # last, when no pass adds buffers any more
 )
@@ -49,6 +50,7 @@ COMPUTE = (
 KERNEL = (
     "convert-ttl-to-ttkernel",
     "ttkernel-insert-inits",  # while loops over tiles are still affine: nothing else is moved
+    "ttkernel-insert-l1-accumulation",  # for the same reason
     "lower-affine",
     "cse",  # when all calls are there: copies of equal shape share their arithmetic
     "convert-ttkernel-to-emitc",
@@ -79,7 +81,7 @@ D2M = D2M_FRONTEND + D2M_MIDDLEEND + D2M_BACKEND
 # Two steps of the guide that the language's passes do: after d2m-generic-regions-to-funcs the math
 # of blocks becomes loops over tiles within the DST registers, then calls of the chip.
 LINALG_TO_LOOPS = D2M_BACKEND + SYNCHRONIZE + NODE_TO_NODE + COMPUTE
-D2M_TO_TTKERNEL = ("convert-ttl-to-ttkernel", "ttkernel-insert-inits")
+D2M_TO_TTKERNEL = KERNEL[:3]
 
 # What the command line knows under one name.
 PIPELINES = {

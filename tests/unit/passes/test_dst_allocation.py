@@ -9,7 +9,7 @@ from xdsl.parser import Parser
 from ttl.dialects import make_context, ttl
 from ttl.passes import find_pass
 from ttl.passes.compute.dst_allocation import Allocation, allocate
-from ttl.passes.compute.ttl_assign_dst import best_rectangle, even_part
+from ttl.passes.compute.ttl_subblock_compute_for_dst import best_rectangle, even_part
 
 HEAD = """
 !tile = !ttcore.tile<32x32, bf16>
@@ -177,7 +177,8 @@ def test_rectangles_make_few_sections(
 def test_the_capacity_depends_on_the_width(fp32: bool, capacity: int) -> None:
     lines = [COPY.format("x"), COPY.format("z"), ADD.format("s", "x", "z"), STORE.format("s")]
     module = parse(*lines, fp32=fp32)
-    find_pass("ttl-assign-dst")().apply(make_context(), module)
+    for name in ("ttl-assign-dst", "ttl-subblock-compute-for-dst"):
+        find_pass(name)().apply(make_context(), module)
     (section,) = [op for op in module.walk() if isinstance(op, ttl.ComputeOp)]
     (size,) = (part.value.data for part in section.attributes["subblock"])
     assert size == min(capacity // 2, 2)

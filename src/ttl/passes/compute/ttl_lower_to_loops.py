@@ -49,7 +49,8 @@ from ..module_pass import (
 from .arranged_tiles import is_arranged, is_broadcasting, is_masked, numbers_of
 from .compiler_buffers import FP32, buffer_dtypes, shape_of
 from .dst_allocation import is_register_value, section_shape
-from .ttl_assign_dst import DST_SLOT, SUBBLOCK
+from .ttl_assign_dst import DST_SLOT
+from .ttl_subblock_compute_for_dst import SUBBLOCK
 
 
 def apply(op: ModuleOp) -> None:

@@ -1,17 +1,12 @@
 """ttkernel-insert-inits: what must be configured before a compute call, as rarely as is legal.
 
 The engines of a node keep their last configuration: matrix unit and unpacker together (UNPACK),
-vector unit (SFPU), the data formats of the two sources and of the packer, and whether the packer
-adds (SUM). Of buffers only the format counts, and whether they are unpacked straight to DST. Each
-call needs certain settings; a setting is emitted only where it may differ from what holds there.
+vector unit (SFPU), the data formats of the two sources and of the packer. Of buffers only the
+format counts, and whether they are unpacked straight to DST. Where a setting is made: settings.py.
 rule STARTUP  compute_kernel_hw_startup comes first, once, and sets the formats of the first calls.
 rule INTEGERS one switch has the matrix unit, which copies too, add integers; it follows the source
               that was set up last, and at startup it is on if either is one. So both start alike.
-rule HOIST    a setting that everything in a loop agrees on is made before the loop.
-rule LOOP     any other setting is unknown when an iteration starts: the last one ended elsewhere.
 rule MASK     reduce_init masks the packer until reduce_uninit, after which it is needed again.
-rule SUM      the packer overwrites when a kernel starts, and again when it ends.
-rule BRANCH   after a branch holds what held before it and at the end of both of its sides.
 """
 
 from __future__ import annotations
@@ -19,10 +14,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import dropwhile
 
-from xdsl.dialects import func, scf
+from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
@@ -33,9 +28,9 @@ from ttl.semantics.ops import COPY, DUPLICATE, FILL, FILL_WHOLE, MATMUL, TILE_OP
 
 from ..module_pass import Maker, kernel_of, kernels, target_of
 from .kernel_calls import call
+from .settings import Holds, Needs, Setting, insert_settings, needed_settings
 
 UNPACK, SFPU, SRCA, SRCB, PACK = "unpack", "sfpu", "srca", "srcb", "pack"
-SUM = "sum"  # whether the packer adds to what is in L1
 RECONFIGURE = {
     SRCA: "reconfig_data_format_srca",
     SRCB: "reconfig_data_format_srcb",
@@ -43,24 +38,6 @@ RECONFIGURE = {
 }
 _DATA_FORMAT = re.compile(r"DataFormat::(\w+)")
 REDUCE, UNMASK = "ttkernel.reduce_tile", "ttkernel.reduce_uninit"
-
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """`unit` is set up for `key` by a call of `function`, or by what is there if that is empty.
-
-    Its arguments are values and, after them, C++ texts.
-    """
-
-    unit: str
-    key: object
-    function: str
-    arguments: tuple[SSAValue, ...]
-    origin: Operation
-    literals: tuple[str, ...] = ()
-
-
-Needs = dict[Operation, list[Setting]]
 
 
 def apply(op: ModuleOp) -> None:
@@ -116,20 +93,13 @@ def _call_of(op: Operation, chip: _Chip) -> TileCall | None:
 def _insert(kernel: func.FuncOp, chip: _Chip) -> None:
     body = kernel.body.block
     needs: Needs = {}
-    needed = _settings(body, chip, needs)
+    needed = needed_settings(body, partial(_needs, chip), needs)
     if not needed:
         return
-    holds = _startup(body, needed, chip) | {SUM: False}
-    _walk(body, needs, holds)
-    if holds.get(SUM) is not False and body.last_op is not None:
-        _ensure(_summing(body.last_op, False), holds, body.last_op)  # rule SUM
+    insert_settings(body, needs, _startup(body, needed, chip))
 
 
-def _summing(op: Operation, adds: bool) -> Setting:
-    return Setting(SUM, adds, "pack_reconfig_l1_acc", (), op, (str(int(adds)),))
-
-
-def _startup(body: Block, needed: list[Setting], chip: _Chip) -> dict[str, object]:
+def _startup(body: Block, needed: list[Setting], chip: _Chip) -> Holds:
     """rule STARTUP; the formats that hold afterwards."""
     by_unit = {setting.unit: setting for setting in reversed(needed)}
     known = [by_unit[unit] for unit in (SRCA, SRCB, PACK) if unit in by_unit]
@@ -165,85 +135,10 @@ def _first_call(body: Block) -> Operation:
     return following
 
 
-def _walk(block: Block, needs: Needs, holds: dict[str, object]) -> None:
-    for op in list(block.ops):
-        if isinstance(op, scf.IfOp):
-            _enter_branches(op, needs, holds)
-        elif op.regions:
-            _enter_loop(op, needs, holds)
-        else:
-            for setting in needs.get(op, ()):  # the startup needs nothing
-                _ensure(setting, holds, op)
-
-
-def _enter_branches(op: Operation, needs: Needs, holds: dict[str, object]) -> None:
-    """rule BRANCH"""
-    ends = []
-    for region in op.regions:
-        inside = dict(holds)
-        for block in region.blocks:
-            _walk(block, needs, inside)
-        ends.append(inside)
-    for unit in list(holds):
-        if any(end.get(unit) != holds[unit] for end in ends):
-            del holds[unit]
-
-
-def _enter_loop(loop: Operation, needs: Needs, holds: dict[str, object]) -> None:
-    bodies = [block for region in loop.regions for block in region.blocks]
-    by_unit: dict[str, dict[object, Setting]] = {}
-    for setting in needs[loop]:
-        by_unit.setdefault(setting.unit, {}).setdefault(setting.key, setting)
-    for unit, settings in by_unit.items():
-        if len(settings) == 1:
-            _ensure(next(iter(settings.values())), holds, loop)  # rule HOIST
-        else:
-            holds.pop(unit, None)  # rule LOOP
-    inside = dict(holds)
-    for body in bodies:
-        _walk(body, needs, inside)
-    for unit, settings in by_unit.items():
-        if len(settings) > 1:
-            holds.pop(unit, None)  # the loop may run no iteration at all
-
-
-def _ensure(setting: Setting, holds: dict[str, object], before: Operation) -> None:
-    if holds.get(setting.unit) == setting.key:
-        return
-    holds[setting.unit] = setting.key
-    if not setting.function:
-        return
-    make = Maker(InsertPoint.before(before), setting.origin)
-    arguments = [_available(value, before) for value in setting.arguments]
-    call(make, setting.function, *arguments, literals=setting.literals)
-
-
-def _available(value: SSAValue, before: Operation) -> SSAValue:
-    """Sizes given to an init are constants: they are made again where the init goes."""
-    if isinstance(value.type, ttkernel.CBType):
-        return value
-    assert isinstance(value.owner, Operation)
-    return Maker(InsertPoint.before(before), before).value(value.owner.clone())
-
-
-def _settings(block: Block, chip: _Chip, needs: Needs) -> list[Setting]:
-    """What a block needs in all; `needs` gets what each of its operations needs."""
-    found: list[Setting] = []
-    for op in block.ops:
-        if op.regions:
-            bodies = [body for region in op.regions for body in region.blocks]
-            needs[op] = [each for body in bodies for each in _settings(body, chip, needs)]
-        else:
-            needs[op] = list(_needs(op, chip))
-        found += needs[op]
-    return found
-
-
-def _needs(op: Operation, chip: _Chip) -> Iterator[Setting]:
+def _needs(chip: _Chip, op: Operation) -> Iterator[Setting]:
     """The settings a call needs, formats before inits."""
     if op.name == "ttkernel.pack_tile":
         yield _format(PACK, op.operands[1], op, chip)
-        yield _summing(op, "accumulate" in op.attributes)
         return
     if op.name == UNMASK:
         yield Setting(UNPACK, UNMASK, "", (), op)

@@ -1,5 +1,4 @@
-// RUN: ttl opt %s -p ttl-assign-dst | filecheck %s
-// RUN: ttl opt %s -p 'ttl-assign-dst{dst_capacity=2}' | filecheck %s --check-prefix=SPILL
+// RUN: ttl opt %s -p ttl-subblock-compute-for-dst | filecheck %s
 
 !tile = !ttcore.tile<32x32, bf16>
 !dfb = !ttl.dfb<[5 : i64, 5 : i64], !tile, 2 : i64>
@@ -20,7 +19,7 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
       %s = "ttl.tile_add"(%r, %z) : (!dst, !dst) -> !dst
       %p = "ttl.tile_mul"(%e, %s) : (!dst, !dst) -> !dst
       "ttl.tile_store"(%p, %a) : (!dst, !block) -> ()
-    }) : () -> ()
+    }) {dst_slots = [3 : i64]} : () -> ()
     func.return
   }
   func.func @product() attributes {ttkernel.thread = #ttkernel.thread<compute>, fp32_dest_acc_en = true, dst_full_sync_en = false} {
@@ -30,25 +29,16 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
       %f = "ttl.tile_fill"() <{value = 0.0 : f32}> : () -> !dst
       %p = "ttl.tile_matmul"(%a, %a, %f) : (!block, !block, !dst) -> !dst
       "ttl.tile_store"(%p, %a) : (!dst, !block) -> ()
-    }) : () -> ()
+    }) {dst_slots = [1 : i64]} : () -> ()
     func.return
   }
 }
 
 // Three slots: two tiles at a time in the eight registers, and one is left over.
 // CHECK:      func.func @elementwise
-// CHECK:      {subblock = [2 : i64]}
+// CHECK:      subblock = [2 : i64]
 // A product wants rows and columns: nine sections of up to 2 x 2 tiles, not ten of 1 x 4.
 // CHECK:      func.func @product
-// CHECK:      {subblock = [2 : i64, 2 : i64]}
-
-// The rule that spills, with two registers, a value waits in a compiler buffer.
-// SPILL:      compiler_allocated
-// SPILL:      func.func @elementwise
-// SPILL:      [[VIEW:%[a-z0-9_]+]] = "ttl.dfb_reserve"(%{{[a-z]+}}_kept)
-// SPILL-NEXT: "ttl.compute"
-// SPILL:      "ttl.tile_store"(%{{[a-z0-9]+}}, [[VIEW]])
-// SPILL:      "ttl.dfb_push"
-// SPILL-NEXT: "ttl.dfb_wait"
-// SPILL-NEXT: "ttl.compute"
-// SPILL:      "ttl.dfb_pop"
+// CHECK:      subblock = [2 : i64, 2 : i64]
+// Registers are assigned already.
+// CHECK-NOT:  dst_slot =

@@ -1,0 +1,79 @@
+"""ttl-subblock-compute-for-dst: how much of a block each section works on at a time.
+
+The attribute `subblock` of a section is a number of tiles, or rows and columns of tiles where a
+matrix product, a reduction, a broadcast or a transposition asks for both; what is left over is a
+smaller sub-block. A register is slot * (tiles of the sub-block) + tile.
+rule EVEN    of the sub-blocks that fit, those that make the fewest sections, then those that leave
+             nothing over.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil, prod
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from ttl.dialects import ttl
+from ttl.dialects.building import walk
+from ttl.semantics.types import Shape, at_least_matrix
+
+from ..module_pass import integers, kernels, numbers_in, target_of
+from .arranged_tiles import is_arranged, is_broadcasting, is_matmul
+from .dst_allocation import is_whole, section_shape
+from .ttl_assign_dst import DST_SLOTS, capacity_of
+
+SUBBLOCK = "subblock"
+
+
+@dataclass(frozen=True)
+class TtlSubblockComputeForDst(ModulePass):
+    name = "ttl-subblock-compute-for-dst"
+
+    dst_capacity: int = 0  # 0: what the chip has
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for kernel in kernels(op, "compute"):
+            capacity = self.dst_capacity or capacity_of(kernel, target_of(op))
+            for section in walk(kernel):
+                if isinstance(section, ttl.ComputeOp):
+                    section.attributes[SUBBLOCK] = integers(_subblock(section, capacity))
+
+
+def _subblock(section: ttl.ComputeOp, capacity: int) -> Shape:
+    shape = section_shape(section)
+    tiles = capacity // max(*numbers_in(section.attributes[DST_SLOTS]), 1)
+    if not is_by_place(section):
+        return (prod(shape) if is_whole(section) else even_part(prod(shape), tiles),)
+    if is_whole(section):
+        return at_least_matrix(shape)
+    rows, columns = at_least_matrix(shape)[-2:]
+    return best_rectangle(rows, columns, tiles)
+
+
+def is_by_place(section: ttl.ComputeOp) -> bool:
+    """Does a tile depend on its row and column?"""
+    return any(is_matmul(op) or is_arranged(op) or is_broadcasting(op) for op in walk(section))
+
+
+def even_part(size: int, most: int) -> int:
+    """rule EVEN: the parts of `size`, as many as are needed and as equal as can be."""
+    return ceil(size / ceil(size / most))
+
+
+def best_rectangle(rows: int, columns: int, most: int) -> tuple[int, int]:
+    """rule EVEN, for sub-blocks of rows and columns."""
+
+    def cost(part: tuple[int, int]) -> tuple[int, ...]:
+        sections = ceil(rows / part[0]) * ceil(columns / part[1])
+        left_over = (rows % part[0] > 0) + (columns % part[1] > 0)
+        return sections, left_over, sum(part), -part[1]
+
+    parts = [
+        (r, c)
+        for r in range(1, min(rows, most) + 1)
+        for c in range(1, min(columns, most // r) + 1)
+    ]
+    return min(parts, key=cost)

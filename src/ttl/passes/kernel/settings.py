@@ -1,0 +1,117 @@
+"""Settings of a node's engines, each made only where it may differ from what holds there.
+
+Each call needs certain settings, and an engine keeps the last one that was made.
+rule HOIST    a setting that everything in a loop agrees on is made before the loop.
+rule LOOP     any other setting is unknown when an iteration starts: the last one ended elsewhere.
+rule BRANCH   after a branch holds what held before it and at the end of both of its sides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from xdsl.dialects import scf
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from ttl.dialects import ttkernel
+
+from ..module_pass import Maker
+from .kernel_calls import call
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """`unit` is set up for `key` by a call of `function`, or by what is there if that is empty.
+
+    Its arguments are values and, after them, C++ texts.
+    """
+
+    unit: str
+    key: object
+    function: str
+    arguments: tuple[SSAValue, ...]
+    origin: Operation
+    literals: tuple[str, ...] = ()
+
+
+Needs = dict[Operation, list[Setting]]
+Holds = dict[str, object]  # the key that each unit is set up for
+
+
+def needed_settings(
+    block: Block, needed_by: Callable[[Operation], Iterable[Setting]], needs: Needs
+) -> list[Setting]:
+    """What a block needs in all; `needs` gets what each of its operations needs."""
+    found: list[Setting] = []
+    for op in block.ops:
+        if op.regions:
+            needs[op] = []
+            for body in (body for region in op.regions for body in region.blocks):
+                needs[op] += needed_settings(body, needed_by, needs)
+        else:
+            needs[op] = list(needed_by(op))
+        found += needs[op]
+    return found
+
+
+def insert_settings(block: Block, needs: Needs, holds: Holds) -> None:
+    for op in list(block.ops):
+        if isinstance(op, scf.IfOp):
+            _enter_branches(op, needs, holds)
+        elif op.regions:
+            _enter_loop(op, needs, holds)
+        else:
+            for setting in needs.get(op, ()):  # the startup needs nothing
+                ensure(setting, holds, op)
+
+
+def _enter_branches(op: Operation, needs: Needs, holds: Holds) -> None:
+    """rule BRANCH"""
+    ends = []
+    for region in op.regions:
+        inside = dict(holds)
+        for block in region.blocks:
+            insert_settings(block, needs, inside)
+        ends.append(inside)
+    for unit in list(holds):
+        if any(end.get(unit) != holds[unit] for end in ends):
+            del holds[unit]
+
+
+def _enter_loop(loop: Operation, needs: Needs, holds: Holds) -> None:
+    bodies = [block for region in loop.regions for block in region.blocks]
+    by_unit: dict[str, dict[object, Setting]] = {}
+    for setting in needs[loop]:
+        by_unit.setdefault(setting.unit, {}).setdefault(setting.key, setting)
+    for unit, settings in by_unit.items():
+        if len(settings) == 1:
+            ensure(next(iter(settings.values())), holds, loop)  # rule HOIST
+        else:
+            holds.pop(unit, None)  # rule LOOP
+    inside = dict(holds)
+    for body in bodies:
+        insert_settings(body, needs, inside)
+    for unit, settings in by_unit.items():
+        if len(settings) > 1:
+            holds.pop(unit, None)  # the loop may run no iteration at all
+
+
+def ensure(setting: Setting, holds: Holds, before: Operation) -> None:
+    if holds.get(setting.unit) == setting.key:
+        return
+    holds[setting.unit] = setting.key
+    if not setting.function:
+        return
+    make = Maker(InsertPoint.before(before), setting.origin)
+    arguments = [_available(value, before) for value in setting.arguments]
+    call(make, setting.function, *arguments, literals=setting.literals)
+
+
+def _available(value: SSAValue, before: Operation) -> SSAValue:
+    """Sizes given to an init are constants: they are made again where the init goes."""
+    if isinstance(value.type, ttkernel.CBType):
+        return value
+    assert isinstance(value.owner, Operation)
+    return Maker(InsertPoint.before(before), before).value(value.owner.clone())

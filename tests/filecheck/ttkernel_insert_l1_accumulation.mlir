@@ -1,0 +1,27 @@
+// RUN: ttl opt %s -p ttkernel-insert-l1-accumulation | filecheck %s
+
+!a = !ttkernel.cb<"a_dfb", "BFloat16">
+
+builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
+  // rule SUM: switched on before the loop, off after the last pack that adds.
+  // CHECK-LABEL: func.func @summing
+  // CHECK:         "ttkernel.pack_tile"
+  // CHECK-NEXT:    "ttkernel.pack_reconfig_l1_acc"() <{literals = ["1"]}>
+  // CHECK-NEXT:    scf.for
+  // CHECK-NOT:     pack_reconfig_l1_acc
+  // CHECK:         "ttkernel.pack_tile"(%{{.*}}) <{template = "true"}> {accumulate}
+  // CHECK:         "ttkernel.pack_reconfig_l1_acc"() <{literals = ["0"]}>
+  // CHECK-NEXT:    func.return
+  func.func @summing() attributes {ttkernel.thread = #ttkernel.thread<compute>} {
+    %a = "ttkernel.get_compile_time_arg"() <{index = 0 : i64}> : () -> !a
+    %zero = arith.constant 0 : index
+    %one = arith.constant 1 : index
+    "ttkernel.copy_tile"(%a, %zero, %zero) : (!a, index, index) -> ()
+    "ttkernel.pack_tile"(%zero, %a, %zero) <{template = "true"}> : (index, !a, index) -> ()
+    scf.for %i = %zero to %one step %one {
+      "ttkernel.copy_tile"(%a, %i, %i) : (!a, index, index) -> ()
+      "ttkernel.pack_tile"(%i, %a, %i) <{template = "true"}> {accumulate} : (index, !a, index) -> ()
+    }
+    func.return
+  }
+}
