@@ -24,9 +24,9 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
       %m = arith.divsi %n, %two : index
       scf.yield %m : index
     }
-    "ttkernel.signpost"() <{region_name = "a b"}> : () -> ()
+    "emitc.verbatim"() <{value = "{"}> : () -> ()
     %z = arith.addi %end, %two : index
-    "ttkernel.signpost"() <{region_name = "a b", is_end}> : () -> ()
+    "emitc.verbatim"() <{value = "}"}> : () -> ()
     %u = arith.muli %z, %z : index
     func.return
   }
@@ -53,10 +53,9 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
 // CHECK:      "emitc.while"() ({
 // CHECK:      emitc.yield
 // CHECK:      emitc.div
-// What is used behind a signpost has a variable in front of it.
+// What is used after a scope has a variable before it.
 // CHECK:      %z = "emitc.variable"
 // CHECK-NEXT: "emitc.verbatim"() <{value = "{"}>
-// CHECK-NEXT: "emitc.verbatim"() <{value = "DeviceZoneScopedN(\22a_b\22);"}>
 // CHECK:      "emitc.assign"(%z, %z_1)
 // CHECK:      "emitc.verbatim"() <{value = "}"}>
 // CHECK-NOT:  scf.

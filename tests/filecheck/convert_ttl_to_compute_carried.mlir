@@ -1,4 +1,4 @@
-// RUN: ttl opt %s -p convert-ttl-to-compute | filecheck %s
+// RUN: ttl opt %s -p ttl-name-block-values,ttl-annotate-l1-acc-loops,ttl-insert-intermediate-dfbs,convert-ttl-to-compute | filecheck %s
 
 !tile = !ttcore.tile<32x32, bf16>
 !dfb = !ttl.dfb<[5 : i64, 5 : i64], !tile, 2 : i64>
@@ -44,12 +44,11 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
 }
 
 // CHECK:      func.func @sum
-// Zeros first: rule ZERO.
-// CHECK:      [[ZEROS:%[a-z0-9_]+]] = "ttl.tile_fill"() <{value = 0.000000e+00 : f32}>
-// CHECK-NEXT: "ttl.tile_store"([[ZEROS]], %y_blk)
+// No zeros first: the first iteration overwrites.
+// CHECK-NOT:  ttl.tile_fill
 // CHECK:      scf.for
 // CHECK:      [[COPY:%a_blk_[0-9]+]] = "ttl.tile_copy"(%a_blk)
-// CHECK-NEXT: "ttl.tile_store"([[COPY]], %y_blk) <{accumulate}>
+// CHECK-NEXT: "ttl.tile_store"([[COPY]], %y_blk) <{accumulate, after_first}>
 // CHECK:      "ttl.dfb_pop"(%a_dfb)
 // CHECK:      "ttl.dfb_push"(%y_dfb)
 

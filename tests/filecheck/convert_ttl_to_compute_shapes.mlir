@@ -1,4 +1,4 @@
-// RUN: ttl opt %s -p convert-ttl-to-compute | filecheck %s
+// RUN: ttl opt %s -p ttl-name-block-values,ttl-annotate-l1-acc-loops,ttl-insert-intermediate-dfbs,convert-ttl-to-compute | filecheck %s
 
 !tile = !ttcore.tile<32x32, bf16>
 !dfb = !ttl.dfb<[2 : i64, 3 : i64], !tile, 2 : i64>

@@ -1,4 +1,4 @@
-// RUN: ttl opt %s -p convert-ttl-to-compute | filecheck %s
+// RUN: ttl opt %s -p ttl-name-block-values,ttl-annotate-l1-acc-loops,ttl-insert-intermediate-dfbs,convert-ttl-to-compute | filecheck %s
 
 // A value that a `while` carries goes through a buffer of two blocks (rule RING).
 

@@ -1,5 +1,5 @@
-// RUN: ttl opt %s -p convert-ttl-to-compute | filecheck %s --check-prefix=COMPUTE
-// RUN: ttl opt %s -p convert-ttl-to-compute,ttl-set-compute-kernel-config,ttl-assign-dst,ttl-subblock-compute-for-dst,ttl-lower-to-loops,ttl-finalize-dfb-indices,convert-ttl-to-ttkernel,ttkernel-insert-inits,ttkernel-insert-l1-accumulation | filecheck %s --check-prefix=CALLS
+// RUN: ttl opt %s -p ttl-name-block-values,ttl-annotate-l1-acc-loops,ttl-insert-intermediate-dfbs,convert-ttl-to-compute | filecheck %s --check-prefix=COMPUTE
+// RUN: ttl opt %s -p ttl-name-block-values,ttl-annotate-l1-acc-loops,ttl-insert-intermediate-dfbs,convert-ttl-to-compute,ttl-set-compute-kernel-config,ttl-assign-dst,ttl-subblock-compute-for-dst,ttl-lower-to-loops,ttl-finalize-dfb-indices,convert-ttl-to-ttkernel,ttkernel-insert-inits,ttkernel-insert-l1-accumulation | filecheck %s --check-prefix=CALLS
 
 !word = !ttcore.tile<32x32, ui32>
 !word_dfb = !ttl.dfb<[1 : i64, 1 : i64], !word, 2 : i64>

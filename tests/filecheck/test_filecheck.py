@@ -20,11 +20,14 @@ from filecheck.finput import FInput
 from filecheck.matcher import Matcher
 from filecheck.options import parse_argv_options
 from filecheck.parser import Parser
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser as IRParser
 
 from golden.example_programs import OPERATIONS, example_module
+from ttl.codegen import assemble
 from ttl.dialects import make_context, print_module
-from ttl.passes import GRAPH, PIPELINE
+from ttl.passes import GRAPH, KNOWN, PIPELINE, find_pass, run_passes
+from ttl.passes.pipelines import PIPELINES
 from ttl.tools.cli import main
 
 HERE = Path(__file__).parent
@@ -137,6 +140,29 @@ def test_filecheck_notices_a_wrong_line(tmp_path: Path) -> None:
     _, text = execute(line, tmp_path)
     assert check(line, text) == ""
     assert check(line, text.replace("%p, %p", "%p, %x")) != ""
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_compiling_goes_on_from_the_text_of_any_stage(name: str) -> None:
+    def kernels(module: ModuleOp) -> list[str]:
+        """Without the user's lines, which the text does not have."""
+        kernels = assemble("", module, ()).kernels
+        return [re.sub(r"  // .*", "", kernel.cpp_source) for kernel in kernels]
+
+    module = example_module(name)
+    for each in PIPELINE:
+        module = IRParser(make_context(), print_module(module)).parse_module()
+        run_passes([find_pass(each)()], make_context(), module)
+    assert kernels(module) == kernels(example_module(name, PIPELINE[-1]))
+
+
+def test_the_list_of_passes(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["opt", "--list"])
+    lines = capsys.readouterr().out.splitlines()
+    listed = [line.split()[0] for line in lines if line.startswith("  ")]
+    assert ended.value.code == 0 and listed == [*KNOWN, *PIPELINES]
+    assert all(len(line.split()) > 2 for line in lines if line.startswith("  "))
 
 
 @pytest.mark.parametrize("after", [None, *PIPELINE])

@@ -24,4 +24,25 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
     }
     func.return
   }
+
+  // rule FIRST: the condition is new in each iteration, and before the loops over tiles.
+  // CHECK-LABEL: func.func @after_first
+  // CHECK:         scf.for %k
+  // CHECK-NEXT:    [[LATER:%[0-9]+]] = arith.cmpi ne, %k, %zero
+  // CHECK-NEXT:    "ttkernel.pack_reconfig_l1_acc"([[LATER]])
+  // CHECK-NEXT:    affine.for
+  // CHECK-NEXT:    "ttkernel.pack_tile"
+  // CHECK:         "ttkernel.pack_reconfig_l1_acc"() <{literals = ["0"]}>
+  // CHECK-NEXT:    func.return
+  func.func @after_first() attributes {ttkernel.thread = #ttkernel.thread<compute>} {
+    %a = "ttkernel.get_compile_time_arg"() <{index = 0 : i64}> : () -> !a
+    %zero = arith.constant 0 : index
+    %one = arith.constant 1 : index
+    scf.for %k = %zero to %one step %one {
+      affine.for %t = 0 to 4 {
+        "ttkernel.pack_tile"(%t, %a, %t) <{template = "true"}> {accumulate, after_first} : (index, !a, index) -> ()
+      }
+    }
+    func.return
+  }
 }

@@ -17,7 +17,6 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     IntegerType,
     StringAttr,
-    UnitAttr,
 )
 from xdsl.ir import Attribute, Dialect, Operation, ParametrizedAttribute, TypeAttribute
 from xdsl.irdl import (
@@ -205,15 +204,6 @@ class RuntimeArgOp(QuickOperation):
 
 
 @irdl_op_definition
-class SignpostOp(QuickOperation):
-    """The start or the end of a region that the profiler measures."""
-
-    name = "ttkernel.signpost"
-    region_name = prop_def(StringAttr)
-    is_end = opt_prop_def(UnitAttr)
-
-
-@irdl_op_definition
 class MarkOp(QuickOperation):
     """An event of a pipe or a semaphore, for the trace of the executor: the chip's C++ has nothing
     of it. The operand is the value of a semaphore, or the place of a pipe if it is not constant.
@@ -320,6 +310,7 @@ _FIXED = {
     "tile_regs_wait": (0, "reg_api.h"),
     "tile_regs_release": (0, "reg_api.h"),
     "pack_tile": (3, "pack.h"),
+    "pack_block": (3, "pack.h"),
     "pack_reconfig_l1_acc": (1, "pack.h"),
     "reduce_uninit": (0, "reduce.h"),
     ROUND: (1, FILL.include),

@@ -38,6 +38,10 @@ NODE_TO_NODE = (
 # Block math to tiles, registers and loops.
 COMPUTE = (
     "ttl-expand-compositions",  # first: what follows sees only operations that the chip has
+    "ttl-name-block-values",  # next: what follows sees data flow, not what blocks hold when
+    "ttl-annotate-l1-acc-loops",
+    "ttl-peel-l1-acc-loops",  # while a sum is still a value: its last step is like any other
+    "ttl-insert-intermediate-dfbs",
     "convert-ttl-to-compute",
     "ttl-set-compute-kernel-config",  # after sections exist: their size decides full sync
     "ttl-assign-dst",  # after the configuration: it gives the capacity
@@ -51,8 +55,10 @@ KERNEL = (
     "convert-ttl-to-ttkernel",
     "ttkernel-insert-inits",  # while loops over tiles are still affine: nothing else is moved
     "ttkernel-insert-l1-accumulation",  # for the same reason
+    "ttkernel-combine-pack-tiles",  # after both: they know packs of tiles
     "lower-affine",
     "cse",  # when all calls are there: copies of equal shape share their arithmetic
+    "ttl-lower-signpost-to-emitc",  # when no pass moves anything over its scopes any more
     "convert-ttkernel-to-emitc",
 )
 
@@ -85,6 +91,7 @@ D2M_TO_TTKERNEL = KERNEL[:3]
 
 # What the command line knows under one name.
 PIPELINES = {
+    "ttl-to-cpp": PIPELINE,
     "linalg-to-loops": LINALG_TO_LOOPS,
     "d2m-to-ttkernel": D2M_TO_TTKERNEL,
     "ttir-to-ttmetal-frontend": TTIR_TO_D2M + D2M_FRONTEND,
@@ -93,12 +100,12 @@ PIPELINES = {
 }
 # Passes that only look. The first are parts of one check that the pipeline makes after SYNCHRONIZE,
 # when every release and wait stands in the IR: verify/ has a table of them.
-PARTS = (
-    "ttl-verify-dfb-spsc",
-    "ttl-verify-pipenet-guards",
-    "ttl-verify-pipenet-schedule",
-    "ttl-verify-tensor-slices",
-)
+PARTS = {
+    "ttl-verify-dfb-spsc": "each buffer has one producer and one consumer",
+    "ttl-verify-pipenet-guards": "pipes are used in the roles of their node only",
+    "ttl-verify-pipenet-schedule": "all kernels come to their ends, whatever the nodes' order",
+    "ttl-verify-tensor-slices": "slices lie in their tensors",
+}
 VERIFY = ("ttl-validate-cb-budget",)  # after COMPUTE
 
 # A graph of tensors with TT-Lang operations in it, to what is written as a flatbuffer.
@@ -133,6 +140,26 @@ ROOMS = {
 }
 
 
+# What stands on the command line for the passes of one part, in a sentence.
+SUMMARIES = {
+    "ttl-to-cpp": "a program of the language to C++ kernels: the whole pipeline",
+    "linalg-to-loops": "threads of cores to loops over tiles within the DST registers",
+    "d2m-to-ttkernel": "those to calls of the chip",
+    "ttir-to-ttmetal-frontend": "a graph to threads of cores",
+    "ttir-to-ttmetal-middleend": "threads to kernel functions, with addresses",
+    "ttir-to-ttmetal-backend": "a graph all the way to C++ kernels and commands of the host",
+}
+
+
+def summary_of(name: str) -> str:
+    """What a pass or a pipeline does, in a sentence."""
+    if name in SUMMARIES or name in PARTS:
+        return (SUMMARIES | PARTS)[name]
+    module = "xdsl's own" if name in _XDSL else import_module(_module_of(name)).__doc__ or ""
+    paragraph = " ".join(module.partition("\n\n")[0].split())
+    return paragraph.removeprefix(f"{name}: ").rstrip(".")
+
+
 def find_passes(name: str) -> tuple[str, ...]:
     """The passes that a name on the command line stands for."""
     return PIPELINES.get(name, (name,))
@@ -151,16 +178,20 @@ def find_pass(name: str) -> type[ModulePass]:
     if name in _XDSL:
         module, class_name = _XDSL[name]
     else:
-        room = next((room for room, names in ROOMS.items() if name in names), None)
-        if room is None:
-            raise KeyError(name)
-        module = f"{__package__}.{room}.{name.replace('-', '_')}"
+        module = _module_of(name)
         class_name = "".join(part.capitalize() for part in name.split("-"))
     file = import_module(module)
     if (function := getattr(file, "apply", None)) is not None:
         return _pass_of(name, function)
     found: type[ModulePass] = getattr(file, class_name)
     return found
+
+
+def _module_of(name: str) -> str:
+    room = next((room for room, names in ROOMS.items() if name in names), None)
+    if room is None:
+        raise KeyError(name)
+    return f"{__package__}.{room}.{name.replace('-', '_')}"
 
 
 def _pass_of(name: str, function: Callable[[ModuleOp], None]) -> type[ModulePass]:

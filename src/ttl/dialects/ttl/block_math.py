@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import (
     TensorType,
     UnitAttr,
 )
-from xdsl.ir import ParametrizedAttribute, TypeAttribute
+from xdsl.ir import Attribute, Operation, ParametrizedAttribute, TypeAttribute
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     irdl_attr_definition,
@@ -40,8 +40,21 @@ from ..definitions import OperationTable, define_operation, rules_of_the_languag
 from ..ttcore import block_type
 
 __all__ = [
-    "BLOCK_MATH", "TILE_MATH", "BlockMathOp", "ComputeOp", "DstType", "FillOp", "SectionOp",
-    "TileCallOp", "TileCopyOp", "TileDuplicateOp", "TileFillOp", "TileMathOp", "TileStoreOp",
+    "BLOCK_MATH",
+    "PACKING",
+    "TILE_MATH",
+    "BlockMathOp",
+    "ComputeOp",
+    "DstType",
+    "FillOp",
+    "SectionOp",
+    "TileCallOp",
+    "TileCopyOp",
+    "TileDuplicateOp",
+    "TileFillOp",
+    "TileMathOp",
+    "TileStoreOp",
+    "packing_of",
 ]  # fmt: skip
 
 
@@ -150,14 +163,28 @@ TileDuplicateOp: type[QuickOperation] = define_operation(
 )
 
 
+PACKING = ("accumulate", "after_first", "in_order")  # how the packer stores a tile
+
+
+def packing_of(store: Operation) -> dict[str, Attribute]:
+    return {name: store.properties[name] for name in PACKING if name in store.properties}
+
+
 @irdl_op_definition
 class TileStoreOp(QuickOperation):
-    """Registers to a reserved block; with `accumulate` the packer adds to what is there."""
+    """Registers to a reserved block.
+
+    With `accumulate` the packer adds to what is there; with `after_first` too, not in the first
+    iteration of the loop around it. `in_order`: the block's tiles are packed one after the other,
+    once.
+    """
 
     name = "ttl.tile_store"
     value = operand_def(DstType)
     view = operand_def(TensorType)
     accumulate = opt_prop_def(UnitAttr)
+    after_first = opt_prop_def(UnitAttr)
+    in_order = opt_prop_def(UnitAttr)
 
 
 @irdl_op_definition
@@ -194,7 +221,9 @@ class TileCallOp(QuickOperation):
     parameters = opt_prop_def(DictionaryAttr)
     element_type = opt_prop_def(StringAttr)  # of integers
     sizes = opt_prop_def(ArrayAttr)  # of a matrix product: columns and rows of the result
-    accumulate = opt_prop_def(UnitAttr)  # of a store: the packer adds
+    accumulate = opt_prop_def(UnitAttr)  # this and what follows: of a store
+    after_first = opt_prop_def(UnitAttr)
+    in_order = opt_prop_def(UnitAttr)
     left_in_dst = opt_prop_def(UnitAttr)  # of two operands, one in a buffer, the left is not
     buffers = var_operand_def(TensorType)
     tiles = var_operand_def(IndexType)

@@ -181,12 +181,16 @@ class ScopeEndOp(QuickOperation):
 
 @irdl_op_definition
 class StoreOp(QuickOperation):
-    """`block.store(value)`, or with `accumulate` `block += value`."""
+    """`block.store(value)`, or with `accumulate` `block += value`.
+
+    With `after_first` the first iteration of the loop around it overwrites.
+    """
 
     name = "ttl.store"
     value = operand_def(TensorType)
     view = operand_def(TensorType)
     accumulate = opt_prop_def(UnitAttr)
+    after_first = opt_prop_def(UnitAttr)
 
     def verify_(self) -> None:
         with rules_of_the_language():

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from xdsl.dialects import func, scf
-from xdsl.dialects.builtin import UnitAttr
+from xdsl.dialects.builtin import FloatAttr, UnitAttr, f32
 from xdsl.ir import Operation, SSAValue
 
 from ttl.dialects import ttl
 from ttl.semantics.types import Shape
 
-from ..module_pass import Maker, erase, replace_by, terminator
+from ..module_pass import Maker, erase, replace_by, steps_of, terminator
 from .arranged_tiles import is_masked, is_view, operands_in_buffers, reads_by_matrix_unit
 from .compiler_buffers import shape_of
 from .rebuilt_regions import without_carried
@@ -142,21 +142,33 @@ def _is_used_by(value: SSAValue, user: Operation) -> bool:
     return user in uses and is_in_branches and len(branches) == len(uses)
 
 
-def sum_by_packer(loop: scf.ForOp, position: int, view: SSAValue) -> None:
-    """rule SUM: each addition becomes a store that adds to what the block holds."""
+def sum_by_packer(loop: scf.ForOp, position: int, view: SSAValue) -> bool:
+    """rule SUM: each addition becomes a store that adds to what the block holds.
+
+    Does the first one overwrite it? Otherwise the start has to be there before.
+    """
     additions = find_sum(loop, position)
     assert additions is not None
+    is_first = starts_with_nothing(loop, position, additions)
+    flags = {"accumulate": UnitAttr(), **({"after_first": UnitAttr()} if is_first else {})}
     for addition, number in additions.items():
         summands = list(addition.inputs)
         carried = summands.pop(number)
-        store = ttl.StoreOp.create(
-            operands=[*summands, view], properties={"accumulate": UnitAttr()}
-        )
+        store = ttl.StoreOp.create(operands=[*summands, view], properties=flags)
         Maker.before(addition).add(store)
         replace_by(addition, carried)
         for inner in reversed(list(loop.walk())):
             if inner is not loop and isinstance(inner, (scf.ForOp, scf.IfOp)):
                 drop_unchanged(inner)
+    return is_first
+
+
+def starts_with_nothing(loop: scf.ForOp, position: int, additions: Additions) -> bool:
+    """Is it one addition in each iteration, of which there are some, to a start of zeros?"""
+    start = loop.iter_args[position].owner
+    is_zero = isinstance(start, ttl.FillOp) and start.value == FloatAttr(0.0, f32)
+    is_once = len(additions) == 1 and all(each.parent is loop.body.block for each in additions)
+    return is_zero and is_once and bool(steps_of(loop))
 
 
 # Cleaning up --------------------------------------------------------------------------------------

@@ -5,11 +5,8 @@ operation that forces them:
 rule STORE   a store is carried out before its block is pushed, before blocks it reads are popped
              and before a loop or branch. Stores that share values share a section.
 rule KEEP    a value that is needed again when its section has ended, when the blocks it reads are
-             popped, inside a loop or branch, or as an operand of a matrix product, a reduction, a
-             broadcast or a transposition, goes to a compiler buffer.
-rule MASK    a reduction goes to a block before anything is computed with it: the packer clears
-             what is not part of the result.
-rule SCALER  the scalers of reductions are made once, before all loops.
+             popped, or inside a loop or branch, goes to a compiler buffer; one that has a buffer
+             (ttl-insert-intermediate-dfbs), before what reads it there.
 rule OPEN    a section whose values are all that is needed after a pop does not end there, but at
              the next operation that forces values, if whole blocks of them fit in registers.
 rule LOOP    values that a loop carries stay in registers if they and all the loop computes fit;
@@ -22,36 +19,27 @@ rule WIDE    an f32 buffer is unpacked in one of two ways, to the registers or t
 
 from __future__ import annotations
 
-from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation
 
 from ttl.dialects import ttl
-from ttl.semantics.ops import is_complete
 
-from ..module_pass import Maker, erase, first_after_bindings, kernels, not_yet, target_of
-from .arranged_tiles import is_masked
-from .block_values import name_block_values, share_common_values
+from ..module_pass import Maker, kernels, target_of
 from .carried_values import drop_block_math
-from .compiler_buffers import shape_of
 from .evaluation import Evaluation
 from .needs import outlives_next_release
 from .placement import Placement, Root, Scope
 from .regions import Regions, Rings
 from .section_builder import is_block
-from .ttl_set_compute_kernel_config import decide_fp32
+from .ttl_insert_intermediate_dfbs import drop_unused
 
 
 def apply(op: ModuleOp) -> None:
     target = target_of(op)
     for kernel in kernels(op, "compute"):
-        decide_fp32(kernel)
-        _drop_open(kernel)
-        _hoist_scalers(kernel)
-        name_block_values(kernel)
-        share_common_values(kernel.body.block)
         _Walker(Placement(op, kernel, target)).block(kernel.body.block, [])
         drop_block_math(kernel)
+        drop_unused(op, kernel)
 
 
 class _Walker:
@@ -133,21 +121,3 @@ class _Walker:
         for home in scope.homes:
             self.placement.release(home, make)
 
-
-def _drop_open(kernel: func.FuncOp) -> None:
-    """Values of which a size was not known have been made again where it was."""
-    for op in reversed(list(kernel.walk())):
-        if isinstance(op, (ttl.BlockMathOp, ttl.FillOp)) and not is_complete(shape_of(op.result)):
-            if list(op.result.uses):
-                raise not_yet("a broadcast here without a shape", op, "give it one: shape=(2, 2)")
-            erase(op)
-
-
-def _hoist_scalers(kernel: func.FuncOp) -> None:
-    """rule SCALER"""
-    start = first_after_bindings(kernel)
-    for op in list(kernel.walk()):
-        scaler = op.operands[1].owner if is_masked(op) else None
-        if isinstance(scaler, ttl.FillOp) and scaler is not start:
-            Operation.detach(scaler)
-            kernel.body.block.insert_op_before(scaler, start)

@@ -13,9 +13,10 @@ from xdsl.ir import Operation, SSAValue
 from ttl.dialects import ttl
 
 from ..module_pass import users_of
-from .arranged_tiles import is_arranged, is_masked, operands_in_buffers, reads_by_matrix_unit
+from .arranged_tiles import is_masked, reads_by_matrix_unit
 from .placement import Placement, Root
 from .section_builder import is_rounding
+from .ttl_insert_intermediate_dfbs import is_packed_before, reads_in_buffer
 
 Memo = dict[SSAValue, bool]
 Computed = dict[ttl.BlockMathOp, None]
@@ -48,41 +49,27 @@ class Needs:
         return found
 
     def missing_factors(self, roots: list[Root]) -> list[Root]:
-        """Operands that must stand in buffers and do not: those of matrix products and reductions
-        where the matrix unit can read them, of broadcasts and transpositions, rounded values, and
-        reductions."""
+        """Operands that must stand in buffers and do not."""
         found = {
             (root.value, False): Root(root.value)
             for root in roots
-            if self._is_unrounded(root) or self._is_added_unmasked(root)
+            if self._is_packed_before(root)
         }
         for op in self.computed_by(roots):
             way = self.placement.is_wide and reads_by_matrix_unit(op)
-            in_buffers = operands_in_buffers(op)
             for operand in op.inputs:
-                is_needed = operand in in_buffers or (
-                    not is_arranged(op)
-                    and (is_rounding(operand.owner) or is_masked(operand.owner))
-                )
+                is_needed = reads_in_buffer(op, operand)
                 if is_needed and self.placement.place_of(operand, way) is None:
-                    found[operand, way] = Root(operand, for_matrix=way)
+                    found[operand, way] = Root(operand, for_matrix=way, has_buffer=True)
         return list(found.values())
 
-    def _is_added_unmasked(self, root: Root) -> bool:
-        """rule MASK, where the packer adds"""
-        is_added = root.store is not None and root.store.accumulate is not None
-        value = root.value
-        return is_added and is_masked(value.owner) and self.placement.place_of(value, False) is None
-
-    def _is_unrounded(self, root: Root) -> bool:
-        """Would a rounded value be stored without being rounded?"""
-        if not is_rounding(root.value.owner):
-            return False
+    def _is_packed_before(self, root: Root) -> bool:
+        """Is it packed to a buffer of its own before it goes where it is wanted?"""
         if self.placement.place_of(root.value, False) is not None:
             return False
         if root.store is not None:
-            return root.store.view.type != root.value.type
-        return root.buffer is not None
+            return is_packed_before(root.store)
+        return root.buffer is not None and is_rounding(root.value.owner)
 
     def reaches_open(self, value: SSAValue) -> bool:
         """Is it computed from what the open section holds?"""

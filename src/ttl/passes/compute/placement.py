@@ -9,7 +9,6 @@ from xdsl.dialects.builtin import FloatAttr, ModuleOp, f32
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ttl.dialects import ttl
-from ttl.dialects.building import walk
 from ttl.dialects.ttcore import block_type
 from ttl.semantics.dtypes import DType, float32
 from ttl.target import Target
@@ -19,6 +18,7 @@ from . import compiler_buffers as buffers
 from .arranged_tiles import is_view, reads_by_matrix_unit
 from .compiler_buffers import FP32, CompilerBuffers
 from .section_builder import SectionBuilder, dst_type
+from .ttl_insert_intermediate_dfbs import copied_buffers
 from .ttl_set_compute_kernel_config import FULL_SYNC
 
 
@@ -34,6 +34,7 @@ class Root:
     store: ttl.StoreOp | None = None
     buffer: SSAValue | None = None
     for_matrix: bool = False
+    has_buffer: bool = False  # of ttl-insert-intermediate-dfbs
 
     @property
     def is_read_later(self) -> bool:
@@ -99,9 +100,7 @@ class Placement:
     # Registers ------------------------------------------------------------------------------------
 
     def most_registers(self) -> int:
-        explicit = self.kernel.attributes.get(FULL_SYNC)
-        full_sync = explicit is None or bool(explicit)
-        return self.target.dst_capacity(fp32=self.fp32, full_sync=full_sync)
+        return most_registers(self.kernel, self.target)
 
     def usual_registers(self) -> int:
         """Those that there are unless a loop needs more."""
@@ -181,17 +180,11 @@ class Placement:
                 del self.homes[home.value, way]
 
 
-def copied_buffers(kernel: func.FuncOp) -> set[SSAValue]:
-    """The buffers of which blocks are read by anything but matrix products."""
-    found: set[SSAValue] = set()
-    for op in walk(kernel):
-        if isinstance(op, ttl.AcquireOp):
-            for use in op.block.uses:
-                user = use.operation
-                is_factor = reads_by_matrix_unit(user)
-                if not is_factor and (not isinstance(user, ttl.StoreOp) or use.index == 0):
-                    found.add(op.buffer)
-    return found
+def most_registers(kernel: func.FuncOp, target: Target) -> int:
+    """Those that a section can have, unless the user wants fewer."""
+    explicit = kernel.attributes.get(FULL_SYNC)
+    full_sync = explicit is None or bool(explicit)
+    return target.dst_capacity(fp32=bool(kernel.attributes[FP32]), full_sync=full_sync)
 
 
 def effective(stores: list[ttl.StoreOp]) -> list[ttl.StoreOp]:

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Sequence
 from xdsl.dialects import scf
 from xdsl.ir import Operation, Region, SSAValue
 
-from ..module_pass import Maker, erase, terminator
+from ..module_pass import Maker, erase, integers, numbers_in, terminator
 
+L1_ACC = "l1_acc"  # of a loop: the positions of the values that are only added to
 RegionOp = scf.ForOp | scf.WhileOp | scf.IfOp
 
 
@@ -70,5 +71,8 @@ def without_carried(op: RegionOp, dropped: Sequence[int]) -> RegionOp:
     for before, after in zip(results, new.results, strict=True):
         after.name_hint = before.name_hint
         before.replace_all_uses_with(after)
+    if L1_ACC in op.attributes:
+        sums = numbers_in(op.attributes[L1_ACC])
+        new.attributes[L1_ACC] = integers([kept.index(each) for each in sums if each in kept])
     erase(op)
     return new

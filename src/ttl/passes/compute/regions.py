@@ -17,11 +17,12 @@ from ttl.dialects.ttcore import block_type
 
 from ..module_pass import Maker, erase, terminator
 from . import compiler_buffers as buffers
-from .carried_values import drop_unchanged, find_sum, sum_by_packer
+from .carried_values import drop_unchanged, sum_by_packer
 from .compiler_buffers import shape_of
 from .evaluation import Evaluation
 from .placement import Placement, Root, store_before
 from .section_builder import is_block
+from .ttl_annotate_l1_acc_loops import is_l1_acc
 
 Rings = list[SSAValue | None]  # the buffer in which each value is carried; None: it is a scalar
 
@@ -53,25 +54,21 @@ class Regions:
             return
         rings: Rings = [None] * len(loop.iter_args)
         sums: list[tuple[SSAValue, SSAValue]] = []
-        are_sums = [self._is_sum(loop, position) for position in carried]
+        are_sums = [is_l1_acc(loop, position) for position in carried]
         for position, is_sum in zip(carried, are_sums, strict=True):
             start: SSAValue = loop.iter_args[position]
             result: SSAValue = loop.results[position]
             if is_sum:
                 view = self._block_to_sum_in(loop, result)
                 sums.append((result, view))
-                sum_by_packer(loop, position, view)  # rule SUM
-                self.placement.scope.stores.append(store_before(loop, start, view))
+                if not sum_by_packer(loop, position, view):  # rule SUM
+                    self.placement.scope.stores.append(store_before(loop, start, view))
             else:
                 rings[position] = self._new_buffer(start, result.name_hint, 2)
         body = loop.body.block
         self._ring_loop(loop, loop.iter_args, body, body.args[1:], rings)
         for result, view in sums:
             self._end_of_sum(loop, result, view)
-
-    def _is_sum(self, loop: scf.ForOp, position: int) -> bool:
-        is_float = self.placement.buffers.dtype_of(loop.iter_args[position]).is_float
-        return is_float and find_sum(loop, position) is not None
 
     def _new_buffer(self, value: SSAValue, hint: str | None, blocks: int = 1) -> SSAValue:
         found = self.placement.buffers

@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-from xdsl.dialects.builtin import UnitAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ttl.dialects import ttl
-from ttl.dialects.ttcore import block_type
 from ttl.semantics.types import Shape
 
 from ..module_pass import Maker
@@ -18,7 +16,8 @@ from .compiler_buffers import shape_of
 from .dst_allocation import allocate
 from .needs import Needs
 from .placement import Placement, Root
-from .section_builder import SectionBuilder, is_rounding
+from .section_builder import SectionBuilder
+from .ttl_insert_intermediate_dfbs import buffer_of, new_buffer
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,16 +59,15 @@ class Sections:
         return {
             root: root.store.view
             if root.store is not None
-            else buffers.reserve(root.buffer or self._new_buffer(root.value), make)
+            else buffers.reserve(root.buffer or self._buffer_of(root), make)
             for root in roots
         }
 
-    def _new_buffer(self, value: SSAValue) -> SSAValue:
-        found = self.placement.buffers
-        dtype = found.dtype_of(value)
-        if is_rounding(value.owner):
-            dtype = block_type(value.type).dtype or dtype
-        return found.make(shape_of(value), value.name_hint, dtype=dtype)
+    def _buffer_of(self, root: Root) -> SSAValue:
+        """The one inserted for it, or a new one: it is kept for what comes after the section."""
+        inserted = buffer_of(root.value, root.for_matrix, self.placement.kernel)
+        assert inserted is not None or not root.has_buffer, "run ttl-insert-intermediate-dfbs first"
+        return inserted or new_buffer(root.value, self.placement.buffers)
 
     def store(
         self, roots: list[Root], views: dict[Root, SSAValue], builder: SectionBuilder
@@ -82,8 +80,7 @@ class Sections:
             store = ttl.TileStoreOp.create(operands=[value, views[root]])
             if root.store is not None:
                 builder.make.origin = root.store
-                if root.store.accumulate is not None:
-                    store.properties["accumulate"] = UnitAttr()
+                store.properties |= ttl.packing_of(root.store)
             builder.make.add(store)
 
     def publish(self, views: dict[Root, SSAValue], before: Operation) -> None:

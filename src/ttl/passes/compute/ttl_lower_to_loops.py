@@ -461,11 +461,7 @@ def call(
     number: SSAValue | None = None,
 ) -> Operation:
     properties: dict[str, Attribute] = {"action": StringAttr(action)}
-    for name, kind in (
-        ("value", FloatAttr),
-        ("parameters", DictionaryAttr),
-        ("accumulate", UnitAttr),
-    ):
+    for name, kind in CARRIED:
         found = origin.properties.get(name)
         if isinstance(found, kind):
             properties[name] = found
@@ -478,6 +474,14 @@ def call(
     properties["operandSegmentSizes"] = _group_sizes(tuple(map(len, groups)))
     operands = [value for group in groups for value in group]
     return make.add(ttl.TileCallOp.create(operands=operands, properties=properties))
+
+
+# What a call has of the operation it is made for.
+CARRIED: tuple[tuple[str, type[Attribute]], ...] = (
+    ("value", FloatAttr),
+    ("parameters", DictionaryAttr),
+    *((name, UnitAttr) for name in ttl.PACKING),
+)
 
 
 @lru_cache(maxsize=64)

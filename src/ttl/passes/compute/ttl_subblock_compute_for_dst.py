@@ -3,6 +3,8 @@
 The attribute `subblock` of a section is a number of tiles, or rows and columns of tiles where a
 matrix product, a reduction, a broadcast or a transposition asks for both; what is left over is a
 smaller sub-block. A register is slot * (tiles of the sub-block) + tile.
+rule ORDER   a store is `in_order` if the sub-blocks come as the tiles of its block lie, and nothing
+             else is packed into the buffer from the reserve to the push.
 rule EVEN    of the sub-blocks that fit, those that make the fewest sections, then those that leave
              nothing over.
 """
@@ -13,14 +15,16 @@ from dataclasses import dataclass
 from math import ceil, prod
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp, UnitAttr
+from xdsl.ir import Block, Operation
 from xdsl.passes import ModulePass
 
 from ttl.dialects import ttl
 from ttl.dialects.building import walk
 from ttl.semantics.types import Shape, at_least_matrix
 
-from ..module_pass import integers, kernels, numbers_in, target_of
+from ..module_pass import integers, kernels, numbers_in, target_of, users_of
 from .arranged_tiles import is_arranged, is_broadcasting, is_matmul
 from .dst_allocation import is_whole, section_shape
 from .ttl_assign_dst import DST_SLOTS, capacity_of
@@ -37,9 +41,9 @@ class TtlSubblockComputeForDst(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for kernel in kernels(op, "compute"):
             capacity = self.dst_capacity or capacity_of(kernel, target_of(op))
-            for section in walk(kernel):
-                if isinstance(section, ttl.ComputeOp):
-                    section.attributes[SUBBLOCK] = integers(_subblock(section, capacity))
+            for section in [each for each in walk(kernel) if isinstance(each, ttl.ComputeOp)]:
+                section.attributes[SUBBLOCK] = integers(_subblock(section, capacity))
+                _find_order(section, kernel)
 
 
 def _subblock(section: ttl.ComputeOp, capacity: int) -> Shape:
@@ -51,6 +55,50 @@ def _subblock(section: ttl.ComputeOp, capacity: int) -> Shape:
         return at_least_matrix(shape)
     rows, columns = at_least_matrix(shape)[-2:]
     return best_rectangle(rows, columns, tiles)
+
+
+# rule ORDER ---------------------------------------------------------------------------------------
+
+
+def _find_order(section: ttl.ComputeOp, kernel: func.FuncOp) -> None:
+    if not _comes_in_order(section):
+        return
+    for store in section.body.block.ops:
+        if isinstance(store, ttl.TileStoreOp) and _is_alone(store, section, kernel):
+            store.properties["in_order"] = UnitAttr()
+
+
+def _comes_in_order(section: ttl.ComputeOp) -> bool:
+    subblock = numbers_in(section.attributes[SUBBLOCK])
+    rows, columns = at_least_matrix(section_shape(section))[-2:]
+    return len(subblock) == 1 or subblock[-1] == columns or rows == 1
+
+
+def _is_alone(store: ttl.TileStoreOp, section: ttl.ComputeOp, kernel: func.FuncOp) -> bool:
+    """Is it the only one between a reserve and a push, both beside the section?"""
+    reserve = store.view.owner
+    if store.accumulate is not None or not isinstance(reserve, ttl.ReserveOp):
+        return False
+    if len(users_of(store.view, ttl.TileStoreOp)) != 1 or _place(reserve) is not section.parent:
+        return False
+    ends = [op for op in walk(kernel) if isinstance(op, (ttl.ReserveOp, ttl.PushOp))]
+    ours = [op for op in ends if op.buffer is reserve.buffer]
+    pairs = list(zip(ours[::2], ours[1::2], strict=False))
+    return len(ours) % 2 == 0 and all(
+        isinstance(first, ttl.ReserveOp)
+        and isinstance(last, ttl.PushOp)
+        and _place(first) is _place(last)
+        for first, last in pairs
+    )
+
+
+def _place(op: Operation) -> Block | None:
+    """The block that an operation is in, or the section that it is in."""
+    parent = op.parent_op()
+    return parent.parent if isinstance(parent, ttl.ComputeOp) else op.parent
+
+
+# Sizes --------------------------------------------------------------------------------------------
 
 
 def is_by_place(section: ttl.ComputeOp) -> bool:

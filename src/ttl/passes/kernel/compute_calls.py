@@ -46,8 +46,7 @@ def tile_call(converter: KernelConverter, op: ttl.TileCallOp, make: Maker) -> No
     action = op.action.data
     if action == "store":
         pack = call(make, "pack_tile<true>", registers[0], buffers[0], tiles[0])
-        if op.accumulate is not None:
-            pack.attributes["accumulate"] = op.accumulate
+        pack.attributes |= ttl.packing_of(op)
     elif action == "copy":
         call(make, COPY.call, buffers[0], tiles[0], registers[0])
     elif action == "fill":

@@ -6,7 +6,7 @@ from xdsl.dialects import arith, func, scf
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
-from ttl.dialects import ttkernel, ttl
+from ttl.dialects import emitc, ttkernel, ttl
 
 from ..module_pass import Maker, kernels, nothing
 from .cpp_arguments import (
@@ -31,7 +31,7 @@ from .cpp_expressions import (
     scalar_type,
 )
 from .cpp_file import NOT_INLINED, Conversions, FileMaker
-from .cpp_reports import check, dprint, mark, signpost
+from .cpp_reports import check, dprint, mark, scope
 
 GRID = "ttl.launch_grid"  # of a module with kernels
 
@@ -74,7 +74,7 @@ CONVERSIONS: Conversions = {
     ttkernel.CompileTimeArgOp: compile_time_arg,
     ttkernel.RuntimeArgOp: runtime_arg,
     ttkernel.TensorAccessorOp: tensor_accessor,
-    ttkernel.SignpostOp: signpost,
+    emitc.VerbatimOp: scope,
     ttkernel.MarkOp: mark,
     ttkernel.DprintOp: dprint,
     ttl.AssertOp: check,

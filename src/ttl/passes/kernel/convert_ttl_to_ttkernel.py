@@ -155,10 +155,6 @@ def runtime_arg(converter: KernelConverter, op: ttl.RuntimeArgOp, make: Maker) -
     op.result.replace_all_uses_with(argument)
 
 
-def signpost(converter: KernelConverter, op: ttl.SignpostOp, make: Maker) -> None:
-    make.add(ttkernel.SignpostOp.create(properties=dict(op.properties)))
-
-
 # Data movement ------------------------------------------------------------------------------------
 
 
@@ -292,7 +288,6 @@ CONVERSIONS: dict[type[Operation], Callable[..., None]] = {
     ttl.ResumeTransferOp: nothing,
     **COMPUTE_CONVERSIONS,
     ttl.RuntimeArgOp: runtime_arg,
-    ttl.SignpostOp: signpost,
     ttl.PrintOp: print_calls,
     ttl.NodeIndexOp: node_index,
     ttl.TensorSliceOp: nothing,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import DictionaryAttr, FunctionType, StringAttr, UnitAttr, i32
+from xdsl.dialects.builtin import FunctionType, StringAttr, UnitAttr, i32
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
@@ -20,6 +20,7 @@ from .cpp_helpers import CALLED_BY, HELPER_TEXTS
 UINT32 = emitc.OpaqueType(StringAttr("uint32_t"))
 ACCESSOR = emitc.OpaqueType(StringAttr("auto"))
 ITEM = emitc.LValueType(i32)  # of an array
+SIGNPOSTS = "ttl.signposts"  # of a kernel: names of its signposts by those of the zones
 NOT_INLINED = {"do_not_inline": UnitAttr()}
 
 Conversions = Mapping[type[Operation], Callable[["FileMaker", Any, Maker], None]]
@@ -38,7 +39,6 @@ class FileMaker:
         self.values: dict[SSAValue, SSAValue] = {}
         self.escaping: dict[SSAValue, SSAValue] = {}  # variables of values that leave a scope
         self.helpers: set[str] = set()  # functions that the kernel's text defines
-        self.zones: dict[str, str] = {}  # the names of signposts by those of the profiler
 
     # The file ------------------------------------------------------------------------------------
 
@@ -58,13 +58,11 @@ class FileMaker:
             regions=[Region(body)],
         )
         function.location = self.kernel.location
-        attributes = dict(self.kernel.attributes)
-        if self.zones:
-            names = {zone: StringAttr(name) for zone, name in self.zones.items()}
-            attributes["ttl.signposts"] = DictionaryAttr(names)
+        if SIGNPOSTS in self.kernel.attributes:
+            self.includes.add(ttkernel.PROFILER)
         return emitc.FileOp.create(
             properties={"id": StringAttr(name_of(self.kernel))},
-            attributes=attributes,
+            attributes=dict(self.kernel.attributes),
             regions=[Region(Block([*self._make_includes(), function]))],
         )
 
@@ -140,18 +138,6 @@ class FileMaker:
         self.declared.add(declared)
         return declared
 
-    def zone(self, name: str) -> str:
-        """The profiler's name of a signpost, another one for each."""
-        zone, number = _zone_name(name), 1
-        while self.zones.setdefault(zone, name) != name:
-            number += 1
-            zone = f"{_zone_name(name)}_{number}"
-        return zone
-
 
 def verbatim(make: Maker, text: str) -> None:
     make.add(emitc.VerbatimOp.create(properties={"value": StringAttr(text)}))
-
-
-def _zone_name(name: str) -> str:
-    return "".join(c if c.isascii() and (c.isalnum() or c in "_-") else "_" for c in name)

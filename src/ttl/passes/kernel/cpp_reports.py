@@ -1,4 +1,4 @@
-"""What a kernel reports while it runs: signposts, marks of the trace, prints and assertions."""
+"""What a kernel reports while it runs: scopes of signposts, marks, prints and assertions."""
 
 from __future__ import annotations
 
@@ -13,17 +13,12 @@ from .cpp_expressions import opaque_call
 from .cpp_file import FileMaker, verbatim
 
 
-def signpost(file: FileMaker, op: ttkernel.SignpostOp, make: Maker) -> None:
-    """A C++ scope; values that are used after it get variables before it."""
-    if op.is_end is not None:
-        verbatim(make, "}")
-        return
-    file.includes.add(ttkernel.PROFILER)
-    escaping = _escaping(op)
+def scope(file: FileMaker, op: emitc.VerbatimOp, make: Maker) -> None:
+    """C++ text; of a scope that begins, values that are used after it get variables before it."""
+    escaping = _escaping(op) if op.value.data == "{" else []
     for value, variable in zip(escaping, declare_variables(file, escaping, make), strict=True):
         file.escaping[value] = variable
-    verbatim(make, "{")
-    verbatim(make, f'DeviceZoneScopedN("{file.zone(op.region_name.data)}");')
+    verbatim(make, op.value.data)
 
 
 def mark(file: FileMaker, op: ttkernel.MarkOp, make: Maker) -> None:
@@ -62,13 +57,13 @@ def _cpp_string(text: str) -> str:
     ) + '"'
 
 
-def _escaping(start: ttkernel.SignpostOp) -> list[SSAValue]:
-    """Scalars that are made before the end of the signpost and used after it."""
+def _escaping(start: emitc.VerbatimOp) -> list[SSAValue]:
+    """Scalars that are made before the end of the scope and used after it."""
     inside: dict[Operation, None] = {}
     depth, op = 1, start.next_op
     while op is not None and depth:
-        if isinstance(op, ttkernel.SignpostOp):
-            depth += -1 if op.is_end is not None else 1
+        if isinstance(op, emitc.VerbatimOp):
+            depth += {"{": 1, "}": -1}.get(op.value.data, 0)
         inside[op] = None
         op = op.next_op
     block = start.parent

@@ -1,4 +1,4 @@
-"""Arithmetic that is there twice is done once, and arithmetic that nobody uses not at all.
+"""cse: arithmetic that is there twice is done once, and arithmetic that nobody uses not at all.
 
 xDSL has a pass of this name for operations of any kind. Calls of the chip are never merged, so what
 is left is arithmetic; looking at nothing else takes a third of the time. The vendor's compiler

@@ -1,4 +1,4 @@
-"""Loops and index arithmetic over tiles as scf and arith.
+"""lower-affine: loops and index arithmetic over tiles as scf and arith.
 
 xDSL has a pass of this name that offers every operation to every pattern; here the few operations
 that are affine are replaced in one walk, and what replaces them keeps their location.

@@ -25,7 +25,8 @@ from .kernel_calls import call
 class Setting:
     """`unit` is set up for `key` by a call of `function`, or by what is there if that is empty.
 
-    Its arguments are values and, after them, C++ texts.
+    Its arguments are values and, after them, C++ texts. One that changes with the iterations of the
+    loop `within` is not moved out of it.
     """
 
     unit: str
@@ -34,6 +35,7 @@ class Setting:
     arguments: tuple[SSAValue, ...]
     origin: Operation
     literals: tuple[str, ...] = ()
+    within: Operation | None = None
 
 
 Needs = dict[Operation, list[Setting]]
@@ -85,17 +87,19 @@ def _enter_loop(loop: Operation, needs: Needs, holds: Holds) -> None:
     by_unit: dict[str, dict[object, Setting]] = {}
     for setting in needs[loop]:
         by_unit.setdefault(setting.unit, {}).setdefault(setting.key, setting)
+    changing = set()
     for unit, settings in by_unit.items():
-        if len(settings) == 1:
-            ensure(next(iter(settings.values())), holds, loop)  # rule HOIST
+        first = next(iter(settings.values()))
+        if len(settings) == 1 and first.within is not loop:
+            ensure(first, holds, loop)  # rule HOIST
         else:
+            changing.add(unit)
             holds.pop(unit, None)  # rule LOOP
     inside = dict(holds)
     for body in bodies:
         insert_settings(body, needs, inside)
-    for unit, settings in by_unit.items():
-        if len(settings) > 1:
-            holds.pop(unit, None)  # the loop may run no iteration at all
+    for unit in changing:
+        holds.pop(unit, None)  # the loop may run no iteration at all
 
 
 def ensure(setting: Setting, holds: Holds, before: Operation) -> None:

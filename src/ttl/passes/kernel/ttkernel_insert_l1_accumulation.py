@@ -1,16 +1,18 @@
 """ttkernel-insert-l1-accumulation: whether the packer adds to what is in L1, where it changes.
 
 rule SUM      the packer overwrites when a kernel starts, and again when it ends.
+rule FIRST    a sum that starts with nothing is overwritten in the first iteration of its loop.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation
 
-from ..module_pass import kernels
+from ..module_pass import around, kernels
 from .settings import Holds, Needs, Setting, ensure, insert_settings, needed_settings
 
 SUM = "sum"
@@ -31,9 +33,21 @@ def _insert(body: Block) -> None:
 
 
 def _needs(op: Operation) -> Iterator[Setting]:
-    if op.name == "ttkernel.pack_tile":
+    if op.name != "ttkernel.pack_tile":
+        return
+    if "after_first" in op.attributes:
+        yield _summing_after_first(op)
+    else:
         yield _summing(op, "accumulate" in op.attributes)
 
 
 def _summing(op: Operation, adds: bool) -> Setting:
     return Setting(SUM, adds, "pack_reconfig_l1_acc", (), op, (str(int(adds)),))
+
+
+def _summing_after_first(op: Operation) -> Setting:
+    """rule FIRST"""
+    loop = next(each for each in around(op) if isinstance(each, scf.ForOp))
+    variable = loop.body.block.args[0]
+    is_later = arith.CmpiOp(variable, loop.lb, "ne").result
+    return Setting(SUM, loop, "pack_reconfig_l1_acc", (is_later,), op, within=loop)

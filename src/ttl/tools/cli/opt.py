@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", help="IR text; - reads standard input")
+    parser.add_argument("--list", action=_List, help="the passes and pipelines, with a line each")
     parser.add_argument(
         "-p", "--passes", default="", metavar="PIPELINE",
         help="passes in order, with options: 'pass-a,pass-b{x=1}'",
@@ -40,6 +41,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="write the module, lowered to ttnn, as a flatbuffer and not as text",
     )
     parser.add_argument("--json", action="store_true", help="diagnostics as JSON, one a line")
+
+
+class _List(argparse.Action):
+    """Needs no file, as --help does not."""
+
+    def __init__(self, option_strings: list[str], dest: str, help: str):
+        super().__init__(option_strings, dest, nargs=0, help=help)
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        from ttl.passes import KNOWN
+        from ttl.passes.pipelines import PIPELINES, summary_of
+
+        for title, names in (("passes", KNOWN), ("pipelines", tuple(PIPELINES))):
+            print(f"{title}:")
+            for name in names:
+                print(f"  {name:34} {summary_of(name)}")
+        parser.exit()
 
 
 def run(options: argparse.Namespace) -> int:

@@ -1,4 +1,4 @@
-// RUN: not ttl opt %s -p convert-ttl-to-compute 2>&1 | filecheck %s
+// RUN: not ttl opt %s -p ttl-name-block-values 2>&1 | filecheck %s
 
 !tile = !ttcore.tile<32x32, bf16>
 !dfb = !ttl.dfb<[1 : i64, 1 : i64], !tile, 2 : i64>

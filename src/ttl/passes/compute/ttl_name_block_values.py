@@ -1,4 +1,4 @@
-"""What block operations mean as values.
+"""ttl-name-block-values: what blocks hold becomes values, so that data flow is all there is to see.
 
 rule NAMED   the content of a reserved block that is read or added to, and of a waited block that is
              stored into, is a value: loops and branches carry it on. What a reserved block holds
@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from xdsl.dialects import func, scf
-from xdsl.dialects.builtin import FloatAttr, f32
+from xdsl.dialects.builtin import FloatAttr, ModuleOp, f32
 from xdsl.ir import Block, Operation, SSAValue
 
 from ttl.dialects import ttl
@@ -22,13 +22,32 @@ from ttl.dialects.building import walk
 from ttl.dialects.ttcore import block_type
 from ttl.semantics.dtypes import DType
 from ttl.semantics.kernel_config import dest_dtype
+from ttl.semantics.ops import is_complete
 
-from ..module_pass import Maker, erase, replace_by, terminator, users_of
-from .compiler_buffers import FP32, buffer_dtypes
+from ..module_pass import Maker, erase, kernels, not_yet, replace_by, terminator, users_of
+from .compiler_buffers import FP32, buffer_dtypes, shape_of
 from .rebuilt_regions import RegionOp, carried_by, carry, rebuilt, starts_of
 from .section_builder import is_rounding
+from .ttl_set_compute_kernel_config import decide_fp32
 
 Contents = dict[SSAValue, SSAValue | None]  # of a block: its value; None before the first store
+
+
+def apply(op: ModuleOp) -> None:
+    for kernel in kernels(op, "compute"):
+        decide_fp32(kernel)
+        _drop_open(kernel)
+        name_block_values(kernel)
+        share_common_values(kernel.body.block)
+
+
+def _drop_open(kernel: func.FuncOp) -> None:
+    """Values of which a size was not known have been made again where it was."""
+    for op in reversed(list(kernel.walk())):
+        if isinstance(op, (ttl.BlockMathOp, ttl.FillOp)) and not is_complete(shape_of(op.result)):
+            if list(op.result.uses):
+                raise not_yet("a broadcast here without a shape", op, "give it one: shape=(2, 2)")
+            erase(op)
 
 
 def name_block_values(kernel: func.FuncOp) -> None:

@@ -1,0 +1,54 @@
+"""ttkernel-combine-pack-tiles: tiles that are packed in order are packed by one call.
+
+pack_block goes on where the last one ended, and starts again when the block is pushed: all packs
+of a block become such calls, also those of one tile.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects import affine, arith
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.ir.affine import AffineConstantExpr
+
+from ttl.dialects.building import walk
+
+from ..module_pass import Maker, constant_of, erase, kernels
+from .kernel_calls import call
+
+
+def apply(op: ModuleOp) -> None:
+    for kernel in kernels(op, "compute"):
+        packs = [each for each in walk(kernel) if each.name == "ttkernel.pack_tile"]
+        for pack in packs:
+            if "in_order" in pack.attributes:
+                _combine(pack)
+
+
+def _combine(pack: Operation) -> None:
+    register, buffer, _ = pack.operands
+    loop = pack.parent_op()
+    first = _first_of(register, loop) if isinstance(loop, affine.ForOp) else None
+    make = Maker.before(pack if first is None else loop)  # type: ignore[arg-type]
+    make.origin = pack
+    if first is None:
+        call(make, "pack_block", register, buffer, make.index(1))
+        erase(pack)
+    else:
+        assert isinstance(loop, affine.ForOp)
+        call(make, "pack_block", make.index(first), buffer, make.index(_count(loop)))
+        erase(loop)
+
+
+def _first_of(register: SSAValue, loop: affine.ForOp) -> int | None:
+    """Of the registers that a loop over tiles packs; None if it does not go through them."""
+    variable, offset = register, 0
+    if isinstance(register.owner, arith.AddiOp):
+        variable, offset = register.owner.lhs, constant_of(register.owner.rhs) or 0
+    return offset if variable is loop.body.block.args[0] else None
+
+
+def _count(loop: affine.ForOp) -> int:
+    (most,) = loop.upperBoundMap.data.results
+    assert isinstance(most, AffineConstantExpr)
+    return most.value

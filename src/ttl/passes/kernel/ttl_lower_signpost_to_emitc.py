@@ -1,0 +1,46 @@
+"""ttl-lower-signpost-to-emitc: a signpost becomes a C++ scope with a zone of the profiler in it.
+
+The attribute `ttl.signposts` of a kernel has the names of its signposts by those of the zones.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, StringAttr
+
+from ttl.dialects import ttl
+from ttl.dialects.building import walk
+
+from ..module_pass import Maker, erase, kernels
+from .cpp_file import SIGNPOSTS, verbatim
+
+Zones = dict[str, str]
+
+
+def apply(op: ModuleOp) -> None:
+    for kernel in kernels(op):
+        zones: Zones = {}
+        for signpost in [each for each in walk(kernel) if isinstance(each, ttl.SignpostOp)]:
+            _lower(signpost, zones)
+        if zones:
+            names = {zone: StringAttr(name) for zone, name in zones.items()}
+            kernel.attributes[SIGNPOSTS] = DictionaryAttr(names)
+
+
+def _lower(signpost: ttl.SignpostOp, zones: Zones) -> None:
+    make = Maker.before(signpost)
+    if signpost.is_end is not None:
+        verbatim(make, "}")
+    else:
+        verbatim(make, "{")
+        verbatim(make, f'DeviceZoneScopedN("{_zone(signpost.region_name.data, zones)}");')
+    erase(signpost)
+
+
+def _zone(name: str, zones: Zones) -> str:
+    """The profiler's name of a signpost, another one for each."""
+    plain = "".join(c if c.isascii() and (c.isalnum() or c in "_-") else "_" for c in name)
+    zone, number = plain, 1
+    while zones.setdefault(zone, name) != name:
+        number += 1
+        zone = f"{plain}_{number}"
+    return zone
