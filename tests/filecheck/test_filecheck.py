@@ -149,10 +149,10 @@ def test_compiling_goes_on_from_the_text_of_any_stage(name: str) -> None:
         kernels = assemble("", module, ()).kernels
         return [re.sub(r"  // .*", "", kernel.cpp_source) for kernel in kernels]
 
-    module = example_module(name)
+    module, context = example_module(name), make_context()
     for each in PIPELINE:
-        module = IRParser(make_context(), print_module(module)).parse_module()
-        run_passes([find_pass(each)()], make_context(), module)
+        module = IRParser(context, print_module(module)).parse_module()
+        run_passes([find_pass(each)()], context, module)
     assert kernels(module) == kernels(example_module(name, PIPELINE[-1]))
 
 

@@ -14,7 +14,8 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
   // CHECK:         [[SUM:%[a-z0-9_]+]] = scf.for %k = %zero to [[LAST]] step %one
   // CHECK:         scf.yield
   // CHECK:         [[BLOCK:%[a-z0-9_]+]] = "ttl.dfb_wait"(%a_dfb)
-  // CHECK-NEXT:    [[TOTAL:%[a-z0-9_]+]] = "ttl.add"([[SUM]], [[BLOCK]])
+  // CHECK-NEXT:    [[PRODUCT:%[a-z0-9_]+]] = "ttl.matmul"([[BLOCK]], [[BLOCK]])
+  // CHECK-NEXT:    [[TOTAL:%[a-z0-9_]+]] = "ttl.add"([[SUM]], [[PRODUCT]])
   // CHECK-NEXT:    "ttl.store"([[TOTAL]], %y_blk)
   // CHECK-NEXT:    "ttl.dfb_pop"(%a_dfb)
   // CHECK-NEXT:    "ttl.dfb_push"(%y_dfb)
@@ -28,7 +29,8 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
     %start = "ttl.fill"() <{value = 0.0 : f32}> : () -> !block
     %sum = scf.for %k = %zero to %four step %one iter_args(%x = %start) -> (!block) {
       %a_blk = "ttl.dfb_wait"(%a_dfb) : (!dfb) -> !block
-      %p = "ttl.add"(%x, %a_blk) : (!block, !block) -> !block
+      %m = "ttl.matmul"(%a_blk, %a_blk) : (!block, !block) -> !block
+      %p = "ttl.add"(%x, %m) : (!block, !block) -> !block
       "ttl.dfb_pop"(%a_dfb) : (!dfb) -> ()
       scf.yield %p : !block
     } {l1_acc = [0 : i64]}

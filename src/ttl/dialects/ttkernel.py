@@ -312,6 +312,7 @@ _FIXED = {
     "pack_tile": (3, "pack.h"),
     "pack_block": (3, "pack.h"),
     "pack_reconfig_l1_acc": (1, "pack.h"),
+    "pack_relu_config": (1, "pack.h"),
     "reduce_uninit": (0, "reduce.h"),
     ROUND: (1, FILL.include),
     "tilize_init": (3, "tilize.h"),

@@ -163,7 +163,7 @@ TileDuplicateOp: type[QuickOperation] = define_operation(
 )
 
 
-PACKING = ("accumulate", "after_first", "in_order")  # how the packer stores a tile
+PACKING = ("accumulate", "after_first", "in_order", "relu")  # how the packer stores a tile
 
 
 def packing_of(store: Operation) -> dict[str, Attribute]:
@@ -176,7 +176,7 @@ class TileStoreOp(QuickOperation):
 
     With `accumulate` the packer adds to what is there; with `after_first` too, not in the first
     iteration of the loop around it. `in_order`: the block's tiles are packed one after the other,
-    once.
+    once. `relu`: what is below zero becomes zero on the way.
     """
 
     name = "ttl.tile_store"
@@ -185,6 +185,7 @@ class TileStoreOp(QuickOperation):
     accumulate = opt_prop_def(UnitAttr)
     after_first = opt_prop_def(UnitAttr)
     in_order = opt_prop_def(UnitAttr)
+    relu = opt_prop_def(UnitAttr)
 
 
 @irdl_op_definition
@@ -224,6 +225,7 @@ class TileCallOp(QuickOperation):
     accumulate = opt_prop_def(UnitAttr)  # this and what follows: of a store
     after_first = opt_prop_def(UnitAttr)
     in_order = opt_prop_def(UnitAttr)
+    relu = opt_prop_def(UnitAttr)
     left_in_dst = opt_prop_def(UnitAttr)  # of two operands, one in a buffer, the left is not
     buffers = var_operand_def(TensorType)
     tiles = var_operand_def(IndexType)

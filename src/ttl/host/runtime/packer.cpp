@@ -27,8 +27,10 @@ void apply_mask(PackMask mask, float* values) {
     }
 }
 
+// Numbers are compared as sign and magnitude: a NaN without a sign is not below zero. (That was not
+// tried on a chip.)
 float after_relu(PackRelu relu, float threshold, float x) {
-  if (relu == PackRelu::Zero) return x > 0.0f ? x : 0.0f;
+  if (relu == PackRelu::Zero) return bits_of(x) >> 31 ? 0.0f : x;
   if (relu == PackRelu::MinThreshold) return x > threshold ? x : 0.0f;
   return x > threshold ? threshold : x > 0.0f ? x : 0.0f;
 }

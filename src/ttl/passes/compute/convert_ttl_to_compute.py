@@ -13,6 +13,7 @@ rule LOOP    values that a loop carries stay in registers if they and all the lo
              the section then spans the loop. Otherwise see rule SUM and rule RING.
 rule SUM     a loop-carried value that is only added to stands in a buffer, and the packer adds.
 rule RING    any other loop-carried value goes through a compiler buffer of two blocks.
+rule RELU    where relu is the last step before a store, the packer does it.
 rule WIDE    an f32 buffer is unpacked in one of two ways, to the registers or to the matrix unit:
              a value that is read in both ways stands in two buffers.
 """

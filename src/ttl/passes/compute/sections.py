@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
+from xdsl.dialects.builtin import UnitAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ttl.dialects import ttl
@@ -73,7 +74,8 @@ class Sections:
         self, roots: list[Root], views: dict[Root, SSAValue], builder: SectionBuilder
     ) -> None:
         for root in roots:
-            value = builder.compute(root.value, root.store)
+            relu = self._relu_of_packer(root, builder)
+            value = builder.compute(root.value if relu is None else relu.inputs[0], root.store)
             if root.store is not None:
                 builder.make.origin = root.store
                 value = builder.packed(value, root.value)
@@ -81,7 +83,19 @@ class Sections:
             if root.store is not None:
                 builder.make.origin = root.store
                 store.properties |= ttl.packing_of(root.store)
+            if relu is not None:
+                store.properties["relu"] = UnitAttr()
             builder.make.add(store)
+
+    def _relu_of_packer(self, root: Root, builder: SectionBuilder) -> ttl.BlockMathOp | None:
+        """rule RELU"""
+        op = root.value.owner
+        is_added = root.store is not None and root.store.accumulate is not None
+        if not isinstance(op, ttl.BlockMathOp) or op.ENTRY.name != "relu" or is_added:
+            return None
+        is_free = root.value not in builder.values and builder.place(root.value) is None
+        is_float = self.placement.buffers.dtype_of(root.value).is_float
+        return op if is_free and is_float and root.value.has_one_use() else None
 
     def publish(self, views: dict[Root, SSAValue], before: Operation) -> None:
         """Push what is kept; what is not carried on can be read from now on."""

@@ -1,11 +1,13 @@
 """ttkernel-insert-inits: what must be configured before a compute call, as rarely as is legal.
 
 The engines of a node keep their last configuration: matrix unit and unpacker together (UNPACK),
-vector unit (SFPU), the data formats of the two sources and of the packer. Of buffers only the
-format counts, and whether they are unpacked straight to DST. Where a setting is made: settings.py.
+vector unit (SFPU), the data formats of the two sources and of the packer, and what the packer does
+to numbers below zero (RELU). Of buffers only the format counts, and whether they are unpacked
+straight to DST. Where a setting is made: settings.py.
 rule STARTUP  compute_kernel_hw_startup comes first, once, and sets the formats of the first calls.
 rule INTEGERS one switch has the matrix unit, which copies too, add integers; it follows the source
               that was set up last, and at startup it is on if either is one. So both start alike.
+rule RELU     the packer leaves numbers as they are when a kernel starts, and again when it ends.
 rule MASK     reduce_init masks the packer until reduce_uninit, after which it is needed again.
 """
 
@@ -28,9 +30,10 @@ from ttl.semantics.ops import COPY, DUPLICATE, FILL, FILL_WHOLE, MATMUL, TILE_OP
 
 from ..module_pass import Maker, kernel_of, kernels, target_of
 from .kernel_calls import call
-from .settings import Holds, Needs, Setting, insert_settings, needed_settings
+from .settings import Holds, Needs, Setting, ensure, insert_settings, needed_settings
 
 UNPACK, SFPU, SRCA, SRCB, PACK = "unpack", "sfpu", "srca", "srcb", "pack"
+RELU = "relu"
 RECONFIGURE = {
     SRCA: "reconfig_data_format_srca",
     SRCB: "reconfig_data_format_srcb",
@@ -96,7 +99,10 @@ def _insert(kernel: func.FuncOp, chip: _Chip) -> None:
     needed = needed_settings(body, partial(_needs, chip), needs)
     if not needed:
         return
-    insert_settings(body, needs, _startup(body, needed, chip))
+    holds = _startup(body, needed, chip) | {RELU: False}
+    insert_settings(body, needs, holds)
+    if holds.get(RELU) is not False and body.last_op is not None:
+        ensure(_relu(body.last_op, False), holds, body.last_op)  # rule RELU
 
 
 def _startup(body: Block, needed: list[Setting], chip: _Chip) -> Holds:
@@ -139,6 +145,7 @@ def _needs(chip: _Chip, op: Operation) -> Iterator[Setting]:
     """The settings a call needs, formats before inits."""
     if op.name == "ttkernel.pack_tile":
         yield _format(PACK, op.operands[1], op, chip)
+        yield _relu(op, "relu" in op.attributes)
         return
     if op.name == UNMASK:
         yield Setting(UNPACK, UNMASK, "", (), op)
@@ -190,6 +197,11 @@ def _next_pack(op: Operation) -> Operation:
 def _is_product(call: TileCall) -> bool:
     forms = MATMUL.tile.values()
     return any(call in (form.from_buffers, form.by_tile) for form in forms)
+
+
+def _relu(op: Operation, is_on: bool) -> Setting:
+    kind = "zero" if is_on else "none"
+    return Setting(RELU, is_on, "pack_relu_config", (), op, (f"ReluConfig::{kind}()",))
 
 
 def _format(unit: str, buffer: SSAValue, op: Operation, chip: _Chip) -> Setting:
