@@ -9,6 +9,7 @@ import pytest
 from conformance import (
     coming_page,
     counts_page,
+    counts_table,
     flatbuffer_page,
     operators_page,
     report,
@@ -16,6 +17,7 @@ from conformance import (
     ttnn_page,
 )
 from conformance.compiled import EXCEPTIONS
+from sampling import sample_seed
 from ttl.host.counts import COLUMNS
 
 
@@ -44,7 +46,15 @@ def test_the_page_for_those_who_come_from_tt_lang_is_up_to_date() -> None:
 
 
 def test_the_page_of_counts_is_up_to_date() -> None:
-    assert counts_page.is_up_to_date(), "run python tests/conformance/counts_page.py"
+    is_new = counts_page.is_up_to_date(sample_seed())
+    assert is_new, "run python tests/conformance/counts_page.py"
+
+
+def test_no_program_makes_more_calls_than_the_public_compiler_emits() -> None:
+    """But for those that the page names, with the reason."""
+    for name, size in counts_table.sampled_rows(sample_seed()):
+        is_more = "**" in counts_table.line_of(name, size)
+        assert not is_more or name in counts_table.MORE, f"{name} {size}"
 
 
 def test_the_page_of_severities_is_up_to_date() -> None:

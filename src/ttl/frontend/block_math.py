@@ -21,7 +21,7 @@ from xdsl.ir import Attribute
 from ttl.diagnostics import RuleBroken
 from ttl.dialects import ttl
 from ttl.dialects.ttcore import block_type, tensor_of
-from ttl.semantics.dtypes import DType
+from ttl.semantics.dtypes import DType, bfloat16
 from ttl.semantics.kernel_kinds import KernelKind
 from ttl.semantics.ops import (
     BLOCK_OPS,
@@ -205,7 +205,9 @@ def _reduction(
         and op.name == "reduce_sum"
         and fits_scaler_tile(number, len(inner_dims))
     )
-    in_tile = Fill(number if is_inside and number is not None else 1.0, (1, 1))
+    in_tile: Value = Fill(number if is_inside and number is not None else 1.0, (1, 1))
+    if number is None and _takes_scaler(op, scaler, len(inner_dims), parameters):
+        is_inside, in_tile = True, _everywhere(builder, scaler, BlockType((1, 1), result.dtype))
     reduced = _emit(builder, op, [x, in_tile], result, parameters)
     if is_inside:
         return reduced
@@ -216,6 +218,13 @@ def _reduction(
     else:
         factor = _everywhere(builder, scaler, result)
     return block_math(builder, BLOCK_OPS["mul"], [reduced, factor])
+
+
+def _takes_scaler(op: BlockOp, scaler: Value, inner_dims: int, parameters: Any) -> bool:
+    """Can a sum multiply by the block itself? See fits_scaler_tile()."""
+    is_narrow = not _is_fill(scaler) and operand_type(scaler).dtype == bfloat16
+    is_exact = bool(parameters.get("exact_f32"))
+    return op.name == "reduce_sum" and inner_dims == 1 and is_narrow and not is_exact
 
 
 def _constant(scaler: Value, dtype: DType) -> float | None:

@@ -24,7 +24,7 @@ _RULES: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"tile_regs_acquire|acquire_dst", (SECTIONS,)),
     (r"\w*_barrier\w*|\w*_flushed\w*", (BARRIERS,)),
     (r"noc_(async|inline|semaphore_inc|semaphore_set_remote|semaphore_set_multicast)\w*", (NOC,)),
-    (r"\w*reconfig\w*|compute_kernel_hw_startup|(\w*_)?(un)?init(_\w+)?", (INIT,)),
+    (r"\w*reconfig\w*|pack_relu_config|compute_kernel_hw_startup|(\w*_)?(un)?init(_\w+)?", (INIT,)),
     (r"pack_(tile|block|untilize)\w*", (PACK,)),
     (r"copy_(tile|block_matmul_partials)|unary_bcast", (UNPACK, MATH)),
     (r"(add|sub|mul)_(reuse_dest_)?tiles\w*", (UNPACK, MATH)),
@@ -73,6 +73,7 @@ class CallCounts:
 
     calls: Counter[str] = field(default_factory=Counter)
     result_pages: int = 0
+    configuration: str = ""  # of the kernel that computes
 
     @property
     def columns(self) -> dict[str, int]:
@@ -91,6 +92,17 @@ class CallCounts:
             counted[number] = 0
 
 
+def configuration_of(compiled: CompiledOperation) -> str:
+    """How the registers are used, and what a product takes."""
+    configs = [kernel.config for kernel in compiled.kernels if kernel.config is not None]
+    if not configs:
+        return ""
+    width = 32 if configs[0].fp32_dest_acc_en else 16
+    sync = "full sync: math and packing do not overlap"
+    parts = [f"{width}-bit DST", sync if configs[0].dst_full_sync_en else "half sync"]
+    return ", ".join([*parts, f"math fidelity {configs[0].math_fidelity}"])
+
+
 def counts_table(counts: dict[str, CallCounts]) -> str:
     """Calls of each operation, and how many there are for a page of its results."""
     rows: list[tuple[str, ...]] = [("operation", *COLUMNS)]
@@ -100,13 +112,14 @@ def counts_table(counts: dict[str, CallCounts]) -> str:
         if pages := counted.result_pages:
             rows.append(("  per result page", *(per_page(totals[c], pages) for c in COLUMNS)))
     widths = [max(len(row[n]) for row in rows) for n in range(len(rows[0]))]
+    notes = [f"{name}: {each.configuration}" for name, each in counts.items()]
     return "\n".join(
         "  ".join(
             cell.rjust(width) if n else cell.ljust(width)
             for n, (cell, width) in enumerate(zip(row, widths, strict=True))
         ).rstrip()
         for row in rows
-    )
+    ) + "".join(f"\n{note}" for note in notes if not note.endswith(": "))
 
 
 def per_page(count: int, pages: int) -> str:

@@ -17,7 +17,7 @@ from ttl.trace import Recorder
 from . import build
 from .build import CompilerRejected, build_kernels, build_runtime
 from .clashes import clashes
-from .counts import CallCounts, counted_calls
+from .counts import CallCounts, configuration_of, counted_calls
 from .events import declare, record_events
 from .execution import execute
 from .leftovers import leftover_diagnostics
@@ -83,6 +83,7 @@ def launch(
             for kernels in libraries:
                 counts.take(kernels, counted)
             counts.result_pages += sum(each.pages for each in program.tensors if each.written)
+            counts.configuration = configuration_of(compiled)
 
 
 def _addresses(compiled: CompiledOperation, tensors: Sequence[Any]) -> list[int]:

@@ -10,12 +10,12 @@ rule MASK    a reduction before anything is computed with it: the packer clears 
 rule WIDE    an f32 buffer is unpacked in one of two ways, to the registers or to the matrix unit:
              a value that is read in both ways stands in two buffers, the second one for the
              matrix unit.
-rule SCALER  the scalers of reductions are made once, before all loops.
+rule ONCE    such a value is made before the loops in which it does not change.
 """
 
 from __future__ import annotations
 
-from xdsl.dialects import func
+from xdsl.dialects import func, scf
 from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, SymbolRefAttr
 from xdsl.ir import Operation, SSAValue
 
@@ -24,7 +24,7 @@ from ttl.dialects.building import walk
 from ttl.dialects.ttcore import block_type
 from ttl.semantics.dtypes import float32
 
-from ..module_pass import erase, first_after_bindings, kernels
+from ..module_pass import Maker, erase, first_after_bindings, kernels
 from .arranged_tiles import is_arranged, is_masked, operands_in_buffers, reads_by_matrix_unit
 from .compiler_buffers import CompilerBuffers, shape_of
 from .section_builder import is_rounding
@@ -38,19 +38,37 @@ WAYS = ("copied", "multiplied")  # of reading a buffer: all others, the matrix u
 def apply(op: ModuleOp) -> None:
     for kernel in kernels(op, "compute"):
         decide_fp32(kernel)
-        _hoist_scalers(kernel)
+        _hoist(kernel)
         share_common_values(kernel.body.block)
         _insert(kernel, CompilerBuffers(op, kernel))
 
 
-def _hoist_scalers(kernel: func.FuncOp) -> None:
-    """rule SCALER"""
+def _hoist(kernel: func.FuncOp) -> None:
+    """rule ONCE; a scaler that is a constant even before the blocks are waited for."""
     start = first_after_bindings(kernel)
     for op in list(kernel.walk()):
-        scaler = op.operands[1].owner if is_masked(op) else None
-        if isinstance(scaler, ttl.FillOp) and scaler is not start:
-            Operation.detach(scaler)
-            kernel.body.block.insert_op_before(scaler, start)
+        for value in _read_in_buffers(op):
+            if isinstance(value.owner, ttl.FillOp) and not value.owner.operands:
+                _move(value.owner, start)
+            elif isinstance(value.owner, ttl.BlockMathOp):
+                _move_out(value.owner)
+
+
+def _move_out(op: ttl.BlockMathOp) -> None:
+    loop = op.parent_op()
+    while isinstance(loop, (scf.ForOp, scf.WhileOp)) and not _is_made_in(loop, op):
+        _move(op, loop)
+        loop = op.parent_op()
+
+
+def _is_made_in(loop: Operation, op: ttl.BlockMathOp) -> bool:
+    return any(loop.is_ancestor(operand.owner) for operand in op.inputs)
+
+
+def _move(op: Operation, before: Operation) -> None:
+    if op is not before:
+        op.detach()
+        Maker.before(before).add_as_it_is(op)
 
 
 def _insert(kernel: func.FuncOp, buffers: CompilerBuffers) -> None:

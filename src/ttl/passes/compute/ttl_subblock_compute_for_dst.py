@@ -6,7 +6,8 @@ smaller sub-block. A register is slot * (tiles of the sub-block) + tile.
 rule ORDER   a store is `in_order` if the sub-blocks come as the tiles of its block lie, and nothing
              else is packed into the buffer from the reserve to the push.
 rule EVEN    of the sub-blocks that fit, those that make the fewest sections, then those that leave
-             nothing over.
+             nothing over; then for products those that read the fewest tiles, for all others those
+             with the longest rows, which are packed in order.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ def _subblock(section: ttl.ComputeOp, capacity: int) -> Shape:
     if is_whole(section):
         return at_least_matrix(shape)
     rows, columns = at_least_matrix(shape)[-2:]
-    return best_rectangle(rows, columns, tiles)
+    return best_rectangle(rows, columns, tiles, any(is_matmul(op) for op in walk(section)))
 
 
 # rule ORDER ---------------------------------------------------------------------------------------
@@ -111,13 +112,15 @@ def even_part(size: int, most: int) -> int:
     return ceil(size / ceil(size / most))
 
 
-def best_rectangle(rows: int, columns: int, most: int) -> tuple[int, int]:
+def best_rectangle(
+    rows: int, columns: int, most: int, is_product: bool = True
+) -> tuple[int, int]:
     """rule EVEN, for sub-blocks of rows and columns."""
 
     def cost(part: tuple[int, int]) -> tuple[int, ...]:
         sections = ceil(rows / part[0]) * ceil(columns / part[1])
         left_over = (rows % part[0] > 0) + (columns % part[1] > 0)
-        return sections, left_over, sum(part), -part[1]
+        return sections, left_over, sum(part) if is_product else 0, -part[1]
 
     parts = [
         (r, c)
