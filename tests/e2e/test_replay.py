@@ -161,7 +161,8 @@ def test_help_says_that_it_compiles_and_runs(run: Any) -> None:
 def test_counts_of_the_command_line(run: Any, bundle: Path) -> None:
     done = run("ttl", "run", "--host", "--counts", EXAMPLE)
     assert done.returncode == 0, done.stderr
-    *_, head, calls, pages = done.stdout.splitlines()
+    *_, head, calls, pages, note = done.stdout.splitlines()
+    assert note == "multiply_add_exp: 16-bit DST, half sync, math fidelity HiFi4"
     assert head.split()[0] == "operation" and calls.split()[0] == "multiply_add_exp"
     assert pages.split()[:3] == ["per", "result", "page"]
     replayed = run("ttl", "replay", bundle, "--counts", "--outputs", "o.npz").stdout.splitlines()

@@ -42,9 +42,7 @@ void kernel_main() {
       }
       tile_regs_commit();
       tile_regs_wait();
-      for (uint32_t tile = 0; tile < 4; tile += 1) {
-        pack_tile<true>(tile, y_dfb, tile);
-      }
+      pack_block(0, y_dfb, 4);
       tile_regs_release();
       cb_pop_front(a_dfb, 4);  // line 30
       cb_pop_front(b_dfb, 4);  // line 31

@@ -2,7 +2,6 @@
 #include "api/compute/cb_api.h"
 #include "api/compute/compute_kernel_hw_startup.h"
 #include "api/compute/eltwise_binary_sfpu.h"
-#include "api/compute/eltwise_unary/relu.h"
 #include "api/compute/matmul.h"
 #include "api/compute/pack.h"
 #include "api/compute/reg_api.h"
@@ -14,6 +13,8 @@ void kernel_main() {
   constexpr uint32_t bias_dfb = get_compile_time_arg_val(2);
   constexpr uint32_t y_dfb = get_compile_time_arg_val(3);
   compute_kernel_hw_startup<SrcOrder::Reverse>(a_dfb, b_dfb, y_dfb);  // line 33
+  add_binary_tile_init();  // line 35
+  pack_relu_config(ReluConfig::zero());
   for (int32_t i = 0; i < 2; i += 1) {  // line 28
     for (int32_t i_2 = 0; i_2 < 2; i_2 += 1) {  // line 29
       tile_regs_acquire();  // line 31
@@ -35,24 +36,18 @@ void kernel_main() {
         int32_t dst = tile + 4;
         copy_tile(bias_dfb, tile, dst);
       }
-      add_binary_tile_init();
       for (uint32_t tile = 0; tile < 4; tile += 1) {
         int32_t dst = tile + 4;
         add_binary_tile<ckernel::DstRoundingMode::NearestEven>(tile, dst, tile);
       }
-      relu_tile_init();
-      for (uint32_t tile = 0; tile < 4; tile += 1) {
-        relu_tile(tile);
-      }
       tile_regs_commit();  // line 31
       tile_regs_wait();
-      for (uint32_t tile = 0; tile < 4; tile += 1) {  // line 35
-        pack_tile<true>(tile, y_dfb, tile);
-      }
+      pack_block(0, y_dfb, 4);  // line 35
       tile_regs_release();  // line 31
       cb_pop_front(bias_dfb, 4);  // line 34
       cb_push_back(y_dfb, 4);
     }
   }
+  pack_relu_config(ReluConfig::none());
   return;
 }

@@ -27,9 +27,7 @@ void kernel_main() {
     cb_reserve_back(y_dfb, 4);  // line 38
     tile_regs_commit();  // line 35
     tile_regs_wait();
-    for (uint32_t tile = 0; tile < 4; tile += 1) {  // line 39
-      pack_tile<true>(tile, y_dfb, tile);
-    }
+    pack_block(0, y_dfb, 4);  // line 39
     tile_regs_release();  // line 35
     cb_push_back(y_dfb, 4);  // line 38
   }

@@ -24,7 +24,7 @@ void kernel_main() {
   fill_tile(0, 1.0f);
   tile_regs_commit();
   tile_regs_wait();
-  pack_tile<true>(0, value_kept, 0);
+  pack_block(0, value_kept, 1);
   tile_regs_release();
   cb_push_back(value_kept, 1);  // line 23
   cb_wait_front(value_kept, 1);
@@ -39,7 +39,7 @@ void kernel_main() {
     }
     tile_regs_commit();
     tile_regs_wait();
-    pack_tile<true>(0, largest_kept, 0);
+    pack_block(0, largest_kept, 1);
     reduce_uninit();
     tile_regs_release();
     cb_push_back(largest_kept, 1);  // line 24
@@ -56,9 +56,7 @@ void kernel_main() {
     }
     tile_regs_commit();
     tile_regs_wait();
-    for (uint32_t tile = 0; tile < 8; tile += 1) {
-      pack_tile<true>(tile, powers_kept, tile);
-    }
+    pack_block(0, powers_kept, 8);
     tile_regs_release();
     cb_push_back(powers_kept, 8);  // line 24
     cb_wait_front(powers_kept, 8);
@@ -70,7 +68,7 @@ void kernel_main() {
     }
     tile_regs_commit();
     tile_regs_wait();
-    pack_tile<true>(0, total_kept, 0);
+    pack_block(0, total_kept, 1);
     reduce_uninit();
     tile_regs_release();
     cb_push_back(total_kept, 1);  // line 24
@@ -95,10 +93,7 @@ void kernel_main() {
       }
       tile_regs_commit();
       tile_regs_wait();
-      for (uint32_t tile = 0; tile < 4; tile += 1) {
-        int32_t tile_of_block = first_tile + tile;
-        pack_tile<true>(tile, y_dfb, tile_of_block);
-      }
+      pack_block(0, y_dfb, 4);
       tile_regs_release();
     }
     cb_pop_front(largest_kept, 1);  // line 24

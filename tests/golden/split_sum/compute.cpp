@@ -29,9 +29,7 @@ void kernel_main() {
     cb_reserve_back(sum_dfb, 4);  // line 34
     tile_regs_commit();  // line 33
     tile_regs_wait();
-    for (uint32_t tile = 0; tile < 4; tile += 1) {  // line 35
-      pack_tile<true>(tile, sum_dfb, tile);
-    }
+    pack_block(0, sum_dfb, 4);  // line 35
     tile_regs_release();  // line 33
     cb_push_back(sum_dfb, 4);  // line 34
   }
@@ -51,9 +49,7 @@ void kernel_main() {
       cb_reserve_back(y_dfb, 4);  // line 42
       tile_regs_commit();  // line 39
       tile_regs_wait();
-      for (uint32_t tile = 0; tile < 4; tile += 1) {  // line 43
-        pack_tile<true>(tile, y_dfb, tile);
-      }
+      pack_block(0, y_dfb, 4);  // line 43
       tile_regs_release();  // line 39
       cb_push_back(y_dfb, 4);  // line 42
     }
