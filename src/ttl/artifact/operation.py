@@ -19,13 +19,14 @@ from ttl.diagnostics import Span
 from ttl.target.data_formats import PAGE_BYTES as PAGE_BYTES
 
 Coordinate = tuple[int, int]
+Rectangle = tuple[Coordinate, Coordinate]  # inclusive corners
+Rectangles = tuple[Rectangle, ...]
 
 
 class ThreadKind(Enum):
     COMPUTE = "compute"
     READER = "reader"
     WRITER = "writer"
-
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +71,6 @@ class Pipe:
     source: Coordinate
     first: Coordinate
     last: Coordinate
-
-
-Rectangles = tuple[tuple[Coordinate, Coordinate], ...]  # inclusive corners
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +158,7 @@ class Memory:
 
     buffer_type: str = "DRAM"
     memory_layout: str = "INTERLEAVED"
-    cores: tuple[tuple[Coordinate, Coordinate], ...] = ()
+    cores: Rectangles = ()
     shard_shape: tuple[int, ...] = ()
     orientation: str = "ROW_MAJOR"
     distribution: str = ""
@@ -185,7 +183,7 @@ class CompiledOperation:
     kernels: tuple[Kernel, ...]
     buffers: tuple[Buffer, ...]
     operands: tuple[Operand, ...]
-    core_range: tuple[Coordinate, Coordinate]  # inclusive corners
+    core_range: Rectangle
     semaphores: tuple[Semaphore, ...] = ()
     pipe_net_count: int = 0
     pipes: tuple[Pipe, ...] = ()  # in the order of their nets and in these; for traces

@@ -12,21 +12,22 @@ from dataclasses import dataclass, fields
 from functools import partial
 from typing import Any, TypeVar
 
-from ttl.target import TARGETS, Target, load
+from ttl.target import TARGETS, load
 from ttl.target.data_formats import MATH_FIDELITIES
 
+from .fits import check_fits
 from .operation import (
     PAGE_BYTES,
     Buffer,
     CompiledOperation,
     ComputeConfig,
-    Coordinate,
     CoreArguments,
     Kernel,
     Mark,
     Memory,
     Operand,
     Pipe,
+    Rectangle,
     Semaphore,
     ThreadKind,
 )
@@ -59,8 +60,7 @@ _ELEMENTS = {mlir: name for name, mlir in MLIR_NAMES.items()} | {
 LAYOUTS = ("TILE", "ROW_MAJOR")
 # More than any chip has: such numbers make work before anybody looks at them.
 _MOST_SEMAPHORES = 1024
-
-Rectangle = tuple[Coordinate, Coordinate]
+_MOST_CORES = 2**16
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,19 +81,6 @@ def read_artifact(value: Any, *, is_ours: bool = False) -> Artifact:
     if type(version) is not int or version not in FORMAT_VERSIONS:
         raise ValueError(f"unsupported format_version (expected 1 or 2), found {version!r}")
     return _Reader(Part(value, ""), version, is_ours).artifact()
-
-
-def check_fits(compiled: CompiledOperation, target: Target) -> None:
-    """ValueError if a chip cannot have these buffers, semaphores and kernels."""
-    indices = compiled.buffer_indices
-    limit = target.dataflow_buffers
-    if len(set(indices)) != len(indices) or any(not 0 <= index < limit for index in indices):
-        raise ValueError(f"{list(indices)} are not numbers of circular buffers of {target.name}")
-    if any(semaphore.index >= target.semaphores for semaphore in compiled.semaphores):
-        raise ValueError(f"{target.name} has {target.semaphores} semaphores")
-    threads = [kernel.thread for kernel in compiled.kernels]
-    if len(set(threads)) != len(threads):
-        raise ValueError("two kernels for the same processor")
 
 
 def blocks_of(total: int, page: int, count: int) -> tuple[int, int]:
@@ -147,9 +134,9 @@ class _Reader:
 
     def _core_ranges(self) -> tuple[Rectangle, ...]:
         if "core_range_set" not in self.root.value:
-            return (self.root.member("core_range").object().rectangle(),)
+            return (_cores(self.root.member("core_range")),)
         several = self.root.member("core_range_set")
-        found = several.each(lambda part: part.object().rectangle())
+        found = several.each(_cores)
         if not found:
             raise several.wrong("has no rectangle")
         return found
@@ -267,6 +254,13 @@ class _Reader:
         return tuple(Operand(*each) for each in zip(*lists, strict=True))
 
 
+def _cores(part: Part) -> Rectangle:
+    (x0, y0), (x1, y1) = corners = part.object().rectangle()
+    if (x1 - x0 + 1) * (y1 - y0 + 1) > _MOST_CORES:
+        raise part.wrong(f"has more than {_MOST_CORES} cores")
+    return corners
+
+
 def _core_args(part: Part) -> CoreArguments:
     return CoreArguments(part.member("core").coordinate(), part.member("args").each(Part.word))
 
@@ -277,7 +271,7 @@ _READERS: dict[str, Callable[[Part], Any]] = {
     "str": Part.text,
     "Coordinate": Part.coordinate,
     "tuple[int, ...]": Part.numbers,
-    "tuple[tuple[Coordinate, Coordinate], ...]": lambda part: part.each(
+    "Rectangles": lambda part: part.each(
         lambda each: each.pair(Part.coordinate, Part.coordinate)
     ),
 }

@@ -98,6 +98,7 @@ def test_what_is_no_artifact_is_refused(change: Any, message: str, tmp_path: Pat
 TAMPERED: list[tuple[tuple[str | int, ...], Any]] = [
     (("core_range", "end", 0), "x"),
     (("core_range", "end", 0), True),
+    (("core_range", "end"), [60000, 60000]),
     (("cb_configs", 0, "num_tiles"), 1.5),
     (("cb_configs", 0, "buffer_index"), 2**40),
     (("cb_configs", 1, "buffer_index"), -1),

@@ -335,9 +335,9 @@ WRONG: Sequence[tuple[Callable[[Sum], Any], str]] = (
     (change("read", core_ranges=None), "core_ranges=None: not a set of cores"),
     (change("read", config=3), "config=3: not the configuration of a kernel"),
     (change("program", kernels=[]), "a program without kernels"),
-    (change("program", cbs=[buffer(99, core(0, 0))]), "buffer_index=99"),
-    (change("program", cbs=[buffer(0, core(0, 0)), buffer(0, core(0, 0))]), "index 0 twice"),
-    (change("program", semaphores=[ttnn.SemaphoreDescriptor(id=16)]), "a semaphore with id=16"),
+    (change("program", cbs=[buffer(99, core(0, 0))]), "99. are not numbers of"),
+    (change("program", cbs=[buffer(0, core(0, 0)), buffer(0, core(0, 0))]), "buffers with index 0"),
+    (change("program", semaphores=[ttnn.SemaphoreDescriptor(id=16)]), "has 16 semaphores"),
 )  # fmt: skip
 
 
