@@ -7,7 +7,8 @@ Argument conventions, the same for every launcher:
   the address of the pipes' scratch memory if the kernel uses it: the same on every node, zeroed
   before each launch;
 * runtime arguments of a core: those of the kernel's `runtime_args`, what differs between nodes.
-A kernel that was written by hand has OwnArguments in the place of the first two.
+A kernel that was written by hand has OwnArguments in the place of the first two. Its tensors have
+addresses, since these may be anywhere among its arguments.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ class OwnArguments:
     compile_time: tuple[int, ...] = ()
     named: tuple[tuple[str, int], ...] = ()
     defines: tuple[tuple[str, str], ...] = ()
-    common: tuple[int, ...] = ()  # addresses of tensors are those they have at the launch
+    common: tuple[int, ...] = ()
     noc: int | None = None  # data movement kernels; None: that of the processor
     cores: Rectangles = ()
 
@@ -105,7 +106,7 @@ class Kernel:
     @property
     def uses_tensor_accessors(self) -> bool:
         """Do the words of the tensors' accessors follow the buffer indices?"""
-        return self.thread is not ThreadKind.COMPUTE
+        return self.own is None and self.thread is not ThreadKind.COMPUTE
 
     def span_of(self, cpp_line: int) -> Span | None:
         """The Python that a C++ line comes from."""
@@ -173,6 +174,7 @@ class Operand:
     dtype: str
     layout: str
     memory: Memory = Memory()
+    address: int | None = None  # where the arguments of kernels have it
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ from .operation import (
     Mark,
     Memory,
     Operand,
+    OwnArguments,
     Pipe,
     Rectangle,
     Semaphore,
@@ -173,6 +174,7 @@ class _Reader:
             signposts=own.get("signposts", Part.named, ()),
             uses_pipe_scratch=own.get("uses_pipe_scratch", Part.flag, False),
             marks=own.get("marks", partial(_each, Mark), ()),
+            own=own.get("own", partial(_one, OwnArguments), None),
         )
 
     def _thread(self, part: Part, own: Part) -> tuple[Part, ThreadKind]:
@@ -229,6 +231,8 @@ class _Reader:
             span=self._own(own, "span", lambda part: part.span() if part.value else None, None),
             compiler_allocated=is_allocated,
             row_bytes=page if is_row_major else None,
+            cores=own.get("cores", _READERS["Rectangles"], ()),
+            shares=own.get("shares", Part.u32, None),
         )
 
     def _semaphores(self, count: int) -> tuple[Semaphore, ...]:
@@ -248,7 +252,9 @@ class _Reader:
         layouts = metadata.member("layouts").each(lambda part: part.one_of(LAYOUTS))
         usual = (Memory(),) * len(names)
         memories = self.own.get("memory_configs", partial(_each, Memory), usual)
-        lists = (names, shapes, dtypes, layouts, memories)
+        unknown: tuple[int | None, ...] = (None,) * len(names)
+        addresses = self.own.get("operand_addresses", Part.numbers, unknown)
+        lists = (names, shapes, dtypes, layouts, memories, addresses)
         if len({len(each) for each in lists}) != 1:
             raise ValueError("names, shapes, types and layouts are not those of the same tensors")
         return tuple(Operand(*each) for each in zip(*lists, strict=True))
@@ -268,18 +274,21 @@ def _core_args(part: Part) -> CoreArguments:
 # By the type of a field, as it is written.
 _READERS: dict[str, Callable[[Part], Any]] = {
     "int": Part.u32,
+    "int | None": lambda part: None if part.value is None else part.u32(),
     "str": Part.text,
     "Coordinate": Part.coordinate,
     "tuple[int, ...]": Part.numbers,
-    "Rectangles": lambda part: part.each(
-        lambda each: each.pair(Part.coordinate, Part.coordinate)
-    ),
+    "tuple[tuple[str, int], ...]": lambda part: part.pairs(Part.line, Part.u32),
+    "tuple[tuple[str, str], ...]": lambda part: part.pairs(Part.line, Part.line),
+    "Rectangles": lambda part: part.pairs(Part.coordinate, Part.coordinate),
 }
 
 
-def _each(kind: type[T], part: Part) -> tuple[T, ...]:
-    """Objects with a key for each field of a dataclass."""
+def _one(kind: type[T], part: Part) -> T:
+    """An object with a key for each field of a dataclass."""
     types = {field.name: str(field.type) for field in fields(kind)}  # type: ignore[arg-type]
-    return part.each(
-        lambda each: kind(**{name: _READERS[of](each.member(name)) for name, of in types.items()})
-    )
+    return kind(**{name: _READERS[of](part.member(name)) for name, of in types.items()})
+
+
+def _each(kind: type[T], part: Part) -> tuple[T, ...]:
+    return part.each(partial(_one, kind))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,6 @@ from ttl.artifact import (
     ComputeConfig,
     CoreArguments,
     Kernel,
-    Operand,
     OwnArguments,
     Rectangle,
     Rectangles,
@@ -25,6 +24,7 @@ from ttl.artifact import (
 from ttl.config import Config
 from ttl.diagnostics import Span
 from ttl.driver import PROCESS_DRIVER
+from ttl.driver.compile import operand_of
 from ttl.semantics.dtypes import DType
 from ttl.target import Target
 from ttl.ttnn.faults import wrong, wrong_type
@@ -46,6 +46,9 @@ def launch(tensors: Sequence[Any], program: Any) -> None:
         tensor.buffer_address()  # reports one that is not on a device
     config = Config.current()
     compiled = compiled_program(program, tensors, tensors[0].device().target)
+    PROCESS_DRIVER.artifacts.write(compiled, config)
+    if config.compile_only:
+        return
     storages = [tensor.storage for tensor in tensors]
     traces, remarks = PROCESS_DRIVER.runs.traces, PROCESS_DRIVER.remarks
     names = {f"tensor_{n}": tensor for n, tensor in enumerate(tensors)}
@@ -59,7 +62,9 @@ def launch(tensors: Sequence[Any], program: Any) -> None:
 def compiled_program(program: Any, tensors: Sequence[Any], target: Target) -> CompiledOperation:
     if not isinstance(program, ttnn.ProgramDescriptor):
         raise wrong_type("program_descriptor", program, "a ttnn.ProgramDescriptor")
-    kernels = tuple(_kernel(each, number) for number, each in enumerate(program.kernels))
+    kernels: tuple[Kernel, ...] = ()
+    for each in program.kernels:
+        kernels += (_kernel(each, {kernel.name for kernel in kernels}),)
     if not kernels:
         raise wrong("a program without kernels", "give ProgramDescriptor(kernels=[...])")
     buffers = tuple(_buffers(program))
@@ -70,7 +75,10 @@ def compiled_program(program: Any, tensors: Sequence[Any], target: Target) -> Co
         device_api=target.device_api,
         kernels=kernels,
         buffers=buffers,
-        operands=tuple(_operand(tensor, number) for number, tensor in enumerate(tensors)),
+        operands=tuple(
+            operand_of(f"tensor_{number}", tensor, tensor.buffer_address())
+            for number, tensor in enumerate(tensors)
+        ),
         core_range=_bounding_box(everywhere),
         semaphores=tuple(Semaphore(each.id, each.initial_value) for each in program.semaphores),
     )
@@ -84,11 +92,6 @@ def compiled_program(program: Any, tensors: Sequence[Any], target: Target) -> Co
 def _own(kernel: Kernel) -> OwnArguments:
     assert kernel.own is not None
     return kernel.own
-
-
-def _operand(tensor: Any, number: int) -> Operand:
-    name, dtype = f"tensor_{number}", tensor.dtype.spelling
-    return Operand(name, tuple(tensor.shape), dtype, tensor.layout.name)
 
 
 def _bounding_box(cores: Sequence[Rectangle]) -> Rectangle:
@@ -107,12 +110,12 @@ def _rectangles(cores: Any, name: str) -> Rectangles:
 # Kernels ------------------------------------------------------------------------------------------
 
 
-def _kernel(given: Any, number: int) -> Kernel:
+def _kernel(given: Any, taken: Collection[str]) -> Kernel:
     thread, noc = _processor(given.config)
     source, file = _source(given)
     cores = _rectangles(given.core_ranges, "core_ranges")
     return Kernel(
-        name=_name(file, number),
+        name=_name(file, taken),
         thread=thread,
         cpp_source=source,
         config=_compute_config(given.config) if thread is ThreadKind.COMPUTE else None,
@@ -162,9 +165,13 @@ def _source(given: Any) -> tuple[str, str | None]:
         ) from None
 
 
-def _name(file: str | None, number: int) -> str:
+def _name(file: str | None, taken: Collection[str]) -> str:
+    """Of its file, if no other kernel has that name."""
     stem = "" if file is None else Path(file).stem
-    return stem if stem.isidentifier() else f"kernel_{number}"
+    name = stem if stem.isidentifier() else f"kernel_{len(taken)}"
+    while name in taken:
+        name = f"{name}_{len(taken)}"
+    return name
 
 
 def _lines(source: str, file: str) -> Iterator[tuple[int, Span]]:

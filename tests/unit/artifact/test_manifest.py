@@ -43,7 +43,7 @@ def test_sizes_on_disk_are_those_of_the_buffer(tmp_path: Path) -> None:
     sizes = [(one["num_tiles"], one["page_size"], one["total_size"]) for one in configs]
     # Of the compiler's own buffer, the last, the tiles of one block are counted.
     tiles = [(18, 1088, 18 * 1088), (1, 4096, 4096), (4, 4096, 8 * 4096)]
-    assert sizes == [*tiles, (6, 128, 6 * 128)]
+    assert sizes == [*tiles, (6, 128, 6 * 128), *2 * [(2, 1024, 2048)]]
 
 
 @pytest.mark.parametrize("version", FORMAT_VERSIONS)
@@ -113,6 +113,14 @@ TAMPERED: list[tuple[tuple[str | int, ...], Any]] = [
     (("pyttl", "buffers", 0, "unpack_to_dest_fp32"), "no"),
     (("pyttl", "buffers", 0, "name"), -1),
     (("pyttl", "buffers", 0, "span"), [1, 2, 3, 4, 5]),
+    (("pyttl", "buffers", 5, "shares"), 5),
+    (("pyttl", "buffers", 5, "cores"), [[[0, 0], [99, 0]]]),
+    (("pyttl", "kernels", 2, "own", "cores"), [[0, 0]]),
+    (("pyttl", "kernels", 2, "own", "defines"), [["N", "2\n#include </etc/passwd>"]]),
+    (("pyttl", "kernels", 2, "own", "defines"), [["N", "2 \\"]]),
+    (("pyttl", "kernels", 2, "own", "named"), [["out", "5"]]),
+    (("pyttl", "kernels", 2, "own", "noc"), -1),
+    (("pyttl", "operand_addresses"), [0x1000]),
     (("pyttl", "semaphores"), [{"id": "a", "initial_value": 0}]),
     (("operand_metadata", "shapes", 0), ["wide", 64]),
 ]

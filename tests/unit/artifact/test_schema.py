@@ -26,8 +26,12 @@ SPAN = [str, int, int, int, int]
 
 def fits(value: Any, kind: str) -> bool:
     """Is the value of a type of the page?"""
+    if kind == "int or null":
+        return value is None or type(value) is int
     if kind == "span or null":
         return value is None or [type(part) for part in value] == SPAN
+    if kind == "[[string, int]]":
+        return all([type(part) for part in pair] == [str, int] for pair in value)
     if kind == "[[int, span]]":
         return all(
             type(line) is int and [type(part) for part in span] == SPAN for line, span in value

@@ -12,7 +12,9 @@ import pytest
 from ml_dtypes import bfloat16
 
 from ttl import ttnn
+from ttl.artifact import read_folder, write_folder
 from ttl.diagnostics import CompileError, KernelFault, UsageError
+from ttl.integrations.generic_programs import compiled_program
 
 DEVICE = ttnn.open_device(device_id=0)
 SOURCE_CODE = ttnn.KernelDescriptor.SourceType.SOURCE_CODE
@@ -177,6 +179,22 @@ def test_kernels_are_files(tmp_path: Path) -> None:
         kernel.source_type = ttnn.KernelDescriptor.SourceType.FILE_PATH
     program.run()
     program.check()
+
+
+def test_a_program_comes_back_from_its_folder(tmp_path: Path) -> None:
+    """Kernels of two files with one name are two, and two indices of one memory stay that."""
+    program = Sum()
+    for folder, kernel in (("a", program.read), ("b", program.write)):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "kernel.cpp").write_text(kernel.kernel_source)
+        kernel.kernel_source = str(tmp_path / folder / "kernel.cpp")
+        kernel.source_type = ttnn.KernelDescriptor.SourceType.FILE_PATH
+    formats = [ttnn.CBFormatDescriptor(index, ttnn.bfloat16, 2048) for index in (2, 3)]
+    program.program.cbs = [*program.program.cbs, ttnn.CBDescriptor(2048, program.cores, formats)]
+    tensors = [program.a, program.b, program.y]
+    compiled = compiled_program(program.program, tensors, DEVICE.target)
+    write_folder(compiled, tmp_path)
+    assert read_folder(tmp_path) == compiled
 
 
 # A sum that goes through a buffer which is the result's under another index.
