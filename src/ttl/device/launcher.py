@@ -117,6 +117,13 @@ def module_of(tensor: Any) -> Any:
     return sys.modules[type(tensor).__module__.partition(".")[0]]
 
 
+def parts_on_devices(tensor: Any) -> list[Any]:
+    """A tensor for each device."""
+    if not is_mesh(tensor.device()):
+        return [tensor]
+    return list(module_of(tensor).get_device_tensors(tensor))
+
+
 def _check_mesh(compiled: CompiledOperation, tensors: Sequence[Any]) -> None:
     """Every device of a mesh that runs the program has a part of every tensor."""
     if not is_mesh(tensors[0].device()):

@@ -22,6 +22,10 @@ KNOWN_VERSIONS = ("0.81.1",)
 INSTALL = f'pip install "ttnn>={NEEDED_VERSION}" with Python 3.12 on x86-64 Linux'
 DEVICES = Path("/dev/tenstorrent")
 SIMULATOR = "TT_METAL_SIMULATOR"  # a library that stands for the chip
+FIND_DEVICE = (
+    "install the kernel driver (tt-kmd) and look with `tt-smi`, or set "
+    f"{SIMULATOR} to the library of a simulated chip"
+)
 PROFILER_REFUSAL = b"TT_METAL_DEVICE_PROFILER requires a Tracy-enabled build"
 
 
@@ -42,11 +46,7 @@ def missing(
         return RuleBroken(
             codes.NO_DEVICE,
             f"ttnn {version} is installed, but there is no device in {devices}",
-            helps=(
-                "install the kernel driver (tt-kmd) and look with `tt-smi`, or set "
-                f"{SIMULATOR} to the library of a simulated chip",
-                "without a device, run with --backend sim or --backend host",
-            ),
+            helps=(FIND_DEVICE, "without a device, run with --backend sim or --backend host"),
         )
     return None
 
