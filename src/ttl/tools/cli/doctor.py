@@ -17,6 +17,16 @@ from pathlib import Path
 
 from ttl import __version__
 from ttl.config import Config, chosen_variables
+from ttl.device.readiness import (
+    FIND_DEVICE,
+    INSTALL,
+    KNOWN_VERSIONS,
+    found_devices,
+    has_profiler,
+    installed_version,
+    is_new_enough,
+    wrong_version,
+)
 from ttl.diagnostics import TTLError
 from ttl.trace.stats import Table
 
@@ -159,17 +169,6 @@ def _torch() -> Finding:
 
 
 def _ttnn() -> Iterator[Finding]:
-    from ttl.device.readiness import (
-        FIND_DEVICE,
-        INSTALL,
-        KNOWN_VERSIONS,
-        found_devices,
-        has_profiler,
-        installed_version,
-        is_new_enough,
-        wrong_version,
-    )
-
     version = installed_version()
     if version is None:
         yield Finding("ttnn", DEVICE, State.ABSENT, "not installed: the stand-in is used", INSTALL)
@@ -178,13 +177,20 @@ def _ttnn() -> Iterator[Finding]:
     else:
         known = "" if version in KNOWN_VERSIONS else ", not among those that were tried"
         yield Finding("ttnn", DEVICE, State.OK, f"{version}{known}")
-        state, fix = (State.OK, "") if has_profiler() else (State.ABSENT, "build tt-metal with it")
-        yield Finding("device profiler", "--trace on a device", state, state.value, fix)
+        yield _profiler()
     devices = found_devices()
     if devices:
         yield Finding("device", DEVICE, State.OK, ", ".join(devices))
     else:
         yield Finding("device", DEVICE, State.ABSENT, "none", FIND_DEVICE)
+
+
+def _profiler() -> Finding:
+    what, needed_for = "device profiler", "--trace on a device"
+    if has_profiler():
+        return Finding(what, needed_for, State.OK, "in this ttnn")
+    fix = "build tt-metal with Tracy: the wheel of the package registry is without"
+    return Finding(what, needed_for, State.ABSENT, "not in this ttnn", fix)
 
 
 def _variables() -> Iterator[Finding]:
