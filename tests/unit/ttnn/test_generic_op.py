@@ -380,3 +380,11 @@ def test_the_program_of_the_page(capsys: pytest.CaptureFixture[str]) -> None:
     exec(compile(program, str(page), "exec"), {})
     printed = capsys.readouterr().out.strip()
     assert f"It prints `{printed}`." in rest
+
+
+def test_every_name_of_programs_is_one_of_ttnn() -> None:
+    from ttl.ttnn import PROGRAMS, programs
+
+    own = (name for name, value in vars(programs).items()
+           if getattr(value, "__module__", "") == programs.__name__)  # fmt: skip
+    assert {name for name in own if not name.startswith("_")} == set(PROGRAMS)
