@@ -27,8 +27,8 @@ the types it is compiled for; the simulator runs the others. Operands in *italic
 On the chip: `exact` operations give the same bits on simulator, executor and chip, but for ties to
 bfloat16: simulator and executor round them to even, the chip's packer and matrix unit away from
 zero (one unit in the last place). Others are within the bound of the op table, for most one unit in
-the last place of the DST registers. `TF32`: the matrix unit does it, whose sources keep 10 digits of
-the mantissa of an f32, so that up to 0.3 % of a product and 0.2 % of a reduction inside the tile is
+the last place of the DST registers. `TF32`: the matrix unit does it, whose sources keep 10 digits
+of the mantissa of an f32, so that up to 0.3 % of a product and 0.2 % of a reduction inside the tile is
 lost; the executor does so, the simulator with `ttl run --rounding chip`. bfloat16 operands lose
 nothing. `exact_f32=True` has a reduction done by the vector unit, which keeps all digits and is
 slower. Products of integers are not compiled (TTL7007). Stores to block floats round ties away from
