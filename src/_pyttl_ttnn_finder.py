@@ -40,7 +40,8 @@ class FirstFinder(TtnnFinder):
 
     @classmethod
     def find_spec(cls, name, path=None, target=None):  # type: ignore[no-untyped-def]
-        return super().find_spec(name) if name == "ttnn" else None
+        found = super().find_spec(name)  # type: ignore[no-untyped-call]
+        return found if name == "ttnn" else None
 
 
 class InsideFinder(TtnnFinder):
