@@ -4,13 +4,11 @@ from .chip import Chip, chip_of
 from .launcher import launch, launch_program, module_of, parts_on_devices
 from .programs import DeviceProgram, Programs
 from .readiness import missing
-from .watch import Watch
 
 __all__ = [
     "Chip",
     "DeviceProgram",
     "Programs",
-    "Watch",
     "chip_of",
     "launch",
     "launch_program",

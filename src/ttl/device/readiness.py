@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +51,8 @@ def missing(
 
 
 def installed_version() -> str | None:
+    from importlib import metadata  # which takes longer to load than all that is here
+
     try:
         return metadata.version("ttnn")
     except metadata.PackageNotFoundError:
@@ -97,6 +98,8 @@ def found_devices(
 
 def has_profiler() -> bool:
     """Was the installed ttnn built with the device profiler? The wheel of PyPI was not."""
+    from importlib import metadata
+
     try:
         files = metadata.files("ttnn") or []
     except metadata.PackageNotFoundError:

@@ -90,11 +90,11 @@ def test_the_profiler_is_looked_for_in_the_library(
         def locate(self) -> Path:
             return library
 
-    monkeypatch.setattr(readiness.metadata, "files", lambda name: [File()])
+    monkeypatch.setattr("importlib.metadata.files", lambda name: [File()])
     assert not readiness.has_profiler()
     library.write_bytes(b"\0" * 5000)
     assert readiness.has_profiler()
-    monkeypatch.setattr(readiness.metadata, "files", lambda name: [])
+    monkeypatch.setattr("importlib.metadata.files", lambda name: [])
     assert not readiness.has_profiler()
 
 
