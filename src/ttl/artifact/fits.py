@@ -19,6 +19,8 @@ def check_fits(compiled: CompiledOperation, target: Target) -> None:
     _check_buffers(compiled, target)
     if any(not 0 <= each.index < target.semaphores for each in compiled.semaphores):
         raise ValueError(f"{target.name} has {target.semaphores} semaphores, counted from 0")
+    if len({kernel.own is None for kernel in compiled.kernels}) > 1:
+        raise ValueError("some of the kernels have arguments of their own, others have not")
     for one, other in combinations(compiled.kernels, 2):
         if one.thread is other.thread and overlap(_cores_of(one), _cores_of(other)):
             names = f"`{one.name}` and `{other.name}`"

@@ -40,13 +40,14 @@ WRITE = Kernel(
     marks=(Mark(3, "pipe_send", "net", "pipe", "2048", 17), Mark(4, "await", "done", "0", "1", 18)),
     uses_pipe_scratch=True,
 )
-BY_HAND = Kernel(
+ONE_CORE = (((2, 2), (2, 2)),)
+OWN = Kernel(
     "own",
     ThreadKind.READER,
     "void kernel_main() {}\n",
     runtime_args=(CoreArguments((2, 2), (0x1000,)),),
     own=OwnArguments(
-        (3, 0), (("out", 5),), (("N", "2"), ("F(x)", "x + 1")), (0x1000,), 1, (((2, 2), (2, 2)),)
+        (3, 0), (("out", 5),), (("N", "2"), ("F(x)", "x + 1")), (0x1000,), 1, ONE_CORE
     ),
 )
 SHARDED = Memory(
@@ -57,22 +58,32 @@ EVERYTHING = CompiledOperation(
     name="everything",
     target="blackhole",
     device_api="0.81",
-    kernels=(COMPUTE, WRITE, BY_HAND),
+    kernels=(COMPUTE, WRITE),
     buffers=(
         Buffer("a_dfb", 5, "BFP_BFloat8", 6, 3, True, SPAN),
         Buffer("b", 6, "Int32", 1, 1),
         Buffer("spilled", 7, "Float32", 4, 2, compiler_allocated=True),
         Buffer("rows", 8, "UInt8", 3, 2, row_bytes=128),
-        Buffer("one", 9, "UInt8", 1, 2, cores=(((2, 2), (2, 2)),)),
-        Buffer("other", 10, "UInt8", 1, 2, cores=(((2, 2), (2, 2)),), shares=4),
     ),
     operands=(
-        Operand("a", (1, 64, 32), "bfloat16", "TILE", SHARDED, 0x1000),
-        Operand("b", (32, 32), "bfloat4_b", "ROW_MAJOR", address=0x8000),
+        Operand("a", (1, 64, 32), "bfloat16", "TILE", SHARDED),
+        Operand("b", (32, 32), "bfloat4_b", "ROW_MAJOR"),
     ),
     core_range=((1, 2), (2, 2)),
     semaphores=(Semaphore(0, 2), Semaphore(3)),
     pipe_net_count=2,
     pipes=(Pipe("net", "(0, 0) -> (1, 0)", (0, 0), (1, 0), (1, 0)),),
     pipe_scratch_bytes=96,
+)
+BY_HAND = CompiledOperation(
+    name="generic_op",
+    target="wormhole_b0",
+    device_api="0.81",
+    kernels=(OWN,),
+    buffers=(
+        Buffer("one", 9, "UInt8", 1, 2, cores=ONE_CORE),
+        Buffer("other", 10, "UInt8", 1, 2, cores=ONE_CORE, shares=0),
+    ),
+    operands=(Operand("tensor_0", (32, 32), "bfloat16", "TILE", address=0x1000),),
+    core_range=ONE_CORE[0],
 )
