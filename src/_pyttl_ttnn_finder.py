@@ -35,6 +35,15 @@ class TtnnFinder:
             sys.meta_path.insert(0, InsideFinder)
 
 
+class FirstFinder(TtnnFinder):
+    """Finds ttnn where a real one is installed, too; commands put it before the others."""
+
+    @classmethod
+    def find_spec(cls, name, path=None, target=None):  # type: ignore[no-untyped-def]
+        found = super().find_spec(name)  # type: ignore[no-untyped-call]
+        return found if name == "ttnn" else None
+
+
 class InsideFinder(TtnnFinder):
     """Finds the modules inside them, once one is ours; stands first, so that none loads twice."""
 

@@ -111,7 +111,7 @@ as math; a call that packs a whole block counts once. Inits are all calls that c
 
 The tables of the examples are of one launch on tensors of 256x256 elements. They compare with what
 tt-lang 1.1.1 emits for the same blocks, calculated from its rules, for each page of the results.
-(The programs in examples/pykernel and examples/torch are not in its language.)
+(The programs in examples/pykernel and examples/pytorch are not in its language.)
 
 Ours has barriers that others may not have: a receiver waits until the address of its block is at
 the source, and a kernel that signals other nodes waits at its end until all signals have landed

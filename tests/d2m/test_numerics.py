@@ -112,7 +112,8 @@ def test_c16_flash_attention(backend, load):
     out = np.zeros_like(Q)
     example.flash_attention(Q, K, V, out)
     # Scores and weights come to the matrix unit with the 10 digits of a TF32.
-    np.testing.assert_allclose(out, example.reference(Q, K, V), atol=LOST_DIGITS * TF32_STEP)
+    tolerance = 2e-6 if backend == "sim" else LOST_DIGITS * TF32_STEP
+    np.testing.assert_allclose(out, example.reference(Q, K, V), atol=tolerance)
 
 
 def test_c13_bfloat16_of_torch(backend):

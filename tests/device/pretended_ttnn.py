@@ -30,7 +30,13 @@ PROCESSORS = {"BRISC": "BRISC", "NCRISC": "NCRISC", "TRISC_0": "TRISC", "TRISC_1
 class Tensor(standins.Tensor):
     values: Any = None
 
-    def to_numpy(self) -> Any:
+    def is_allocated(self) -> bool:
+        return True
+
+    def cpu(self) -> Tensor:
+        return self
+
+    def to_numpy(self, mesh_composer: Any = None) -> Any:
         return self.values
 
 
@@ -50,6 +56,8 @@ def fill(ttnn: ModuleType) -> None:
     vars(ttnn).update(
         open_device=lambda device_id: device,
         from_numpy=from_numpy,
+        to_device=lambda tensor, device: tensor,
+        to_dtype=lambda tensor, dtype: tensor,
         float32=standins.DataType.FLOAT32,
         bfloat16=standins.DataType.BFLOAT16,
         TILE_LAYOUT=standins.Layout.TILE,

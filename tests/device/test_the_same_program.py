@@ -82,3 +82,11 @@ def test_programs_of_arrays_run_beside_the_real_ttnn(tmp_path: Path) -> None:
 
 def test_arrays_become_the_same_tensors(tmp_path: Path) -> None:
     assert run_in_environment(HERE / "arrays.py", str(tmp_path), folder=tmp_path).endswith("74\n")
+
+
+def test_nothing_beside_the_examples_is_taken_for_a_part_of_ttnn(tmp_path: Path) -> None:
+    """`python examples/elementwise.py` looks in examples/ first, for the torch of ttnn too."""
+    script = tmp_path / "script.py"
+    begin = f"import sys\nsys.path.insert(0, {str(EXAMPLES)!r})\n"
+    script.write_text(f"{begin}import ttnn\nprint(ttnn.__name__)\n")
+    assert run_in_environment(script, folder=tmp_path).endswith("ttnn\n")

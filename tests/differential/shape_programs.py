@@ -20,6 +20,7 @@ DEVICE = ttnn.open_device(device_id=0)
 Shape = tuple[int, ...]
 
 TEMPLATE = """import ttl
+from ttl import ttnn
 
 
 @ttl.operation(grid=(1, 1){options})

@@ -271,10 +271,18 @@ def test_equal(width: str, shape: tuple[int, int]) -> None:
         assert_kept(ComputeProgram("", options=options, dtype=dtype), simulated, compiled, name)
 
 
+def test_16_bits_that_are_kept_in_32() -> None:
+    """Number for number where what is stored has 32 bits: then nothing is read as TF32."""
+    options, dtype = WIDTHS["32 bits"]
+    wide = run_all(EXACT, (2, 2), options=options, dtype=dtype, out_dtype=ttnn.float32)
+    for name, simulated, compiled in wide:
+        np.testing.assert_array_equal(compiled, simulated, name)
+
+
 def run_all(
     bodies: dict[str, tuple[str, int, int]], shape: tuple[int, int], **options: Any
 ) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
-    """All bodies one behind the other in one kernel; the blocks each one writes."""
+    """All bodies one after the other in one kernel; the blocks each one writes."""
     body = "".join(text for text, _, _ in bodies.values())
     steps = sum(steps for _, steps, _ in bodies.values())
     names = [name for name, (_, _, count) in bodies.items() for _ in range(count)]

@@ -1,13 +1,16 @@
 """Every operation of the table in every element type, alone, on the executor: within the bound that
-the table states for the chip, of what the language means. And f32 with all its digits."""
+the table states for the chip, of what the language means; a sample of them that a seed chooses, all
+with --full. And f32 with all its digits."""
 
 from __future__ import annotations
+
+from random import Random
 
 import numpy as np
 import pytest
 
 from conformance.operators_page import has_meaning
-from differential.shape_programs import ShapeProgram
+from differential.shape_programs import ShapeProgram, check_equal
 from differential.test_block_math import (
     RANGES,
     SPACING,
@@ -19,12 +22,15 @@ from differential.test_block_math import (
 )
 from differential.test_every_operation import calls_of, operations_on_shapes, program_of
 from op_samples import A_VALUES, B_VALUES, values_of
+from sampling import sample_seed
 from ttl import ttnn
 from ttl.semantics.dtypes import DTYPES, DType
 from ttl.semantics.ops import BLOCK_OPS, MATMUL, BlockOp, bind
 
 FLOATS = [name for name, dtype in DTYPES.items() if dtype.is_float]
 ALONE = (1, 1)
+CAST = BLOCK_OPS["typecast"]
+SAMPLE_SIZE = 8
 
 
 @pytest.fixture(autouse=True)
@@ -33,6 +39,32 @@ def language_rounds(rounds_like_chip: None, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.delenv("TTL_ROUNDING")
 
 
+def operations_in(dtype: str) -> list[BlockOp]:
+    """Those that are compiled for this element type."""
+    kind = DTYPES[dtype]
+    found = [op for op in BLOCK_OPS.values() if has_meaning(op, kind)]
+    return [op for op in found if op is not MATMUL or kind.is_float]
+
+
+@pytest.mark.parametrize("number", range(SAMPLE_SIZE))
+def test_a_sample_of_operations(number: int) -> None:
+    """Each alone; the seed stands at the head of the report."""
+    random = Random(f"{sample_seed()} {number}")
+    dtype = random.choice(list(DTYPES))
+    op = random.choice(operations_in(dtype))
+    if op in operations_on_shapes():
+        check_shapes(op, DTYPES[dtype])
+    elif op is CAST:
+        check_cast(dtype, random.choice(list(DTYPES)))
+    elif dtype in RANGES:
+        check_integers((op,), ALONE, dtype)
+    elif op in elsewhere():
+        check_operations((op,), ALONE, dtype, values=values_of(op))
+    else:
+        check_operations((op,), ALONE, dtype, values=A_VALUES, b_values=B_VALUES)
+
+
+@pytest.mark.full
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_elementwise_operations(dtype: str) -> None:
     for batch in batches():
@@ -41,19 +73,34 @@ def test_elementwise_operations(dtype: str) -> None:
         check_operations((op,), ALONE, dtype, values=values_of(op))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("dtype", RANGES)
 def test_elementwise_operations_of_integers(dtype: str) -> None:
     for batch in whole_batches():
         check_integers(batch, ALONE, dtype)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_operations_on_shapes(dtype: str) -> None:
-    element_type = DTYPES[dtype]
     for op in operations_on_shapes():
-        is_there = has_meaning(op, element_type) and (op is not MATMUL or element_type.is_float)
-        if is_there:
-            check_shapes(op, element_type)
+        if op in operations_in(dtype):
+            check_shapes(op, DTYPES[dtype])
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("to", DTYPES)
+def test_casts(dtype: str, to: str) -> None:
+    check_cast(dtype, to)
+
+
+def check_cast(dtype: str, to: str) -> None:
+    """Exact, of numbers that both have room for."""
+    assert CAST.bound is None
+    results = [(f"ttl.math.typecast(x, ttnn.{to})", ALONE)]
+    given, dtypes = {"x": ALONE}, {"y0": DTYPES[to]}
+    check_equal(ShapeProgram(given, results, DTYPES[dtype], values=(0, 200), dtypes=dtypes))
 
 
 def check_shapes(op: BlockOp, dtype: DType) -> None:
@@ -104,7 +151,8 @@ def test_the_list_has_every_operation() -> None:
     elementwise = {op.name for batch in (*batches(), elsewhere()) for op in batch}
     whole = {op.name for batch in whole_batches() for op in batch}
     on_shapes = {op.name for op in operations_on_shapes() if list(calls_of(op, ALONE))}
-    assert elementwise | whole | on_shapes >= set(BLOCK_OPS) - {"typecast"}
+    assert elementwise | whole | on_shapes | {CAST.name} == set(BLOCK_OPS)
+    assert sum(len(operations_in(dtype)) for dtype in DTYPES) > 206  # as many were tried on chips
 
 
 EXACT = [

@@ -106,7 +106,7 @@ def test_a_trace_of_a_device_is_compared_with_one_of_the_simulator(
     records = [json.loads(line) for line in (tmp_path / "d.jsonl").read_text().splitlines()]
     kernels = {r["kernel"] for r in records if r["kind"] == "kernel_start"}
     assert kernels == (set() if library == REFUSAL else {"compute", "read", "write"})
-    assert run("ttl", "run", *traced, "s.jsonl", program).returncode == 0
+    assert run("ttl", "run", *traced, "s.jsonl", program, **device).returncode == 0
     done = run("ttl", "diff", "s.jsonl", "d.jsonl")
     assert done.stdout.startswith("no difference (") and done.returncode == 0
     program.write_text(PROGRAM.replace("x_blk + x_blk", "x_blk * 3"))
@@ -114,6 +114,18 @@ def test_a_trace_of_a_device_is_compared_with_one_of_the_simulator(
     done = run("ttl", "diff", "t.jsonl", "d.jsonl")
     assert done.returncode == 1
     assert "call 1 of `double`: `y`, tile (0, 0), element (0, 0): 9.0 in A, 6.0 in B" in done.stdout
+
+
+@pytest.mark.parametrize("command", [("run", "--backend", "host"), ("check",), ("run",)])
+def test_other_backends_have_the_embedded_ttnn(
+    run, program: Path, tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    """Where the real one is installed, too: its tensors would go to a device."""
+    shown = "ttnn.__name__, type(x).__module__, ttnn.transformer.__name__"
+    program.write_text(f"{PROGRAM}\nprint({shown})\n")
+    done = run("ttl", *command, program, **site(tmp_path))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == "ttl.ttnn ttl.ttnn.tensor ttl.ttnn.transformer"
 
 
 def test_a_hang_is_reported_and_the_process_ends(run, program: Path, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -57,6 +58,23 @@ def test_replay_runs_without_the_frontend(bundle: Path, tmp_path: Path) -> None:
         assert set(written.files) == {"a", "b", "c", "y"}
         expected = arrays["a"] * arrays["b"] + np.exp(arrays["c"])
         np.testing.assert_allclose(written["y"], expected, rtol=0.03, atol=0.03)
+
+
+def test_a_program_of_kernels_written_by_hand(run: Any, tmp_path: Path) -> None:
+    page = EXAMPLES.parent / "docs" / "howto" / "hand-written-kernels.md"
+    program = re.split(r"```(?:python)?\n", page.read_text())[1]
+    (tmp_path / "program.py").write_text(program)
+    done = run("ttl", "compile", "--compile-only", tmp_path / "program.py", "-o", "folder")
+    assert (done.returncode, done.stdout) == (0, "0 0\n"), done.stderr
+    x = np.linspace(-8, 8, 1024, dtype=np.float32).reshape(32, 32)
+    np.savez(tmp_path / "in.npz", tensor_0=x)
+    files = ("--inputs", tmp_path / "in.npz", "--outputs", tmp_path / "out.npz")
+    done = run("ttl", "replay", tmp_path / "folder", *files)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    with np.load(tmp_path / "out.npz") as written:
+        np.testing.assert_array_equal(written["tensor_1"], np.maximum(written["tensor_0"], 0))
+    refused = run("ttl", "replay", tmp_path / "folder", "--counts")
+    assert "written by hand are not counted" in refused.stderr
 
 
 def test_random_inputs_depend_on_the_seed(run: Any, bundle: Path) -> None:

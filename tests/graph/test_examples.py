@@ -1,4 +1,4 @@
-"""The programs of examples/torch, as the README says to run them."""
+"""The programs of examples/pytorch, as the README says to run them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ BUFFERS = {
 @pytest.mark.parametrize("name", BUFFERS)
 def test_example(name, tmp_path):
     """torch.compile, and the flatbuffer in another process: both within the bound of their ops."""
-    program, trace = ROOT / "examples" / "torch" / f"{name}.py", tmp_path / "trace.jsonl"
+    program, trace = ROOT / "examples" / "pytorch" / f"{name}.py", tmp_path / "trace.jsonl"
     done = subprocess.run(
         [sys.executable, str(program)], capture_output=True, text=True, check=False,
         env=os.environ | {"TTL_TRACE": str(trace)},
@@ -61,7 +61,7 @@ def test_without_torch_the_import_says_how_to_get_it():
 @pytest.mark.parametrize("name", BUFFERS)
 def test_kernels_of_an_example_are_compiled_here(name, monkeypatch):
     """In this process, where every compiled kernel is checked against the device headers."""
-    monkeypatch.syspath_prepend(ROOT / "examples" / "torch")
+    monkeypatch.syspath_prepend(ROOT / "examples" / "pytorch")
     model, args, *_ = importlib.import_module(name).make()
     exported = tt_torch.export(model, args)
     assert exported.flatbuffer() == tt_torch.export(model, args).flatbuffer()

@@ -63,13 +63,14 @@ TOGETHER = 10  # in one program
 FEW = 3  # the same, of two element types
 LARGE_BYTES = 90_000  # a block of which few fit in L1
 SHAPES = [(1, 1), (2, 2), (1, 5), (5, 5), (3, 7)]
-# Not bfloat16 in 32-bit registers: what is kept there is read as TF32, and a comparison makes much
-# of that. differential/test_block_values.py has them.
+WIDE = ", fp32_dest_acc_en=True"
+# Of what is read, and of what is stored. Where all of it has 16 bits and the registers 32, values
+# that are kept are read as TF32, and a comparison makes much of that: see below.
 FORMATS = [
-    (ttnn.bfloat16, ""),
-    (ttnn.float32, ", dst_full_sync_en=True"),
-    (ttnn.float32, ""),
-    (ttnn.bfloat16, ", dst_full_sync_en=True"),
+    (ttnn.bfloat16, "", ttnn.bfloat16),
+    (ttnn.bfloat16, WIDE, ttnn.float32),
+    (ttnn.float32, "", ttnn.float32),
+    (ttnn.bfloat16, ", dst_full_sync_en=True", ttnn.bfloat16),
 ]
 FLOATS = [dtype for dtype in DTYPES.values() if dtype.is_float]
 MIXED = [(one, other) for one in FLOATS for other in FLOATS if one != other]
@@ -138,14 +139,22 @@ def test_expressions(number: int) -> None:
     texts = all_expressions()[number * TOGETHER :][:TOGETHER]
     for place, name in enumerate(SHARED, number * len(SHARED)):
         texts = [text.replace(name, shared_parts()[place]) for text in texts]
-    dtype, options = FORMATS[number % len(FORMATS)]
-    shape = SHAPES[number % len(SHAPES)]
+    dtype, options, out_dtype = FORMATS[number % len(FORMATS)]
+    shapes = SHAPES if dtype is out_dtype else SHAPES[:3]
+    shape = shapes[number % len(shapes)]
     # Values that are kept for later must fit in L1.
     most = 1 if prod(shape) * dtype.tile_bytes > LARGE_BYTES else TOGETHER
     for start in range(0, TOGETHER, most):
         # Both blocks must be read.
         body = stores([*texts[start : start + most], "a_blk + b_blk"])
-        check(ComputeProgram(body, shape, 1, most + 1, options, dtype))
+        check(ComputeProgram(body, shape, 1, most + 1, options, dtype, out_dtype))
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_16_bits_in_registers_of_32(number: int) -> None:
+    """Expressions that fit in the registers: no value is kept, so that none is read as TF32."""
+    texts = shared_parts()[number * TOGETHER :][:TOGETHER]
+    check(ComputeProgram(stores([*texts, "a_blk + b_blk"]), (2, 2), 1, TOGETHER + 1, WIDE))
 
 
 @pytest.mark.parametrize("number", range(len(MIXED)))

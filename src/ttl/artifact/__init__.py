@@ -1,6 +1,7 @@
 """The compiled operation, in memory and on disk."""
 
 from .bundle import check_includes, write_bundle
+from .fits import check_cores, check_fits, overlap
 from .manifest import names_of, read_folder, to_json, with_sources, write_folder
 from .operation import (
     PAGE_BYTES,
@@ -15,17 +16,18 @@ from .operation import (
     Operand,
     OwnArguments,
     Pipe,
+    Rectangle,
     Rectangles,
     Semaphore,
     ThreadKind,
 )
 from .part import Part, parse
-from .reader import CONFIG_TYPES, FORMAT_VERSIONS, Artifact, blocks_of, check_fits, read_artifact
+from .reader import CONFIG_TYPES, FORMAT_VERSIONS, Artifact, blocks_of, read_artifact
 
 __all__ = [
     "CONFIG_TYPES", "FORMAT_VERSIONS", "PAGE_BYTES", "Artifact", "Buffer", "CompiledOperation",
     "ComputeConfig", "Coordinate", "CoreArguments", "Kernel", "Mark", "Memory", "Operand",
-    "OwnArguments", "Part", "Pipe", "Rectangles", "Semaphore", "ThreadKind", "blocks_of",
-    "check_fits", "check_includes", "names_of", "parse", "read_artifact", "read_folder", "to_json",
-    "with_sources", "write_bundle", "write_folder",
+    "OwnArguments", "Part", "Pipe", "Rectangle", "Rectangles", "Semaphore", "ThreadKind",
+    "blocks_of", "check_cores", "check_fits", "check_includes", "names_of", "overlap", "parse",
+    "read_artifact", "read_folder", "to_json", "with_sources", "write_bundle", "write_folder",
 ]  # fmt: skip

@@ -148,6 +148,7 @@ def _record(value: Any) -> Any:
 def _own(compiled: CompiledOperation) -> dict[str, Any]:
     usual = _record(asdict(Memory()))
     memories = [_record(asdict(operand.memory)) for operand in compiled.operands]
+    addresses = [operand.address for operand in compiled.operands]
     return {
         "name": compiled.name,
         "target": compiled.target,
@@ -155,17 +156,9 @@ def _own(compiled: CompiledOperation) -> dict[str, Any]:
         "operand_names": [operand.name for operand in compiled.operands],
         # Nothing where all tensors are interleaved in DRAM.
         **({"memory_configs": memories} if any(memory != usual for memory in memories) else {}),
+        **({"operand_addresses": addresses} if any(addresses) else {}),
         "kernels": [_own_of_kernel(compiled, kernel) for kernel in compiled.kernels],
-        "buffers": [
-            {
-                "name": buffer.name,
-                "compiler_allocated": buffer.compiler_allocated,
-                "unpack_to_dest_fp32": buffer.unpack_to_dest_fp32,
-                "is_row_major": buffer.row_bytes is not None,
-                "span": _span_to_json(buffer.span) if buffer.span else None,
-            }
-            for buffer in compiled.buffers
-        ],
+        "buffers": [_own_of_buffer(buffer) for buffer in compiled.buffers],
         "semaphores": [
             {"id": semaphore.index, "initial_value": semaphore.initial}
             for semaphore in compiled.semaphores
@@ -188,12 +181,26 @@ def names_of(compiled: CompiledOperation) -> dict[str, Any]:
     return {**named, "kernels": kernels, "buffers": buffers}
 
 
+def _own_of_buffer(buffer: Buffer) -> dict[str, Any]:
+    return {
+        "name": buffer.name,
+        "compiler_allocated": buffer.compiler_allocated,
+        "unpack_to_dest_fp32": buffer.unpack_to_dest_fp32,
+        "is_row_major": buffer.row_bytes is not None,
+        "span": _span_to_json(buffer.span) if buffer.span else None,
+        # Of programs that were written by hand.
+        **({"cores": _record(buffer.cores)} if buffer.cores else {}),
+        **({} if buffer.shares is None else {"shares": buffer.shares}),
+    }
+
+
 def _own_of_kernel(compiled: CompiledOperation, kernel: Kernel) -> dict[str, Any]:
+    own = kernel.own
     return {
         "name": kernel.name,
         "file": _kernel_file(kernel),
         "thread": kernel.thread.value,
-        "compile_time_args": list(compiled.buffer_indices),
+        "compile_time_args": list(own.compile_time if own else compiled.buffer_indices),
         "uses_tensor_accessors": kernel.uses_tensor_accessors,
         "uses_pipe_scratch": kernel.uses_pipe_scratch,
         "runtime_arg_names": list(kernel.runtime_arg_names),
@@ -201,6 +208,7 @@ def _own_of_kernel(compiled: CompiledOperation, kernel: Kernel) -> dict[str, Any
         "signposts": [list(pair) for pair in kernel.signposts],
         "marks": [asdict(mark) for mark in kernel.marks],
         "source_map": [[line, _span_to_json(span)] for line, span in kernel.source_map],
+        **({} if own is None else {"own": _record(asdict(own))}),
     }
 
 

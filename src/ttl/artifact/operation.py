@@ -7,7 +7,8 @@ Argument conventions, the same for every launcher:
   the address of the pipes' scratch memory if the kernel uses it: the same on every node, zeroed
   before each launch;
 * runtime arguments of a core: those of the kernel's `runtime_args`, what differs between nodes.
-A kernel that was written by hand has OwnArguments in the place of the first two.
+A kernel that was written by hand has OwnArguments in the place of the first two. Its tensors have
+addresses, since these may be anywhere among its arguments.
 """
 
 from __future__ import annotations
@@ -19,13 +20,14 @@ from ttl.diagnostics import Span
 from ttl.target.data_formats import PAGE_BYTES as PAGE_BYTES
 
 Coordinate = tuple[int, int]
+Rectangle = tuple[Coordinate, Coordinate]  # inclusive corners
+Rectangles = tuple[Rectangle, ...]
 
 
 class ThreadKind(Enum):
     COMPUTE = "compute"
     READER = "reader"
     WRITER = "writer"
-
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +74,6 @@ class Pipe:
     last: Coordinate
 
 
-Rectangles = tuple[tuple[Coordinate, Coordinate], ...]  # inclusive corners
-
-
 @dataclass(frozen=True, slots=True)
 class OwnArguments:
     """What a kernel that was written by hand gets, and where it runs."""
@@ -82,7 +81,7 @@ class OwnArguments:
     compile_time: tuple[int, ...] = ()
     named: tuple[tuple[str, int], ...] = ()
     defines: tuple[tuple[str, str], ...] = ()
-    common: tuple[int, ...] = ()  # addresses of tensors are those they have at the launch
+    common: tuple[int, ...] = ()
     noc: int | None = None  # data movement kernels; None: that of the processor
     cores: Rectangles = ()
 
@@ -107,7 +106,7 @@ class Kernel:
     @property
     def uses_tensor_accessors(self) -> bool:
         """Do the words of the tensors' accessors follow the buffer indices?"""
-        return self.thread is not ThreadKind.COMPUTE
+        return self.own is None and self.thread is not ThreadKind.COMPUTE
 
     def span_of(self, cpp_line: int) -> Span | None:
         """The Python that a C++ line comes from."""
@@ -160,7 +159,7 @@ class Memory:
 
     buffer_type: str = "DRAM"
     memory_layout: str = "INTERLEAVED"
-    cores: tuple[tuple[Coordinate, Coordinate], ...] = ()
+    cores: Rectangles = ()
     shard_shape: tuple[int, ...] = ()
     orientation: str = "ROW_MAJOR"
     distribution: str = ""
@@ -175,6 +174,7 @@ class Operand:
     dtype: str
     layout: str
     memory: Memory = Memory()
+    address: int | None = None  # where the arguments of kernels have it
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +185,7 @@ class CompiledOperation:
     kernels: tuple[Kernel, ...]
     buffers: tuple[Buffer, ...]
     operands: tuple[Operand, ...]
-    core_range: tuple[Coordinate, Coordinate]  # inclusive corners
+    core_range: Rectangle
     semaphores: tuple[Semaphore, ...] = ()
     pipe_net_count: int = 0
     pipes: tuple[Pipe, ...] = ()  # in the order of their nets and in these; for traces

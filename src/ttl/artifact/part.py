@@ -67,6 +67,11 @@ class Part:
             raise self.wrong("must have 2 elements")
         return first(items[0]), second(items[1])
 
+    def pairs(
+        self, first: Callable[[Part], Any], second: Callable[[Part], Any]
+    ) -> tuple[tuple[Any, Any], ...]:
+        return self.each(lambda entry: entry.pair(first, second))
+
     # What it is
 
     def integer(self) -> int:
@@ -95,6 +100,12 @@ class Part:
         if not isinstance(self.value, str):
             raise self.wrong("is not a string")
         return self.value
+
+    def line(self) -> str:
+        """A text that can stand in a line of C++."""
+        if len(self.text().splitlines()) > 1 or self.text().endswith(("\\", "\n", "\r")):
+            raise self.wrong("is not one line")
+        return self.text()
 
     def one_of(self, names: Collection[str]) -> str:
         if self.text() not in names:
@@ -132,7 +143,7 @@ class Part:
         return Span(items[0].text(), *(item.positive() for item in items[1:]))
 
     def source_map(self) -> tuple[tuple[int, Span], ...]:
-        return self.each(lambda entry: entry.pair(Part.u32, Part.span))
+        return self.pairs(Part.u32, Part.span)
 
     def named(self) -> tuple[tuple[str, str], ...]:
-        return self.each(lambda entry: entry.pair(Part.text, Part.text))
+        return self.pairs(Part.text, Part.text)

@@ -12,21 +12,23 @@ from dataclasses import dataclass, fields
 from functools import partial
 from typing import Any, TypeVar
 
-from ttl.target import TARGETS, Target, load
+from ttl.target import TARGETS, load
 from ttl.target.data_formats import MATH_FIDELITIES
 
+from .fits import check_fits
 from .operation import (
     PAGE_BYTES,
     Buffer,
     CompiledOperation,
     ComputeConfig,
-    Coordinate,
     CoreArguments,
     Kernel,
     Mark,
     Memory,
     Operand,
+    OwnArguments,
     Pipe,
+    Rectangle,
     Semaphore,
     ThreadKind,
 )
@@ -59,8 +61,7 @@ _ELEMENTS = {mlir: name for name, mlir in MLIR_NAMES.items()} | {
 LAYOUTS = ("TILE", "ROW_MAJOR")
 # More than any chip has: such numbers make work before anybody looks at them.
 _MOST_SEMAPHORES = 1024
-
-Rectangle = tuple[Coordinate, Coordinate]
+_MOST_CORES = 2**16
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,19 +82,6 @@ def read_artifact(value: Any, *, is_ours: bool = False) -> Artifact:
     if type(version) is not int or version not in FORMAT_VERSIONS:
         raise ValueError(f"unsupported format_version (expected 1 or 2), found {version!r}")
     return _Reader(Part(value, ""), version, is_ours).artifact()
-
-
-def check_fits(compiled: CompiledOperation, target: Target) -> None:
-    """ValueError if a chip cannot have these buffers, semaphores and kernels."""
-    indices = compiled.buffer_indices
-    limit = target.dataflow_buffers
-    if len(set(indices)) != len(indices) or any(not 0 <= index < limit for index in indices):
-        raise ValueError(f"{list(indices)} are not numbers of circular buffers of {target.name}")
-    if any(semaphore.index >= target.semaphores for semaphore in compiled.semaphores):
-        raise ValueError(f"{target.name} has {target.semaphores} semaphores")
-    threads = [kernel.thread for kernel in compiled.kernels]
-    if len(set(threads)) != len(threads):
-        raise ValueError("two kernels for the same processor")
 
 
 def blocks_of(total: int, page: int, count: int) -> tuple[int, int]:
@@ -147,9 +135,9 @@ class _Reader:
 
     def _core_ranges(self) -> tuple[Rectangle, ...]:
         if "core_range_set" not in self.root.value:
-            return (self.root.member("core_range").object().rectangle(),)
+            return (_cores(self.root.member("core_range")),)
         several = self.root.member("core_range_set")
-        found = several.each(lambda part: part.object().rectangle())
+        found = several.each(_cores)
         if not found:
             raise several.wrong("has no rectangle")
         return found
@@ -186,6 +174,7 @@ class _Reader:
             signposts=own.get("signposts", Part.named, ()),
             uses_pipe_scratch=own.get("uses_pipe_scratch", Part.flag, False),
             marks=own.get("marks", partial(_each, Mark), ()),
+            own=own.get("own", partial(_one, OwnArguments), None),
         )
 
     def _thread(self, part: Part, own: Part) -> tuple[Part, ThreadKind]:
@@ -242,6 +231,8 @@ class _Reader:
             span=self._own(own, "span", lambda part: part.span() if part.value else None, None),
             compiler_allocated=is_allocated,
             row_bytes=page if is_row_major else None,
+            cores=own.get("cores", _READERS["Rectangles"], ()),
+            shares=own.get("shares", Part.u32, None),
         )
 
     def _semaphores(self, count: int) -> tuple[Semaphore, ...]:
@@ -261,10 +252,19 @@ class _Reader:
         layouts = metadata.member("layouts").each(lambda part: part.one_of(LAYOUTS))
         usual = (Memory(),) * len(names)
         memories = self.own.get("memory_configs", partial(_each, Memory), usual)
-        lists = (names, shapes, dtypes, layouts, memories)
+        unknown: tuple[int | None, ...] = (None,) * len(names)
+        addresses = self.own.get("operand_addresses", Part.numbers, unknown)
+        lists = (names, shapes, dtypes, layouts, memories, addresses)
         if len({len(each) for each in lists}) != 1:
             raise ValueError("names, shapes, types and layouts are not those of the same tensors")
         return tuple(Operand(*each) for each in zip(*lists, strict=True))
+
+
+def _cores(part: Part) -> Rectangle:
+    (x0, y0), (x1, y1) = corners = part.object().rectangle()
+    if (x1 - x0 + 1) * (y1 - y0 + 1) > _MOST_CORES:
+        raise part.wrong(f"has more than {_MOST_CORES} cores")
+    return corners
 
 
 def _core_args(part: Part) -> CoreArguments:
@@ -274,18 +274,21 @@ def _core_args(part: Part) -> CoreArguments:
 # By the type of a field, as it is written.
 _READERS: dict[str, Callable[[Part], Any]] = {
     "int": Part.u32,
+    "int | None": lambda part: None if part.value is None else part.u32(),
     "str": Part.text,
     "Coordinate": Part.coordinate,
     "tuple[int, ...]": Part.numbers,
-    "tuple[tuple[Coordinate, Coordinate], ...]": lambda part: part.each(
-        lambda each: each.pair(Part.coordinate, Part.coordinate)
-    ),
+    "tuple[tuple[str, int], ...]": lambda part: part.pairs(Part.line, Part.u32),
+    "tuple[tuple[str, str], ...]": lambda part: part.pairs(Part.line, Part.line),
+    "Rectangles": lambda part: part.pairs(Part.coordinate, Part.coordinate),
 }
 
 
-def _each(kind: type[T], part: Part) -> tuple[T, ...]:
-    """Objects with a key for each field of a dataclass."""
+def _one(kind: type[T], part: Part) -> T:
+    """An object with a key for each field of a dataclass."""
     types = {field.name: str(field.type) for field in fields(kind)}  # type: ignore[arg-type]
-    return part.each(
-        lambda each: kind(**{name: _READERS[of](each.member(name)) for name, of in types.items()})
-    )
+    return kind(**{name: _READERS[of](part.member(name)) for name, of in types.items()})
+
+
+def _each(kind: type[T], part: Part) -> tuple[T, ...]:
+    return part.each(partial(_one, kind))

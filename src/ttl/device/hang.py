@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
-import subprocess
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -90,6 +88,9 @@ def _spans(at: Standing) -> list[Span]:
 
 def reset(devices: Sequence[int], environment: Mapping[str, str] = os.environ) -> str:
     """Reset the cards; what was done, or what is left to do, in words."""
+    import shutil  # what other runs never need
+    import subprocess
+
     if environment.get(SIMULATOR):
         return "the chip is simulated: it ends with the process"
     targets = ",".join(map(str, devices)) or "all"

@@ -7,17 +7,17 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ttl.artifact import CompiledOperation
 from ttl.diagnostics import Diagnostic, TTLError, codes, usage_error
 from ttl.trace import Recorder
 
 from .descriptors import is_mesh
-from .hang import is_timeout, reported_hang
-from .profile import next_device
 from .programs import DeviceProgram, Programs
-from .watch import Watch
+
+if TYPE_CHECKING:
+    from .watch import Watch
 
 
 def launch(
@@ -80,6 +80,8 @@ def _record(
     recorder: Recorder,
     report: Callable[[Diagnostic], None] | None,
 ) -> None:
+    from .profile import next_device
+
     compiled = program.compiled
     profiles = watch is not None and watch.profiles
     if watch is not None and watch.record(program.ttnn, compiled, device, recorder):
@@ -102,6 +104,8 @@ def _record(
 def _failure(
     compiled: CompiledOperation, device: Any, watch: Watch | None, error: RuntimeError
 ) -> TTLError:
+    from .hang import is_timeout, reported_hang  # what most runs never need
+
     if is_timeout(error):
         if watch is not None:
             watch.show_prints(compiled, device)
@@ -115,6 +119,13 @@ def _failure(
 
 def module_of(tensor: Any) -> Any:
     return sys.modules[type(tensor).__module__.partition(".")[0]]
+
+
+def parts_on_devices(tensor: Any) -> list[Any]:
+    """A tensor for each device."""
+    if not is_mesh(tensor.device()):
+        return [tensor]
+    return list(module_of(tensor).get_device_tensors(tensor))
 
 
 def _check_mesh(compiled: CompiledOperation, tensors: Sequence[Any]) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,10 @@ KNOWN_VERSIONS = ("0.81.1",)
 INSTALL = f'pip install "ttnn>={NEEDED_VERSION}" with Python 3.12 on x86-64 Linux'
 DEVICES = Path("/dev/tenstorrent")
 SIMULATOR = "TT_METAL_SIMULATOR"  # a library that stands for the chip
+FIND_DEVICE = (
+    "install the kernel driver (tt-kmd) and look with `tt-smi`, or set "
+    f"{SIMULATOR} to the library of a simulated chip"
+)
 PROFILER_REFUSAL = b"TT_METAL_DEVICE_PROFILER requires a Tracy-enabled build"
 
 
@@ -42,16 +45,14 @@ def missing(
         return RuleBroken(
             codes.NO_DEVICE,
             f"ttnn {version} is installed, but there is no device in {devices}",
-            helps=(
-                "install the kernel driver (tt-kmd) and look with `tt-smi`, or set "
-                f"{SIMULATOR} to the library of a simulated chip",
-                "without a device, run with --backend sim or --backend host",
-            ),
+            helps=(FIND_DEVICE, "without a device, run with --backend sim or --backend host"),
         )
     return None
 
 
 def installed_version() -> str | None:
+    from importlib import metadata  # which takes longer to load than all that is here
+
     try:
         return metadata.version("ttnn")
     except metadata.PackageNotFoundError:
@@ -97,6 +98,8 @@ def found_devices(
 
 def has_profiler() -> bool:
     """Was the installed ttnn built with the device profiler? The wheel of PyPI was not."""
+    from importlib import metadata
+
     try:
         files = metadata.files("ttnn") or []
     except metadata.PackageNotFoundError:

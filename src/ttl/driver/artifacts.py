@@ -71,11 +71,20 @@ class Artifacts:
                 artifact = self._kept.get(compile_key(program, target, config), anew)
             except NoKey:
                 artifact = anew()
-            self._write_all(artifact, program, config)
+            operation = program.operation
+            folder = None if operation.loads_kernels else operation.kernel_folder
+            self._write_all(artifact, folder, config)
         return artifact.compiled
 
-    def _write_all(self, artifact: _Artifact, program: Program, config: Config) -> None:
-        folder = None if program.operation.loads_kernels else program.operation.kernel_folder
+    def write(self, compiled: CompiledOperation, config: Config) -> None:
+        """A program of kernels that were written by hand, where that is wanted."""
+        with self._lock:
+            self.count += 1
+            if config.compile_to or config.kernel_dumps:
+                artifact = self._kept.get(compiled, lambda: _Artifact(compiled))
+                self._write_all(artifact, None, config)
+
+    def _write_all(self, artifact: _Artifact, folder: str | None, config: Config) -> None:
         places = (
             (config.compile_to, self._write_folder),
             (folder, self._write_folder),

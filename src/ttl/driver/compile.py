@@ -126,16 +126,12 @@ def make_module(program: Program, target: Target) -> ModuleOp:
 
 
 def operands_of(program: Program) -> tuple[Operand, ...]:
-    return tuple(
-        Operand(
-            name,
-            tuple(tensor.shape),
-            dtype_of(tensor).spelling,
-            layout_of(tensor).name,
-            memory_of(tensor),
-        )
-        for name, tensor in program.tensors.items()
-    )
+    return tuple(operand_of(name, tensor) for name, tensor in program.tensors.items())
+
+
+def operand_of(name: str, tensor: Any, address: int | None = None) -> Operand:
+    dtype, layout = dtype_of(tensor).spelling, layout_of(tensor).name
+    return Operand(name, tuple(tensor.shape), dtype, layout, memory_of(tensor), address)
 
 
 def memory_of(tensor: Any) -> Memory:

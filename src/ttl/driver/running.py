@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from ttl.artifact import CompiledOperation
 from ttl.config import Config
-from ttl.device import Programs, Watch
+from ttl.device import Programs
 from ttl.language.operation import Program
 from ttl.target import Target
 from ttl.trace import EventKind, Recorder
@@ -19,6 +19,7 @@ from .compile import Report
 from .traces import Traces
 
 if TYPE_CHECKING:
+    from ttl.device.watch import Watch
     from ttl.host import CallCounts
 
 FAIR_SEED = 0
@@ -95,6 +96,8 @@ class Runs:
         if config.device_timeout is None:
             return None
         if self._watch is None:
+            from ttl.device.watch import Watch
+
             self._watch = Watch(os.environ, config.device_timeout)
         self._watch.limit_seconds = config.device_timeout
         return self._watch

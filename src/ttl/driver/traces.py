@@ -9,8 +9,9 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
+from ttl.arrays import to_numpy
 from ttl.config import Config
-from ttl.device import module_of, values_of
+from ttl.device import parts_on_devices
 from ttl.diagnostics import file_not_usable
 from ttl.semantics.layout import TILE_LAYOUT, layout_of
 from ttl.trace import Recorder
@@ -19,6 +20,7 @@ from ttl.trace.files import append_events
 from .backend import is_real
 
 Parts = list[list[tuple[str, bool, Any]]]
+
 
 @dataclass(slots=True)
 class _Written:
@@ -81,10 +83,8 @@ def has_real(tensors: Mapping[str, Any]) -> bool:
 
 def parts_of(tensors: Mapping[str, Any]) -> Parts:
     """Name, form and values of each tensor; a call on a mesh of devices is one for each of them."""
-    values = {
-        name: values_of(module_of(tensor), tensor) if is_real(tensor) else [tensor.storage.logical]
-        for name, tensor in tensors.items()
-    }
+    parts = {n: parts_on_devices(t) if is_real(t) else [t] for n, t in tensors.items()}
+    values = {name: list(map(to_numpy, own)) for name, own in parts.items()}
     return [
         [(n, layout_of(tensors[n]) is TILE_LAYOUT, each[place]) for n, each in values.items()]
         for place in range(max(map(len, values.values()), default=0))

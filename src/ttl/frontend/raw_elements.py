@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import ast
-from operator import index
-from typing import Any
+from typing import TypeGuard
 
 from xdsl.dialects.builtin import f64
 
@@ -15,7 +14,7 @@ from ttl.semantics.raw_elements import (
     READ,
     WRITE,
     check_raw_block,
-    not_a_coordinate,
+    coordinate,
     not_a_raw_block,
     not_an_element,
     outside_block,
@@ -53,33 +52,25 @@ def _place(
         raise not_a_raw_block(call, describe(block))
     type = block_type(block.type)
     check_raw_block(call, type, len(coords))
-    given = [_coordinate(call, each) for each in coords]
-    for dimension, coordinate in enumerate(given):
-        _check_inside(builder, coordinate, dimension, type)
+    given = [each if _is_run_time(each) else coordinate(call, each, describe) for each in coords]
+    for dimension, each in enumerate(given):
+        _check_inside(builder, each, dimension, type)
     return [block, *(builder.index(each) for each in given)]
 
 
-def _coordinate(call: str, given: Any) -> int | Scalar:
-    """A run-time integer, or an int; numpy has such too."""
-    if isinstance(given, Scalar) and given.kind is int:
-        return given
-    try:
-        if isinstance(given, bool):
-            raise TypeError
-        return index(given)
-    except TypeError:
-        raise not_a_coordinate(call, describe(given)) from None
+def _is_run_time(given: Value) -> TypeGuard[Scalar]:
+    return isinstance(given, Scalar) and given.kind is int
 
 
 def _check_inside(
-    builder: KernelBuilder, coordinate: int | Scalar, dimension: int, block: BlockType
+    builder: KernelBuilder, given: int | Scalar, dimension: int, block: BlockType
 ) -> None:
     size = raw_extent(block)[dimension]
-    if not isinstance(coordinate, Scalar):
-        if not 0 <= coordinate < size:
-            raise outside_block(coordinate, dimension, block)
+    if not isinstance(given, Scalar):
+        if not 0 <= given < size:
+            raise outside_block(given, dimension, block)
         return
     broken = outside_block(None, dimension, block)
     rule = {"code": broken.code.code, "help": broken.helps[0]}
     for sign, end in ((ast.GtE(), 0), (ast.Lt(), size)):
-        check(builder, compare(builder, sign, coordinate, end), broken.message, **rule)
+        check(builder, compare(builder, sign, given, end), broken.message, **rule)

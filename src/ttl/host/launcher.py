@@ -6,7 +6,6 @@ import ctypes
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 from ttl.artifact import CompiledOperation
 from ttl.diagnostics import Diagnostic, KernelFault, Severity, UsageError, codes
@@ -66,10 +65,8 @@ def launch(
     target = load_target(compiled.target)
     _check(compiled, tensors, target)
     plans = [
-        plan_tensor(
-            address, tensor.page_bytes, tensor.memory, target, shard_words_of(tensor)
-        )
-        for address, tensor in zip(_addresses(compiled, tensors), tensors, strict=True)
+        plan_tensor(address, tensor.page_bytes, tensor.memory, target, shard_words_of(tensor))
+        for address, tensor in zip(_addresses(compiled), tensors, strict=True)
     ]
     counted = None if counts is None else counted_calls(compiled)
     runtime, libraries, entries = _load(compiled, plans, cache_dir, counted)
@@ -86,11 +83,12 @@ def launch(
             counts.configuration = configuration_of(compiled)
 
 
-def _addresses(compiled: CompiledOperation, tensors: Sequence[Any]) -> list[int]:
-    """Those that the program has given to kernels of its own, else any."""
-    if any(kernel.own is not None for kernel in compiled.kernels):
-        return [tensor.address for tensor in tensors]
-    return [FIRST_TENSOR_ADDRESS + n * TENSOR_ADDRESS_STEP for n in range(len(tensors))]
+def _addresses(compiled: CompiledOperation) -> list[int]:
+    """Those that kernels written by hand were given, else any."""
+    return [
+        FIRST_TENSOR_ADDRESS + n * TENSOR_ADDRESS_STEP if each.address is None else each.address
+        for n, each in enumerate(compiled.operands)
+    ]
 
 
 def _check(compiled: CompiledOperation, tensors: Sequence[PagedTensor], target: Target) -> None:

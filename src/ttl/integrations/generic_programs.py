@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import combinations
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,20 +14,23 @@ from ttl.artifact import (
     ComputeConfig,
     CoreArguments,
     Kernel,
-    Operand,
     OwnArguments,
+    Rectangle,
     Rectangles,
     Semaphore,
     ThreadKind,
+    check_fits,
 )
 from ttl.config import Config
 from ttl.diagnostics import Span
 from ttl.driver import PROCESS_DRIVER
+from ttl.driver.compile import operand_of
 from ttl.semantics.dtypes import DType
 from ttl.target import Target
 from ttl.ttnn.faults import wrong, wrong_type
 
 FEWEST_TENSORS = 2  # of the real one
+OTHERS = "give other cores, numbers or configurations in the descriptors"
 
 
 def launch(tensors: Sequence[Any], program: Any) -> None:
@@ -44,6 +46,9 @@ def launch(tensors: Sequence[Any], program: Any) -> None:
         tensor.buffer_address()  # reports one that is not on a device
     config = Config.current()
     compiled = compiled_program(program, tensors, tensors[0].device().target)
+    PROCESS_DRIVER.artifacts.write(compiled, config)
+    if config.compile_only:
+        return
     storages = [tensor.storage for tensor in tensors]
     traces, remarks = PROCESS_DRIVER.runs.traces, PROCESS_DRIVER.remarks
     names = {f"tensor_{n}": tensor for n, tensor in enumerate(tensors)}
@@ -57,23 +62,31 @@ def launch(tensors: Sequence[Any], program: Any) -> None:
 def compiled_program(program: Any, tensors: Sequence[Any], target: Target) -> CompiledOperation:
     if not isinstance(program, ttnn.ProgramDescriptor):
         raise wrong_type("program_descriptor", program, "a ttnn.ProgramDescriptor")
-    kernels = tuple(_kernel(each, number) for number, each in enumerate(program.kernels))
+    kernels: tuple[Kernel, ...] = ()
+    for each in program.kernels:
+        kernels += (_kernel(each, {kernel.name for kernel in kernels}),)
     if not kernels:
         raise wrong("a program without kernels", "give ProgramDescriptor(kernels=[...])")
-    buffers = tuple(_buffers(program, target))
+    buffers = tuple(_buffers(program))
     everywhere = [rectangle for kernel in kernels for rectangle in _own(kernel).cores]
-    _check_processors(kernels)
-    _check_indices(buffers)
-    return CompiledOperation(
+    compiled = CompiledOperation(
         name="generic_op",
         target=target.name,
         device_api=target.device_api,
         kernels=kernels,
         buffers=buffers,
-        operands=tuple(_operand(tensor, number) for number, tensor in enumerate(tensors)),
-        core_range=_bounding_box(everywhere, target),
-        semaphores=tuple(_semaphores(program, target)),
+        operands=tuple(
+            operand_of(f"tensor_{number}", tensor, tensor.buffer_address())
+            for number, tensor in enumerate(tensors)
+        ),
+        core_range=_bounding_box(everywhere),
+        semaphores=tuple(Semaphore(each.id, each.initial_value) for each in program.semaphores),
     )
+    try:
+        check_fits(compiled, target)
+    except ValueError as error:
+        raise wrong(str(error), OTHERS) from None
+    return compiled
 
 
 def _own(kernel: Kernel) -> OwnArguments:
@@ -81,19 +94,9 @@ def _own(kernel: Kernel) -> OwnArguments:
     return kernel.own
 
 
-def _operand(tensor: Any, number: int) -> Operand:
-    name, dtype = f"tensor_{number}", tensor.dtype.spelling
-    return Operand(name, tuple(tensor.shape), dtype, tensor.layout.name)
-
-
-def _bounding_box(cores: Rectangles | Sequence[Any], target: Target) -> Any:
+def _bounding_box(cores: Sequence[Rectangle]) -> Rectangle:
     x0, y0 = (min(first[axis] for first, _ in cores) for axis in range(2))
     x1, y1 = (max(last[axis] for _, last in cores) for axis in range(2))
-    if x1 >= target.grid[0] or y1 >= target.grid[1]:
-        raise wrong(
-            f"core {(x1, y1)} is not in the grid of {target.name}, which has {target.grid} cores",
-            "ask device.compute_with_storage_grid_size()",
-        )
     return (x0, y0), (x1, y1)
 
 
@@ -107,12 +110,12 @@ def _rectangles(cores: Any, name: str) -> Rectangles:
 # Kernels ------------------------------------------------------------------------------------------
 
 
-def _kernel(given: Any, number: int) -> Kernel:
+def _kernel(given: Any, taken: Collection[str]) -> Kernel:
     thread, noc = _processor(given.config)
     source, file = _source(given)
     cores = _rectangles(given.core_ranges, "core_ranges")
     return Kernel(
-        name=_name(file, number),
+        name=_name(file, taken),
         thread=thread,
         cpp_source=source,
         config=_compute_config(given.config) if thread is ThreadKind.COMPUTE else None,
@@ -162,9 +165,13 @@ def _source(given: Any) -> tuple[str, str | None]:
         ) from None
 
 
-def _name(file: str | None, number: int) -> str:
+def _name(file: str | None, taken: Collection[str]) -> str:
+    """Of its file, if no other kernel has that name."""
     stem = "" if file is None else Path(file).stem
-    return stem if stem.isidentifier() else f"kernel_{number}"
+    name = stem if stem.isidentifier() else f"kernel_{len(taken)}"
+    while name in taken:
+        name = f"{name}_{len(taken)}"
+    return name
 
 
 def _lines(source: str, file: str) -> Iterator[tuple[int, Span]]:
@@ -203,40 +210,17 @@ def _core_arguments(given: Any, cores: Rectangles) -> Iterator[CoreArguments]:
         yield CoreArguments((x, y), _words(values, "runtime_args"))
 
 
-def _check_processors(kernels: Sequence[Kernel]) -> None:
-    for one, other in combinations(kernels, 2):
-        if one.thread is other.thread and _overlap(_own(one).cores, _own(other).cores):
-            raise wrong(
-                f"`{one.name}` and `{other.name}` run on the same processor of a core",
-                "give one of them another configuration or other cores",
-            )
-
-
-def _overlap(one: Rectangles, other: Rectangles) -> bool:
-    return any(
-        first[0] <= end[0] and begin[0] <= last[0] and first[1] <= end[1] and begin[1] <= last[1]
-        for first, last in one
-        for begin, end in other
-    )
-
-
-def _check_indices(buffers: Sequence[Buffer]) -> None:
-    for one, other in combinations(buffers, 2):
-        if one.index == other.index and _overlap(one.cores, other.cores):
-            raise wrong(f"a core has buffers with index {one.index} twice", "number them anew")
-
-
 # Buffers and semaphores ---------------------------------------------------------------------------
 
 
-def _buffers(program: Any, target: Target) -> Iterator[Buffer]:
+def _buffers(program: Any) -> Iterator[Buffer]:
     wide = _wide_buffers(program)
     position = 0
     for given in program.cbs:
         cores = _rectangles(given.core_ranges, "core_ranges")
         first = position
         for form in given.format_descriptors:
-            yield _buffer(given, form, cores, wide, target, first if position > first else None)
+            yield _buffer(given, form, cores, wide, first if position > first else None)
             position += 1
 
 
@@ -248,12 +232,9 @@ def _wide_buffers(program: Any) -> set[int]:
 
 
 def _buffer(
-    given: Any, form: Any, cores: Rectangles, wide: set[int], target: Target, shares: int | None
+    given: Any, form: Any, cores: Rectangles, wide: set[int], shares: int | None
 ) -> Buffer:
     index, page, total = form.buffer_index, form.page_size, given.total_size
-    if not 0 <= index < target.dataflow_buffers:
-        most = target.dataflow_buffers - 1
-        raise wrong(f"buffer_index={index}: {target.name} has 0 to {most}")
     if page <= 0 or total <= 0 or total % page:
         raise wrong(
             f"buffer {index} has {total} bytes in pages of {page}",
@@ -273,10 +254,3 @@ def _buffer(
         cores=cores,
         shares=shares,
     )
-
-
-def _semaphores(program: Any, target: Target) -> Iterator[Semaphore]:
-    for given in program.semaphores:
-        if not 0 <= given.id < target.semaphores:
-            raise wrong(f"a semaphore with id={given.id}: there are 0 to {target.semaphores - 1}")
-        yield Semaphore(given.id, given.initial_value)

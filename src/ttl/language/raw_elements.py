@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from operator import index
 from typing import Any
 
 from ttl.semantics.ops import is_number
@@ -10,7 +9,7 @@ from ttl.semantics.raw_elements import (
     READ,
     WRITE,
     check_raw_block,
-    not_a_coordinate,
+    coordinate,
     not_a_raw_block,
     not_an_element,
     outside_block,
@@ -51,20 +50,11 @@ def _checked(call: str, block: Any, given: tuple[Any, ...]) -> Shape:
     if not isinstance(block, Block):
         raise not_a_raw_block(call, _described(block))
     check_raw_block(call, block.type, len(given))
-    coordinates = tuple([_coordinate(call, each) for each in given])
+    coordinates = tuple([coordinate(call, each, _described) for each in given])
     for dimension, size in enumerate(raw_extent(block.type)):
         if not 0 <= coordinates[dimension] < size:
             raise outside_block(coordinates[dimension], dimension, block.type)
     return coordinates
-
-
-def _coordinate(call: str, given: Any) -> int:
-    try:
-        if isinstance(given, bool):
-            raise TypeError
-        return index(given)
-    except TypeError:
-        raise not_a_coordinate(call, _described(given)) from None
 
 
 def _described(value: object) -> str:

@@ -5,7 +5,8 @@ Coordinates count elements, one for each dimension of the block.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from operator import index
 from typing import Any
 
 from ttl.diagnostics import RuleBroken, codes
@@ -42,10 +43,10 @@ def check_raw_block(call: str, block: BlockType, count: int) -> None:
         )
 
 
-def outside_block(coordinate: int | None, dimension: int, block: BlockType) -> RuleBroken:
+def outside_block(place: int | None, dimension: int, block: BlockType) -> RuleBroken:
     """Of an element whose coordinate is known only at run time it is None."""
     size = raw_extent(block)[dimension]
-    element = "an element" if coordinate is None else f"element {coordinate}"
+    element = "an element" if place is None else f"element {place}"
     return RuleBroken(
         codes.SLICE_OUT_OF_RANGE,
         f"{element} of dimension {dimension} is not in 0:{size}",
@@ -53,12 +54,18 @@ def outside_block(coordinate: int | None, dimension: int, block: BlockType) -> R
     )
 
 
-def not_a_coordinate(call: str, given: str) -> RuleBroken:
-    return RuleBroken(
-        codes.WRONG_ARGUMENT,
-        f"{call} takes ints as coordinates, not {given}",
-        helps=("give the position of the element, one int for each dimension of the block",),
-    )
+def coordinate(call: str, given: Any, described: Callable[[Any], str]) -> int:
+    """An int; numpy has such too."""
+    try:
+        if isinstance(given, bool):
+            raise TypeError
+        return index(given)
+    except TypeError:
+        raise RuleBroken(
+            codes.WRONG_ARGUMENT,
+            f"{call} takes ints as coordinates, not {described(given)}",
+            helps=("give the position of the element, one int for each dimension of the block",),
+        ) from None
 
 
 def not_an_element(given: str) -> RuleBroken:

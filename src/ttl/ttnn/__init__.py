@@ -33,7 +33,6 @@ from . import (
     mesh_tensor,
     moves,
     printing,
-    programs,
     shape,
     sharding,
     tensor,
@@ -57,7 +56,6 @@ from .mesh_tensor import *  # noqa: F403
 from .moves import *  # noqa: F403
 from .operations import NAMES, load
 from .printing import *  # noqa: F403
-from .programs import *  # noqa: F403
 from .shape import *  # noqa: F403
 from .sharding import *  # noqa: F403
 from .tensor import *  # noqa: F403
@@ -68,6 +66,14 @@ from .traces import *  # noqa: F403
 MeshDevice = Device  # one class, as in the real ttnn
 
 MODULES = ("experimental", "kv_cache", "transformer")
+# Of programs.py, which few programs use.
+PROGRAMS = (
+    "NOC", "NOC_MODE", "CBDescriptor", "CBFormatDescriptor", "ComputeConfigDescriptor", "CoreType",
+    "DataMovementConfigDescriptor", "DataMovementProcessor", "KernelDescriptor",
+    "ProgramDescriptor", "ReaderConfigDescriptor", "RuntimeArgs", "SemaphoreDescriptor",
+    "TensorAccessorArgs", "TileDescriptor", "UnpackToDestMode", "WriterConfigDescriptor",
+    "generic_op",
+)  # fmt: skip
 
 __all__ = [
     "ROW_MAJOR_LAYOUT", "TILE_LAYOUT", "TILE_SIZE", "Device", "Layout", "MeshDevice", "bfloat4_b",
@@ -87,7 +93,6 @@ __all__ += mesh.__all__
 __all__ += mesh_tensor.__all__
 __all__ += moves.__all__
 __all__ += printing.__all__
-__all__ += programs.__all__
 __all__ += shape.__all__
 __all__ += sharding.__all__
 __all__ += tensor.__all__
@@ -96,6 +101,7 @@ __all__ += tile.__all__
 __all__ += traces.__all__
 __all__ += MODULES
 __all__ += NAMES
+__all__ += PROGRAMS
 
 if TYPE_CHECKING:  # these load when a program first uses one
     from .operations.activations import *  # noqa: F403
@@ -106,6 +112,7 @@ if TYPE_CHECKING:  # these load when a program first uses one
     from .operations.ordering import *  # noqa: F403
     from .operations.reduction import *  # noqa: F403
     from .operations.shape import *  # noqa: F403
+    from .programs import *  # noqa: F403
 else:
 
     def __getattr__(name: str) -> Any:
@@ -113,6 +120,8 @@ else:
             return import_module(f"{__name__}.{name}")
         if name in NAMES:
             return load(name)
+        if name in PROGRAMS:
+            return getattr(import_module(f"{__name__}.programs"), name)
         raise unknown_name("the embedded ttnn", name, __all__)
 
     def __dir__() -> list[str]:

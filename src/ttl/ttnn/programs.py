@@ -16,27 +16,6 @@ from .enums import Choice, MathFidelity
 from .faults import wrong_type
 from .tensor import Tensor
 
-__all__ = [
-    "NOC",
-    "NOC_MODE",
-    "CBDescriptor",
-    "CBFormatDescriptor",
-    "ComputeConfigDescriptor",
-    "CoreType",
-    "DataMovementConfigDescriptor",
-    "DataMovementProcessor",
-    "KernelDescriptor",
-    "ProgramDescriptor",
-    "ReaderConfigDescriptor",
-    "RuntimeArgs",
-    "SemaphoreDescriptor",
-    "TensorAccessorArgs",
-    "TileDescriptor",
-    "UnpackToDestMode",
-    "WriterConfigDescriptor",
-    "generic_op",
-]  # fmt: skip
-
 
 class _SourceType(Choice):
     FILE_PATH = 0

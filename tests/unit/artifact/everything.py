@@ -13,6 +13,7 @@ from ttl.artifact import (
     Mark,
     Memory,
     Operand,
+    OwnArguments,
     Pipe,
     Semaphore,
     ThreadKind,
@@ -39,6 +40,16 @@ WRITE = Kernel(
     marks=(Mark(3, "pipe_send", "net", "pipe", "2048", 17), Mark(4, "await", "done", "0", "1", 18)),
     uses_pipe_scratch=True,
 )
+ONE_CORE = (((2, 2), (2, 2)),)
+OWN = Kernel(
+    "own",
+    ThreadKind.READER,
+    "void kernel_main() {}\n",
+    runtime_args=(CoreArguments((2, 2), (0x1000,)),),
+    own=OwnArguments(
+        (3, 0), (("out", 5),), (("N", "2"), ("F(x)", "x + 1")), (0x1000,), 1, ONE_CORE
+    ),
+)
 SHARDED = Memory(
     "L1", "ND_SHARDED", (((0, 0), (1, 0)),), (1, 32, 32), "COL_MAJOR", "ROUND_ROBIN_1D"
 )
@@ -63,4 +74,16 @@ EVERYTHING = CompiledOperation(
     pipe_net_count=2,
     pipes=(Pipe("net", "(0, 0) -> (1, 0)", (0, 0), (1, 0), (1, 0)),),
     pipe_scratch_bytes=96,
+)
+BY_HAND = CompiledOperation(
+    name="generic_op",
+    target="wormhole_b0",
+    device_api="0.81",
+    kernels=(OWN,),
+    buffers=(
+        Buffer("one", 9, "UInt8", 1, 2, cores=ONE_CORE),
+        Buffer("other", 10, "UInt8", 1, 2, cores=ONE_CORE, shares=0),
+    ),
+    operands=(Operand("tensor_0", (32, 32), "bfloat16", "TILE", address=0x1000),),
+    core_range=ONE_CORE[0],
 )

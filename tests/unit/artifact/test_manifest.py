@@ -12,15 +12,16 @@ from typing import Any
 import pytest
 
 from golden.example_programs import OPERATIONS, compile_example
-from ttl.artifact import read_folder, write_folder
+from ttl.artifact import CompiledOperation, read_folder, write_folder
 from ttl.artifact.manifest import FORMAT_VERSIONS, from_json, to_json
 from ttl.diagnostics import UsageError, codes
-from unit.artifact.everything import COMPUTE, EVERYTHING, SPAN
+from unit.artifact.everything import BY_HAND, COMPUTE, EVERYTHING, SPAN
 
 
-def test_everything_comes_back(tmp_path: Path) -> None:
-    write_folder(EVERYTHING, tmp_path / "new" / "folder")
-    assert read_folder(tmp_path / "new" / "folder") == EVERYTHING
+@pytest.mark.parametrize("compiled", [EVERYTHING, BY_HAND], ids=lambda each: each.name)
+def test_everything_comes_back(compiled: CompiledOperation, tmp_path: Path) -> None:
+    write_folder(compiled, tmp_path / "new" / "folder")
+    assert read_folder(tmp_path / "new" / "folder") == compiled
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
@@ -98,6 +99,7 @@ def test_what_is_no_artifact_is_refused(change: Any, message: str, tmp_path: Pat
 TAMPERED: list[tuple[tuple[str | int, ...], Any]] = [
     (("core_range", "end", 0), "x"),
     (("core_range", "end", 0), True),
+    (("core_range", "end"), [60000, 60000]),
     (("cb_configs", 0, "num_tiles"), 1.5),
     (("cb_configs", 0, "buffer_index"), 2**40),
     (("cb_configs", 1, "buffer_index"), -1),
@@ -117,9 +119,36 @@ TAMPERED: list[tuple[tuple[str | int, ...], Any]] = [
 ]
 
 
+TAMPERED_BY_HAND: list[tuple[tuple[str | int, ...], Any]] = [
+    (("pyttl", "buffers", 1, "shares"), 1),
+    (("pyttl", "buffers", 1, "cores"), [[[0, 0], [99, 0]]]),
+    (("pyttl", "kernels", 0, "own", "cores"), [[0, 0]]),
+    (("pyttl", "kernels", 0, "own", "cores"), [[[0, 0], [99, 0]]]),
+    (("pyttl", "kernels", 0, "own", "defines"), [["N", "2\n#include </etc/passwd>"]]),
+    (("pyttl", "kernels", 0, "own", "defines"), [["N", "2 \\"]]),
+    (("pyttl", "kernels", 0, "own", "named"), [["out", "5"]]),
+    (("pyttl", "kernels", 0, "own", "noc"), -1),
+    (("pyttl", "operand_addresses"), [0x1000, 0x2000]),
+]
+
+
+@pytest.mark.parametrize(("place", "value"), TAMPERED_BY_HAND, ids=str)
+def test_a_wrong_part_of_a_program_by_hand_is_refused(place: tuple[Any, ...], value: Any) -> None:
+    check_refused(BY_HAND, place, value)
+
+
+def test_arguments_of_some_kernels_only() -> None:
+    own = to_json(BY_HAND)["pyttl"]["kernels"][0]["own"]
+    check_refused(EVERYTHING, ("pyttl", "kernels", 0, "own"), own)
+
+
 @pytest.mark.parametrize(("place", "value"), TAMPERED, ids=str)
 def test_a_part_of_another_type_is_refused(place: tuple[Any, ...], value: Any) -> None:
-    manifest = json.loads(json.dumps(to_json(EVERYTHING)))
+    check_refused(EVERYTHING, place, value)
+
+
+def check_refused(compiled: CompiledOperation, place: tuple[Any, ...], value: Any) -> None:
+    manifest = json.loads(json.dumps(to_json(compiled)))
     part = manifest
     for step in place[:-1]:
         part = part[step]

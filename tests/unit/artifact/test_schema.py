@@ -15,7 +15,7 @@ from ttl.artifact.manifest import FORMAT_VERSIONS, MLIR_NAMES, to_json
 from ttl.semantics.dtypes import DTYPES
 from ttl.target import TARGETS
 from ttl.target.data_formats import PAGE_BYTES
-from unit.artifact.everything import EVERYTHING
+from unit.artifact.everything import BY_HAND, EVERYTHING
 
 PAGE = (Path(__file__).parents[3] / "docs" / "reference" / "artifact.md").read_text()
 ROWS = re.findall(r"^\| `([\w.\[\]]+)` \| ([^|]+) \| ([^|]+) \|$", PAGE, re.MULTILINE)
@@ -26,8 +26,12 @@ SPAN = [str, int, int, int, int]
 
 def fits(value: Any, kind: str) -> bool:
     """Is the value of a type of the page?"""
+    if kind == "int or null":
+        return value is None or type(value) is int
     if kind == "span or null":
         return value is None or [type(part) for part in value] == SPAN
+    if kind == "[[string, int]]":
+        return all([type(part) for part in pair] == [str, int] for pair in value)
     if kind == "[[int, span]]":
         return all(
             type(line) is int and [type(part) for part in span] == SPAN for line, span in value
@@ -50,7 +54,7 @@ def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def operations() -> list[CompiledOperation]:
-    return [EVERYTHING, *(compile_example(name) for name in OPERATIONS)]
+    return [EVERYTHING, BY_HAND, *(compile_example(name) for name in OPERATIONS)]
 
 
 def is_in_page(path: str, value: Any) -> bool:
@@ -68,7 +72,8 @@ def test_every_key_is_in_the_page_and_has_its_type(version: int) -> None:
 
 
 def test_every_key_of_the_page_is_written() -> None:
-    assert set(TYPES) <= {path for path, _ in leaves(to_json(EVERYTHING))}
+    written = (leaves(to_json(compiled)) for compiled in (EVERYTHING, BY_HAND))
+    assert set(TYPES) <= {path for each in written for path, _ in each}
 
 
 def test_version_2_differs_in_one_key() -> None:

@@ -12,6 +12,7 @@ from golden.example_programs import operation_of
 from ttl import ttnn as embedded_ttnn
 from ttl.device import readiness
 from ttl.diagnostics import codes
+from ttl.target import TARGETS, load
 
 
 def installed(monkeypatch: pytest.MonkeyPatch, version: str | None) -> None:
@@ -89,9 +90,14 @@ def test_the_profiler_is_looked_for_in_the_library(
         def locate(self) -> Path:
             return library
 
-    monkeypatch.setattr(readiness.metadata, "files", lambda name: [File()])
+    monkeypatch.setattr("importlib.metadata.files", lambda name: [File()])
     assert not readiness.has_profiler()
     library.write_bytes(b"\0" * 5000)
     assert readiness.has_profiler()
-    monkeypatch.setattr(readiness.metadata, "files", lambda name: [])
+    monkeypatch.setattr("importlib.metadata.files", lambda name: [])
     assert not readiness.has_profiler()
+
+
+def test_the_version_that_is_needed_is_that_of_the_kernels() -> None:
+    assert {load(name).device_api for name in TARGETS} == {readiness.NEEDED_VERSION}
+    assert all(map(readiness.is_new_enough, readiness.KNOWN_VERSIONS))

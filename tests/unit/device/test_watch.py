@@ -161,7 +161,7 @@ def hung(logs: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     released = threading.Event()
     _module().synchronize_device = lambda device: released.wait()
     monkeypatch.setenv("TTL_DEVICE_TIMEOUT", "1")
-    monkeypatch.setattr(hang.shutil, "which", lambda name, path=None: None)
+    monkeypatch.setattr("shutil.which", lambda name, path=None: None)
     yield logs
     released.set()
 

@@ -12,7 +12,9 @@ import pytest
 from ml_dtypes import bfloat16
 
 from ttl import ttnn
+from ttl.artifact import read_folder, write_folder
 from ttl.diagnostics import CompileError, KernelFault, UsageError
+from ttl.integrations.generic_programs import compiled_program
 
 DEVICE = ttnn.open_device(device_id=0)
 SOURCE_CODE = ttnn.KernelDescriptor.SourceType.SOURCE_CODE
@@ -179,6 +181,22 @@ def test_kernels_are_files(tmp_path: Path) -> None:
     program.check()
 
 
+def test_a_program_comes_back_from_its_folder(tmp_path: Path) -> None:
+    """Kernels of two files with one name are two, and two indices of one memory stay that."""
+    program = Sum()
+    for folder, kernel in (("a", program.read), ("b", program.write)):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "kernel.cpp").write_text(kernel.kernel_source)
+        kernel.kernel_source = str(tmp_path / folder / "kernel.cpp")
+        kernel.source_type = ttnn.KernelDescriptor.SourceType.FILE_PATH
+    formats = [ttnn.CBFormatDescriptor(index, ttnn.bfloat16, 2048) for index in (2, 3)]
+    program.program.cbs = [*program.program.cbs, ttnn.CBDescriptor(2048, program.cores, formats)]
+    tensors = [program.a, program.b, program.y]
+    compiled = compiled_program(program.program, tensors, DEVICE.target)
+    write_folder(compiled, tmp_path)
+    assert read_folder(tmp_path) == compiled
+
+
 # A sum that goes through a buffer which is the result's under another index.
 PASS_ON = """
 #include "api/compute/compute_kernel_hw_startup.h"
@@ -335,9 +353,9 @@ WRONG: Sequence[tuple[Callable[[Sum], Any], str]] = (
     (change("read", core_ranges=None), "core_ranges=None: not a set of cores"),
     (change("read", config=3), "config=3: not the configuration of a kernel"),
     (change("program", kernels=[]), "a program without kernels"),
-    (change("program", cbs=[buffer(99, core(0, 0))]), "buffer_index=99"),
-    (change("program", cbs=[buffer(0, core(0, 0)), buffer(0, core(0, 0))]), "index 0 twice"),
-    (change("program", semaphores=[ttnn.SemaphoreDescriptor(id=16)]), "a semaphore with id=16"),
+    (change("program", cbs=[buffer(99, core(0, 0))]), "99. are not numbers of"),
+    (change("program", cbs=[buffer(0, core(0, 0)), buffer(0, core(0, 0))]), "buffers with index 0"),
+    (change("program", semaphores=[ttnn.SemaphoreDescriptor(id=16)]), "has 16 semaphores"),
 )  # fmt: skip
 
 
@@ -362,3 +380,11 @@ def test_the_program_of_the_page(capsys: pytest.CaptureFixture[str]) -> None:
     exec(compile(program, str(page), "exec"), {})
     printed = capsys.readouterr().out.strip()
     assert f"It prints `{printed}`." in rest
+
+
+def test_every_name_of_programs_is_one_of_ttnn() -> None:
+    from ttl.ttnn import PROGRAMS, programs
+
+    own = (name for name, value in vars(programs).items()
+           if getattr(value, "__module__", "") == programs.__name__)  # fmt: skip
+    assert {name for name in own if not name.startswith("_")} == set(PROGRAMS)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from itertools import combinations
 from typing import Any
 
 from ttl.artifact import (
@@ -21,11 +22,14 @@ from ttl.artifact import (
     Kernel,
     Operand,
     Part,
+    Rectangle,
     Semaphore,
     ThreadKind,
     blocks_of,
+    check_cores,
     check_fits,
     check_includes,
+    overlap,
 )
 from ttl.target import TARGETS, Target
 from ttl.target import load as load_target
@@ -45,20 +49,19 @@ def compiled_operations(
     if debug.target not in (None, target.name):
         raise Malformed(f"its kernels were compiled for {debug.target}, not {target.name}")
     cores = _common_cores(step.program)
-    _check_cores(cores, target)
+    if any(overlap((one,), (other,)) for one, other in combinations(cores, 2)):
+        raise Malformed("rectangles of cores overlap")
     if step.semaphores or (len(cores) > 1 and step.program["semaphores"]):
         what = "global semaphores" if step.semaphores else "semaphores between rectangles of cores"
         raise Malformed(f"{what} are not known to this runtime")
     operation = _Reader(step.program, tensors, debug, target).operation(cores[0])
     try:
+        check_cores(cores, target)
         check_fits(operation, target)
     except ValueError as error:
         raise Malformed(str(error)) from None
     check_includes(operation)
     return [replace(operation, core_range=corners) for corners in cores]
-
-
-Rectangle = tuple[tuple[int, int], tuple[int, int]]
 
 
 def _common_cores(program: Mapping[str, Any]) -> list[Rectangle]:
@@ -72,16 +75,6 @@ def _common_cores(program: Mapping[str, Any]) -> list[Rectangle]:
     if any(each != found[0] for each in found):
         raise Malformed("kernels and buffers on different cores are not known to this runtime")
     return found[0]
-
-
-def _check_cores(cores: Sequence[Rectangle], target: Target) -> None:
-    for position, (first, last) in enumerate(cores):
-        if any(corner >= size for corner, size in zip(last, target.grid, strict=True)):
-            raise Malformed(f"core {last} is not in the {target.grid} grid of {target.name}")
-        for other, end in cores[:position]:
-            apart = (first[i] > end[i] or other[i] > last[i] for i in range(2))
-            if not any(apart):
-                raise Malformed("rectangles of cores overlap")
 
 
 Argument = tuple[str, Mapping[str, int]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import sys
+import platform
 import tempfile
 import tomllib
 from collections.abc import Iterator
@@ -17,14 +17,25 @@ from pathlib import Path
 
 from ttl import __version__
 from ttl.config import Config, chosen_variables
+from ttl.device.readiness import (
+    FIND_DEVICE,
+    INSTALL,
+    KNOWN_VERSIONS,
+    found_devices,
+    has_profiler,
+    installed_version,
+    is_new_enough,
+    wrong_version,
+)
 from ttl.diagnostics import TTLError
 from ttl.trace.stats import Table
 
-OLDEST_PYTHON = (3, 11)
 DISTRIBUTION = "pyttl"
-# Variables of tt-metal that change what a run on a device does.
-METAL_VARIABLES = ("TT_METAL_HOME", "TT_METAL_RUNTIME_ROOT", "TT_METAL_CACHE", "ARCH_NAME")
-METAL_FOLDERS = ("TT_METAL_HOME", "TT_METAL_RUNTIME_ROOT")
+# Variables of tt-metal that change what a run on a device does; is it a folder that must be there?
+METAL_VARIABLES = {
+    "TT_METAL_HOME": True, "TT_METAL_RUNTIME_ROOT": True, "TT_METAL_CACHE": False,
+    "ARCH_NAME": False,
+}  # fmt: skip
 
 
 class State(Enum):
@@ -85,11 +96,8 @@ EVERYTHING, EXECUTOR, DEVICE = "everything", "ttl run --host", "ttl run --backen
 
 
 def _python() -> Finding:
-    version = ".".join(map(str, sys.version_info[:3]))
-    if sys.version_info[:2] >= OLDEST_PYTHON:
-        return Finding("Python", EVERYTHING, State.OK, version)
-    wanted = ".".join(map(str, OLDEST_PYTHON))
-    return Finding("Python", EVERYTHING, State.BROKEN, version, f"use Python {wanted} or newer")
+    """An older one than pyttl takes does not get here."""
+    return Finding("Python", EVERYTHING, State.OK, platform.python_version())
 
 
 def _packages() -> Iterator[Finding]:
@@ -161,17 +169,6 @@ def _torch() -> Finding:
 
 
 def _ttnn() -> Iterator[Finding]:
-    from ttl.device.readiness import (
-        INSTALL,
-        KNOWN_VERSIONS,
-        found_devices,
-        has_profiler,
-        installed_version,
-        is_new_enough,
-        missing,
-        wrong_version,
-    )
-
     version = installed_version()
     if version is None:
         yield Finding("ttnn", DEVICE, State.ABSENT, "not installed: the stand-in is used", INSTALL)
@@ -180,26 +177,32 @@ def _ttnn() -> Iterator[Finding]:
     else:
         known = "" if version in KNOWN_VERSIONS else ", not among those that were tried"
         yield Finding("ttnn", DEVICE, State.OK, f"{version}{known}")
-        state, fix = (State.OK, "") if has_profiler() else (State.ABSENT, "build tt-metal with it")
-        yield Finding("device profiler", "--trace on a device", state, state.value, fix)
+        yield _profiler()
     devices = found_devices()
     if devices:
         yield Finding("device", DEVICE, State.OK, ", ".join(devices))
     else:
-        broken = missing() if version is not None else None
-        fix = broken.helps[0] if broken is not None else "install a card and its driver (tt-kmd)"
-        yield Finding("device", DEVICE, State.ABSENT, "none", fix)
+        yield Finding("device", DEVICE, State.ABSENT, "none", FIND_DEVICE)
+
+
+def _profiler() -> Finding:
+    what, needed_for = "device profiler", "--trace on a device"
+    if has_profiler():
+        return Finding(what, needed_for, State.OK, "in this ttnn")
+    fix = "build tt-metal with Tracy: the wheel of the package registry is without"
+    return Finding(what, needed_for, State.ABSENT, "not in this ttnn", fix)
 
 
 def _variables() -> Iterator[Finding]:
-    for name in METAL_VARIABLES:
+    for name, is_folder in METAL_VARIABLES.items():
         text = os.environ.get(name)
         if text is None:
             continue
-        is_folder = name not in METAL_FOLDERS or Path(text).is_dir()
-        state = State.OK if is_folder else State.BROKEN
-        fix = "" if is_folder else f"unset {name}, or set it to the folder of tt-metal"
-        yield Finding(name, DEVICE, state, text if is_folder else f"{text}: no folder", fix)
+        if is_folder and not Path(text).is_dir():
+            fix = f"unset {name}, or set it to the folder of tt-metal"
+            yield Finding(name, DEVICE, State.BROKEN, f"{text}: no folder", fix)
+        else:
+            yield Finding(name, DEVICE, State.OK, text)
     if ours := chosen_variables():
         shown = " ".join(f"{name}={text}" for name, text in sorted(ours.items()))
         try:

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 
-from ttl.config import process_variables
+from ttl.config import Config, process_variables
 from ttl.diagnostics import TTLError, WarningOptions, file_not_usable
 from ttl.diagnostics.frames import user_traceback
 
@@ -134,7 +134,7 @@ def run_program(file: str, arguments: list[str], variables: dict[str, str]) -> i
         traceback.print_exception(error.with_traceback(None))
         return 1
     try:
-        with process_variables(variables), _threads_awaited():
+        with process_variables(variables), _ttnn_of_backend(), _threads_awaited():
             exec(code, main.__dict__)
     except (TTLError, SystemExit, KeyboardInterrupt):
         raise
@@ -142,6 +142,21 @@ def run_program(file: str, arguments: list[str], variables: dict[str, str]) -> i
         traceback.print_exception(error.with_traceback(user_traceback(error.__traceback__)))
         return 1
     return 0
+
+
+@contextmanager
+def _ttnn_of_backend() -> Iterator[None]:
+    """`import ttnn` gives the embedded one, real or not: tensors of the real one need a device."""
+    from _pyttl_ttnn_finder import FirstFinder
+
+    if Config.current().backend == "device":
+        yield
+        return
+    sys.meta_path.insert(0, FirstFinder)
+    try:
+        yield
+    finally:
+        sys.meta_path.remove(FirstFinder)
 
 
 @contextmanager

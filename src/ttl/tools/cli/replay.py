@@ -49,6 +49,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     compiled = read_folder(Path(options.folder))
     check_includes(compiled)
+    if options.counts and any(kernel.own is not None for kernel in compiled.kernels):
+        message = "--counts: calls of kernels that were written by hand are not counted"
+        raise usage_error(codes.WRONG_ARGUMENT, message, "leave --counts out")
     given = _read_arrays(options.inputs, compiled) if options.inputs else {}
     try:
         tensors = _tensors(compiled, given, options.seed)
@@ -74,20 +77,20 @@ def run(options: argparse.Namespace) -> int:
 def _tensors(compiled: CompiledOperation, given: dict[str, Any], seed: int) -> list[Any]:
     device = ttnn.open_device(device_id=0)
     generator = np.random.default_rng(seed)
-    tensors = []
+    tensors: list[Any] = []
+    at: dict[int | None, Any] = {}  # a tensor that is given twice is one
     for operand in compiled.operands:
         dtype = DTYPES[operand.dtype]
         # Drawn for all, so that one more input changes one.
         random = random_array(operand.shape, dtype, generator)
-        tensors.append(
-            ttnn.from_numpy(
-                given.get(operand.name, random),
-                dtype=dtype,
-                layout=LAYOUTS[operand.layout],
-                device=device,
-                memory_config=_memory_config(operand),
-            )
+        made = ttnn.from_numpy(
+            given.get(operand.name, random),
+            dtype=dtype,
+            layout=LAYOUTS[operand.layout],
+            device=device,
+            memory_config=_memory_config(operand),
         )
+        tensors.append(made if operand.address is None else at.setdefault(operand.address, made))
     return tensors
 
 

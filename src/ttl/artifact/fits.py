@@ -1,0 +1,60 @@
+"""Whether a chip can have what an operation asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import combinations
+
+from ttl.target import Target
+
+from .operation import CompiledOperation, Kernel, Rectangle, Rectangles
+
+
+def check_fits(compiled: CompiledOperation, target: Target) -> None:
+    """ValueError if a chip cannot have these buffers, semaphores and kernels.
+
+    The grid of an operation may be larger than that of the chip, here where there is none.
+    """
+    check_cores((each for kernel in compiled.kernels for each in _cores_of(kernel)), target)
+    _check_buffers(compiled, target)
+    if any(not 0 <= each.index < target.semaphores for each in compiled.semaphores):
+        raise ValueError(f"{target.name} has {target.semaphores} semaphores, counted from 0")
+    if len({kernel.own is None for kernel in compiled.kernels}) > 1:
+        raise ValueError("some of the kernels have arguments of their own, others have not")
+    for one, other in combinations(compiled.kernels, 2):
+        if one.thread is other.thread and overlap(_cores_of(one), _cores_of(other)):
+            names = f"`{one.name}` and `{other.name}`"
+            raise ValueError(f"two kernels for the same processor of a core, {names}")
+
+
+def check_cores(cores: Iterable[Rectangle], target: Target) -> None:
+    """ValueError for a core that the chip does not have."""
+    for _, last in cores:
+        if any(corner >= size for corner, size in zip(last, target.grid, strict=True)):
+            raise ValueError(f"core {last} is not in the {target.grid} grid of {target.name}")
+
+
+def _check_buffers(compiled: CompiledOperation, target: Target) -> None:
+    indices = compiled.buffer_indices
+    if any(not 0 <= index < target.dataflow_buffers for index in indices):
+        raise ValueError(f"{list(indices)} are not numbers of circular buffers of {target.name}")
+    check_cores((each for buffer in compiled.buffers for each in buffer.cores), target)
+    for position, buffer in enumerate(compiled.buffers):
+        if buffer.shares is not None and not 0 <= buffer.shares < position:
+            raise ValueError(f"`{buffer.name}` has the memory of a buffer that is not before it")
+    for one, other in combinations(compiled.buffers, 2):
+        if one.index == other.index and overlap(one.cores, other.cores):
+            raise ValueError(f"a core has two circular buffers with index {one.index}")
+
+
+def _cores_of(kernel: Kernel) -> Rectangles:
+    return () if kernel.own is None else kernel.own.cores
+
+
+def overlap(one: Rectangles, other: Rectangles) -> bool:
+    """Is a core in both? No rectangles are all cores."""
+    return not one or not other or any(
+        first[0] <= end[0] and begin[0] <= last[0] and first[1] <= end[1] and begin[1] <= last[1]
+        for first, last in one
+        for begin, end in other
+    )
