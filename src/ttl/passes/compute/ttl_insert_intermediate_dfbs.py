@@ -44,25 +44,26 @@ def apply(op: ModuleOp) -> None:
 
 
 def _hoist(kernel: func.FuncOp) -> None:
-    """rule ONCE; a scaler that is a constant even before the blocks are waited for."""
+    """rule ONCE; constants that scale a reduction even when the kernel starts."""
     start = first_after_bindings(kernel)
     for op in list(kernel.walk()):
         for value in _read_in_buffers(op):
-            if isinstance(value.owner, ttl.FillOp) and not value.owner.operands:
-                _move(value.owner, start)
-            elif isinstance(value.owner, ttl.BlockMathOp):
-                _move_out(value.owner)
+            owner = value.owner
+            if is_masked(op) and isinstance(owner, ttl.FillOp) and not owner.operands:
+                _move(owner, start)
+            elif isinstance(owner, (ttl.BlockMathOp, ttl.FillOp)):
+                _move_out(owner)
 
 
-def _move_out(op: ttl.BlockMathOp) -> None:
+def _move_out(op: ttl.BlockMathOp | ttl.FillOp) -> None:
     loop = op.parent_op()
-    while isinstance(loop, (scf.ForOp, scf.WhileOp)) and not _is_made_in(loop, op):
+    while isinstance(loop, (scf.ForOp, scf.WhileOp)) and not _changes_in(loop, op):
         _move(op, loop)
         loop = op.parent_op()
 
 
-def _is_made_in(loop: Operation, op: ttl.BlockMathOp) -> bool:
-    return any(loop.is_ancestor(operand.owner) for operand in op.inputs)
+def _changes_in(loop: Operation, op: ttl.BlockMathOp | ttl.FillOp) -> bool:
+    return any(loop.is_ancestor(operand.owner) for operand in op.operands)
 
 
 def _move(op: Operation, before: Operation) -> None:
