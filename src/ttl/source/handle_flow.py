@@ -9,12 +9,14 @@ else altogether: `x` after `x = x * 2 if c else x`.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cached_property
+from typing import Any
 
 from ttl.semantics.function_source import Definition, FunctionTree, nodes_of
 
+from .callees import Callee, callees, lambda_definition
 from .handles import (
     ACQUIRES,
     RELEASES,
@@ -49,6 +51,7 @@ class HandleFlow:
         self.root, self.tree, self.outer = root, tree, outer
         self.own = own_names(tree)
         self.nested = [node for node in own_nodes(tree) if isinstance(node, Definition)]
+        self.lambdas: dict[ast.Lambda, FunctionTree] = {}  # that may be called here, as definitions
         self.functions: Functions = outer.functions if outer else {}
         self.functions = self.functions | named(self.nested)
         self.defined: dict[str, FunctionTree] = {}  # by the definitions that were passed last
@@ -61,6 +64,9 @@ class HandleFlow:
         given = [*parameters(tree.args), *sorted(self.around - self.own)]
         handles = [Handle(HandleKind.GIVEN, None, frozenset({n}), n, True) for n in given]
         self.states: States = {State(tuple(handles)): None}
+
+    def defined_by(self, node: ast.Lambda) -> FunctionTree:
+        return self.lambdas.setdefault(node, lambda_definition(node))
 
     @cached_property
     def liveness(self) -> Liveness:  # many functions finish what they make in the same statement
@@ -205,20 +211,23 @@ class HandleFlow:
     def _choice(self, node: ast.IfExp | ast.BoolOp) -> Value:
         if isinstance(node, ast.IfExp):
             self.value(node.test)
-            parts, values, ends = [node.body, node.orelse], [], []
-            start = self.states
-            for part in parts:
-                self.states = start
-                values.append(self.value(part))
-                ends.append(self.states)
-            self.states = joined(*ends)
-        else:
-            values = [self.value(node.values[0])]
-            for part in node.values[1:]:
-                skipped = self.states
-                values.append(self.value(part))
-                self.states = joined(skipped, self.states)
+            return self._one_of(self.value, (node.body, node.orelse))
+        values = [self.value(node.values[0])]
+        for part in node.values[1:]:
+            skipped = self.states
+            values.append(self.value(part))
+            self.states = joined(skipped, self.states)
         return tuple(tokens for value in values for tokens in value)
+
+    def _one_of(self, value: Callable[[Any], Value], parts: Iterable[Any]) -> Value:
+        """Each path evaluates one of them."""
+        start, values, ends = self.states, [], []
+        for part in parts:
+            self.states = start
+            values.append(value(part))
+            ends.append(self.states)
+        self.states = joined(*ends)
+        return tuple(tokens for each in values for tokens in each)
 
     def _attribute(self, node: ast.Attribute) -> Value:
         value = self.value(node.value)
@@ -286,6 +295,9 @@ class HandleFlow:
         callee = Meaning.HARMLESS if method == "store" else self._callee(node.func)
         if callee is Meaning.COPY:
             return self._copy(node)
+        if callee is Meaning.UNKNOWN and (several := callees(self, node.func)):
+            self.value(node.func)
+            return self._one_of(lambda callee: self._call_as(node, callee), several)
         if not isinstance(callee, (SourceFunction, ast.AST)) or method == "store":
             self.value(node.func.value if isinstance(node.func, ast.Attribute) else node.func)
         if isinstance(callee, Meaning):
@@ -359,8 +371,14 @@ class HandleFlow:
         return "" if is_list else name
 
     def _call_other(self, node: ast.Call, callee: Meaning) -> Value:
-        """Of something that is not read: it may call the functions that it gets."""
+        """Of something that is not read: it may call the functions that it gets. What a variable
+        stands for may return a block that it gets, and does not keep it.
+        """
         found = []
+        is_kept = callee not in (Meaning.HARMLESS, Meaning.PASSING)
+        if callee is Meaning.UNKNOWN and self._is_variable(node.func):
+            is_kept, callee = False, Meaning.PASSING
+            found.append((frozenset({"?"}),))
         for argument in (*node.args, *(keyword.value for keyword in node.keywords)):
             given = self._callee(argument) if isinstance(argument, ast.Name) else callee
             if isinstance(argument, ast.Lambda):
@@ -369,10 +387,20 @@ class HandleFlow:
                 value = self.value(argument)
             if isinstance(given, (SourceFunction, ast.AST)):
                 self._apply(node, self.summary_of(given), {})
-            elif callee not in (Meaning.HARMLESS, Meaning.PASSING):
+            elif is_kept:
                 self.escape(value)
             found.append(value)
         return _union(found) if callee is Meaning.PASSING else NOTHING
+
+    def _call_as(self, node: ast.Call, callee: Callee) -> Value:
+        function = callee.function
+        if isinstance(function, Meaning):
+            is_copy = function is Meaning.COPY
+            return self._copy(node) if is_copy else self._call_other(node, function)
+        is_nested = not isinstance(function, SourceFunction)
+        tree = function.tree if isinstance(function, SourceFunction) else function
+        given = self._given(node, tree, callee.bound)
+        return self._apply(node, callee.flow.summary_of(function), given, is_nested)
 
     def _call_function(self, node: ast.Call, callee: SourceFunction | FunctionTree) -> Value:
         if not isinstance(callee, SourceFunction):

@@ -44,6 +44,7 @@ class Meaning(Enum):
     BUFFER = "a dataflow buffer"
     HARMLESS = "a function that does not keep its arguments"
     PASSING = "a function whose result has its arguments as items"
+    PARTIAL = "functools.partial"
     OTHER = "something that is no dataflow buffer"
     UNKNOWN = "not known"
 
@@ -55,6 +56,11 @@ class SourceFunction:
     tree: Definition
     resolve: Callable[[ast.expr], Meaning | SourceFunction]
     bound: Callable[[ast.expr], int] = lambda node: 0  # arguments that a method or partial has
+    # The functions that an expression is, or has as items; None: not all of them are known.
+    inside: Callable[[ast.expr], Functions | None] = lambda node: None
+
+
+Functions = Sequence[tuple[Meaning | SourceFunction, int]]  # and the arguments they have
 
 
 class HandleKind(Enum):

@@ -56,7 +56,9 @@ class LastUses(Supplying):
     def __init__(
         self, root: SourceFunction, tree: FunctionTree, outer: HandleFlow | None, known: Known
     ):
-        super().__init__(root, tree, outer, known.supplies[root])
+        # A lambda among others has no statements for what it leaves out itself.
+        is_lambda = outer is not None and tree in outer.lambdas.values()
+        super().__init__(root, tree, outer, {} if is_lambda else known.supplies[root])
         self.known = known
         known.summaries[root, tree] = self.summary  # first: functions may call themselves
 
@@ -69,7 +71,7 @@ class LastUses(Supplying):
 
     def _around(self, callee: FunctionTree) -> HandleFlow:
         flow: HandleFlow = self
-        while callee not in flow.nested and flow.outer is not None:
+        while callee not in (*flow.nested, *flow.lambdas.values()) and flow.outer is not None:
             flow = flow.outer
         return flow
 
