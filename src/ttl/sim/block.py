@@ -96,16 +96,19 @@ class SimBlock(Block):
         """
         following = TRANSITIONS.get((self.state, event))
         if following is None:
-            following = self._tolerated(event)
+            following = self.tolerated(event)
         self.state = following
 
-    def _tolerated(self, event: Event) -> State:
+    def tolerated(self, event: Event, place: Place | None = None) -> State:
         """The next state, with a warning; RuleBroken if the chip does not run it rightly."""
         following = TOLERATED.get((self.state, event))
         broken = illegal(self.state, event, self)
         if following is None:
             raise broken
-        self.kernel.simulation.tolerate(self.kernel, broken, self.place, ACQUIRED_HERE)
+        if place is not None:
+            self.kernel.simulation.tolerate(self.kernel, broken.with_labels(*self.history()), place)
+        else:
+            self.kernel.simulation.tolerate(self.kernel, broken, self.place, ACQUIRED_HERE)
         return following
 
     def start_reading(self) -> None:
@@ -210,7 +213,7 @@ class SimBlock(Block):
         if (state.after_push if end.is_producer else state.after_pop) is None:
             if state is RELEASED:  # the program has done it itself
                 return
-            self._tolerated(end.release_event)
+            self.tolerated(end.release_event)
         kernel = self.kernel
         self.state = RELEASED
         self.entered = False

@@ -374,7 +374,7 @@ class HandleFlow:
         """Of something that is not read: it may call the functions that it gets. What a variable
         stands for may return a block that it gets, and does not keep it.
         """
-        found = []
+        found: list[Value] = []
         is_kept = callee not in (Meaning.HARMLESS, Meaning.PASSING)
         if callee is Meaning.UNKNOWN and self._is_variable(node.func):
             is_kept, callee = False, Meaning.PASSING

@@ -158,8 +158,9 @@ def _is_choice(node: ast.AST) -> bool:
 
 
 def _is_named_lambda(node: ast.AST) -> bool:
-    is_one = isinstance(node, ast.Assign) and isinstance(node.value, ast.Lambda)
-    return is_one and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name)
+    if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Lambda):
+        return False
+    return len(node.targets) == 1 and isinstance(node.targets[0], ast.Name)
 
 
 class _Statements(ast.NodeTransformer):

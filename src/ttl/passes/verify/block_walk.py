@@ -18,6 +18,7 @@ from ttl.dialects.conditions import Facts
 from ttl.dialects.locations import span_of
 from ttl.semantics.block_protocol import (
     ACQUIRED_HERE,
+    TOLERATED,
     Event,
     Life,
     State,
@@ -47,13 +48,19 @@ class _Held:
     def __str__(self) -> str:
         return f"the block of `{self.acquire.buffer.name_hint}`"
 
-    def step(self, event: Event) -> None:
+    def step(self, event: Event, place: Operation | None = None) -> Diagnostic | None:
+        """What the chip runs rightly all the same is only reported, there or at the acquire."""
+        following = TOLERATED.get((self.life.state, event))
         try:
             self.life.step(event, self)
         except RuleBroken as broken:
-            if broken.code is codes.POPPED_UNREAD:
-                raise
-            raise broken.with_labels(*self.history()) from None
+            if following is None:
+                raise broken.with_labels(*self.history()) from None
+            self.life.state = following
+            if place is not None:
+                return broken.with_labels(*self.history()).at(span_of(place.location))
+            return broken.at(span_of(self.acquire.location), ACQUIRED_HERE)
+        return None
 
     def forget(self, op: Operation) -> None:
         if UNREAD in op.attributes and self.life.state is State.MUST_READ:
@@ -201,12 +208,9 @@ class BlockWalk:
             oldest.life.state = State.MUST_READ  # another node has written it, as far as is known
         oldest.forget(op)
         try:
-            oldest.step(event)
+            self.tolerated = oldest.step(event)
         except RuleBroken as broken:
-            if broken.code is not codes.POPPED_UNREAD:
-                raise broken.with_helps(*_guard(oldest)) from None
-            oldest.life.state = State.RELEASED
-            self.tolerated = broken.at(span_of(oldest.acquire.location), ACQUIRED_HERE)
+            raise broken.with_helps(*_guard(oldest)) from None
 
     def hand_over(self, op: ttl.HandOverOp) -> None:
         queue = self.queues.get(end_of(op), [])
@@ -233,7 +237,9 @@ class BlockWalk:
         self.read(op.value)
         held = self.blocks[op.view]
         held.forget(op)
-        held.step(Event.STORE if op.accumulate is None else Event.ACCUMULATE)
+        self.tolerated = held.step(
+            Event.STORE if op.accumulate is None else Event.ACCUMULATE, op
+        )
 
     def read_element(self, op: ttl.ReadElementOp) -> None:
         self.blocks[op.block].step(Event.READ_ELEMENT)
