@@ -190,6 +190,19 @@ def wrong_release(block: object, is_push: bool, secondary: tuple[Label, ...]) ->
     )
 
 
+# A waited block that is gone when a younger one is popped: nothing may be using it then.
+REPLACEABLE = (MR, RW)
+
+
+def popped_for_older(buffer: str, secondary: tuple[Label, ...]) -> RuleBroken:
+    return RuleBroken(
+        codes.POPPED_FOR_OLDER,
+        f"a block of `{buffer}` is popped while an older one is held, which is gone instead",
+        helps=("pop the blocks of a dataflow buffer in the order in which they were acquired",),
+        secondary=secondary,
+    )
+
+
 def nothing_held(buffer: str, is_push: bool) -> RuleBroken:
     return RuleBroken(
         codes.BLOCK_STATE,
