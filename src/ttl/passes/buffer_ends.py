@@ -24,7 +24,7 @@ def released_by(op: ttl.ReleaseOp, held: Sequence[SSAValue]) -> SSAValue | None:
     """
     number = op.attributes.get("number")
     meant = [b for b in held if number is not None and _number(b) == number]
-    return (meant or [*held, None])[0]
+    return next(iter(meant or held), None)
 
 
 def _number(block: SSAValue) -> Attribute | None:
