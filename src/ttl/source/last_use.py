@@ -145,6 +145,7 @@ class LastUses(Supplying):
             self._forget([node.target.id] if isinstance(node.target, ast.Name) else [])
         elif type(node) not in COMPOUND:
             self._forget(stored(node))
+            self._note_flag(node)
 
     def _forget(self, names: Iterable[str]) -> None:
         """What tests of these names were."""
@@ -154,6 +155,15 @@ class LastUses(Supplying):
                 state.handles,
                 frozenset(t for t in state.tests if not any(text in t[0] for text in texts)),
             ))  # fmt: skip
+
+    def _note_flag(self, node: ast.stmt) -> None:
+        """`started = True` says how a test of it comes out."""
+        if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Constant):
+            return
+        flags = [t.id for t in node.targets if isinstance(t, ast.Name)]
+        if isinstance(node.value.value, bool):
+            known = {(ast.dump(ast.Name(flag, ast.Load())), node.value.value) for flag in flags}
+            self.states = changed(self.states, lambda s: State(s.handles, s.tests | known))
 
     def _assign(self, targets: list[ast.expr], value: ast.expr) -> None:
         pairs = _pairs(targets[0], value) if len(targets) == 1 else None

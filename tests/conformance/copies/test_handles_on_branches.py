@@ -89,6 +89,20 @@ def none_at_the_end_of_each_iteration(a, b, dfb, steps):
         block.push()
 
 
+def by_a_flag(a, b, dfb, steps):
+    for i in steps:
+        started = False
+        block = dfb.reserve()
+        if i < COUNT:
+            tx = ttl.copy(a[0, i], block)
+            started = True
+        else:
+            ttl.copy(b[0, i - COUNT], block).wait()
+        if started:
+            tx.wait()
+        block.push()
+
+
 def of_the_iteration_before(a, b, dfb, steps):
     tx, held = None, None
     for i in steps:
@@ -113,6 +127,7 @@ def of_the_iteration_before(a, b, dfb, steps):
         one_of_three_tests,
         one_of_two_in_a_list,
         none_at_the_end_of_each_iteration,
+        by_a_flag,
         of_the_iteration_before,
     ],
 )
