@@ -8,7 +8,9 @@ rule HANDLE    an acquire (`x.reserve()`, `x.wait()`) makes a block, `ttl.copy()
                of a helper what the helper returns. What a `with` acquires is its own.
 rule HOLDER    variables hold handles, also in lists, tuples and groups; aliases are followed. A
                transfer under way holds the blocks it copies. What is given to somebody unknown, or
-               into an attribute, is finished elsewhere: the run reports it if it is not.
+               into an attribute, is finished elsewhere: the run reports it if it is not. A variable
+               that is called stands for functions that are known (callees.py), or its result may
+               be what it is given.
 rule LAST      a block that a path does not release is released after the statement in which its
                last holder is used last. The statement belongs to a body that contains the acquire:
                of a block acquired outside of a loop or branch it is the whole loop or branch.
@@ -54,7 +56,7 @@ from .functions import (
     own_code,
     place_of,
 )
-from .handles import Finish, Functions, Meaning, SourceFunction
+from .handles import Finish, KnownFunctions, Meaning, SourceFunction
 from .last_use import Known, read_function
 from .memo import Memo
 from .recompile import at, method_call
@@ -128,7 +130,7 @@ def _source_function(function: FunctionType, known: Sources) -> SourceFunction |
         def bound(node: ast.expr) -> int:
             return called_function(_value(node, function))[1]
 
-        def inside(node: ast.expr) -> Functions | None:
+        def inside(node: ast.expr) -> KnownFunctions | None:
             return _functions_inside(_value(node, function), known)
 
         known[place_of(code)] = SourceFunction(tree, resolve, bound, inside)
@@ -203,7 +205,7 @@ def _meaning(value: object, known: Sources) -> Meaning | SourceFunction:
     return Meaning.PARTIAL if value is partial else Meaning.OTHER
 
 
-def _functions_inside(value: object, known: Sources) -> Functions | None:
+def _functions_inside(value: object, known: Sources) -> KnownFunctions | None:
     functions: list[tuple[Meaning | SourceFunction, int]] = []
     for item in items_of(value):
         meaning = _meaning(item, known)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from ttl.semantics.function_source import Definition, FunctionTree
 
-from .handle_flow import NOTHING, HandleFlow, Value, item_of
+from .handle_flow import HandleFlow
 from .handles import (
     ACQUIRES,
     Handle,
@@ -31,6 +31,7 @@ from .handles import (
 from .liveness import is_endless, stored, test_key
 from .scopes import stored_names
 from .supplies import Place, Supplies, Supplying, is_awaited, unused
+from .values import NOTHING, Value, item_of
 
 Exits = defaultdict[type[ast.stmt], States]  # those that leave by a `return`, `break`, `continue`
 EXITS = (ast.Return, ast.Break, ast.Continue)
