@@ -29,7 +29,7 @@ from .handles import (
     joined,
 )
 from .liveness import is_endless, stored, test_key
-from .scopes import stored_names
+from .scopes import shared_names, stored_names
 from .supplies import Place, Supplies, Supplying, is_awaited, unused
 from .values import NOTHING, Value, item_of
 
@@ -161,9 +161,10 @@ class LastUses(Supplying):
         """`started = True` says how a test of it comes out."""
         if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Constant):
             return
-        flags = [t.id for t in node.targets if isinstance(t, ast.Name)]
+        own = self.own - shared_names(self.tree)  # others may change what they share
+        flags = [t for t in node.targets if isinstance(t, ast.Name) and t.id in own]
         if isinstance(node.value.value, bool):
-            known = {(ast.dump(ast.Name(flag, ast.Load())), node.value.value) for flag in flags}
+            known = {(ast.dump(ast.Name(t.id, ast.Load())), node.value.value) for t in flags}
             self.states = changed(self.states, lambda s: State(s.handles, s.tests | known))
 
     def _assign(self, targets: list[ast.expr], value: ast.expr) -> None:
