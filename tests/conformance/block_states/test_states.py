@@ -187,6 +187,7 @@ def test_popping_a_block_unread_is_a_warning(steps):
     [
         ("reserve", ("store", "store", "push")),
         ("reserve", ("add", "store", "push")),
+        ("reserve", ("store", "read", "store", "store", "push")),
         ("wait", ("store", "read", "pop")),
     ],
 )
