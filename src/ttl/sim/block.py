@@ -144,7 +144,7 @@ class SimBlock(Block):
     def history(self) -> tuple[Label, ...]:
         """What led to the block's state."""
         history = [(self.place, ACQUIRED_HERE)]
-        if self.exit_place is not None:
+        if self.exit_place is not None and self._is_owed:
             history.append((self.exit_place, "a younger one is popped here, and this is gone"))
         transfers = (State.READ_BY_TRANSFERS, State.WRITTEN_BY_TRANSFER)
         if self.transfer is not None and self.state in transfers:
@@ -325,6 +325,7 @@ class SimBlock(Block):
     def _pay(self) -> None:
         """The chip popped it before; now a younger one goes."""
         self.end.owed = tuple([block for block in self.end.owed if block is not self])
+        self.exit_place = None
         self._give_back()
 
     def _release_with_younger(self) -> None:

@@ -1,6 +1,6 @@
 """What expressions do with handles: make, name, finish, keep them, give them to functions.
 
-The rules are those of implicit_sync.py; what a value is says values.py.
+The rules are those of implicit_sync.py; values.py says what a value is.
 """
 
 from __future__ import annotations
