@@ -149,6 +149,12 @@ y_blk.store(b)
         compute=COMPUTE + "a_dfb.wait().pop()\n",
     ),
     Row(
+        "a block stored into twice, and not read in between",
+        REFUSES,
+        RUNS,
+        compute=STAGED.format(expression="a_blk") + "    y_blk.store(a_blk + a_blk)\n",
+    ),
+    Row(
         "two nodes write the same bytes to a tile",
         RUNS,
         RUNS,

@@ -208,7 +208,7 @@ PROGRAMS: dict[str, tuple[str, str | float]] = {
     ),
     "b17 a store into a waited block": (
         program("with a_dfb.wait() as a_blk:\n    a_blk.store(ttl.math.fill(1))", LOAD_A),
-        "block-state",
+        "overwritten-unread",
     ),
     "b18 use after push": (
         program(

@@ -32,6 +32,7 @@ a, b, c, d, e, f = x0 + x1, x2 - x3, x4 * x5, x6 + x7, x8 - x9, x10 * x11
 y0.store((a @ b) + (c @ d) + (e @ f) + (a @ f) + (c @ b) + (e @ d) + {sum})
 """
 EXPRESSIONS = {"one": ONE, "three": THREE, "six": SIX}
+STEPS = 3
 
 
 def inputs(declared: int) -> list[str]:
@@ -66,9 +67,74 @@ def test_one_too_many_of_the_user_is_an_error() -> None:
             program.run(backend)
 
 
+# Of several formats -------------------------------------------------------------------------------
+
+FORMATS = (ttnn.bfloat16, ttnn.float32, ttnn.bfloat8_b, ttnn.bfloat16)
+LOOPED = 4  # inputs of which each iteration of a loop takes a block
+
+
+def read_each(tensors, buffers):  # type: ignore[no-untyped-def]
+    for tensor, dfb in zip(tensors, buffers, strict=True):
+        with dfb.reserve() as block:
+            ttl.copy(tensor[0, 0], block).wait()
+
+
+def several_formats(*tensors):  # type: ignore[no-untyped-def]
+    """32 buffers; the values need some of f32 that are unpacked to the registers and others."""
+    *inputs, y = tensors
+    dfbs = [ttl.make_dataflow_buffer_like(x, shape=(1, 1)) for x in inputs]
+    y_dfb = ttl.make_dataflow_buffer_like(y, shape=(1, 1))
+
+    @ttl.datamovement()
+    def read() -> None:
+        read_each(inputs[LOOPED:], dfbs[LOOPED:])
+        for _ in range(STEPS):
+            read_each(inputs[:LOOPED], dfbs[:LOOPED])
+
+    @ttl.compute()
+    def compute() -> None:
+        held = [dfb.wait() for dfb in dfbs[LOOPED:]]
+        with y_dfb.reserve() as y_blk:
+            product = held[0] @ held[1]
+            for _ in range(STEPS):
+                a, b, c, d = (dfb.wait() for dfb in dfbs[:LOOPED])
+                product += (a + b) @ (c - d)
+                for block in (a, b, c, d):
+                    block.pop()
+            total = held[2]
+            for block in held[3:]:
+                total = total + block
+            most = ttl.math.broadcast(ttl.math.reduce_max(product, dims=[-1]), dims=[-1])
+            y_blk.store(ttl.math.exp((product - most) * 0.125) @ (total * 0.5) + total)
+        for block in held:
+            block.pop()
+
+    @ttl.datamovement()
+    def write() -> None:
+        with y_dfb.wait() as block:
+            ttl.copy(block, y[0, 0]).wait()
+
+
+def test_inputs_of_several_formats(monkeypatch: pytest.MonkeyPatch) -> None:
+    operation = ttl.operation(grid=(1, 1))(several_formats)
+    generator = np.random.default_rng(5)
+    arrays = [generator.uniform(-1, 1, (32, 32)).astype(np.float32) for _ in range(31)]
+    tensors = [
+        ttl.from_numpy(array, FORMATS[i % len(FORMATS)], device=DEVICE)
+        for i, array in enumerate(arrays)
+    ]
+    results = []
+    for backend in ("sim", "host"):
+        y = ttl.from_numpy(np.zeros((32, 32)), ttnn.bfloat16, device=DEVICE)
+        monkeypatch.setenv("TTL_BACKEND", backend)
+        operation(*tensors, y)
+        results.append(ttl.to_numpy(y).astype(np.float32))
+    difference = np.abs(results[0] - results[1]).max()
+    assert difference <= TOLERANCE[ttnn.bfloat16] * np.abs(results[0]).max()
+
+
 # Each rule, where a node has as few as are declared -----------------------------------------------
 
-STEPS = 3
 Buffers = list[dict[str, int]]
 
 

@@ -144,7 +144,7 @@ TENSOR_SHAPES = _code(
 
 BLOCK_STATE = _code(
     "TTL3001", "block-state", Blame.USER, Effect.WRONG_DATA,
-    """A block is written before it is read, read before it is overwritten, left alone while a
+    """A block is written before it is read, read before a copy overwrites it, left alone while a
     transfer uses it, and not touched after its release. The states are: MW must be written, MR must
     be read, RW may be read or overwritten, ROR read by transfers, NAW being written by a transfer,
     OS released.""",
@@ -166,7 +166,8 @@ BLOCK_NOT_RELEASED = _code(
 )
 RELEASE_ORDER = _code(
     "TTL3005", "release-order", Blame.USER, Effect.WRONG_DATA,
-    """Blocks of one dataflow buffer are released in the order in which they were acquired.""",
+    """Blocks of one dataflow buffer are released in the order in which they were acquired. For
+    waited blocks that nothing uses any more the order does not matter (TTL3020).""",
 )
 BUFFER_LEFTOVER = _code(
     "TTL3006", "buffer-leftover", Blame.USER, Effect.HARMLESS,
@@ -245,6 +246,17 @@ SOURCE_LEFT_OUT = _code(
     same one. It has the data already: the pipe goes to the other nodes only, and the source skips
     the receive. With any other block it would wait for its own receive, which comes after the send:
     a deadlock.""",
+)
+OVERWRITTEN_UNREAD = _code(
+    "TTL3019", "overwritten-unread", Blame.USER, Effect.HARMLESS,
+    """A value was stored into a block over another that nothing had read. That does no harm: the
+    last one counts. A read of the first, or another block for it, may have been forgotten.""",
+)
+POPPED_FOR_OLDER = _code(
+    "TTL3020", "popped-for-older", Blame.USER, Effect.HARMLESS,
+    """A block was popped while an older one of its dataflow buffer was held. The chip pops the
+    oldest: that one is gone from here on, and when it is popped itself, the younger goes. That does
+    no harm if the older block is not used any more.""",
 )
 
 L1_BUDGET = _code(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable
 from typing import Any
 
@@ -12,7 +13,11 @@ from . import ttl
 
 Facts = dict[Hashable, bool]  # conditions by their key, as they were decided on a path
 
-_EQUAL, _NOT_EQUAL = 0, 1
+_EQUAL, _NOT_EQUAL, _LESS, _NOT_GREATER, _GREATER, _NOT_LESS = range(6)  # as MLIR numbers them
+_MIRRORED = {
+    _EQUAL: _EQUAL, _NOT_EQUAL: _NOT_EQUAL, _LESS: _GREATER, _GREATER: _LESS,
+    _NOT_GREATER: _NOT_LESS, _NOT_LESS: _NOT_GREATER,
+}  # fmt: skip
 
 
 def _made_by(value: Any) -> Any:
@@ -27,17 +32,30 @@ def _made_by(value: Any) -> Any:
 def condition_key(value: Any) -> tuple[Hashable, bool]:
     """What a condition asks, the same for equal conditions, and whether it asks the opposite."""
     op, kind = value.owner, _made_by(value)
-    if kind is arith.XOrIOp and _is_true(op.operands[1]):
+    if kind is arith.XOrIOp and _is_constant(op.operands[1], 1):
         key, is_opposite = condition_key(op.operands[0])
         return key, not is_opposite
     if kind is arith.CmpiOp:
         predicate = op.properties["predicate"].value.data
-        operands = tuple(number_key(operand) for operand in op.operands)
-        return ("compare", min(predicate, _EQUAL) if predicate == _NOT_EQUAL else predicate,
-                operands), predicate == _NOT_EQUAL  # fmt: skip
+        one, other = (number_key(operand) for operand in op.operands)
+        return _comparison(predicate, one, other)
     if issubclass(kind, ttl.RoleOp) and len(kind.ROLES) == 1:
         return (op.properties["net"], kind.ROLES[0]), False
     return value, False
+
+
+def _comparison(predicate: int, one: Hashable, other: Hashable) -> tuple[Hashable, bool]:
+    """All of `<`, `<=`, `>` and `>=` are a `<` or its opposite, where a number stands second."""
+    if predicate in _MIRRORED and isinstance(one, int):
+        predicate, one, other = _MIRRORED[predicate], other, one
+    if predicate in (_NOT_EQUAL, _NOT_LESS):
+        return ("compare", _EQUAL if predicate == _NOT_EQUAL else _LESS, (one, other)), True
+    if predicate not in (_GREATER, _NOT_GREATER):
+        return ("compare", predicate, (one, other)), False
+    is_opposite = predicate == _GREATER
+    if isinstance(other, int):
+        return ("compare", _LESS, (one, other + 1)), is_opposite
+    return ("compare", _LESS, (other, one)), not is_opposite
 
 
 def number_key(value: Any) -> Hashable:
@@ -65,23 +83,67 @@ _CALCULATED: tuple[Any, ...] = (
 )  # fmt: skip
 
 
-def _is_true(value: Any) -> bool:
+def _is_constant(value: Any, truth: int) -> bool:
     is_constant = _made_by(value) is arith.ConstantOp
-    return is_constant and value.owner.properties["value"] == IntegerAttr(1, i1)
+    return is_constant and value.owner.properties["value"] == IntegerAttr(truth, i1)
 
 
 def equal_to(facts: Facts, value: Any, number: int) -> bool | None:
     """Is an integer this number? None if the path does not know."""
-    return facts.get(("compare", _EQUAL, (number_key(value), number)))
+    operands = (number_key(value), number)
+    known = facts.get(("compare", _EQUAL, operands))
+    return _followed(facts, _EQUAL, operands) if known is None else known
 
 
 def decided(facts: Facts, condition: Any) -> bool | None:
     """Which branch the path takes; None if both are possible."""
     key, is_opposite = condition_key(condition)
     known = facts.get(key)
+    if known is None and isinstance(key, tuple) and key[0] == "compare":
+        known = _followed(facts, *key[1:])
+    if known is None and (parts := _parts(condition)) is not None:
+        end, sides = parts
+        outcomes = {decided(facts, side) for side in sides}
+        return end if end in outcomes else None if None in outcomes else not end
     return None if known is None else known is not is_opposite
+
+
+def _followed(facts: Facts, predicate: int, operands: tuple[Hashable, Hashable]) -> bool | None:
+    """From what is known of a number: where it lies."""
+    value, number = operands
+    if not isinstance(number, int) or predicate not in (_EQUAL, _LESS):
+        return None
+    least, most = -math.inf, math.inf
+    for key, is_so in facts.items():
+        if not isinstance(key, tuple) or key[0] != "compare" or key[2][0] != value:
+            continue
+        bound = key[2][1]
+        if key[1] == _EQUAL and is_so and isinstance(bound, int):
+            least, most = bound, bound
+        elif key[1] == _LESS and isinstance(bound, int):
+            least, most = (least, min(most, bound - 1)) if is_so else (max(least, bound), most)
+    if predicate == _LESS and (most < number or least >= number):
+        return most < number
+    return False if predicate == _EQUAL and not least <= number <= most else None
+
+
+def _parts(condition: Any) -> tuple[bool, tuple[Any, ...]] | None:
+    """Of an `and` or an `or`: the outcome of one side that decides it, and the sides."""
+    op, kind = condition.owner, _made_by(condition)
+    if kind in (arith.AndIOp, arith.OrIOp):
+        return kind is arith.OrIOp, tuple(op.operands)
+    if kind is arith.SelectOp and _is_constant(op.operands[2], 0):  # a if c else False
+        return False, tuple(op.operands[:2])
+    if kind is arith.SelectOp and _is_constant(op.operands[1], 1):
+        return True, (op.operands[0], op.operands[2])
+    return None
 
 
 def with_fact(facts: Facts, condition: Any, is_taken: bool) -> Facts:
     key, is_opposite = condition_key(condition)
-    return {**facts, key: is_taken is not is_opposite}
+    found = {**facts, key: is_taken is not is_opposite}
+    parts = _parts(condition)
+    if parts is not None and is_taken is not parts[0]:  # so are both sides
+        for side in parts[1]:
+            found = with_fact(found, side, is_taken)
+    return found

@@ -97,6 +97,7 @@ class KernelBuilder(ABC):
         self.frame_count = self.block_count = self.number_count = 0
         self.evaluated_count = 0  # statements
         self.ways: dict[Hashable, Any] = {}  # that did for a loop, by what it starts with
+        self.changing: set[tuple[ast.AST, str]] = set()  # what is None before a loop, not always
         code = kernel.function.__code__
         own = frozenset({*code.co_varnames, *code.co_cellvars})
         self.frame = self.new_frame(code.co_filename, own, environment=environment)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from typing import Any
@@ -44,6 +45,7 @@ class Carried:
         self.templates: dict[Variable, Any] = {}
         self.fixed: dict[Variable, Unusable] = {}  # that cannot be carried
         self.refused: dict[Variable, Unusable] = {}  # that have no usable value before the loop
+        self.kept: list[Variable] = []  # that are None, and None again after each iteration
         self.blocks = CarriedBlocks(builder)
         self.values_of_blocks: set[int] = set()  # the slots of blocks that are popped already
         read = uses_of_all(loop.nodes).read_first
@@ -63,10 +65,25 @@ class Carried:
         template = self._template(value, is_read)
         if template is MISSING or not (any(slots_of(template)) or isinstance(value, list)):
             del self.start[mark:], self.blocks.start[block_mark:]
+            if value is None and self._may_be_kept(name):
+                self.kept.append(variable)
+                return
             what = f"a loop that changes `{name}`, which is {describe(value)} at its start"
             self.fixed[variable] = Unusable(flow_broken(what, loop=self.loop))
         else:
             self.templates[variable] = template
+
+    def _may_be_kept(self, name: str) -> bool:
+        """Does the body set it to None, and it has not turned out that this is not enough?"""
+        nodes = [node for each in self.loop.nodes for node in ast.walk(each)]
+        resets = [node for node in nodes if isinstance(node, ast.Assign) and _is_none(node.value)]
+        is_reset = any(isinstance(t, ast.Name) and t.id == name for n in resets for t in n.targets)
+        return is_reset and (self.loop.nodes[-1], name) not in self.builder.changing
+
+    def _check_kept(self) -> None:
+        for _, name in (v for v in self.kept if self.builder.state.values.get(v) is not None):
+            self.builder.changing.add((self.loop.nodes[-1], name))
+            raise FlowBroken(codes.NOT_COMPILED_YET, f"`{name}` changes", is_tried_again=True)
 
     def _template(self, value: Value, by_value: bool) -> Any:
         """`by_value`: a block may be what it holds."""
@@ -123,6 +140,7 @@ class Carried:
         self, body: Body, arguments: Sequence[RunTime]
     ) -> tuple[list[RunTime], dict[Variable, Unusable]]:
         """What the body yields, and the variables that cannot be used after the loop."""
+        self._check_kept()
         ends = self.builder.state.values
         yielded: list[RunTime] = list(arguments)
         blocks: dict[int, RunTime] = {}
@@ -221,6 +239,10 @@ class Carried:
         self.builder.state.values = dict(self.before)
         self._bind(results, self.blocks.resume())
         self.builder.state.values |= unusable
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
 
 
 def _carries_blocks(template: Any) -> bool:

@@ -205,10 +205,14 @@ class Looping:
         builder.adopt(path)
 
     def _grown(self, loop: Loop) -> Path | None:
-        """The loop; None if a variable before it has grown to a number of another kind."""
+        """The loop; None if a variable before it has grown to a number of another kind, or if it
+        was taken for one that the loop leaves as it is.
+        """
         try:
             return self.builder.attempt(lambda: self._evaluate_in(loop))
         except Mistake as mistake:
+            if mistake.flow is not None and mistake.flow.is_tried_again:
+                return None
             grows = mistake.flow.grows if mistake.flow is not None else None
             if grows is None or not _grow(self.builder, *grows):
                 raise

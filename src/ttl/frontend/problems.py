@@ -23,6 +23,7 @@ class FlowBroken(RuleBroken):
     `undecided`: a branch for each value that this may have would help.
     `grows`: a variable that the loop could carry as a number of another kind, or as a block of
     another type.
+    `is_tried_again`: it was taken for a value that the loop leaves as it is.
     """
 
     def __init__(
@@ -34,9 +35,11 @@ class FlowBroken(RuleBroken):
         loop: Loop | None = None,
         undecided: Undecided | None = None,
         grows: tuple[Variable, type | Attribute] | None = None,
+        is_tried_again: bool = False,
     ):
         super().__init__(code, message, helps=helps)
         self.loop, self.undecided, self.grows = loop, undecided, grows
+        self.is_tried_again = is_tried_again
 
 
 class Mistake(Exception):

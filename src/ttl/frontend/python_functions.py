@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Callable
-from functools import reduce
+from functools import partial, reduce
 from math import prod
 from types import BuiltinFunctionType, MethodType
 from typing import Any
@@ -20,6 +20,7 @@ from . import scalars
 from .attributes import get_attribute, has_attribute, set_attribute
 from .block_math import block_math, is_block, operand_type
 from .builder import KernelBuilder
+from .functions import BoundMethod
 from .hir import HeldBlock, RunTime, TransferValue, Value, is_run_time, kind_of
 from .items import iterated
 from .joins import choose
@@ -135,6 +136,17 @@ def in_order(
     return builder.new([items[position] for position in positions])
 
 
+def with_arguments(
+    builder: KernelBuilder, function: Value, *first: Value, **named: Value
+) -> Value:
+    """functools.partial()"""
+
+    def called(builder: KernelBuilder, function: Value, *rest: Value, **others: Value) -> Value:
+        return builder.call(function, [*first, *rest], named | others)
+
+    return BoundMethod(function, called)
+
+
 def total(builder: KernelBuilder, values: Value, start: Value = 0) -> Value:
     for value in iterated(values):
         start = binary(builder, ast.Add(), start, value)
@@ -216,10 +228,11 @@ PYTHON: dict[Any, Callable[..., Value]] = {
     sum: total,
     any: any_true,
     all: all_true,
+    partial: with_arguments,
 }
 
 # Python's own would not see what the items are, or would give what a kernel may not keep.
 ALWAYS = (
     range, list, dict, set, tuple, enumerate, zip, reversed, map, sorted, getattr, hasattr, setattr,
-    isinstance, len,
+    isinstance, len, partial,
 )  # fmt: skip

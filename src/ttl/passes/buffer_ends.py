@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from xdsl.ir import SSAValue
+from collections.abc import Sequence
+
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from ttl.dialects import ttl
 
@@ -14,6 +16,19 @@ def end_of(op: ttl.AcquireOp | ttl.ReleaseOp | ttl.CanAcquireOp) -> End:
     if isinstance(op, (ttl.HandOverOp, ttl.CanAcquireOp)):
         return op.buffer, op.is_wait is None
     return op.buffer, isinstance(op, (ttl.ReserveOp, ttl.PushOp))
+
+
+def released_by(op: ttl.ReleaseOp, held: Sequence[SSAValue]) -> SSAValue | None:
+    """Which of the blocks that its end holds a release is meant for; if nothing says so, the
+    oldest, which stands first.
+    """
+    number = op.attributes.get("number")
+    meant = [b for b in held if number is not None and _number(b) == number]
+    return next(iter(meant or held), None)
+
+
+def _number(block: SSAValue) -> Attribute | None:
+    return block.owner.attributes.get("number") if isinstance(block.owner, Operation) else None
 
 
 def buffer_name(buffer: SSAValue) -> str:

@@ -9,14 +9,13 @@ condition, except that what it decided before it decides the same again. A node 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable
 from typing import Generic, Protocol, Self, TypeVar
 
 from xdsl.dialects import scf
 from xdsl.ir import Block, Operation
 
 from ttl.dialects import ttl
-from ttl.dialects.conditions import Facts, condition_key
+from ttl.dialects.conditions import Facts, decided, with_fact
 
 
 class PathState(Protocol):
@@ -46,9 +45,9 @@ class PathWalker(ABC, Generic[State]):
 
     def decided(self, op: Fork, path: State) -> bool | None:
         """Does the path go into the (first) region? None: one goes in, one does not."""
-        key, is_opposite = _question(op)
-        known = path.facts.get(key)
-        return None if known is None else known is not is_opposite
+        if isinstance(op, scf.IfOp):
+            return decided(path.facts, op.cond)
+        return path.facts.get((op.net, op.ROLE))
 
     def block(self, block: Block, paths: list[State]) -> list[State]:
         for op in block.ops:
@@ -81,12 +80,8 @@ class PathWalker(ABC, Generic[State]):
         return self.joined(found)
 
 
-def _question(op: Fork) -> tuple[Hashable, bool]:
-    """What a fork asks, and whether it asks the opposite."""
-    return condition_key(op.cond) if isinstance(op, scf.IfOp) else ((op.net, op.ROLE), False)
-
-
 def _deciding(op: Fork, path: State, goes_in: bool) -> State:
     """The path again, with its decision."""
-    key, is_opposite = _question(op)
-    return path.copy({**path.facts, key: goes_in is not is_opposite})
+    if isinstance(op, scf.IfOp):
+        return path.copy(with_fact(path.facts, op.cond, goes_in))
+    return path.copy({**path.facts, (op.net, op.ROLE): goes_in})

@@ -93,7 +93,7 @@ TRANSITIONS: dict[tuple[State, Event], State] = {
 }
 
 # What the chip runs rightly all the same: a warning.
-TOLERATED: dict[tuple[State, Event], State] = {(MR, Event.POP): OS}
+TOLERATED: dict[tuple[State, Event], State] = {(MR, Event.POP): OS, (MR, Event.STORE): MR}
 
 for _state in STATES:
     for _event in (Event.STORE, Event.READ, Event.COPY_INTO, Event.PUSH, Event.POP):
@@ -113,7 +113,7 @@ HELPS = {
     (MW, Event.PUSH): "write the block before its release: store() into it, or copy to it and wait",
     (MW, Event.READ): "store() into the block before reading it",
     (MR, Event.POP): "read the block before its release, or do not produce it",
-    (MR, Event.STORE): "read the block before storing into it, or do not store: the value is lost",
+    (MR, Event.STORE): "read the block before store() replaces its value, or do not write that",
     (NAW, Event.PUSH): "call wait() on the transfer before the block is released",
     (ROR, Event.POP): "call wait() on the transfer before the block is released",
     (OS, Event.PUSH): "push a block once: by push(), or by the end of its `with`",
@@ -156,7 +156,7 @@ class Life:
 def illegal(state: State, event: Event, block: object) -> RuleBroken:
     """`event` happened to a block in this state, where the table has nothing for it."""
     if (state, event) in TOLERATED:
-        return _popped_unread(block)
+        return _unread(event, block)
     help_text = HELPS.get((state, event)) or HELPS_OF_STATES.get(state)
     return RuleBroken(
         codes.BLOCK_STATE,
@@ -169,11 +169,12 @@ def illegal(state: State, event: Event, block: object) -> RuleBroken:
     )
 
 
-def _popped_unread(block: object) -> RuleBroken:
+def _unread(event: Event, block: object) -> RuleBroken:
+    is_pop = event is Event.POP
     return RuleBroken(
-        codes.POPPED_UNREAD,
-        f"{block} is popped, and nothing has read it",
-        helps=(HELPS[MR, Event.POP],),
+        codes.POPPED_UNREAD if is_pop else codes.OVERWRITTEN_UNREAD,
+        f"{block} is {'popped' if is_pop else 'overwritten'}, and nothing has read it",
+        helps=(HELPS[MR, event],),
         subject=block,
     )
 
@@ -185,6 +186,19 @@ def wrong_release(block: object, is_push: bool, secondary: tuple[Label, ...]) ->
         codes.BLOCK_STATE,
         f"{block} was acquired by {action}() and cannot be released by {given}()",
         helps=(f"release it by {right}()",),
+        secondary=secondary,
+    )
+
+
+# A waited block that is gone when a younger one is popped: nothing may be using it then.
+REPLACEABLE = (MR, RW)
+
+
+def popped_for_older(buffer: str, secondary: tuple[Label, ...]) -> RuleBroken:
+    return RuleBroken(
+        codes.POPPED_FOR_OLDER,
+        f"a block of `{buffer}` is popped while an older one is held, which is gone instead",
+        helps=("pop the blocks of a dataflow buffer in the order in which they were acquired",),
         secondary=secondary,
     )
 

@@ -11,11 +11,13 @@ from ttl.diagnostics import Label, RuleBroken, codes
 from ttl.language.block import Block, BlockExpression
 from ttl.semantics.block_protocol import (
     ACQUIRED_HERE,
+    REPLACEABLE,
     TOLERATED,
     TRANSITIONS,
     Event,
     State,
     illegal,
+    popped_for_older,
     wrong_release,
 )
 from ttl.semantics.current_engine import ENGINE
@@ -23,7 +25,15 @@ from ttl.semantics.dtypes import Array, round_into
 from ttl.semantics.types import BlockType
 
 from .buffer import BufferEnd
-from .place import CALLER, DIRECT_CALLER, Place, getframe, labels, with_statement
+from .place import (
+    CALLER,
+    DIRECT_CALLER,
+    Place,
+    getframe,
+    is_of_other_with,
+    labels,
+    with_statement,
+)
 
 if TYPE_CHECKING:
     from .kernel import KernelRun
@@ -96,16 +106,19 @@ class SimBlock(Block):
         """
         following = TRANSITIONS.get((self.state, event))
         if following is None:
-            following = self._tolerated(event)
+            following = self.tolerated(event)
         self.state = following
 
-    def _tolerated(self, event: Event) -> State:
+    def tolerated(self, event: Event, place: Place | None = None) -> State:
         """The next state, with a warning; RuleBroken if the chip does not run it rightly."""
         following = TOLERATED.get((self.state, event))
         broken = illegal(self.state, event, self)
         if following is None:
             raise broken
-        self.kernel.simulation.tolerate(self.kernel, broken, self.place, ACQUIRED_HERE)
+        if place is not None:
+            self.kernel.simulation.tolerate(self.kernel, broken.with_labels(*self.history()), place)
+        else:
+            self.kernel.simulation.tolerate(self.kernel, broken, self.place, ACQUIRED_HERE)
         return following
 
     def start_reading(self) -> None:
@@ -131,6 +144,8 @@ class SimBlock(Block):
     def history(self) -> tuple[Label, ...]:
         """What led to the block's state."""
         history = [(self.place, ACQUIRED_HERE)]
+        if self.exit_place is not None and self._is_owed:
+            history.append((self.exit_place, "a younger one is popped here, and this is gone"))
         transfers = (State.READ_BY_TRANSFERS, State.WRITTEN_BY_TRANSFER)
         if self.transfer is not None and self.state in transfers:
             history.append((self.transfer.place, "the transfer started here"))
@@ -209,8 +224,10 @@ class SimBlock(Block):
         state = self.state
         if (state.after_push if end.is_producer else state.after_pop) is None:
             if state is RELEASED:  # the program has done it itself
+                if end.owed and self._is_owed:
+                    self._pay()
                 return
-            self._tolerated(end.release_event)
+            self.tolerated(end.release_event)
         kernel = self.kernel
         self.state = RELEASED
         self.entered = False
@@ -244,9 +261,14 @@ class SimBlock(Block):
             raise self.used_by(running)
         if event is not end.release_event:
             raise self._wrong_release()
+        if end.owed and self._is_owed:
+            self._pay()
+            return
         self.step(event)
         if self.sequence != end.released:
-            raise self.out_of_order()
+            frame = getframe(CALLER)
+            self._pop_for_older((frame.f_code, frame.f_lasti))
+            return
         if self.kernel.exiting:
             self.kernel.refuse_nested_exit()
         self._give_back()
@@ -269,12 +291,42 @@ class SimBlock(Block):
 
     def _release_after_older(self) -> None:
         """Legal if the older blocks are items of the same `with`; they show at their own end."""
-        oldest = self.end.oldest_held
-        if oldest is None or not oldest.entered:
-            raise self.out_of_order()
         frame = getframe(CALLER)  # the user's, whose `with` called __exit__
-        self.exit_place = (frame.f_code, frame.f_lasti)
+        place = (frame.f_code, frame.f_lasti)
+        oldest = self.end.oldest_held
+        if oldest is None or not oldest.entered or is_of_other_with(place, oldest.place):
+            self._pop_for_older(place)
+            return
+        self.exit_place = place
         self.kernel.exiting += (self,)
+
+    def _pop_for_older(self, place: Place) -> None:
+        """The chip pops the oldest block, whichever is meant: older ones are gone from here on."""
+        end = self.end
+        older = [
+            block
+            for block in end.blocks
+            if block is not None and end.released <= block.sequence < self.sequence
+            and block.state is not RELEASED
+        ]  # fmt: skip
+        if end.is_producer or not all(block.state in REPLACEABLE for block in older):
+            raise self.out_of_order()
+        for block in sorted(older, key=lambda block: block.sequence):
+            broken = popped_for_older(end.buffer.declared.name, block.history())
+            block.state, block.exit_place = RELEASED, place
+            end.owed += (block,)
+            self.kernel.simulation.tolerate(self.kernel, broken, place)
+        self._give_back(place)
+
+    @property
+    def _is_owed(self) -> bool:
+        return any([block is self for block in self.end.owed])
+
+    def _pay(self) -> None:
+        """The chip popped it before; now a younger one goes."""
+        self.end.owed = tuple([block for block in self.end.owed if block is not self])
+        self.exit_place = None
+        self._give_back()
 
     def _release_with_younger(self) -> None:
         """This is the oldest; younger blocks of the same `with` and buffer follow it."""

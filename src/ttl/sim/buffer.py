@@ -37,6 +37,7 @@ class BufferEnd:
         "is_producer",
         "kernel",
         "other",
+        "owed",
         "place",
         "released",
         "sleeper",
@@ -58,12 +59,15 @@ class BufferEnd:
         self.kernel: KernelRun | None = None  # who uses this end, once somebody has
         self.place: Place | None = None  # where it did so first
         self.sleeper: KernelRun | None = None  # who waits for a credit
+        self.owed: tuple[SimBlock, ...] = ()  # gone with a younger one, and still to be popped
         self.blocks: list[SimBlock | None] = [None] * self.count
 
     @property
     def oldest_held(self) -> SimBlock | None:
         if self.released == self.acquired:
             return None
+        if self.owed:
+            return self.owed[0]
         return self.blocks[self.released % self.count]
 
 

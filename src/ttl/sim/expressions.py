@@ -293,7 +293,7 @@ def store(kernel: KernelRun, value: Any, block: SimBlock) -> None:
         stored = _storable(kernel, value, block, "Block.store()")
     following = block.state.after_store
     if following is None:
-        raise illegal(block.state, Event.STORE, block)
+        following = block.tolerated(Event.STORE, _user_place())
     block.state = following
     if not block.end.is_producer:  # a value of its own: the chip cannot pack over read space
         block.array = np.empty_like(block.array)

@@ -10,6 +10,7 @@ from types import CodeType, FrameType, FunctionType
 from typing import Final
 
 from ttl.diagnostics import Label, Span
+from ttl.diagnostics.buffer_ends import CALLS
 from ttl.diagnostics.frames import is_user_file
 from ttl.semantics.function_source import definition_of
 from ttl.source.functions import REPLACED
@@ -70,14 +71,43 @@ def with_statement(code: CodeType, instruction: int) -> Extent:
 
     Python 3.13 places the call at the item it ends, earlier versions at the statement.
     """
+    node = _with_node(code, instruction)
+    return _extent(node) if node is not None else _position(code, instruction)
+
+
+def _position(code: CodeType, instruction: int) -> Extent:
     position: Extent = list(code.co_positions())[instruction // 2]
+    return position
+
+
+@lru_cache(maxsize=1024)
+def _with_node(code: CodeType, instruction: int) -> ast.With | None:
+    position = _position(code, instruction)
     tree = definition_of(REPLACED.original(code))
     for node in ast.walk(tree) if tree is not None else ():
         if isinstance(node, ast.With):
             places = [_extent(node), *(_extent(item.context_expr) for item in node.items)]
             if position in places:
-                return _extent(node)
-    return position
+                return node
+    return None
+
+
+def is_of_other_with(end: Place, acquire: Place) -> bool:
+    """Is it certain that the `with` whose end calls __exit__ did not acquire the other block?"""
+    node = _with_node(*end)
+    if node is None or (acquire[0] is end[0] and _is_in_header(node, _position(*acquire))):
+        return False
+    calls = [item.context_expr for item in node.items]
+    return all(
+        isinstance(call, ast.Call)
+        and isinstance(call.func, ast.Attribute)
+        and call.func.attr in CALLS.values()
+        for call in calls
+    )
+
+
+def _is_in_header(node: ast.With, position: Extent) -> bool:
+    return position in [_extent(item.context_expr) for item in node.items]
 
 
 def _extent(node: ast.With | ast.expr) -> Extent:

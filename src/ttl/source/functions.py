@@ -20,6 +20,7 @@ from ttl.semantics.function_source import global_names, nested_codes
 
 MISSING: Any = object()
 DEEPEST_MODULE = 3  # package.package.module.function
+CONTAINERS = (dict, list, tuple)
 
 
 def place_of(code: CodeType) -> tuple[CodeType, str]:
@@ -112,8 +113,8 @@ def _functions_in(
     """Those in a container, a class or an object, and the one that a partial calls."""
     items: Iterable[tuple[object, object]] = ()
     owner = value if isinstance(value, type) else type(value)
-    if isinstance(value, (dict, list, tuple)):
-        items = value.items() if isinstance(value, dict) else enumerate(value)
+    if isinstance(value, CONTAINERS):
+        items = enumerate(items_of(value))
     elif isinstance(value, (partial, MethodType)):
         items = [("", value)]
     elif owner.__module__.partition(".")[0] not in ("builtins", "ttl"):
@@ -122,6 +123,15 @@ def _functions_in(
         function, bound = called_function(item)
         if function is not None and is_user_file(own_code(function).co_filename):
             yield f"{path}[{key!r}, {bound}]", function
+
+
+def items_of(value: object, depth: int = 0) -> Iterator[object]:
+    """What a container, and those in it, have in them; the value itself if it is none."""
+    if not isinstance(value, CONTAINERS):
+        yield value
+        return
+    for item in (value.values() if isinstance(value, dict) else value) if depth < 3 else ():
+        yield from items_of(item, depth + 1)
 
 
 def member(owner: object, name: str) -> object:

@@ -1,20 +1,19 @@
 """What expressions do with handles: make, name, finish, keep them, give them to functions.
 
-The rules are those of implicit_sync.py. A value is what an expression may be: one set of holders
-for each alternative. `a if c else b` has two; a list is one, with the holders of all its items. An
-item of a list is one too, with `~`: which of them it is is not known. With `?` it may be something
-else altogether: `x` after `x = x * 2 if c else x`.
+The rules are those of implicit_sync.py; values.py says what a value is.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cached_property
+from typing import Any
 
 from ttl.semantics.function_source import Definition, FunctionTree, nodes_of
 
+from .callees import Callee, callees, lambda_definition
 from .handles import (
     ACQUIRES,
     RELEASES,
@@ -33,9 +32,8 @@ from .handles import (
 )
 from .liveness import Functions, Liveness, Names, named, stored
 from .scopes import COMPREHENSIONS, own_names, own_nodes, parameter_at, parameters
+from .values import NOTHING, SOMETHING_ELSE, Value, item_of, taken_by, union_of
 
-Value = tuple[Names, ...]
-NOTHING: Value = (frozenset(),)
 KEEPING = frozenset({"append", "appendleft", "add", "extend", "insert", "put"})
 CALLING = frozenset({"if_src", "if_dst"})
 DISPLAYS = (ast.List, ast.Tuple, ast.Set, ast.Dict, ast.Starred)
@@ -49,6 +47,7 @@ class HandleFlow:
         self.root, self.tree, self.outer = root, tree, outer
         self.own = own_names(tree)
         self.nested = [node for node in own_nodes(tree) if isinstance(node, Definition)]
+        self.lambdas: dict[ast.Lambda, FunctionTree] = {}  # that may be called here, as definitions
         self.functions: Functions = outer.functions if outer else {}
         self.functions = self.functions | named(self.nested)
         self.defined: dict[str, FunctionTree] = {}  # by the definitions that were passed last
@@ -61,6 +60,9 @@ class HandleFlow:
         given = [*parameters(tree.args), *sorted(self.around - self.own)]
         handles = [Handle(HandleKind.GIVEN, None, frozenset({n}), n, True) for n in given]
         self.states: States = {State(tuple(handles)): None}
+
+    def defined_by(self, node: ast.Lambda) -> FunctionTree:
+        return self.lambdas.setdefault(node, lambda_definition(node))
 
     @cached_property
     def liveness(self) -> Liveness:  # many functions finish what they make in the same statement
@@ -138,7 +140,7 @@ class HandleFlow:
             return handle.given_to(name, tokens) if is_one else handle
 
         def bound(state: State) -> State:
-            tokens = _alternative(state, value)
+            tokens = taken_by(state, value)
             return state.changed(lambda handle: with_name(handle, tokens))
 
         self.states = changed(self.states, bound)
@@ -191,7 +193,7 @@ class HandleFlow:
         if isinstance(node, COMPREHENSIONS):
             return self._comprehension(node)
         if isinstance(node, DISPLAYS):
-            return _union(self.value(child) for child in ast.iter_child_nodes(node))
+            return union_of(self.value(child) for child in ast.iter_child_nodes(node))
         if node is not None:
             self.children(node, is_escape=isinstance(node, ESCAPING))
         return NOTHING
@@ -205,20 +207,23 @@ class HandleFlow:
     def _choice(self, node: ast.IfExp | ast.BoolOp) -> Value:
         if isinstance(node, ast.IfExp):
             self.value(node.test)
-            parts, values, ends = [node.body, node.orelse], [], []
-            start = self.states
-            for part in parts:
-                self.states = start
-                values.append(self.value(part))
-                ends.append(self.states)
-            self.states = joined(*ends)
-        else:
-            values = [self.value(node.values[0])]
-            for part in node.values[1:]:
-                skipped = self.states
-                values.append(self.value(part))
-                self.states = joined(skipped, self.states)
+            return self._one_of(self.value, (node.body, node.orelse))
+        values = [self.value(node.values[0])]
+        for part in node.values[1:]:
+            skipped = self.states
+            values.append(self.value(part))
+            self.states = joined(skipped, self.states)
         return tuple(tokens for value in values for tokens in value)
+
+    def _one_of(self, value: Callable[[Any], Value], parts: Iterable[Any]) -> Value:
+        """Each path evaluates one of them."""
+        start, values, ends = self.states, [], []
+        for part in parts:
+            self.states = start
+            values.append(value(part))
+            ends.append(self.states)
+        self.states = joined(*ends)
+        return tuple(tokens for each in values for tokens in each)
 
     def _attribute(self, node: ast.Attribute) -> Value:
         value = self.value(node.value)
@@ -243,13 +248,6 @@ class HandleFlow:
         self.shadowed = outer
         return NOTHING
 
-    def _call_lambda(self, node: ast.Call, callee: ast.Lambda) -> Value:
-        outer, empty = self.shadowed, dict.fromkeys(parameters(callee.args), NOTHING)
-        self.shadowed = self.shadowed | empty | self._given(node, callee)
-        value = self.value(callee.body)
-        self.shadowed = outer
-        return value
-
     def _comprehension(
         self, node: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
     ) -> Value:
@@ -261,7 +259,7 @@ class HandleFlow:
             for condition in generator.ifs:
                 self.value(condition)
         items = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
-        found = _union([self.value(item) for item in items])
+        found = union_of([self.value(item) for item in items])
         self.shadowed = outer
         return found
 
@@ -269,8 +267,6 @@ class HandleFlow:
 
     def _call(self, node: ast.Call, is_unused: bool) -> Value:
         method = getattr(node.func, "attr", "")
-        if isinstance(node.func, ast.Lambda):
-            return self._call_lambda(node, node.func)
         if isinstance(node.func, ast.Attribute):
             if method in ACQUIRES and not node.args:
                 return self._acquire_or_wait(node, node.func.value, is_unused)
@@ -286,11 +282,13 @@ class HandleFlow:
         callee = Meaning.HARMLESS if method == "store" else self._callee(node.func)
         if callee is Meaning.COPY:
             return self._copy(node)
+        if callee is Meaning.UNKNOWN and (several := callees(self, node.func)):
+            self.value(node.func)
+            return self._one_of(lambda callee: self._call_as(node, callee), several)
         if not isinstance(callee, (SourceFunction, ast.AST)) or method == "store":
             self.value(node.func.value if isinstance(node.func, ast.Attribute) else node.func)
-        if isinstance(callee, Meaning):
-            return self._call_other(node, callee)
-        return self._call_function(node, callee)
+        bound = self.root.bound(node.func) if isinstance(callee, SourceFunction) else 0
+        return self._call_as(node, Callee(callee, self, bound))
 
     def _acquire_or_wait(self, node: ast.Call, receiver: ast.expr, is_unused: bool) -> Value:
         value = self.value(receiver)
@@ -329,7 +327,7 @@ class HandleFlow:
         value = self.value(node.value)
         buffer = f"{ast.unparse(node.value)}.{node.attr}"
         if any(h.buffer == buffer and h.site for state in self.states for h in state.handles):
-            self.states = changed(self.states, lambda s: s.finished(_oldest(s, buffer)))
+            self.states = changed(self.states, lambda s: s.finished(s.oldest_of(buffer)))
         else:
             self.finish(value, but=HandleKind.TRANSFER)
         return NOTHING
@@ -359,8 +357,14 @@ class HandleFlow:
         return "" if is_list else name
 
     def _call_other(self, node: ast.Call, callee: Meaning) -> Value:
-        """Of something that is not read: it may call the functions that it gets."""
-        found = []
+        """Of something that is not read: it may call the functions that it gets. What a variable
+        stands for may return a block that it gets, and does not keep it.
+        """
+        found: list[Value] = []
+        is_kept = callee not in (Meaning.HARMLESS, Meaning.PASSING)
+        if callee is Meaning.UNKNOWN and self._is_variable(node.func):
+            is_kept, callee = False, Meaning.PASSING
+            found.append(SOMETHING_ELSE)
         for argument in (*node.args, *(keyword.value for keyword in node.keywords)):
             given = self._callee(argument) if isinstance(argument, ast.Name) else callee
             if isinstance(argument, ast.Lambda):
@@ -369,16 +373,20 @@ class HandleFlow:
                 value = self.value(argument)
             if isinstance(given, (SourceFunction, ast.AST)):
                 self._apply(node, self.summary_of(given), {})
-            elif callee not in (Meaning.HARMLESS, Meaning.PASSING):
+            elif is_kept:
                 self.escape(value)
             found.append(value)
-        return _union(found) if callee is Meaning.PASSING else NOTHING
+        return union_of(found) if callee is Meaning.PASSING else NOTHING
 
-    def _call_function(self, node: ast.Call, callee: SourceFunction | FunctionTree) -> Value:
-        if not isinstance(callee, SourceFunction):
-            return self._apply(node, self.summary_of(callee), self._given(node, callee))
-        given = self._given(node, callee.tree, self.root.bound(node.func))
-        return self._apply(node, self.summary_of(callee), given, is_nested=False)
+    def _call_as(self, node: ast.Call, callee: Callee) -> Value:
+        function = callee.function
+        if isinstance(function, Meaning):
+            is_copy = function is Meaning.COPY
+            return self._copy(node) if is_copy else self._call_other(node, function)
+        is_nested = not isinstance(function, SourceFunction)
+        tree = function.tree if isinstance(function, SourceFunction) else function
+        given = self._given(node, tree, callee.bound)
+        return self._apply(node, callee.flow.summary_of(function), given, is_nested)
 
     def _given(self, node: ast.Call, tree: FunctionTree, bound: int = 0) -> dict[str, Value]:
         """What the parameters get; nobody knows who gets the rest."""
@@ -442,7 +450,7 @@ class HandleFlow:
         for made in sorted(makes.difference(blocks), key=str):
             own = frozenset().union(*(tokens for value in values for tokens in value))
             values.append(self.make(replace(made, writes=made.writes | own), node))
-        return tuple([*_union(values), *passed] if values else passed) or NOTHING
+        return tuple([*union_of(values), *passed] if values else passed) or NOTHING
 
     # Names ----------------------------------------------------------------------------------------
 
@@ -473,26 +481,3 @@ class HandleFlow:
         if isinstance(found, SourceFunction):
             self.summary_of(found)
         return found
-
-
-def _alternative(state: State, value: Value) -> Names:
-    """The one that this path has taken, if it made it; else it may be each of them."""
-    held = [tokens for tokens in value if state.holds(tokens)]
-    for tokens in held:
-        if any(token[0] == "#" for token in tokens):
-            return tokens
-    several = {"~"} if len(held) > 1 else set()
-    other = {"?"} if len(held) < len(value) else set()
-    return frozenset(several | other).union(*held)
-
-
-def _oldest(state: State, buffer: str) -> list[Handle]:
-    return [h for h in state.handles if h.buffer == buffer and h.site is not None][:1]
-
-
-def item_of(value: Value) -> Value:
-    return tuple(tokens | {"~"} for tokens in value)
-
-
-def _union(values: Iterable[Value]) -> Value:
-    return (frozenset().union(*(tokens for value in values for tokens in value)),)

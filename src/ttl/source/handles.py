@@ -44,6 +44,7 @@ class Meaning(Enum):
     BUFFER = "a dataflow buffer"
     HARMLESS = "a function that does not keep its arguments"
     PASSING = "a function whose result has its arguments as items"
+    PARTIAL = "functools.partial"
     OTHER = "something that is no dataflow buffer"
     UNKNOWN = "not known"
 
@@ -55,6 +56,11 @@ class SourceFunction:
     tree: Definition
     resolve: Callable[[ast.expr], Meaning | SourceFunction]
     bound: Callable[[ast.expr], int] = lambda node: 0  # arguments that a method or partial has
+    # The functions that an expression is, or has as items; None: not all of them are known.
+    inside: Callable[[ast.expr], KnownFunctions | None] = lambda node: None
+
+
+KnownFunctions = Sequence[tuple[Meaning | SourceFunction, int]]  # and the arguments they have
 
 
 class HandleKind(Enum):
@@ -134,6 +140,9 @@ class State:
 
     def holds(self, tokens: Iterable[str]) -> bool:
         return any(handle.held_by(tokens) for handle in self.handles)
+
+    def oldest_of(self, buffer: str) -> list[Handle]:
+        return [h for h in self.handles if h.buffer == buffer and h.site is not None][:1]
 
     def changed(self, change: Callable[[Handle], Handle | None]) -> State:
         found = (change(handle) for handle in self.handles)

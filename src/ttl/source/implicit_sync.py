@@ -8,7 +8,9 @@ rule HANDLE    an acquire (`x.reserve()`, `x.wait()`) makes a block, `ttl.copy()
                of a helper what the helper returns. What a `with` acquires is its own.
 rule HOLDER    variables hold handles, also in lists, tuples and groups; aliases are followed. A
                transfer under way holds the blocks it copies. What is given to somebody unknown, or
-               into an attribute, is finished elsewhere: the run reports it if it is not.
+               into an attribute, is finished elsewhere: the run reports it if it is not. A variable
+               that is called stands for functions that are known (callees.py), or its result may
+               be what it is given.
 rule LAST      a block that a path does not release is released after the statement in which its
                last holder is used last. The statement belongs to a body that contains the acquire:
                of a block acquired outside of a loop or branch it is the whole loop or branch.
@@ -33,6 +35,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass
+from functools import partial
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
@@ -42,16 +45,18 @@ from ttl.language.buffer import DataflowBuffer
 from ttl.language.copies import GroupTransfer, copy
 from ttl.semantics.function_source import Definition, FunctionTree, function_tree, nodes_of
 
+from .callees import lambda_definition
 from .functions import (
     MISSING,
     called_function,
     fingerprint,
+    items_of,
     member,
     named_value,
     own_code,
     place_of,
 )
-from .handles import Finish, Meaning, SourceFunction
+from .handles import Finish, KnownFunctions, Meaning, SourceFunction
 from .last_use import Known, read_function
 from .memo import Memo
 from .recompile import at, method_call
@@ -125,24 +130,26 @@ def _source_function(function: FunctionType, known: Sources) -> SourceFunction |
         def bound(node: ast.expr) -> int:
             return called_function(_value(node, function))[1]
 
-        known[place_of(code)] = SourceFunction(tree, resolve, bound)
+        def inside(node: ast.expr) -> KnownFunctions | None:
+            return _functions_inside(_value(node, function), known)
+
+        known[place_of(code)] = SourceFunction(tree, resolve, bound, inside)
     return known[place_of(code)]
 
 
 def _as_definition(tree: FunctionTree | None) -> Definition | None:
-    """A lambda is read like a helper that returns an expression."""
     if isinstance(tree, ast.Lambda):
-        returned = ast.copy_location(ast.Return(tree.body), tree.body)
-        made = ast.FunctionDef("<lambda>", tree.args, [returned], [])
-        return ast.copy_location(made, tree)
-    return _branching(tree) if isinstance(tree, ast.FunctionDef) else None
+        return lambda_definition(tree)
+    return _in_statements(tree) if isinstance(tree, ast.FunctionDef) else None
 
 
-def _branching(tree: ast.FunctionDef) -> ast.FunctionDef:
-    """A copy in which `e = v if e is None else e + v` is an `if`: each path has one of them."""
-    if not any(_is_choice(node) for node in nodes_of(tree)):
+def _in_statements(tree: ast.FunctionDef) -> ast.FunctionDef:
+    """A copy in which `e = v if e is None else e + v` is an `if`, for each path has one of them,
+    and `f = lambda v: v` a definition, which has places for what it leaves out.
+    """
+    if not any(_is_choice(node) or _is_named_lambda(node) for node in nodes_of(tree)):
         return tree
-    found: ast.FunctionDef = _Branches().visit(deepcopy(tree))
+    found: ast.FunctionDef = _Statements().visit(deepcopy(tree))
     return found
 
 
@@ -152,8 +159,17 @@ def _is_choice(node: ast.AST) -> bool:
     return isinstance(test, ast.Compare) and isinstance(test.ops[0], (ast.Is, ast.IsNot))
 
 
-class _Branches(ast.NodeTransformer):
+def _is_named_lambda(node: ast.AST) -> bool:
+    if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Lambda):
+        return False
+    return len(node.targets) == 1 and isinstance(node.targets[0], ast.Name)
+
+
+class _Statements(ast.NodeTransformer):
     def visit_Assign(self, node: ast.Assign) -> ast.stmt:
+        if _is_named_lambda(node):
+            assert isinstance(node.value, ast.Lambda) and isinstance(node.targets[0], ast.Name)
+            return ast.copy_location(lambda_definition(node.value, node.targets[0].id), node)
         if not _is_choice(node):
             return node
         assert isinstance(node.value, ast.IfExp)
@@ -186,7 +202,18 @@ def _meaning(value: object, known: Sources) -> Meaning | SourceFunction:
         return Meaning.HARMLESS
     if any(value is passing for passing in PASSING):
         return Meaning.PASSING
-    return Meaning.OTHER
+    return Meaning.PARTIAL if value is partial else Meaning.OTHER
+
+
+def _functions_inside(value: object, known: Sources) -> KnownFunctions | None:
+    functions: list[tuple[Meaning | SourceFunction, int]] = []
+    for item in items_of(value):
+        meaning = _meaning(item, known)
+        if meaning is Meaning.UNKNOWN or (meaning is Meaning.OTHER and callable(item)):
+            return None
+        if meaning not in (Meaning.OTHER, Meaning.BUFFER):
+            functions.append((meaning, called_function(item)[1]))
+    return functions
 
 
 def _value(node: ast.expr, function: FunctionType) -> object:

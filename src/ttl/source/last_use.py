@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from ttl.semantics.function_source import Definition, FunctionTree
 
-from .handle_flow import NOTHING, HandleFlow, Value, item_of
+from .handle_flow import HandleFlow
 from .handles import (
     ACQUIRES,
     Handle,
@@ -29,8 +29,9 @@ from .handles import (
     joined,
 )
 from .liveness import is_endless, stored, test_key
-from .scopes import stored_names
+from .scopes import shared_names, stored_names
 from .supplies import Place, Supplies, Supplying, is_awaited, unused
+from .values import NOTHING, Value, item_of
 
 Exits = defaultdict[type[ast.stmt], States]  # those that leave by a `return`, `break`, `continue`
 EXITS = (ast.Return, ast.Break, ast.Continue)
@@ -56,7 +57,9 @@ class LastUses(Supplying):
     def __init__(
         self, root: SourceFunction, tree: FunctionTree, outer: HandleFlow | None, known: Known
     ):
-        super().__init__(root, tree, outer, known.supplies[root])
+        # A lambda among others has no statements for what it leaves out itself.
+        is_lambda = outer is not None and tree in outer.lambdas.values()
+        super().__init__(root, tree, outer, {} if is_lambda else known.supplies[root])
         self.known = known
         known.summaries[root, tree] = self.summary  # first: functions may call themselves
 
@@ -69,7 +72,7 @@ class LastUses(Supplying):
 
     def _around(self, callee: FunctionTree) -> HandleFlow:
         flow: HandleFlow = self
-        while callee not in flow.nested and flow.outer is not None:
+        while callee not in (*flow.nested, *flow.lambdas.values()) and flow.outer is not None:
             flow = flow.outer
         return flow
 
@@ -143,6 +146,7 @@ class LastUses(Supplying):
             self._forget([node.target.id] if isinstance(node.target, ast.Name) else [])
         elif type(node) not in COMPOUND:
             self._forget(stored(node))
+            self._note_flag(node)
 
     def _forget(self, names: Iterable[str]) -> None:
         """What tests of these names were."""
@@ -152,6 +156,16 @@ class LastUses(Supplying):
                 state.handles,
                 frozenset(t for t in state.tests if not any(text in t[0] for text in texts)),
             ))  # fmt: skip
+
+    def _note_flag(self, node: ast.stmt) -> None:
+        """`started = True` says how a test of it comes out."""
+        if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Constant):
+            return
+        own = self.own - shared_names(self.tree)  # others may change what they share
+        flags = [t for t in node.targets if isinstance(t, ast.Name) and t.id in own]
+        if isinstance(node.value.value, bool):
+            known = {(ast.dump(ast.Name(t.id, ast.Load())), node.value.value) for t in flags}
+            self.states = changed(self.states, lambda s: State(s.handles, s.tests | known))
 
     def _assign(self, targets: list[ast.expr], value: ast.expr) -> None:
         pairs = _pairs(targets[0], value) if len(targets) == 1 else None

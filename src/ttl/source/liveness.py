@@ -96,17 +96,19 @@ class Liveness:
 
     def _kept_functions(self, tree: Definition) -> Names:
         """What functions use that somebody may call later, under another name."""
-        if not self.functions:
-            return NONE
         nodes = nodes_of(tree)
         calls = [node for node in nodes if isinstance(node, ast.Call)]
         called = {id(part) for node in calls for part in (node.func, *node.args)}
         kept = [
             self.uses(node)
             for node in nodes
-            if isinstance(node, ast.Name) and node.id in self.functions and id(node) not in called
+            if self._is_function(node) and id(node) not in called
         ]
         return NONE.union(*kept)
+
+    def _is_function(self, node: ast.AST) -> bool:
+        is_named = isinstance(node, ast.Name) and node.id in self.functions
+        return is_named or isinstance(node, ast.Lambda)
 
     # Statements -----------------------------------------------------------------------------------
 

@@ -125,8 +125,6 @@ ILLEGAL = {
     ("state-touch-released", "reserve", ("store", "push", "add"), "OS"),
     ("state-touch-released", "wait", ("read", "pop", "read"), "OS"),
     ("state-touch-released", "wait", ("read", "pop", "pop"), "OS"),
-    ("state-store", "reserve", ("store", "store"), "MR"),
-    ("state-store", "wait", ("store",), "MR"),
     ("state-copy-into", "reserve", (*WRITTEN, "copy in"), "MR"),
     ("state-copy-into", "wait", ("copy in",), "MR"),
     ("state-push", "reserve", ("push",), "MW"),
@@ -181,6 +179,49 @@ def test_an_illegal_step_names_the_state(end, steps, state):
 def test_popping_a_block_unread_is_a_warning(steps):
     text = warned(living("wait", steps), tensor(tiles(5)), empty(32, 64), slug="popped-unread")
     assert "is popped, and nothing has read it" in text
+
+
+@pytest.mark.rule("state-store")
+@pytest.mark.parametrize(
+    ("end", "steps"),
+    [
+        ("reserve", ("store", "store", "push")),
+        ("reserve", ("add", "store", "push")),
+        ("reserve", ("store", "read", "store", "store", "push")),
+        ("wait", ("store", "read", "pop")),
+    ],
+)
+def test_storing_over_a_value_that_nothing_read_is_a_warning(end, steps):
+    y = empty(32, 64)
+    text = warned(living(end, steps), tensor(tiles(5)), y, slug="overwritten-unread")
+    assert "is overwritten, and nothing has read it" in text
+
+
+@pytest.mark.rule("state-store")
+def test_the_last_value_that_is_stored_counts():
+    @ttl.operation(grid=(1, 1))
+    def operation(a, y):
+        a_dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 1))
+        y_dfb = ttl.make_dataflow_buffer_like(y, shape=(1, 1))
+
+        @ttl.datamovement()
+        def read():
+            with a_dfb.reserve() as block:
+                ttl.copy(a[0, 0], block).wait()
+
+        @ttl.compute()
+        def compute():
+            with a_dfb.wait() as a_blk, y_dfb.reserve() as y_blk:
+                y_blk.store(a_blk + a_blk)
+                y_blk.store(a_blk * a_blk)
+
+        @ttl.datamovement()
+        def write():
+            with y_dfb.wait() as block:
+                ttl.copy(block, y[0, 0]).wait()
+
+    warned(operation, tensor(tiles(5)), y := empty(32, 32), slug="overwritten-unread")
+    assert tile_numbers(y) == [25]
 
 
 @pytest.mark.rule("state-pop")

@@ -224,8 +224,7 @@ def test_more_blocks_than_block_count_cannot_be_held():
 
 
 @pytest.mark.rule("release-order")
-@pytest.mark.parametrize("end", ["reserve", "wait"])
-def test_a_younger_block_is_not_released_before_an_older_one(end):
+def test_a_younger_block_is_not_pushed_before_an_older_one():
     def read(a, dfb, count):
         older, younger = dfb.reserve(), dfb.reserve()
         ttl.copy(a[0, 0], older).wait()
@@ -233,15 +232,62 @@ def test_a_younger_block_is_not_released_before_an_older_one(end):
         younger.push()
         older.push()
 
-    def write(y, dfb, count):
+    a, y = tensor(tiles(1, 2)), empty(32, 64)
+    refused(relay(read, write_with, 2, 2), a, y, slug="release-order")
+
+
+def write_in_pairs(y, dfb, count):
+    for i in range(0, count, 2):
         older, younger = dfb.wait(), dfb.wait()
-        ttl.copy(older, y[0, 0]).wait()
-        ttl.copy(younger, y[0, 1]).wait()
+        ttl.copy(older, y[0, i]).wait()
+        ttl.copy(younger, y[0, i + 1]).wait()
         younger.pop()
         older.pop()
 
-    pair = (read, write_with) if end == "reserve" else (read_with, write)
-    refused(relay(*pair, 2, 2), tensor(tiles(1, 2)), empty(32, 64), slug="release-order")
+
+def write_after_the_first(y, dfb, count):
+    with dfb.wait() as first:
+        ttl.copy(first, y[0, 0]).wait()
+        for i in range(1, count):
+            with dfb.wait() as block:
+                ttl.copy(block, y[0, i]).wait()
+
+
+@pytest.mark.rule("release-order")
+@pytest.mark.parametrize("write", [write_in_pairs, write_after_the_first])
+def test_a_younger_block_may_be_popped_where_the_older_is_not_used_any_more(write):
+    y = empty(32, 128)
+    text = warned(relay(read_with, write, 4, 4), tensor(tiles(1, 2, 3, 4)), y,
+                  slug="popped-for-older")  # fmt: skip
+    assert "is popped while an older one is held, which is gone instead" in text
+    assert tile_numbers(y) == [1, 2, 3, 4]
+
+
+@pytest.mark.rule("release-order")
+def test_a_block_that_is_gone_with_a_younger_one_is_not_used():
+    def write(y, dfb, count):
+        older, younger = dfb.wait(), dfb.wait()
+        ttl.copy(younger, y[0, 1]).wait()
+        younger.pop()
+        ttl.copy(older, y[0, 0]).wait()
+        older.pop()
+
+    a, y = tensor(tiles(1, 2)), empty(32, 64)
+    refused(relay(read_with, write, 2, 2), a, y, slug="block-state")
+
+
+@pytest.mark.rule("release-order")
+def test_a_block_is_not_gone_while_a_transfer_reads_it():
+    def write(y, dfb, count):
+        older, younger = dfb.wait(), dfb.wait()
+        tx = ttl.copy(older, y[0, 0])
+        ttl.copy(younger, y[0, 1]).wait()
+        younger.pop()
+        tx.wait()
+        older.pop()
+
+    a, y = tensor(tiles(1, 2)), empty(32, 64)
+    refused(relay(read_with, write, 2, 2), a, y, slug="release-order")
 
 
 @pytest.mark.rule("release-order")

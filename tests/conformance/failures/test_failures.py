@@ -121,8 +121,10 @@ def test_nodes_that_write_the_same_bytes():
 @pytest.mark.rule("written-alike")
 @pytest.mark.parametrize(
     ("dtype", "columns"),
-    [(ttnn.bfloat16, 64), (ttnn.bfloat8_b, 64), (ttnn.int32, 64), (ttnn.bfloat16, 50)],
-)
+    [(dtype, columns)
+     for dtype in (ttnn.bfloat16, ttnn.int32, ttnn.bfloat8_b, ttnn.bfloat4_b)
+     for columns in (64, 50)],
+)  # fmt: skip
 def test_bytes_are_compared_in_every_element_type(dtype, columns):
     """What would be written to the padding of the result, here other numbers, is not compared."""
     alike, other = tensor(tiles(3, 3)[:, :columns], dtype), tensor(tiles(3, 4)[:, :columns], dtype)
@@ -131,6 +133,16 @@ def test_bytes_are_compared_in_every_element_type(dtype, columns):
     assert (ttl.to_numpy(y) == 3).all()
     text = refused(operation, other, y, slug="race")
     assert "race: tile (0, 0) of `y` is written on node (0, 0) and written on node (1, 0)" in text
+
+
+@pytest.mark.rule("written-alike")
+def test_padding_that_gives_block_floats_another_exponent_is_not_compared():
+    """Of 16 elements in a row 4 are the result's; the others are 64 or 0."""
+    values = tiles(1, 1)
+    values[:, 4:16] = 64
+    a = tensor(np.delete(values, slice(36, 64), axis=1), ttnn.bfloat8_b)
+    run(over_x_only((2, 1), step=0), a, y := empty(32, 4, dtype=ttnn.bfloat8_b))
+    assert (ttl.to_numpy(y) == 1).all()
 
 
 @pytest.mark.rule("written-alike")

@@ -736,6 +736,32 @@ def test_a_name_that_may_have_the_block_holds_it(compute):
     check(None, compute, expected=(10, 6, 14, 8))
 
 
+# Flags that somebody else sets --------------------------------------------------------------------
+
+
+def compute_by_the_flag_of_a_callback(a_dfb, t_dfb, y_dfb):
+    for i in range(COUNT):
+        is_even = False
+
+        def look(i=i):
+            nonlocal is_even
+            is_even = i % 2 == 0
+
+        look()
+        v = a_dfb.wait()
+        y = y_dfb.reserve()
+        if is_even:
+            y.store(v + v)
+            v.pop()
+        else:
+            y.store(v + v)
+
+
+@pytest.mark.rule("implicit-release")
+def test_a_flag_that_a_function_inside_sets():
+    check(None, compute_by_the_flag_of_a_callback)
+
+
 # Callables that do not keep a block ---------------------------------------------------------------
 
 

@@ -36,17 +36,6 @@ def good(a, y, a_dfb, y_dfb):
     return compute, read, write
 
 
-def store_twice(a, y, a_dfb, y_dfb):
-    _, read, write = good(a, y, a_dfb, y_dfb)
-
-    def compute():
-        with a_dfb.wait() as a_blk, y_dfb.reserve() as y_blk:
-            y_blk.store(a_blk)
-            y_blk.store(ttl.math.exp(a_blk))
-
-    return compute, read, write
-
-
 def never_stored(a, y, a_dfb, y_dfb):
     _, read, write = good(a, y, a_dfb, y_dfb)
 
@@ -106,7 +95,6 @@ def test_a_good_program_passes() -> None:
 @pytest.mark.parametrize(
     "kernels",
     [
-        store_twice,
         never_stored,
         copied_the_wrong_way,
         pushed_before_the_wait,

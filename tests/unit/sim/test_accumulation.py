@@ -135,12 +135,6 @@ def test_the_states_see_every_event() -> None:
 
     assert "nothing has been written to it since reserve()" in refused(sum_of_garbage)
 
-    def store_over_a_sum(y: Any, x: Any) -> None:
-        y += x
-        y.store(x)
-
-    assert "cannot be stored into now: its value has not been read" in refused(store_over_a_sum)
-
     def sum_into_the_released(y: Any, x: Any) -> None:
         y += x
         y.push()

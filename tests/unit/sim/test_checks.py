@@ -196,12 +196,6 @@ def read_garbage(a, y, a_dfb, y_dfb):
     ttl.math.relu(block)
 
 
-def store_twice(a, y, a_dfb, y_dfb):
-    block = y_dfb.reserve()
-    block.store(ttl.math.fill(0))
-    block.store(ttl.math.fill(1))
-
-
 def pop_unread(a, y, a_dfb, y_dfb):
     block = a_dfb.wait()
     block.pop()
@@ -222,7 +216,6 @@ def read_after_pop(a, y, a_dfb, y_dfb):
     ("kernel", "marked", "message"),
     [
         (read_garbage, "ttl.math.relu(block)", "cannot be read by an expression now: nothing has"),
-        (store_twice, "block.store(ttl.math.fill(1))", "cannot be stored into now: its value has"),
         (
             push_a_waited_block,
             "block.push()",

@@ -3,6 +3,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "formats.h"
+
 namespace ttl_host {
 
 namespace {
@@ -49,30 +51,71 @@ bool is_whole(const TtlTensor& tensor, const Transfer& transfer) {
 
 uint32_t at_most(uint32_t value, uint32_t most) { return value < most ? value : most; }
 
+struct Used {
+  uint32_t rows, columns;
+};
+
+Used used_part(const TtlTensor& tensor, uint64_t unit, uint32_t tile_columns) {
+  const auto top = static_cast<uint32_t>(unit / tile_columns % tensor.tile_rows * 32);
+  const auto left = static_cast<uint32_t>(unit % tile_columns * 32);
+  return {at_most(tensor.used_rows - top, 32), at_most(tensor.used_columns - left, 32)};
+}
+
+uint32_t face_row_of(uint32_t row, uint32_t column) {
+  return (row / 16 * 2 + column / 16) * 16 + row % 16;
+}
+
 // Padding does not count: nobody sees it.
 bool tile_differs(const TtlTensor& tensor, const Transfer& transfer, const uint8_t* tile,
                   uint64_t unit) {
   const uint32_t size = tensor.element_bytes, columns = tensor.row_bytes / (32 * size);
-  const auto top = static_cast<uint32_t>(unit / columns % tensor.tile_rows * 32);
-  const auto left = static_cast<uint32_t>(unit % columns * 32);
-  const uint32_t used_rows = at_most(tensor.used_rows - top, 32);
-  const uint32_t used_columns = at_most(tensor.used_columns - left, 32);
-  for (uint32_t row = 0; row < used_rows; ++row) {
-    for (uint32_t column = 0; column < used_columns; column += 16) {
-      const uint32_t face_row = (row / 16 * 2 + column / 16) * 16 + row % 16;
+  const Used used = used_part(tensor, unit, columns);
+  for (uint32_t row = 0; row < used.rows; ++row) {
+    for (uint32_t column = 0; column < used.columns; column += 16) {
       const uint8_t* there = transfer.destination + size_t{row} * tensor.row_bytes + column * size;
-      if (memcmp(there, tile + face_row * 16 * size, at_most(used_columns - column, 16) * size))
+      if (memcmp(there, tile + face_row_of(row, column) * 16 * size,
+                 at_most(used.columns - column, 16) * size))
         return true;
     }
   }
   return false;
 }
 
+// Padding among 16 block floats may give them another exponent: what counts is what they are.
+bool block_floats_differ(const TtlTensor& tensor, const TileFormat& format, const uint8_t* one,
+                         const uint8_t* other, uint64_t unit) {
+  float values[2][tile_values];
+  format.unpack(one, values[0]);
+  format.unpack(other, values[1]);
+  const Used used = used_part(tensor, unit, (tensor.used_columns + 31) / 32);
+  for (uint32_t row = 0; row < used.rows; ++row) {
+    for (uint32_t column = 0; column < used.columns; column += 16) {
+      const uint32_t first = face_row_of(row, column) * 16;
+      const uint32_t count = at_most(used.columns - column, 16);
+      if (memcmp(values[0] + first, values[1] + first, count * sizeof(float))) return true;
+    }
+  }
+  return false;
+}
+
+// By their size, which nothing else has.
+const TileFormat* block_float_format(const TtlTensor& tensor) {
+  constexpr const char* names[] = {"BFP_BFloat8", "BFP_BFloat4"};
+  for (const char* name : names) {
+    const TileFormat* format = find_format(name);
+    if (tensor.used_rows && format && format->tile_bytes == tensor.unit_bytes) return format;
+  }
+  return nullptr;
+}
+
 bool differs(const TtlTensor& tensor, const Transfer& transfer, const uint8_t* data,
              uint64_t first, uint64_t unit) {
   if (tensor.row_bytes) return tile_differs(tensor, transfer, data, unit);
   const uint64_t offset = (unit - first) * tensor.unit_bytes;
-  return memcmp(transfer.destination + offset, data + offset, tensor.unit_bytes) != 0;
+  const uint8_t* there = transfer.destination + offset;
+  if (!memcmp(there, data + offset, tensor.unit_bytes)) return false;
+  const TileFormat* format = block_float_format(tensor);
+  return !format || block_floats_differ(tensor, *format, there, data + offset, unit);
 }
 
 uint16_t own(Owners& owners, uint16_t node) {

@@ -18,7 +18,7 @@ from xdsl.ir import Operation, SSAValue
 from ttl.dialects import ttl
 from ttl.dialects.conditions import Facts
 
-from ..buffer_ends import End, end_of
+from ..buffer_ends import End, end_of, released_by
 from ..module_pass import not_yet, steps_of
 from ..path_walker import PathWalker
 
@@ -131,7 +131,9 @@ class BlockOffsets(PathWalker[_Path]):
             self.handed_over.add(oldest)
         elif isinstance(op, ttl.ReleaseOp):
             end = end_of(op)
-            path.queues[end] = path.queues.get(end, ())[1:]
+            queue = path.queues.get(end, ())
+            released = released_by(op, queue)
+            path.queues[end] = tuple([block for block in queue if block is not released])
             count = _block_count(end)
             path.places[end] = frozenset((place + 1) % count for place in path.places_of(end))
         else:

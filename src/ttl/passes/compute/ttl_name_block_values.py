@@ -24,6 +24,7 @@ from ttl.semantics.dtypes import DType
 from ttl.semantics.kernel_config import dest_dtype
 from ttl.semantics.ops import is_complete
 
+from ..buffer_ends import released_by
 from ..module_pass import Maker, erase, kernels, not_yet, replace_by, terminator, users_of
 from .compiler_buffers import FP32, buffer_dtypes, shape_of
 from .rebuilt_regions import RegionOp, carried_by, carry, rebuilt, starts_of
@@ -116,11 +117,13 @@ class _Namer:
         held = [b for b in self.held.get(op.buffer, []) if isinstance(b.owner, kind)]
         if not held:
             return
-        self.held[op.buffer].remove(held[0])
-        self.keep(held[0], contents, op)
-        value = contents.pop(held[0], None)
+        block = released_by(op, held)
+        assert block is not None
+        self.held[op.buffer].remove(block)
+        self.keep(block, contents, op)
+        value = contents.pop(block, None)
         if value is not None and kind is ttl.ReserveOp:
-            Maker.before(op).add(ttl.StoreOp.create(operands=[value, held[0]]))
+            Maker.before(op).add(ttl.StoreOp.create(operands=[value, block]))
 
     def keep(self, popped: SSAValue, contents: Contents, before: Operation) -> None:
         """A block that was stored into another as it is: the other goes on with a copy of it."""

@@ -18,10 +18,13 @@ from ttl.dialects.conditions import Facts
 from ttl.dialects.locations import span_of
 from ttl.semantics.block_protocol import (
     ACQUIRED_HERE,
+    REPLACEABLE,
+    TOLERATED,
     Event,
     Life,
     State,
     nothing_held,
+    popped_for_older,
     transfer_reused,
     wrong_release,
 )
@@ -39,6 +42,7 @@ class _Held:
     life: Life
     copy_op: Operation | None = None  # the last that was started with it
     is_past: bool = False  # of another iteration
+    is_owed: bool = False  # gone with a younger one, and still to be popped
 
     @property
     def number(self) -> Attribute | None:
@@ -47,13 +51,19 @@ class _Held:
     def __str__(self) -> str:
         return f"the block of `{self.acquire.buffer.name_hint}`"
 
-    def step(self, event: Event) -> None:
+    def step(self, event: Event, place: Operation | None = None) -> Diagnostic | None:
+        """What the chip runs rightly all the same is only reported, there or at the acquire."""
+        following = TOLERATED.get((self.life.state, event))
         try:
             self.life.step(event, self)
         except RuleBroken as broken:
-            if broken.code is codes.POPPED_UNREAD:
-                raise
-            raise broken.with_labels(*self.history()) from None
+            if following is None:
+                raise broken.with_labels(*self.history()) from None
+            self.life.state = following
+            if place is not None:
+                return broken.with_labels(*self.history()).at(span_of(place.location))
+            return broken.at(span_of(self.acquire.location), ACQUIRED_HERE)
+        return None
 
     def forget(self, op: Operation) -> None:
         if UNREAD in op.attributes and self.life.state is State.MUST_READ:
@@ -62,7 +72,7 @@ class _Held:
     def copy(self) -> _Held:
         life = Life(self.life.state)
         life.transfers_reading = self.life.transfers_reading
-        return _Held(self.acquire, life, self.copy_op, self.is_past)
+        return _Held(self.acquire, life, self.copy_op, self.is_past, self.is_owed)
 
     def acquired_here(self) -> tuple[Label, ...]:
         return _label(self.acquire, ACQUIRED_HERE)
@@ -188,25 +198,41 @@ class BlockWalk:
         for held in self.blocks.values():  # one that was released already says so
             if number is None or held.number != number or held.is_past:
                 continue
-            if held.life.state is State.RELEASED:
+            if held.life.state is State.RELEASED and not held.is_owed:
                 held.step(event)
             if isinstance(held.acquire, ttl.ReserveOp) is not is_push:
                 raise wrong_release(held, is_push, held.acquired_here())
         if not queue:
             raise nothing_held(op.buffer.name_hint or "", is_push)
-        if number is not None and queue[0].number != number:
-            raise _release_order(queue[0])
-        oldest = queue.pop(0)
+        oldest = queue.pop(0 if number is None else self._younger(queue, op))
+        if oldest.is_owed:
+            oldest.is_owed = False
+            return
         if oldest.life.state is State.MUST_WRITE and _is_multicast_to(op.buffer):
             oldest.life.state = State.MUST_READ  # another node has written it, as far as is known
         oldest.forget(op)
         try:
-            oldest.step(event)
+            self.tolerated = oldest.step(event) or self.tolerated
         except RuleBroken as broken:
-            if broken.code is not codes.POPPED_UNREAD:
-                raise broken.with_helps(*_guard(oldest)) from None
-            oldest.life.state = State.RELEASED
-            self.tolerated = broken.at(span_of(oldest.acquire.location), ACQUIRED_HERE)
+            raise broken.with_helps(*_guard(oldest)) from None
+
+    def _younger(self, queue: list[_Held], op: ttl.ReleaseOp) -> int:
+        """Where the block is that is meant. The chip pops the oldest: older ones are gone."""
+        numbers = [held.number for held in queue]
+        number = op.attributes["number"]
+        position = numbers.index(number) if number in numbers else -1
+        older = [held for held in queue[:position] if not held.is_owed]
+        is_pop = isinstance(op, ttl.PopOp)
+        if position < 0 or (older and not is_pop):
+            raise _release_order(queue[0])
+        for held in older:
+            if held.life.state not in REPLACEABLE:
+                raise _release_order(held)
+            held.life.state, held.is_owed = State.RELEASED, True
+            name = op.buffer.name_hint or ""
+            broken = popped_for_older(name, held.acquired_here())
+            self.tolerated = broken.at(span_of(op.location))
+        return position
 
     def hand_over(self, op: ttl.HandOverOp) -> None:
         queue = self.queues.get(end_of(op), [])
@@ -233,7 +259,9 @@ class BlockWalk:
         self.read(op.value)
         held = self.blocks[op.view]
         held.forget(op)
-        held.step(Event.STORE if op.accumulate is None else Event.ACCUMULATE)
+        self.tolerated = held.step(
+            Event.STORE if op.accumulate is None else Event.ACCUMULATE, op
+        )
 
     def read_element(self, op: ttl.ReadElementOp) -> None:
         self.blocks[op.block].step(Event.READ_ELEMENT)

@@ -1011,9 +1011,9 @@ def either_half(a, y, a_dfb, y_dfb):
     def read():
         for i in range(50):
             with a_dfb.reserve() as blk:
-                if i < 20:
+                if i % 20 < 10:
                     ttl.copy(a[0, 0], blk).wait()
-                if i >= 20:
+                if i % 10 + 10 == i % 20:
                     ttl.copy(a[0, 1], blk).wait()
 
     return compute, read, write
