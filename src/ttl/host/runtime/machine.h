@@ -200,6 +200,7 @@ struct Run {
   uint32_t l1_address;  // where kernels find it; the memory itself, where that has 32 bits
   uint32_t node_bytes;  // from one node's L1 to the next
   uint32_t* buffer_offsets;  // in the L1 of each node, by position
+  uint32_t* tensor_offsets;  // of those that kernels written by hand may use there; else 0
   bool l1_is_low;
   int16_t node_at[64][64];  // by virtual row and column; negative where no node is
   Context scheduler;
