@@ -254,8 +254,11 @@ uint32_t random_below(Run& run, uint32_t count);
 uint32_t record(Fiber& fiber, TtlEventKind kind, uint32_t subject, uint64_t value, int line);
 void record_buffer(Fiber& fiber, TtlEventKind kind, const CircularBuffer& buffer, int line);
 
-// transfers.cpp. Faults where a kernel ends with transfers that no barrier has waited for.
+// transfers.cpp. Faults where a kernel ends with transfers that no barrier has waited for; where all
+// have ended and some are under way: by hand a kernel may end before what it sent to other nodes has
+// landed, if somebody there waits for it.
 void check_transfers_complete(Fiber& fiber);
+void check_all_landed(Run& run);
 // Lands one transfer of any kernel; false where none is pending.
 bool land_any(Run& run);
 void discard_transfers(Fiber& fiber);
