@@ -49,7 +49,7 @@ class TensorStruct(ctypes.Structure):
         ("bytes", POINTER(c_uint8)),
         ("pages", c_uint64),
         *words("page_bytes aligned_page_bytes address in_dram written row_bytes element_bytes"),
-        *words("unit_bytes used_rows used_columns tile_rows"),
+        *words("unit_bytes used_rows used_columns tile_rows is_sharded"),
     ]
 
 
@@ -60,7 +60,7 @@ class KernelStruct(ctypes.Structure):
         ("common_arguments", POINTER(c_uint32)),
         ("arguments", POINTER(c_uint32)),
         ("argument_offsets", POINTER(c_uint32)),
-        *words("scratch_argument unused"),
+        *words("scratch_argument noc"),
         ("nodes", POINTER(c_uint8)),
     ]
 
@@ -257,6 +257,7 @@ def _tensor_struct(plan: TensorPlan, memory: TensorMemory) -> TensorStruct:
         aligned_page_bytes=plan.aligned_page_bytes,
         address=plan.address,
         in_dram=plan.in_dram,
+        is_sharded=bool(plan.shard_words),
     )
 
 
@@ -292,6 +293,12 @@ def _arguments(
     return _Arguments(_words(addresses), _words(own), _words(offsets), nodes)
 
 
+def noc_of(kernel: Kernel) -> int:
+    if kernel.own is not None and kernel.own.noc is not None:
+        return kernel.own.noc
+    return 0 if kernel.thread is ThreadKind.READER else 1
+
+
 def nodes_mask(compiled: CompiledOperation, cores: Rectangles) -> Mask | None:
     """For each node, whether it is in one of the rectangles; None for no rectangles: all are."""
     if not cores:
@@ -319,6 +326,7 @@ def _kernel_struct(kernel: Kernel, entry: int, arguments: _Arguments) -> KernelS
         arguments=arguments.own if kernel.runtime_args else None,
         argument_offsets=arguments.offsets,
         scratch_argument=len(kernel.tensor_indices) if kernel.uses_pipe_scratch else NOBODY,
+        noc=noc_of(kernel),
         nodes=arguments.nodes,
     )
 

@@ -21,7 +21,7 @@ from ttl.target import load as load_target
 from .build import RUNTIME_FOLDER
 from .counts import counting_lines
 from .marks import DECLARATION, marked_lines
-from .program import TensorPlan
+from .program import TensorPlan, noc_of
 from .vector_headers import declarations
 
 _MACRO = re.compile(r"^\s*#\s*define\s+(\w+)", re.M)
@@ -131,6 +131,7 @@ def _prelude(compiled: CompiledOperation) -> Iterator[str]:
     yield f"constexpr uint32_t burst_bytes = {target.noc_burst_bytes};"
     yield f"constexpr uint32_t l1_alignment = {target.l1_alignment_bytes};"
     yield f"constexpr uint32_t dram_alignment = {target.dram_alignment_bytes};"
+    yield f"constexpr uint32_t dram_banks = {target.dram_banks};"
     yield "}"
     yield '#include "api/compile_time_args.h"'
     yield DECLARATION
@@ -188,11 +189,5 @@ def _scope_lines(kernel: Kernel, arguments: Sequence[int]) -> Iterator[str]:
     yield f"TTL_KERNEL_SCOPE({len(arguments)}{words})"
     if not is_compute:
         yield from ("#ifdef TTL_DATAFLOW_SCOPE", "TTL_DATAFLOW_SCOPE", "#endif")
-        yield f"constexpr uint8_t noc_index = {_noc(kernel)};"
+        yield f"constexpr uint8_t noc_index = {noc_of(kernel)};"
     yield from ("#ifdef TTL_EXPERIMENTAL_SCOPE", f"TTL_EXPERIMENTAL_SCOPE({names})", "#endif")
-
-
-def _noc(kernel: Kernel) -> int:
-    if kernel.own is not None and kernel.own.noc is not None:
-        return kernel.own.noc
-    return 0 if kernel.thread is ThreadKind.READER else 1

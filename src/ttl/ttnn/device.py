@@ -45,8 +45,9 @@ class AnyDevice:
         return Arch[self.target.name.upper()]
 
     def worker_core_from_logical_core(self, logical_core: CoreCoord) -> CoreCoord:
-        """Cores have one number here."""
-        return logical_core
+        """The coordinates by which kernels find it on the NoC."""
+        columns, rows = self.target.noc_columns, self.target.noc_rows
+        return CoreCoord(columns[logical_core.x], rows[logical_core.y])
 
     def enable_program_cache(self) -> None:
         """Compiled programs are always kept."""

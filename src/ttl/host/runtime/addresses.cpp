@@ -33,7 +33,7 @@ Place place_in_tensor(const TtlProgram& program, uint64_t address, uint32_t byte
   return found;
 }
 
-// Within a node's L1: the end of the buffer, of the scratch or of the semaphores there.
+// Within a node's L1: the end of the buffer, tensor, scratch or semaphores there.
 uint32_t end_of_object(const Fiber& fiber, uint32_t offset, const char*& name) {
   const TtlProgram& program = *fiber.run->program;
   name = "the semaphores";
@@ -41,6 +41,12 @@ uint32_t end_of_object(const Fiber& fiber, uint32_t offset, const char*& name) {
   name = "the scratch of pipes";
   const uint32_t scratch_end = semaphore_area_bytes + program.scratch_bytes;
   if (offset < scratch_end) return scratch_end;
+  name = "a tensor in L1";
+  for (uint32_t i = 0; i < program.tensor_count; ++i) {
+    const uint32_t start = fiber.run->tensor_offsets[i];
+    const uint32_t end = start + bytes_in_bank(*fiber.run, i);
+    if (start && offset >= start && offset < end) return end;
+  }
   const uint32_t address = fiber.node->l1_address + offset;
   for (uint32_t i = 0; i < program.buffer_count; ++i) {
     const CircularBuffer& buffer = fiber.node->buffers[program.buffers[i].index];
@@ -133,10 +139,28 @@ volatile uint32_t* word_at(Fiber& fiber, const volatile void* pointer, int line)
   return reinterpret_cast<volatile uint32_t*>(word.bytes);
 }
 
-uint32_t find_tensor(const TtlProgram& program, uint32_t base, int line) {
+uint32_t local_tensor_address(const Fiber& fiber, uint32_t tensor) {
+  const uint32_t offset = fiber.run->tensor_offsets[tensor];
+  return offset ? fiber.node->l1_address + offset : 0;
+}
+
+uint32_t find_tensor(const Fiber& fiber, uint32_t base, int line) {
+  const TtlProgram& program = *fiber.run->program;
   for (uint32_t i = 0; i < program.tensor_count; ++i)
-    if (program.tensors[i].address == base) return i;
+    if (program.tensors[i].address == base || (base && local_tensor_address(fiber, i) == base))
+      return i;
   fault(line, "there is no tensor at address 0x%x", base);
+}
+
+uint32_t find_dram_tensor(const TtlProgram& program, uint32_t address, uint32_t banks, int line) {
+  for (uint32_t i = 0; i < program.tensor_count; ++i)
+    if (program.tensors[i].in_dram && program.tensors[i].address == address) return i;
+  for (uint32_t i = 0; i < program.tensor_count; ++i) {
+    const TtlTensor& tensor = program.tensors[i];
+    const uint64_t bytes = (tensor.pages + banks - 1) / banks * tensor.aligned_page_bytes;
+    if (tensor.in_dram && address - tensor.address < bytes) return i;
+  }
+  fault(line, "no tensor in DRAM has the address 0x%x", address);
 }
 
 }  // namespace ttl_host

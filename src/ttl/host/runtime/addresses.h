@@ -37,6 +37,14 @@ Rectangle rectangle_of(const Fiber& fiber, uint64_t address, uint8_t noc, int li
 // The word of this node's L1 that a kernel's pointer stands for.
 volatile uint32_t* word_at(Fiber& fiber, const volatile void* pointer, int line);
 
-uint32_t find_tensor(const TtlProgram& program, uint32_t base, int line);
+// How many bytes of each bank a tensor in L1 takes.
+uint32_t bytes_in_bank(const Run& run, uint32_t tensor);
+
+// By its address; by one that lies in it, in any of so many banks of DRAM.
+uint32_t find_tensor(const Fiber& fiber, uint32_t base, int line);
+uint32_t find_dram_tensor(const TtlProgram& program, uint32_t address, uint32_t banks, int line);
+
+// Where a node has the bytes that a tensor in L1 takes in every bank; 0 where it has none.
+uint32_t local_tensor_address(const Fiber& fiber, uint32_t tensor);
 
 }  // namespace ttl_host

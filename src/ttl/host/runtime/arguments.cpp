@@ -1,5 +1,5 @@
 // What a kernel knows about itself.
-#include "machine.h"
+#include "addresses.h"
 
 #include "hostdevcommon/kernel_calls.h"
 
@@ -18,15 +18,25 @@ const uint32_t* runtime_arguments(Fiber& fiber, uint32_t& count) {
   return kernel.arguments + offsets[0];
 }
 
+// The address of a tensor in L1 is one in this node's L1, as all addresses of L1 are.
+uint32_t on_this_node(const Fiber& fiber, uint32_t word) {
+  const TtlProgram& program = *fiber.run->program;
+  for (uint32_t i = 0; program.by_hand && i < program.tensor_count; ++i)
+    if (program.tensors[i].address == word && local_tensor_address(fiber, i))
+      return local_tensor_address(fiber, i);
+  return word;
+}
+
 }  // namespace
 
 uint32_t argument(int index, int line) {
   uint32_t count;
-  const uint32_t* arguments = runtime_arguments(self(line), count);
+  Fiber& fiber = self(line);
+  const uint32_t* arguments = runtime_arguments(fiber, count);
   if (!count) fault(line, "runtime argument %d is read, but the kernel has none", index);
   if (index < 0 || static_cast<uint32_t>(index) >= count)
     fault(line, "runtime argument %d is read, but the kernel has %u on this node", index, count);
-  return arguments[index];
+  return on_this_node(fiber, arguments[index]);
 }
 
 uint32_t common_argument(int index, int line) {
@@ -37,7 +47,7 @@ uint32_t common_argument(int index, int line) {
           kernel.common_argument_count);
   if (static_cast<uint32_t>(index) == kernel.scratch_argument)
     return fiber.node->l1_address + semaphore_area_bytes;
-  return kernel.common_arguments[index];
+  return on_this_node(fiber, kernel.common_arguments[index]);
 }
 
 uint8_t get_absolute_logical_x() { return static_cast<uint8_t>(self().node->x); }

@@ -40,6 +40,15 @@ uint8_t* tile_bytes(const CircularBuffer& buffer, uint32_t page, uint32_t tile, 
   return buffer.bytes + (page + tile) * buffer.plan->page_bytes;
 }
 
+// Pages that a kernel may fill. By hand also those that nobody has ever filled: no consumer, however
+// slow, still needs them.
+uint32_t fillable(const Fiber& fiber, const CircularBuffer& buffer) {
+  const uint32_t pages = buffer.plan->pages;
+  const bool has_new = fiber.run->program->by_hand && buffer.pushed < pages;
+  const uint32_t unused = has_new ? pages - static_cast<uint32_t>(buffer.pushed) : 0;
+  return unused > buffer.reserved ? unused : buffer.reserved;
+}
+
 }  // namespace
 
 const uint8_t* front_tile(Fiber&, CircularBuffer& buffer, uint32_t tile, int line) {
@@ -49,8 +58,8 @@ const uint8_t* front_tile(Fiber&, CircularBuffer& buffer, uint32_t tile, int lin
   return tile_bytes(buffer, buffer.read_page, tile, line);
 }
 
-uint8_t* reserved_tile(Fiber&, CircularBuffer& buffer, uint32_t tile, int line) {
-  if (tile >= buffer.reserved)
+uint8_t* reserved_tile(Fiber& fiber, CircularBuffer& buffer, uint32_t tile, int line) {
+  if (tile >= fillable(fiber, buffer))
     fault(line, "tile %d of `%s` is packed, but %u tiles are reserved", static_cast<int>(tile),
           buffer.plan->name, buffer.reserved);
   return tile_bytes(buffer, buffer.write_page, tile, line);
@@ -101,11 +110,11 @@ void cb_push_back(uint32_t index, uint32_t pages, int line) {
   Fiber& fiber = self(line);
   CircularBuffer& buffer = buffer_at(fiber, index, line);
   claim(buffer.producer, fiber, buffer, "pushes to", line);
-  if (pages > buffer.reserved)
+  if (pages > fillable(fiber, buffer))
     fault(line, "cb_push_back pushes %d pages to `%s`, of which %u were reserved",
           static_cast<int>(pages), buffer.plan->name, buffer.reserved);
   buffer.write_page = advance(buffer.write_page, pages, buffer, "cb_push_back", line);
-  buffer.reserved -= pages;
+  buffer.reserved -= pages < buffer.reserved ? pages : buffer.reserved;
   buffer.filled += pages;
   buffer.pushed += pages;
   buffer.pack_offset = 0;

@@ -200,6 +200,7 @@ struct Run {
   uint32_t l1_address;  // where kernels find it; the memory itself, where that has 32 bits
   uint32_t node_bytes;  // from one node's L1 to the next
   uint32_t* buffer_offsets;  // in the L1 of each node, by position
+  uint32_t* tensor_offsets;  // of those that kernels written by hand may use there; else 0
   bool l1_is_low;
   int16_t node_at[64][64];  // by virtual row and column; negative where no node is
   Context scheduler;
@@ -253,8 +254,11 @@ uint32_t random_below(Run& run, uint32_t count);
 uint32_t record(Fiber& fiber, TtlEventKind kind, uint32_t subject, uint64_t value, int line);
 void record_buffer(Fiber& fiber, TtlEventKind kind, const CircularBuffer& buffer, int line);
 
-// transfers.cpp. Faults where a kernel ends with transfers that no barrier has waited for.
+// transfers.cpp. Faults where a kernel ends with transfers that no barrier has waited for; where all
+// have ended and some are under way: by hand a kernel may end before what it sent to other nodes has
+// landed, if somebody there waits for it.
 void check_transfers_complete(Fiber& fiber);
+void check_all_landed(Run& run);
 // Lands one transfer of any kernel; false where none is pending.
 bool land_any(Run& run);
 void discard_transfers(Fiber& fiber);

@@ -17,7 +17,7 @@ void check_alignment(const Place& a, const Place& b, uint32_t alignment, int lin
           alignment, a.alignment_offset, b.alignment_offset);
 }
 
-uint8_t own_noc_of(const Fiber& fiber) { return fiber.kernel->thread == TTL_READER ? 0 : 1; }
+uint8_t own_noc_of(const Fiber& fiber) { return static_cast<uint8_t>(fiber.kernel->noc); }
 
 Fiber& on_own_noc(uint8_t noc, int line) {
   Fiber& fiber = self(line);
@@ -92,8 +92,9 @@ namespace accessors {
 // api/tensor/tensor_accessor.h: get_noc_addr
 uint64_t page_address(uint32_t base, uint32_t page_bytes, bool is_dram, uint32_t page,
                       uint32_t offset, int line) {
-  const TtlProgram& program = *self(line).run->program;
-  const uint32_t index = find_tensor(program, base, line);
+  const Fiber& fiber = self(line);
+  const TtlProgram& program = *fiber.run->program;
+  const uint32_t index = find_tensor(fiber, base, line);
   const TtlTensor& tensor = program.tensors[index];
   if (page_bytes != tensor.aligned_page_bytes || is_dram != (tensor.in_dram != 0))
     fault(line, "the accessor's page size or memory is not that of the tensor at 0x%x", base);
@@ -103,9 +104,26 @@ uint64_t page_address(uint32_t base, uint32_t page_bytes, bool is_dram, uint32_t
   return tensor_address(index, page * uint64_t{page_bytes} + offset);
 }
 
+// Pages of an interleaved tensor are dealt out to the banks in turn: those of one bank follow each
+// other there.
+uint64_t bank_address(uint32_t bank, uint32_t address, uint32_t banks, int line) {
+  if (bank >= banks) fault(line, "there is no DRAM bank %u", bank);
+  const TtlProgram& program = *self(line).run->program;
+  const uint32_t index = find_dram_tensor(program, address, banks, line);
+  const TtlTensor& tensor = program.tensors[index];
+  if (tensor.is_sharded)
+    fault(line, "the host runtime does not know the banks of a sharded tensor");
+  const uint32_t distance = address - tensor.address;
+  const uint64_t row = distance / tensor.aligned_page_bytes;
+  return tensor_address(index, (row * banks + bank) * tensor.aligned_page_bytes +
+                                   distance % tensor.aligned_page_bytes);
+}
+
 }  // namespace accessors
 
 namespace detail {
+
+uint8_t number_of_own_noc() { return own_noc_of(self()); }
 
 // noc_async_read and its like
 void read(uint64_t source, uint32_t destination, uint32_t bytes, uint8_t noc, int line) {

@@ -30,6 +30,7 @@ struct TtlTensor {
   uint32_t unit_bytes;     // what nodes write by itself: a tile or an element; 0: not known
   uint32_t used_rows, used_columns;  // of each matrix of tiles; the rest is padding
   uint32_t tile_rows;                // of each matrix, padding included
+  uint32_t is_sharded;
 };
 
 enum TtlThread : uint32_t { TTL_COMPUTE, TTL_READER, TTL_WRITER };
@@ -42,7 +43,7 @@ struct TtlKernel {
   const uint32_t* arguments;         // of all nodes, one after the other; null where there are none
   const uint32_t* argument_offsets;  // where those of a node begin; one more than there are nodes
   uint32_t scratch_argument;  // the common argument that is the address of the scratch, or ~0
-  uint32_t unused;
+  uint32_t noc;               // of data movement kernels
   const uint8_t* nodes;  // for each whether the kernel runs there; null: on all
 };
 

@@ -152,6 +152,12 @@ void resume(Run& run, Fiber& fiber) {
   running = nullptr;
 }
 
+bool have_ended(const Run& run) {
+  for (uint32_t i = 0; i < run.fiber_count; ++i)
+    if (!run.fibers[i].finished) return false;
+  return true;
+}
+
 // Transfers land only when nobody can go on without them, or at a barrier.
 void execute(Run& run) {
   while (run.report->status == TTL_DONE) {
@@ -161,9 +167,10 @@ void execute(Run& run) {
     }
     if (Fiber* fiber = take_ready(run))
       resume(run, *fiber);
-    else if (!wake_words(run) && !land_any(run))
+    else if (!wake_words(run) && (have_ended(run) || !land_any(run)))
       break;
   }
+  if (run.report->status == TTL_DONE && have_ended(run)) check_all_landed(run);
   if (run.report->status == TTL_DONE) report_waiting(run);
   if (run.report->status == TTL_DONE) report_leftovers(run);
 }

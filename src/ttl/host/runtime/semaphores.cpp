@@ -41,4 +41,7 @@ void noc_semaphore_set(volatile uint32_t* sem_addr, uint32_t val, int line) {
 // internal/tt-1xx/cache.h: stands in loops that look at a word until another processor changes it
 void invalidate_l1_cache(int line) { let_others_run(self(line), line); }
 
+// internal/tt-1xx/risc_common.h
+void riscv_wait(uint32_t, int line) { let_others_run(self(line), line); }
+
 }  // namespace ttl_dataflow

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "addresses.h"
 #include "running.h"
 #include "written.h"
 
@@ -49,7 +50,9 @@ bool allocate(Run& run) {
   run.stacks = static_cast<uint8_t*>(map_memory(run.fiber_count * (stack_bytes + guard_bytes)));
   run.buffer_offsets =
       static_cast<uint32_t*>(calloc(program.buffer_count + 1, sizeof(uint32_t)));
-  return run.nodes && run.fibers && run.stacks && run.buffer_offsets;
+  run.tensor_offsets =
+      static_cast<uint32_t*>(calloc(program.tensor_count + 1, sizeof(uint32_t)));
+  return run.nodes && run.fibers && run.stacks && run.buffer_offsets && run.tensor_offsets;
 }
 
 size_t l1_bytes(const Run& run) { return size_t{run.node_bytes} * run.node_count; }
@@ -67,8 +70,21 @@ bool give_l1(Run& run) {
   return true;
 }
 
-// Semaphores first, then the scratch of pipes, then buffers in the order of their declaration, the
-// same on every node.
+// A tensor in L1 takes the same bytes of every node, whether a page of it lies there or not: kernels
+// use them as memory of their own. Where a node has a shard, they would have to hold it.
+uint32_t lay_out_tensors(Run& run, uint32_t end) {
+  const TtlProgram& program = *run.program;
+  for (uint32_t i = 0; program.by_hand && i < program.tensor_count; ++i) {
+    const TtlTensor& tensor = program.tensors[i];
+    if (tensor.in_dram || tensor.is_sharded) continue;
+    run.tensor_offsets[i] = align_up(end, program.buffer_alignment);
+    end = run.tensor_offsets[i] + bytes_in_bank(run, i);
+  }
+  return end;
+}
+
+// Semaphores first, then the scratch of pipes, then buffers in the order of their declaration and
+// tensors, the same on every node.
 uint32_t lay_out(Run& run) {
   const TtlProgram& program = *run.program;
   uint32_t end = semaphore_area_bytes + program.scratch_bytes;
@@ -85,7 +101,7 @@ uint32_t lay_out(Run& run) {
     run.buffer_offsets[i] = align_up(end, program.buffer_alignment);
     end = run.buffer_offsets[i] + plan.pages * plan.page_bytes;
   }
-  run.node_bytes = align_up(end, 4096);
+  run.node_bytes = align_up(lay_out_tensors(run, end), 4096);
   return TTL_DONE;
 }
 
@@ -142,6 +158,12 @@ void start_fibers(Run& run, Node& node) {
 
 }  // namespace
 
+uint32_t bytes_in_bank(const Run& run, uint32_t tensor) {
+  const TtlTensor& plan = run.program->tensors[tensor];
+  const uint64_t banks = uint64_t{run.program->grid_columns} * run.program->grid_rows;
+  return static_cast<uint32_t>((plan.pages + banks - 1) / banks * plan.aligned_page_bytes);
+}
+
 uint32_t set_up(Run& run) {
   if (!allocate(run) || !follow_writes(run)) return TTL_NO_MEMORY;
   if (const uint32_t status = lay_out(run)) return status;
@@ -166,6 +188,7 @@ void tear_down(Run& run) {
   if (run.stacks) munmap(run.stacks, run.fiber_count * (stack_bytes + guard_bytes));
   if (run.l1) munmap(run.l1, l1_bytes(run));
   free(run.buffer_offsets);
+  free(run.tensor_offsets);
   free(run.nodes);
   free(run.fibers);
 }

@@ -8,5 +8,5 @@
 
 namespace ttl_unit {
 constexpr uint32_t unpack_tile_size[1] = {0};
-constexpr uint32_t burst_bytes = 0, l1_alignment = 0, dram_alignment = 0;
+constexpr uint32_t burst_bytes = 0, l1_alignment = 0, dram_alignment = 0, dram_banks = 0;
 }

@@ -1,5 +1,6 @@
 #include "transfers.h"
 
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
@@ -279,14 +280,46 @@ bool land_any(Run& run) {
   return true;
 }
 
-void check_transfers_complete(Fiber& fiber) {
-  const int line = static_cast<int>(fiber.line);
+namespace {
+
+bool writes_tensor(const Fiber& fiber) {
+  for (uint32_t i = 0; i < fiber.transfers.count; ++i) {
+    const Transfer& transfer = fiber.transfers.items[i];
+    if (transfer.kind == TransferKind::Write && transfer.tensor != no_tensor) return true;
+  }
+  return false;
+}
+
+const char* open_transfers(const Fiber& fiber) {
   if (any(fiber.open_reads))
-    fault(line, "the kernel ended without noc_async_read_barrier after its last read");
+    return "the kernel ended without noc_async_read_barrier after its last read";
   if (any(fiber.open_writes))
-    fault(line, "the kernel ended without noc_async_write_barrier after its last write");
+    return "the kernel ended without noc_async_write_barrier after its last write";
   if (fiber.open_increments)
-    fault(line, "the kernel ended without noc_async_atomic_barrier after its last increment");
+    return "the kernel ended without noc_async_atomic_barrier after its last increment";
+  return nullptr;
+}
+
+}  // namespace
+
+void check_transfers_complete(Fiber& fiber) {
+  const char* open = open_transfers(fiber);
+  if (open && (!fiber.run->program->by_hand || any(fiber.open_reads) || writes_tensor(fiber)))
+    fault(static_cast<int>(fiber.line), "%s", open);
+}
+
+void check_all_landed(Run& run) {
+  for (uint32_t i = 0; run.pending && i < run.fiber_count; ++i) {
+    const Fiber& fiber = run.fibers[i];
+    if (!fiber.transfers.count) continue;
+    TtlReport& report = *run.report;
+    report.status = TTL_FAULT;
+    report.node = fiber.node->position;
+    report.kernel = static_cast<uint32_t>(fiber.kernel - run.program->kernels);
+    report.line = fiber.line;
+    snprintf(report.message, sizeof(report.message), "%s", open_transfers(fiber));
+    return;
+  }
 }
 
 void discard_transfers(Fiber& fiber) {

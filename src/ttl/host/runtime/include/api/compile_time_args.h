@@ -28,6 +28,13 @@ constexpr bool ttl_same_text(const char* a, const char* b) {
     __builtin_trap(); /* not constant: an error where it is compiled */ \
   }
 
+template <uint32_t count>
+struct TtlWords {
+  uint32_t words[count + 1];
+  constexpr uint32_t size() const { return count; }
+  constexpr uint32_t operator[](std::size_t index) const { return words[index]; }
+};
+
 #define TTL_KERNEL_SCOPE(count, ...)                                    \
   struct KernelArguments {                                              \
     static constexpr uint32_t size = count;                             \
@@ -37,4 +44,5 @@ constexpr bool ttl_same_text(const char* a, const char* b) {
   constexpr uint32_t get_ct_arg() {                                     \
     static_assert(Idx < KernelArguments::size, "Index out of range");   \
     return KernelArguments::values[Idx];                                \
-  }
+  }                                                                     \
+  constexpr TtlWords<count> kernel_compile_time_args = {{__VA_ARGS__}};

@@ -17,4 +17,12 @@ enum CBIndex : std::uint8_t {
 
 #undef TTL_INDICES
 
+// Deprecated in 0.81.
+enum CB : std::uint8_t {
+#define TTL_EIGHT(name, first)                                                          \
+  name##0 = first, name##1, name##2, name##3, name##4, name##5, name##6, name##7,
+  TTL_EIGHT(c_in, 0) TTL_EIGHT(dataflow, 8) TTL_EIGHT(c_out, 16) TTL_EIGHT(c_intermed, 24)
+#undef TTL_EIGHT
+};
+
 }  // namespace tt

@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "hostdevcommon/kernel_structs.h"
+#include "tensix_types.h"
 
 #define ALWI inline __attribute__((always_inline))
 
@@ -13,21 +14,6 @@
 #define MATH(...) __VA_ARGS__
 #define PACK(...) __VA_ARGS__
 #define UNPACK(...) __VA_ARGS__
-
-// tensix_types.h
-enum class DataFormat : std::uint8_t {
-  Float32 = 0,
-  Float16 = 1,
-  Tf32 = 4,
-  Float16_b = 5,
-  Bfp8_b = 6,
-  Bfp4_b = 7,
-  Int32 = 8,
-  UInt16 = 9,
-  UInt32 = 24,
-  UInt8 = 30,
-  Invalid = 0xff,
-};
 
 constexpr bool is_uint32_format(DataFormat format) { return format == DataFormat::UInt32; }
 constexpr bool is_bfp8_b_format(DataFormat format) { return format == DataFormat::Bfp8_b; }

@@ -5,9 +5,13 @@
 #include <cstdint>
 
 #include "api/compile_time_args.h"
+#include "api/debug/dprint.h"
+#include "api/debug/kernel_profiler.hpp"
 #include "api/tensor/tensor_accessor.h"
+#include "hostdevcommon/common_values.hpp"
 #include "hostdevcommon/kernel_calls.h"
 #include "hostdevcommon/kernel_structs.h"
+#include "internal/dataflow/dataflow_api_addrgen.h"
 
 #define FORCE_INLINE inline __attribute__((always_inline))
 #define tt_l1_ptr
@@ -53,6 +57,7 @@ uint8_t virtual_column(uint32_t x);
 uint8_t virtual_row(uint32_t y);
 uint8_t own_column(uint32_t noc);
 uint8_t own_row(uint32_t noc);
+uint8_t number_of_own_noc();
 }  // namespace detail
 
 using namespace ttl_kernel;  // all of them
@@ -105,10 +110,10 @@ uint64_t get_noc_multicast_addr(
 #define NOC_MULTICAST_ADDR(x_start, y_start, x_end, y_end, addr) \
   ttl_dataflow::get_noc_multicast_addr(x_start, y_start, x_end, y_end, addr)
 
-template <typename DSpec>
+template <typename AddrGen, typename = decltype(&AddrGen::get_noc_addr)>
 FORCE_INLINE uint64_t get_noc_addr(
     const uint32_t id,
-    const TensorAccessor<DSpec>& addrgen,
+    const AddrGen& addrgen,
     uint32_t offset = 0,
     uint8_t noc = own_noc,
     int line = __builtin_LINE()) {
@@ -288,7 +293,7 @@ FORCE_INLINE void noc_async_read_page(
     uint8_t noc = own_noc,
     int line = __builtin_LINE()) {
   const uint64_t source = addrgen.get_noc_addr(id, offset, noc, line);
-  detail::read(source, dst_local_l1_addr, addrgen.get_aligned_page_size(), noc, line);
+  detail::read(source, dst_local_l1_addr, accessors::page_bytes_of(addrgen), noc, line);
 }
 
 template <typename AddrGen, bool enable_noc_tracing = true, bool posted = false>
@@ -302,15 +307,15 @@ FORCE_INLINE void noc_async_write_page(
     int line = __builtin_LINE()) {
   static_assert(!posted, "the host runtime does not model posted writes");
   const uint64_t destination = addrgen.get_noc_addr(id, offset, noc, line);
-  const uint32_t bytes = size ? size : addrgen.get_aligned_page_size();
+  const uint32_t bytes = size ? size : accessors::page_bytes_of(addrgen);
   detail::write(src_local_l1_addr, destination, bytes, noc, line);
 }
 
 // Deprecated in 0.81.
-template <typename DSpec>
+template <typename AddrGen>
 FORCE_INLINE void noc_async_read_tile(
     const uint32_t id,
-    const TensorAccessor<DSpec>& addrgen,
+    const AddrGen& addrgen,
     uint32_t dst_local_l1_addr,
     uint32_t offset = 0,
     uint8_t noc = own_noc,
@@ -319,10 +324,10 @@ FORCE_INLINE void noc_async_read_tile(
 }
 
 // Deprecated in 0.81.
-template <typename DSpec>
+template <typename AddrGen>
 FORCE_INLINE void noc_async_write_tile(
     const uint32_t id,
-    const TensorAccessor<DSpec>& addrgen,
+    const AddrGen& addrgen,
     uint32_t src_local_l1_addr,
     uint8_t noc = own_noc,
     int line = __builtin_LINE()) {
@@ -345,6 +350,9 @@ void noc_async_write_barrier_with_trid(
     uint32_t trid, uint8_t noc = own_noc, int line = __builtin_LINE());
 void noc_async_write_flushed_with_trid(
     uint32_t trid, uint8_t noc = own_noc, int line = __builtin_LINE());
+
+// There is no time here: others run.
+void riscv_wait(uint32_t cycles, int line = __builtin_LINE());
 
 void invalidate_l1_cache(int line = __builtin_LINE());
 

@@ -84,7 +84,7 @@ inline void print(End of_processor, int line, const char* format, const Argument
 
 namespace ckernel {
 // dprint_tile.h: each of the processors has one pointer.
-template <int MAX_BYTES>
+template <int MAX_BYTES = 64>
 struct TileSlice : ttl_print::Slice {
   TileSlice(uint8_t cb, int tile, const SliceRange& range, bool = true,
             bool is_tilized = true)
@@ -95,7 +95,7 @@ using TSLICE = TileSlice<64>;
 
 namespace ttl_dataflow {
 // dprint_tile.h
-template <int MAX_BYTES>
+template <int MAX_BYTES = 64>
 struct TileSlice : ttl_print::Slice {
   TileSlice(uint8_t cb, int tile, const SliceRange& range, bool, bool reads = true, bool = true,
             bool is_tilized = true)
