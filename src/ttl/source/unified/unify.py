@@ -1,0 +1,85 @@
+"""From an operation and its arguments to the function that declares its kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
+from types import FunctionType
+from typing import Any
+
+from ttl.diagnostics.frames import is_user_file
+from ttl.language.operation import Operation
+
+from ..functions import fingerprint, own_code
+from ..memo import Memo
+from ..scopes import own_names, parameters
+from .assignment import Assignment, assign
+from .expanding import check_parameters, new_frame
+from .forms import is_unified, may_be_unified
+from .reading import Reader
+from .scopes import Scope
+from .sections import Sections, sections_of
+from .splitting import Split, Splitter
+from .things import container, thing_of
+from .units import Frame, Unit
+
+
+@dataclass(frozen=True, slots=True)
+class Unified:
+    """A unified operation and the multi-kernel operation that it becomes."""
+
+    frame: Frame
+    assignment: Assignment
+    sections: Sections
+    split: Split
+
+
+def body_of(operation: Operation, arguments: Mapping[str, Any]) -> Callable[..., Any]:
+    """What runs when an operation is called: its function, or that which its body becomes."""
+    unified = threads_of(operation, arguments)
+    return operation.function if unified is None else unified.split.function()
+
+
+_UNIFIED: Memo[Unified] = Memo()
+
+
+def threads_of(operation: Operation, arguments: Mapping[str, Any]) -> Unified | None:
+    """None if the operation has kernels; UsageError if its statements have no threads."""
+    function = operation.function
+    if not isinstance(function, FunctionType) or not is_user_file(own_code(function).co_filename):
+        return None
+    frame = new_frame(operation)
+    if frame is None or not may_be_unified(frame.tree) or not is_unified(frame):
+        return None
+    tokens = tuple((name, _token(value)) for name, value in arguments.items())
+    key = fingerprint(function, _token), tokens
+    return _UNIFIED.get(key, lambda: _unify(frame, arguments))
+
+
+def _token(value: Any) -> Hashable:
+    """Equal for values that a body uses alike: of the same type, or the same operation."""
+    if isinstance(value, Operation):
+        return "operation", id(value), value  # which stays while its number is known
+    if isinstance(value, (list, tuple)):
+        return type(value), tuple(map(_token, value))
+    if isinstance(value, dict):
+        return tuple((name, _token(each)) for name, each in value.items())
+    return type(value)
+
+
+def _unify(frame: Frame, arguments: Mapping[str, Any]) -> Unified:
+    check_parameters(frame)
+    frame.scope = Scope(own_names(frame.tree), frame.function)
+    for name in parameters(frame.tree.args):
+        starred = [value for key, value in arguments.items() if key.startswith(f"{name}_")]
+        given = thing_of(arguments[name]) if name in arguments else container(map(thing_of, starred))
+        frame.scope.names[name] = given
+    reader = Reader(frame, frame.scope)
+    reader.body(frame.tree.body)
+    assignment = assign(reader.order, _weigh)
+    sections = sections_of(assignment)
+    return Unified(frame, assignment, sections, Splitter(sections).split(frame))
+
+
+def _weigh(unit: Unit) -> int:
+    return 8 ** sum(control.is_loop for control in unit.controls()) * unit.moves_blocks
