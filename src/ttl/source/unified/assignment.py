@@ -24,6 +24,7 @@ from .groups import Groups
 from .problems import (
     mixed_statement,
     needed_elsewhere,
+    no_thread,
     no_users,
     pipe_ends,
     two_ends,
@@ -33,7 +34,10 @@ from .things import End
 from .units import MOVEMENT, Effect, Site, Thread, Unit
 
 Weigh = Callable[[Unit], int]
-CLASS_TITLES = {Effect.COMPUTE: "compute", Effect.MOVE: "data movement"}
+CLASS_TITLES = {
+    Effect.COMPUTE: "the compute thread",
+    Effect.MOVE: "a data movement thread",
+}
 
 
 @dataclass(slots=True)
@@ -48,7 +52,7 @@ class Assignment:
 def assign(units: Sequence[Unit], weigh: Weigh) -> Assignment:
     """UsageError with everything that has no thread, or two."""
     wrong = [mixed_statement(unit) for unit in units if len(unit.effects) > 1]
-    wrong += _blocks_on_two(units)
+    wrong += _blocks_without_one(units)
     if wrong:
         raise UsageError(*wrong)
     groups = _groups(units)
@@ -74,17 +78,19 @@ def _effect(unit: Unit) -> Effect | None:
     return next(iter(unit.effects), None)
 
 
-def _blocks_on_two(units: Iterable[Unit]) -> list[Diagnostic]:
-    users: dict[Site, list[tuple[Unit, str]]] = defaultdict(list)
+def _blocks_without_one(units: Iterable[Unit]) -> list[Diagnostic]:
+    """Blocks whose users are on two threads, or that have none."""
+    users: dict[Site, list[tuple[Unit, str]]] = {s: [] for unit in units for s in unit.acquires}
     for unit in units:
         for site in sites_of(unit):
             if (effect := _effect(unit)) is not None:
                 users[site].append((unit, CLASS_TITLES[effect]))
-    return [
-        two_threads(site, found)
-        for site, found in sorted(users.items(), key=lambda item: item[0].unit.span)
-        if len({title for _, title in found}) > 1
-    ]
+    found = []
+    for site, using in sorted(users.items(), key=lambda item: item[0].unit.span):
+        threads = {title for _, title in using}
+        if len(threads) != 1:
+            found.append(two_threads(site, using) if threads else no_users(site))
+    return found
 
 
 # Groups -------------------------------------------------------------------------------------------
@@ -155,11 +161,8 @@ def _wrong_group(group: Sequence[Unit]) -> list[Diagnostic]:
     effects = {effect for unit in group for effect in unit.effects}
     if len(effects) == 1:
         return []
-    if not effects:
-        sites = sorted(
-            {site for unit in group for site in unit.acquires}, key=lambda s: s.unit.span
-        )
-        return [no_users(site) for site in sites[:1]]
+    if not effects:  # it asks whether a block could be acquired, or releases what nobody acquires
+        return [no_thread(group[0])]
     return _ends_on_two(group) or _values_on_two(group)
 
 

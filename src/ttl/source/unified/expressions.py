@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ..functions import MISSING, member
 from ..scopes import COMPREHENSIONS, stored_names
 from .calls import call
+from .problems import no_such_name
 from .scopes import Scope
 from .things import OF_TILES, SCALAR, Kind, Thing, container, container_of, joined, thing_of
 from .units import Effect
@@ -49,6 +50,8 @@ def _attribute(reader: Reader, node: ast.Attribute) -> Thing:
         found = _known_attribute(owner.value, node.attr)
         if found is not MISSING:
             return thing_of(found)
+        if isinstance(owner.value, ModuleType) and owner.value.__name__.startswith("ttl"):
+            raise no_such_name(reader.frame, node, owner.value)
     return Thing(Kind.METHOD, owner=owner, name=node.attr, sites=owner.sites)
 
 

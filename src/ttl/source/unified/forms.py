@@ -28,10 +28,13 @@ METHODS = ("reserve", "wait", "store", "if_src", "if_dst")
 def is_unified(frame: Frame) -> bool:
     """UsageError if it has a kernel, and statements of kernels beside it."""
     kernel = next(_kernels(frame), None)
-    action = next(_actions(frame), None)
-    if kernel is not None and action is not None:
-        raise mixed_forms(frame, *kernel, action)
-    return kernel is None and action is not None
+    actions = [*_actions(frame)]
+    if kernel is None or not actions:
+        return kernel is None and bool(actions)
+    own = [each for each in actions if not isinstance(_value(each.func, frame.function), Operation)]
+    if own:
+        raise mixed_forms(frame, *kernel, own[0])
+    return False  # the call of an operation among kernels is refused when it is made
 
 
 @lru_cache(maxsize=1024)

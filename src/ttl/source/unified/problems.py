@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from types import ModuleType
 
 from ttl.diagnostics import Code, Diagnostic, Label, RuleBroken, UsageError, codes
 
@@ -42,6 +44,16 @@ def unknown_called(frame: Frame, node: ast.Call) -> Diagnostic:
         helps=("call a function of your program or a unified operation, or compute what it gives "
                "before the operation is called",),
     )  # fmt: skip
+
+
+def no_such_name(frame: Frame, node: ast.Attribute, module: ModuleType) -> UsageError:
+    """The language itself tells which names are near."""
+    try:
+        getattr(module, node.attr)
+    except UsageError as error:
+        place = Label(frame.span(node))
+        return UsageError(*(replace(each, primary=place) for each in error.diagnostics))
+    raise AssertionError(f"{module.__name__} has {node.attr}")
 
 
 def expand_only(frame: Frame, node: ast.AST, parameter: str) -> UsageError:
@@ -192,6 +204,16 @@ def no_users(site: Site) -> Diagnostic:
     )
 
 
+def no_thread(unit: Unit) -> Diagnostic:
+    return problem(
+        codes.BLOCK_THREADS,
+        unit.frame,
+        unit.node,
+        "which thread this runs on is not known: no statement uses blocks of the buffer",
+        helps=("use the buffer: reserve or wait for its blocks",),
+    )
+
+
 def pipe_ends(net: str, send: Unit, receive: Unit, site: Site | None) -> Diagnostic:
     return problem(
         codes.BLOCK_THREADS,
@@ -214,7 +236,7 @@ def needed_elsewhere(unit: Unit, title: str, source: Unit, its_title: str) -> Di
         codes.NEEDED_ELSEWHERE,
         unit.frame,
         unit.node,
-        f"{its_title} knows this value, and {title} would need it",
+        f"{title} would need a value that only {its_title} knows",
         f"needed on {title}",
         labels=[Label(source.span, f"made on {its_title}")],
         helps=("hand it over through a dataflow buffer: write it into a block there, wait for the "
