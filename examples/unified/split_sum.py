@@ -18,6 +18,7 @@ def split_sum(a, partial, y):
     columns = a.shape[1] // (BLOCK * ttl.TILE_SIZE) // NODES
 
     node, _ = ttl.node(dims=2)
+    own = node * BLOCK
     for i in range(rows):
         row = i * BLOCK
         total = ttl.math.fill(0, shape=(BLOCK, BLOCK))
@@ -30,9 +31,8 @@ def split_sum(a, partial, y):
                 total += a_blk
         with sum_dfb.reserve() as sum_blk:
             sum_blk.store(total)
-        column = node * BLOCK
         with sum_dfb.wait() as sum_blk:
-            sum_copy = ttl.copy(sum_blk, partial[row : row + BLOCK, column : column + BLOCK])
+            sum_copy = ttl.copy(sum_blk, partial[row : row + BLOCK, own : own + BLOCK])
             sum_copy.wait()
     is_written.get_remote((0, 0)).inc(1)
     if node == 0:

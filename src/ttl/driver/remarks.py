@@ -75,6 +75,14 @@ class Remarks:
             raise
         self.warn(found, config, KernelFault)
 
+    def show_threads(self, program: Program) -> None:
+        """Once for each unified operation: its threads, and the kernels that it becomes."""
+        from ttl.source.unified import shown_threads
+
+        text = shown_threads(program.operation, program.arguments)
+        if text is not None and self._noted.is_first(text, None):
+            print(text)
+
     def note_once(self, found: Diagnostic | None, config: Config) -> None:
         """A note of which one in a process is enough."""
         if found is not None and self._noted.is_first(found.code.code, None):

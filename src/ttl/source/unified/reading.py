@@ -23,6 +23,7 @@ from ttl.semantics.function_source import FunctionTree
 from ..scopes import own_names, parameters
 from . import expressions
 from .calls import Given
+from .counting import counted
 from .problems import not_here, returns_value
 from .scopes import Flow, Scope, flow_of, go_to, joined_flow
 from .things import SCALAR, End, Kind, Thing, joined, thing_of
@@ -255,7 +256,8 @@ def _if(reader: Reader, node: ast.If) -> bool:
 
 def _for(reader: Reader, node: ast.For) -> None:
     unit = reader.begin(node.iter)
-    unit.is_loop = not reader.functions
+    if not reader.functions:
+        unit.is_loop, unit.counts = True, counted(node)
 
     def head() -> None:
         reader.begin(node.iter)

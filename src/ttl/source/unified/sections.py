@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from ttl.diagnostics import UsageError
 
 from .assignment import Assignment, fixed_units, loop_of
+from .counting import names_in, only_counts
 from .problems import made_in_loop, name_used_again, unknown_called
 from .units import Frame, Thread, Unit
 
@@ -123,10 +124,17 @@ class _Kernel:
         found: set[Unit] = set()
         for unit in self.included:
             found.update(unit.controls())
-            for name, origins in unit.reads.items():
+            for name, origins in self._reads(unit):
                 if self._is_own(unit, name, origins):  # rule LOCAL
                     found |= origins
         return found | self._jumps()
+
+    def _reads(self, unit: Unit) -> Iterable[tuple[str, set[Unit]]]:
+        reads = unit.reads.items()
+        if unit.counts is None or not only_counts(unit, self.included):
+            return reads
+        names = names_in(unit.counts)
+        return [(name, origins) for name, origins in reads if name in names]
 
     def _is_own(self, unit: Unit, name: str, origins: set[Unit]) -> bool:
         if (unit.frame, name) in self.local:

@@ -21,9 +21,12 @@ from ttl.semantics.kernel_kinds import KernelKind
 from ..functions import own_code
 from ..recompile import at, compiled
 from ..scopes import parameters
+from .counting import only_counts
+from .naming import name_declared
 from .sections import Sections
 from .units import Frame, Thread, Unit
 
+NAMED = ".name_declared"
 DECORATORS = {KernelKind.COMPUTE: compute, KernelKind.DATAMOVEMENT: datamovement}
 BODIES = ("body", "orelse")
 
@@ -43,6 +46,7 @@ class Split:
         cells = dict(zip(own_code(around).co_freevars, around.__closure__ or (), strict=True))
         known: dict[str, Any] = {f".{kind.value}": made for kind, made in DECORATORS.items()}
         known |= {name: split.function() for name, split in self.expansions.items()}
+        known[NAMED] = name_declared
         cells |= {name: CellType(value) for name, value in known.items()}
         closure = tuple(cells[name] for name in self.code.co_freevars)
         made = FunctionType(self.code, around.__globals__, around.__name__, None, closure)
@@ -128,7 +132,8 @@ def _only(arguments: ast.arguments, names: set[str]) -> ast.arguments:
 
 def _compiled(frame: Frame, tree: ast.FunctionDef, expansions: Iterable[str]) -> CodeType:
     own = own_code(frame.function)
-    free = [*own.co_freevars, *(f".{kind.value}" for kind in DECORATORS), *expansions]
+    made = (NAMED, *(f".{kind.value}" for kind in DECORATORS))
+    free = [*own.co_freevars, *made, *expansions]
     return compiled(tree, free, own.co_filename, own.co_flags)
 
 
@@ -173,6 +178,17 @@ class _Body:
                 yield from self._call(unit, unit.expansion)
             elif unit in self.included and self._is_wanted(unit):
                 yield node
+                if unit.makes and self.thread is None:
+                    yield from self._names(unit)
+
+    def _names(self, unit: Unit) -> Iterator[ast.stmt]:
+        """Where kernels see what is made through expansions only, it is named at once."""
+        if self.frame.caller is None and not self.frame.expansions:
+            return
+        for name in sorted(unit.binds):
+            given = [ast.Constant(prefix_of(self.frame)), ast.Constant(name)]
+            call = ast.Call(ast.Name(NAMED, ast.Load()), [*given, ast.Name(name, ast.Load())], [])
+            yield at(ast.Expr(call), unit.node)
 
     def _is_wanted(self, unit: Unit) -> bool:
         """A function stands in the operation only if the operation itself calls it."""
@@ -196,6 +212,9 @@ class _Body:
         made = copy(node)
         made.body = body or [at(ast.Pass(), node.body[0])]
         made.orelse = otherwise
+        counts = self._head(node).counts
+        if isinstance(made, ast.For) and counts is not None and self.thread is not None:
+            made.iter = counts if only_counts(self._head(node), self.included) else made.iter
         yield made
 
     def units_in(self, node: ast.stmt) -> list[Unit]:
@@ -231,6 +250,14 @@ class _Body:
             passed = [given[name] for name in self.splitter.arguments(inner, self.thread)]
             part = ast.Name(names[self.thread], ast.Load())
             yield at(ast.Expr(ast.Call(part, passed, [])), node)
+
+
+def prefix_of(frame: Frame) -> str:
+    """`rmsnorm_2_` for the second operation that a body expands, and so on outwards."""
+    if frame.caller is None:
+        return ""
+    around = frame.caller.frame
+    return f"{prefix_of(around)}{frame.name}_{around.expansions.index(frame) + 1}_"
 
 
 def _ordered(frame: Frame) -> list[str]:

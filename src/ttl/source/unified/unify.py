@@ -56,6 +56,18 @@ def threads_of(operation: Operation, arguments: Mapping[str, Any]) -> Unified | 
     return _UNIFIED.get(key, lambda: _unify(frame, arguments))
 
 
+def shown_threads(operation: Operation, arguments: Mapping[str, Any]) -> str | None:
+    """The body with the threads of its lines, and the kernels; None of a multi-kernel operation."""
+    from .kernel_text import kernel_text  # what most runs never need
+    from .listing import listing
+
+    found = threads_of(operation, arguments)
+    if found is None:
+        return None
+    lines = listing(found.frame, found.assignment, found.sections)
+    return f"{lines}\n\n# The kernels that it becomes\n\n{kernel_text(found.split)}"
+
+
 def _token(value: Any) -> Hashable:
     """Equal for values that a body uses alike: of the same type, or the same operation."""
     if isinstance(value, Operation):

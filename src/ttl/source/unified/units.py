@@ -107,6 +107,7 @@ class Unit:
     node: ast.AST  # with the place in the text
     control: Unit | None = None  # the loop, the condition or the call that it stands in
     is_loop: bool = False
+    counts: ast.Call | None = None  # what a loop goes over where its variable is not used
     effects: dict[Effect, ast.AST] = field(default_factory=dict)
     reads: dict[str, set[Unit]] = field(default_factory=dict)  # names of its frame: who gave them
     depends: set[Unit] = field(default_factory=set)
