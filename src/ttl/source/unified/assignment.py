@@ -107,8 +107,7 @@ def _groups(units: Sequence[Unit]) -> Groups[Unit]:  # rules FIXED, TOGETHER
                 groups.join(unit, other)
         for key, end in unit.ends:
             if key is not None:
-                key = key[0] if isinstance(key, tuple) and key[0] in whole else key
-                groups.join(unit, ends.setdefault((key, end), unit))
+                groups.join(unit, ends.setdefault((_whole_key(key, whole), end), unit))
     for unit in units:
         if unit.is_jump and unit in fixed:
             for other in jumped_over(unit, units):
@@ -121,6 +120,10 @@ def _indexed(units: Iterable[Unit]) -> set[Hashable]:
     """The lists of buffers of which some index is not known: any of them is meant."""
     keys = {key for unit in units for key, _ in unit.ends if isinstance(key, tuple)}
     return {key[0] for key in keys if key[1] is None}
+
+
+def _whole_key(key: Hashable, whole: set[Hashable]) -> Hashable:
+    return key[0] if isinstance(key, tuple) and key[0] in whole else key
 
 
 def fixed_units(units: Sequence[Unit]) -> set[Unit]:
@@ -168,11 +171,12 @@ def _wrong_group(group: Sequence[Unit]) -> list[Diagnostic]:
 
 def _ends_on_two(group: Sequence[Unit]) -> list[Diagnostic]:
     by_end: dict[Hashable, list[tuple[Site, str]]] = defaultdict(list)
+    whole = _indexed(group)
     for site in sorted({s for u in group for s in u.acquires}, key=lambda s: s.unit.span):
         used_by = {_effect(unit) for unit in group if site in sites_of(unit)} - {None}
         for effect in used_by:
             assert effect is not None
-            by_end[site.buffer, site.end].append((site, CLASS_TITLES[effect]))
+            by_end[_whole_key(site.buffer, whole), site.end].append((site, CLASS_TITLES[effect]))
     found = []
     for sites in by_end.values():
         (first, title), *others = sites

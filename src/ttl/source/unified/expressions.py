@@ -77,7 +77,10 @@ def _subscript(reader: Reader, node: ast.Subscript) -> Thing:
     if isinstance(owner.value, dict) and key is not None and key in owner.value:
         return thing_of(owner.value[key])
     if isinstance(node.slice, ast.Slice):
-        return container_of(owner.any_item())
+        places = _constant_slice(node.slice)
+        if owner.items is None or places is None:
+            return container_of(owner.any_item())
+        return container(owner.items[places])
     return owner.at(key if isinstance(key, int) else None)
 
 
@@ -87,6 +90,13 @@ def _constant_index(node: ast.expr) -> int | str | None:
     except (ValueError, SyntaxError, TypeError):
         return None
     return found if isinstance(found, (int, str)) else None
+
+
+def _constant_slice(node: ast.Slice) -> slice | None:
+    ends = [None if e is None else _constant_index(e) for e in (node.lower, node.upper, node.step)]
+    given = [e is not None for e in (node.lower, node.upper, node.step)]
+    is_known = all(isinstance(e, int) or not g for e, g in zip(ends, given, strict=True))
+    return slice(*ends) if is_known else None
 
 
 def _operator(reader: Reader, node: ast.expr) -> Thing:
@@ -154,12 +164,18 @@ def _dict(reader: Reader, node: ast.Dict) -> Thing:
 def _comprehension(reader: Reader, node: Comprehension) -> Thing:
     targets = frozenset(stored_names(each.target for each in node.generators))
     with reader.inside(Scope(targets, reader.scope)):
+        length = None
         for each in node.generators:
-            reader.bind(each.target, item_of(evaluate(reader, each.iter)))
+            given = evaluate(reader, each.iter)
+            reader.bind(each.target, item_of(given))
             _evaluate_all(reader, each.ifs)
+            length = len(given.items) if given.items is not None and not each.ifs else None
         if isinstance(node, ast.DictComp):
             evaluate(reader, node.key)
-        return container_of(evaluate(reader, getattr(node, "elt", None) or node.value))  # type: ignore[union-attr]
+        made = container_of(evaluate(reader, getattr(node, "elt", None) or node.value))  # type: ignore[union-attr]
+        if length is None or len(node.generators) > 1:
+            return made
+        return container(made.at(place) for place in range(length))
 
 
 def _evaluate_all(reader: Reader, nodes: Iterable[ast.expr]) -> None:
