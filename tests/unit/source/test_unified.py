@@ -386,3 +386,34 @@ def test_errors_and_traces_show_the_one_body(tmp_path) -> None:
     with pytest.raises(ttl.TTLError) as caught:
         run(operation, "sim", tensor())
     assert "out.store(blk @ blk)" in str(caught.value)
+
+
+def moving(large_load: bool):
+    """Two copies from buffer to buffer, which have no side, beside a load and a save."""
+
+    @ttl.operation(grid=(1, 1))
+    def operation(x, y):
+        columns = 2 if large_load else 1
+        x_dfb = ttl.make_dataflow_buffer_like(x, shape=(1, columns), block_count=2)
+        part_dfb = ttl.make_dataflow_buffer_like(x, shape=(1, columns), block_count=2)
+        y_dfb = ttl.make_dataflow_buffer_like(y, shape=(1, 2), block_count=2)
+        for row in range(2 if large_load else 1):
+            with x_dfb.reserve() as blk:
+                ttl.copy(x[row, 0:columns], blk).wait()
+        for _ in range(1):
+            with x_dfb.wait() as blk, part_dfb.reserve() as part:
+                ttl.copy(blk, part).wait()
+        with part_dfb.wait() as part, y_dfb.reserve() as out:
+            out.store(ttl.block.broadcast(part, dims=[-1], shape=(1, 2)) if columns == 1 else part)
+        with y_dfb.wait() as blk:
+            ttl.copy(blk, y[0, 0:2]).wait()
+
+    return operation
+
+
+def test_what_has_no_side_goes_where_fewer_bytes_are_moved() -> None:
+    x = tensor()
+    found = kernels(moving(True), x, x)  # two loads of two tiles, a save of two
+    assert "ttl.copy(blk, part)" in found["write"]
+    found = kernels(moving(False), x, x)  # a load of one tile, a save of two
+    assert "ttl.copy(blk, part)" in found["read"]

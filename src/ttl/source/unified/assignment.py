@@ -236,30 +236,24 @@ def _place_run(
 
 def _sides(moving: Sequence[Sequence[Unit]], weigh: Weigh) -> list[tuple[Sequence[Unit], Thread]]:
     """A thread for each group, in the order of the text."""
-    groups = [_Moving(group, sum(map(weigh, group))) for group in moving]
+    groups = [_Moving(group, weigh) for group in moving]
     apart = _apart(groups)
-    load = dict.fromkeys(MOVEMENT, 0)
-    chosen: dict[_Moving, Thread] = {}
-
-    def choose(colours: dict[_Moving, int], first: Thread) -> None:
-        for group, colour in colours.items():
-            chosen[group] = first if colour == 0 else _other(first)
-            load[chosen[group]] += group.weight
-
     linked = [_coloured(group, apart) for group in _firsts(groups, apart)]
+    chosen: dict[_Moving, Thread] = {}
     for colours in sorted(linked, key=lambda each: not any(g.side for g in each)):
-        cost = {t: _against(colours, t) for t in MOVEMENT}
-        if cost[Thread.READ] != cost[Thread.WRITE]:
-            choose(colours, min(MOVEMENT, key=lambda t: cost[t]))
-        else:  # rule BALANCE
-            choose(colours, min(MOVEMENT, key=lambda t: _heavier(load, colours, t)))
+        first = _first_thread(colours, chosen)
+        chosen |= {g: first if colour == 0 else _other(first) for g, colour in colours.items()}
     return [(group.units, chosen[group]) for group in groups]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class _Moving:
     units: Sequence[Unit]
-    weight: int
+    weigh: Weigh
+
+    @property
+    def weight(self) -> int:
+        return sum(map(self.weigh, self.units))
 
     @property
     def side(self) -> Thread | None:  # rule SIDES
@@ -273,20 +267,36 @@ def _other(thread: Thread) -> Thread:
     return Thread.WRITE if thread is Thread.READ else Thread.READ
 
 
-def _against(colours: dict[_Moving, int], first: Thread) -> int:
-    """The bytes that move on another side than theirs."""
-    return sum(
-        group.weight
+def _first_thread(colours: dict[_Moving, int], chosen: dict[_Moving, Thread]) -> Thread:
+    """Of the groups with colour 0. Bytes are asked for only where they decide."""
+    against = {thread: _against(colours, thread) for thread in MOVEMENT}
+    if bool(against[Thread.READ]) != bool(against[Thread.WRITE]):
+        return min(MOVEMENT, key=lambda thread: len(against[thread]))
+    cost = {thread: sum(group.weight for group in against[thread]) for thread in MOVEMENT}
+    if cost[Thread.READ] != cost[Thread.WRITE]:
+        return min(MOVEMENT, key=lambda thread: cost[thread])
+    return min(MOVEMENT, key=lambda thread: _heavier(colours, chosen, thread))  # rule BALANCE
+
+
+def _against(colours: dict[_Moving, int], first: Thread) -> list[_Moving]:
+    """Those that would not be on their side."""
+    return [
+        group
         for group, colour in colours.items()
         if group.side not in (None, first if colour == 0 else _other(first))
-    )
+    ]
 
 
-def _heavier(load: dict[Thread, int], colours: dict[_Moving, int], first: Thread) -> int:
-    after = dict(load)
+def _heavier(
+    colours: dict[_Moving, int], chosen: dict[_Moving, Thread], first: Thread
+) -> int:
+    """The bytes of the thread that then moves more."""
+    load = dict.fromkeys(MOVEMENT, 0)
+    for group, thread in chosen.items():
+        load[thread] += group.weight
     for group, colour in colours.items():
-        after[first if colour == 0 else _other(first)] += group.weight
-    return max(after.values())
+        load[first if colour == 0 else _other(first)] += group.weight
+    return max(load.values())
 
 
 Apart = dict["_Moving", set["_Moving"]]

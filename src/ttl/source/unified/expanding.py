@@ -11,7 +11,7 @@ from ttl.language.operation import Operation
 from ttl.semantics.function_source import definition_of
 
 from ..functions import own_code
-from ..scopes import own_names, parameters
+from ..scopes import own_names, own_nodes, parameters
 from .calls import Given
 from .forms import is_unified
 from .problems import composition, unknown_call
@@ -143,26 +143,12 @@ def _check_arguments(reader: Reader, frame: Frame, node: ast.Call) -> None:
 def check_parameters(frame: Frame) -> None:
     """UsageError if a parameter gets another value."""
     names = set(parameters(frame.tree.args))
-    for node in ast.walk(frame.tree):
-        is_stored = isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-        if is_stored and node.id in names and node.id in own_names(frame.tree):
-            if _is_of_nested(frame.tree, node):
-                continue
+    for node in own_nodes(frame.tree):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id in names:
             raise composition(
                 frame, node, f"the parameter `{node.id}` gets another value",
                 "give the new value a name of its own",
             )  # fmt: skip
-
-
-def _is_of_nested(tree: ast.FunctionDef, name: ast.Name) -> bool:
-    functions = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n is not tree]
-    return any(
-        name in ast.walk(each) and name.id in own_names(each) for each in functions
-    ) or any(
-        name in ast.walk(each)
-        for each in ast.walk(tree)
-        if isinstance(each, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp))
-    )
 
 
 __all__ = ["UsageError", "check_parameters", "expand", "new_frame"]

@@ -13,6 +13,7 @@ from typing import Any
 
 from ttl import language
 from ttl.language.operation import Operation
+from ttl.semantics.function_source import nodes_of
 
 from ..functions import MISSING, named_value
 from ..scopes import own_nodes
@@ -38,24 +39,29 @@ def is_unified(frame: Frame) -> bool:
 
 
 @lru_cache(maxsize=1024)
-def may_be_unified(tree: ast.FunctionDef) -> bool:
-    """Does its own body call anything that only kernels may, or perhaps another operation?"""
-    return any(isinstance(node, ast.Call) for node in own_nodes(tree))
+def _decorated(tree: ast.FunctionDef) -> tuple[ast.FunctionDef, ...]:
+    """The functions in it that may be kernels."""
+    nodes = (node for node in nodes_of(tree) if isinstance(node, ast.FunctionDef))
+    return tuple(node for node in nodes if node is not tree and node.decorator_list)
+
+
+@lru_cache(maxsize=1024)
+def _calls(tree: ast.FunctionDef) -> tuple[ast.Call, ...]:
+    """Those of its own body, in the order of the text."""
+    calls = [node for node in own_nodes(tree) if isinstance(node, ast.Call)]
+    return tuple(sorted(calls, key=lambda each: (each.lineno, each.col_offset)))
 
 
 def _kernels(frame: Frame) -> Iterator[tuple[ast.FunctionDef, ast.AST]]:
-    for node in frame.tree.body:
-        for inside in ast.walk(node):
-            if isinstance(inside, ast.FunctionDef):
-                for decorator in inside.decorator_list:
-                    made = decorator.func if isinstance(decorator, ast.Call) else decorator
-                    if _value(made, frame.function) in KERNELS:
-                        yield inside, decorator
+    for function in _decorated(frame.tree):
+        for decorator in function.decorator_list:
+            made = decorator.func if isinstance(decorator, ast.Call) else decorator
+            if _value(made, frame.function) in KERNELS:
+                yield function, decorator
 
 
 def _actions(frame: Frame) -> Iterator[ast.Call]:
-    calls = (node for node in own_nodes(frame.tree) if isinstance(node, ast.Call))
-    for node in sorted(calls, key=lambda each: (each.lineno, each.col_offset)):
+    for node in _calls(frame.tree):
         value = _value(node.func, frame.function)
         is_method = isinstance(node.func, ast.Attribute) and value is MISSING
         if is_method and node.func.attr in METHODS:  # type: ignore[union-attr]

@@ -35,7 +35,7 @@ class Sections:
 
 def sections_of(assignment: Assignment) -> Sections:
     units = assignment.units
-    setup = _setup(units)
+    setup = setup_of(units)
     _check_made(units, setup)
     _place_prints(assignment)
     threads = [each for each in Thread if each in assignment.threads.values()]
@@ -43,7 +43,7 @@ def sections_of(assignment: Assignment) -> Sections:
     return Sections(frozenset(setup), kernels)
 
 
-def _setup(units: Sequence[Unit]) -> set[Unit]:  # rule SETUP
+def setup_of(units: Sequence[Unit]) -> set[Unit]:  # rule SETUP
     fixed = fixed_units(units)
     setup = {unit for unit in units if unit not in fixed and _may_be_setup(unit)}
     is_shrinking = True

@@ -15,7 +15,7 @@ from types import CellType, CodeType, FunctionType
 from typing import Any
 
 from ttl.language.kernels import compute, datamovement
-from ttl.semantics.function_source import keep_definitions
+from ttl.semantics.function_source import keep_definitions, nodes_of
 from ttl.semantics.kernel_kinds import KernelKind
 
 from ..functions import own_code
@@ -93,6 +93,15 @@ class Splitter:
             made.body = [*body, *kernels] or [at(ast.Pass(), frame.tree)]
         return made
 
+    def setup_alone(self, frame: Frame) -> FunctionType:
+        """A function that does what the operation does before its kernels, and gives its names."""
+        made = copy(frame.tree)
+        made.decorator_list = []
+        body = _Body(self, frame, None).statements(frame.tree.body)
+        called = ast.Call(ast.Name("locals", ast.Load()), [], [])
+        made.body = [*body, at(ast.Return(called), frame.tree)]
+        return Split(frame, made, _compiled(frame, made, ()), {}).function()
+
     def _static(self, frame: Frame) -> set[str]:
         setup = self.sections.setup
         dynamic = {unit.argument for unit in frame.arguments if unit not in setup}
@@ -112,7 +121,9 @@ class Splitter:
         made = ast.FunctionDef(name, args, body or [ast.Pass()], decorators)
         made.lineno, made.col_offset = place.lineno, place.col_offset  # type: ignore[attr-defined]
         made.end_lineno, made.end_col_offset = made.lineno, made.col_offset
-        return at(made, made)
+        for each in (*args.args, *decorators):
+            ast.copy_location(each, made)
+        return made
 
     def arguments(self, frame: Frame, thread: Thread) -> dict[str, Unit]:
         """What a part of a kernel is given at each call: the other parameters are known before."""
@@ -138,9 +149,9 @@ def _compiled(frame: Frame, tree: ast.FunctionDef, expansions: Iterable[str]) ->
 
 
 def _names_in(tree: ast.AST) -> set[str]:
-    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} | {
-        node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)
-    }
+    nodes = nodes_of(tree)
+    named = {node.id for node in nodes if isinstance(node, ast.Name)}
+    return named | {node.arg for node in nodes if isinstance(node, ast.arg)}
 
 
 def _unused(name: str, taken: set[str]) -> str:
@@ -202,7 +213,7 @@ class _Body:
     def _compound(self, node: ast.If | ast.For | ast.While) -> Iterator[ast.stmt]:
         is_there = self._head(node) in self.included
         if not is_there:
-            if self.thread is None:
+            if self.thread is None and self.frame.expansions:
                 yield from self._expansions_in(node)
             return
         body, otherwise = self.statements(node.body), self.statements(node.orelse)

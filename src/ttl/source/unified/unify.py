@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
 
 from ttl.diagnostics.frames import is_user_file
+from ttl.language.arguments import is_tensor
 from ttl.language.operation import Operation
+from ttl.semantics.dtypes import dtype_of
 
 from ..functions import fingerprint, own_code
 from ..memo import Memo
 from ..scopes import own_names, parameters
 from .assignment import Assignment, assign
 from .expanding import check_parameters, new_frame
-from .forms import is_unified, may_be_unified
+from .forms import is_unified
 from .reading import Reader
 from .scopes import Scope
-from .sections import Sections, sections_of
+from .sections import Sections, sections_of, setup_of
 from .splitting import Split, Splitter
 from .things import container, thing_of
 from .units import Frame, Unit
+from .weights import Weights
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +52,7 @@ def threads_of(operation: Operation, arguments: Mapping[str, Any]) -> Unified | 
     if not isinstance(function, FunctionType) or not is_user_file(own_code(function).co_filename):
         return None
     frame = new_frame(operation)
-    if frame is None or not may_be_unified(frame.tree) or not is_unified(frame):
+    if frame is None or not is_unified(frame):
         return None
     tokens = tuple((name, _token(value)) for name, value in arguments.items())
     key = fingerprint(function, _token), tokens
@@ -69,7 +72,11 @@ def shown_threads(operation: Operation, arguments: Mapping[str, Any]) -> str | N
 
 
 def _token(value: Any) -> Hashable:
-    """Equal for values that a body uses alike: of the same type, or the same operation."""
+    """Equal for values that a body uses alike: sizes may decide which thread moves what."""
+    if isinstance(value, (bool, int, float, str)):
+        return type(value), value
+    if is_tensor(value):
+        return tuple(value.shape), dtype_of(value)
     if isinstance(value, Operation):
         return "operation", id(value), value  # which stays while its number is known
     if isinstance(value, (list, tuple)):
@@ -88,10 +95,17 @@ def _unify(frame: Frame, arguments: Mapping[str, Any]) -> Unified:
         frame.scope.names[name] = given
     reader = Reader(frame, frame.scope)
     reader.body(frame.tree.body)
-    assignment = assign(reader.order, _weigh)
+    weights = Weights(frame, lambda: _names_of_setup(frame, reader.order, arguments))
+    assignment = assign(reader.order, weights.of)
     sections = sections_of(assignment)
     return Unified(frame, assignment, sections, Splitter(sections).split(frame))
 
 
-def _weigh(unit: Unit) -> int:
-    return 8 ** sum(control.is_loop for control in unit.controls()) * unit.moves_blocks
+def _names_of_setup(
+    frame: Frame, units: Sequence[Unit], arguments: Mapping[str, Any]
+) -> Mapping[str, Any]:
+    """The names of the body once everything is declared; expansions have not declared theirs."""
+    setup = frozenset(unit for unit in setup_of(units) if unit.frame is frame)
+    alone = Splitter(Sections(setup, {})).setup_alone(frame)
+    found: Mapping[str, Any] = alone(**arguments)
+    return found
