@@ -1,5 +1,5 @@
 """Blocks between tensors, nodes and dataflow buffers."""
-# ruff: noqa: B023 - if_src and if_dst call the function at once
+
 
 import ttl
 

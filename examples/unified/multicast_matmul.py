@@ -3,7 +3,7 @@
 Sends and receives stand on different threads. So what is sent is loaded into a buffer of its own,
 and every node, the sending one too, receives into another.
 """
-# ruff: noqa: B023 - if_src and if_dst call the function at once, the loop has not gone on
+
 
 import ttl
 

@@ -3,7 +3,7 @@
 The compute thread adds each block that comes and stores it again for the next node: so what is
 received lies in one buffer, and what is sent in another.
 """
-# ruff: noqa: B023 - if_src and if_dst call the function at once, the loop has not gone on
+
 
 import ttl
 

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from property.unified_programs import THREADS, Maker, Program
 
 import ttl
+from property.unified_programs import THREADS, Maker, Program
 from ttl import ttnn
 from ttl.config import Config, process_variables
 from ttl.driver import compile_operation

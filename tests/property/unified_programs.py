@@ -150,8 +150,12 @@ class Maker:
         ]))  # fmt: skip
 
     def _share(self) -> Tree:
-        send = "with sent_dfb.wait() as out:\n    net.if_src(lambda pipe: ttl.copy(out, pipe).wait())\n"
-        receive = "with c_dfb.reserve() as got:\n    net.if_dst(lambda pipe: ttl.copy(pipe, got).wait())\n"
+        send = "with sent_dfb.wait() as out:\n    net.if_src({})\n".format(
+            "lambda pipe: ttl.copy(out, pipe).wait()"
+        )
+        receive = "with c_dfb.reserve() as got:\n    net.if_dst({})\n".format(
+            "lambda pipe: ttl.copy(pipe, got).wait()"
+        )
         load = "with sent_dfb.reserve() as own:\n    ttl.copy(a[row, 1], own).wait()\n"
         source = [Step(("read",), load), Step(("write",), send)]
         return [Block("if net.is_src():", source), Step(("read",), receive)]

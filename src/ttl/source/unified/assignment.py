@@ -1,6 +1,6 @@
 """Which thread each unit of a unified body runs on.
 
-rule FIXED    what computes, moves data or acquires blocks is on one thread; so is what depends on it
+rule FIXED    what computes, moves data or acquires blocks is on one thread, with what depends on it
 rule TOGETHER units that share a block, a transfer or a number read from a block are on one thread,
               and so are those that acquire blocks at one end of a buffer
 rule SIDES    copies into buffers are on data movement 0, copies out of them on data movement 1
@@ -46,7 +46,6 @@ class Assignment:
 
     units: Sequence[Unit]
     threads: dict[Unit, Thread] = field(default_factory=dict)
-    reasons: dict[Unit, str] = field(default_factory=dict)
 
 
 def assign(units: Sequence[Unit], weigh: Weigh) -> Assignment:
@@ -65,8 +64,8 @@ def assign(units: Sequence[Unit], weigh: Weigh) -> Assignment:
         if any(Effect.COMPUTE in unit.effects for unit in group):
             found.threads |= dict.fromkeys(group, Thread.COMPUTE)
     moving = [g for g in groups.all() if any(Effect.MOVE in unit.effects for unit in g)]
-    for group, thread in _sides(moving, weigh):
-        found.threads |= dict.fromkeys(group, thread)
+    for moved, thread in _sides(moving, weigh):
+        found.threads |= dict.fromkeys(moved, thread)
     return found
 
 

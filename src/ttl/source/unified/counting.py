@@ -15,17 +15,15 @@ from .units import Unit
 def counted(loop: ast.For) -> ast.Call | None:
     """What a loop that only counts goes over, if that is simpler."""
     call = loop.iter
-    is_range = isinstance(call, ast.Call) and isinstance(call.func, ast.Name)
-    if not is_range or call.func.id != "range" or len(call.args) < 2:  # type: ignore[union-attr]
+    if not isinstance(call, ast.Call) or ast.unparse(call.func) != "range" or len(call.args) < 2:
         return None
-    assert isinstance(call, ast.Call)
     start, stop, *step = call.args
-    is_sum = isinstance(stop, ast.BinOp) and isinstance(stop.op, ast.Add)
-    if not is_sum or ast.dump(stop.left) != ast.dump(start):  # type: ignore[attr-defined]
+    if not isinstance(stop, ast.BinOp) or not isinstance(stop.op, ast.Add):
         return None
-    count = stop.right  # type: ignore[attr-defined]
-    zero = [ast.copy_location(ast.Constant(0), start)] if step else []
-    return ast.copy_location(ast.Call(call.func, [*zero, count, *step], []), call)
+    if ast.dump(stop.left) != ast.dump(start):
+        return None
+    zero: list[ast.expr] = [ast.copy_location(ast.Constant(0), start)] if step else []
+    return ast.copy_location(ast.Call(call.func, [*zero, stop.right, *step], []), call)
 
 
 def only_counts(unit: Unit, included: Iterable[Unit]) -> bool:

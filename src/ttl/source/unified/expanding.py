@@ -105,7 +105,7 @@ def _check_place(reader: Reader, operation: Operation, node: ast.Call) -> None:
     statement = reader.unit.node
     if reader.functions or not isinstance(statement, ast.Expr) or statement.value is not node:
         raise composition(
-            reader.frame, node, f"the operation `{operation.__name__}` is not called as a statement",
+            reader.frame, node, f"operation `{operation.__name__}` is not called as a statement",
             "call it as a statement of its own, in the body of the operation",
         )  # fmt: skip
 

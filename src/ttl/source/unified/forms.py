@@ -63,9 +63,9 @@ def _kernels(frame: Frame) -> Iterator[tuple[ast.FunctionDef, ast.AST]]:
 def _actions(frame: Frame) -> Iterator[ast.Call]:
     for node in _calls(frame.tree):
         value = _value(node.func, frame.function)
-        is_method = isinstance(node.func, ast.Attribute) and value is MISSING
-        if is_method and node.func.attr in METHODS:  # type: ignore[union-attr]
-            yield node
+        if isinstance(node.func, ast.Attribute) and value is MISSING:
+            if node.func.attr in METHODS:
+                yield node
         elif isinstance(value, Operation) or any(value is action for action in ACTIONS):
             yield node
 

@@ -17,7 +17,7 @@ def name_declared(prefix: str, name: str, value: Any) -> None:
             name_declared(prefix, f"{name}_{place}", item)
     elif isinstance(value, (DataflowBuffer, PipeNet, Semaphore)):
         collected = scope("an operation")
-        others = (*collected.buffers, *collected.pipe_nets, *collected.semaphores)
+        others: list[Any] = [*collected.buffers, *collected.pipe_nets, *collected.semaphores]
         taken = {each.name for each in others if each is not value}
         value.name = f"{prefix}{name}"
         if value.name in taken:

@@ -67,7 +67,7 @@ def expand_only(frame: Frame, node: ast.AST, parameter: str) -> UsageError:
             helps=(f"call `{frame.name}` as a statement in the body of another operation, which "
                    f"gives it a buffer or a net for `{parameter}`",),
             notes=("an operation with buffers or nets as parameters is only expanded, not run",),
-        )  # fmt: skip
+        )
     )
 
 
@@ -98,7 +98,7 @@ def mixed_forms(
                                              "operation")],
             helps=("put the statement into a kernel, or take the kernels' decorators and "
                    "functions away and leave their statements",),
-        )  # fmt: skip
+        )
     )
 
 

@@ -3,7 +3,7 @@
 rule UNIT    every simple statement, item of a `with`, and head of a loop or condition is a unit
 rule FLOW    names stand for what reaches them: branches are joined, loops are read until nothing
              changes
-rule INLINE  a function of the user's is read where it is called; what it does, the calling unit does
+rule INLINE  a function of the user's is read where it is called: what it does, its caller does
 rule EXPAND  an operation that is called as a statement is a frame of units of its own
 """
 
@@ -26,7 +26,7 @@ from .calls import Given
 from .counting import counted
 from .problems import not_here, returns_value
 from .scopes import Flow, Scope, flow_of, go_to, joined_flow
-from .things import SCALAR, End, Kind, Thing, joined, thing_of
+from .things import SCALAR, End, Kind, Thing, container, container_of, joined, thing_of
 from .units import Effect, Frame, Site, Unit
 
 MOST_ROUNDS = 8  # of one loop: kinds only grow
@@ -97,7 +97,7 @@ class Reader:
             self.evaluate(target.value)
             if isinstance(target, ast.Subscript):
                 self.evaluate(target.slice)
-            self.change(target.value, expressions.container_of(thing))
+            self.change(target.value, container_of(thing))
 
     def _store(self, name: str, thing: Thing) -> None:
         home = self.scope.home(name) or self.scope
@@ -112,10 +112,12 @@ class Reader:
         """What an expression holds gets another item."""
         if isinstance(owner, ast.Name) and (home := self.scope.home(owner.id)) is not None:
             before = home.names.get(owner.id, SCALAR)
-            kept = before if before.items or before.item is not None else replace(before, items=None)
-            changed = joined([kept, thing]) if before.kind is Kind.CONTAINER else before
-            origins = before.origins | {self.unit}
-            home.names[owner.id] = replace(changed, origins=origins, items=None)
+            changed = before
+            if before.kind is Kind.CONTAINER:
+                is_empty = not before.items and before.item is None
+                changed = thing if is_empty else joined([replace(before, items=None,
+                                                                 item=before.any_item()), thing])
+            home.names[owner.id] = replace(changed, origins=before.origins | {self.unit})
             if home is self.frame.scope:
                 self.unit.binds.add(owner.id)
 
@@ -168,7 +170,7 @@ class Reader:
         found |= {name: thing for name, thing in given.keywords.items() if name in found}
         if arguments.vararg is not None:
             rest = given.things[len(names) :]
-            found[arguments.vararg.arg] = expressions.container(rest)
+            found[arguments.vararg.arg] = container(rest)
         return found
 
     def expand(self, operation: Operation, node: ast.Call, given: Given) -> Thing:  # rule EXPAND
@@ -314,7 +316,8 @@ def _function(reader: Reader, node: ast.FunctionDef) -> None:
         reader.evaluate(default)
     for decorator in node.decorator_list:
         reader.evaluate(decorator)
-    reader.bind(ast.Name(node.name, ast.Store()), Thing(Kind.FUNCTION, tree=node, scope=reader.scope))
+    made = Thing(Kind.FUNCTION, tree=node, scope=reader.scope)
+    reader.bind(ast.Name(node.name, ast.Store()), made)
 
 
 def _return(reader: Reader, node: ast.Return) -> bool:

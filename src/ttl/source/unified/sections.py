@@ -92,8 +92,8 @@ def _place_prints(assignment: Assignment) -> None:
     for unit in assignment.units:
         if not unit.is_print or unit in threads:
             continue
-        around = {unit.control, *unit.controls()} - {None}
-        near = [t for u, t in threads.items() if unit.control in u.controls()] if around else []
+        body = unit.control
+        near = [t for u, t in threads.items() if body is not None and body in u.controls()]
         found = near or [*threads.values()]
         threads[unit] = next((t for t in Thread if t in found), Thread.COMPUTE)
 

@@ -119,7 +119,7 @@ class Splitter:
             decorators.append(ast.Name(f".{thread.kind.value}", ast.Load()))
         name = _unused(thread.value, taken)
         made = ast.FunctionDef(name, args, body or [ast.Pass()], decorators)
-        made.lineno, made.col_offset = place.lineno, place.col_offset  # type: ignore[attr-defined]
+        made.lineno, made.col_offset = place.lineno, place.col_offset
         made.end_lineno, made.end_col_offset = made.lineno, made.col_offset
         for each in (*args.args, *decorators):
             ast.copy_location(each, made)
@@ -217,9 +217,8 @@ class _Body:
                 yield from self._expansions_in(node)
             return
         body, otherwise = self.statements(node.body), self.statements(node.orelse)
-        if not body and not otherwise and (isinstance(node, ast.If) or self.thread is None):
-            if isinstance(node, ast.If) or not self.units_in(node):
-                return
+        if isinstance(node, ast.If) and not body and not otherwise:
+            return
         made = copy(node)
         made.body = body or [at(ast.Pass(), node.body[0])]
         made.orelse = otherwise
@@ -254,7 +253,7 @@ class _Body:
             number = self.frame.expansions.index(inner) + 1
             called = ast.Name(f".expand_{inner.name}_{number}", ast.Load())
             static = [given[arg] for arg in _ordered(inner) if arg in self.splitter._static(inner)]
-            targets = [ast.Name(name, ast.Store()) for name in names.values()]
+            targets: list[ast.expr] = [ast.Name(name, ast.Store()) for name in names.values()]
             call = ast.Call(called, static, [])
             yield at(ast.Assign([ast.Tuple(targets, ast.Store())], call), node)
         elif self.thread in names:

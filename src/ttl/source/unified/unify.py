@@ -83,7 +83,7 @@ def _token(value: Any) -> Hashable:
         return type(value), tuple(map(_token, value))
     if isinstance(value, dict):
         return tuple((name, _token(each)) for name, each in value.items())
-    return type(value)
+    return type(value).__module__, type(value).__qualname__
 
 
 def _unify(frame: Frame, arguments: Mapping[str, Any]) -> Unified:
@@ -91,7 +91,8 @@ def _unify(frame: Frame, arguments: Mapping[str, Any]) -> Unified:
     frame.scope = Scope(own_names(frame.tree), frame.function)
     for name in parameters(frame.tree.args):
         starred = [value for key, value in arguments.items() if key.startswith(f"{name}_")]
-        given = thing_of(arguments[name]) if name in arguments else container(map(thing_of, starred))
+        is_one = name in arguments
+        given = thing_of(arguments[name]) if is_one else container(map(thing_of, starred))
         frame.scope.names[name] = given
     reader = Reader(frame, frame.scope)
     reader.body(frame.tree.body)

@@ -32,8 +32,8 @@ class Weights:
     @cached_property
     def names(self) -> Mapping[str, Any]:
         running = SCOPE.get(None)
-        asked = self.frame.operation.grid
-        grid = running.grid if running is not None else asked if isinstance(asked, tuple) else (1, 1)
+        asked = running.grid if running is not None else self.frame.operation.grid
+        grid = asked if isinstance(asked, tuple) else (1, 1)
         token = SCOPE.set(OperationScope(grid, (0,) * len(grid)))
         try:
             with suppress(Exception):  # what is wrong with it is reported when it is called
