@@ -25,7 +25,7 @@ from ttl.semantics.function_source import function_tree
 from ..functions import MISSING, called_function, own_code
 from .problems import expand_only, kernels_in_unified, unknown_call
 from .things import OF_KERNELS, OF_TILES, SCALAR, End, Kind, Thing, container_of, joined
-from .units import Effect, Site
+from .units import Effect, Place, Site
 
 if TYPE_CHECKING:
     from .reading import Reader
@@ -67,7 +67,7 @@ def call(reader: Reader, node: ast.Call) -> Thing:
         return _method(reader, node, callee, given)
     if callee.kind is Kind.FUNCTION:
         assert callee.tree is not None and callee.scope is not None
-        return reader.enter(callee.tree, callee.scope, given)
+        return reader.enter(callee.tree, callee.scope, node, given)
     return _called(reader, node, callee.value, given)
 
 
@@ -87,7 +87,7 @@ def _called(reader: Reader, node: ast.Call, value: Any, given: Given) -> Thing:
     if function is not None and is_user_file(file) and not is_pyttl_file(file):
         tree = function_tree(own_code(function))
         if isinstance(tree, (ast.FunctionDef, ast.Lambda)):
-            return reader.enter(tree, function, given, bound)
+            return reader.enter(tree, function, node, given, bound)
     return _unknown(reader, node, given)
 
 
@@ -154,7 +154,7 @@ def _copy(reader: Reader, node: ast.Call, given: Given) -> Thing:
 def _makes(kind: Kind) -> Callable[[Reader, ast.Call, Given], Thing]:
     def make(reader: Reader, node: ast.Call, given: Given) -> Thing:
         reader.unit.makes = True
-        return Thing(kind, key=(reader.unit, node))
+        return Thing(kind, key=Place(reader.place(node)))
 
     return make
 
@@ -282,7 +282,7 @@ def _of_net(reader: Reader, node: ast.Call, callee: Thing, given: Given) -> Thin
 def _called_back(reader: Reader, node: ast.Call, function: Thing, given: Given) -> None:
     if function.kind is Kind.FUNCTION:
         assert function.tree is not None and function.scope is not None
-        reader.enter(function.tree, function.scope, given)
+        reader.enter(function.tree, function.scope, node, given)
     else:
         _called(reader, node, function.value, given)
 

@@ -42,9 +42,10 @@ class Reader:
         self.unit: Unit = None  # type: ignore[assignment]  # the first statement sets it
         self.control: Unit | None = frame.caller
         self.functions: list[FunctionTree] = []  # that are being read where they are called
+        self.calls: list[ast.AST] = []  # and the calls of them
         self.returned: list[Thing] = []
         self._units: dict[tuple[Frame, ast.AST, str], Unit] = {}
-        self._sites: dict[tuple[Unit, ast.AST], Site] = {}
+        self._sites: dict[tuple[Unit, ast.AST, tuple[ast.AST, ...]], Site] = {}
         self.order: list[Unit] = []  # all units, also those of expansions
 
     # Units ----------------------------------------------------------------------------------------
@@ -65,12 +66,16 @@ class Reader:
         self.unit.effects.setdefault(effect, place)
 
     def site(self, node: ast.expr, end: End, buffer: Any, name: str) -> Site:
-        key = self.unit, node
+        key = self.place(node)
         if key not in self._sites:
             place = node if not self.functions else self.unit.node
             self._sites[key] = Site(place, self.unit, end, buffer, name)  # type: ignore[arg-type]
         self.unit.acquires.add(self._sites[key])
         return self._sites[key]
+
+    def place(self, node: ast.AST) -> tuple[Unit, ast.AST, tuple[ast.AST, ...]]:
+        """Where something is made: a function may be called twice by one unit."""
+        return self.unit, node, tuple(self.calls)
 
     def evaluate(self, node: ast.expr) -> Thing:
         return expressions.evaluate(self, node)
@@ -143,7 +148,12 @@ class Reader:
     # Functions ------------------------------------------------------------------------------------
 
     def enter(
-        self, tree: FunctionTree, around: Scope | FunctionType, given: Given, bound: int = 0
+        self,
+        tree: FunctionTree,
+        around: Scope | FunctionType,
+        call: ast.AST,
+        given: Given,
+        bound: int = 0,
     ) -> Thing:  # rule INLINE
         if isinstance(tree, ast.AsyncFunctionDef):
             raise not_here(self.frame, tree, "a coroutine")
@@ -153,6 +163,7 @@ class Reader:
         scope.names |= self._arguments(tree.args, given, bound)
         outer, self.returned = self.returned, []
         self.functions.append(tree)
+        self.calls.append(call)
         try:
             with self.inside(scope):
                 if isinstance(tree, ast.Lambda):
@@ -161,6 +172,7 @@ class Reader:
                 return joined(self.returned)
         finally:
             self.functions.pop()
+            self.calls.pop()
             self.returned = outer
 
     def _arguments(self, arguments: ast.arguments, given: Given, bound: int) -> dict[str, Thing]:

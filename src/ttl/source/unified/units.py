@@ -88,6 +88,13 @@ class Frame:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a buffer, net or semaphore is made: the unit, the call, and the calls that led there."""
+
+    path: tuple[Unit, ast.AST, tuple[ast.AST, ...]]
+
+
 @dataclass(eq=False, slots=True)
 class Site:
     """A place at which a block is acquired."""

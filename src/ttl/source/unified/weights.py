@@ -7,7 +7,7 @@ rounds of loops are known. A loop whose rounds are not known counts once.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping
 from contextlib import suppress
 from functools import cached_property
 from typing import Any
@@ -17,6 +17,7 @@ from ttl.language.operation import OperationScope
 from ttl.semantics.current_engine import SCOPE
 
 from ..functions import named_value
+from .things import Kind, Thing
 from .units import Frame, Site, Unit
 
 UNKNOWN_BYTES = 2048  # a tile of bf16
@@ -45,16 +46,10 @@ class Weights:
     @cached_property
     def buffers(self) -> dict[Hashable, DataflowBuffer]:
         found: dict[Hashable, DataflowBuffer] = {}
-        made = [u for u in self.frame.units if u.makes and isinstance(u.node, ast.Assign)]
-        for unit in made:
-            calls = [node for node in ast.walk(unit.node) if isinstance(node, ast.Call)]
-            bound = [self.names[name] for name in _in_order(unit) if name in self.names]
-            for place, value in enumerate(bound):
-                for call in calls:
-                    items = value if isinstance(value, (list, tuple)) else bound
-                    found |= {((unit, call), at): each for at, each in enumerate(items)}
-                    found[unit, call] = value if len(bound) == 1 else bound[place]
-        return {key: each for key, each in found.items() if isinstance(each, DataflowBuffer)}
+        for unit in (unit for unit in self.frame.units if unit.makes):
+            for name in unit.binds:
+                _note(found, self.frame.scope.names[name], self.names.get(name))
+        return found
 
     def of(self, unit: Unit) -> int:
         if not unit.moves_blocks:
@@ -84,10 +79,10 @@ class Weights:
         return named_value(name, self.frame.function)
 
 
-def _in_order(unit: Unit) -> Sequence[str]:
-    names = (node for node in ast.walk(unit.node) if isinstance(node, ast.Name))
-    stored = sorted(
-        (n for n in names if isinstance(n.ctx, ast.Store) and n.id in unit.binds),
-        key=lambda n: (n.lineno, n.col_offset),
-    )
-    return [node.id for node in stored]
+def _note(found: dict[Hashable, DataflowBuffer], thing: Thing, value: Any) -> None:
+    """Which buffer is meant by what was read of a name."""
+    if thing.kind is Kind.BUFFER and isinstance(value, DataflowBuffer):
+        found[thing.key] = value
+    elif thing.kind is Kind.CONTAINER and isinstance(value, (list, tuple)):
+        for place, item in enumerate(value):
+            _note(found, thing.at(place), item)
