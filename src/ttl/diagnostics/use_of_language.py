@@ -117,3 +117,9 @@ COMPOSITION = _code(
     value; no operation leads back to itself. An operation that takes buffers or nets is only
     expanded, and multi-kernel operations are not.""",
 )
+SCALAR_ARGUMENT = _code(
+    "TTL1027", "scalar-argument", Blame.USER, Effect.REMARK,
+    """Operations take tensors; pyttl takes numbers, strings and other constants as well. Tools that
+    follow the specification to the letter refuse them: there, constants are captured from the scope
+    around the operation. The note is shown with --strict.""",
+)

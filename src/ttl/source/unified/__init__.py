@@ -5,6 +5,6 @@ what each kernel needs, `splitting.py` makes the multi-kernel operation, which t
 compiled like one that was written by hand.
 """
 
-from .unify import body_of, shown_threads, threads_of
+from .unify import body_of, forget, shown_threads, threads_of
 
-__all__ = ["body_of", "shown_threads", "threads_of"]
+__all__ = ["body_of", "forget", "shown_threads", "threads_of"]

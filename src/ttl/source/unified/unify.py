@@ -59,6 +59,11 @@ def threads_of(operation: Operation, arguments: Mapping[str, Any]) -> Unified | 
     return _UNIFIED.get(key, lambda: _unify(frame, arguments))
 
 
+def forget() -> None:
+    """What was made of operations so far; for whoever measures how long that takes."""
+    _UNIFIED.clear()
+
+
 def shown_threads(operation: Operation, arguments: Mapping[str, Any]) -> str | None:
     """The body with the threads of its lines, and the kernels; None of a multi-kernel operation."""
     from .kernel_text import kernel_text  # what most runs never need
