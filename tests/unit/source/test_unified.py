@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from types import SimpleNamespace
 
 import numpy as np
@@ -417,3 +419,66 @@ def test_what_has_no_side_goes_where_fewer_bytes_are_moved() -> None:
     assert "ttl.copy(blk, part)" in found["write"]
     found = kernels(moving(False), x, x)  # a load of one tile, a save of two
     assert "ttl.copy(blk, part)" in found["read"]
+
+
+def adding(term):
+    @ttl.operation(grid=(1, 1))
+    def operation(x, y):
+        x_dfb, term_dfb, y_dfb = buffers(x, term, y)
+        ttl.copy(x[0, 0:2], x_dfb.reserve())
+        ttl.copy(term[0, 0:2], term_dfb.reserve())
+        y_dfb.reserve().store(x_dfb.wait() + term_dfb.wait())
+        ttl.copy(y_dfb.wait(), y[0, 0:2])
+
+    return operation
+
+
+def test_operations_of_one_factory_have_captured_tensors_of_their_own() -> None:
+    x = tensor(rows=1)
+    for seed in (1, 2):
+        term = tensor(seed, rows=1)
+        expected = ttl.to_numpy(x) + ttl.to_numpy(term)
+        np.testing.assert_array_equal(run(adding(term), "sim", x), expected)
+
+
+def test_what_is_remembered_keeps_no_tensors() -> None:
+    term, x = tensor(1, rows=1), tensor(rows=1)
+    run(adding(term), "sim", x)
+    alive = [weakref.ref(term), weakref.ref(x)]
+    del term, x
+    gc.collect()
+    assert [each() for each in alive] == [None, None]
+
+
+def test_an_operation_that_is_defined_again_is_expanded_again(tmp_path) -> None:
+    text = """
+import ttl
+
+@ttl.operation()
+def inner(x_dfb, y_dfb):
+    with x_dfb.wait() as x, y_dfb.reserve() as y:
+        y.store(x * FACTOR)
+
+@ttl.operation()
+def middle(x_dfb, y_dfb):
+    inner(x_dfb, y_dfb)
+
+@ttl.operation(grid=(1, 1))
+def outer(x, y):
+    x_dfb = ttl.make_dataflow_buffer_like(x, shape=(1, 2), block_count=2)
+    y_dfb = ttl.make_dataflow_buffer_like(y, shape=(1, 2), block_count=2)
+    ttl.copy(x[0, 0:2], x_dfb.reserve())
+    middle(x_dfb, y_dfb)
+    ttl.copy(y_dfb.wait(), y[0, 0:2])
+"""
+    file = tmp_path / "program.py"
+    file.write_text(text)
+    program: dict = {"FACTOR": 2}
+    exec(compile(text, str(file), "exec"), program)
+    x = tensor(rows=1)
+    np.testing.assert_array_equal(run(program["outer"], "sim", x), 2 * ttl.to_numpy(x))
+    again = text[: text.index("@ttl.operation()\ndef middle")].replace("FACTOR", "4")
+    other = tmp_path / "again.py"
+    other.write_text(again)
+    exec(compile(again, str(other), "exec"), program)
+    np.testing.assert_array_equal(run(program["outer"], "sim", x), 4 * ttl.to_numpy(x))

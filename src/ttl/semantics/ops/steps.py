@@ -33,7 +33,6 @@ from .tiles import (
     with_integers,
 )
 
-
 _EXP = "eltwise_unary/exp.h"
 
 

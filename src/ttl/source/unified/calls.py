@@ -77,7 +77,7 @@ def _called(reader: Reader, node: ast.Call, value: Any, given: Given) -> Thing:
     for known, handler in _LANGUAGE:
         if value is known:
             return handler(reader, node, given)
-    if any(value is each for each in _TILE_FUNCTIONS):
+    if id(value) in _TILE_FUNCTIONS:
         reader.does(Effect.COMPUTE, node)
         return Thing(Kind.VALUE)
     if getattr(value, "__module__", None) in ("builtins", "math") or value is range:
@@ -203,10 +203,14 @@ _LANGUAGE: Final[list[tuple[Any, Callable[[Reader, ast.Call, Given], Thing]]]] =
     (language.compute, _kernel),
     (language.datamovement, _kernel),
 ]
-_TILE_FUNCTIONS: Final = [
-    *FLAT.values(),
-    *(getattr(space, name) for space in (math_functions, block_functions) for name in space.NAMES),
-]
+_TILE_FUNCTIONS: Final = {  # they live as long as the language
+    *map(id, FLAT.values()),
+    *(
+        id(getattr(space, name))
+        for space in (math_functions, block_functions)
+        for name in space.NAMES
+    ),
+}
 
 
 # Methods ------------------------------------------------------------------------------------------

@@ -6,12 +6,11 @@ import ast
 from types import FunctionType
 from typing import TYPE_CHECKING
 
-from ttl.diagnostics import UsageError
 from ttl.language.operation import Operation
 from ttl.semantics.function_source import definition_of
 
 from ..functions import own_code
-from ..scopes import own_names, own_nodes, parameters
+from ..scopes import own_names, parameters
 from .calls import Given
 from .forms import is_unified
 from .problems import composition, unknown_call
@@ -55,7 +54,6 @@ def expand(reader: Reader, operation: Operation, node: ast.Call, given: Given) -
     scope = frame.scope or Scope(own_names(frame.tree), frame.function)
     frame.scope = scope
     scope.names = dict(_given(reader, frame, node))
-    check_parameters(frame)
     _read_inside(reader, frame, scope)
     # What a part of a kernel is given is read by units of its own.
     unit.reads, unit.depends, unit.sites = {}, set(), set()
@@ -138,17 +136,3 @@ def _check_arguments(reader: Reader, frame: Frame, node: ast.Call) -> None:
             reader.frame, node, f"`{frame.name}` is called {wrong}",
             "give every parameter once: an expansion has no defaults",
         )  # fmt: skip
-
-
-def check_parameters(frame: Frame) -> None:
-    """UsageError if a parameter gets another value."""
-    names = set(parameters(frame.tree.args))
-    for node in own_nodes(frame.tree):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id in names:
-            raise composition(
-                frame, node, f"the parameter `{node.id}` gets another value",
-                "give the new value a name of its own",
-            )  # fmt: skip
-
-
-__all__ = ["UsageError", "check_parameters", "expand", "new_frame"]

@@ -22,12 +22,12 @@ from .splitting import NAMED, Split
 CONSTANTS = (int, float, str, bool, type(None))
 
 
-def kernel_text(split: Split) -> str:
+def kernel_text(split: Split, function: Any) -> str:
     """Everything that it needs, then the operation."""
     tree = _readable(split)
     tree.decorator_list = deepcopy(split.frame.tree.decorator_list)
     _inner_functions(split, tree)
-    names = _Names(split.frame.function)
+    names = _Names(function)
     decorators = set().union(*map(_named, tree.decorator_list))
     around = names.definitions(_named(split.tree) | decorators | {"ttl"})
     module = ast.Module([*around, tree], [])

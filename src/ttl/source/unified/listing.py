@@ -17,16 +17,10 @@ LEGEND = "C compute   0 data movement 0   1 data movement 1   op the operation, 
 def listing(frame: Frame, assignment: Assignment, sections: Sections) -> str:
     """The operation, then those that it expands."""
     parts = [LEGEND]
-    for each in _frames(frame):
+    for each in frame.all():
         units = _units_by_line(each)
         parts.append("\n".join(_lines(each, units, assignment, sections)))
     return "\n\n".join(parts)
-
-
-def _frames(frame: Frame) -> Iterator[Frame]:
-    yield frame
-    for inner in frame.expansions:
-        yield from _frames(inner)
 
 
 def _units_by_line(frame: Frame) -> dict[int, list[Unit]]:

@@ -130,6 +130,15 @@ def composition(frame: Frame, node: ast.AST, message: str, help_text: str) -> Us
     return UsageError(problem(codes.COMPOSITION, frame, node, message, helps=(help_text,)))
 
 
+def parameter_given(frame: Frame, node: ast.AST, name: str) -> UsageError:
+    return composition(
+        frame,
+        node,
+        f"the parameter `{name}` gets another value",
+        "give the new value a name of its own",
+    )
+
+
 # Threads ------------------------------------------------------------------------------------------
 
 

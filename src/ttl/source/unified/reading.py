@@ -24,7 +24,7 @@ from ..scopes import own_names, parameters
 from . import expressions
 from .calls import Given
 from .counting import counted
-from .problems import not_here, returns_value
+from .problems import not_here, parameter_given, returns_value
 from .scopes import Flow, Scope, flow_of, go_to, joined_flow
 from .things import SCALAR, End, Kind, Thing, container, container_of, joined, thing_of
 from .units import Effect, Frame, Site, Unit
@@ -46,6 +46,7 @@ class Reader:
         self.returned: list[Thing] = []
         self._units: dict[tuple[Frame, ast.AST, str], Unit] = {}
         self._sites: dict[tuple[Unit, ast.AST, tuple[ast.AST, ...]], Site] = {}
+        self.loops: dict[Unit, tuple[Flow, Flow]] = {}  # what was known before them, and after
         self.order: list[Unit] = []  # all units, also those of expansions
 
     # Units ----------------------------------------------------------------------------------------
@@ -83,10 +84,10 @@ class Reader:
     # Names ----------------------------------------------------------------------------------------
 
     def read(self, name: str) -> Thing:
-        thing = self.scope.lookup(name)
+        thing, home = self.scope.lookup(name)
         self.unit.depends |= thing.origins
         self.unit.sites |= thing.sites
-        if self.scope.home(name) is self.frame.scope:
+        if home is self.frame.scope:
             self.unit.reads.setdefault(name, set()).update(thing.origins)
         return thing
 
@@ -107,6 +108,8 @@ class Reader:
     def _store(self, name: str, thing: Thing) -> None:
         home = self.scope.home(name) or self.scope
         if home is self.frame.scope:
+            if name in self.frame.parameters:
+                raise parameter_given(self.frame, self.unit.node, name)
             self.unit.binds.add(name)
             thing = thing.given_by(self.unit)
             if home is not self.scope and name in home.names:  # the function may not be called
@@ -296,7 +299,11 @@ def _while(reader: Reader, node: ast.While) -> None:
 def _loop(
     reader: Reader, unit: Unit, head: Callable[[], None], body: Sequence[ast.stmt]
 ) -> None:  # rule FLOW
-    before = flow_of(reader.scope)
+    start = before = flow_of(reader.scope)
+    known = reader.loops.get(unit)
+    if known is not None and known[0] == start and not reader.functions:
+        go_to(known[1])
+        return
     for _ in range(MOST_ROUNDS):
         go_to(before)
         head()
@@ -307,6 +314,8 @@ def _loop(
             break
         before = after
     go_to(before)
+    if not reader.functions:
+        reader.loops[unit] = start, before
 
 
 def _with(reader: Reader, node: ast.With) -> bool:

@@ -28,16 +28,17 @@ class Scope:
 
     def home(self, name: str) -> Scope | None:
         """Whose variable it is; None if it is one of none of them."""
-        return next((scope for scope in self.chain() if name in scope.own), None)
+        return self.lookup(name)[1]
 
-    def lookup(self, name: str) -> Thing:
-        home = self.home(name)
-        if home is not None:
-            return home.names.get(name, SCALAR)
-        *_, last = self.chain()
-        assert isinstance(last.around, FunctionType)
-        value = named_value(name, last.around)
-        return SCALAR if value is MISSING else thing_of(value)
+    def lookup(self, name: str) -> tuple[Thing, Scope | None]:
+        """What it stands for, and whose variable it is."""
+        scope: Scope | FunctionType = self
+        while isinstance(scope, Scope):
+            if name in scope.own:
+                return scope.names.get(name, SCALAR), scope
+            scope = scope.around
+        value = named_value(name, scope)
+        return SCALAR if value is MISSING else thing_of(value), None
 
 
 Flow = list[tuple[Scope, Names]]

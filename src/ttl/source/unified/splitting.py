@@ -40,12 +40,13 @@ class Split:
     code: CodeType
     expansions: dict[str, Split]  # by the names that the code has for them
 
-    def function(self) -> FunctionType:
-        """Its names stand for what they stand for around the user's function now."""
-        around = self.frame.function
+    def function(self, around: FunctionType) -> FunctionType:
+        """Its names stand for what they stand for around this function of the user's."""
         cells = dict(zip(own_code(around).co_freevars, around.__closure__ or (), strict=True))
         known: dict[str, Any] = {f".{kind.value}": made for kind, made in DECORATORS.items()}
-        known |= {name: split.function() for name, split in self.expansions.items()}
+        known |= {
+            name: split.function(split.frame.function) for name, split in self.expansions.items()
+        }
         known[NAMED] = name_declared
         cells |= {name: CellType(value) for name, value in known.items()}
         closure = tuple(cells[name] for name in self.code.co_freevars)
@@ -100,7 +101,7 @@ class Splitter:
         body = _Body(self, frame, None).statements(frame.tree.body)
         called = ast.Call(ast.Name("locals", ast.Load()), [], [])
         made.body = [*body, at(ast.Return(called), frame.tree)]
-        return Split(frame, made, _compiled(frame, made, ()), {}).function()
+        return Split(frame, made, _compiled(frame, made, ()), {}).function(frame.function)
 
     def _static(self, frame: Frame) -> set[str]:
         setup = self.sections.setup

@@ -7,6 +7,7 @@ from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field, replace
 from enum import Enum, IntEnum
 from functools import reduce
+from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from ttl.language.arguments import is_tensor
@@ -139,6 +140,8 @@ def _joined_item(one: Thing, other: Thing) -> Thing | None:
 
 def thing_of(value: Any, depth: int = 0) -> Thing:
     """What a value of Python is: an argument, or what a name around the operation stands for."""
+    if isinstance(value, (ModuleType, FunctionType, int, float, str)):
+        return Thing(Kind.SCALAR, value)
     if isinstance(value, DataflowBuffer):
         return Thing(Kind.BUFFER, value, id(value))
     if isinstance(value, PipeNet):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from types import FunctionType
+from types import CellType, FunctionType
 from typing import Any
 
 from ttl.diagnostics.frames import is_user_file
@@ -12,11 +12,11 @@ from ttl.language.arguments import is_tensor
 from ttl.language.operation import Operation
 from ttl.semantics.dtypes import dtype_of
 
-from ..functions import fingerprint, own_code
+from ..functions import environment, fingerprint, own_code
 from ..memo import Memo
 from ..scopes import own_names, parameters
 from .assignment import Assignment, assign
-from .expanding import check_parameters, new_frame
+from .expanding import new_frame
 from .forms import is_unified
 from .reading import Reader
 from .scopes import Scope
@@ -40,7 +40,10 @@ class Unified:
 def body_of(operation: Operation, arguments: Mapping[str, Any]) -> Callable[..., Any]:
     """What runs when an operation is called: its function, or that which its body becomes."""
     unified = threads_of(operation, arguments)
-    return operation.function if unified is None else unified.split.function()
+    function = operation.function
+    if unified is None or not isinstance(function, FunctionType):
+        return function
+    return unified.split.function(function)
 
 
 _UNIFIED: Memo[Unified] = Memo()
@@ -73,7 +76,8 @@ def shown_threads(operation: Operation, arguments: Mapping[str, Any]) -> str | N
     if found is None:
         return None
     lines = listing(found.frame, found.assignment, found.sections)
-    return f"{lines}\n\n# The kernels that it becomes\n\n{kernel_text(found.split)}"
+    text = kernel_text(found.split, operation.function)
+    return f"{lines}\n\n# The kernels that it becomes\n\n{text}"
 
 
 def _token(value: Any) -> Hashable:
@@ -83,7 +87,7 @@ def _token(value: Any) -> Hashable:
     if is_tensor(value):
         return tuple(value.shape), dtype_of(value)
     if isinstance(value, Operation):
-        return "operation", id(value), value  # which stays while its number is known
+        return tuple(_operations(value, []))
     if isinstance(value, (list, tuple)):
         return type(value), tuple(map(_token, value))
     if isinstance(value, dict):
@@ -91,8 +95,18 @@ def _token(value: Any) -> Hashable:
     return type(value).__module__, type(value).__qualname__
 
 
+def _operations(operation: Operation, seen: list[Operation]) -> list[Operation]:
+    """An operation, and those that it calls, and so on: a cell of a notebook may be run again."""
+    if not any(operation is each for each in seen):
+        seen.append(operation)
+        if isinstance(operation.function, FunctionType):
+            for _, value in environment(operation.function):
+                if isinstance(value, Operation):
+                    _operations(value, seen)
+    return seen
+
+
 def _unify(frame: Frame, arguments: Mapping[str, Any]) -> Unified:
-    check_parameters(frame)
     frame.scope = Scope(own_names(frame.tree), frame.function)
     for name in parameters(frame.tree.args):
         starred = [value for key, value in arguments.items() if key.startswith(f"{name}_")]
@@ -104,7 +118,18 @@ def _unify(frame: Frame, arguments: Mapping[str, Any]) -> Unified:
     weights = Weights(frame, lambda: _names_of_setup(frame, reader.order, arguments))
     assignment = assign(reader.order, weights.of)
     sections = sections_of(assignment)
-    return Unified(frame, assignment, sections, Splitter(sections).split(frame))
+    found = Unified(frame, assignment, sections, Splitter(sections).split(frame))
+    _let_go(frame)
+    return found
+
+
+def _let_go(frame: Frame) -> None:
+    """What is remembered serves other calls: the tensors of this one are not kept for that."""
+    own = frame.function
+    cells = tuple(CellType() for _ in own.__closure__ or ())
+    frame.function = FunctionType(own_code(own), own.__globals__, own.__name__, None, cells)
+    for each in frame.all():
+        each.scope = Scope(frozenset(), each.function)
 
 
 def _names_of_setup(

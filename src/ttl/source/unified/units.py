@@ -13,6 +13,7 @@ from ttl.diagnostics import Label, Span
 from ttl.language.operation import Operation
 from ttl.semantics.kernel_kinds import KernelKind
 
+from ..scopes import parameters
 from .things import End
 
 if TYPE_CHECKING:
@@ -65,9 +66,20 @@ class Frame:
     expansions: list[Frame] = field(default_factory=list)
     arguments: list[Unit] = field(default_factory=list)  # of the call: what is not the same always
 
+    parameters: frozenset[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.parameters = frozenset(parameters(self.tree.args))
+
     @property
     def name(self) -> str:
         return self.tree.name
+
+    def all(self) -> Iterator[Frame]:
+        """The frame, and those that are expanded in it."""
+        yield self
+        for inner in self.expansions:
+            yield from inner.all()
 
     def chain(self) -> Iterator[Frame]:
         """The frame, the one whose body calls it, and so on."""
@@ -90,7 +102,7 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a buffer, net or semaphore is made: the unit, the call, and the calls that led there."""
+    """Where a buffer, net or semaphore is made: the unit, the call, and the calls around it."""
 
     path: tuple[Unit, ast.AST, tuple[ast.AST, ...]]
 
