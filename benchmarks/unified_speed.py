@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 import tempfile
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from time import process_time
 from typing import Any
@@ -51,7 +52,7 @@ def shown_kernels(compare: Any, example: str) -> Callable[[], Any]:
 
 def main() -> int:
     sys.path.insert(0, str(ROOT / "examples" / "unified"))
-    import compare
+    compare: Any = import_module("compare")
 
     from ttl.source.unified import forget
 

@@ -482,3 +482,49 @@ def outer(x, y):
     other.write_text(again)
     exec(compile(again, str(other), "exec"), program)
     np.testing.assert_array_equal(run(program["outer"], "sim", x), 4 * ttl.to_numpy(x))
+
+
+@BACKENDS
+def test_arguments_are_checked_before_kernels_run(backend: str) -> None:
+    @ttl.operation(grid=(1, 1))
+    def operation(x, y):
+        x_dfb, y_dfb = buffers(x, y)
+        rows = x.shape[0] // 32
+        assert rows > 0, "no rows"
+        if rows > 2:
+            raise ValueError(f"{rows} rows are too many")
+        for row in range(rows):
+            ttl.copy(x[row, 0:2], x_dfb.reserve())
+            y_dfb.reserve().store(x_dfb.wait() + 1)
+            ttl.copy(y_dfb.wait(), y[row, 0:2])
+
+    x = tensor(rows=2)
+    np.testing.assert_array_equal(run(operation, backend, x), ttl.to_numpy(x) + 1)
+    with pytest.raises(ValueError, match="4 rows are too many"):
+        run(operation, backend, tensor())
+    found = kernels(operation, x, x)
+    assert not any("raise" in text or "assert" in text for text in found.values())
+
+
+@BACKENDS
+def test_lambdas_and_sums_of_lists(backend: str) -> None:
+    @ttl.operation(grid=(1, 1))
+    def operation(x, y):
+        x_dfb, y_dfb = buffers(x, y)
+        row = 0
+        part = lambda tensor: tensor[row, 0:2]  # noqa: E731 - it names a variable of the loop
+        for number in range(2):
+            row = number
+            parts = []
+            for _ in range(2):
+                with x_dfb.reserve() as blk:
+                    ttl.copy(part(x), blk).wait()
+                with x_dfb.wait() as blk:
+                    parts.append(blk * 2)
+            with y_dfb.reserve() as out:
+                out.store(sum(parts))
+            with y_dfb.wait() as blk:
+                ttl.copy(blk, part(y)).wait()
+
+    x = tensor(rows=2)
+    np.testing.assert_array_equal(run(operation, backend, x), 4 * ttl.to_numpy(x))

@@ -104,7 +104,7 @@ def _of_python(reader: Reader, node: ast.Call, value: Any, given: Given) -> Thin
         if name == "next":
             return held.any_item() if held.kind is Kind.CONTAINER else SCALAR
         return held if held.kind is Kind.CONTAINER else container_of(SCALAR)
-    if any(thing.kind in OF_TILES for thing in given.all) and name in ("abs", "pow"):
+    if name in ("abs", "pow", "sum") and any(map(_has_tiles, given.all)):
         reader.does(Effect.COMPUTE, node)
         return Thing(Kind.VALUE)
     is_pure = name in PURE or (isinstance(value, BuiltinFunctionType) and hasattr(math, name))
@@ -112,6 +112,11 @@ def _of_python(reader: Reader, node: ast.Call, value: Any, given: Given) -> Thin
         is_read = any(thing.kind is Kind.ELEMENT for thing in given.all)
         return Thing(Kind.ELEMENT) if is_read else SCALAR
     return _unknown(reader, node, given)
+
+
+def _has_tiles(thing: Thing) -> bool:
+    inside = thing.any_item() if thing.kind is Kind.CONTAINER else thing
+    return inside.kind in OF_TILES
 
 
 def _items(given: Given) -> list[Thing]:

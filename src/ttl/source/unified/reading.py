@@ -222,8 +222,10 @@ def _expression(reader: Reader, node: ast.Expr) -> None:
 
 
 def _assign(reader: Reader, node: ast.Assign) -> None:
-    reader.begin(node)
+    unit = reader.begin(node)
     thing = reader.evaluate(node.value)
+    if thing.kind is Kind.FUNCTION and not reader.functions:
+        unit.is_function = True
     for target in node.targets:
         reader.bind(target, thing)
 

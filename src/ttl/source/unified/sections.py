@@ -10,6 +10,7 @@ rule JUMPS   who has a loop has the jumps out of it
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -62,7 +63,8 @@ def setup_of(units: Sequence[Unit]) -> set[Unit]:  # rule SETUP
 
 
 def _may_be_setup(unit: Unit) -> bool:
-    is_kernels = unit.is_jump or unit.is_print or unit.is_signpost or unit.in_kernels
+    leaves = unit.is_jump and not isinstance(unit.node, (ast.Assert, ast.Raise))
+    is_kernels = leaves or unit.is_print or unit.is_signpost or unit.in_kernels
     return not (is_kernels or unit.expansion is not None)
 
 
@@ -152,6 +154,7 @@ class _Kernel:
             unit
             for unit in self.units
             if unit.is_jump
+            and unit not in self.setup
             and (loop in self.included if (loop := loop_of(unit)) else unit.frame in frames)
         }
 
