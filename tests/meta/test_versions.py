@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs/reference/versions.md"
 ROW = re.compile(r"^\| (0\.\d+) \|.*\| ([\w./-]+) \|$", re.MULTILINE)
 
