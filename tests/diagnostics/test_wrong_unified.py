@@ -220,6 +220,10 @@ def other(a, b, y):
 with a_dfb.wait() as blk:
     inner(a, blk)  # <-
 """, INNER)
+    yield Wrong("a buffer of a loop is given to an operation", "TTL1026", """\
+for dfb in (a_dfb, b_dfb):
+    inner(a, dfb)  # <-
+""" + STORE + SAVE, INNER)
     yield Wrong("a multi-kernel operation is called", "TTL1026",
                 "kernels(a)  # <-\n" + LOAD + STORE + SAVE, """\
 @ttl.operation(grid=(1, 1))

@@ -25,7 +25,7 @@ from ttl.semantics.function_source import function_tree
 from ..functions import MISSING, called_function, own_code
 from .problems import expand_only, kernels_in_unified, unknown_call
 from .things import OF_KERNELS, OF_TILES, SCALAR, End, Kind, Thing, container_of, joined
-from .units import Effect, Place, Site
+from .units import Effect, Place
 
 if TYPE_CHECKING:
     from .reading import Reader
@@ -334,5 +334,3 @@ _METHODS: Final[dict[Kind, Callable[[Reader, ast.Call, Thing, Given], Thing]]] =
     Kind.SEMAPHORE: _of_semaphore,
     Kind.CONTAINER: _of_container,
 }
-
-__all__ = ["Given", "Site", "call"]

@@ -79,22 +79,23 @@ def _given(reader: Reader, frame: Frame, node: ast.Call) -> dict[str, Thing]:
                 reader.frame, value, f"`{frame.name}` cannot be given this for `{name}`",
                 "operations take tensors, dataflow buffers, pipe nets, semaphores and numbers",
             )  # fmt: skip
+        argument = _argument(reader, name, value)
+        reader.unit = outer
         if thing.kind in STATIC or isinstance(value, ast.Constant):
+            argument.must_be_known = True
             found[name] = Thing(thing.kind, thing.value, thing.key, items=thing.items,
                                 item=thing.item)  # fmt: skip
             continue
-        argument = _argument(reader, frame, name, value)
+        if argument not in frame.arguments:
+            frame.arguments.append(argument)
         found[name] = Thing(thing.kind, thing.value, origins=frozenset({argument}))
-        reader.unit = outer
     return found
 
 
-def _argument(reader: Reader, frame: Frame, name: str, value: ast.expr) -> Unit:
-    """A unit of the calling frame that the parts of kernels ask for; listed with its parameter."""
+def _argument(reader: Reader, name: str, value: ast.expr) -> Unit:
+    """A unit of the calling frame, which the parts of kernels ask for."""
     argument = reader.begin(value, name)
-    if argument.argument is None:
-        argument.argument = name
-        frame.arguments.append(argument)
+    argument.argument = name
     reader.evaluate(value)
     return argument
 

@@ -7,7 +7,7 @@ for the operation, at the start of its function for one that is expanded.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from copy import deepcopy
 from types import FunctionType, ModuleType
 from typing import Any
@@ -101,10 +101,10 @@ class _Names:
             yield from _Names(value).definitions(_named(tree) - {name})
             yield tree
         else:
-            yield from given_as(name, value)
+            yield from _given_as(name, value)
 
 
-def given_as(name: str, value: Any) -> Iterator[ast.stmt]:
+def _given_as(name: str, value: Any) -> Iterator[ast.stmt]:
     """A statement that gives a name its value."""
     if isinstance(value, ModuleType):
         alias = None if value.__name__ == name else name
@@ -124,5 +124,3 @@ def _is_constant(value: Any) -> bool:
         return all(map(_is_constant, value))
     return type(value) in CONSTANTS
 
-
-__all__: Sequence[str] = ["given_as", "kernel_text"]

@@ -9,7 +9,7 @@ from types import ModuleType
 
 from ttl.diagnostics import Code, Diagnostic, Label, RuleBroken, UsageError, codes
 
-from .units import Effect, Frame, Site, Thread, Unit
+from .units import Effect, Frame, Site, Unit
 
 
 def problem(
@@ -188,7 +188,7 @@ def two_ends(
         codes.BLOCK_THREADS,
         site.unit.frame,
         site.node,
-        f"`{site.buffer_name}` is {_acquired(site)} on two threads",
+        f"`{site.buffer_name}` is {_acquires(site)} on two threads",
         f"{_acquires(site)} on {title}",
         labels=labels,
         helps=helps or ("use one buffer for each of them",),
@@ -197,9 +197,6 @@ def two_ends(
 
 def _acquires(site: Site) -> str:
     return "reserved" if site.end.value == "reserve" else "waited for"
-
-
-_acquired = _acquires
 
 
 def no_users(site: Site) -> Diagnostic:
@@ -264,6 +261,16 @@ def made_in_loop(unit: Unit) -> Diagnostic:
     )
 
 
+def not_known_before(unit: Unit) -> Diagnostic:
+    return problem(
+        codes.COMPOSITION,
+        unit.frame,
+        unit.node,
+        f"which one is given for `{unit.argument}` is not known before the kernels run",
+        helps=("write one call for each buffer, net or tensor",),
+    )
+
+
 def name_used_again(unit: Unit, name: str, other: Unit) -> Diagnostic:
     return problem(
         codes.WRONG_ARGUMENT,
@@ -277,7 +284,3 @@ def name_used_again(unit: Unit, name: str, other: Unit) -> Diagnostic:
 
 def _user_labels(users: Iterable[tuple[Unit, str]]) -> list[Label]:
     return [Label(unit.span, f"used on {title}") for unit, title in users]
-
-
-def titles(threads: Iterable[Thread]) -> str:
-    return " and ".join(thread.title for thread in threads)

@@ -18,7 +18,7 @@ from ttl.diagnostics import UsageError
 
 from .assignment import Assignment, fixed_units, loop_of
 from .counting import names_in, only_counts
-from .problems import made_in_loop, name_used_again, unknown_called
+from .problems import made_in_loop, name_used_again, not_known_before, unknown_called
 from .units import Frame, Thread, Unit
 
 
@@ -79,6 +79,9 @@ def _is_kernels(unit: Unit, setup: set[Unit]) -> bool:
 
 def _check_made(units: Iterable[Unit], setup: set[Unit]) -> None:
     wrong = [made_in_loop(unit) for unit in units if unit.makes and unit not in setup]
+    wrong += [
+        not_known_before(unit) for unit in units if unit.must_be_known and unit not in setup
+    ]
     wrong += [
         unknown_called(unit.frame, unit.unknown)
         for unit in units

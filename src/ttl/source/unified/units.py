@@ -150,6 +150,7 @@ class Unit:
     unknown: ast.Call | None = None  # a call of something that is not known
     expansion: Frame | None = None  # that it calls
     argument: str | None = None  # of a call: the parameter that it gives
+    must_be_known: bool = False  # before kernels run: a buffer, a net, a tensor
 
     @property
     def span(self) -> Span:
