@@ -66,14 +66,14 @@ def _known_attribute(owner: Any, name: str) -> Any:
 
 
 def _subscript(reader: Reader, node: ast.Subscript) -> Thing:
-    owner = evaluate(reader, node.value)
-    evaluate(reader, node.slice)
+    owner, place = evaluate(reader, node.value), evaluate(reader, node.slice)
     if owner.kind is Kind.TENSOR:
         reader.unit.in_kernels = True
         return Thing(Kind.SLICE)
     if owner.kind is not Kind.CONTAINER:
         return Thing(Kind.ELEMENT) if owner.kind is Kind.ELEMENT else SCALAR
-    key = _constant_index(node.slice)
+    is_known = isinstance(place.value, (int, str))
+    key = place.value if is_known else _constant_index(node.slice)
     if isinstance(owner.value, dict) and key is not None and key in owner.value:
         return thing_of(owner.value[key])
     if isinstance(node.slice, ast.Slice):

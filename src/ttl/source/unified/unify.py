@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import CellType, FunctionType
 from typing import Any
 
-from ttl.diagnostics.frames import is_user_file
+from ttl.diagnostics.frames import is_pyttl_file
 from ttl.language.arguments import is_tensor
 from ttl.language.operation import Operation
 from ttl.semantics.dtypes import dtype_of
@@ -52,13 +52,14 @@ _UNIFIED: Memo[Unified] = Memo()
 def threads_of(operation: Operation, arguments: Mapping[str, Any]) -> Unified | None:
     """None if the operation has kernels; UsageError if its statements have no threads."""
     function = operation.function
-    if not isinstance(function, FunctionType) or not is_user_file(own_code(function).co_filename):
+    if not isinstance(function, FunctionType) or is_pyttl_file(own_code(function).co_filename):
         return None
     frame = new_frame(operation)
     if frame is None or not is_unified(frame):
         return None
     tokens = tuple((name, _token(value)) for name, value in arguments.items())
-    key = fingerprint(function, _token), tokens
+    around = tuple((name, _token(value)) for name, value in environment(function))
+    key = fingerprint(function, _token), around, tokens
     return _UNIFIED.get(key, lambda: _unify(frame, arguments))
 
 
