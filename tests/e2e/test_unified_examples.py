@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import ttl
+from ttl import ttnn
 from ttl.config import Config, process_variables
 from ttl.driver import compile_operation
 from ttl.source.unified import shown_threads
@@ -41,8 +42,12 @@ def result(operation, example: str) -> np.ndarray:
 
 
 def kernels(operation, example: str) -> list[str]:
+    return kernel_texts(operation, COMPARE.tensors(example))
+
+
+def kernel_texts(operation, tensors) -> list[str]:
     """The C++ texts, with names for what they declare in the order in which they do."""
-    program = operation.program(tuple(COMPARE.tensors(example)), {}, TARGET.default_grid)
+    program = operation.program(tuple(tensors), {}, TARGET.default_grid)
     compiled = compile_operation(program, TARGET, Config())
     return [_normal(kernel.cpp_source) for kernel in compiled.kernels]
 
@@ -91,3 +96,21 @@ def test_the_kernels_that_are_shown_run(example: str, tmp_path: Path) -> None:
     np.testing.assert_array_equal(result(operation, example), result(unified, example))
     assert kernels(operation, example) == kernels(unified, example)
     assert shown_threads(operation, given) is None
+
+
+def test_the_operation_of_the_readme(tmp_path: Path) -> None:
+    readme = (EXAMPLES.parent / "README.md").read_text(encoding="utf-8")
+    text = re.search(r"```python\n(.*?)\n\n\ndevice = ", readme, re.DOTALL)
+    assert text is not None
+    by_hand = executed(text[1], "scaled_sum", tmp_path)
+    unified = COMPARE.load(EXAMPLES / "unified" / "scaled_sum.py", "scaled_sum")
+    device = ttnn.open_device(device_id=0)
+    numbers = np.random.default_rng(0).random((2, 64, 128), np.float32)
+    results = []
+    for operation in (unified, by_hand):
+        a, b = (ttl.from_numpy(each, dtype=ttnn.bfloat16, device=device) for each in numbers)
+        y = ttnn.zeros_like(a)
+        operation(a, b, y)
+        results.append(ttl.to_numpy(y))
+    np.testing.assert_array_equal(*results)
+    assert kernel_texts(unified, (a, b, y)) == kernel_texts(by_hand, (a, b, y))
