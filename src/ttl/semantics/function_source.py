@@ -53,8 +53,10 @@ def function_tree(code: CodeType) -> FunctionTree | None:
 
 def keep_definitions(code: CodeType, tree: Definition) -> None:  # rule MADE
     """Of a function that was compiled from its changed definition, and of those nested in it."""
-    if len(_MADE) > MOST_MADE:
-        _MADE.clear()
+    if (code, code.co_filename) in _MADE:
+        return
+    while len(_MADE) > MOST_MADE:
+        _MADE.pop(next(iter(_MADE)))
     trees = [node for node in ast.walk(tree) if isinstance(node, FunctionTree)]
     for each, found in _by_code([code, *nested_codes(code)], trees).items():
         _MADE[each, code.co_filename] = found

@@ -42,6 +42,7 @@ class Split:
 
     def function(self, around: FunctionType) -> FunctionType:
         """Its names stand for what they stand for around this function of the user's."""
+        keep_definitions(self.code, self.tree)
         cells = dict(zip(own_code(around).co_freevars, around.__closure__ or (), strict=True))
         known: dict[str, Any] = {f".{kind.value}": made for kind, made in DECORATORS.items()}
         known |= {
@@ -76,7 +77,6 @@ class Splitter:
         }
         tree = self._tree(frame, taken, expansions)
         code = _compiled(frame, tree, expansions)
-        keep_definitions(code, tree)
         return Split(frame, tree, code, expansions)
 
     def _tree(
