@@ -528,3 +528,15 @@ def test_lambdas_and_sums_of_lists(backend: str) -> None:
 
     x = tensor(rows=2)
     np.testing.assert_array_equal(run(operation, backend, x), 4 * ttl.to_numpy(x))
+
+
+def test_a_body_without_a_source_is_refused() -> None:
+    program: dict = {"ttl": ttl}
+    exec(
+        "@ttl.operation(grid=(1, 1))\ndef operation(x, y):\n"
+        "    dfb = ttl.make_dataflow_buffer_like(x, shape=(1, 2))\n"
+        "    ttl.copy(x[0, 0:2], dfb.reserve())\n    ttl.copy(dfb.wait(), y[0, 0:2])\n",
+        program,
+    )
+    with pytest.raises(ttl.UsageError, match="TTL7002"):
+        program["operation"](tensor(), tensor())

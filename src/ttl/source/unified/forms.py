@@ -12,10 +12,11 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from ttl import language
-from ttl.language.operation import Operation
+from ttl.diagnostics import RuleBroken, UsageError, codes
+from ttl.language.operation import Operation, definition_span
 from ttl.semantics.function_source import nodes_of
 
-from ..functions import MISSING, named_value
+from ..functions import MISSING, named_value, own_code
 from ..scopes import own_nodes
 from .problems import mixed_forms
 from .units import Frame
@@ -36,6 +37,20 @@ def is_unified(frame: Frame) -> bool:
     if own:
         raise mixed_forms(frame, *kernel, own[0])
     return False  # the call of an operation among kernels is refused when it is made
+
+
+def refuse_without_source(function: FunctionType) -> None:
+    """UsageError for an operation whose own code calls what kernels call."""
+    code = own_code(function)
+    if not {"reserve", "wait"}.isdisjoint(code.co_names):
+        raise UsageError(
+            RuleBroken(
+                codes.NO_SOURCE,
+                f"the statements of `{function.__name__}` get their threads from its source, which "
+                "is not found",
+                helps=("put the program into a file, or write kernels",),
+            ).at(definition_span(function))
+        )
 
 
 @lru_cache(maxsize=1024)

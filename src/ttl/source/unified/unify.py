@@ -17,7 +17,7 @@ from ..memo import Memo
 from ..scopes import own_names, parameters
 from .assignment import Assignment, assign
 from .expanding import new_frame
-from .forms import is_unified
+from .forms import is_unified, refuse_without_source
 from .reading import Reader
 from .scopes import Scope
 from .sections import Sections, sections_of, setup_of
@@ -55,7 +55,10 @@ def threads_of(operation: Operation, arguments: Mapping[str, Any]) -> Unified | 
     if not isinstance(function, FunctionType) or is_pyttl_file(own_code(function).co_filename):
         return None
     frame = new_frame(operation)
-    if frame is None or not is_unified(frame):
+    if frame is None:
+        refuse_without_source(function)
+        return None
+    if not is_unified(frame):
         return None
     tokens = tuple((name, _token(value)) for name, value in arguments.items())
     around = tuple((name, _token(value)) for name, value in environment(function))
