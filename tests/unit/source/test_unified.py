@@ -540,3 +540,24 @@ def test_a_body_without_a_source_is_refused() -> None:
     )
     with pytest.raises(ttl.UsageError, match="TTL7002"):
         program["operation"](tensor(), tensor())
+
+
+@BACKENDS
+def test_a_loop_over_operations_is_unrolled(backend: str) -> None:
+    @ttl.operation(grid=(1, 1))
+    def operation(x, y):
+        a, y_dfb = buffers(x, y)
+        for row in range(2):
+            load_row(x, row, a)
+            for scale in SCALES:
+                scale(a, y_dfb)
+                if row < 5:
+                    store_row(y_dfb, y, row)
+                load_row(x, row, a)
+            with a.wait() as last, y_dfb.reserve() as out:
+                out.store(last * 7)
+            for save in (store_row,):
+                save(y_dfb, y, row)
+
+    x = tensor(rows=2)
+    np.testing.assert_allclose(run(operation, backend, x), 7 * ttl.to_numpy(x), rtol=1e-6)

@@ -18,6 +18,7 @@ from .scopes import Scope
 from .splitting import arguments_of
 from .things import Kind, Thing
 from .units import Frame, Unit
+from .unrolling import unrolled
 
 if TYPE_CHECKING:
     from .reading import Reader
@@ -32,6 +33,7 @@ def new_frame(operation: Operation, caller: Unit | None = None) -> Frame | None:
     tree = definition_of(own_code(function)) if isinstance(function, FunctionType) else None
     if tree is None or not isinstance(function, FunctionType):
         return None
+    tree = unrolled(tree, function)
     return Frame(operation, function, tree, own_code(function).co_filename, caller)
 
 

@@ -33,7 +33,8 @@ def is_unified(frame: Frame) -> bool:
     actions = [*_actions(frame)]
     if kernel is None or not actions:
         return kernel is None and bool(actions)
-    own = [each for each in actions if not isinstance(_value(each.func, frame.function), Operation)]
+    function = frame.function
+    own = [each for each in actions if not isinstance(value_of(each.func, function), Operation)]
     if own:
         raise mixed_forms(frame, *kernel, own[0])
     return False  # the call of an operation among kernels is refused when it is made
@@ -71,13 +72,13 @@ def _kernels(frame: Frame) -> Iterator[tuple[ast.FunctionDef, ast.AST]]:
     for function in _decorated(frame.tree):
         for decorator in function.decorator_list:
             made = decorator.func if isinstance(decorator, ast.Call) else decorator
-            if _value(made, frame.function) in KERNELS:
+            if value_of(made, frame.function) in KERNELS:
                 yield function, decorator
 
 
 def _actions(frame: Frame) -> Iterator[ast.Call]:
     for node in _calls(frame.tree):
-        value = _value(node.func, frame.function)
+        value = value_of(node.func, frame.function)
         if isinstance(node.func, ast.Attribute) and value is MISSING:
             if node.func.attr in METHODS:
                 yield node
@@ -85,17 +86,17 @@ def _actions(frame: Frame) -> Iterator[ast.Call]:
             yield node
 
 
-def _value(node: ast.expr, function: FunctionType) -> Any:
+def value_of(node: ast.expr, function: FunctionType) -> Any:
     """What a name around an operation, or a name in a module, or an item of these stands for."""
     if isinstance(node, ast.Name):
         return named_value(node.id, function)
     if isinstance(node, ast.Attribute):
-        owner = _value(node.value, function)
+        owner = value_of(node.value, function)
         if isinstance(owner, ModuleType):
             return vars(owner).get(node.attr, MISSING)
         return vars(owner).get(node.attr, MISSING) if hasattr(owner, "__dict__") else MISSING
     if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
-        owner = _value(node.value, function)
+        owner = value_of(node.value, function)
         try:
             return owner[node.slice.value] if type(owner) in (list, tuple, dict) else MISSING
         except LookupError:
