@@ -1,6 +1,7 @@
 """TT-Lang in Python: the public names."""
 
 import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ttl import arrays, language
@@ -29,10 +30,16 @@ def _launch(operation: Operation, args: tuple[Any, ...], kwargs: dict[str, Any])
     launch(operation, args, kwargs)
 
 
+def _body_of(operation: Operation, arguments: dict[str, Any]) -> Callable[..., Any]:
+    from ttl.source.unified import body_of
+
+    return body_of(operation, arguments)
+
+
 # `import ttl.math` and `from ttl.block import fill` are as good as `ttl.math` and `ttl.block`.
 sys.modules["ttl.math"], sys.modules["ttl.block"] = math, block
 
-LAUNCH_HOOK.launch = _launch
+LAUNCH_HOOK.launch, LAUNCH_HOOK.body_of = _launch, _body_of
 install_exception_hook()
 
 __version__ = "0.1.0"

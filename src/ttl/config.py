@@ -134,6 +134,7 @@ class Config:
     # Seconds: wait for each launch on a device, show what it prints, report it if it hangs.
     device_timeout: int | None = _option("TTL_DEVICE_TIMEOUT", _number)
     compile_to: str | None = _option("TTL_COMPILE_TO")  # DIR: compile each operation into it
+    show_threads: bool = _flag("TTL_SHOW_THREADS")  # of unified operations, to stdout
     kernel_dumps: str | None = _option("TTLANG_KERNEL_DUMPS", _folder)  # DIR, or 1
     cache_dir: Path = Path()  # PYTTL_CACHE, else the user's cache folder
 

@@ -53,7 +53,7 @@ def _row(op: BlockOp) -> str:
         op.name,
         "<br>".join(_spellings(op)),
         ", ".join(_operand(op, name) for name in op.names) or "none",
-        ", ".join(_parameter(parameter) for parameter in op.parameters),
+        ", ".join(_parameter(parameter) for parameter in (op.with_flags or op).parameters),
         op.domain.value,
         op.summary,
         _on_chip(op),

@@ -127,6 +127,8 @@ class Call:
             config.compiler_options,
             largest_grid=_largest_grid(config, _own_grid(chip, target)),
         )
+        if config.show_threads:
+            self.driver.remarks.show_threads(program)
         self.driver.remarks.note_once(host_note(program, has_visitors), config)
         self._run(program, target, config)
 

@@ -10,14 +10,16 @@ from ttl.config import Config
 from ttl.diagnostics import (
     Diagnostic,
     KernelFault,
+    RuleBroken,
     Severity,
     TTLError,
     UsageError,
     codes,
     render_all,
 )
+from ttl.language.arguments import is_tensor
 from ttl.language.captured import captured_writes
-from ttl.language.operation import Program
+from ttl.language.operation import Program, definition_span
 from ttl.source.facts import facts_of
 from ttl.source.functions import place_of
 from ttl.source.old_names import old_names, old_names_note
@@ -37,6 +39,20 @@ def judged(found: Sequence[Diagnostic], config: Config) -> list[Diagnostic]:
         for each, severity in zip(found, severities, strict=True)
         if severity is not None
     ]
+
+
+def scalar_arguments(program: Program) -> list[Diagnostic]:
+    """What other tools take from the scope around an operation only."""
+    scalars = [f"`{name}`" for name, value in program.arguments.items() if not is_tensor(value)]
+    if not scalars or program.operation.lowering is not None:
+        return []
+    name = program.operation.__name__
+    note = RuleBroken(
+        codes.SCALAR_ARGUMENT,
+        f"`{name}` is given {' and '.join(scalars)}, and other tools give operations tensors only",
+        helps=("define the operation in a function that has the constants as parameters",),
+    )
+    return [note.at(definition_span(program.operation.function))]
 
 
 def show(found: Sequence[Diagnostic], config: Config) -> None:
@@ -75,6 +91,14 @@ class Remarks:
             raise
         self.warn(found, config, KernelFault)
 
+    def show_threads(self, program: Program) -> None:
+        """Once for each unified operation: its threads, and the kernels that it becomes."""
+        from ttl.source.unified import shown_threads
+
+        text = shown_threads(program.operation, program.arguments)
+        if text is not None and self._noted.is_first(text, None):
+            print(text)
+
     def note_once(self, found: Diagnostic | None, config: Config) -> None:
         """A note of which one in a process is enough."""
         if found is not None and self._noted.is_first(found.code.code, None):
@@ -90,6 +114,8 @@ class Remarks:
         if not self._noted.is_first(kernels, None) and not refuses:
             return
         remarks = [note for note in self._notes(program) if note is not None]
+        if config.strict:
+            remarks += scalar_arguments(program)
         if config.backend == "sim":
             remarks += captured_writes(program, codes.CAPTURED_WRITTEN_SIMULATED)
         self.warn(remarks, config, UsageError)

@@ -376,6 +376,7 @@ def _float32(value: float) -> FloatAttr:
 def math_function(op: BlockOp, builder: KernelBuilder, *args: Value, **kwargs: Value) -> Value:
     if builder.device_api not in op.tile:
         raise not_yet(f"`{op.spelling}`")
+    op = op.called_with(kwargs)
     if op.name == "broadcast":
         args, kwargs = _out_blk_as_shape(args, kwargs)
     args = tuple(

@@ -109,6 +109,8 @@ class LaunchHook:
     """Where a call of an operation goes. `ttl/__init__` binds it to the driver."""
 
     launch: Callable[[Operation, tuple[Any, ...], dict[str, Any]], None]
+    # The function that declares the kernels: the operation's own, or one made of its body.
+    body_of: Callable[[Operation, dict[str, Any]], Callable[..., Any]]
     last_grid: Shape | None = None  # of the last call
 
 

@@ -41,8 +41,9 @@ def _function(op: BlockOp, namespace: str | None = None) -> Function:
         try:
             if len(args) == count and not kwargs:
                 return running.apply(op, args, NO_PARAMETERS)
-            operands, parameters = bind(op, args, kwargs)
-            return running.apply(op, operands, parameters)
+            meant = op.called_with(kwargs)
+            operands, parameters = bind(meant, args, kwargs)
+            return running.apply(meant, operands, parameters)
         except RuleBroken as broken:  # the rules of an op of two namespaces name it as in the first
             if namespace is None or op.namespaces[0] == namespace:
                 raise
@@ -82,6 +83,8 @@ def _signature(op: BlockOp) -> Signature:
         has_default = parameter.default is not REQUIRED
         default = parameter.default if has_default else Parameter.empty
         given.append(Parameter(parameter.name, kind, default=default))
+    for flag in op.with_flags.parameters if op.with_flags is not None else ():
+        given.append(Parameter(flag.name, Parameter.KEYWORD_ONLY, default=flag.default))
     return Signature(given, return_annotation=BlockExpression)
 
 

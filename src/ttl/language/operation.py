@@ -268,7 +268,7 @@ class Operation:
                 positional += [left.pop(key) for key in self._starred(arguments)]
             elif parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
                 positional.append(left.pop(name))
-        return self.function(*positional, **left)
+        return LAUNCH_HOOK.body_of(self, arguments)(*positional, **left)
 
     def _starred(self, arguments: dict[str, Any]) -> list[str]:
         """The names that the values of `*args` have."""

@@ -3,6 +3,7 @@
 rule KEPT    the texts of the files that an operation is made of are kept when it is decorated: a
              file may be edited while its functions run, and a notebook cell may be run again
 rule LOADED  a definition is taken from a text only if that text compiles to the function's own code
+rule MADE    a function that pyttl made of the user's has the definition that it was made from
 rule ASSERTS pytest rewrites `assert`: of a function that has one, all other lines must be the same
 """
 
@@ -11,7 +12,7 @@ from __future__ import annotations
 import ast
 import dis
 import linecache
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from types import CodeType, FunctionType, ModuleType
 
@@ -25,6 +26,9 @@ MOST_TEXTS = 16  # of one file: each has been edited since
 MOST_FILES = 1024
 # The texts of each file, the newest last; the files in the order in which they were first seen.
 _TEXTS: dict[str, tuple[str, ...]] = {}
+MOST_MADE = 4096
+# The functions that were made of others: no text compiles to them.
+_MADE: dict[tuple[CodeType, str], FunctionTree] = {}
 
 
 def definition_of(code: CodeType) -> ast.FunctionDef | None:
@@ -38,10 +42,24 @@ def definition_of(code: CodeType) -> ast.FunctionDef | None:
 
 def function_tree(code: CodeType) -> FunctionTree | None:
     """The same, also of a lambda or of a coroutine."""
+    made = _MADE.get((code, code.co_filename))
+    if made is not None:
+        return made
     try:
         return _found(code, code.co_filename)
     except LookupError:
         return None
+
+
+def keep_definitions(code: CodeType, tree: Definition) -> None:  # rule MADE
+    """Of a function that was compiled from its changed definition, and of those nested in it."""
+    if (code, code.co_filename) in _MADE:
+        return
+    while len(_MADE) > MOST_MADE:
+        _MADE.pop(next(iter(_MADE)))
+    trees = [node for node in ast.walk(tree) if isinstance(node, FunctionTree)]
+    for each, found in _by_code([code, *nested_codes(code)], trees).items():
+        _MADE[each, code.co_filename] = found
 
 
 def keep_source(function: FunctionType) -> None:  # rule KEPT
@@ -119,7 +137,12 @@ def _functions(text: str, flags: int) -> dict[CodeType, FunctionTree]:
         codes = list(nested_codes(compile(module, "", "exec", flags, dont_inherit=True)))
     except (SyntaxError, ValueError):  # edited, and not to its end
         return {}
-    trees = [node for node in ast.walk(module) if isinstance(node, FunctionTree)]
+    return _by_code(codes, [node for node in ast.walk(module) if isinstance(node, FunctionTree)])
+
+
+def _by_code(
+    codes: Iterable[CodeType], trees: Sequence[FunctionTree]
+) -> dict[CodeType, FunctionTree]:
     named = {(n.name, _first_line(n)): n for n in trees if not isinstance(n, ast.Lambda)}
     lambdas = [node for node in trees if isinstance(node, ast.Lambda)]
     found: dict[CodeType, FunctionTree] = {}

@@ -24,3 +24,6 @@ class Memo(Generic[Read]):
                 self._kept.clear()
             found = self._kept[key] = read()
         return found
+
+    def clear(self) -> None:
+        self._kept.clear()

@@ -125,7 +125,7 @@ def test_an_operation_is_not_called_in_a_kernel() -> None:
         operation(tensor())
 
 
-def test_an_operation_is_not_called_in_the_body_of_another() -> None:
+def test_a_multi_kernel_operation_is_not_called_in_the_body_of_another() -> None:
     @ttl.operation(grid=(1, 1))
     def inner(a):
         @ttl.datamovement()
@@ -136,7 +136,7 @@ def test_an_operation_is_not_called_in_the_body_of_another() -> None:
     def operation(a):
         inner(a)
 
-    with pytest.raises(UsageError, match="operation inner is called in the body") as caught:
+    with pytest.raises(UsageError, match="`inner` is a multi-kernel operation") as caught:
         operation(tensor())
     assert "|         inner(a)" in str(caught.value)
 

@@ -26,12 +26,17 @@ from ttl.dialects.building import walk
 from ttl.dialects.ttcore import block_type, tensor_of
 from ttl.semantics.dtypes import NARROW, DType, float16, float32, int32
 from ttl.semantics.ops import TILE_OPS, Kind, TileForms, refuse_integers
-from ttl.semantics.ops.compositions import broadcast_in_parts, whole_broadcast
+from ttl.semantics.ops.compositions import (
+    broadcast_in_parts,
+    is_scale_of_exp,
+    whole_broadcast,
+)
 from ttl.semantics.types import BlockType, Shape
 
 from ..module_pass import (
     Maker,
     cannot_compile,
+    erase,
     first_after_bindings,
     integers,
     kernel_of,
@@ -101,6 +106,8 @@ def _expand(op: ttl.BlockMathOp, api: str) -> None:
         for name, value in (op.parameters.data if op.parameters else {}).items()
         if isinstance(value, (FloatAttr, IntegerAttr))
     } | op.given_types()
+    if op.ENTRY.name == "exp" and (scaled := _scaled_operand(op)) is not None:
+        return _fold_scale(op, do, *scaled)
     composition = composition_of(forms, parameters, op)
     if composition is None:
         return
@@ -113,6 +120,33 @@ def _expand(op: ttl.BlockMathOp, api: str) -> None:
     if value not in op.inputs:
         value.name_hint = op.result.name_hint
     replace_by(op, value)
+
+
+def _scaled_operand(op: ttl.BlockMathOp) -> tuple[SSAValue, float] | None:
+    """x and c of exp(c * x), where nothing is lost if the call itself multiplies: the product is
+    not rounded before, and a scale has 8 digits.
+    """
+    product = op.inputs[0].owner
+    if not isinstance(product, ttl.BlockMathOp) or product.ENTRY.name != "mul":
+        return None
+    if not bool(kernel_of(op).attributes[FP32]) or len([*op.inputs[0].uses]) > 1:
+        return None
+    for x, factor in (product.inputs, tuple(product.inputs)[::-1]):
+        fill = factor.owner
+        if isinstance(fill, ttl.FillOp) and fill.value is not None:
+            scale = fill.value.value.data
+            if is_scale_of_exp(scale):
+                return x, scale
+    return None
+
+
+def _fold_scale(op: ttl.BlockMathOp, do: Expansion, x: SSAValue, scale: float) -> None:
+    product = op.inputs[0].owner
+    value = do("exp_of_scaled", x, scale=scale)
+    value.name_hint = op.result.name_hint
+    replace_by(op, value)
+    assert isinstance(product, Operation)
+    erase(product)
 
 
 def _is_broadcast_of_32_bits(op: ttl.BlockMathOp) -> bool:

@@ -23,7 +23,8 @@ BLOCK_OPS: dict[str, BlockOp] = {
     op.name: op for op in (*(op for group in _GROUPS for op in group.OPS), MATMUL)
 }
 # What stands in registers: the operations that compositions are made of have tile columns too.
-TILE_OPS: dict[str, BlockOp] = BLOCK_OPS | STEPS
+_FLAGGED = {op.with_flags.name: op.with_flags for op in BLOCK_OPS.values() if op.with_flags}
+TILE_OPS: dict[str, BlockOp] = BLOCK_OPS | STEPS | _FLAGGED
 BY_OPERATOR: dict[str, BlockOp] = {op.operator: op for op in BLOCK_OPS.values() if op.operator}
 NAMESPACES: dict[str, dict[str, BlockOp]] = {
     namespace: {op.name: op for op in BLOCK_OPS.values() if namespace in op.namespaces}

@@ -131,6 +131,29 @@ def exact_reduction(
     return found if factor == 1 else do("scaled", found, factor=factor)
 
 
+def is_scale_of_exp(scale: float) -> bool:
+    """The call takes a bfloat16."""
+    return float(round_to(np.array(scale, np.float32), bfloat16)) == scale
+
+
+def exp_with_flags(
+    do: Composer,
+    x: Value,
+    scale: float,
+    iterations: int,
+    approx: bool = False,
+    skip_clamp_check: bool = False,
+) -> Value:
+    """The call takes a scale of 8 digits, and not together with the quick approximation."""
+    if scale != 1 and is_scale_of_exp(scale) and not approx:
+        return do("exp_of_scaled", x, scale=scale)
+    if scale != 1:
+        x = do("scaled", x, factor=scale)
+    if not approx:
+        return do("exp", x)
+    return do("quick_exp_unclamped" if skip_clamp_check else "quick_exp", x)
+
+
 def softplus(
     do: Composer, x: Value, beta: float, beta_reciprocal: float, threshold: float
 ) -> Value:

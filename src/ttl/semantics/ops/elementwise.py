@@ -22,7 +22,7 @@ from .meanings import (
     unary,
     with_dtype,
 )
-from .table import BlockOp, Domain, Kind, Parameter
+from .table import Arguments, BlockOp, Domain, Kind, Parameter
 from .tiles import (
     COMPUTE_API,
     NARROW,
@@ -255,6 +255,50 @@ _LOGICAL = (
     _logical("logical_or", np.logical_or, "1 where a or b is not 0, else 0", "max"),
 )
 
+def _exp_with_flags(
+    x: Any, scale: Any, approx: Any, skip_clamp_check: Any, iterations: Any
+) -> Any:
+    return np.exp(x * scale)
+
+
+def _exp_bound(spacing: float, x: Any, scale: float, approx: bool, **flags: Any) -> Any:
+    """A product before it is rounded to the registers' format; the quick one is the chip's own."""
+    error = QUICK_EXP_ERROR if approx else spacing * (1 + np.abs(x * scale))
+    return error * np.exp(x * scale)
+
+
+def _exp_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
+    """`scale=None` is no scale; a face has eight rows of lanes, and all of them are wanted."""
+    kwargs = {name: value for name, value in kwargs.items() if (name, value) != ("scale", None)}
+    if kwargs.get("iterations", LANE_ROWS) != LANE_ROWS:
+        raise RuleBroken(
+            codes.WRONG_ARGUMENT,
+            f"iterations={kwargs['iterations']}: a face of a tile has {LANE_ROWS} rows of lanes, "
+            "and the others would keep what they have",
+            helps=("leave iterations= out",),
+        )
+    return args, kwargs
+
+
+LANE_ROWS = 8
+QUICK_EXP_ERROR = 0.04  # of the result
+EXP_WITH_FLAGS = unary(
+    "exp_with_flags",
+    in_double(_exp_with_flags),
+    "e to the power of scale * x",
+    parameters=(
+        Parameter("scale", Kind.NUMBER, 1.0, sample=0.5),
+        Parameter("approx", Kind.FLAG, False),
+        Parameter("skip_clamp_check", Kind.FLAG, False),
+        Parameter("iterations", Kind.NATURAL, LANE_ROWS),
+    ),
+    tile=composed(compositions.exp_with_flags),
+    bound=_exp_bound,
+    rearrange=_exp_arguments,
+    spelled="exp",
+)
+
+
 _UNARY = (
     unary(
         "abs",
@@ -303,6 +347,7 @@ _UNARY = (
         np.exp,
         "e to the power of x",
         tile=vector("exp", "eltwise_unary/exp.h"),
+        with_flags=EXP_WITH_FLAGS,
     ),
     unary("exp2", np.exp2, "2 to the power of x", tile=vector("exp2")),
     unary("expm1", np.expm1, "e to the power of x, less 1", tile=vector("expm1")),

@@ -6,6 +6,7 @@ They stand in registers only, so what they mean in arrays is nowhere needed.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -24,12 +25,15 @@ from .tiles import (
     WRAP,
     Tiles,
     all_bits,
+    bits,
     for_integers_too,
     one_call,
     vector,
     whole,
     with_integers,
 )
+
+_EXP = "eltwise_unary/exp.h"
 
 
 def _meaningless(*values: Any, **parameters: Any) -> Any:
@@ -50,6 +54,18 @@ def _with_number(name: str, call: str, include: str, init: str, summary: str) ->
     tile = vector(call, include, init=init, arguments=all_bits)
     keeps_digits = {"bound": _meaningless}  # the number is not rounded to the registers' format
     return _step(name, 1, tile, summary, parameters=(parameter,), **keeps_digits)
+
+
+def _scale_of_exp(scale: float) -> tuple[str, ...]:
+    """A bfloat16, by its bits."""
+    return "VectorMode::RC", f"0x{int(bits(scale)[:-1], 16) >> 16:04x}u"
+
+
+def _unclamped() -> Tiles:
+    call = vector("exp", _EXP, template="<true, false, InputClamping::None>")[API].in_dst
+    assert call is not None
+    init = "exp_tile_init<true, 0x3F800000, InputClamping::None>"
+    return {API: TileForms(in_dst=replace(call, init=init))}
 
 
 def _comparison(name: str, sign: str) -> BlockOp:
@@ -146,6 +162,21 @@ STEPS: dict[str, BlockOp] = {
             ),
             "the other bits",
         ),
+        _step(
+            "exp_of_scaled",
+            1,
+            vector(
+                "exp",
+                _EXP,
+                init="exp_tile_init",
+                template="<false, true>",
+                arguments=_scale_of_exp,
+            ),
+            "e to the power of scale * x",
+            parameters=(Parameter("scale", Kind.NUMBER),),
+        ),
+        _step("quick_exp", 1, vector("exp", _EXP, template="<true>"), "nearly e to the power of x"),
+        _step("quick_exp_unclamped", 1, _unclamped(), "the same, wrong below -88"),
         _with_number(
             "scaled", "mul_unary", _SCALAR, "binop_with_scalar_tile_init", "x * factor"
         ),

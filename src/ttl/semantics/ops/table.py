@@ -9,7 +9,7 @@ and `python tests/conformance/operators_page.py` writes the reference page.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from math import inf
@@ -173,6 +173,14 @@ class BlockOp:
     rearrange: Callable[..., Arguments] | None = None  # other signatures to the one of the table
     forms: tuple[str, ...] = ()  # its calls as the help shows them, where there are several
     aliases: dict[str, str] = field(default_factory=dict)  # keywords of public versions to ours
+    spelled: str = ""  # the name that users write, if it is another
+    with_flags: BlockOp | None = None  # what it is where one of these keywords is given
+
+    def called_with(self, keywords: Iterable[str]) -> BlockOp:
+        """The operation that a call with these keywords means."""
+        flags = () if self.with_flags is None else self.with_flags.parameters
+        is_given = any(flag.name in keywords for flag in flags)
+        return self.with_flags if is_given and self.with_flags is not None else self
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -189,7 +197,7 @@ class BlockOp:
         """What a user writes to get it."""
         if self.operator:
             return f"operator {self.operator}"
-        return f"ttl.{'.'.join((*self.namespaces[:1], self.name))}()"
+        return f"ttl.{'.'.join((*self.namespaces[:1], self.spelled or self.name))}()"
 
     @property
     def calls(self) -> tuple[str, ...]:
@@ -197,7 +205,7 @@ class BlockOp:
         if self.forms:
             return self.forms
         arguments = [*self.names, *(_shown(parameter) for parameter in self.parameters)]
-        path = ".".join(("ttl", *self.namespaces[:1], self.name))
+        path = ".".join(("ttl", *self.namespaces[:1], self.spelled or self.name))
         return (f"{path}({', '.join(arguments)})",)
 
 

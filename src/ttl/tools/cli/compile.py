@@ -14,6 +14,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-o", "--output", default="ttl_kernels", metavar="DIR",
         help="where kernels/*.cpp and manifest.json go (default: %(default)s)",
     )
+    parser.add_argument(
+        "--show-threads", action="store_true",
+        help="print unified operations with the thread of each line, and the kernels they become",
+    )
     add_program_arguments(parser, with_compile_only=True)
 
 
@@ -23,6 +27,8 @@ def run(options: argparse.Namespace) -> int:
     The status is 1 if nothing was written because the program called no operation.
     """
     variables = program_variables(options)
+    if options.show_threads:
+        variables["TTL_SHOW_THREADS"] = "1"
     variables["TTL_COMPILE_TO"] = str(Path(options.output).resolve())
     return run_to_its_end(options, variables) or _status_of_compilation(options.file)
 

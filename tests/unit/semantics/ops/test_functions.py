@@ -29,7 +29,8 @@ def test_both_namespaces_have_the_same_functions() -> None:
 @pytest.mark.parametrize(
     ("name", "signature"),
     [
-        ("exp", "(x)"),
+        ("exp2", "(x)"),
+        ("exp", "(x, *, scale=1.0, approx=False, skip_clamp_check=False, iterations=8)"),
         ("max", "(a, b)"),
         ("rsub", "(a, b)"),
         ("pow", "(x, n)"),

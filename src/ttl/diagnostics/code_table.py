@@ -1,0 +1,14 @@
+"""Where the codes of the catalogue are entered."""
+
+from __future__ import annotations
+
+from .diagnostic import Blame, Code, Effect
+
+CATALOGUE: dict[str, Code] = {}
+
+
+def code(number: str, slug: str, blame: Blame, effect: Effect, explanation: str) -> Code:
+    assert number not in CATALOGUE
+    entry = Code(number, slug, blame, effect, " ".join(explanation.split()))
+    CATALOGUE[number] = entry
+    return entry

@@ -1,0 +1,125 @@
+"""The codes 1xxx of the catalogue: use of the language."""
+
+from __future__ import annotations
+
+from .code_table import code as _code
+from .diagnostic import Blame, Effect
+
+OUTSIDE_OPERATION = _code(
+    "TTL1001", "outside-operation", Blame.USER, Effect.NO_MEANING,
+    """Kernels, dataflow buffers, grid_size() and node() belong to an operation: they work inside
+    the body of a function decorated with @ttl.operation, while that operation is being called.""",
+)
+WRONG_KERNEL_KIND = _code(
+    "TTL1002", "wrong-kernel-kind", Blame.USER, Effect.REFUSED,
+    """Compute kernels calculate with blocks and store them; data movement kernels copy between
+    tensors and blocks. Each call is allowed in one kind of kernel only.""",
+)
+WRONG_ARGUMENT = _code(
+    "TTL1003", "wrong-argument", Blame.USER, Effect.NO_MEANING,
+    """A call of the language was given an argument it cannot use. The message says which values
+    are allowed.""",
+)
+UNKNOWN_NAME = _code(
+    "TTL1004", "unknown-name", Blame.USER, Effect.NO_MEANING,
+    """The name does not exist in the language. The message lists the nearest names that do.""",
+)
+NOT_A_TENSOR = _code(
+    "TTL1005", "not-a-tensor", Blame.USER, Effect.NO_MEANING,
+    """Operations take ttnn tensors, and as constants numbers, strings, None, and tuples, lists,
+    dicts and dataclasses of these. An array of numpy or torch is neither.""",
+)
+KERNEL_COUNT = _code(
+    "TTL1006", "kernel-count", Blame.USER, Effect.REFUSED,
+    """A node runs at most one compute kernel and two data movement kernels: it has one compute
+    engine and two data movement processors.""",
+)
+
+NODES_DIFFER = _code(
+    "TTL1007", "nodes-differ", Blame.USER, Effect.NOT_RUN,
+    """The body of an operation that asks for ttl.node() is run for every node. The values that
+    kernels capture may differ between nodes; kernels, dataflow buffers, pipe nets and semaphores
+    must be the same.""",
+)
+NODE_OUTSIDE_GRID = _code(
+    "TTL1008", "node-outside-grid", Blame.USER, Effect.HANG,
+    """Both ends of a pipe and the nodes of a remote semaphore lie in the grid of the operation.
+    A coordinate with fewer entries than the grid counts all the dimensions that are left in its
+    last entry, the last of them fastest.""",
+)
+
+UNUSABLE_TENSOR = _code(
+    "TTL1015", "unusable-tensor", Blame.USER, Effect.REFUSED,
+    """The tensors of one call lie on one open device or on one mesh, are not empty, and have two or
+    more dimensions if they consist of tiles, one or more if they are row-major.""",
+)
+CAPTURED_WRITTEN = _code(
+    "TTL1016", "captured-written", Blame.USER, Effect.REFUSED,
+    """A kernel may read the lists, dicts and objects around it, and not write them: on the chip a
+    kernel has constants, not shared Python objects.""",
+)
+CAPTURED_WRITTEN_SIMULATED = _code(
+    "TTL1017", "captured-written-simulated", Blame.USER, Effect.SIMULATED,
+    """The simulator lets a kernel write the lists, dicts and objects around it, which helps when
+    looking for a mistake. The program does not compile like that: `ttl explain TTL1016`.""",
+)
+
+OLD_NAMES = _code(
+    "TTL1018", "old-names", Blame.USER, Effect.ACCEPTED,
+    """The program is written for an earlier version of the specification. It runs as it is; the
+    note shows, once for each name, what is written now and which version changed it.""",
+)
+
+HOST_TENSOR = _code(
+    "TTL1020", "host-tensor", Blame.USER, Effect.REMARK,
+    """A tensor that was made without a device lies in the memory of the host. It is computed on the
+    default device, or on that of the other tensors, and holds the results afterwards; on hardware
+    that copies it there and back at every call.""",
+)
+
+# Unified operations -------------------------------------------------------------------------------
+
+MIXED_STATEMENT = _code(
+    "TTL1021", "mixed-statement", Blame.USER, Effect.NO_MEANING,
+    """In a unified operation every statement runs on one thread: block expressions and store() on
+    the compute thread, copies, waits for them, pipes, semaphores and single elements on a data
+    movement thread. This statement has both. Store into a block of a dataflow buffer, and copy from
+    there in a statement of its own.""",
+)
+BLOCK_THREADS = _code(
+    "TTL1022", "block-threads", Blame.USER, Effect.NO_MEANING,
+    """In a unified operation a block is acquired by the thread whose statements use it. Here these
+    stand on two threads, or there are none. All blocks that are reserved in one dataflow buffer
+    are one thread's, and so are all that are waited for. Sends and receives through a pipe stand on
+    different data movement threads.""",
+)
+UNKNOWN_CALL = _code(
+    "TTL1023", "unknown-call", Blame.USER, Effect.NO_MEANING,
+    """In a unified operation the thread of a statement follows from what it calls. What this call
+    does is not known, so no thread is: it is neither one of the language, nor of a function or
+    operation whose definition is found.""",
+)
+MIXED_FORMS = _code(
+    "TTL1024", "mixed-forms", Blame.USER, Effect.NO_MEANING,
+    """An operation is written as kernels, or as one body whose statements get their threads by
+    themselves. One function with @ttl.compute() or @ttl.datamovement() makes it a multi-kernel
+    operation, all of it; statements of kernels beside it have no thread.""",
+)
+NEEDED_ELSEWHERE = _code(
+    "TTL1025", "needed-elsewhere", Blame.USER, Effect.NO_MEANING,
+    """A number that is read from a block is known on the thread that reads it. Threads have no
+    variables in common: what another one needs goes through a dataflow buffer.""",
+)
+COMPOSITION = _code(
+    "TTL1026", "composition", Blame.USER, Effect.NO_MEANING,
+    """A unified operation may call others as statements; each call is expanded in place, with
+    dataflow buffers and pipe nets of its own. Every parameter is given, one by one, and keeps its
+    value; no operation leads back to itself. An operation that takes buffers or nets is only
+    expanded, and multi-kernel operations are not.""",
+)
+SCALAR_ARGUMENT = _code(
+    "TTL1027", "scalar-argument", Blame.USER, Effect.REMARK,
+    """Operations take tensors; pyttl takes numbers, strings and other constants as well. Tools that
+    follow the specification to the letter refuse them: there, constants are captured from the scope
+    around the operation. The note is shown with --strict.""",
+)

@@ -1,0 +1,104 @@
+"""Is an operation written as kernels, or as one body that becomes kernels?
+
+One kernel function makes it a multi-kernel operation, all of it.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import lru_cache
+from types import FunctionType, ModuleType
+from typing import Any
+
+from ttl import language
+from ttl.diagnostics import RuleBroken, UsageError, codes
+from ttl.language.operation import Operation, definition_span
+from ttl.semantics.function_source import nodes_of
+
+from ..functions import MISSING, named_value, own_code
+from ..scopes import own_nodes
+from .problems import mixed_forms
+from .units import Frame
+
+KERNELS = (language.compute, language.datamovement)
+ACTIONS = (language.copy, language.raw_element_read, language.raw_element_write)
+# Of buffers, blocks and nets, in kernels only.
+METHODS = ("reserve", "wait", "store", "if_src", "if_dst")
+
+
+def is_unified(frame: Frame) -> bool:
+    """UsageError if it has a kernel, and statements of kernels beside it."""
+    kernel = next(_kernels(frame), None)
+    actions = [*_actions(frame)]
+    if kernel is None or not actions:
+        return kernel is None and bool(actions)
+    function = frame.function
+    own = [each for each in actions if not isinstance(value_of(each.func, function), Operation)]
+    if own:
+        raise mixed_forms(frame, *kernel, own[0])
+    return False  # the call of an operation among kernels is refused when it is made
+
+
+def refuse_without_source(function: FunctionType) -> None:
+    """UsageError for an operation whose own code calls what kernels call."""
+    code = own_code(function)
+    if not {"reserve", "wait"}.isdisjoint(code.co_names):
+        raise UsageError(
+            RuleBroken(
+                codes.NO_SOURCE,
+                f"the statements of `{function.__name__}` get their threads from its source, which "
+                "is not found",
+                helps=("put the program into a file, or write kernels",),
+            ).at(definition_span(function))
+        )
+
+
+@lru_cache(maxsize=1024)
+def _decorated(tree: ast.FunctionDef) -> tuple[ast.FunctionDef, ...]:
+    """The functions in it that may be kernels."""
+    nodes = (node for node in nodes_of(tree) if isinstance(node, ast.FunctionDef))
+    return tuple(node for node in nodes if node is not tree and node.decorator_list)
+
+
+@lru_cache(maxsize=1024)
+def _calls(tree: ast.FunctionDef) -> tuple[ast.Call, ...]:
+    """Those of its own body, in the order of the text."""
+    calls = [node for node in own_nodes(tree) if isinstance(node, ast.Call)]
+    return tuple(sorted(calls, key=lambda each: (each.lineno, each.col_offset)))
+
+
+def _kernels(frame: Frame) -> Iterator[tuple[ast.FunctionDef, ast.AST]]:
+    for function in _decorated(frame.tree):
+        for decorator in function.decorator_list:
+            made = decorator.func if isinstance(decorator, ast.Call) else decorator
+            if value_of(made, frame.function) in KERNELS:
+                yield function, decorator
+
+
+def _actions(frame: Frame) -> Iterator[ast.Call]:
+    for node in _calls(frame.tree):
+        value = value_of(node.func, frame.function)
+        if isinstance(node.func, ast.Attribute) and value is MISSING:
+            if node.func.attr in METHODS:
+                yield node
+        elif isinstance(value, Operation) or any(value is action for action in ACTIONS):
+            yield node
+
+
+def value_of(node: ast.expr, function: FunctionType) -> Any:
+    """What a name around an operation, or a name in a module, or an item of these stands for."""
+    if isinstance(node, ast.Name):
+        return named_value(node.id, function)
+    if isinstance(node, ast.Attribute):
+        owner = value_of(node.value, function)
+        if isinstance(owner, ModuleType):
+            return vars(owner).get(node.attr, MISSING)
+        return vars(owner).get(node.attr, MISSING) if hasattr(owner, "__dict__") else MISSING
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+        owner = value_of(node.value, function)
+        try:
+            return owner[node.slice.value] if type(owner) in (list, tuple, dict) else MISSING
+        except LookupError:
+            return MISSING
+    return MISSING

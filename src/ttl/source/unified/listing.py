@@ -1,0 +1,97 @@
+"""A unified body with the thread of each line beside it."""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from .assignment import Assignment, sites_of
+from .sections import Sections
+from .units import Effect, Frame, Thread, Unit
+
+MARKS = {Thread.COMPUTE: "C", Thread.READ: "0", Thread.WRITE: "1"}
+LEGEND = "C compute   0 data movement 0   1 data movement 1   op the operation, before its kernels"
+
+
+def listing(frame: Frame, assignment: Assignment, sections: Sections) -> str:
+    """The operation, then those that it expands."""
+    parts = [LEGEND]
+    for each in frame.all():
+        units = _units_by_line(each)
+        parts.append("\n".join(_lines(each, units, assignment, sections)))
+    return "\n\n".join(parts)
+
+
+def _units_by_line(frame: Frame) -> dict[int, list[Unit]]:
+    found: dict[int, list[Unit]] = {}
+    for unit in frame.units:
+        if unit.argument is None:
+            found.setdefault(unit.node.lineno, []).append(unit)  # type: ignore[attr-defined]
+    return found
+
+
+def _lines(
+    frame: Frame, units: dict[int, list[Unit]], assignment: Assignment, sections: Sections
+) -> Iterator[str]:
+    yield _title(frame)
+    first, last = frame.tree.lineno, frame.tree.end_lineno or frame.tree.lineno
+    for number in range(first, last + 1):
+        here = units.get(number, [])
+        marks = _marks(here, sections)
+        why = "; ".join(dict.fromkeys(reason(unit, assignment, sections) for unit in here))
+        text = linecache.getline(frame.file, number).rstrip()
+        yield f"{marks:5} {why:22} {number:4} | {text}".rstrip()
+
+
+def _title(frame: Frame) -> str:
+    place = f"{Path(frame.file).name}:{frame.tree.lineno}"
+    if frame.caller is None:
+        return f"`{frame.name}` {place}"
+    caller = frame.caller.frame
+    at = f"{Path(caller.file).name}:{frame.caller.span.line}"
+    return f"`{frame.name}` {place}, expanded at {at}"
+
+
+def _marks(units: Iterable[Unit], sections: Sections) -> str:
+    here = [*units]
+    kernels = [thread for thread in Thread if _has(sections, thread, here)]
+    if not kernels:
+        return "op" if any(unit in sections.setup for unit in here) else ""
+    return " ".join(MARKS[t] if t in kernels else " " for t in Thread)
+
+
+def _has(sections: Sections, thread: Thread, units: Iterable[Unit]) -> bool:
+    return any(unit in sections.kernels.get(thread, ()) for unit in units)
+
+
+def reason(unit: Unit, assignment: Assignment, sections: Sections) -> str:
+    if unit.expansion is not None:
+        return "expanded"
+    if unit not in assignment.threads:
+        if unit in sections.setup:
+            return "" if unit.stays else "declared" if unit.makes else "known before"
+        return "shared"
+    if Effect.COMPUTE in unit.effects:
+        return "computes"
+    if Effect.MOVE in unit.effects:
+        return _movement(unit)
+    return _acquire(unit, assignment) if unit.acquires else "goes with its block"
+
+
+def _movement(unit: Unit) -> str:
+    if unit.sends or unit.receives:
+        return "receives" if unit.receives else "sends"
+    if unit.signals or unit.awaits:
+        return "signals" if unit.signals else "waits for a semaphore"
+    return "copies" if unit.moves_blocks else "waits for a copy"
+
+
+def _acquire(unit: Unit, assignment: Assignment) -> str:
+    users = [
+        other
+        for other in assignment.units
+        if other is not unit and other.effects and sites_of(other) & unit.acquires
+    ]
+    lines = sorted({other.node.lineno for other in users})  # type: ignore[attr-defined]
+    return f"for line {lines[0]}" if lines else "acquires"

@@ -1,0 +1,181 @@
+"""What the operation itself does before its kernels run, and what each kernel has.
+
+rule SETUP   buffers, nets and semaphores, and what is computed from tensors, constants and the grid
+             alone, is done once, by the operation; not what stands in a loop of a kernel
+rule NEEDED  a kernel has the units of its thread, the loops and conditions around them, and those
+             shared units that give the names which these read; nothing else
+rule LOCAL   a name that a kernel gives a value is its own: all that gives it one is copied
+rule JUMPS   who has a loop has the jumps out of it
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from ttl.diagnostics import UsageError
+
+from .assignment import Assignment, fixed_units, loop_of
+from .counting import names_in, only_counts
+from .problems import made_in_loop, name_used_again, not_known_before, unknown_called
+from .units import Frame, Thread, Unit
+
+
+@dataclass(frozen=True, slots=True)
+class Sections:
+    setup: frozenset[Unit]
+    kernels: dict[Thread, frozenset[Unit]]
+
+    def has(self, frame: Frame, thread: Thread) -> bool:
+        """Has a kernel anything to do there?"""
+        return any(
+            unit.frame is frame and unit.argument is None for unit in self.kernels[thread]
+        )
+
+
+def sections_of(assignment: Assignment) -> Sections:
+    units = assignment.units
+    setup = setup_of(units)
+    _check_made(units, setup)
+    _place_prints(assignment)
+    threads = [each for each in Thread if each in assignment.threads.values()]
+    kernels = {thread: _kernel(assignment, thread, setup) for thread in threads}
+    return Sections(frozenset(setup), kernels)
+
+
+def setup_of(units: Sequence[Unit]) -> set[Unit]:  # rule SETUP
+    fixed = fixed_units(units)
+    setup = {unit for unit in units if unit not in fixed and _may_be_setup(unit)}
+    is_shrinking = True
+    while is_shrinking:
+        gone = {unit for unit in setup if not unit.stays and _is_kernels(unit, setup)}
+        gone |= {
+            control
+            for unit in units
+            if unit not in setup or unit in gone
+            for control in unit.controls()
+            if control in setup and control.is_loop
+        }
+        setup -= gone
+        is_shrinking = bool(gone)
+    return setup
+
+
+def _may_be_setup(unit: Unit) -> bool:
+    leaves = unit.is_jump and not isinstance(unit.node, (ast.Assert, ast.Raise))
+    is_kernels = leaves or unit.is_print or unit.is_signpost or unit.in_kernels
+    return not (is_kernels or unit.expansion is not None)
+
+
+def _is_kernels(unit: Unit, setup: set[Unit]) -> bool:
+    if unit.argument is not None:  # of an expansion, which is made once for all calls
+        names = unit.frame.scope.names
+        is_final = all(names[name].origins == given for name, given in unit.reads.items())
+        return not is_final or not unit.depends <= setup
+    around = (control for control in unit.controls() if control.frame is unit.frame)
+    return not unit.depends <= setup or any(control not in setup for control in around)
+
+
+def _check_made(units: Iterable[Unit], setup: set[Unit]) -> None:
+    wrong = [made_in_loop(unit) for unit in units if unit.makes and unit not in setup]
+    wrong += [
+        not_known_before(unit) for unit in units if unit.must_be_known and unit not in setup
+    ]
+    wrong += [
+        unknown_called(unit.frame, unit.unknown)
+        for unit in units
+        if unit.unknown is not None and unit not in setup
+    ]
+    if wrong:
+        raise UsageError(*wrong)
+
+
+def _place_prints(assignment: Assignment) -> None:
+    """A print of numbers is made once: by the first kernel that works in the same body."""
+    threads = assignment.threads
+    for unit in assignment.units:
+        if not unit.is_print or unit in threads:
+            continue
+        body = unit.control
+        near = [t for u, t in threads.items() if body is not None and body in u.controls()]
+        found = near or [*threads.values()]
+        threads[unit] = next((t for t in Thread if t in found), Thread.COMPUTE)
+
+
+# Kernels ------------------------------------------------------------------------------------------
+
+
+class _Kernel:
+    def __init__(self, assignment: Assignment, setup: set[Unit]):
+        self.units = assignment.units
+        self.setup = setup
+        self.included: set[Unit] = set()
+        self.local: set[tuple[Frame, str]] = set()
+        self.binders: dict[tuple[Frame, str], set[Unit]] = {}
+        for unit in self.units:
+            for name in unit.binds:
+                self.binders.setdefault((unit.frame, name), set()).add(unit)
+
+    def include(self, units: Iterable[Unit]) -> bool:
+        news = {unit for unit in units if unit not in self.included}
+        for unit in news:
+            self.included.add(unit)
+            self.local |= {(unit.frame, name) for name in unit.binds}
+        return bool(news)
+
+    def needs(self) -> set[Unit]:
+        """What the units that are there need beside themselves."""
+        found: set[Unit] = set()
+        for unit in self.included:
+            found.update(unit.controls())
+            for name, origins in self._reads(unit):
+                if self._is_own(unit, name, origins):  # rule LOCAL
+                    found |= origins
+        return found | self._jumps()
+
+    def _reads(self, unit: Unit) -> Iterable[tuple[str, set[Unit]]]:
+        reads = unit.reads.items()
+        if unit.counts is None or not only_counts(unit, self.included):
+            return reads
+        names = names_in(unit.counts)
+        return [(name, origins) for name, origins in reads if name in names]
+
+    def _is_own(self, unit: Unit, name: str, origins: set[Unit]) -> bool:
+        if (unit.frame, name) in self.local:
+            return True
+        binders = self.binders.get((unit.frame, name), set())
+        if not binders:
+            return not origins <= self.setup  # a parameter, which the call gives
+        final = unit.frame.scope.names[name].origins
+        is_function = any(binder.is_function for binder in binders)
+        return is_function or not binders <= self.setup or origins != final
+
+    def _jumps(self) -> set[Unit]:  # rule JUMPS
+        frames = {unit.frame for unit in self.included}
+        return {
+            unit
+            for unit in self.units
+            if unit.is_jump
+            and unit not in self.setup
+            and (loop in self.included if (loop := loop_of(unit)) else unit.frame in frames)
+        }
+
+
+def _kernel(assignment: Assignment, thread: Thread, setup: set[Unit]) -> frozenset[Unit]:
+    kernel = _Kernel(assignment, setup)
+    kernel.include(unit for unit, own in assignment.threads.items() if own is thread)
+    while kernel.include(kernel.needs()):  # rule NEEDED
+        pass
+    for unit in sorted(kernel.included, key=lambda each: each.span):
+        if unit.makes:
+            _refuse_local(unit, kernel)
+    return frozenset(kernel.included)
+
+
+def _refuse_local(unit: Unit, kernel: _Kernel) -> None:
+    for name in sorted(unit.binds):
+        others = kernel.binders[unit.frame, name] - {unit}
+        for other in sorted(others, key=lambda each: each.span):
+            raise UsageError(name_used_again(unit, name, other))
+    raise UsageError(made_in_loop(unit))

@@ -1,0 +1,281 @@
+"""The multi-kernel operation that a unified body becomes.
+
+rule SPANS   statements are the user's own nodes, in the lines and columns where they stand
+rule FRAMES  an expanded operation is a function of its own file, called once by the operation: it
+             makes its buffers and gives back its part of each kernel, which kernels call
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Sequence
+from copy import copy
+from dataclasses import dataclass, field
+from types import CellType, CodeType, FunctionType
+from typing import Any
+
+from ttl.language.kernels import compute, datamovement
+from ttl.semantics.function_source import keep_definitions, nodes_of
+from ttl.semantics.kernel_kinds import KernelKind
+
+from ..functions import own_code
+from ..recompile import at, compiled
+from ..scopes import parameters
+from .counting import only_counts
+from .naming import name_declared
+from .sections import Sections
+from .units import Frame, Thread, Unit
+
+NAMED = ".name_declared"
+DECORATORS = {KernelKind.COMPUTE: compute, KernelKind.DATAMOVEMENT: datamovement}
+BODIES = ("body", "orelse")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Split:
+    """A frame as a function that makes kernels, or parts of them if it is expanded."""
+
+    frame: Frame
+    tree: ast.FunctionDef
+    code: CodeType
+    expansions: dict[str, Split]  # by the names that the code has for them
+
+    def function(self, around: FunctionType) -> FunctionType:
+        """Its names stand for what they stand for around this function of the user's."""
+        keep_definitions(self.code, self.tree)
+        cells = dict(zip(own_code(around).co_freevars, around.__closure__ or (), strict=True))
+        known: dict[str, Any] = {f".{kind.value}": made for kind, made in DECORATORS.items()}
+        known |= {
+            name: split.function(split.frame.function) for name, split in self.expansions.items()
+        }
+        known[NAMED] = name_declared
+        cells |= {name: CellType(value) for name, value in known.items()}
+        closure = tuple(cells[name] for name in self.code.co_freevars)
+        made = FunctionType(self.code, around.__globals__, around.__name__, None, closure)
+        made.__defaults__, made.__kwdefaults__ = around.__defaults__, around.__kwdefaults__
+        return made
+
+
+@dataclass(slots=True)
+class Splitter:
+    sections: Sections
+    splits: dict[Frame, Split] = field(default_factory=dict)
+    names: dict[Frame, dict[Thread, str]] = field(default_factory=dict)  # of parts of kernels
+
+    def split(self, frame: Frame) -> Split:
+        taken = _names_in(frame.tree)
+        for number, inner in enumerate(frame.expansions, 1):
+            self.splits[inner] = self.split(inner)
+            self.names[inner] = {
+                thread: _unused(f"{inner.name}_{number}_{thread.value}", taken)
+                for thread in self.sections.kernels
+                if self.sections.has(inner, thread)
+            }
+        expansions = {
+            f".expand_{inner.name}_{number}": self.splits[inner]
+            for number, inner in enumerate(frame.expansions, 1)
+        }
+        tree = self._tree(frame, taken, expansions)
+        code = _compiled(frame, tree, expansions)
+        return Split(frame, tree, code, expansions)
+
+    def _tree(
+        self, frame: Frame, taken: set[str], expansions: dict[str, Split]
+    ) -> ast.FunctionDef:
+        body = _Body(self, frame, None).statements(frame.tree.body)
+        kernels = [each for t in self.sections.kernels if (each := self._kernel(frame, t, taken))]
+        made = copy(frame.tree)
+        made.decorator_list = []
+        if frame.caller is not None:
+            made.args = _only(frame.tree.args, self._static(frame))
+            returned = ast.Tuple([ast.Name(k.name, ast.Load()) for k in kernels], ast.Load())
+            made.body = [*body, *kernels, at(ast.Return(returned), frame.tree)]
+        else:
+            made.body = [*body, *kernels] or [at(ast.Pass(), frame.tree)]
+        return made
+
+    def setup_alone(self, frame: Frame) -> FunctionType:
+        """A function that does what the operation does before its kernels, and gives its names."""
+        made = copy(frame.tree)
+        made.decorator_list = []
+        body = _Body(self, frame, None).statements(frame.tree.body)
+        called = ast.Call(ast.Name("locals", ast.Load()), [], [])
+        made.body = [*body, at(ast.Return(called), frame.tree)]
+        return Split(frame, made, _compiled(frame, made, ()), {}).function(frame.function)
+
+    def _static(self, frame: Frame) -> set[str]:
+        setup = self.sections.setup
+        dynamic = {unit.argument for unit in frame.arguments if unit not in setup}
+        return {name for name in parameters(frame.tree.args) if name not in dynamic}
+
+    def _kernel(self, frame: Frame, thread: Thread, taken: set[str]) -> ast.FunctionDef | None:
+        if not self.sections.has(frame, thread):
+            return None
+        body = _Body(self, frame, thread).statements(frame.tree.body)
+        place = body[0] if body else frame.tree
+        given = self.arguments(frame, thread)
+        args = ast.arguments([], [ast.arg(name) for name in given], None, [], [], None, [])
+        decorators: list[ast.expr] = []
+        if frame.caller is None:
+            decorators.append(ast.Name(f".{thread.kind.value}", ast.Load()))
+        name = _unused(thread.value, taken)
+        made = ast.FunctionDef(name, args, body or [ast.Pass()], decorators)
+        made.lineno, made.col_offset = place.lineno, place.col_offset
+        made.end_lineno, made.end_col_offset = made.lineno, made.col_offset
+        for each in (*args.args, *decorators):
+            ast.copy_location(each, made)
+        return made
+
+    def arguments(self, frame: Frame, thread: Thread) -> dict[str, Unit]:
+        """What a part of a kernel is given at each call: the other parameters are known before."""
+        kernel, setup = self.sections.kernels[thread], self.sections.setup
+        return {
+            unit.argument: unit
+            for unit in frame.arguments
+            if unit.argument is not None and unit in kernel and unit not in setup
+        }
+
+
+def _only(arguments: ast.arguments, names: set[str]) -> ast.arguments:
+    kept = [each for each in (*arguments.posonlyargs, *arguments.args) if each.arg in names]
+    kept += [each for each in arguments.kwonlyargs if each.arg in names]
+    return ast.arguments([], [ast.arg(each.arg) for each in kept], None, [], [], None, [])
+
+
+def _compiled(frame: Frame, tree: ast.FunctionDef, expansions: Iterable[str]) -> CodeType:
+    own = own_code(frame.function)
+    made = (NAMED, *(f".{kind.value}" for kind in DECORATORS))
+    free = [*own.co_freevars, *made, *expansions]
+    return compiled(tree, free, own.co_filename, own.co_flags)
+
+
+def _names_in(tree: ast.AST) -> set[str]:
+    nodes = nodes_of(tree)
+    named = {node.id for node in nodes if isinstance(node, ast.Name)}
+    return named | {node.arg for node in nodes if isinstance(node, ast.arg)}
+
+
+def _unused(name: str, taken: set[str]) -> str:
+    while name in taken:
+        name += "_"
+    taken.add(name)
+    return name
+
+
+@dataclass(slots=True)
+class _Body:
+    """The statements of a frame that one thread has; those of the operation itself for None."""
+
+    splitter: Splitter
+    frame: Frame
+    thread: Thread | None
+    units: dict[ast.AST, Unit] = field(init=False)
+    included: frozenset[Unit] = field(init=False)
+
+    def __post_init__(self) -> None:
+        sections = self.splitter.sections
+        self.units = {unit.node: unit for unit in self.frame.units if unit.argument is None}
+        self.included = sections.setup if self.thread is None else sections.kernels[self.thread]
+
+    def statements(self, body: Sequence[ast.stmt]) -> list[ast.stmt]:
+        return [made for statement in body for made in self._statement(statement)]
+
+    def _statement(self, node: ast.stmt) -> Iterator[ast.stmt]:
+        if isinstance(node, ast.With):
+            yield from self._with(node)
+        elif isinstance(node, (ast.If, ast.For, ast.While)):
+            yield from self._compound(node)
+        elif (unit := self.units.get(node)) is not None:
+            if unit.expansion is not None:
+                yield from self._call(unit, unit.expansion)
+            elif unit in self.included and self._is_wanted(unit):
+                yield node
+                if unit.makes and self.thread is None:
+                    yield from self._names(unit)
+
+    def _names(self, unit: Unit) -> Iterator[ast.stmt]:
+        """Where kernels see what is made through expansions only, it is named at once."""
+        if self.frame.caller is None and not self.frame.expansions:
+            return
+        for name in sorted(unit.binds):
+            given = [ast.Constant(prefix_of(self.frame)), ast.Constant(name)]
+            call = ast.Call(ast.Name(NAMED, ast.Load()), [*given, ast.Name(name, ast.Load())], [])
+            yield at(ast.Expr(call), unit.node)
+
+    def _is_wanted(self, unit: Unit) -> bool:
+        """A function stands in the operation only if the operation itself calls it."""
+        if not unit.is_function or self.thread is not None:
+            return True
+        return any(unit in other.depends for other in self.included)
+
+    def _head(self, node: ast.If | ast.For | ast.While) -> Unit:
+        return self.units[node.iter if isinstance(node, ast.For) else node.test]
+
+    def _compound(self, node: ast.If | ast.For | ast.While) -> Iterator[ast.stmt]:
+        is_there = self._head(node) in self.included
+        if not is_there:
+            if self.thread is None and self.frame.expansions:
+                yield from self._expansions_in(node)
+            return
+        body, otherwise = self.statements(node.body), self.statements(node.orelse)
+        if isinstance(node, ast.If) and not body and not otherwise:
+            return
+        made = copy(node)
+        made.body = body or [at(ast.Pass(), node.body[0])]
+        made.orelse = otherwise
+        counts = self._head(node).counts
+        if isinstance(made, ast.For) and counts is not None and self.thread is not None:
+            made.iter = counts if only_counts(self._head(node), self.included) else made.iter
+        yield made
+
+    def units_in(self, node: ast.stmt) -> list[Unit]:
+        return [self.units[each] for each in ast.walk(node) if each in self.units]
+
+    def _expansions_in(self, node: ast.stmt) -> Iterator[ast.stmt]:
+        for unit in sorted(self.units_in(node), key=lambda each: each.span):
+            if unit.expansion is not None:
+                yield from self._call(unit, unit.expansion)
+
+    def _with(self, node: ast.With) -> Iterator[ast.stmt]:
+        items = [each for each in node.items if self.units[each.context_expr] in self.included]
+        body = self.statements(node.body)
+        if not items:
+            yield from body
+            return
+        made = copy(node)
+        made.items, made.body = items, body or [at(ast.Pass(), node.body[0])]
+        yield made
+
+    def _call(self, unit: Unit, inner: Frame) -> Iterator[ast.stmt]:  # rule FRAMES
+        names, node = self.splitter.names[inner], unit.node
+        assert isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)
+        given = arguments_of(inner, node.value)
+        if self.thread is None:
+            number = self.frame.expansions.index(inner) + 1
+            called = ast.Name(f".expand_{inner.name}_{number}", ast.Load())
+            static = [given[arg] for arg in _ordered(inner) if arg in self.splitter._static(inner)]
+            targets: list[ast.expr] = [ast.Name(name, ast.Store()) for name in names.values()]
+            call = ast.Call(called, static, [])
+            yield at(ast.Assign([ast.Tuple(targets, ast.Store())], call), node)
+        elif self.thread in names:
+            passed = [given[name] for name in self.splitter.arguments(inner, self.thread)]
+            part = ast.Name(names[self.thread], ast.Load())
+            yield at(ast.Expr(ast.Call(part, passed, [])), node)
+
+
+def prefix_of(frame: Frame) -> str:
+    """`rmsnorm_2_` for the second operation that a body expands, and so on outwards."""
+    if frame.caller is None:
+        return ""
+    around = frame.caller.frame
+    return f"{prefix_of(around)}{frame.name}_{around.expansions.index(frame) + 1}_"
+
+
+def _ordered(frame: Frame) -> list[str]:
+    return list(parameters(frame.tree.args))
+
+
+def arguments_of(frame: Frame, call: ast.Call) -> dict[str, ast.expr]:
+    """The arguments of a call by the names of the parameters."""
+    given = dict(zip(_ordered(frame), call.args, strict=False))
+    return given | {each.arg: each.value for each in call.keywords if each.arg is not None}

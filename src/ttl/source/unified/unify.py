@@ -1,0 +1,146 @@
+"""From an operation and its arguments to the function that declares its kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from types import CellType, FunctionType
+from typing import Any
+
+from ttl.diagnostics.frames import is_pyttl_file
+from ttl.language.arguments import is_tensor
+from ttl.language.operation import Operation
+from ttl.semantics.dtypes import dtype_of
+
+from ..functions import environment, fingerprint, own_code
+from ..memo import Memo
+from ..scopes import own_names, parameters
+from .assignment import Assignment, assign
+from .expanding import new_frame
+from .forms import is_unified, refuse_without_source
+from .reading import Reader
+from .scopes import Scope
+from .sections import Sections, sections_of, setup_of
+from .splitting import Split, Splitter
+from .things import container, thing_of
+from .units import Frame, Unit
+from .weights import Weights
+
+
+@dataclass(frozen=True, slots=True)
+class Unified:
+    """A unified operation and the multi-kernel operation that it becomes."""
+
+    frame: Frame
+    assignment: Assignment
+    sections: Sections
+    split: Split
+
+
+def body_of(operation: Operation, arguments: Mapping[str, Any]) -> Callable[..., Any]:
+    """What runs when an operation is called: its function, or that which its body becomes."""
+    unified = threads_of(operation, arguments)
+    function = operation.function
+    if unified is None or not isinstance(function, FunctionType):
+        return function
+    return unified.split.function(function)
+
+
+_UNIFIED: Memo[Unified] = Memo()
+
+
+def threads_of(operation: Operation, arguments: Mapping[str, Any]) -> Unified | None:
+    """None if the operation has kernels; UsageError if its statements have no threads."""
+    function = operation.function
+    if not isinstance(function, FunctionType) or is_pyttl_file(own_code(function).co_filename):
+        return None
+    frame = new_frame(operation)
+    if frame is None:
+        refuse_without_source(function)
+        return None
+    if not is_unified(frame):
+        return None
+    tokens = tuple((name, _token(value)) for name, value in arguments.items())
+    around = tuple((name, _token(value)) for name, value in environment(function))
+    key = fingerprint(function, _token), around, tokens
+    return _UNIFIED.get(key, lambda: _unify(frame, arguments))
+
+
+def forget() -> None:
+    """What was made of operations so far; for whoever measures how long that takes."""
+    _UNIFIED.clear()
+
+
+def shown_threads(operation: Operation, arguments: Mapping[str, Any]) -> str | None:
+    """The body with the threads of its lines, and the kernels; None of a multi-kernel operation."""
+    from .kernel_text import kernel_text  # what most runs never need
+    from .listing import listing
+
+    found = threads_of(operation, arguments)
+    if found is None:
+        return None
+    lines = listing(found.frame, found.assignment, found.sections)
+    text = kernel_text(found.split, operation.function)
+    return f"{lines}\n\n# The kernels that it becomes\n\n{text}"
+
+
+def _token(value: Any) -> Hashable:
+    """Equal for values that a body uses alike: sizes may decide which thread moves what."""
+    if isinstance(value, (bool, int, float, str)):
+        return type(value), value
+    if is_tensor(value):
+        return tuple(value.shape), dtype_of(value)
+    if isinstance(value, Operation):
+        return tuple(_operations(value, []))
+    if isinstance(value, (list, tuple)):
+        return type(value), tuple(map(_token, value))
+    if isinstance(value, dict):
+        return tuple((name, _token(each)) for name, each in value.items())
+    return type(value).__module__, type(value).__qualname__
+
+
+def _operations(operation: Operation, seen: list[Operation]) -> list[Operation]:
+    """An operation, and those that it calls, and so on: a cell of a notebook may be run again."""
+    if not any(operation is each for each in seen):
+        seen.append(operation)
+        if isinstance(operation.function, FunctionType):
+            for _, value in environment(operation.function):
+                if isinstance(value, Operation):
+                    _operations(value, seen)
+    return seen
+
+
+def _unify(frame: Frame, arguments: Mapping[str, Any]) -> Unified:
+    frame.scope = Scope(own_names(frame.tree), frame.function)
+    for name in parameters(frame.tree.args):
+        starred = [value for key, value in arguments.items() if key.startswith(f"{name}_")]
+        is_one = name in arguments
+        given = thing_of(arguments[name]) if is_one else container(map(thing_of, starred))
+        frame.scope.names[name] = given
+    reader = Reader(frame, frame.scope)
+    reader.body(frame.tree.body)
+    weights = Weights(frame, lambda: _names_of_setup(frame, reader.order, arguments))
+    assignment = assign(reader.order, weights.of)
+    sections = sections_of(assignment)
+    found = Unified(frame, assignment, sections, Splitter(sections).split(frame))
+    _let_go(frame)
+    return found
+
+
+def _let_go(frame: Frame) -> None:
+    """What is remembered serves other calls: the tensors of this one are not kept for that."""
+    own = frame.function
+    cells = tuple(CellType() for _ in own.__closure__ or ())
+    frame.function = FunctionType(own_code(own), own.__globals__, own.__name__, None, cells)
+    for each in frame.all():
+        each.scope = Scope(frozenset(), each.function)
+
+
+def _names_of_setup(
+    frame: Frame, units: Sequence[Unit], arguments: Mapping[str, Any]
+) -> Mapping[str, Any]:
+    """The names of the body once everything is declared; expansions have not declared theirs."""
+    setup = frozenset(unit for unit in setup_of(units) if unit.frame is frame)
+    alone = Splitter(Sections(setup, {})).setup_alone(frame)
+    found: Mapping[str, Any] = alone(**arguments)
+    return found

@@ -1,0 +1,168 @@
+"""The pieces of a unified body that get a thread each: statements, items of a `with`, tests."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass, field
+from enum import Enum
+from types import FunctionType
+from typing import TYPE_CHECKING
+
+from ttl.diagnostics import Label, Span
+from ttl.language.operation import Operation
+from ttl.semantics.kernel_kinds import KernelKind
+
+from ..scopes import parameters
+from .things import End
+
+if TYPE_CHECKING:
+    from .scopes import Scope
+
+
+class Thread(Enum):
+    """The kernels that a body becomes, in the order in which they are declared."""
+
+    COMPUTE = "compute"
+    READ = "read"
+    WRITE = "write"
+
+    @property
+    def kind(self) -> KernelKind:
+        is_compute = self is Thread.COMPUTE
+        return KernelKind.COMPUTE if is_compute else KernelKind.DATAMOVEMENT
+
+    @property
+    def title(self) -> str:
+        return TITLES[self]
+
+
+TITLES = {
+    Thread.COMPUTE: "compute",
+    Thread.READ: "data movement 0",
+    Thread.WRITE: "data movement 1",
+}
+MOVEMENT = (Thread.READ, Thread.WRITE)
+
+
+class Effect(Enum):
+    """What decides the thread of a statement."""
+
+    COMPUTE = "computes"
+    MOVE = "moves data"
+
+
+@dataclass(eq=False, slots=True)
+class Frame:
+    """The body of an operation, once for each place where it is expanded."""
+
+    operation: Operation
+    function: FunctionType
+    tree: ast.FunctionDef
+    file: str
+    caller: Unit | None = None  # the statement that calls it
+    scope: Scope = None  # type: ignore[assignment]  # set when its body is read
+    units: list[Unit] = field(default_factory=list)
+    expansions: list[Frame] = field(default_factory=list)
+    arguments: list[Unit] = field(default_factory=list)  # of the call: what is not the same always
+
+    parameters: frozenset[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.parameters = frozenset(parameters(self.tree.args))
+
+    @property
+    def name(self) -> str:
+        return self.tree.name
+
+    def all(self) -> Iterator[Frame]:
+        """The frame, and those that are expanded in it."""
+        yield self
+        for inner in self.expansions:
+            yield from inner.all()
+
+    def chain(self) -> Iterator[Frame]:
+        """The frame, the one whose body calls it, and so on."""
+        frame: Frame | None = self
+        while frame is not None:
+            yield frame
+            frame = frame.caller.frame if frame.caller is not None else None
+
+    def span(self, node: ast.AST) -> Span:
+        return Span.of_node(self.file, node)
+
+    def call_labels(self) -> tuple[Label, ...]:
+        """Where it is expanded, and where that is."""
+        return tuple(
+            Label(frame.caller.span, f"`{frame.name}` is expanded here")
+            for frame in self.chain()
+            if frame.caller is not None
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a buffer, net or semaphore is made: the unit, the call, and the calls around it."""
+
+    path: tuple[Unit, ast.AST, tuple[ast.AST, ...]]
+
+
+@dataclass(eq=False, slots=True)
+class Site:
+    """A place at which a block is acquired."""
+
+    node: ast.expr
+    unit: Unit
+    end: End
+    buffer: Hashable
+    buffer_name: str
+
+
+@dataclass(eq=False, slots=True)
+class Unit:
+    """One piece. What is read off it is added while loops are read again."""
+
+    frame: Frame
+    node: ast.AST  # with the place in the text
+    control: Unit | None = None  # the loop, the condition or the call that it stands in
+    is_loop: bool = False
+    counts: ast.Call | None = None  # what a loop goes over where its variable is not used
+    effects: dict[Effect, ast.AST] = field(default_factory=dict)
+    reads: dict[str, set[Unit]] = field(default_factory=dict)  # names of its frame: who gave them
+    depends: set[Unit] = field(default_factory=set)
+    binds: set[str] = field(default_factory=set)
+    sites: set[Site] = field(default_factory=set)  # of the blocks that it uses
+    acquires: set[Site] = field(default_factory=set)
+    ends: set[tuple[Hashable, End]] = field(default_factory=set)  # of buffers, also by push, pop
+    sends: set[Hashable] = field(default_factory=set)  # through these nets
+    receives: set[Hashable] = field(default_factory=set)
+    net_names: dict[Hashable, str] = field(default_factory=dict)
+    makes: bool = False  # a buffer, net or semaphore
+    in_kernels: bool = False  # asks for the node, or slices a tensor
+    signals: bool = False  # with a semaphore
+    awaits: bool = False
+    moves_blocks: bool = False  # by a copy or by single elements
+    is_jump: bool = False
+    is_print: bool = False
+    is_signpost: bool = False
+    is_function: bool = False
+    stays: bool = False  # in the operation's own scope, whatever it reads: the documentation
+    unknown: ast.Call | None = None  # a call of something that is not known
+    expansion: Frame | None = None  # that it calls
+    argument: str | None = None  # of a call: the parameter that it gives
+    must_be_known: bool = False  # before kernels run: a buffer, a net, a tensor
+
+    @property
+    def span(self) -> Span:
+        return self.frame.span(self.node)
+
+    @property
+    def is_shared(self) -> bool:
+        return not (self.effects or self.acquires or self.ends)
+
+    def controls(self) -> Iterator[Unit]:
+        """The loops, conditions and calls around it, innermost first."""
+        unit = self.control
+        while unit is not None:
+            yield unit
+            unit = unit.control

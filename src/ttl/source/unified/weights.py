@@ -1,0 +1,88 @@
+"""How many bytes the units of a body move, where that decides which thread they get.
+
+What the operation does before its kernels is done once for this: then the sizes of buffers and the
+rounds of loops are known. A loop whose rounds are not known counts once.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Hashable, Mapping
+from contextlib import suppress
+from functools import cached_property
+from typing import Any
+
+from ttl.language.buffer import DataflowBuffer
+from ttl.language.operation import OperationScope
+from ttl.semantics.current_engine import SCOPE
+
+from ..functions import named_value
+from .things import Kind, Thing
+from .units import Frame, Site, Unit
+
+UNKNOWN_BYTES = 2048  # a tile of bf16
+
+
+class Weights:
+    """`run` makes what the operation declares, and gives the names of its body."""
+
+    def __init__(self, frame: Frame, run: Callable[[], Mapping[str, Any]]):
+        self.frame = frame
+        self.run = run
+
+    @cached_property
+    def names(self) -> Mapping[str, Any]:
+        running = SCOPE.get(None)
+        asked = running.grid if running is not None else self.frame.operation.grid
+        grid = asked if isinstance(asked, tuple) else (1, 1)
+        token = SCOPE.set(OperationScope(grid, (0,) * len(grid)))
+        try:
+            with suppress(Exception):  # what is wrong with it is reported when it is called
+                return self.run()
+            return {}
+        finally:
+            SCOPE.reset(token)
+
+    @cached_property
+    def buffers(self) -> dict[Hashable, DataflowBuffer]:
+        found: dict[Hashable, DataflowBuffer] = {}
+        for unit in (unit for unit in self.frame.units if unit.makes):
+            for name in unit.binds:
+                _note(found, self.frame.scope.names[name], self.names.get(name))
+        return found
+
+    def of(self, unit: Unit) -> int:
+        if not unit.moves_blocks:
+            return 0
+        return self._rounds(unit) * max(map(self._bytes, unit.sites | unit.acquires), default=0)
+
+    def _bytes(self, site: Site) -> int:
+        found = self.buffers.get(site.buffer)
+        return UNKNOWN_BYTES if found is None else found.block_bytes
+
+    def _rounds(self, unit: Unit) -> int:
+        rounds = 1
+        for control in unit.controls():
+            if control.is_loop and control.frame is self.frame:
+                rounds *= self._length(control)
+        return rounds
+
+    def _length(self, loop: Unit) -> int:
+        text = ast.Expression(loop.counts or loop.node)  # type: ignore[arg-type]
+        names = {name: self._value(name) for name in loop.reads} | dict(self.names)
+        with suppress(Exception):
+            code = compile(ast.fix_missing_locations(text), self.frame.file, "eval")
+            return len(eval(code, self.frame.function.__globals__, names))
+        return 1
+
+    def _value(self, name: str) -> Any:
+        return named_value(name, self.frame.function)
+
+
+def _note(found: dict[Hashable, DataflowBuffer], thing: Thing, value: Any) -> None:
+    """Which buffer is meant by what was read of a name."""
+    if thing.kind is Kind.BUFFER and isinstance(value, DataflowBuffer):
+        found[thing.key] = value
+    elif thing.kind is Kind.CONTAINER and isinstance(value, (list, tuple)):
+        for place, item in enumerate(value):
+            _note(found, thing.at(place), item)
