@@ -46,8 +46,14 @@ class AnyDevice:
 
     def worker_core_from_logical_core(self, logical_core: CoreCoord) -> CoreCoord:
         """The coordinates by which kernels find it on the NoC."""
+        x, y = logical_core.x, logical_core.y
         columns, rows = self.target.noc_columns, self.target.noc_rows
-        return CoreCoord(columns[logical_core.x], rows[logical_core.y])
+        if not (0 <= x < len(columns) and 0 <= y < len(rows)):
+            raise wrong(
+                f"core {(x, y)} is not on the chip",
+                f"give one of {len(columns)} columns and {len(rows)} rows",
+            )
+        return CoreCoord(columns[x], rows[y])
 
     def enable_program_cache(self) -> None:
         """Compiled programs are always kept."""

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ttl import ttnn
-from ttl.diagnostics import KernelFault
+from ttl.diagnostics import KernelFault, UsageError
 
 DEVICE = ttnn.open_device(device_id=0)
 Core = tuple[int, int]
@@ -338,6 +338,8 @@ def test_plain_l1() -> None:
 def test_coordinates_of_the_noc() -> None:
     target = DEVICE.target
     assert virtual((2, 1)) == [target.noc_columns[2], target.noc_rows[1]]
+    with pytest.raises(UsageError, match=r"core \(8, 0\) is not on the chip"):
+        virtual((8, 0))
 
 
 # Names --------------------------------------------------------------------------------------------

@@ -12,7 +12,8 @@ inline constexpr uint16_t BFLOAT16_EXPONENT_MASK = 0x7F80;
 inline constexpr uint16_t BFLOAT16_MANTISSA_MASK = 0x007F;
 inline constexpr uint16_t BFLOAT16_MAGNITUDE_MASK = 0x7FFF;
 
-namespace ttl_kernel {
+namespace ttl_dataflow {
+namespace numbers {
 
 inline uint32_t bits_of(float value) {
   uint32_t bits;
@@ -20,7 +21,8 @@ inline uint32_t bits_of(float value) {
   return bits;
 }
 
-}  // namespace ttl_kernel
+}  // namespace numbers
+}  // namespace ttl_dataflow
 
 inline float bf16_to_fp32(std::uint16_t bf16) {
   const uint32_t bits = static_cast<uint32_t>(bf16) << 16;
@@ -31,19 +33,19 @@ inline float bf16_to_fp32(std::uint16_t bf16) {
 
 // To the nearest, ties to even; a NaN may become an infinity or a zero, as on the chip.
 inline std::uint16_t fp32_to_bf16(float x) {
-  const uint32_t bits = ttl_kernel::bits_of(x);
+  const uint32_t bits = ttl_dataflow::numbers::bits_of(x);
   return static_cast<uint16_t>((bits + 0x7FFFu + (bits >> 16 & 1u)) >> 16);
 }
 
 inline std::uint16_t fp32_to_bf16_truncate(float x) {
-  return static_cast<uint16_t>(ttl_kernel::bits_of(x) >> 16);
+  return static_cast<uint16_t>(ttl_dataflow::numbers::bits_of(x) >> 16);
 }
 
 struct FloatBits {
   std::uint16_t high16, low16;
   explicit FloatBits(float value)
       : high16(fp32_to_bf16_truncate(value)),
-        low16(static_cast<uint16_t>(ttl_kernel::bits_of(value) & 0xFFFFu)) {}
+        low16(static_cast<uint16_t>(ttl_dataflow::numbers::bits_of(value) & 0xFFFFu)) {}
 };
 
 // By sign and magnitude: a zero is greater than a negative zero.
