@@ -16,7 +16,7 @@ from ..module_pass import users_of
 from .arranged_tiles import is_masked, reads_by_matrix_unit
 from .placement import Placement, Root
 from .section_builder import is_rounding
-from .ttl_insert_intermediate_dfbs import is_packed_before, reads_in_buffer
+from .ttl_insert_intermediate_dfbs import has_buffer, is_packed_before, reads_in_buffer
 
 Memo = dict[SSAValue, bool]
 Computed = dict[ttl.BlockMathOp, None]
@@ -60,7 +60,8 @@ class Needs:
             for operand in op.inputs:
                 is_needed = reads_in_buffer(op, operand)
                 if is_needed and self.placement.place_of(operand, way) is None:
-                    found[operand, way] = Root(operand, for_matrix=way, has_buffer=True)
+                    known = has_buffer(operand)
+                    found[operand, way] = Root(operand, for_matrix=way, has_buffer=known)
         return list(found.values())
 
     def _is_packed_before(self, root: Root) -> bool:

@@ -1,7 +1,7 @@
 """ttl-insert-intermediate-dfbs: a compiler buffer for each value that can be read in a buffer only.
 
 The attribute `kept_in` of the operation that makes the value names the buffer; when the value goes
-there is decided when sections are made.
+there is decided when sections are made. What a loop or branch gives gets its buffer then.
 rule FACTOR  an operand of a matrix product, a reduction, a broadcast or a transposition.
 rule ROUND   a value that is rounded to another format before something else is computed with it:
              the packer rounds.
@@ -77,14 +77,19 @@ def _insert(kernel: func.FuncOp, buffers: CompilerBuffers) -> None:
     copied = copied_buffers(kernel)
     for op in walk(kernel):
         way = buffers.unpacks_to_dst and reads_by_matrix_unit(op)
-        for value in _read_in_buffers(op):
+        for value in filter(has_buffer, _read_in_buffers(op)):
             is_copied = isinstance(value.owner, ttl.WaitOp) and value.owner.buffer in copied
-            is_computed = isinstance(value.owner, (ttl.BlockMathOp, ttl.FillOp))
+            is_computed = not isinstance(value.owner, ttl.WaitOp)
             if is_computed or (way and is_copied and block_type(value.type).dtype == float32):
                 ways.setdefault(value, set()).add(way)
     for value, found in ways.items():
         names = {WAYS[way]: _name_of(new_buffer(value, buffers)) for way in sorted(found)}
         value.owner.attributes[KEPT_IN] = DictionaryAttr(names)  # type: ignore[union-attr]
+
+
+def has_buffer(value: SSAValue) -> bool:
+    """Is one inserted here, if the value is read in a buffer?"""
+    return isinstance(value.owner, (ttl.BlockMathOp, ttl.FillOp, ttl.WaitOp))
 
 
 def new_buffer(value: SSAValue, buffers: CompilerBuffers) -> SSAValue:
