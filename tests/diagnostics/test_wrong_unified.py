@@ -274,11 +274,6 @@ with a_dfb.reserve() as blk:
 with a_dfb.wait() as a_blk, y_dfb.reserve() as y_blk:
     y_blk.store(ttl.math.expp(a_blk))  # <-
 """ + SAVE)
-    yield Wrong("a block is overwritten unread", "TTL3001", LOAD + """\
-with a_dfb.wait() as a_blk, y_dfb.reserve() as y_blk:
-    y_blk.store(a_blk)
-    y_blk.store(a_blk + 1)  # <-
-""" + SAVE)
 
 
 WRONG = list(_wrong())

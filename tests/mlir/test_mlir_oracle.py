@@ -128,7 +128,7 @@ def irdl_text() -> str:
 
 
 def call_description(name: str, call: type[CallOp]) -> str:
-    operands = call.ARITY - (name == "fill_tile")  # its float is a property
+    operands = call.ARITY - (name in ("fill_tile", "pack_relu_config"))  # one is a property
     anything = "\n".join(f"%{name}_{number} = irdl.any" for number in range(operands + 1))
     single = ", ".join(f"a{number}: %{name}_{number}" for number in range(operands))
     lines = [f"irdl.operation @{name} {{", anything]
@@ -172,10 +172,10 @@ WRONG = {
         None, r'"ttl.scope_end"(.*)-> \(\)', r'%surplus = "ttl.scope_end"\1-> index', "result",
     ),
     "argument count of a call": (
-        STAGES[-1], r'"ttkernel.relu_tile"\((%\w+)\) : \(index\)',
-        r'"ttkernel.relu_tile"(\1, \1) : (index, index)', "operand",
+        STAGES[-1], r'"ttkernel.copy_init"\((%\w+)\) : \((.*)\) ->',
+        r'"ttkernel.copy_init"(\1, \1) : (\2, \2) ->', "operand",
     ),
-    "unknown operation": (STAGES[-1], r"ttkernel.relu_tile\"", 'ttkernel.no_such"', "no_such"),
+    "unknown operation": (STAGES[-1], r"ttkernel.copy_init\"", 'ttkernel.no_such"', "no_such"),
     "type of arithmetic": (None, r'"arith.muli"(.*) -> index', r'"arith.muli"\1 -> i32', "muli"),
 }  # fmt: skip
 
