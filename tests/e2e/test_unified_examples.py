@@ -23,26 +23,26 @@ TARGET = load("wormhole_b0")
 OTHERWISE_WRITTEN = ("multicast_matmul", "ring_all_reduce")
 
 
-def _compare() -> ModuleType:
+def _both_forms() -> ModuleType:
     sys.path.insert(0, str(EXAMPLES / "unified"))
     try:
-        import compare
+        import both_forms
     finally:
         sys.path.pop(0)
-    return compare
+    return both_forms
 
 
-COMPARE = _compare()
+BOTH_FORMS = _both_forms()
 
 
 def result(operation, example: str) -> np.ndarray:
-    given = COMPARE.tensors(example)
+    given = BOTH_FORMS.tensors(example)
     operation(*given)
     return ttl.to_numpy(given[-1])
 
 
 def kernels(operation, example: str) -> list[str]:
-    return kernel_texts(operation, COMPARE.tensors(example))
+    return kernel_texts(operation, BOTH_FORMS.tensors(example))
 
 
 def kernel_texts(operation, tensors) -> list[str]:
@@ -72,23 +72,23 @@ def executed(text: str, name: str, folder: Path):
 
 
 @pytest.mark.parametrize("backend", ["sim", "host"])
-@pytest.mark.parametrize("example", COMPARE.EXAMPLES)
+@pytest.mark.parametrize("example", BOTH_FORMS.EXAMPLES)
 def test_results_are_the_same_bit_for_bit(example: str, backend: str) -> None:
-    unified, by_hand = COMPARE.forms(example)
+    unified, by_hand = BOTH_FORMS.forms(example)
     with process_variables({"TTL_BACKEND": backend}):
         np.testing.assert_array_equal(result(unified, example), result(by_hand, example))
 
 
-@pytest.mark.parametrize("example", [e for e in COMPARE.EXAMPLES if e not in OTHERWISE_WRITTEN])
+@pytest.mark.parametrize("example", [e for e in BOTH_FORMS.EXAMPLES if e not in OTHERWISE_WRITTEN])
 def test_kernels_are_the_same_up_to_names(example: str) -> None:
-    unified, by_hand = COMPARE.forms(example)
+    unified, by_hand = BOTH_FORMS.forms(example)
     assert kernels(unified, example) == kernels(by_hand, example)
 
 
-@pytest.mark.parametrize("example", COMPARE.EXAMPLES)
+@pytest.mark.parametrize("example", BOTH_FORMS.EXAMPLES)
 def test_the_kernels_that_are_shown_run(example: str, tmp_path: Path) -> None:
-    unified, _ = COMPARE.forms(example)
-    given = dict(zip(unified.signature.parameters, COMPARE.tensors(example), strict=True))
+    unified, _ = BOTH_FORMS.forms(example)
+    given = dict(zip(unified.signature.parameters, BOTH_FORMS.tensors(example), strict=True))
     shown = shown_threads(unified, given)
     assert shown is not None
     text = shown.partition("# The kernels that it becomes\n")[2]
@@ -103,7 +103,7 @@ def test_the_operation_of_the_readme(tmp_path: Path) -> None:
     text = re.search(r"```python\n(.*?)\n\n\ndevice = ", readme, re.DOTALL)
     assert text is not None
     by_hand = executed(text[1], "scaled_sum", tmp_path)
-    unified = COMPARE.load(EXAMPLES / "unified" / "scaled_sum.py", "scaled_sum")
+    unified = BOTH_FORMS.load(EXAMPLES / "unified" / "scaled_sum.py", "scaled_sum")
     device = ttnn.open_device(device_id=0)
     numbers = np.random.default_rng(0).random((2, 64, 128), np.float32)
     results = []
