@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from copy import deepcopy
+from functools import lru_cache
 from types import FunctionType
 from typing import Any
 
@@ -15,11 +16,16 @@ from .forms import value_of
 
 def unrolled(tree: ast.FunctionDef, function: FunctionType) -> ast.FunctionDef:
     """The definition without its loops over lists of operations; itself if it has none."""
-    loops = [node for node in nodes_of(tree) if isinstance(node, ast.For)]
-    if not any(_operations(loop, function) for loop in loops):
+    if not any(_operations(loop, function) for loop in _loops(tree)):
         return tree
     found: ast.FunctionDef = _Unroller(function).visit(deepcopy(tree))
     return found
+
+
+@lru_cache(maxsize=1024)
+def _loops(tree: ast.FunctionDef) -> tuple[ast.For, ...]:
+    """Each call of an operation asks for them."""
+    return tuple(node for node in nodes_of(tree) if isinstance(node, ast.For))
 
 
 def _operations(loop: ast.For, function: FunctionType) -> list[ast.expr]:
