@@ -17,6 +17,6 @@ constexpr uint32_t any_transaction = ~uint32_t{0};
 // What a barrier does: lands all of a kind.
 void finish(Fiber& fiber, TransferKind kind, uint32_t transaction, int line);
 // The data of writes has left the node: the source may change now.
-void flush(Fiber& fiber, uint32_t transaction);
+void flush(Fiber& fiber, uint32_t transaction, int line);
 
 }  // namespace ttl_host
