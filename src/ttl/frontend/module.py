@@ -191,6 +191,8 @@ def _attributes(
             attributes["dst_full_sync_en"] = BoolAttr.from_bool(operation.dst_full_sync_en)
         if operation.math_fidelity is not None:
             attributes["math_fidelity"] = StringAttr(operation.math_fidelity)
+        if operation.f32 == "tf32":
+            attributes["ttl.tf32"] = UnitAttr()
     return attributes
 
 

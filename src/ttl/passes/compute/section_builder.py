@@ -52,6 +52,10 @@ class Places(Protocol):
     def is_wide(self) -> bool:
         """Are f32 buffers unpacked straight to the registers?"""
 
+    @property
+    def is_tf32(self) -> bool:
+        """May f32 blocks come to the matrix unit, which has 10 of their digits?"""
+
     def place_of(self, value: SSAValue, matrix: bool) -> SSAValue | None:
         """The block that holds the value, for the matrix unit or for the other ways of reading."""
 
@@ -215,7 +219,7 @@ class SectionBuilder:
         if form is None:
             return None
         blocks = [self.place(operand) for operand in op.inputs]
-        if any(b is None or block_type(b.type).dtype != bfloat16 for b in blocks):
+        if not all(map(self.is_narrow, blocks)) or len({_dtype_in(b) for b in blocks}) > 1:
             return None
         return blocks if self.takes_zeros(form) else None  # type: ignore[return-value]
 
@@ -231,7 +235,11 @@ class SectionBuilder:
         return narrow.index(False)
 
     def is_narrow(self, block: SSAValue | None) -> bool:
-        return block is not None and block_type(block.type).dtype == bfloat16
+        """Does the matrix unit read enough of it?"""
+        if block is None:
+            return False
+        dtype = _dtype_in(block)
+        return dtype == bfloat16 or (self.places.is_tf32 and dtype == float32)
 
     # Reductions, broadcasts, transposition --------------------------------------------------------
 
