@@ -25,6 +25,7 @@ def compile_key(program: Program, target: Target, config: Config) -> Hashable:
         operation.dst_full_sync_en,
         operation.math_fidelity,
         operation.f32,
+        operation.division,
         tuple(sorted(program.options.items())),
         program.grid,
         operands_of(program),

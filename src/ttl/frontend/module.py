@@ -193,6 +193,8 @@ def _attributes(
             attributes["math_fidelity"] = StringAttr(operation.math_fidelity)
         if operation.f32 == "tf32":
             attributes["ttl.tf32"] = UnitAttr()
+        if operation.division == "reciprocal":
+            attributes["ttl.divides_by_reciprocals"] = UnitAttr()
     return attributes
 
 

@@ -14,6 +14,8 @@ INTEGERS = (int32, uint32, uint16, uint8)
 WIDE = (float32, float16, *INTEGERS)
 # How f32 blocks come to the compute kernel: with all their digits, or with those of a TF32.
 F32_WAYS = ("exact", "tf32")
+# How a block is divided by a broadcast: tile by tile, or multiplied by the broadcast reciprocal.
+DIVISIONS = ("exact", "reciprocal")
 
 
 def needs_fp32_dest(explicit: bool | None, uses_matmul: bool, dtypes: Iterable[DType]) -> bool:
