@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 import ttl
@@ -15,19 +17,19 @@ SIDE, STEPS = 4, 4
 
 def make_add(block_count: int) -> ttl.Operation:
     @ttl.operation(grid=(1, 1))
-    def add(a, b, y):
+    def add(a: Any, b: Any, y: Any) -> None:
         a_dfb = ttl.make_dataflow_buffer_like(a, shape=(SIDE, SIDE), block_count=block_count)
         b_dfb = ttl.make_dataflow_buffer_like(b, shape=(SIDE, SIDE), block_count=block_count)
         y_dfb = ttl.make_dataflow_buffer_like(y, shape=(SIDE, SIDE), block_count=block_count)
 
         @ttl.compute()
-        def compute():
+        def compute() -> None:
             for _ in range(STEPS):
                 with a_dfb.wait() as left, b_dfb.wait() as right, y_dfb.reserve() as result:
                     result.store(left + right)
 
         @ttl.datamovement()
-        def read():
+        def read() -> None:
             for i in range(STEPS):
                 columns = slice(SIDE * i, SIDE * (i + 1))
                 with a_dfb.reserve() as left, b_dfb.reserve() as right:
@@ -36,7 +38,7 @@ def make_add(block_count: int) -> ttl.Operation:
                         copy.wait()
 
         @ttl.datamovement()
-        def write():
+        def write() -> None:
             for i in range(STEPS):
                 with y_dfb.wait() as result:
                     ttl.copy(result, y[0:SIDE, SIDE * i : SIDE * (i + 1)]).wait()

@@ -6,7 +6,7 @@ rule BUFFER   both operands in 16-bit buffers: the matrix unit reads them there.
 rule ONCE     a call that accumulates needs registers that are still zero, which a loop in the
               section cannot give it, and which cost a slot each time: one call a section.
 rule EXPAND   one operand in a 16-bit buffer, the other the broadcast of one: the matrix unit
-              expands it as it reads it.
+              expands it as it reads it, each time that it is read: that costs less than to keep it.
 rule ROWS     in 32-bit registers the chip expands a row rightly only where its buffer is unpacked
               straight to them. Other rows are expanded by the matrix unit, as they are added to a
               tile of zeros.
@@ -193,7 +193,7 @@ class SectionBuilder:
         order = (1, 0) if op.ENTRY.name in COMMUTATIVE else (1,)
         for position in order if forms else ():
             expanded, other = op.inputs[position], self.place(op.inputs[1 - position])
-            broadcast = self.unshared_broadcast(expanded)
+            broadcast = self.free_broadcast(expanded)
             if broadcast is None or not self.is_narrow(other):
                 continue
             block = self.place(broadcast.inputs[0])
@@ -203,12 +203,12 @@ class SectionBuilder:
             return self.tile(op, [other, block], arrangements(broadcast)[0])
         return None
 
-    def unshared_broadcast(self, value: SSAValue) -> ttl.BlockMathOp | None:
+    def free_broadcast(self, value: SSAValue) -> ttl.BlockMathOp | None:
         op = value.owner
         is_free = value not in self.values and self.place(value) is None
         if not is_free or not isinstance(op, ttl.BlockMathOp) or op.ENTRY.name != "broadcast":
             return None
-        return op if value.has_one_use() else None
+        return op
 
     def takes_zeros(self, form: TileCall) -> bool:
         """rule ONCE"""

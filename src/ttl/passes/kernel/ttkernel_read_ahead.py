@@ -50,12 +50,15 @@ READ, BARRIER, PUSH = (
     "ttkernel.noc_async_read_barrier",
     "ttkernel.cb_push_back",
 )
+Buffers = dict[Attribute, ttl.DeclareBufferOp]
 FIRST, SECOND = 1, 2  # transaction ids; 0 is that of all other reads
 
 
 def apply(op: ModuleOp) -> None:
     movers = [kernel for kernel in kernels(op) if processor_of(kernel) != "compute"]
-    buffers = {each.sym_name: each for each in op.ops if isinstance(each, ttl.DeclareBufferOp)}
+    buffers: Buffers = {
+        each.sym_name: each for each in op.ops if isinstance(each, ttl.DeclareBufferOp)
+    }
     written = {tensor for kernel in movers for tensor in _written(kernel)}
     for kernel in movers:
         for loop in [each for each in walk(kernel) if isinstance(each, scf.ForOp)]:
@@ -132,7 +135,7 @@ def _is_arithmetic(op: Operation) -> bool:
 def _gains(
     loop: scf.ForOp,
     body: _LoopBody,
-    buffers: dict[Attribute, ttl.DeclareBufferOp],
+    buffers: Buffers,
     written: set[Attribute],
     target: Target,
 ) -> bool:
@@ -150,9 +153,7 @@ def _gains(
     return pages * packets <= target.noc_transaction_requests // 2  # rule COUNT
 
 
-def _declared(
-    reserve: Operation, buffers: dict[Attribute, ttl.DeclareBufferOp]
-) -> ttl.DeclareBufferOp:
+def _declared(reserve: Operation, buffers: Buffers) -> ttl.DeclareBufferOp:
     type = reserve.operands[0].type
     assert isinstance(type, ttkernel.CBType)
     return buffers[type.buffer]
@@ -174,9 +175,7 @@ class _Rewriter:
     where there is no room for both.
     """
 
-    def __init__(
-        self, loop: scf.ForOp, body: _LoopBody, buffers: dict[Attribute, ttl.DeclareBufferOp]
-    ):
+    def __init__(self, loop: scf.ForOp, body: _LoopBody, buffers: Buffers):
         self.loop, self.body = loop, body
         self.types = {op.operands[0]: _declared(op, buffers).type for op in body.reserves()}
 
@@ -216,7 +215,7 @@ class _Rewriter:
         self, make: Maker, variable: SSAValue, own: SSAValue, is_second: SSAValue
     ) -> None:
         call(make, "noc_async_read_set_trid", own)
-        values = {self.loop.body.block.args[0]: variable}
+        values: dict[SSAValue, SSAValue] = {self.loop.body.block.args[0]: variable}
         for op in self.body.begin:
             make.origin = op
             if op.name == RESERVE:

@@ -431,7 +431,8 @@ class NetCalls:
         call(make, "noc_async_write_barrier")
 
     def data_flush(self, make: Maker) -> None:
-        """Multicasts stay in order, so the signal arrives after the data; the data has left."""
+        """Multicasts stay in order, so the signal arrives after the data. Kernels of tt-metal flush
+        before it all the same, because a Blackhole needs it."""
         call(make, "noc_async_writes_flushed")
 
     def signal_one(self, make: Maker, pipe: LocalPipe) -> None:
