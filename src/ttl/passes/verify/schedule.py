@@ -204,8 +204,8 @@ class _Checker:
         holding: dict[int, list[int]] = {}
         for part, machine in done:
             for node in part.nodes:
-                for buffer in range(len(self.walked.buffers)):
-                    if machine.level[node][buffer]:
+                for buffer, declared in enumerate(self.walked.buffers):
+                    if machine.level[node][buffer] and not declared.in_tensor:
                         holding.setdefault(buffer, []).extend(_copies(part, node))
         return [self.report.leftover(buffer, sorted(holding[buffer])) for buffer in sorted(holding)]
 

@@ -24,7 +24,7 @@ from .units import Frame
 KERNELS = (language.compute, language.datamovement)
 ACTIONS = (language.copy, language.raw_element_read, language.raw_element_write)
 # Of buffers, blocks and nets, in kernels only.
-METHODS = ("reserve", "wait", "store", "if_src", "if_dst")
+METHODS = ("reserve", "wait", "publish", "store", "if_src", "if_dst")
 
 
 def is_unified(frame: Frame) -> bool:

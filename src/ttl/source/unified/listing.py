@@ -84,6 +84,8 @@ def _movement(unit: Unit) -> str:
         return "receives" if unit.receives else "sends"
     if unit.signals or unit.awaits:
         return "signals" if unit.signals else "waits for a semaphore"
+    if unit.publishes:
+        return "publishes"
     return "copies" if unit.moves_blocks else "waits for a copy"
 
 
