@@ -144,7 +144,8 @@ class Part:
         expanded = place[4].each(Part.expansion) if len(place) == 5 else ()
         if len(place) not in (4, 5):
             raise self.wrong("is not a span")
-        return Span(file.text(), *(item.positive() for item in place[:4])).within(expanded)
+        line, column, end_line, end_column = (item.positive() for item in place[:4])
+        return Span(file.text(), line, column, end_line, end_column, expanded)
 
     def expansion(self) -> Expansion:
         items = self.items()

@@ -41,11 +41,9 @@ def location_of(span: Span, call_sites: tuple[Span, ...] = ()) -> LocationAttr:
 def _expansions(span: Span) -> Attribute:
     if not span.expanded:
         return NoneAttr()
+    calls = [(f"{each.operation} {each.file}", each.line) for each in span.expanded]
     return ArrayAttr(
-        [
-            FileLineColLoc(StringAttr(f"{each.operation} {each.file}"), IntAttr(each.line), IntAttr(1))
-            for each in span.expanded
-        ]
+        [FileLineColLoc(StringAttr(name), IntAttr(line), IntAttr(1)) for name, line in calls]
     )
 
 
