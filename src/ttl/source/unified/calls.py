@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import builtins
 import math
+import pdb
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from types import BuiltinFunctionType
@@ -77,6 +78,9 @@ def _called(reader: Reader, node: ast.Call, value: Any, given: Given) -> Thing:
     for known, handler in _LANGUAGE:
         if value is known:
             return handler(reader, node, given)
+    if value is breakpoint or value is pdb.set_trace:  # where what stands beside it runs
+        reader.unit.is_print = reader.unit.is_breakpoint = True
+        return SCALAR
     if id(value) in _TILE_FUNCTIONS:
         reader.does(Effect.COMPUTE, node)
         return Thing(Kind.VALUE)

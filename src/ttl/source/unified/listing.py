@@ -72,6 +72,8 @@ def reason(unit: Unit, assignment: Assignment, sections: Sections) -> str:
         if unit in sections.setup:
             return "" if unit.stays else "declared" if unit.makes else "known before"
         return "shared"
+    if unit.is_breakpoint:
+        return "debugs"
     if Effect.COMPUTE in unit.effects:
         return "computes"
     if Effect.MOVE in unit.effects:

@@ -151,6 +151,7 @@ class Unit:
     publishes: bool = False
     is_jump: bool = False
     is_print: bool = False
+    is_breakpoint: bool = False
     is_signpost: bool = False
     is_function: bool = False
     stays: bool = False  # in the operation's own scope, whatever it reads: the documentation
