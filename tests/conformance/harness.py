@@ -88,7 +88,11 @@ def _copies(arguments: tuple[Any, ...]) -> list[Any]:
     for value in arguments:
         if isinstance(value, ttnn.Tensor):
             made[id(value)] = ttl.from_numpy(
-                ttl.to_numpy(value), value.dtype, value.layout, value.device()
+                ttl.to_numpy(value),
+                value.dtype,
+                value.layout,
+                value.device(),
+                value.memory_config(),
             )
             made[id(value)].is_layout_chosen = value.is_layout_chosen
     return [made.get(id(value), value) for value in arguments]

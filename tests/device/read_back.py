@@ -149,6 +149,7 @@ def buffer_fields(buffer: Any) -> dict[str, Any]:
         "total_size": buffer.total_size,
         "core_ranges": core_ranges(buffer.core_ranges),
         "has_buffer": buffer.has_buffer(),
+        "buffer_address": buffer.buffer_address() if buffer.has_buffer() else None,
         "address_offset": buffer.address_offset,
         "format_descriptors": [
             {

@@ -61,7 +61,7 @@ def recorded_operation(
         device_api="0.81",
         kernels=tuple(_kernel(each, number, indices, expected, addresses)
                       for number, each in enumerate(fields["kernels"])),
-        buffers=tuple(_buffer(each, wide) for each in fields["cbs"]),
+        buffers=tuple(_buffer(each, wide, addresses) for each in fields["cbs"]),
         operands=tuple(operands),
         core_range=(tuple(corners[0]), tuple(corners[1])),
         semaphores=tuple(Semaphore(s["id"], s["initial_value"]) for s in fields["semaphores"]),
@@ -109,10 +109,15 @@ def _config(fields: Fields) -> ComputeConfig:
     )
 
 
-def _buffer(fields: Fields, wide: set[int]) -> Buffer:
+def _buffer(fields: Fields, wide: set[int], addresses: Sequence[int]) -> Buffer:
     (pages,) = fields["format_descriptors"]
     names = {number: name for name, number in FORMAT_NUMBERS.items()}
     name, index, size = names[pages["data_format"]], pages["buffer_index"], pages["page_size"]
     rows = None if size == PAGE_BYTES[name] else size
     count = fields["total_size"] // size
-    return Buffer(f"buffer_{index}", index, name, count, 1, index in wide, row_bytes=rows)
+    place = fields["buffer_address"]
+    return Buffer(
+        f"buffer_{index}", index, name, count, 1, index in wide, row_bytes=rows,
+        tensor=None if place is None else addresses.index(place),
+        tensor_offset=fields["address_offset"],
+    )  # fmt: skip

@@ -143,6 +143,7 @@ def _buffer(buffer: Buffer, cores: list[Any]) -> dict[str, Any]:
         "total_size": buffer.block_tiles * buffer.block_count * buffer.page_bytes,
         "core_ranges": cores,
         "has_buffer": False,
+        "buffer_address": None,
         "address_offset": 0,
         "format_descriptors": [
             {

@@ -221,9 +221,17 @@ with a_dfb.wait() as blk:
     inner(a, blk)  # <-
 """, INNER)
     yield Wrong("a buffer of a loop is given to an operation", "TTL1026", """\
-for dfb in (a_dfb, b_dfb):
+dfbs = [a_dfb, b_dfb]
+for dfb in dfbs:
     inner(a, dfb)  # <-
 """ + STORE + SAVE, INNER)
+    yield Wrong("an operation is defined in the body", "TTL1026", """\
+@ttl.operation()
+def own(x_dfb):  # <-
+    with x_dfb.reserve() as blk:
+        ttl.copy(a[0, 0], blk).wait()
+own(a_dfb)
+""" + STORE + SAVE)
     yield Wrong("a multi-kernel operation is called", "TTL1026",
                 "kernels(a)  # <-\n" + LOAD + STORE + SAVE, """\
 @ttl.operation(grid=(1, 1))

@@ -42,6 +42,8 @@ def _check_buffers(compiled: CompiledOperation, target: Target) -> None:
     for position, buffer in enumerate(compiled.buffers):
         if buffer.shares is not None and not 0 <= buffer.shares < position:
             raise ValueError(f"`{buffer.name}` has the memory of a buffer that is not before it")
+        if buffer.tensor is not None and buffer.tensor >= len(compiled.operands):
+            raise ValueError(f"`{buffer.name}` lies in a tensor that is not there")
     for one, other in combinations(compiled.buffers, 2):
         if one.index == other.index and overlap(one.cores, other.cores):
             raise ValueError(f"a core has two circular buffers with index {one.index}")

@@ -191,7 +191,13 @@ def _own_of_buffer(buffer: Buffer) -> dict[str, Any]:
         # Of programs that were written by hand.
         **({"cores": _record(buffer.cores)} if buffer.cores else {}),
         **({} if buffer.shares is None else {"shares": buffer.shares}),
+        # Of those that lie in the shards of a tensor.
+        **({} if buffer.tensor is None else _place_in_tensor(buffer)),
     }
+
+
+def _place_in_tensor(buffer: Buffer) -> dict[str, Any]:
+    return {"tensor": buffer.tensor, "tensor_offset": buffer.tensor_offset}
 
 
 def _own_of_kernel(compiled: CompiledOperation, kernel: Kernel) -> dict[str, Any]:
@@ -213,7 +219,8 @@ def _own_of_kernel(compiled: CompiledOperation, kernel: Kernel) -> dict[str, Any
 
 
 def _span_to_json(span: Span) -> list[Any]:
-    return [span.file, span.line, span.column, span.end_line, span.end_column]
+    place = [span.file, span.line, span.column, span.end_line, span.end_column]
+    return [*place, [list(each) for each in span.expanded]] if span.expanded else place
 
 
 # Reading ------------------------------------------------------------------------------------------

@@ -133,6 +133,8 @@ class Buffer:
     row_bytes: int | None = None  # where a page is a row, not a tile: with the room after it
     cores: Rectangles = ()  # all, unless some are given
     shares: int | None = None  # the position of the buffer whose memory it has
+    tensor: int | None = None  # the operand in whose shards it lies, and where in each, in bytes
+    tensor_offset: int = 0
 
     @property
     def page_bytes(self) -> int:
@@ -141,6 +143,11 @@ class Buffer:
     @property
     def total_bytes(self) -> int:
         return self.block_tiles * self.block_count * self.page_bytes
+
+    @property
+    def own_bytes(self) -> int:
+        """Of L1 that it takes beside other buffers and tensors."""
+        return self.total_bytes if self.shares is None and self.tensor is None else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +170,16 @@ class Memory:
     shard_shape: tuple[int, ...] = ()
     orientation: str = "ROW_MAJOR"
     distribution: str = ""
+
+    @property
+    def shard_cores(self) -> list[Coordinate]:
+        """Those of the shards, in their order."""
+        found = []
+        for (left, top), (right, bottom) in self.cores:
+            across = [(x, y) for y in range(top, bottom + 1) for x in range(left, right + 1)]
+            down = sorted(across)
+            found += across if self.orientation == "ROW_MAJOR" else down
+        return found
 
 
 @dataclass(frozen=True, slots=True)

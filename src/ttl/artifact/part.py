@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection
 from typing import Any, TypeVar
 
 from ttl.diagnostics import Span
+from ttl.diagnostics.span import Expansion
 
 from .operation import Coordinate
 
@@ -136,11 +137,21 @@ class Part:
         return first, last
 
     def span(self) -> Span:
-        """`[file, line, column, end_line, end_column]`"""
-        items = self.items()
-        if len(items) != 5:
+        """`[file, line, column, end_line, end_column]`, and `[[operation, file, line]]` in one that
+        is expanded.
+        """
+        file, *place = self.items()
+        expanded = place[4].each(Part.expansion) if len(place) == 5 else ()
+        if len(place) not in (4, 5):
             raise self.wrong("is not a span")
-        return Span(items[0].text(), *(item.positive() for item in items[1:]))
+        line, column, end_line, end_column = (item.positive() for item in place[:4])
+        return Span(file.text(), line, column, end_line, end_column, expanded)
+
+    def expansion(self) -> Expansion:
+        items = self.items()
+        if len(items) != 3:
+            raise self.wrong("is not a place where an operation is expanded")
+        return Expansion(items[0].text(), items[1].text(), items[2].positive())
 
     def source_map(self) -> tuple[tuple[int, Span], ...]:
         return self.pairs(Part.u32, Part.span)

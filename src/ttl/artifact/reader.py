@@ -233,6 +233,8 @@ class _Reader:
             row_bytes=page if is_row_major else None,
             cores=own.get("cores", _READERS["Rectangles"], ()),
             shares=own.get("shares", Part.u32, None),
+            tensor=own.get("tensor", Part.u32, None),
+            tensor_offset=own.get("tensor_offset", Part.u32, 0),
         )
 
     def _semaphores(self, count: int) -> tuple[Semaphore, ...]:

@@ -133,7 +133,13 @@ def _buffer(declaration: ttl.DeclareBufferOp) -> Buffer:
         span=span_of(declaration.location),
         compiler_allocated=declaration.compiler_allocated is not None,
         row_bytes=declaration.type.page_bytes(has_room) if is_row_major else None,
+        tensor=None if declaration.tensor is None else _number_of(declaration.tensor),
+        tensor_offset=_number_of(declaration.tensor_offset),
     )
+
+
+def _number_of(attribute: IntegerAttr | None) -> int:
+    return 0 if attribute is None else int(attribute.value.data)
 
 
 def _integers(attribute: object) -> tuple[int, ...]:

@@ -126,9 +126,23 @@ def _buffer(ttnn: Any, buffer: BufferPlan, cores: Any) -> Any:
         data_format=getattr(ttnn, buffer.dtype),
         page_size=buffer.page_bytes,
     )
-    return ttnn.CBDescriptor(
+    descriptor = ttnn.CBDescriptor(
         total_size=buffer.total_bytes, core_ranges=cores, format_descriptors=[pages]
     )
+    if buffer.tensor_offset:
+        descriptor.address_offset = buffer.tensor_offset
+    return descriptor
+
+
+def bind_to_tensors(
+    ttnn: Any, program: Any, compiled: CompiledOperation, tensors: Sequence[Any]
+) -> None:
+    """Put the buffers that lie in shards into those of these tensors, whose addresses they get."""
+    for descriptor, buffer in zip(program.cbs, compiled.buffers, strict=True):
+        if buffer.tensor is not None:
+            backing = tensors[buffer.tensor]
+            there = ttnn.cb_descriptor_from_sharded_tensor(buffer.index, backing)
+            descriptor.set_buffer_from_cb(there)
 
 
 def _semaphore(ttnn: Any, semaphore: Semaphore, cores: Any) -> Any:

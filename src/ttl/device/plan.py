@@ -58,6 +58,7 @@ class BufferPlan:
     dtype: str  # ttnn's name
     page_bytes: int
     total_bytes: int
+    tensor_offset: int = 0  # where it lies in the shards of a tensor
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,5 +120,9 @@ def _unpack_modes(buffers: Sequence[Buffer]) -> tuple[bool, ...]:
 
 def _buffer(buffer: Buffer) -> BufferPlan:
     return BufferPlan(
-        buffer.index, TTNN_DTYPES[buffer.data_format], buffer.page_bytes, buffer.total_bytes
+        buffer.index,
+        TTNN_DTYPES[buffer.data_format],
+        buffer.page_bytes,
+        buffer.total_bytes,
+        buffer.tensor_offset,
     )

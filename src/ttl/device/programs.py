@@ -15,7 +15,7 @@ from ttl.artifact import CompiledOperation
 from ttl.diagnostics import codes, usage_error
 from ttl.target.data_formats import TILE_SIZE
 
-from .descriptors import mesh_program, pipe_scratch, program_descriptor
+from .descriptors import bind_to_tensors, mesh_program, pipe_scratch, program_descriptor
 from .plan import TTNN_DTYPES, TensorPlace, addresses_of, plan_program
 from .readiness import check_version
 
@@ -46,6 +46,7 @@ class DeviceProgram:
             kernels = zip(self.descriptor.kernels, self.compiled.kernels, strict=True)
             for descriptor, kernel in kernels:
                 descriptor.common_runtime_args = addresses_of(kernel, addresses, place)
+            bind_to_tensors(self.ttnn, self.descriptor, self.compiled, tensors)
             program = mesh_program(self.ttnn, self.descriptor, tensors)
             self.ttnn.generic_op(list(tensors) * repeated, program)
 

@@ -73,3 +73,23 @@ def second_kernel(action: str, buffer: str, first: str, where: Span | None) -> R
         helps=("give each of the kernels a dataflow buffer of its own",),
         secondary=() if label is None else (label,),
     )
+
+
+def not_backed(buffer: str) -> RuleBroken:
+    """publish() of a dataflow buffer that has memory of its own."""
+    return RuleBroken(
+        codes.PUBLISHED,
+        f"`{buffer}` lies in no tensor: publish() has nothing to make readable",
+        helps=(
+            "make the buffer by ttl.make_tensor_backed_dfb(tensor, shape), "
+            "or fill it: reserve(), ttl.copy(), push()",
+        ),
+    )
+
+
+def published_twice(buffer: str) -> RuleBroken:
+    return RuleBroken(
+        codes.PUBLISHED,
+        f"`{buffer}` was published before",
+        helps=("call publish() once, before any loop: it makes all blocks of the buffer readable",),
+    )

@@ -180,6 +180,13 @@ POPPED_FOR_OLDER = _code(
     oldest: that one is gone from here on, and when it is popped itself, the younger goes. That does
     no harm if the older block is not used any more.""",
 )
+PUBLISHED = _code(
+    "TTL3021", "published", Blame.USER, Effect.HANG,
+    """publish() makes the blocks of a tensor-backed dataflow buffer readable, all of them, as the
+    tensor has them: nothing is copied. It is called once in a launch, by a data movement kernel. A
+    second call would wait until every block is popped. A buffer with memory of its own has nothing
+    to publish: it is filled by reserve(), a copy or a store, and push().""",
+)
 
 L1_BUDGET = _code(
     "TTL4001", "l1-budget", Blame.USER, Effect.REFUSED,

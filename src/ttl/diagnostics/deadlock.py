@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from typing import Any, NamedTuple
 
 from . import catalogue as codes
 from .diagnostic import Diagnostic, Label
@@ -78,6 +78,13 @@ class _Graph:
         return still[0][0]
 
 
+class _Sizes(NamedTuple):
+    """The block counts with which nothing would wait."""
+
+    alone: Mapping[str, int | None]
+    together: Mapping[str, int]
+
+
 def deadlock_diagnostic(
     waiting: Sequence[AnyWaiting],
     *,
@@ -85,12 +92,14 @@ def deadlock_diagnostic(
     consumers: Mapping[str, str | None],
     node_count: int,
     enough: Mapping[str, int | None] | None = None,
+    together: Mapping[str, int] | None = None,
 ) -> Diagnostic:
     """One diagnostic for all that wait, the first node first.
 
     `producers` and `consumers` name who pushes to and pops a buffer: None means no kernel
     does, a missing key that it is not known. `enough` is the smallest block_count of a full buffer
-    that would do, None if none would; an engine that does not know it leaves it out.
+    that would do, None if none would; an engine that does not know it leaves it out. `together` are
+    those of several buffers that would do if none alone does.
     """
     assert waiting
     on_nodes = {(entry.kernel, entry.node): entry for entry in reversed(waiting)}
@@ -106,7 +115,7 @@ def deadlock_diagnostic(
             *(note for found in roots for note in _cause_notes(found)),
             _seen_note(waiting, node_count),
         ),
-        helps=(*_swapped_help(roots), *_helps(root, waiting, enough or {})),
+        helps=(*_swapped_help(roots), *_helps(root, waiting, _Sizes(enough or {}, together or {}))),
         facts=_facts(waiting, root, node_count),
     )
 
@@ -274,7 +283,7 @@ def _swapped_help(roots: Sequence[_Root]) -> tuple[str, ...]:
 
 
 def _helps(
-    root: _Root, waiting: Sequence[AnyWaiting], enough: Mapping[str, int | None]
+    root: _Root, waiting: Sequence[AnyWaiting], enough: _Sizes
 ) -> tuple[str, ...]:
     entry = root.entry
     if root.cause is _Cause.NOBODY and entry.action == "wait":
@@ -354,7 +363,7 @@ def _reordered_help(root: _Root) -> tuple[str, ...]:
     return () if text is None else (f"this order works:\n{text}",)
 
 
-def _cycle_help(root: _Root, enough: Mapping[str, int | None]) -> tuple[str, ...]:
+def _cycle_help(root: _Root, enough: _Sizes) -> tuple[str, ...]:
     chain = [member for member in root.chain if isinstance(member, Waiting)]
     full = next((member for member in chain if member.action == "reserve"), None)
     empty = next((member for member in chain if member.action == "wait"), None)
@@ -366,12 +375,16 @@ def _cycle_help(root: _Root, enough: Mapping[str, int | None]) -> tuple[str, ...
         return (first + _larger(full, enough),)
     if empty is not None:
         return (f"push the first block to `{empty.buffer}` before waiting in its producer",)
-    return (f"pop `{root.entry.subject}` before reserving more in its consumer",)
+    first = f"pop `{root.entry.subject}` before reserving more in its consumer"
+    return (first + ("" if full is None else _larger(full, enough)),)
 
 
-def _larger(full: Waiting, enough: Mapping[str, int | None]) -> str:
-    count = enough.get(full.buffer, full.capacity + 1)
-    return "" if count is None else f", or declare `{full.buffer}` with block_count={count}"
+def _larger(full: Waiting, enough: _Sizes) -> str:
+    """One buffer that is full, or all that have to be larger if one alone does not help."""
+    count = enough.alone.get(full.buffer, full.capacity + 1)
+    counts = enough.together if count is None else {full.buffer: count}
+    declared = [f"`{name}` with block_count={each}" for name, each in counts.items()]
+    return f", or declare {' and '.join(declared)}" if declared else ""
 
 
 def _facts(waiting: Sequence[AnyWaiting], root: _Root, node_count: int) -> dict[str, Any]:

@@ -14,6 +14,8 @@ _PACKAGES = tuple(os.path.join(_SOURCES, name) + os.sep for name in ("ttl", "tt_
 _STANDARD_LIBRARY = os.path.dirname(os.__file__) + os.sep
 _COMMANDS = os.path.dirname(sys.executable or os.devnull) + os.sep  # `ttl` is there
 _INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
+# Installed packages that have operations or helpers of kernels: their files are the program's.
+_LIBRARIES: set[str] = set()
 
 
 def is_pyttl_file(file: str) -> bool:
@@ -28,10 +30,26 @@ def _is_compiled_file(file: str) -> bool:
 
 @lru_cache(maxsize=1024)
 def is_user_file(file: str) -> bool:
-    """Not ours, not Python's and not of an installed library such as numpy, nor a command."""
+    """Not ours, not Python's and not of an installed library such as numpy, nor a command.
+
+    Those of a library of operations are the user's.
+    """
+    if file.startswith(tuple(_LIBRARIES)):
+        return True
     if is_pyttl_file(file) or file.startswith((_STANDARD_LIBRARY, _COMMANDS, "<frozen")):
         return False
     return not any(folder in file for folder in _INSTALLED)
+
+
+def add_library(file: str) -> None:
+    """A file that is installed belongs to a library of operations."""
+    for folder in _INSTALLED:
+        before, found, inside = file.partition(folder)
+        if not found or is_pyttl_file(file):
+            continue
+        package, is_folder, _ = inside.partition(os.sep)
+        _LIBRARIES.add(f"{before}{folder}{package}{is_folder}")
+        is_user_file.cache_clear()
 
 
 def user_frame(frame: FrameType | None) -> FrameType | None:

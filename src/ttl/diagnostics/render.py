@@ -60,6 +60,7 @@ def _label_object(label: Label | None) -> dict[str, object] | None:
         "start": [span.line, span.column],
         "end": [span.end_line, span.end_column],
         "text": label.text,
+        **({"expanded": [each._asdict() for each in span.expanded]} if span.expanded else {}),
     }
 
 
@@ -85,14 +86,23 @@ def _render_file(file: str, labels: list[tuple[Label, str]], gutter: int) -> Ite
 
 
 def _render_label(label: Label, mark: str, gutter: int) -> Iterator[str]:
-    span = label.span
+    span, text = label.span, label_text(label)
     source = linecache.getline(span.file, span.line).rstrip("\n")
     yield f"{span.line:>{gutter}} | {source.expandtabs(4)}".rstrip()
     if source:
         start, width = _underline(span, source)
-        yield f"{' ' * gutter} | {' ' * start}{mark * width} {label.text}".rstrip()
-    elif label.text:
-        yield f"{' ' * gutter} | {label.text}"
+        yield f"{' ' * gutter} | {' ' * start}{mark * width} {text}".rstrip()
+    elif text:
+        yield f"{' ' * gutter} | {text}"
+
+
+def label_text(label: Label) -> str:
+    """With the call of an operation that put the span's body there, and so on outwards."""
+    places = [
+        f"in `{each.operation}`, expanded at {_shown_path(each.file)}:{each.line}"
+        for each in label.span.expanded
+    ]
+    return "; ".join([*([label.text] if label.text else []), *places])
 
 
 def _underline(span: Span, source: str) -> tuple[int, int]:

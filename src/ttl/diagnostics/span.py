@@ -2,9 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import CodeType
-from typing import Any
+from typing import Any, NamedTuple
+
+
+class Expansion(NamedTuple):
+    """A call of an operation in the body of another, where its body stands in the call's place."""
+
+    operation: str
+    file: str
+    line: int
+
+
+class Expansions(tuple[Expansion, ...]):
+    """The calls that lead to the body of an expanded operation, innermost first.
+
+    They are among the constants of the code that the body becomes: the same lines are another code
+    in each of its places.
+    """
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -16,6 +34,10 @@ class Span:
     column: int
     end_line: int
     end_column: int
+    expanded: tuple[Expansion, ...] = ()  # where the operation stands whose body it is in
+
+    def within(self, expanded: tuple[Expansion, ...]) -> Span:
+        return replace(self, expanded=expanded) if expanded else self
 
     @classmethod
     def of_instruction(cls, code: CodeType, instruction_offset: int) -> Span:
@@ -30,6 +52,7 @@ class Span:
             column=character_column(code.co_filename, line, byte_column),
             end_line=end_line,
             end_column=character_column(code.co_filename, end_line, byte_end_column),
+            expanded=expansions_of(code),
         )
 
     @classmethod
@@ -42,6 +65,21 @@ class Span:
             end_line=node.end_lineno,
             end_column=character_column(file, node.end_lineno, node.end_col_offset),
         )
+
+
+def expansions_of(code: CodeType) -> tuple[Expansion, ...]:
+    return next((each for each in code.co_consts if isinstance(each, Expansions)), ())
+
+
+def with_expansions(code: CodeType, expansions: tuple[Expansion, ...]) -> CodeType:
+    """The same code, and the functions in it, in the body of an expanded operation."""
+    if not expansions:
+        return code
+    constants = [
+        with_expansions(each, expansions) if isinstance(each, CodeType) else each
+        for each in code.co_consts
+    ]
+    return code.replace(co_consts=(*constants, Expansions(expansions)))
 
 
 def character_column(file: str, line: int, byte_column: int | None) -> int:

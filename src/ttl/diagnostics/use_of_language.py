@@ -123,3 +123,10 @@ SCALAR_ARGUMENT = _code(
     follow the specification to the letter refuse them: there, constants are captured from the scope
     around the operation. The note is shown with --strict.""",
 )
+TENSOR_BACKED = _code(
+    "TTL1028", "tensor-backed", Blame.USER, Effect.REFUSED,
+    """A tensor-backed dataflow buffer (ttl.make_tensor_backed_dfb) has no memory of its own: it
+    lies in the node's shard of a tensor. The tensor has tiles of bfloat16 or float32 and is
+    height-sharded in L1, with a shard on every node of the grid; all blocks fit into a shard, and
+    the first one starts at a whole tile.""",
+)

@@ -5,9 +5,11 @@ Of an operation in a function that the kernel calls, the call sites are part of 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
 
 from xdsl.dialects.builtin import (
+    ArrayAttr,
     CallSiteLoc,
     FileLineColLoc,
     FusedLoc,
@@ -19,6 +21,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 
 from ttl.diagnostics import Span
+from ttl.diagnostics.span import Expansion
 
 
 @lru_cache(maxsize=4096)  # many operations come from one place
@@ -31,8 +34,23 @@ def location_of(span: Span, call_sites: tuple[Span, ...] = ()) -> LocationAttr:
             FileLineColLoc(StringAttr(span.file), IntAttr(line), IntAttr(column))
             for line, column in ((span.line, span.column), (span.end_line, span.end_column))
         ],
-        NoneAttr(),
+        _expansions(span),
     )
+
+
+def _expansions(span: Span) -> Attribute:
+    if not span.expanded:
+        return NoneAttr()
+    calls = [(f"{each.operation} {each.file}", each.line) for each in span.expanded]
+    return ArrayAttr(
+        [FileLineColLoc(StringAttr(name), IntAttr(line), IntAttr(1)) for name, line in calls]
+    )
+
+
+def _expanded(metadata: Attribute) -> Iterator[Expansion]:
+    for each in metadata if isinstance(metadata, ArrayAttr) else ():
+        operation, _, file = each.filename.data.partition(" ")
+        yield Expansion(operation, file, each.line.data)
 
 
 def span_of(location: Attribute) -> Span | None:
@@ -46,8 +64,9 @@ def span_of(location: Attribute) -> Span | None:
         return None
     start, end = location.locations.data  # type: ignore[attr-defined]
     return Span(
-        start.filename.data, start.line.data, start.column.data, end.line.data, end.column.data
-    )
+        start.filename.data, start.line.data, start.column.data, end.line.data, end.column.data,
+        tuple(_expanded(location.metadata)),
+    )  # fmt: skip
 
 
 def call_sites_of(location: Attribute) -> tuple[Span, ...]:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from threading import Lock
 from typing import TYPE_CHECKING
 
 from ttl.artifact import CompiledOperation
 from ttl.config import Config
 from ttl.device import Programs
+from ttl.diagnostics import InternalError, KernelFault, codes
 from ttl.language.operation import Program
 from ttl.target import Target
 from ttl.trace import EventKind, Recorder
@@ -118,16 +120,36 @@ def _simulate(
 ) -> None:
     from ttl import sim
 
-    sim.run(
-        program,
-        target=target,
-        recorder=recorder,
-        seed=_seed(config),
-        float32=config.float32,
-        rounds_like_chip=config.rounding == "chip",
-        finds_races=config.strict or config.seed is not None,
-        report=warn,
-    )
+    try:
+        sim.run(
+            program,
+            target=target,
+            recorder=recorder,
+            seed=_seed(config),
+            float32=config.float32,
+            rounds_like_chip=config.rounding == "chip",
+            finds_races=config.strict or config.seed is not None,
+            report=warn,
+        )
+    except KernelFault as fault:
+        raise _with_sizes(fault, program, target) from fault.__cause__
+
+
+def _with_sizes(fault: KernelFault, program: Program, target: Target) -> KernelFault:
+    """A run knows which buffer was too small; the proof knows how large it has to be."""
+    first = fault.diagnostics[0]
+    if first.code is not codes.DEADLOCK or not any("block_count=" in each for each in first.helps):
+        return fault
+    from .check import check_operation  # a report, which most runs do not need
+
+    try:
+        found = check_operation(program, target)
+    except InternalError:  # the run has found enough
+        return fault
+    for proven in found:
+        if (proven.code, proven.message) == (first.code, first.message):
+            return KernelFault(replace(first, helps=proven.helps), *fault.diagnostics[1:])
+    return fault
 
 
 def _seed(config: Config) -> int | None:

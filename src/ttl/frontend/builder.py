@@ -191,7 +191,7 @@ class KernelBuilder(ABC):
 
     @property
     def span(self) -> Span | None:
-        return None if self.node is None else Span.of_node(self.frame.file, self.node)
+        return None if self.node is None else self.frame.span(self.node)
 
     @property
     def place(self) -> Place | None:

@@ -177,8 +177,8 @@ class Emission:
 
 
 def location_of_place(place: Place) -> LocationAttr:
-    return location_of(Span.of_node(place.frame.file, place.node), place.frame.call_sites())
+    return location_of(place.frame.span(place.node), place.frame.call_sites())
 
 
 def span_of_place(place: Place | None) -> Span | None:
-    return None if place is None else Span.of_node(place.frame.file, place.node)
+    return None if place is None else place.frame.span(place.node)

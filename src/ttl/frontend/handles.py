@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any
 
-from xdsl.dialects.builtin import IndexType, IntegerAttr, StringAttr, SymbolRefAttr, i64
+from xdsl.dialects.builtin import (
+    IndexType,
+    IntegerAttr,
+    StringAttr,
+    SymbolRefAttr,
+    UnitAttr,
+    i64,
+)
 from xdsl.ir import Attribute
 
 from ttl.dialects import ttl
@@ -34,11 +41,15 @@ class Handles:
                 self.tensor(tensor)
 
     def buffer(self, buffer: DataflowBuffer) -> RunTime:
-        return self.named_buffer(buffer.name, buffer_type(buffer))
+        backed = {} if buffer.backing is None else {"tensor_backed": UnitAttr()}
+        return self.named_buffer(buffer.name, buffer_type(buffer), backed)
 
-    def named_buffer(self, name: str, type: ttl.DataflowBufferType) -> RunTime:
+    def named_buffer(
+        self, name: str, type: ttl.DataflowBufferType, also: Mapping[str, Attribute] | None = None
+    ) -> RunTime:
         if name not in self.buffers:
-            op = Op(ttl.BindBufferOp, (), (type,), {"buffer": SymbolRefAttr(name)})
+            properties = {"buffer": SymbolRefAttr(name), **(also or {})}
+            op = Op(ttl.BindBufferOp, (), (type,), properties)
             op.results[0].hint = value_name(name)
             self.ops.append(op)
             self.buffers[name] = op.results[0]

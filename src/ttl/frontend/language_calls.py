@@ -10,6 +10,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr, UnitAttr, i1, i64
 
 from ttl.diagnostics import RuleBroken, codes
+from ttl.diagnostics.buffer_ends import not_backed
 from ttl.dialects import ttl
 from ttl.dialects.ttcore import tensor_of
 from ttl.language import (
@@ -19,6 +20,7 @@ from ttl.language import (
     PipeNet,
     Semaphore,
     make_dataflow_buffer_like,
+    make_tensor_backed_dfb,
     math,
 )
 from ttl.language import copy as language_copy
@@ -29,6 +31,7 @@ from ttl.language import raw_element_write as language_write_element
 from ttl.language import signpost as language_signpost
 from ttl.language.functions import FLAT, block_functions
 from ttl.language.grid import check_dims, flatten_size
+from ttl.semantics.kernel_kinds import KernelKind
 from ttl.semantics.ops import BLOCK_OPS
 
 from .block_math import block_math, fill, math_function, store
@@ -88,6 +91,18 @@ def release(kind: type[ttl.ReleaseOp], builder: KernelBuilder, block: BlockValue
         raise flow_broken("the release of a block that a loop or a condition carries")
     builder.release(kind, block)
     builder.state.released |= {block}
+
+
+def publish(builder: KernelBuilder, buffer: DataflowBuffer) -> None:
+    """All blocks are the tensor's: each is reserved and pushed as it is."""
+    builder.require(KernelKind.DATAMOVEMENT, "DataflowBuffer.publish()")
+    if buffer.backing is None:
+        raise not_backed(buffer.name)
+    for _ in range(buffer.block_count):
+        block = acquire(ttl.ReserveOp, builder, buffer)
+        assert isinstance(block, HeldBlock)
+        builder.release(ttl.PushOp, block).attributes[ttl.PUBLISHED] = UnitAttr()
+        builder.state.released |= {block}
 
 
 def release_oldest(
@@ -189,6 +204,7 @@ LANGUAGE = Handlers(
         GroupTransfer: group,
         print: print_values,
         make_dataflow_buffer_like: partial(in_body_only, "make_dataflow_buffer_like()"),
+        make_tensor_backed_dfb: partial(in_body_only, "make_tensor_backed_dfb()"),
         Pipe: pipe,
         PipeNet: partial(in_body_only, "ttl.PipeNet()"),
         Semaphore: partial(in_body_only, "ttl.Semaphore()"),
@@ -203,6 +219,7 @@ LANGUAGE = Handlers(
             "wait": partial(acquire, ttl.WaitOp),
             "push": partial(release_oldest, ttl.PushOp),
             "pop": partial(release_oldest, ttl.PopOp),
+            "publish": publish,
             "can_reserve": partial(can_acquire, False),
             "can_wait": partial(can_acquire, True),
         },

@@ -60,7 +60,7 @@ def build_module(program: Program, target: Target) -> ModuleOp:
     }
     if budget := program.options.get("ttl-l1-budget"):
         attributes["ttl.l1_budget"] = IntegerAttr(budget, i64)
-    declarations: list[Operation] = [_declare(buffer) for buffer in program.buffers]
+    declarations: list[Operation] = [_declare(buffer, program) for buffer in program.buffers]
     declarations += _page_buffers(kernels, program)
     declarations += nets.declarations()
     declarations += declare_semaphores(program.semaphores)
@@ -85,10 +85,17 @@ def _threads(program: Program) -> list[str]:
     ]
 
 
-def _declare(buffer: DataflowBuffer) -> ttl.DeclareBufferOp:
-    declaration = ttl.DeclareBufferOp.create(
-        properties={"sym_name": StringAttr(buffer.name), "type": buffer_type(buffer)}
-    )
+def _declare(buffer: DataflowBuffer, program: Program) -> ttl.DeclareBufferOp:
+    properties: dict[str, Attribute] = {
+        "sym_name": StringAttr(buffer.name), "type": buffer_type(buffer)
+    }  # fmt: skip
+    if (backing := buffer.backing) is not None:
+        tensors = enumerate(program.tensors.values())
+        position = next(number for number, each in tensors if each is backing.tensor)
+        properties["tensor"] = IntegerAttr(position, i64)
+        offset = backing.first_tile * buffer.dtype.tile_bytes
+        properties["tensor_offset"] = IntegerAttr(offset, i64)
+    declaration = ttl.DeclareBufferOp.create(properties=properties)
     if buffer.span is not None:
         declaration.location = location_of(buffer.span)
     return declaration

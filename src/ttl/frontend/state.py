@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ttl.diagnostics import Diagnostic, Span
+from ttl.diagnostics.span import Expansion, expansions_of
 from ttl.dialects.conditions import Facts
 
 from .environment import Environment
@@ -35,6 +36,20 @@ class Frame:
     tree: ast.AST | None = None
     caller: Frame | None = None
     call_site: Span | None = None
+
+    def span(self, node: ast.AST) -> Span:
+        return Span.of_node(self.file, node).within(self.expanded_at())
+
+    def expanded_at(self) -> tuple[Expansion, ...]:
+        """Of the innermost operation on the way here that is expanded in another."""
+        frame: Frame | None = self
+        while frame is not None:
+            if frame.environment is not None:
+                code = frame.environment.functions[0].__code__
+                if found := expansions_of(code):
+                    return found
+            frame = frame.caller
+        return ()
 
     def call_sites(self) -> tuple[Span, ...]:
         """Where the function is called, innermost first."""

@@ -100,7 +100,11 @@ def configuration_of(compiled: CompiledOperation) -> str:
     width = 32 if configs[0].fp32_dest_acc_en else 16
     sync = "full sync: math and packing do not overlap"
     parts = [f"{width}-bit DST", sync if configs[0].dst_full_sync_en else "half sync"]
-    return ", ".join([*parts, f"math fidelity {configs[0].math_fidelity}"])
+    parts.append(f"math fidelity {configs[0].math_fidelity}")
+    in_tensors = [buffer.name for buffer in compiled.buffers if buffer.tensor is not None]
+    if in_tensors:
+        parts.append(f"not copied, because they lie in tensors: {', '.join(in_tensors)}")
+    return ", ".join(parts)
 
 
 def counts_table(counts: dict[str, CallCounts]) -> str:

@@ -93,8 +93,8 @@ def _addresses(compiled: CompiledOperation) -> list[int]:
 
 def _check(compiled: CompiledOperation, tensors: Sequence[PagedTensor], target: Target) -> None:
     assert len(tensors) == len(compiled.operands), "one tensor for each operand"
-    own = (buffer.total_bytes for buffer in compiled.buffers if buffer.shares is None)
-    total = sum(own) + compiled.pipe_scratch_bytes
+    own = sum(buffer.own_bytes for buffer in compiled.buffers)
+    total = own + compiled.pipe_scratch_bytes
     if total > target.dataflow_buffer_budget_bytes:
         message = f"the buffers of `{compiled.name}` take {total} bytes of L1"
         budget = f"a node of {target.name} has {target.dataflow_buffer_budget_bytes}"

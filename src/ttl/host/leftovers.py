@@ -15,6 +15,8 @@ def leftover_diagnostics(compiled: CompiledOperation, report: ReportStruct) -> l
     """One diagnostic for each buffer that holds data on any node."""
     holding: dict[int, list[LeftoverStruct]] = {}
     for entry in report.leftovers[: report.leftover_count]:
+        if compiled.buffers[entry.buffer].tensor is not None:
+            continue  # what a tensor has is where it belongs
         holding.setdefault(entry.buffer, []).append(entry)
     return [_leftover(compiled, holding[position]) for position in sorted(holding)]
 

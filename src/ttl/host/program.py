@@ -19,6 +19,7 @@ from ttl.artifact import (
 from ttl.target import Target
 
 from .memory import TensorMemory
+from .shards import Homes, homes_of, shard_tiles
 
 FIRST_TENSOR_ADDRESS = 0x100000
 TENSOR_ADDRESS_STEP = 0x1000
@@ -40,6 +41,7 @@ class BufferStruct(ctypes.Structure):
         ("name", c_char_p),
         ("format", c_char_p),
         *words("index page_bytes block_pages pages unpack_to_dest_fp32 shares"),
+        *words("tensor tensor_offset"),
         ("nodes", POINTER(c_uint8)),
     ]
 
@@ -48,8 +50,9 @@ class TensorStruct(ctypes.Structure):
     _fields_ = [
         ("bytes", POINTER(c_uint8)),
         ("pages", c_uint64),
+        ("homes", POINTER(c_uint32)),
         *words("page_bytes aligned_page_bytes address in_dram written row_bytes element_bytes"),
-        *words("unit_bytes used_rows used_columns tile_rows is_sharded"),
+        *words("unit_bytes used_rows used_columns tile_rows is_sharded shard_bytes"),
     ]
 
 
@@ -178,6 +181,7 @@ def make_program(
     places = [nodes_mask(compiled, each.cores) for each in compiled.buffers]
     buffers = (BufferStruct * len(compiled.buffers))(*map(_buffer_struct, compiled.buffers, places))
     tensors = (TensorStruct * len(plans))(*map(_tensor_struct, plans, pages))
+    homes = _set_homes(compiled, tensors, pages)
     arguments = [_arguments(compiled, kernel, plans) for kernel in compiled.kernels]
     kernels = (KernelStruct * len(compiled.kernels))(
         *map(_kernel_struct, compiled.kernels, entries, arguments)
@@ -207,8 +211,26 @@ def make_program(
         step_budget=options.step_budget,
         **_chip_fields(compiled, target),
     )
-    kept = (buffers, places, kernels, arguments, semaphores, coordinates, pages)
+    kept = (buffers, places, kernels, arguments, semaphores, coordinates, pages, homes)
     return Program(struct, tensors, kept)
+
+
+def _set_homes(
+    compiled: CompiledOperation,
+    tensors: ctypes.Array[TensorStruct],
+    memories: Sequence[TensorMemory],
+) -> list[Homes]:
+    """Of the tensors in which buffers lie, and of these under other names."""
+    found = []
+    for backing in {each.tensor for each in compiled.buffers if each.tensor is not None}:
+        alike = [n for n, memory in enumerate(memories) if memory is memories[backing]]
+        homes = homes_of(compiled, backing, tensors[backing].pages, nodes_of(compiled))
+        found.append(homes)
+        for number in alike:
+            tensors[number].homes = homes
+            tiles = shard_tiles(compiled.operands[backing].memory)
+            tensors[number].shard_bytes = tiles * tensors[number].aligned_page_bytes
+    return found
 
 
 def _chip_fields(compiled: CompiledOperation, target: Target) -> dict[str, int]:
@@ -238,6 +260,8 @@ def _buffer_struct(buffer: Buffer, nodes: Mask | None) -> BufferStruct:
         pages=buffer.block_tiles * buffer.block_count,
         unpack_to_dest_fp32=buffer.unpack_to_dest_fp32,
         shares=NOBODY if buffer.shares is None else buffer.shares,
+        tensor=NOBODY if buffer.tensor is None else buffer.tensor,
+        tensor_offset=buffer.tensor_offset,
         nodes=nodes,
     )
 

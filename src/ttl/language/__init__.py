@@ -15,6 +15,7 @@ from .pipes import DstPipeIdentity, Pipe, PipeNet, SrcPipeIdentity
 from .raw_elements import raw_element_read, raw_element_write
 from .semaphores import MulticastRemoteSemaphore, Semaphore, UnicastRemoteSemaphore
 from .signposts import signpost
+from .tensor_backed import make_tensor_backed_dfb
 from .transfer import Transfer
 from .types import Count, DstT, Index, NaturalInt, NodeCoord, NodeRange, PositiveInt, Shape, Size
 
@@ -51,6 +52,7 @@ __all__ = [
     "datamovement",
     "grid_size",
     "make_dataflow_buffer_like",
+    "make_tensor_backed_dfb",
     "math",
     "node",
     "operation",

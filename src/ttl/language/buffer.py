@@ -9,10 +9,20 @@ from ttl.diagnostics import RuleBroken, Span, UsageError, codes
 from ttl.diagnostics.frames import calling_span
 from ttl.semantics.dtypes import DType, dtype_of, find_dtype
 from ttl.semantics.layout import TILE_LAYOUT, Layout, layout_of
+from ttl.semantics.shards import HeightShards
 from ttl.semantics.types import Shape, block_bytes, is_block_shape, tile_count
 
 from .block import Block
 from .engine import ENGINE, Engine, engine, scope
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Backing:
+    """The tensor in whose shards a dataflow buffer lies, and its first tile in each of them."""
+
+    tensor: Any
+    first_tile: int
+    shards: HeightShards
 
 
 class BufferState(NamedTuple):
@@ -35,6 +45,7 @@ class DataflowBuffer:
     span: Span | None
     layout: Layout = TILE_LAYOUT
     name: str = ""  # the user's name once the body has run
+    backing: Backing | None = None
 
     def __post_init__(self) -> None:
         self.name = self.name or f"dataflow_buffer_{self.index}"
@@ -48,10 +59,13 @@ class DataflowBuffer:
         return block_bytes(self.shape, self.dtype, self.layout)
 
     @property
-    def size_bytes(self) -> int:
+    def capacity_bytes(self) -> int:
         return self.block_bytes * self.block_count
 
-    capacity_bytes = size_bytes
+    @property
+    def size_bytes(self) -> int:
+        """Of L1 that it takes: none where a tensor has it already."""
+        return self.capacity_bytes if self.backing is None else 0
 
     @property
     def capacity_tiles(self) -> int:
@@ -108,6 +122,13 @@ class DataflowBuffer:
         """Pop the oldest block that this kernel has waited for; blocks themselves have pop()."""
         engine("pop() of a dataflow buffer").release_oldest(self, is_push=False)
 
+    def publish(self) -> None:
+        """Make readable what the tensor of a tensor-backed buffer holds: all blocks, once."""
+        running = engine("publish() of a dataflow buffer")
+        running.begin_publish(self)
+        for _ in range(self.block_count):
+            running.publish_block(running.reserve(self))
+
     def can_reserve(self) -> bool:
         """Would reserve() return at once? Other kernels run before this is answered."""
         return engine("can_reserve() of a dataflow buffer").can_reserve(self)
@@ -142,7 +163,7 @@ def make_dataflow_buffer_like(
     sizes: Any = (shape,) if type(shape) is int else shape
     given = block_count if buffer_factor is None else buffer_factor
     block_count = 2 if given is None else given
-    if problem := _wrong_argument(tensor, sizes, block_count):
+    if problem := wrong_argument(tensor, sizes, block_count):
         raise UsageError(problem.at(span))
     buffer = DataflowBuffer(
         len(operation.buffers), tuple(sizes), dtype_of(tensor), block_count, span, layout_of(tensor)
@@ -159,7 +180,8 @@ def _both_names(name: str, other: str) -> RuleBroken:
     )
 
 
-def _wrong_argument(tensor: Any, shape: Any, block_count: Any) -> RuleBroken | None:
+def wrong_argument(tensor: Any, shape: Any, block_count: Any) -> RuleBroken | None:
+    """What is wrong with what every dataflow buffer is made of."""
     if find_dtype(tensor) is None:
         return RuleBroken(
             codes.NOT_A_TENSOR,

@@ -74,6 +74,7 @@ PUBLIC_CLASSES = (  # a class before its base
             "layout",
             "name",
             "pop",
+            "publish",
             "push",
             "reserve",
             "reserved",

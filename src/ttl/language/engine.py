@@ -43,6 +43,13 @@ class Engine:
     def release_oldest(self, buffer: DataflowBuffer, *, is_push: bool) -> None:
         raise NotImplementedError
 
+    def begin_publish(self, buffer: DataflowBuffer) -> None:
+        """Its blocks follow, each by reserve() and publish_block()."""
+        raise NotImplementedError
+
+    def publish_block(self, block: Block) -> None:
+        raise NotImplementedError
+
     def can_reserve(self, buffer: DataflowBuffer) -> bool:
         raise NotImplementedError
 

@@ -37,6 +37,7 @@ from .kernels import compute, datamovement
 from .old_names import OLD_ARGUMENTS
 from .operation import operation
 from .raw_elements import raw_element_read, raw_element_write
+from .tensor_backed import make_tensor_backed_dfb
 from .transfer import Transfer
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
@@ -47,6 +48,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
         datamovement,
         grid_size,
         make_dataflow_buffer_like,
+        make_tensor_backed_dfb,
         matmul,
         node,
         operation,

@@ -130,9 +130,16 @@ class Program:
     def __post_init__(self) -> None:
         tensors = {name: value for name, value in self.arguments.items() if is_tensor(value)}
         for name, tensor in chain.from_iterable(kernel.tensors() for kernel in self.kernels):
-            if not any(tensor is known for known in tensors.values()):
-                tensors[name if name not in tensors else f"{name}_{len(tensors)}"] = tensor
+            self._add(tensors, name, tensor)
+        for buffer in self.buffers:
+            if buffer.backing is not None:
+                self._add(tensors, f"tensor_of_{buffer.name}", buffer.backing.tensor)
         object.__setattr__(self, "tensors", tensors)
+
+    @staticmethod
+    def _add(tensors: dict[str, Any], name: str, tensor: Any) -> None:
+        if not any(tensor is known for known in tensors.values()):
+            tensors[name if name not in tensors else f"{name}_{len(tensors)}"] = tensor
 
     def carry(self, facts: object) -> None:
         object.__setattr__(self, "facts", facts)

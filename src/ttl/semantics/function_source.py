@@ -15,8 +15,9 @@ import linecache
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from types import CodeType, FunctionType, ModuleType
+from typing import Any
 
-from ttl.diagnostics.frames import is_user_file
+from ttl.diagnostics.frames import add_library, is_user_file
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef
 FunctionTree = Definition | ast.Lambda
@@ -64,16 +65,25 @@ def keep_definitions(code: CodeType, tree: Definition) -> None:  # rule MADE
 
 def keep_source(function: FunctionType) -> None:  # rule KEPT
     """The texts of a function, and of the functions and modules of the user's that it names."""
-    files = {function.__code__.co_filename: None}
+    files = {function.__code__.co_filename: function.__globals__}
     for name in sorted(global_names(function.__code__)):
         value = function.__globals__.get(name)
         if isinstance(value, FunctionType):
-            files[value.__code__.co_filename] = None
+            files[value.__code__.co_filename] = value.__globals__
         elif isinstance(value, ModuleType):
-            files[vars(value).get("__file__") or ""] = None
-    for file in files:
+            files[vars(value).get("__file__") or ""] = vars(value)
+    for file, names in files.items():
+        if not is_user_file(file) and _names_language(names):
+            add_library(file)
         if is_user_file(file):
             _keep_text(file)
+
+
+def _names_language(names: dict[str, Any]) -> bool:
+    """Does a module import ttl, or something of it?"""
+    owners = (getattr(each, "__module__", None) or getattr(each, "__name__", None)
+              for each in names.values())  # fmt: skip
+    return any(isinstance(owner, str) and owner.partition(".")[0] == "ttl" for owner in owners)
 
 
 @lru_cache(maxsize=1024)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from ttl.language.buffer import DataflowBuffer
+from ttl.language.buffer import BufferState, DataflowBuffer
 from ttl.semantics.block_protocol import Event
 from ttl.semantics.dtypes import Array, DType, float32
 from ttl.semantics.types import BlockType, block_elements
@@ -19,6 +19,7 @@ from .slots import give_back, take
 if TYPE_CHECKING:
     from .block import SimBlock
     from .kernel import KernelRun
+    from .shards import Shard
 
 
 class BufferEnd:
@@ -104,10 +105,12 @@ class NodeBuffer:
         "consumer",
         "declared",
         "held",
+        "is_published",
         "memory",
         "poison",
         "producer",
         "rounds",
+        "shard",
         "slots",
         "spare",
         "words",
@@ -119,10 +122,14 @@ class NodeBuffer:
         block_type: BlockType,
         spare: list[Array],
         keep_float32: bool = False,
+        shard: Shard | None = None,
     ):
         self.spare = spare
         self.held: DType = float32 if keep_float32 and declared.dtype.is_float else declared.dtype
-        self.poison = poison_word(self.held)
+        # None: what is there before the first write is a tensor's, which others may read.
+        self.poison = poison_word(self.held) if shard is None else None
+        self.shard = shard
+        self.is_published = False
         # Does an assignment of f32 values round as it should? Block floats need more.
         self.rounds = self.held.is_float and not self.held.is_block_float
         self.declared = declared
@@ -138,10 +145,15 @@ class NodeBuffer:
         self.consumer.other = self.producer
 
     def allocate(self) -> None:
-        if self.memory is None:
-            declared = self.declared
+        declared = self.declared
+        if self.slots:
+            return
+        self.block_bytes = declared.block_bytes
+        if self.shard is not None:
+            self.slots = self.shard.slots
+            self.words = [slot.view(f"u{slot.itemsize}") for slot in self.slots]
+        else:
             shape = (declared.block_count, *block_elements(declared.shape, declared.layout))
-            self.block_bytes = declared.block_bytes
             self.memory = take(shape, self.held.storage)
             self.slots = list(self.memory)
             self.words = list(self.memory.view(f"u{self.held.storage.itemsize}"))
@@ -150,6 +162,21 @@ class NodeBuffer:
         """The run is over."""
         if self.memory is not None:
             give_back(self.memory)
+        published = self.declared.block_count if self.is_published else 0
+        if self.shard is not None and self.producer.released > published:
+            self.shard.write_back()
+
+    def end(self, is_producer: bool) -> BufferEnd:
+        return self.producer if is_producer else self.consumer
+
+    def state(self) -> BufferState:
+        taken = self.producer.acquired - self.consumer.released
+        return BufferState(
+            head=self.consumer.released % self.declared.block_count,
+            visible=self.filled,
+            reserved=taken - self.filled,
+            free=self.declared.block_count - taken,
+        )
 
     @property
     def filled(self) -> int:

@@ -22,7 +22,7 @@ from ttl.semantics.types import Shape
 from ttl.trace import EventKind, Recorder
 from ttl.trace.events import Part
 
-from . import elements, expressions
+from . import elements, expressions, shards
 from .block import SimBlock, SimExpression
 from .buffer import BufferEnd, NodeBuffer
 from .copies import Load, Save, TensorTransfer, start_between_blocks
@@ -163,7 +163,8 @@ class KernelRun(Engine):
         block.state = MUST_WRITE
         block.sequence = end.acquired
         block.values = None
-        block.words.fill(end.buffer.poison)  # so that data nobody wrote shows
+        if (poison := end.buffer.poison) is not None:
+            block.words.fill(poison)  # so that data nobody wrote shows
         end.acquired += 1
         if self.is_observed:
             self._observe_reserve(end, block)
@@ -242,31 +243,31 @@ class KernelRun(Engine):
         )
 
     def release_oldest(self, buffer: DataflowBuffer, *, is_push: bool) -> None:
-        on_node = self._on_node(buffer)
-        oldest = (on_node.producer if is_push else on_node.consumer).oldest_held
+        oldest = self._on_node(buffer).end(is_push).oldest_held
         if oldest is None or oldest.kernel is not self:
             raise nothing_held(buffer.name, is_push)
         oldest.release()
 
     def can_reserve(self, buffer: DataflowBuffer) -> bool:
-        end = self._on_node(buffer).producer
-        self.poll(end)
-        return end.credits > 0
+        return self._has_credit(self._on_node(buffer).producer)
 
     def can_wait(self, buffer: DataflowBuffer) -> bool:
-        end = self._on_node(buffer).consumer
+        return self._has_credit(self._on_node(buffer).consumer)
+
+    def _has_credit(self, end: BufferEnd) -> bool:
         self.poll(end)
         return end.credits > 0
 
     def buffer_state(self, buffer: DataflowBuffer) -> BufferState:
-        found = self._on_node(buffer)
-        taken = found.producer.acquired - found.consumer.released
-        return BufferState(
-            head=found.consumer.released % buffer.block_count,
-            visible=found.filled,
-            reserved=taken - found.filled,
-            free=buffer.block_count - taken,
-        )
+        return self._on_node(buffer).state()
+
+    def begin_publish(self, buffer: DataflowBuffer) -> None:
+        shards.begin_publish(self, self._on_node(buffer))
+
+    def publish_block(self, block: Block) -> None:
+        assert isinstance(block, SimBlock)
+        block.state = MUST_READ  # the tensor has written it
+        block.release()
 
     def poll(self, what: BufferEnd | PipeTransfer) -> None:
         """Let others run, because this kernel asks whether it need wait."""
@@ -438,9 +439,7 @@ class KernelRun(Engine):
         if self.recorder is not None:
             self._record(EventKind.SIGNPOST_END if is_end else EventKind.SIGNPOST_BEGIN, name, 0)
 
-    def record_buffer(
-        self, kind: EventKind, end: BufferEnd, place: Place | None = None
-    ) -> None:
+    def record_buffer(self, kind: EventKind, end: BufferEnd, place: Place | None = None) -> None:
         """`place` is the call in the program, if it is known."""
         if self.races is not None:
             self.races.at_buffer(self, kind, end)

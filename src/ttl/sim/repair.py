@@ -18,6 +18,7 @@ from functools import lru_cache
 from types import CodeType, FunctionType
 from typing import Any
 
+from ttl.diagnostics.span import expansions_of, with_expansions
 from ttl.language.copies import GroupTransfer
 from ttl.language.operation import Program
 from ttl.semantics.block_protocol import State
@@ -65,7 +66,8 @@ def recompiled(points: CodePoints) -> CodeType | None:
     code = compiled(tree, original.co_freevars, file, flags)
     if code.co_freevars != original.co_freevars or code.co_firstlineno != original.co_firstlineno:
         return None
-    return _renamed(code, code.co_qualname, original.co_qualname)
+    renamed = _renamed(code, code.co_qualname, original.co_qualname)
+    return with_expansions(renamed, expansions_of(original))
 
 
 def _renamed(code: CodeType, old: str, new: str) -> CodeType:

@@ -41,6 +41,7 @@ from .printing import language_print
 from .races import Races
 from .repair import repaired
 from .semaphores import SemaphoreRuns
+from .shards import shard_of
 from .types import TypeTable
 from .watchdog import watchdog
 from .workers import start
@@ -169,7 +170,9 @@ class Simulation:
         declared = list(zip(program.buffers, block_types, spares, strict=True))
         plans = self._plans(program.kernels)
         for coordinate in nodes_of(program.grid):
-            self.nodes[coordinate] = [NodeBuffer(*each, keep_float32) for each in declared]
+            self.nodes[coordinate] = [
+                NodeBuffer(*each, keep_float32, shard_of(each[0], coordinate)) for each in declared
+            ]
             if program.kernels_by_node:
                 plans = self._plans(program.kernels_on(coordinate))
             self.kernels += [KernelRun(self, plan, coordinate) for plan in plans]

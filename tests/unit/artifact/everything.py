@@ -64,6 +64,7 @@ EVERYTHING = CompiledOperation(
         Buffer("b", 6, "Int32", 1, 1),
         Buffer("spilled", 7, "Float32", 4, 2, compiler_allocated=True),
         Buffer("rows", 8, "UInt8", 3, 2, row_bytes=128),
+        Buffer("in_shards", 9, "BFloat16", 1, 2, tensor=0, tensor_offset=4096),
     ),
     operands=(
         Operand("a", (1, 64, 32), "bfloat16", "TILE", SHARDED),

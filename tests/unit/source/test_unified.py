@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 import weakref
 from types import SimpleNamespace
 
@@ -561,3 +562,28 @@ def test_a_loop_over_operations_is_unrolled(backend: str) -> None:
 
     x = tensor(rows=2)
     np.testing.assert_allclose(run(operation, backend, x), 7 * ttl.to_numpy(x), rtol=1e-6)
+
+
+def test_a_debugger_stops_in_the_body_on_the_thread_of_the_next_statement(monkeypatch) -> None:
+    @ttl.operation(grid=(1, 1))
+    def operation(x, y):
+        x_dfb, y_dfb = buffers(x, y)
+        with x_dfb.reserve() as block:
+            breakpoint()
+            ttl.copy(x[0, 0:2], block).wait()
+        with x_dfb.wait() as block, y_dfb.reserve() as result:
+            breakpoint()
+            result.store(block + block)
+        with y_dfb.wait() as block:
+            ttl.copy(block, y[0, 0:2]).wait()
+
+    stops = []
+
+    def stop() -> None:
+        frame = sys._getframe(1)
+        stops.append((frame.f_code.co_name, frame.f_lineno, "block" in frame.f_locals))
+
+    monkeypatch.setattr(sys, "breakpointhook", stop)
+    run(operation, "sim", tensor(rows=1))
+    first = operation.function.__code__.co_firstlineno
+    assert sorted(stops) == [("compute", first + 7, True), ("read", first + 4, True)]

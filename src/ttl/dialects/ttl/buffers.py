@@ -42,10 +42,11 @@ from ..definitions import define_operation, rules_of_the_language
 from ..ttcore import TileType, block_type, tensor_of
 
 __all__ = [
+    "PUBLISHED",
     "AcquireOp", "BindBufferOp", "CanAcquireOp", "DataflowBufferType", "DeclareBufferOp",
     "HandOverOp", "PopOp", "PushOp", "ReadElementOp", "ReleaseOp", "ReserveOp", "ScopeEndOp",
     "StoreOp", "WaitOp", "WriteElementOp",
-    "buffer_of", "is_block_value", "is_resumed", "page_bytes_of",
+    "buffer_of", "is_block_value", "is_resumed", "is_tensor_backed", "page_bytes_of",
 ]  # fmt: skip
 
 
@@ -96,10 +97,15 @@ class DeclareBufferOp(QuickOperation):
     unpack_to_dest_fp32 = opt_prop_def(IntegerAttr)
     compiler_allocated = opt_prop_def(UnitAttr)  # holds values of expressions, not of the user
     row_room = opt_prop_def(UnitAttr)  # row-major: is there room after each row? set likewise
+    tensor = opt_prop_def(IntegerAttr)  # the position of the tensor in whose shards it lies
+    tensor_offset = opt_prop_def(IntegerAttr)  # in bytes, from the start of a shard
     traits = traits_def(SymbolOpInterface())
 
     @property
     def size_bytes(self) -> int:
+        """Of L1 that it takes: none where a tensor has it already."""
+        if self.tensor is not None:
+            return 0
         blocks, type = self.type.block_count.value.data, self.type
         return blocks * type.block_tiles * type.page_bytes(self.row_room is not None)
 
@@ -112,6 +118,7 @@ class BindBufferOp(QuickOperation):
     buffer = prop_def(SymbolRefAttr)
     index = opt_prop_def(IntegerAttr)
     row_room = opt_prop_def(UnitAttr)
+    tensor_backed = opt_prop_def(UnitAttr)
     result = result_def(DataflowBufferType)
 
 
@@ -149,6 +156,7 @@ class CanAcquireOp(QuickOperation):
 
 
 PushOp = define_operation("ttl.dfb_push", ReleaseOp)
+PUBLISHED = "published"  # on a push: a tensor has what it makes readable
 
 
 @irdl_op_definition
@@ -232,6 +240,10 @@ def page_bytes_of(buffer: SSAValue) -> int:
     """Of a buffer that a kernel has bound: the bytes of a tile, or from one row to the next."""
     assert isinstance(buffer.owner, BindBufferOp)
     return buffer.owner.result.type.page_bytes(buffer.owner.row_room is not None)
+
+
+def is_tensor_backed(buffer: SSAValue) -> bool:
+    return isinstance(buffer.owner, BindBufferOp) and buffer.owner.tensor_backed is not None
 
 
 def is_block_value(type: Attribute) -> bool:

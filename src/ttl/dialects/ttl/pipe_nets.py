@@ -142,7 +142,8 @@ class DeclarePipeNetOp(QuickOperation):
         span = span_of(self.location)
         if self.written_names is None or self.written_spans is None or span is None:
             return []
-        places = [Span(span.file, *row.get_values()) for row in self.written_spans]
+        ends = [(span.file, *row.get_values()) for row in self.written_spans]
+        places = [Span(*each).within(span.expanded) for each in ends]  # type: ignore[arg-type]
         names = [name.data for name in self.written_names]
         return list(zip(names, places, strict=True))
 

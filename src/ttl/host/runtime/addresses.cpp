@@ -9,7 +9,8 @@ namespace {
 constexpr uint64_t kind_node = 1, kind_tensor = 2, kind_rectangle = 3;
 constexpr uint64_t tensor_bits = 40;
 
-Place place_in_tensor(const TtlProgram& program, uint64_t address, uint32_t bytes, int line) {
+Place place_in_tensor(const Run& run, uint64_t address, uint32_t bytes, int line) {
+  const TtlProgram& program = *run.program;
   const uint32_t index = address >> tensor_bits & 0xffff;
   if (index >= program.tensor_count) fault(line, "there is no tensor with the number %u", index);
   const TtlTensor& tensor = program.tensors[index];
@@ -22,6 +23,11 @@ Place place_in_tensor(const TtlProgram& program, uint64_t address, uint32_t byte
   const uint32_t stored = offset < tensor.page_bytes ? tensor.page_bytes - offset : 0;
   Place found{nullptr, offset, bytes < stored ? bytes : stored, index, no_node,
               tensor.in_dram != 0, {tensor.row_bytes, tensor.element_bytes, offset}};
+  if (uint8_t* home = home_of_page(run, index, page)) {
+    found.bytes = home + offset;
+    found.tile = {};
+    return found;
+  }
   if (!tensor.row_bytes) {
     found.bytes = tensor.bytes + page * tensor.page_bytes + offset;
     return found;
@@ -106,7 +112,7 @@ Place place_in_own_l1(Fiber& fiber, uint32_t address, uint32_t bytes, int line) 
 
 Place place(Fiber& fiber, uint64_t address, uint32_t bytes, int line) {
   const uint64_t kind = address >> 56;
-  if (kind == kind_tensor) return place_in_tensor(*fiber.run->program, address, bytes, line);
+  if (kind == kind_tensor) return place_in_tensor(*fiber.run, address, bytes, line);
   if (kind != kind_node)
     fault(line, "0x%llx is not a NoC address of one place",
           static_cast<unsigned long long>(address));
@@ -137,6 +143,13 @@ volatile uint32_t* word_at(Fiber& fiber, const volatile void* pointer, int line)
           static_cast<unsigned long long>(address));
   const Place word = place_in_own_l1(fiber, static_cast<uint32_t>(address), 4, line);
   return reinterpret_cast<volatile uint32_t*>(word.bytes);
+}
+
+uint8_t* home_of_page(const Run& run, uint32_t tensor, uint64_t page) {
+  const TtlTensor& plan = run.program->tensors[tensor];
+  if (!plan.homes || plan.homes[page].node == no_node) return nullptr;
+  const TtlHome& home = plan.homes[page];
+  return run.nodes[home.node].l1 + run.tensor_offsets[tensor] + home.page * plan.aligned_page_bytes;
 }
 
 uint32_t local_tensor_address(const Fiber& fiber, uint32_t tensor) {

@@ -40,6 +40,9 @@ volatile uint32_t* word_at(Fiber& fiber, const volatile void* pointer, int line)
 // How many bytes of each bank a tensor in L1 takes.
 uint32_t bytes_in_bank(const Run& run, uint32_t tensor);
 
+// The page in the L1 of the node that has it in its shard; null where buffers lie in no shard of it.
+uint8_t* home_of_page(const Run& run, uint32_t tensor, uint64_t page);
+
 // By its address; by one that lies in it, in any of so many banks of DRAM.
 uint32_t find_tensor(const Fiber& fiber, uint32_t base, int line);
 uint32_t find_dram_tensor(const TtlProgram& program, uint32_t address, uint32_t banks, int line);

@@ -14,12 +14,21 @@ struct TtlBuffer {
   uint32_t pages;
   uint32_t unpack_to_dest_fp32;
   uint32_t shares;       // the position of the buffer whose memory it has, or ~0
+  uint32_t tensor;       // in whose shards it lies, or ~0
+  uint32_t tensor_offset;  // in each of them
   const uint8_t* nodes;  // for each whether it has the buffer; null: all have
+};
+
+// Where a page of a tensor lies whose shards are in the L1 of nodes.
+struct TtlHome {
+  uint32_t node;  // by position; ~0: on none of the run
+  uint32_t page;  // of its shard
 };
 
 struct TtlTensor {
   uint8_t* bytes;        // the pages, or the elements row by row
   uint64_t pages;
+  const TtlHome* homes;  // of the pages of a tensor in which buffers lie; else null
   uint32_t page_bytes;
   uint32_t aligned_page_bytes;
   uint32_t address;  // what kernels get as a common runtime argument
@@ -31,6 +40,7 @@ struct TtlTensor {
   uint32_t used_rows, used_columns;  // of each matrix of tiles; the rest is padding
   uint32_t tile_rows;                // of each matrix, padding included
   uint32_t is_sharded;
+  uint32_t shard_bytes;  // where it has homes
 };
 
 enum TtlThread : uint32_t { TTL_COMPUTE, TTL_READER, TTL_WRITER };

@@ -7,6 +7,7 @@
 
 #include "addresses.h"
 #include "running.h"
+#include "transfers.h"
 #include "written.h"
 
 namespace ttl_host {
@@ -70,13 +71,25 @@ bool give_l1(Run& run) {
   return true;
 }
 
+// A tensor that was given twice is one.
+uint32_t first_alike(const TtlProgram& program, uint32_t tensor) {
+  for (uint32_t i = 0; i < tensor; ++i)
+    if (program.tensors[i].bytes == program.tensors[tensor].bytes) return i;
+  return tensor;
+}
+
 // A tensor in L1 takes the same bytes of every node, whether a page of it lies there or not: kernels
-// use them as memory of their own. Where a node has a shard, they would have to hold it.
+// use them as memory of their own. Where a node has a shard, they hold it if buffers lie in it.
 uint32_t lay_out_tensors(Run& run, uint32_t end) {
   const TtlProgram& program = *run.program;
-  for (uint32_t i = 0; program.by_hand && i < program.tensor_count; ++i) {
+  for (uint32_t i = 0; i < program.tensor_count; ++i) {
     const TtlTensor& tensor = program.tensors[i];
-    if (tensor.in_dram || tensor.is_sharded) continue;
+    if (!tensor.homes && (!program.by_hand || tensor.in_dram || tensor.is_sharded)) continue;
+    const uint32_t first = first_alike(program, i);
+    if (tensor.homes && first != i) {
+      run.tensor_offsets[i] = run.tensor_offsets[first];
+      continue;
+    }
     run.tensor_offsets[i] = align_up(end, program.buffer_alignment);
     end = run.tensor_offsets[i] + bytes_in_bank(run, i);
   }
@@ -98,11 +111,44 @@ uint32_t lay_out(Run& run) {
       run.buffer_offsets[i] = run.buffer_offsets[plan.shares];
       continue;
     }
+    if (plan.tensor != no_tensor) continue;  // below, with its tensor
     run.buffer_offsets[i] = align_up(end, program.buffer_alignment);
     end = run.buffer_offsets[i] + plan.pages * plan.page_bytes;
   }
   run.node_bytes = align_up(lay_out_tensors(run, end), 4096);
+  for (uint32_t i = 0; i < program.buffer_count; ++i) {
+    const TtlBuffer& plan = program.buffers[i];
+    if (plan.tensor != no_tensor)
+      run.buffer_offsets[i] = run.tensor_offsets[plan.tensor] + plan.tensor_offset;
+  }
   return TTL_DONE;
+}
+
+template <typename Move>
+void for_each_home(Run& run, Move move) {
+  const TtlProgram& program = *run.program;
+  for (uint32_t i = 0; i < program.tensor_count; ++i) {
+    TtlTensor& tensor = program.tensors[i];
+    if (!tensor.homes || first_alike(program, i) != i) continue;
+    for (uint64_t page = 0; page < tensor.pages; ++page)
+      if (uint8_t* home = home_of_page(run, i, page)) move(tensor, page, home);
+  }
+}
+
+void fill_shards(Run& run) {
+  for_each_home(run, load_page);
+}
+
+// What differs from the tensor has been written.
+void write_shards_back(Run& run) {
+  static_assert(tile_values * sizeof(float) == 4096);
+  for_each_home(run, [](TtlTensor& tensor, uint64_t page, uint8_t* home) {
+    uint8_t before[tile_values * sizeof(float)];
+    load_page(tensor, page, before);
+    if (!memcmp(before, home, tensor.page_bytes)) return;
+    store_page(tensor, page, home);
+    tensor.written = 1;
+  });
 }
 
 void place_buffers(Run& run, Node& node) {
@@ -160,6 +206,7 @@ void start_fibers(Run& run, Node& node) {
 
 uint32_t bytes_in_bank(const Run& run, uint32_t tensor) {
   const TtlTensor& plan = run.program->tensors[tensor];
+  if (plan.homes) return plan.shard_bytes;
   const uint64_t banks = uint64_t{run.program->grid_columns} * run.program->grid_rows;
   return static_cast<uint32_t>((plan.pages + banks - 1) / banks * plan.aligned_page_bytes);
 }
@@ -171,11 +218,13 @@ uint32_t set_up(Run& run) {
   memset(run.node_at, 0xff, sizeof(run.node_at));
   for (uint32_t i = 0; i < run.node_count; ++i)
     if (!make_node(run, i)) return TTL_NO_MEMORY;
+  fill_shards(run);
   for (uint32_t i = 0; i < run.node_count; ++i) start_fibers(run, run.nodes[i]);
   return TTL_DONE;
 }
 
 void tear_down(Run& run) {
+  if (run.l1) write_shards_back(run);
   for (uint32_t i = 0; run.fibers && i < run.fiber_count; ++i) {
     discard_transfers(run.fibers[i]);
     free(run.fibers[i].transfers.items);

@@ -52,13 +52,12 @@ void move_tile(uint8_t* rows, size_t row_bytes, uint8_t* page) {
 }
 
 template <bool to_rows>
-void land_tile(const Transfer& transfer, uint8_t* rows, uint8_t* page) {
-  const TileOfRows& tile = transfer.tile;
-  if (transfer.bytes == 2048 && tile.element_bytes == 2)
+void land_tile(const TileOfRows& tile, uint32_t bytes, uint8_t* rows, uint8_t* page) {
+  if (bytes == 2048 && tile.element_bytes == 2)
     return move_tile<32, to_rows>(rows, tile.row_bytes, page);
-  if (transfer.bytes == 4096 && tile.element_bytes == 4)
+  if (bytes == 4096 && tile.element_bytes == 4)
     return move_tile<64, to_rows>(rows, tile.row_bytes, page);
-  for_each_face_row(rows, tile, transfer.bytes, [&](uint8_t* in_rows, uint32_t at, uint32_t n) {
+  for_each_face_row(rows, tile, bytes, [&](uint8_t* in_rows, uint32_t at, uint32_t n) {
     if (to_rows)
       memcpy(in_rows, page + at, n);
     else
@@ -71,7 +70,7 @@ void land(Fiber& fiber, const Transfer& transfer) {
   const void* data = transfer.payload  ? static_cast<const void*>(transfer.payload)
                      : transfer.source ? static_cast<const void*>(transfer.source)
                                        : &transfer.value;
-  if (run.written && transfer.tensor != no_tensor)
+  if (run.written && transfer.tensor != no_tensor && !run.program->tensors[transfer.tensor].homes)
     note_write(fiber, transfer, static_cast<const uint8_t*>(data));
   if (transfer.kind == TransferKind::Increment) {
     uint32_t word;
@@ -81,14 +80,30 @@ void land(Fiber& fiber, const Transfer& transfer) {
   } else if (!transfer.tile.row_bytes) {
     memmove(transfer.destination, data, transfer.bytes);
   } else if (transfer.kind == TransferKind::Read) {
-    land_tile<false>(transfer, const_cast<uint8_t*>(transfer.source), transfer.destination);
+    land_tile<false>(transfer.tile, transfer.bytes, const_cast<uint8_t*>(transfer.source),
+                     transfer.destination);
   } else {
-    land_tile<true>(transfer, transfer.destination,
+    land_tile<true>(transfer.tile, transfer.bytes, transfer.destination,
                     static_cast<uint8_t*>(const_cast<void*>(data)));
   }
   if (transfer.payload) free(transfer.payload);
   run.pending -= 1;
   run.idle_yields = 0;
+}
+
+template <bool to_tensor>
+void move_page(const TtlTensor& tensor, uint64_t page, uint8_t* in_l1) {
+  if (!tensor.row_bytes) {
+    uint8_t* stored = tensor.bytes + page * tensor.page_bytes;
+    memcpy(to_tensor ? stored : in_l1, to_tensor ? in_l1 : stored, tensor.page_bytes);
+    return;
+  }
+  const TileOfRows tile{tensor.row_bytes, tensor.element_bytes, 0};
+  const uint32_t tile_row_bytes = 32 * tensor.element_bytes;
+  const uint64_t columns = tensor.row_bytes / tile_row_bytes;
+  uint8_t* rows = tensor.bytes + page / columns * 32 * tensor.row_bytes +
+                  page % columns * tile_row_bytes;
+  land_tile<to_tensor>(tile, tensor.page_bytes, rows, in_l1);
 }
 
 void remove(List<Transfer>& list, uint32_t position) {
@@ -309,6 +324,14 @@ const char* open_transfers(const Fiber& fiber) {
 }
 
 }  // namespace
+
+void load_page(const TtlTensor& tensor, uint64_t page, uint8_t* in_l1) {
+  move_page<false>(tensor, page, in_l1);
+}
+
+void store_page(const TtlTensor& tensor, uint64_t page, uint8_t* in_l1) {
+  move_page<true>(tensor, page, in_l1);
+}
 
 void check_transfers_complete(Fiber& fiber) {
   const char* open = open_transfers(fiber);

@@ -19,4 +19,8 @@ void finish(Fiber& fiber, TransferKind kind, uint32_t transaction, int line);
 // The data of writes has left the node: the source may change now.
 void flush(Fiber& fiber, uint32_t transaction, int line);
 
+// A page of a tensor, from where it is stored to L1 or back.
+void load_page(const TtlTensor& tensor, uint64_t page, uint8_t* in_l1);
+void store_page(const TtlTensor& tensor, uint64_t page, uint8_t* in_l1);
+
 }  // namespace ttl_host

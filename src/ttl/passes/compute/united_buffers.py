@@ -27,11 +27,16 @@ def declarations_of(module: ModuleOp) -> dict[str, ttl.DeclareBufferOp]:
 
 
 def type_of(declaration: ttl.DeclareBufferOp) -> Hashable:
-    return declaration.type, declaration.unpack_to_dest_fp32
+    return declaration.type, declaration.unpack_to_dest_fp32, _place_of(declaration)
 
 
 def format_of(declaration: ttl.DeclareBufferOp) -> Hashable:
-    return declaration.type.tile, declaration.unpack_to_dest_fp32
+    return declaration.type.tile, declaration.unpack_to_dest_fp32, _place_of(declaration)
+
+
+def _place_of(declaration: ttl.DeclareBufferOp) -> Hashable:
+    """What lies in a tensor lies there alone."""
+    return None if declaration.tensor is None else declaration.sym_name
 
 
 def bindings(kernel: func.FuncOp) -> list[ttl.BindBufferOp]:

@@ -65,6 +65,10 @@ def _artifact(op: ttnn.TTLangOp) -> Artifact:
         artifact = read_artifact(parse(text))
     except ValueError as error:
         raise _wrong(op, f"has a wrong kernel_artifact: {error}") from None
+    for buffer in artifact.operation.buffers:
+        if buffer.tensor is not None:
+            problem = f"`{buffer.name}` lies in a tensor, for which flatbuffers have no field"
+            raise _wrong(op, f"cannot be in a flatbuffer: {problem}")
     for position, kernel in enumerate(artifact.operation.kernels):
         for index in kernel.tensor_indices:
             if index >= len(op.inputs):

@@ -13,6 +13,7 @@ from xdsl.dialects import scf
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ttl.diagnostics import Diagnostic, Label, RuleBroken, codes
+from ttl.diagnostics.buffer_ends import published_twice
 from ttl.dialects import ttl
 from ttl.dialects.conditions import Facts
 from ttl.dialects.locations import span_of
@@ -66,7 +67,9 @@ class _Held:
         return None
 
     def forget(self, op: Operation) -> None:
-        if UNREAD in op.attributes and self.life.state is State.MUST_READ:
+        """What was there before need not have been read."""
+        in_tensor = isinstance(op, ttl.PopOp) and ttl.is_tensor_backed(op.buffer)
+        if (UNREAD in op.attributes or in_tensor) and self.life.state is State.MUST_READ:
             self.life.state = State.READ_WRITE
 
     def copy(self) -> _Held:
@@ -106,6 +109,7 @@ class BlockWalk:
     handed_transfers: list[SSAValue] = field(default_factory=list)
     first_names: dict[SSAValue, SSAValue] = field(default_factory=dict)  # of handed transfers
     facts: Facts = field(default_factory=dict)
+    published: dict[SSAValue, int] = field(default_factory=dict)  # blocks of each buffer
     tolerated: Diagnostic | None = None  # by the last step
 
     def take_tolerated(self) -> Diagnostic | None:
@@ -122,7 +126,7 @@ class BlockWalk:
             for value in known
         ]
         held = frozenset((end, len(queue)) for end, queue in self.queues.items() if queue)
-        return tuple(states), held, len(self.under_way)
+        return tuple(states), held, len(self.under_way), tuple(self.published.items())
 
     def copy(self, facts: Facts) -> BlockWalk:
         lives: dict[int, _Held] = {}
@@ -144,6 +148,7 @@ class BlockWalk:
             list(self.handed_transfers),
             dict(self.first_names),
             facts,
+            dict(self.published),
         )
 
     def signature(self) -> Hashable:
@@ -158,6 +163,7 @@ class BlockWalk:
             _acquires(self.handed_over),
             tuple(self.handed_transfers),
             tuple(self.facts.items()),
+            tuple(self.published.items()),
         )  # fmt: skip
 
     def step(self, op: Operation) -> None:
@@ -210,11 +216,21 @@ class BlockWalk:
             return
         if oldest.life.state is State.MUST_WRITE and _is_multicast_to(op.buffer):
             oldest.life.state = State.MUST_READ  # another node has written it, as far as is known
+        if ttl.PUBLISHED in op.attributes:
+            self._publish(op)
+            oldest.life.state = State.MUST_READ
         oldest.forget(op)
         try:
             self.tolerated = oldest.step(event) or self.tolerated
         except RuleBroken as broken:
             raise broken.with_helps(*_guard(oldest)) from None
+
+    def _publish(self, op: ttl.ReleaseOp) -> None:
+        type, count = op.buffer.type, self.published.get(op.buffer, 0)
+        assert isinstance(type, ttl.DataflowBufferType)
+        if count == type.block_count.value.data:
+            raise published_twice(op.buffer.name_hint or "")
+        self.published[op.buffer] = count + 1
 
     def _younger(self, queue: list[_Held], op: ttl.ReleaseOp) -> int:
         """Where the block is that is meant. The chip pops the oldest: older ones are gone."""

@@ -148,12 +148,15 @@ class _Checker:
         ]
         entries.sort(key=lambda entry: entry[:2])
         waiting = [entry for _, _, entry in entries]
+        enough = self._enough(waiting, stuck, start)
+        is_alone = any(count is not None for count in enough.values())
         diagnostic = deadlock_diagnostic(
             waiting,
             producers=self.report.kernels_at(Kind.RESERVE),
             consumers=self.report.kernels_at(Kind.WAIT),
             node_count=len(self.walked.nodes),
-            enough=self._enough(waiting, stuck, start),
+            enough=enough,
+            together={} if is_alone or not enough else self._together(stuck, start),
         )
         return replace(diagnostic, notes=diagnostic.notes + self.report.pipe_counts(waiting))
 
@@ -173,6 +176,23 @@ class _Checker:
             name: self._enough_of(self.walked.names.buffers[name], stuck, start)
             for name in sorted(full)
         }
+
+    def _together(self, stuck: Sequence[tuple[Part, Machine]], start: Start) -> dict[str, int]:
+        """Each as small as those before it allow; nothing if no sizes help."""
+        most = tuple(max(MOST_BLOCKS, count) for count in start.block_counts)
+        larger = replace(start, block_counts=most)
+        if not self._ends(stuck, 0, most[0], larger):
+            return {}
+        found = {}
+        for name, number in self.walked.names.buffers.items():
+            before = start.block_counts[number]
+            counts = list(larger.block_counts)
+            counts[number] = before
+            fewest = replace(larger, block_counts=tuple(counts))
+            if not self._ends(stuck, number, before, fewest):
+                counts[number] = found[name] = self._enough_of(number, stuck, fewest) or before
+            larger = replace(larger, block_counts=tuple(counts))
+        return found
 
     def _enough_of(
         self, buffer: int, stuck: Sequence[tuple[Part, Machine]], start: Start
@@ -204,8 +224,8 @@ class _Checker:
         holding: dict[int, list[int]] = {}
         for part, machine in done:
             for node in part.nodes:
-                for buffer in range(len(self.walked.buffers)):
-                    if machine.level[node][buffer]:
+                for buffer, declared in enumerate(self.walked.buffers):
+                    if machine.level[node][buffer] and not declared.in_tensor:
                         holding.setdefault(buffer, []).extend(_copies(part, node))
         return [self.report.leftover(buffer, sorted(holding[buffer])) for buffer in sorted(holding)]
 

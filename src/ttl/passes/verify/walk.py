@@ -34,6 +34,7 @@ class Buffer:
     name: str
     block_count: int
     span: Span | None
+    in_tensor: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +116,12 @@ def walk_module(module: ModuleOp, most_steps: int = MOST_STEPS) -> WalkedModule:
 def _read(module: ModuleOp) -> WalkedModule:
     declared = [op for op in module.ops if isinstance(op, ttl.DeclareBufferOp)]
     buffers = [
-        Buffer(op.sym_name.data, op.type.block_count.value.data, span_of(op.location))
+        Buffer(
+            op.sym_name.data,
+            op.type.block_count.value.data,
+            span_of(op.location),
+            op.tensor is not None,
+        )
         for op in declared
     ]
     semaphores = [

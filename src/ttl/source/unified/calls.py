@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import builtins
 import math
+import pdb
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from types import BuiltinFunctionType
@@ -40,7 +41,7 @@ CHANGING: Final = (
     "add", "append", "clear", "discard", "extend", "insert", "pop", "popitem", "remove", "reverse",
     "setdefault", "update",
 )  # fmt: skip
-OF_BUFFERS_AND_NETS: Final = ("reserve", "wait", "if_src", "if_dst", "is_src", "is_dst")
+OF_BUFFERS_AND_NETS: Final = ("reserve", "wait", "publish", "if_src", "if_dst", "is_src", "is_dst")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +78,9 @@ def _called(reader: Reader, node: ast.Call, value: Any, given: Given) -> Thing:
     for known, handler in _LANGUAGE:
         if value is known:
             return handler(reader, node, given)
+    if value is breakpoint or value is pdb.set_trace:  # where what stands beside it runs
+        reader.unit.is_print = reader.unit.is_breakpoint = True
+        return SCALAR
     if id(value) in _TILE_FUNCTIONS:
         reader.does(Effect.COMPUTE, node)
         return Thing(Kind.VALUE)
@@ -196,6 +200,7 @@ def _kernel(reader: Reader, node: ast.Call, given: Given) -> Thing:
 _LANGUAGE: Final[list[tuple[Any, Callable[[Reader, ast.Call, Given], Thing]]]] = [
     (language.copy, _copy),
     (language.make_dataflow_buffer_like, _makes(Kind.BUFFER)),
+    (language.make_tensor_backed_dfb, _makes(Kind.BUFFER)),
     (language.PipeNet, _makes(Kind.NET)),
     (language.Pipe, _makes(Kind.PIPE)),
     (language.Semaphore, _makes(Kind.SEMAPHORE)),
@@ -247,6 +252,11 @@ def _of_buffer(reader: Reader, node: ast.Call, callee: Thing, given: Given) -> T
         site = reader.site(node, end, owner.key, _owner_text(node))
         unit.ends.add((owner.key, end))
         return Thing(Kind.BLOCK, sites=frozenset({site}))
+    if callee.name == "publish":
+        reader.does(Effect.MOVE, node)
+        unit.publishes = True
+        unit.ends.add((owner.key, End.RESERVE))
+        return SCALAR
     ends = {"push": End.RESERVE, "can_reserve": End.RESERVE, "pop": End.WAIT, "can_wait": End.WAIT}
     if callee.name in ends:
         unit.ends.add((owner.key, ends[callee.name]))

@@ -12,7 +12,7 @@ from ttl.semantics.function_source import definition_of
 from ..functions import own_code
 from ..scopes import own_names, parameters
 from .calls import Given
-from .forms import is_unified
+from .forms import has_kernels, is_unified
 from .problems import composition, unknown_call
 from .scopes import Scope
 from .splitting import arguments_of
@@ -47,7 +47,7 @@ def expand(reader: Reader, operation: Operation, node: ast.Call, given: Given) -
         reader.frame.expansions.append(unit.expansion)
     frame = unit.expansion
     _check_recursion(frame, node, reader)
-    if not is_unified(frame):
+    if not is_unified(frame) and has_kernels(frame):
         raise composition(
             reader.frame, node, f"`{operation.__name__}` is a multi-kernel operation",
             "call unified operations only: those whose kernels are not written by hand",

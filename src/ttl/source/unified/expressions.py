@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import operator
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from inspect import getattr_static
@@ -41,7 +42,7 @@ def _name(reader: Reader, node: ast.Name) -> Thing:
 
 
 def _constant(reader: Reader, node: ast.Constant) -> Thing:
-    return SCALAR
+    return Thing(value=node.value)
 
 
 def _attribute(reader: Reader, node: ast.Attribute) -> Thing:
@@ -73,9 +74,11 @@ def _subscript(reader: Reader, node: ast.Subscript) -> Thing:
     if owner.kind is not Kind.CONTAINER:
         return Thing(Kind.ELEMENT) if owner.kind is Kind.ELEMENT else SCALAR
     is_known = isinstance(place.value, (int, str))
-    key = place.value if is_known else _constant_index(node.slice)
+    key = place.value if is_known else constant_index(node.slice)
     if isinstance(owner.value, dict) and key is not None and key in owner.value:
         return thing_of(owner.value[key])
+    if owner.keys is not None and key is not None:
+        return owner.under(key)
     if isinstance(node.slice, ast.Slice):
         places = _constant_slice(node.slice)
         if owner.items is None or places is None:
@@ -84,7 +87,7 @@ def _subscript(reader: Reader, node: ast.Subscript) -> Thing:
     return owner.at(key if isinstance(key, int) else None)
 
 
-def _constant_index(node: ast.expr) -> int | str | None:
+def constant_index(node: ast.expr) -> int | str | None:
     try:
         found = ast.literal_eval(node)
     except (ValueError, SyntaxError, TypeError):
@@ -93,7 +96,7 @@ def _constant_index(node: ast.expr) -> int | str | None:
 
 
 def _constant_slice(node: ast.Slice) -> slice | None:
-    ends = [None if e is None else _constant_index(e) for e in (node.lower, node.upper, node.step)]
+    ends = [None if e is None else constant_index(e) for e in (node.lower, node.upper, node.step)]
     given = [e is not None for e in (node.lower, node.upper, node.step)]
     is_known = all(isinstance(e, int) or not g for e, g in zip(ends, given, strict=True))
     return slice(*ends) if is_known else None
@@ -108,7 +111,24 @@ def _operator(reader: Reader, node: ast.expr) -> Thing:
         return Thing(Kind.VALUE)
     if Kind.CONTAINER in kinds:
         return container_of(joined(t.any_item() for t in things if t.kind is Kind.CONTAINER))
-    return Thing(Kind.ELEMENT) if Kind.ELEMENT in kinds else SCALAR
+    return Thing(Kind.ELEMENT) if Kind.ELEMENT in kinds else Thing(value=_result(node, things))
+
+
+def _result(node: ast.expr, things: list[Thing]) -> Any:
+    """Of arithmetic on known integers, by which lists are indexed, and of `not`."""
+    values = [thing.value for thing in things]
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        return MISSING if type(values[0]) is not bool else not values[0]
+    known = isinstance(node, ast.BinOp) and all(type(each) is int for each in values)
+    calculate = _ARITHMETIC.get(type(node.op)) if known else None  # type: ignore[attr-defined]
+    return MISSING if calculate is None else calculate(*values)
+
+
+_ARITHMETIC: dict[type[ast.operator], Callable[[int, int], int]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+}
 
 
 def _compare(reader: Reader, node: ast.Compare) -> Thing:
@@ -158,7 +178,11 @@ def _dict(reader: Reader, node: ast.Dict) -> Thing:
     for key in node.keys:
         if key is not None:
             evaluate(reader, key)
-    return container_of(joined(evaluate(reader, each) for each in node.values))
+    things = [evaluate(reader, each) for each in node.values]
+    keys = [None if key is None else constant_index(key) for key in node.keys]
+    if None in keys or len({*keys}) < len(keys):
+        return container_of(joined(things))
+    return replace(container(things), keys=tuple(keys))
 
 
 def _comprehension(reader: Reader, node: Comprehension) -> Thing:
@@ -169,13 +193,27 @@ def _comprehension(reader: Reader, node: Comprehension) -> Thing:
             given = evaluate(reader, each.iter)
             reader.bind(each.target, item_of(given))
             _evaluate_all(reader, each.ifs)
-            length = len(given.items) if given.items is not None and not each.ifs else None
+            length = None if each.ifs else _length(reader, each.iter, given)
         if isinstance(node, ast.DictComp):
             evaluate(reader, node.key)
         made = container_of(evaluate(reader, getattr(node, "elt", None) or node.value))  # type: ignore[union-attr]
-        if length is None or len(node.generators) > 1:
+        if length is None or len(node.generators) > 1 or isinstance(node, ast.DictComp):
             return made
         return container(made.at(place) for place in range(length))
+
+
+MOST_ITEMS = 256  # that are told apart
+
+
+def _length(reader: Reader, node: ast.expr, given: Thing) -> int | None:
+    """Of a container, or of range() of a number."""
+    if given.items is not None:
+        return len(given.items)
+    if not isinstance(node, ast.Call) or len(node.args) != 1 or node.keywords:
+        return None
+    is_range = evaluate(reader, node.func).value is range
+    count = evaluate(reader, node.args[0]).value if is_range else None
+    return max(0, count) if type(count) is int and count <= MOST_ITEMS else None
 
 
 def _evaluate_all(reader: Reader, nodes: Iterable[ast.expr]) -> None:

@@ -13,8 +13,9 @@ from typing import Any
 
 from ttl import language
 from ttl.diagnostics import RuleBroken, UsageError, codes
+from ttl.diagnostics.frames import is_user_file
 from ttl.language.operation import Operation, definition_span
-from ttl.semantics.function_source import nodes_of
+from ttl.semantics.function_source import FunctionTree, function_tree, nodes_of
 
 from ..functions import MISSING, named_value, own_code
 from ..scopes import own_nodes
@@ -24,20 +25,26 @@ from .units import Frame
 KERNELS = (language.compute, language.datamovement)
 ACTIONS = (language.copy, language.raw_element_read, language.raw_element_write)
 # Of buffers, blocks and nets, in kernels only.
-METHODS = ("reserve", "wait", "store", "if_src", "if_dst")
+METHODS = ("reserve", "wait", "publish", "store", "if_src", "if_dst")
 
 
 def is_unified(frame: Frame) -> bool:
     """UsageError if it has a kernel, and statements of kernels beside it."""
     kernel = next(_kernels(frame), None)
-    actions = [*_actions(frame)]
-    if kernel is None or not actions:
-        return kernel is None and bool(actions)
+    if kernel is None:
+        return _acts(frame.tree, frame.function, {frame.tree})
+    actions = [*_actions(frame.tree, frame.function)]
+    if not actions:
+        return False
     function = frame.function
     own = [each for each in actions if not isinstance(value_of(each.func, function), Operation)]
     if own:
         raise mixed_forms(frame, *kernel, own[0])
     return False  # the call of an operation among kernels is refused when it is made
+
+
+def has_kernels(frame: Frame) -> bool:
+    return next(_kernels(frame), None) is not None
 
 
 def refuse_without_source(function: FunctionType) -> None:
@@ -62,7 +69,7 @@ def _decorated(tree: ast.FunctionDef) -> tuple[ast.FunctionDef, ...]:
 
 
 @lru_cache(maxsize=1024)
-def _calls(tree: ast.FunctionDef) -> tuple[ast.Call, ...]:
+def _calls(tree: FunctionTree) -> tuple[ast.Call, ...]:
     """Those of its own body, in the order of the text."""
     calls = [node for node in own_nodes(tree) if isinstance(node, ast.Call)]
     return tuple(sorted(calls, key=lambda each: (each.lineno, each.col_offset)))
@@ -76,9 +83,26 @@ def _kernels(frame: Frame) -> Iterator[tuple[ast.FunctionDef, ast.AST]]:
                 yield function, decorator
 
 
-def _actions(frame: Frame) -> Iterator[ast.Call]:
-    for node in _calls(frame.tree):
-        value = value_of(node.func, frame.function)
+def _acts(tree: FunctionTree, function: FunctionType, seen: set[FunctionTree]) -> bool:
+    """Does it do what kernels do, itself or in functions of the user's that it calls?"""
+    if next(_actions(tree, function), None) is not None:
+        return True
+    nested = {node.name: node for node in nodes_of(tree) if isinstance(node, ast.FunctionDef)}
+    for call in _calls(tree):
+        name = call.func.id if isinstance(call.func, ast.Name) else ""
+        inner: FunctionTree | None = nested.get(name)
+        value = function if inner is not None else value_of(call.func, function)
+        if not isinstance(value, FunctionType) or not is_user_file(own_code(value).co_filename):
+            continue
+        inner = inner or function_tree(own_code(value))
+        if inner is not None and inner not in seen and _acts(inner, value, seen | {inner}):
+            return True
+    return False
+
+
+def _actions(tree: FunctionTree, function: FunctionType) -> Iterator[ast.Call]:
+    for node in _calls(tree):
+        value = value_of(node.func, function)
         if isinstance(node.func, ast.Attribute) and value is MISSING:
             if node.func.attr in METHODS:
                 yield node

@@ -72,6 +72,8 @@ def reason(unit: Unit, assignment: Assignment, sections: Sections) -> str:
         if unit in sections.setup:
             return "" if unit.stays else "declared" if unit.makes else "known before"
         return "shared"
+    if unit.is_breakpoint:
+        return "debugs"
     if Effect.COMPUTE in unit.effects:
         return "computes"
     if Effect.MOVE in unit.effects:
@@ -84,6 +86,8 @@ def _movement(unit: Unit) -> str:
         return "receives" if unit.receives else "sends"
     if unit.signals or unit.awaits:
         return "signals" if unit.signals else "waits for a semaphore"
+    if unit.publishes:
+        return "publishes"
     return "copies" if unit.moves_blocks else "waits for a copy"
 
 

@@ -130,6 +130,16 @@ def composition(frame: Frame, node: ast.AST, message: str, help_text: str) -> Us
     return UsageError(problem(codes.COMPOSITION, frame, node, message, helps=(help_text,)))
 
 
+def defined_inside(frame: Frame, node: ast.FunctionDef) -> UsageError:
+    return composition(
+        frame,
+        node,
+        f"operation `{node.name}` is defined in the body of `{frame.name}`",
+        "define it outside, also by a function that returns it, and call it here; or write a "
+        "function without the decorator",
+    )
+
+
 def parameter_given(frame: Frame, node: ast.AST, name: str) -> UsageError:
     return composition(
         frame,

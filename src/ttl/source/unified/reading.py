@@ -10,21 +10,21 @@ rule EXPAND  an operation that is called as a statement is a frame of units of i
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from importlib import import_module
 from types import FunctionType
 from typing import Any
 
-from ttl.language.operation import Operation
+from ttl.language.operation import Operation, operation
 from ttl.semantics.function_source import FunctionTree
 
 from ..scopes import own_names, parameters
 from . import expressions
 from .calls import Given
 from .counting import counted
-from .problems import not_here, parameter_given, returns_value
+from .problems import defined_inside, not_here, parameter_given, returns_value
 from .scopes import Flow, Scope, flow_of, go_to, joined_flow
 from .things import SCALAR, End, Kind, Thing, container, container_of, joined, thing_of
 from .units import Effect, Frame, Site, Unit
@@ -101,9 +101,11 @@ class Reader:
             self.bind(target.value, thing)
         elif isinstance(target, (ast.Subscript, ast.Attribute)):
             self.evaluate(target.value)
+            key = None
             if isinstance(target, ast.Subscript):
                 self.evaluate(target.slice)
-            self.change(target.value, container_of(thing))
+                key = expressions.constant_index(target.slice)
+            self.change(target.value, container_of(thing), key)
 
     def _store(self, name: str, thing: Thing) -> None:
         home = self.scope.home(name) or self.scope
@@ -116,14 +118,16 @@ class Reader:
                 thing = joined([home.names[name], thing])
         home.names[name] = thing
 
-    def change(self, owner: ast.expr, thing: Thing) -> None:
-        """What an expression holds gets another item."""
+    def change(self, owner: ast.expr, thing: Thing, key: Hashable = None) -> None:
+        """What an expression holds gets another item, in a dict under a key."""
         if isinstance(owner, ast.Name) and (home := self.scope.home(owner.id)) is not None:
             before = home.names.get(owner.id, SCALAR)
             changed = before
-            if before.kind is Kind.CONTAINER:
+            if before.kind is Kind.CONTAINER and before.keys is not None and key is not None:
+                changed = before.with_item(key, thing.any_item())
+            elif before.kind is Kind.CONTAINER:
                 is_empty = not before.items and before.item is None
-                changed = thing if is_empty else joined([replace(before, items=None,
+                changed = thing if is_empty else joined([replace(before, items=None, keys=None,
                                                                  item=before.any_item()), thing])
             home.names[owner.id] = replace(changed, origins=before.origins | {self.unit})
             if home is self.frame.scope:
@@ -180,7 +184,7 @@ class Reader:
 
     def _arguments(self, arguments: ast.arguments, given: Given, bound: int) -> dict[str, Thing]:
         names = [each.arg for each in (*arguments.posonlyargs, *arguments.args)][bound:]
-        found = dict.fromkeys(parameters(arguments), SCALAR)
+        found = dict.fromkeys(parameters(arguments), SCALAR) | _defaults(arguments)
         found |= dict(zip(names, given.things, strict=False))
         found |= {name: thing for name, thing in given.keywords.items() if name in found}
         if arguments.vararg is not None:
@@ -256,9 +260,22 @@ def _augmented(reader: Reader, node: ast.AugAssign) -> None:
     reader.bind(node.target, value)
 
 
+def _defaults(arguments: ast.arguments) -> dict[str, Thing]:
+    names = [each.arg for each in (*arguments.posonlyargs, *arguments.args)]
+    last = names[len(names) - len(arguments.defaults) :]
+    only = [each.arg for each in arguments.kwonlyargs]
+    given = [*zip(last, arguments.defaults, strict=True),
+             *zip(only, arguments.kw_defaults, strict=True)]  # fmt: skip
+    return {
+        name: Thing(value=each.value) for name, each in given if isinstance(each, ast.Constant)
+    }
+
+
 def _if(reader: Reader, node: ast.If) -> bool:
     unit = reader.begin(node.test)
-    reader.evaluate(node.test)
+    test = reader.evaluate(node.test)
+    if reader.functions and type(test.value) is bool:  # rule INLINE: what this call does
+        return reader.body(node.body if test.value else node.orelse)
     before = flow_of(reader.scope)
     flows: list[Flow] = []
     for branch in (node.body, node.orelse):
@@ -338,6 +355,9 @@ def _function(reader: Reader, node: ast.FunctionDef) -> None:
     for default in (*node.args.defaults, *(d for d in node.args.kw_defaults if d is not None)):
         reader.evaluate(default)
     for decorator in node.decorator_list:
+        called = decorator.func if isinstance(decorator, ast.Call) else decorator
+        if reader.evaluate(called).value is operation:
+            raise defined_inside(reader.frame, node)
         reader.evaluate(decorator)
     made = Thing(Kind.FUNCTION, tree=node, scope=reader.scope)
     reader.bind(ast.Name(node.name, ast.Store()), made)

@@ -92,15 +92,27 @@ def _check_made(units: Iterable[Unit], setup: set[Unit]) -> None:
 
 
 def _place_prints(assignment: Assignment) -> None:
-    """A print of numbers is made once: by the first kernel that works in the same body."""
+    """A print of numbers is made once: by the first kernel that works in the same body. A debugger
+    is started by the kernel of the next statement.
+    """
     threads = assignment.threads
     for unit in assignment.units:
         if not unit.is_print or unit in threads:
+            continue
+        if unit.is_breakpoint:
+            threads[unit] = _of_next(unit, assignment)
             continue
         body = unit.control
         near = [t for u, t in threads.items() if body is not None and body in u.controls()]
         found = near or [*threads.values()]
         threads[unit] = next((t for t in Thread if t in found), Thread.COMPUTE)
+
+
+def _of_next(unit: Unit, assignment: Assignment) -> Thread:
+    units, threads = [*assignment.units], assignment.threads
+    later = units[units.index(unit) :]
+    found = [threads[each] for each in (*later, *reversed(units)) if each in threads]
+    return found[0] if found else Thread.COMPUTE
 
 
 # Kernels ------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from types import CellType, CodeType, FunctionType
 from typing import Any
 
+from ttl.diagnostics.span import with_expansions
 from ttl.language.kernels import compute, datamovement
 from ttl.semantics.function_source import keep_definitions, nodes_of
 from ttl.semantics.kernel_kinds import KernelKind
@@ -146,7 +147,8 @@ def _compiled(frame: Frame, tree: ast.FunctionDef, expansions: Iterable[str]) ->
     own = own_code(frame.function)
     made = (NAMED, *(f".{kind.value}" for kind in DECORATORS))
     free = [*own.co_freevars, *made, *expansions]
-    return compiled(tree, free, own.co_filename, own.co_flags)
+    code = compiled(tree, free, own.co_filename, own.co_flags)
+    return with_expansions(code, frame.expanded_at())
 
 
 def _names_in(tree: ast.AST) -> set[str]:

@@ -64,6 +64,7 @@ class Thing:
     sites: frozenset[Site] = frozenset()  # the blocks that it is, or holds
     origins: frozenset[Unit] = frozenset()  # the statements that gave it its value
     items: tuple[Thing, ...] | None = None  # of a container of a known length
+    keys: tuple[Hashable, ...] | None = None  # of these, in a dict
     item: Thing | None = None  # what any item of a container is
     owner: Thing | None = None  # of a method
     name: str = ""
@@ -76,6 +77,8 @@ class Thing:
 
     def at(self, position: int | None) -> Thing:
         """An item, also of several buffers that one call in a loop makes."""
+        if self.keys is not None:
+            return self.any_item()
         if self.items is not None and position is not None:
             if -len(self.items) <= position < len(self.items):
                 return self.items[position]
@@ -89,6 +92,18 @@ class Thing:
         if self.items is not None:
             return joined(self.items)
         return self.item or replace(SCALAR, origins=self.origins)
+
+
+    def under(self, key: Hashable) -> Thing:
+        """An item of a dict."""
+        if self.keys is None or self.items is None or key not in self.keys:
+            return self.any_item()
+        return self.items[self.keys.index(key)]
+
+    def with_item(self, key: Hashable, thing: Thing) -> Thing:
+        """A dict after `[key] = thing`."""
+        held = dict(zip(self.keys or (), self.items or (), strict=True)) | {key: thing}
+        return replace(container(held.values()), keys=tuple(held), origins=self.origins)
 
 
 SCALAR = Thing()
@@ -116,6 +131,7 @@ def _join(one: Thing, other: Thing) -> Thing:
     same_length = (
         first.items is not None
         and second.items is not None
+        and first.keys == second.keys
         and len(first.items) == len(second.items)
     )
     return replace(
@@ -125,6 +141,7 @@ def _join(one: Thing, other: Thing) -> Thing:
         sites=first.sites | second.sites,
         origins=first.origins | second.origins,
         items=tuple(map(_join, first.items, second.items)) if same_length else None,  # type: ignore[arg-type]
+        keys=first.keys if same_length else None,
         item=None if same_length or first.kind is not Kind.CONTAINER else _joined_item(one, other),
     )
 

@@ -10,6 +10,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING
 
 from ttl.diagnostics import Label, Span
+from ttl.diagnostics.span import Expansion
 from ttl.language.operation import Operation
 from ttl.semantics.kernel_kinds import KernelKind
 
@@ -91,6 +92,11 @@ class Frame:
     def span(self, node: ast.AST) -> Span:
         return Span.of_node(self.file, node)
 
+    def expanded_at(self) -> tuple[Expansion, ...]:
+        """Where it is expanded, and where that is."""
+        calls = [(frame.name, frame.caller.span) for frame in self.chain() if frame.caller]
+        return tuple(Expansion(name, span.file, span.line) for name, span in calls)
+
     def call_labels(self) -> tuple[Label, ...]:
         """Where it is expanded, and where that is."""
         return tuple(
@@ -142,8 +148,10 @@ class Unit:
     signals: bool = False  # with a semaphore
     awaits: bool = False
     moves_blocks: bool = False  # by a copy or by single elements
+    publishes: bool = False
     is_jump: bool = False
     is_print: bool = False
+    is_breakpoint: bool = False
     is_signpost: bool = False
     is_function: bool = False
     stays: bool = False  # in the operation's own scope, whatever it reads: the documentation
