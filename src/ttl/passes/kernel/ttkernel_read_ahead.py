@@ -60,6 +60,7 @@ def apply(op: ModuleOp) -> None:
         each.sym_name: each for each in op.ops if isinstance(each, ttl.DeclareBufferOp)
     }
     written = {tensor for kernel in movers for tensor in _written(kernel)}
+    written |= ttl.backing_tensors(op)
     for kernel in movers:
         for loop in [each for each in walk(kernel) if isinstance(each, scf.ForOp)]:
             body = _body_of(loop)

@@ -3,7 +3,7 @@
 A barrier waits until the memory has acknowledged each page. A kernel that only writes, to tensors
 that no kernel reads in the launch, has nobody who could look earlier than its end: there it waits
 for all of them at once, and until then for what has left the node only.
-rule UNREAD  no kernel copies from the tensor
+rule UNREAD  no kernel copies from the tensor, and no buffer lies in its shards
 rule QUIET   the kernel reads no tensor, which could be the same one under another name, and signals
              no other kernel
 """
@@ -25,7 +25,8 @@ FLUSH = "ttl.flush"  # on a wait: the source may be used again, the data need no
 
 def apply(op: ModuleOp) -> None:
     movers = [kernel for kernel in kernels(op) if processor_of(kernel) != "compute"]
-    read = {_position(tensor) for kernel in movers for tensor in _tensors_read(kernel)}
+    copied = {_position(tensor) for kernel in movers for tensor in _tensors_read(kernel)}
+    read = copied | ttl.backing_tensors(op)
     for kernel in movers:
         if _is_quiet(kernel):
             for wait in walk(kernel):
