@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 
 import ttl
+import ttl.driver
 from differential.moves import distinct_tiles
 from ttl import ttnn
+from ttl.config import Config
+from ttl.target import load
 
 DEVICE = ttnn.open_device(device_id=0)
 TILES, HALF = 7, 3
@@ -147,3 +150,62 @@ def test_what_is_read_in_the_launch_is_waited_for(monkeypatch: Any) -> None:
     ]
     for result in results[1:]:
         assert np.array_equal(result, results[0])
+
+
+def make_multicast(block_count: int) -> Any:
+    """A row of nodes gets what the first one reads, into the blocks of the same buffer."""
+
+    @ttl.operation(grid=(4, 1))
+    def multicast(a, y):
+        dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 1), block_count=block_count)
+        y_dfb = ttl.make_dataflow_buffer_like(y, shape=(1, 1), block_count=2)
+        net = ttl.PipeNet([ttl.Pipe(src=(0, 0), dst=(slice(1, 4), 0))])
+
+        @ttl.datamovement()
+        def read():
+            for i in range(TILES):
+                with dfb.reserve() as block:
+
+                    def send(pipe, i=i, block=block):
+                        ttl.copy(a[0, i], block).wait()
+                        ttl.copy(block, pipe).wait()
+
+                    net.if_src(send)
+                    net.if_dst(lambda pipe, block=block: ttl.copy(pipe, block).wait())
+
+        @ttl.compute()
+        def compute():
+            for _ in range(TILES):
+                with dfb.wait() as block, y_dfb.reserve() as result:
+                    result.store(block + block)
+
+        @ttl.datamovement()
+        def write():
+            node = ttl.node(dims=1)
+            for i in range(TILES):
+                with y_dfb.wait() as result:
+                    ttl.copy(result, y[node, i]).wait()
+
+    return multicast
+
+
+@pytest.mark.parametrize("block_count", [1, 2, 3])
+def test_blocks_of_one_reserve_are_at_one_place(block_count: int, monkeypatch: Any) -> None:
+    operation = make_multicast(block_count)
+    expected = np.tile(distinct_tiles(1, TILES) * 2, (4, 1))
+    for backend, seed in (("sim", 0), ("host", 0), ("host", 1), ("host", 2), ("host", 3)):
+        monkeypatch.setenv("TTL_BACKEND", backend)
+        monkeypatch.setenv("TTL_SEED", str(seed))
+        a = ttl.from_numpy(distinct_tiles(1, TILES), dtype=ttnn.bfloat16, device=DEVICE)
+        y = ttnn.zeros((128, 32 * TILES), ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=DEVICE)
+        operation(a, y)
+        assert np.array_equal(ttl.to_numpy(y), expected)
+    (read,) = (kernel for kernel in compiled(operation, a, y).kernels if kernel.name == "read")
+    assert "noc_inline_dw_write" not in read.cpp_source
+    assert read.cpp_source.count("noc_async_write_barrier") == 1  # at the end
+
+
+def compiled(operation: Any, *tensors: Any) -> Any:
+    target = load("wormhole_b0")
+    program = operation.program(tensors, {}, target.default_grid)
+    return ttl.driver.compile_operation(program, target, Config())

@@ -3,7 +3,6 @@
 
 void kernel_main() {
   const auto l1_word = [](uint32_t address) { return reinterpret_cast<volatile tt_l1_ptr uint32_t*>((uintptr_t)address); };
-  const auto read_l1_word = [](uint32_t address) -> int32_t { return *reinterpret_cast<volatile tt_l1_ptr uint32_t*>((uintptr_t)address); };
   constexpr auto a_args = TensorAccessorArgs<3>();
   auto a_accessor = TensorAccessor(a_args, get_common_arg_val<uint32_t>(0));
   constexpr uint32_t a_dfb = get_compile_time_arg_val(0);
@@ -22,7 +21,6 @@ void kernel_main() {
     a_net_src_count = v;
   }
   int32_t a_net_sent[1] = {};
-  int32_t scratch = get_common_arg_val<uint32_t>(1);
   int32_t a_net_dst[1] = {};
   int32_t a_net_dst_count = 0;
   for (int32_t pipe = 0; pipe < 2; pipe += 1) {
@@ -61,10 +59,7 @@ void kernel_main() {
           int32_t ready_address = get_semaphore(0);
           volatile tt_l1_ptr uint32_t* ready_address_word = l1_word(ready_address);
           noc_semaphore_wait_min(ready_address_word, v);
-          int32_t entry = scratch + 32;
-          int32_t block = read_l1_word(entry);
-          int32_t destination = scratch + block;
-          uint64_t block_on_receiver = get_noc_addr(worker_logical_col_to_virtual_col[1], worker_logical_row_to_virtual_row[dst_y], destination);
+          uint64_t block_on_receiver = get_noc_addr(worker_logical_col_to_virtual_col[1], worker_logical_row_to_virtual_row[dst_y], a_dfb_address_2);
           noc_async_write(a_dfb_address_2, block_on_receiver, 8192);
           noc_async_write_barrier();
           int32_t done_address = get_semaphore(0);
@@ -78,11 +73,6 @@ void kernel_main() {
           int32_t number = a_net_posted[0];
           int32_t post = number + 1;
           a_net_posted[0] = post;
-          int32_t entry = scratch + 32;
-          uint64_t entry_on_source = get_noc_addr(worker_logical_col_to_virtual_col[0], worker_logical_row_to_virtual_row[src_y], entry);
-          int32_t block = a_dfb_address - scratch;
-          noc_inline_dw_write<InlineWriteDst::L1>(entry_on_source, block);
-          noc_async_write_barrier();
           int32_t ready_address = get_semaphore(0);
           uint64_t ready_on_source = get_noc_addr(worker_logical_col_to_virtual_col[0], worker_logical_row_to_virtual_row[src_y], ready_address);
           noc_semaphore_inc(ready_on_source, 1);
@@ -95,7 +85,6 @@ void kernel_main() {
       }
     }
   }
-  noc_async_write_barrier();
   noc_async_atomic_barrier();
   return;
 }

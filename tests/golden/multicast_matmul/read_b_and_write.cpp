@@ -3,7 +3,6 @@
 
 void kernel_main() {
   const auto l1_word = [](uint32_t address) { return reinterpret_cast<volatile tt_l1_ptr uint32_t*>((uintptr_t)address); };
-  const auto read_l1_word = [](uint32_t address) -> int32_t { return *reinterpret_cast<volatile tt_l1_ptr uint32_t*>((uintptr_t)address); };
   constexpr auto a_args = TensorAccessorArgs<3>();
   constexpr auto b_args = TensorAccessorArgs<a_args.next_compile_time_args_offset()>();
   auto b_accessor = TensorAccessor(b_args, get_common_arg_val<uint32_t>(0));
@@ -25,8 +24,6 @@ void kernel_main() {
     b_net_src_count = v;
   }
   int32_t b_net_sent[1] = {};
-  static constexpr uint8_t b_net_table[2] = {36, 32};
-  int32_t scratch = get_common_arg_val<uint32_t>(2);
   int32_t b_net_dst[1] = {};
   int32_t b_net_dst_count = 0;
   for (int32_t pipe = 0; pipe < 2; pipe += 1) {
@@ -50,7 +47,6 @@ void kernel_main() {
         cb_reserve_back(b_dfb, 4);  // line 70
         if (b_net_src_count > 0) {  // line 82
           int32_t b_net_pipe = b_net_src[0];
-          int32_t table = b_net_table[b_net_pipe];
           int32_t dst_x = b_net_src_x[b_net_pipe];
           int32_t b_dfb_address = get_write_ptr(b_dfb);  // line 73
           int32_t first_page = step * 8 + column;
@@ -69,10 +65,7 @@ void kernel_main() {
           int32_t ready_address = get_semaphore(1);
           volatile tt_l1_ptr uint32_t* ready_address_word = l1_word(ready_address);
           noc_semaphore_wait_min(ready_address_word, v);
-          int32_t entry = scratch + table;
-          int32_t block = read_l1_word(entry);
-          int32_t destination = scratch + block;
-          uint64_t block_on_receiver = get_noc_addr(worker_logical_col_to_virtual_col[dst_x], worker_logical_row_to_virtual_row[1], destination);
+          uint64_t block_on_receiver = get_noc_addr(worker_logical_col_to_virtual_col[dst_x], worker_logical_row_to_virtual_row[1], b_dfb_address_2);
           noc_async_write(b_dfb_address_2, block_on_receiver, 8192);
           noc_async_write_barrier();
           int32_t done_address = get_semaphore(1);
@@ -82,16 +75,10 @@ void kernel_main() {
         if (b_net_dst_count > 0) {  // line 83
           int32_t b_net_pipe = b_net_dst[0];
           int32_t src_x = b_net_src_x[b_net_pipe];
-          int32_t table = b_net_table[b_net_pipe];
           int32_t b_dfb_address = get_write_ptr(b_dfb);  // line 79
           int32_t number = b_net_posted[0];
           int32_t post = number + 1;
           b_net_posted[0] = post;
-          int32_t entry = scratch + table;
-          uint64_t entry_on_source = get_noc_addr(worker_logical_col_to_virtual_col[src_x], worker_logical_row_to_virtual_row[0], entry);
-          int32_t block = b_dfb_address - scratch;
-          noc_inline_dw_write<InlineWriteDst::L1>(entry_on_source, block);
-          noc_async_write_barrier();
           int32_t ready_address = get_semaphore(1);
           uint64_t ready_on_source = get_noc_addr(worker_logical_col_to_virtual_col[src_x], worker_logical_row_to_virtual_row[0], ready_address);
           noc_semaphore_inc(ready_on_source, 1);
@@ -116,7 +103,6 @@ void kernel_main() {
       cb_pop_front(y_dfb, 4);  // line 88
     }
   }
-  noc_async_write_barrier();
   noc_async_atomic_barrier();
   return;
 }

@@ -1,6 +1,7 @@
 """Pipes as calls: the posted-receive protocol. Why each step is there: docs/decisions/0018.
 
-post k      tell the source where the block is, see that it got there, count the post
+post k      tell the source where the block is, see that it got there, count the post; where source
+            and receivers have it at the same place, only count
 send k      wait for post k of every receiver, write the block, see that it got there, say so
 wait k      until k + 1 blocks have come
 Counts only grow; a launch starts them at 0. A kernel counts the transfers of each of its pipes.
@@ -268,8 +269,9 @@ class NetCalls:
         number = self.next_number(make, "dst", pipe.place)
         _, slot = self.slot(make, number)
         source = self.source(pipe)
-        self.publish(make, pipe, slot, source, address)
-        self.publish_barrier(make)
+        if not self.resources.is_in_place:
+            self.publish(make, pipe, slot, source, address)
+            self.publish_barrier(make)
         self.count_post(make, pipe, slot, source)
         return add(make, number, make.index(1), "post")
 
@@ -357,18 +359,26 @@ class NetCalls:
     def unicast(
         self, make: Maker, pipe: LocalPipe, slot: SSAValue, address: SSAValue, size: int
     ) -> None:
-        block = self.block_of(make, pipe, slot, make.index(0))
-        self._write(make, self.first_receiver(pipe), block, address, size)
+        destination = self.place_of(make, pipe, slot, make.index(0), address)
+        self._write(make, self.first_receiver(pipe), destination, address, size)
+
+    def place_of(
+        self, make: Maker, pipe: LocalPipe, slot: SSAValue, receiver: SSAValue, own: SSAValue
+    ) -> SSAValue:
+        """The address of a receiver's block, on its node."""
+        if self.resources.is_in_place:
+            return own
+        block = self.block_of(make, pipe, slot, receiver)
+        return add(make, self.nodes.scratch(), block, "destination")
 
     def _write(
         self,
         make: Maker,
         node: tuple[SSAValue, SSAValue],
-        block: SSAValue,
+        destination: SSAValue,
         address: SSAValue,
         size: int,
     ) -> None:
-        destination = add(make, self.nodes.scratch(), block, "destination")
         there = self.nodes.on_node(make, node, destination, "block_on_receiver")
         call(make, "noc_async_write", address, there, make.index(size))
 
@@ -383,11 +393,21 @@ class NetCalls:
             self.data_barrier(inner)
 
         def write(inner: Maker, receiver: SSAValue) -> None:
-            block = self.block_of(inner, pipe, slot, receiver)
-            self._write(inner, self._receiver(inner, pipe, receiver), block, address, size)
+            destination = self.place_of(inner, pipe, slot, receiver, address)
+            self._write(inner, self._receiver(inner, pipe, receiver), destination, address, size)
+
+        def to_all(inner: Maker, destination: SSAValue) -> None:
+            corners = self.corners(pipe)
+            there = self.nodes.on_nodes(inner, corners, destination, "block_on_receivers")
+            name = f"noc_async_write_multicast{self.loopback}"
+            call(inner, name, address, there, inner.index(size), receivers)
+            self.data_flush(inner)
 
         if not self.has_rectangles:
             to_each(make)
+            return
+        if self.resources.is_in_place:
+            to_all(make, address)
             return
         first = self.block_of(make, pipe, slot, make.index(0))
 
@@ -400,15 +420,10 @@ class NetCalls:
         (is_uniform,) = make.for_each(1, receivers, "receiver", compare, true)
         is_uniform.name_hint = "is_uniform"
 
-        def to_all(inner: Maker) -> None:
-            destination = add(inner, self.nodes.scratch(), first, "destination")
-            corners = self.corners(pipe)
-            there = self.nodes.on_nodes(inner, corners, destination, "block_on_receivers")
-            name = f"noc_async_write_multicast{self.loopback}"
-            call(inner, name, address, there, inner.index(size), receivers)
-            self.data_flush(inner)
+        def to_one_place(inner: Maker) -> None:
+            to_all(inner, add(inner, self.nodes.scratch(), first, "destination"))
 
-        branch(make, is_uniform, to_all, to_each)
+        branch(make, is_uniform, to_one_place, to_each)
 
     def _receiver(
         self, make: Maker, pipe: LocalPipe, number: SSAValue

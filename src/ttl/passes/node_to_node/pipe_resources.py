@@ -7,7 +7,7 @@ rule OVERFLOW if those of a net do not fit there, they are in the scratch memory
 rule SLOTS    a multicast with several posts under way has a ready counter for each
 rule SHARED   the kernels of a node that both post, or both send, through a net count together
 rule TABLE    on the source each receiver has a word for each post that may be under way: where its
-              block is, relative to the scratch memory
+              block is, relative to the scratch memory. None where it is where the source's is.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ class NetResources:
     ready_in_scratch: bool = False
     done_in_scratch: bool = False
     is_multicast: bool = False
+    is_in_place: bool = False  # rule EQUAL of ttl-assign-pipe-resources
     sent: int | None = None  # rule SHARED: bytes in the scratch memory
     posted: int | None = None
 
@@ -118,20 +119,28 @@ class Allocation:
     def __post_init__(self) -> None:
         self.semaphores = Words(max(self.limit - self.first_id, 0))
 
-    def add(self, net: ttl.DeclarePipeNetOp, depth: int, shared: Iterable[str] = ()) -> None:
+    def add(
+        self,
+        net: ttl.DeclarePipeNetOp,
+        depth: int,
+        shared: Iterable[str] = (),
+        is_in_place: bool = False,
+    ) -> None:
         """`shared` are the roles in which kernels count together."""
         pipes = net.nodes
         is_multicast = any(len(pipe.receivers) > 1 for pipe in pipes)
         slots = depth if is_multicast else 1
         ready, ready_in_scratch = self._counters([((pipe.source,), slots) for pipe in pipes])
         done, done_in_scratch = self._counters([(pipe.receivers, 1) for pipe in pipes])
+        words = 0 if is_in_place else depth
         table = self.tables.take_all(
-            [((pipe.source,), depth * len(pipe.receivers)) for pipe in pipes]
+            [((pipe.source,), words * len(pipe.receivers)) for pipe in pipes]
         )
         assert table is not None
         resources = NetResources(
-            depth, ready, done, tuple(table), ready_in_scratch, done_in_scratch, is_multicast
-        )
+            depth, ready, done, tuple(table), ready_in_scratch, done_in_scratch, is_multicast,
+            is_in_place,
+        )  # fmt: skip
         nodes = {node for pipe in pipes for node in (pipe.source, *pipe.receivers)}
         for role in shared:
             first = self.tables.take(list(nodes), net.most_on_a_node(role))

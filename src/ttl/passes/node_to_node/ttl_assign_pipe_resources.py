@@ -3,12 +3,15 @@
 The program's semaphores have the first ids; pipe_resources says who gets the others.
 rule DEPTH  the posts of a pipe that may be under way together: one, if each is waited for before
             the next is made, else as many as the buffers have blocks that are posted.
+rule EQUAL  a net whose blocks are sent from and received into what one `reserve` gives, once each
+            time: all nodes have gone through as many blocks of that buffer, and it is at the same
+            place on all of them. Receivers need not say where theirs is.
 """
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, SymbolRefAttr, i64
-from xdsl.ir import Operation
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, SymbolRefAttr, i64
+from xdsl.ir import Operation, SSAValue
 
 from ttl.dialects import ttl
 from ttl.dialects.building import walk
@@ -31,7 +34,7 @@ def apply(op: ModuleOp) -> None:
     for net in nets:
         name = net.sym_name.data
         shared = [role for role in ("src", "dst") if len(users.get((name, role), ())) > 1]
-        allocation.add(net, depths.get(name, 1), shared)
+        allocation.add(net, depths.get(name, 1), shared, _is_in_place(op, net))
     allocation.finish()
     op.attributes[SEMAPHORE_COUNT] = IntegerAttr(allocation.semaphore_count, i64)
     if nets:
@@ -55,6 +58,50 @@ def _depths(module: ModuleOp) -> dict[str, int]:
         blocks[bind.buffer] = bind.result.type.block_count.value.data
         single[net] = single.get(net, True) and _is_waited_before_next(post)
     return {net: 1 if single[net] else sum(blocks.values()) for net, blocks in buffers.items()}
+
+
+def _is_in_place(module: ModuleOp, net: ttl.DeclarePipeNetOp) -> bool:
+    """rule EQUAL"""
+    has_one = all(net.most_on_a_node(role) == 1 for role in ("src", "dst"))
+    if not has_one or any(pipe.is_loopback for pipe in net.nodes):
+        return False
+    all_copies = (op for op in walk(module) if isinstance(op, ttl.CopyOp))
+    copies = [op for op in all_copies if _net_of(op) == net.sym_name]
+    posts = [op.destination.owner for op in copies if op.pipe is op.source]
+    sends = [op.source.owner for op in copies if op.pipe is op.destination]
+    if len(posts) != 1 or posts != sends:
+        return False
+    reserve = posts[0]
+    roles = [copy.parent_op() for copy in copies]
+    return (
+        isinstance(reserve, ttl.ReserveOp)
+        and all(isinstance(role, (ttl.IfSrcOp, ttl.IfDstOp)) for role in roles)
+        and all(role.parent is reserve.parent for role in roles if role is not None)
+        and _is_one_at_a_time(module, reserve)
+    )
+
+
+def _net_of(copy: ttl.CopyOp) -> StringAttr | None:
+    if copy.pipe is None:
+        return None
+    assert isinstance(copy.pipe.type, ttl.PipeType)
+    return copy.pipe.type.net.root_reference
+
+
+def _is_one_at_a_time(module: ModuleOp, reserve: ttl.ReserveOp) -> bool:
+    """Is it the only one of its buffer, and pushed before it comes again?"""
+    buffer = _symbol_of(reserve.buffer)
+    ends = [
+        op
+        for op in walk(module)
+        if isinstance(op, (ttl.ReserveOp, ttl.PushOp)) and _symbol_of(op.buffer) == buffer
+    ]
+    return len(ends) == 2 and all(op.parent is reserve.parent for op in ends)
+
+
+def _symbol_of(buffer: SSAValue) -> SymbolRefAttr:
+    assert isinstance(buffer.owner, ttl.BindBufferOp)
+    return buffer.owner.buffer
 
 
 def _users(module: ModuleOp) -> dict[tuple[str, str], set[str]]:
