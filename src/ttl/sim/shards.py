@@ -1,8 +1,8 @@
 """Dataflow buffers that lie in the shards of tensors: their blocks are the tensor's elements.
 
 rule VIEW  a block of whole rows of a shard, or of a part of one row, is a view of the tensor
-rule COPY  any other, and one that reaches past the end of the tensor, is a copy: made when it is
-           published, written back when the run is over
+rule COPY  any other, and one that reaches past the end of the tensor, is a copy: made when the run
+           starts and when it is published, written back when the run is over
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ class Shard:
         block = tile_count(buffer.shape)
         starts = [buffer.backing.first_tile + n * block for n in range(buffer.block_count)]
         self.slots = [self._slot(start) for start in starts]
+        self.read()
 
     def _slot(self, start: int) -> Array:
         shape = block_elements(self.buffer.shape, self.buffer.layout)
