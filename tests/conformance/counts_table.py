@@ -35,7 +35,10 @@ TIMES = (
     "own: the chip's call takes no scaler but 1 for the one and applies it twice for the other"
 )
 MORE = {
-    "add_f32": "f32 is added by the vector unit with all its digits; the other adds 10 of 23",
+    "add_f32": (
+        "f32 is added by the vector unit with all its digits; the other adds 10 of 23, and so does "
+        'ours with `f32="tf32"`'
+    ),
     "product_over_k": (
         "the sum has 32 bits here and is loaded once more for the last step; the other's is "
         "rounded to bfloat16 in each step"

@@ -98,16 +98,16 @@ def only_flushed(self: Any, make: Any) -> None:
     call(make, "noc_async_writes_flushed")
 
 
-complete_signals = convert_ttl_to_ttkernel._complete_signals
+complete_transfers = convert_ttl_to_ttkernel._complete_transfers
 
 
 def without_last(name: str) -> Callable[[Any], None]:
-    """_complete_signals() without one of its barriers."""
+    """_complete_transfers() without one of its barriers."""
 
     def complete(kernel: Any) -> None:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(convert_ttl_to_ttkernel, "call", without(name))
-            complete_signals(kernel)
+            complete_transfers(kernel)
 
     return complete
 
@@ -159,13 +159,13 @@ MUTANTS = {
     "one count for all senders": Mutant(NetCalls, "done", one_done, "gather_multiblock"),
     "the kernel ends before its increments": Mutant(
         convert_ttl_to_ttkernel,
-        "_complete_signals",
+        "_complete_transfers",
         without_last("noc_async_atomic_barrier"),
         "two_posts_at_a_time",
     ),
     "the kernel ends before its writes": Mutant(
         convert_ttl_to_ttkernel,
-        "_complete_signals",
+        "_complete_transfers",
         without_last("noc_async_write_barrier"),
         "slow_receiver",
     ),

@@ -24,6 +24,8 @@ def compile_key(program: Program, target: Target, config: Config) -> Hashable:
         operation.fp32_dest_acc_en,
         operation.dst_full_sync_en,
         operation.math_fidelity,
+        operation.f32,
+        operation.division,
         tuple(sorted(program.options.items())),
         program.grid,
         operands_of(program),

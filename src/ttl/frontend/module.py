@@ -198,6 +198,10 @@ def _attributes(
             attributes["dst_full_sync_en"] = BoolAttr.from_bool(operation.dst_full_sync_en)
         if operation.math_fidelity is not None:
             attributes["math_fidelity"] = StringAttr(operation.math_fidelity)
+        if operation.f32 == "tf32":
+            attributes["ttl.tf32"] = UnitAttr()
+        if operation.division == "reciprocal":
+            attributes["ttl.divides_by_reciprocals"] = UnitAttr()
     return attributes
 
 

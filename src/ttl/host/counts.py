@@ -20,9 +20,9 @@ SECTIONS, UNPACK, MATH, PACK, INIT, NOC, BARRIERS = COLUMNS = (
 
 # The first that fits says what a call is. The matrix unit works on what it unpacks.
 _RULES: tuple[tuple[str, tuple[str, ...]], ...] = (
-    (r"get_\w+", ()),
+    (r"get_\w+|noc_\w+_set_(trid|state)|\w*_flushed\w*", ()),
     (r"tile_regs_acquire|acquire_dst", (SECTIONS,)),
-    (r"\w*_barrier\w*|\w*_flushed\w*", (BARRIERS,)),
+    (r"\w*_barrier\w*", (BARRIERS,)),
     (r"noc_(async|inline|semaphore_inc|semaphore_set_remote|semaphore_set_multicast)\w*", (NOC,)),
     (r"\w*reconfig\w*|pack_relu_config|compute_kernel_hw_startup|(\w*_)?(un)?init(_\w+)?", (INIT,)),
     (r"pack_(tile|block|untilize)\w*", (PACK,)),

@@ -15,7 +15,7 @@ from ttl.diagnostics.frames import calling_span, traceback_spans
 from ttl.diagnostics.names import no_such_name
 from ttl.semantics.compiler_options import Options, parse_options
 from ttl.semantics.function_source import keep_source
-from ttl.semantics.kernel_config import MATH_FIDELITIES
+from ttl.semantics.kernel_config import DIVISIONS, F32_WAYS, MATH_FIDELITIES
 from ttl.semantics.kernel_kinds import KernelKind
 from ttl.semantics.tensors import check_tensor_arguments
 from ttl.semantics.ttnn_values import as_grid
@@ -158,6 +158,8 @@ class Operation:
     dst_full_sync_en: bool | None = None
     math_fidelity: str | None = None
     options: str | None = None
+    f32: str = F32_WAYS[0]
+    division: str = DIVISIONS[0]
     # What makes the IR of a program that is not written in the language itself.
     lowering: Callable[[Program, Any], Any] | None = None
     kernel_folder: str | None = None  # where the C++ of every call is written
@@ -440,6 +442,8 @@ def operation(
     dst_full_sync_en: bool | None = None,
     math_fidelity: Any = None,
     options: str | None = None,
+    f32: str = F32_WAYS[0],
+    division: str = DIVISIONS[0],
     num_outs: int = 1,
     memory_space: str = "L1",
     tiled: bool = True,
@@ -448,8 +452,12 @@ def operation(
     """Make a function of tensors an operation that runs on `grid`, columns first.
 
     `fp32_dest_acc_en`, `dst_full_sync_en` and `math_fidelity` configure the compute kernel; None
-    leaves the choice to pyttl. `options` are compiler options. `num_outs`, `memory_space` and
-    `tiled` are accepted because public programs give them; nothing depends on them.
+    leaves the choice to pyttl. `f32="tf32"` lets the compute kernel read f32 blocks with 10 of
+    their 23 digits: sums, differences and products then take the matrix unit, and half as long.
+    `division="reciprocal"` makes `x / ttl.block.broadcast(s)` a product with 1 / s, which is
+    calculated once for each s and not for each x: one more rounding, and many times as fast.
+    `options` are compiler options. `num_outs`, `memory_space` and `tiled` are accepted because
+    public programs give them; nothing depends on them.
     """
     if unknown:
         broken = no_such_name("@ttl.operation()", next(iter(unknown)), _options_of_operations())
@@ -464,6 +472,11 @@ def operation(
         choices = f"use one of {', '.join(MATH_FIDELITIES)}"
         raise refused(f"math_fidelity={math_fidelity!r} is not known", choices)
 
+    for name, given, known in (("f32", f32, F32_WAYS), ("division", division, DIVISIONS)):
+        if given not in known:
+            choices = f"write {' or '.join(map(repr, known))}"
+            raise refused(f"{name}={given!r} is not known", choices)
+
     def decorate(*function: Callable[..., None]) -> Operation:
         if len(function) != 1 or not isinstance(function[0], FunctionType):
             raise no_parentheses("operation", "@ttl.operation(grid=(columns, rows))", grid)
@@ -475,6 +488,8 @@ def operation(
             dst_full_sync_en,
             fidelity,
             options,
+            f32,
+            division,
         )
 
     return decorate

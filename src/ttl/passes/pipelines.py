@@ -52,7 +52,9 @@ COMPUTE = (
 
 # Calls of the chip's interface, then C++.
 KERNEL = (
+    "ttl-flush-writes",  # while copies still name their tensors
     "convert-ttl-to-ttkernel",
+    "ttkernel-read-ahead",  # while loops over tiles are still affine: it counts their pages
     "ttkernel-insert-inits",  # while loops over tiles are still affine: nothing else is moved
     "ttkernel-insert-l1-accumulation",  # for the same reason
     "ttkernel-combine-pack-tiles",  # after both: they know packs of tiles
@@ -87,7 +89,7 @@ D2M = D2M_FRONTEND + D2M_MIDDLEEND + D2M_BACKEND
 # Two steps of the guide that the language's passes do: after d2m-generic-regions-to-funcs the math
 # of blocks becomes loops over tiles within the DST registers, then calls of the chip.
 LINALG_TO_LOOPS = D2M_BACKEND + SYNCHRONIZE + NODE_TO_NODE + COMPUTE
-D2M_TO_TTKERNEL = KERNEL[:3]
+D2M_TO_TTKERNEL = KERNEL[:5]
 
 # What the command line knows under one name.
 PIPELINES = {

@@ -12,6 +12,10 @@ from .dtypes import DType, bfloat16, float16, float32, int32, uint8, uint16, uin
 # registers of the chip's own functions, which are bfloat16, would lose.
 INTEGERS = (int32, uint32, uint16, uint8)
 WIDE = (float32, float16, *INTEGERS)
+# How f32 blocks come to the compute kernel: with all their digits, or with those of a TF32.
+F32_WAYS = ("exact", "tf32")
+# How a block is divided by a broadcast: tile by tile, or multiplied by the broadcast reciprocal.
+DIVISIONS = ("exact", "reciprocal")
 
 
 def needs_fp32_dest(explicit: bool | None, uses_matmul: bool, dtypes: Iterable[DType]) -> bool:

@@ -31,6 +31,7 @@ class Target:
     noc_rows: tuple[int, ...]
     noc_burst_bytes: int  # most that one packet carries
     noc_transaction_ids: int
+    noc_transaction_requests: int  # that may be under way with one id
     dst_tiles_16_bit: int
     dst_tiles_32_bit: int
     broadcasts_32_bits: bool  # inside a tile, as it is unpacked to DST

@@ -9,47 +9,81 @@ void kernel_main() {
   constexpr auto c_args = TensorAccessorArgs<b_args.next_compile_time_args_offset()>();
   auto c_accessor = TensorAccessor(c_args, get_common_arg_val<uint32_t>(2));
   constexpr uint32_t a_dfb = get_compile_time_arg_val(0);
+  int32_t a_dfb_start = get_write_ptr(a_dfb);
   constexpr uint32_t b_dfb = get_compile_time_arg_val(1);
+  int32_t b_dfb_start = get_write_ptr(b_dfb);
   constexpr uint32_t c_dfb = get_compile_time_arg_val(2);
+  int32_t c_dfb_start = get_write_ptr(c_dfb);
   int32_t node_column = get_absolute_logical_x();  // line 39
   int32_t node_row = get_absolute_logical_y();
   for (int32_t i = 0; i < 2; i += 1) {  // line 40
     int32_t row = (node_row * 2 + i) * 2;  // line 41
-    for (int32_t j = 0; j < 2; j += 1) {  // line 42
+    int32_t id = 1;  // line 42
+    for (int32_t j = 0; j < 2; j += 1) {
+      int32_t other = 3 - id;
+      bool is_later = j != 0;
+      bool v = cb_pages_reservable_at_back(a_dfb, 8);
+      bool v_2 = cb_pages_reservable_at_back(b_dfb, 8);
+      bool v_3 = cb_pages_reservable_at_back(c_dfb, 8);
+      bool has_room = (v && v_2) && v_3;
+      bool is_second = is_later && has_room;
+      if (is_later && (!has_room)) {
+        noc_async_read_barrier_with_trid(other);  // line 52
+        cb_push_back(a_dfb, 4);  // line 45
+        cb_push_back(b_dfb, 4);  // line 46
+        cb_push_back(c_dfb, 4);  // line 47
+      }
+      noc_async_read_set_trid(id);  // line 42
       int32_t column = (node_column * 2 + j) * 2;  // line 43
-      cb_reserve_back(a_dfb, 4);  // line 45
-      cb_reserve_back(b_dfb, 4);  // line 46
-      cb_reserve_back(c_dfb, 4);  // line 47
+      int32_t v_4 = is_second ? 8 : 4;  // line 45
+      cb_reserve_back(a_dfb, v_4);
+      cb_reserve_back(b_dfb, v_4);  // line 46
+      cb_reserve_back(c_dfb, v_4);  // line 47
       int32_t a_dfb_address = get_write_ptr(a_dfb);  // line 49
+      int32_t a_dfb_address_after = a_dfb_address + 8192;
+      int32_t a_dfb_address_own = is_second ? (a_dfb_address_after == a_dfb_start + 16384 ? a_dfb_start : a_dfb_address_after) : a_dfb_address;
       int32_t first_page = row * 8 + column;
       for (uint32_t tile_row = 0; tile_row < 2; tile_row += 1) {
         for (uint32_t tile_column = 0; tile_column < 2; tile_column += 1) {
           int32_t page = first_page + (tile_row * 8 + tile_column);
-          int32_t address = a_dfb_address + (tile_row * 4096 + tile_column * 2048);
+          int32_t address = a_dfb_address_own + (tile_row * 4096 + tile_column * 2048);
           noc_async_read_page(page, a_accessor, address);
         }
       }
       int32_t b_dfb_address = get_write_ptr(b_dfb);  // line 50
+      int32_t b_dfb_address_after = b_dfb_address + 8192;
+      int32_t b_dfb_address_own = is_second ? (b_dfb_address_after == b_dfb_start + 16384 ? b_dfb_start : b_dfb_address_after) : b_dfb_address;
       for (uint32_t tile_row = 0; tile_row < 2; tile_row += 1) {
         for (uint32_t tile_column = 0; tile_column < 2; tile_column += 1) {
           int32_t page = first_page + (tile_row * 8 + tile_column);
-          int32_t address = b_dfb_address + (tile_row * 4096 + tile_column * 2048);
+          int32_t address = b_dfb_address_own + (tile_row * 4096 + tile_column * 2048);
           noc_async_read_page(page, b_accessor, address);
         }
       }
       int32_t c_dfb_address = get_write_ptr(c_dfb);  // line 51
+      int32_t c_dfb_address_after = c_dfb_address + 8192;
+      int32_t c_dfb_address_own = is_second ? (c_dfb_address_after == c_dfb_start + 16384 ? c_dfb_start : c_dfb_address_after) : c_dfb_address;
       for (uint32_t tile_row = 0; tile_row < 2; tile_row += 1) {
         for (uint32_t tile_column = 0; tile_column < 2; tile_column += 1) {
           int32_t page = first_page + (tile_row * 8 + tile_column);
-          int32_t address = c_dfb_address + (tile_row * 4096 + tile_column * 2048);
+          int32_t address = c_dfb_address_own + (tile_row * 4096 + tile_column * 2048);
           noc_async_read_page(page, c_accessor, address);
         }
       }
-      noc_async_read_barrier();  // line 52
-      cb_push_back(a_dfb, 4);  // line 45
-      cb_push_back(b_dfb, 4);  // line 46
-      cb_push_back(c_dfb, 4);  // line 47
+      if (is_second) {
+        noc_async_read_barrier_with_trid(other);  // line 52
+        cb_push_back(a_dfb, 4);  // line 45
+        cb_push_back(b_dfb, 4);  // line 46
+        cb_push_back(c_dfb, 4);  // line 47
+      }
+      id = other;  // line 51
     }
+    int32_t last = 3 - id;  // line 42
+    noc_async_read_barrier_with_trid(last);  // line 52
+    cb_push_back(a_dfb, 4);  // line 45
+    cb_push_back(b_dfb, 4);  // line 46
+    cb_push_back(c_dfb, 4);  // line 47
+    noc_async_read_set_trid(0);  // line 42
   }
   return;
 }

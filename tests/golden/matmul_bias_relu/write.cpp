@@ -24,9 +24,10 @@ void kernel_main() {
           noc_async_write_page(page, y_accessor, address);
         }
       }
-      noc_async_write_barrier();  // line 66
+      noc_async_writes_flushed();  // line 66
       cb_pop_front(y_dfb, 4);  // line 64
     }
   }
+  noc_async_write_barrier();
   return;
 }

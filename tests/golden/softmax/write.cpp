@@ -19,8 +19,9 @@ void kernel_main() {
       int32_t address = y_dfb_address + tile_column * 2048;
       noc_async_write_page(page, y_accessor, address);
     }
-    noc_async_write_barrier();  // line 45
+    noc_async_writes_flushed();  // line 45
     cb_pop_front(y_dfb, 8);  // line 43
   }
+  noc_async_write_barrier();
   return;
 }

@@ -72,6 +72,8 @@ TO_KERNEL = "convert-ttl-to-ttkernel: CompileError"
 NO_INDEX = "convert-ttl-to-ttkernel: AssertionError"
 TO_EMITC = "convert-ttkernel-to-emitc: KeyError"
 COMPUTE = "other C++: compute"
+READ = "other C++: read"
+WRITE = "other C++: write"
 ALL_KERNELS = "other C++: compute, read, write"
 # pass: what fails for elementwise, for matmul_bias_relu, for the program that needs all others
 FAILS = {
@@ -93,12 +95,14 @@ FAILS = {
     "ttl-subblock-compute-for-dst": (TO_LOOPS, TO_LOOPS, TO_LOOPS),
     "ttl-lower-to-loops": (TO_EMITC, TO_KERNEL, TO_EMITC),
     "ttl-finalize-dfb-indices": (NO_INDEX, NO_INDEX, NO_INDEX),
+    "ttl-flush-writes": (WRITE, WRITE, NOTHING),
     "convert-ttl-to-ttkernel": (TO_EMITC, TO_EMITC, TO_EMITC),
+    "ttkernel-read-ahead": (READ, READ, NOTHING),
     "ttkernel-insert-inits": (COMPUTE, COMPUTE, COMPUTE),
     "ttkernel-insert-l1-accumulation": (NOTHING, NOTHING, COMPUTE),
     "ttkernel-combine-pack-tiles": (COMPUTE, COMPUTE, COMPUTE),
     "lower-affine": (TO_EMITC, TO_EMITC, TO_EMITC),
-    "cse": ("other C++: compute, read", NOTHING, ALL_KERNELS),
+    "cse": ("other C++: compute, read", READ, ALL_KERNELS),
     "ttl-lower-signpost-to-emitc": (NOTHING, NOTHING, TO_EMITC),
     "convert-ttkernel-to-emitc": (ALL_KERNELS, ALL_KERNELS, ALL_KERNELS),
 }

@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import (
     ArrayAttr,
     IndexType,
     IntegerAttr,
+    ModuleOp,
     SymbolNameConstraint,
     SymbolRefAttr,
     TensorType,
@@ -46,7 +47,8 @@ __all__ = [
     "AcquireOp", "BindBufferOp", "CanAcquireOp", "DataflowBufferType", "DeclareBufferOp",
     "HandOverOp", "PopOp", "PushOp", "ReadElementOp", "ReleaseOp", "ReserveOp", "ScopeEndOp",
     "StoreOp", "WaitOp", "WriteElementOp",
-    "buffer_of", "is_block_value", "is_resumed", "is_tensor_backed", "page_bytes_of",
+    "backing_tensors", "buffer_of", "is_block_value", "is_resumed", "is_tensor_backed",
+    "page_bytes_of",
 ]  # fmt: skip
 
 
@@ -244,6 +246,12 @@ def page_bytes_of(buffer: SSAValue) -> int:
 
 def is_tensor_backed(buffer: SSAValue) -> bool:
     return isinstance(buffer.owner, BindBufferOp) and buffer.owner.tensor_backed is not None
+
+
+def backing_tensors(module: ModuleOp) -> set[Attribute]:
+    """The positions of the tensors in whose shards buffers lie."""
+    declared = (op for op in module.ops if isinstance(op, DeclareBufferOp))
+    return {op.tensor for op in declared if op.tensor is not None}
 
 
 def is_block_value(type: Attribute) -> bool:

@@ -140,10 +140,11 @@ struct Transfer {
 
 constexpr uint32_t no_node = ~uint32_t{0}, no_buffer = ~uint32_t{0};
 
-// For tracing: the pages of one tensor moved between two barriers are one copy.
+// For tracing: pages of one tensor moved between two barriers, with one id, are one copy.
 struct OpenCopy {
   uint32_t tensor, event;
-  bool is_read;
+  TransferKind kind;
+  uint8_t transaction;
 };
 
 // For tracing: a copy to a pipe or from one that is not waited for yet.

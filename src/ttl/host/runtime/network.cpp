@@ -272,7 +272,7 @@ void noc_async_full_barrier(uint8_t noc, int line) {
 
 // the data has left the node but is not acknowledged.
 void noc_async_writes_flushed(uint8_t noc, int line) {
-  flush(on_own_noc(noc, line), any_transaction);
+  flush(on_own_noc(noc, line), any_transaction, line);
 }
 
 void noc_async_read_set_trid(uint32_t trid, uint8_t noc, int line) {
@@ -292,7 +292,7 @@ void noc_async_write_barrier_with_trid(uint32_t trid, uint8_t noc, int line) {
 }
 
 void noc_async_write_flushed_with_trid(uint32_t trid, uint8_t noc, int line) {
-  flush(on_own_noc(noc, line), checked_transaction(trid, line));
+  flush(on_own_noc(noc, line), checked_transaction(trid, line), line);
 }
 
 uint64_t get_noc_addr(uint32_t addr, uint8_t) {

@@ -167,22 +167,30 @@ uint32_t hostile_choice(const List<Transfer>& list) {
   return first_before(list, list.count - 1);
 }
 
-void trace_copy(Fiber& fiber, uint32_t tensor, uint32_t bytes, bool is_read, int line) {
+uint8_t transaction_of(const Fiber& fiber, TransferKind kind) {
+  return kind == TransferKind::Read ? fiber.read_transaction : fiber.write_transaction;
+}
+
+void trace_copy(Fiber& fiber, uint32_t tensor, uint32_t bytes, TransferKind kind, int line) {
   if (!fiber.run->program->trace || tensor == no_tensor) return;
+  const uint8_t transaction = transaction_of(fiber, kind);
   for (uint32_t i = 0; i < fiber.copies.count; ++i) {
     const OpenCopy& copy = fiber.copies.items[i];
-    if (copy.tensor != tensor || copy.is_read != is_read) continue;
+    if (copy.tensor != tensor || copy.kind != kind || copy.transaction != transaction) continue;
     fiber.run->report->events[copy.event].value += bytes;
     return;
   }
-  append(fiber.copies, {tensor, record(fiber, TTL_COPY_START, tensor, bytes, line), is_read});
+  const uint32_t event = record(fiber, TTL_COPY_START, tensor, bytes, line);
+  append(fiber.copies, {tensor, event, kind, transaction});
 }
 
-void trace_copies_end(Fiber& fiber, bool are_reads, int line) {
+void trace_copies_end(Fiber& fiber, TransferKind kind, uint32_t transaction, int line) {
   uint32_t kept = 0;
   for (uint32_t i = 0; i < fiber.copies.count; ++i) {
     const OpenCopy copy = fiber.copies.items[i];
-    if (copy.is_read != are_reads)
+    const bool is_ended = copy.kind == kind && (transaction == any_transaction ||
+                                                copy.transaction == transaction);
+    if (!is_ended)
       fiber.copies.items[kept++] = copy;
     else
       record(fiber, TTL_COPY_END, copy.tensor, fiber.run->report->events[copy.event].value, line);
@@ -203,10 +211,6 @@ void begin(Fiber& fiber, const Transfer& transfer) {
   append(fiber.transfers, transfer);
   fiber.run->pending += 1;
   count_open(fiber, transfer);
-}
-
-uint8_t transaction_of(const Fiber& fiber, TransferKind kind) {
-  return kind == TransferKind::Read ? fiber.read_transaction : fiber.write_transaction;
 }
 
 void clear(uint32_t (&open)[transaction_ids], uint32_t transaction) {
@@ -240,7 +244,7 @@ void begin_transfer(Fiber& fiber, const Place& from, const Place& to, uint32_t b
                 is_read ? no_tensor : to.tensor, static_cast<uint32_t>(line)});
   if (is_read && from.tile.row_bytes) fetch_ahead(from.bytes, from.tile);
   if (!is_read && to.tile.row_bytes) fetch_ahead(to.bytes, to.tile);
-  trace_copy(fiber, is_read ? from.tensor : to.tensor, bytes, is_read, line);
+  trace_copy(fiber, is_read ? from.tensor : to.tensor, bytes, kind, line);
   if (!is_read && to.tensor != no_tensor) fiber.run->program->tensors[to.tensor].written = 1;
 }
 
@@ -263,10 +267,13 @@ void finish(Fiber& fiber, TransferKind kind, uint32_t transaction, int line) {
   if (kind == TransferKind::Write) clear(fiber.open_writes, transaction);
   if (kind == TransferKind::Increment) fiber.open_increments = 0;
   if (fiber.run->program->trace && kind != TransferKind::Increment)
-    trace_copies_end(fiber, kind == TransferKind::Read, line);
+    trace_copies_end(fiber, kind, transaction, line);
 }
 
-void flush(Fiber& fiber, uint32_t transaction) {
+void flush(Fiber& fiber, uint32_t transaction, int line) {
+  constexpr uint32_t most_on_their_way = 64;  // so many writes are never without an answer
+  if (fiber.transfers.count > most_on_their_way)
+    land_in_order(fiber, TransferKind::Write, any_transaction);
   for (uint32_t i = 0; i < fiber.transfers.count; ++i) {
     Transfer& transfer = fiber.transfers.items[i];
     if (!matches(transfer, TransferKind::Write, transaction) || transfer.payload ||
@@ -276,6 +283,7 @@ void flush(Fiber& fiber, uint32_t transaction) {
     if (!transfer.payload) fault(0, "the host has no memory left");
     memcpy(transfer.payload, transfer.source, transfer.bytes);
   }
+  if (fiber.run->program->trace) trace_copies_end(fiber, TransferKind::Write, transaction, line);
 }
 
 bool land_any(Run& run) {

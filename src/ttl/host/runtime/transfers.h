@@ -17,7 +17,7 @@ constexpr uint32_t any_transaction = ~uint32_t{0};
 // What a barrier does: lands all of a kind.
 void finish(Fiber& fiber, TransferKind kind, uint32_t transaction, int line);
 // The data of writes has left the node: the source may change now.
-void flush(Fiber& fiber, uint32_t transaction);
+void flush(Fiber& fiber, uint32_t transaction, int line);
 
 // A page of a tensor, from where it is stored to L1 or back.
 void load_page(const TtlTensor& tensor, uint64_t page, uint8_t* in_l1);

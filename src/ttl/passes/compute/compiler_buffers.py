@@ -27,6 +27,7 @@ from ttl.semantics.types import Shape
 
 from ..module_pass import Maker, first_after_bindings
 
+TF32 = "ttl.tf32"  # on a compute kernel: f32 blocks may lose digits on their way in
 FP32 = "fp32_dest_acc_en"
 
 
@@ -44,7 +45,8 @@ class CompilerBuffers:
     @property
     def unpacks_to_dst(self) -> bool:
         """Are f32 buffers unpacked straight to the registers? Through the sources 10 digits are
-        left of a mantissa: more than the user sees where all of his buffers have 16-bit floats.
+        left of a mantissa: more than the user sees where all of his buffers have 16-bit floats,
+        and enough where he says so. Integers take no other way.
         """
         declarations = (op for op in self.module.ops if isinstance(op, ttl.DeclareBufferOp))
         compilers = {op.sym_name for op in declarations if op.compiler_allocated is not None}
@@ -53,7 +55,8 @@ class CompilerBuffers:
             for op in self.kernel.body.block.ops
             if isinstance(op, ttl.BindBufferOp) and op.buffer.root_reference not in compilers
         }
-        is_wide = any(dtype == float32 or not dtype.is_float for dtype in dtypes)
+        is_exact = TF32 not in self.kernel.attributes
+        is_wide = any((is_exact and dtype == float32) or not dtype.is_float for dtype in dtypes)
         return is_wide and bool(self.kernel.attributes[FP32])
 
     def dtype_of(self, value: SSAValue) -> DType:

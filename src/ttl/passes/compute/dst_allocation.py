@@ -203,7 +203,7 @@ class _Scan:
     def accumulates_on_zero(self, op: Operation) -> bool:
         if not isinstance(op, ttl.TileMathOp) or not op.from_buffers:
             return False
-        if op.ENTRY is MATMUL:
+        if op.ENTRY is MATMUL or len(op.inputs) > 2:
             return len(op.inputs) == 2
         forms = op.ENTRY.tile[self.api]
         form = form_of(forms, op.parameters) or forms.from_buffers

@@ -16,7 +16,7 @@ from ttl.target import Target
 from ..module_pass import Maker, first_after_bindings, terminator
 from . import compiler_buffers as buffers
 from .arranged_tiles import is_view, reads_by_matrix_unit
-from .compiler_buffers import FP32, CompilerBuffers
+from .compiler_buffers import FP32, TF32, CompilerBuffers
 from .section_builder import SectionBuilder, dst_type
 from .ttl_insert_intermediate_dfbs import copied_buffers
 from .ttl_set_compute_kernel_config import FULL_SYNC
@@ -83,6 +83,7 @@ class Placement:
         self.buffers = CompilerBuffers(module, kernel)
         self.fp32 = bool(kernel.attributes[FP32])
         self.is_wide = self.buffers.unpacks_to_dst
+        self.is_tf32 = TF32 in kernel.attributes and not self.is_wide
         self.homes: dict[tuple[SSAValue, bool], SSAValue] = {}  # value and way of reading: block
         self.zero_tiles: dict[DType, SSAValue] = {}
         self.copied = copied_buffers(kernel)

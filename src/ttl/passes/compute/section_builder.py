@@ -6,7 +6,7 @@ rule BUFFER   both operands in 16-bit buffers: the matrix unit reads them there.
 rule ONCE     a call that accumulates needs registers that are still zero, which a loop in the
               section cannot give it, and which cost a slot each time: one call a section.
 rule EXPAND   one operand in a 16-bit buffer, the other the broadcast of one: the matrix unit
-              expands it as it reads it.
+              expands it as it reads it, each time that it is read: that costs less than to keep it.
 rule ROWS     in 32-bit registers the chip expands a row rightly only where its buffer is unpacked
               straight to them. Other rows are expanded by the matrix unit, as they are added to a
               tile of zeros.
@@ -16,6 +16,8 @@ rule DST      otherwise buffer operands are copied to registers and the vector u
 rule WHOLE    a uint16 or uint8 is an int32 in a register: the first is converted when it is copied
               there (the unpacker widens the second), and both before they are packed.
 rule MATMUL   a product accumulates on the registers of the value it is added to, or on zeros.
+rule FACTORS  and so does `a * b` of blocks in `value + a * b`, where registers of 32 bits hold the
+              product of any two of their numbers: nothing is rounded that was not before.
 rule ORDER    of two operands the one that needs more registers is computed first (Sethi, Ullman).
 """
 
@@ -51,6 +53,10 @@ class Places(Protocol):
     @property
     def is_wide(self) -> bool:
         """Are f32 buffers unpacked straight to the registers?"""
+
+    @property
+    def is_tf32(self) -> bool:
+        """May f32 blocks come to the matrix unit, which has 10 of their digits?"""
 
     def place_of(self, value: SSAValue, matrix: bool) -> SSAValue | None:
         """The block that holds the value, for the matrix unit or for the other ways of reading."""
@@ -136,6 +142,10 @@ class SectionBuilder:
             others = list(op.inputs)
             others.remove(product.result)
             return self.product(product, self.compute(others[0], op), op)
+        if (factors := self.factors_to_accumulate(op)) is not None:
+            start = next(value for value in op.inputs if value is not factors.result)
+            blocks = [self.place(value) for value in factors.inputs]
+            return self.tile(op, [*blocks, self.compute(start, op)], name="mul")
         if (expanded := self.broadcast_in_buffer(op)) is not None:
             return expanded
         operands = self.buffer_operands(op)
@@ -183,7 +193,7 @@ class SectionBuilder:
         order = (1, 0) if op.ENTRY.name in COMMUTATIVE else (1,)
         for position in order if forms else ():
             expanded, other = op.inputs[position], self.place(op.inputs[1 - position])
-            broadcast = self.unshared_broadcast(expanded)
+            broadcast = self.free_broadcast(expanded)
             if broadcast is None or not self.is_narrow(other):
                 continue
             block = self.place(broadcast.inputs[0])
@@ -193,12 +203,12 @@ class SectionBuilder:
             return self.tile(op, [other, block], arrangements(broadcast)[0])
         return None
 
-    def unshared_broadcast(self, value: SSAValue) -> ttl.BlockMathOp | None:
+    def free_broadcast(self, value: SSAValue) -> ttl.BlockMathOp | None:
         op = value.owner
         is_free = value not in self.values and self.place(value) is None
         if not is_free or not isinstance(op, ttl.BlockMathOp) or op.ENTRY.name != "broadcast":
             return None
-        return op if value.has_one_use() else None
+        return op
 
     def takes_zeros(self, form: TileCall) -> bool:
         """rule ONCE"""
@@ -214,10 +224,14 @@ class SectionBuilder:
         form = op.ENTRY.tile[self.api].from_buffers
         if form is None:
             return None
-        blocks = [self.place(operand) for operand in op.inputs]
-        if any(b is None or block_type(b.type).dtype != bfloat16 for b in blocks):
+        if not self.are_read_together(op) or not self.takes_zeros(form):
             return None
-        return blocks if self.takes_zeros(form) else None  # type: ignore[return-value]
+        return [self.place(operand) for operand in op.inputs]  # type: ignore[misc]
+
+    def are_read_together(self, op: ttl.BlockMathOp) -> bool:
+        """Are both operands in buffers that the matrix unit reads, of one format?"""
+        blocks = [self.place(operand) for operand in op.inputs]
+        return all(map(self.is_narrow, blocks)) and len({_dtype_in(b) for b in blocks}) == 1
 
     def reused_operand(self, op: ttl.BlockMathOp) -> int | None:
         """rule REUSE: the operand that is in registers, or goes there."""
@@ -231,7 +245,11 @@ class SectionBuilder:
         return narrow.index(False)
 
     def is_narrow(self, block: SSAValue | None) -> bool:
-        return block is not None and block_type(block.type).dtype == bfloat16
+        """Does the matrix unit read enough of it?"""
+        if block is None:
+            return False
+        dtype = _dtype_in(block)
+        return dtype == bfloat16 or (self.places.is_tf32 and dtype == float32)
 
     # Reductions, broadcasts, transposition --------------------------------------------------------
 
@@ -294,6 +312,24 @@ class SectionBuilder:
                 return product
         return None
 
+    def factors_to_accumulate(self, op: ttl.BlockMathOp) -> ttl.BlockMathOp | None:
+        """rule FACTORS: the product, if this is its only use and that of what it is added to."""
+        if op.ENTRY.name != "add" or not self.fp32:
+            return None
+        for operand, other in (op.inputs, tuple(op.inputs)[::-1]):
+            product = operand.owner
+            if (
+                isinstance(product, ttl.BlockMathOp)
+                and product.ENTRY.name == "mul"
+                and operand not in self.values
+                and self.place(operand) is None
+                and operand.has_one_use()
+                and other.has_one_use()
+                and self.are_read_together(product)
+            ):
+                return product
+        return None
+
     def needs(self, value: SSAValue) -> int:
         """How many registers computing the value takes."""
         if value in self.values:
@@ -304,12 +340,17 @@ class SectionBuilder:
         needed = 1
         is_computed = isinstance(op, ttl.BlockMathOp) and self.place(value) is None
         if isinstance(op, ttl.BlockMathOp) and is_computed and not operands_in_buffers(op):
-            reused = self.reused_operand(op)
-            operands = list(op.inputs) if reused is None else [op.inputs[reused]]
+            operands = self._operands_in_registers(op)
             counts = sorted((self.needs(operand) for operand in operands), reverse=True)
             needed = max([1, *(count + i for i, count in enumerate(counts))])
         self.needs_memo[value] = needed
         return needed
+
+    def _operands_in_registers(self, op: ttl.BlockMathOp) -> list[SSAValue]:
+        if (factors := self.factors_to_accumulate(op)) is not None:
+            return [value for value in op.inputs if value is not factors.result]
+        reused = self.reused_operand(op)
+        return list(op.inputs) if reused is None else [op.inputs[reused]]
 
     # Loops ----------------------------------------------------------------------------------------
 

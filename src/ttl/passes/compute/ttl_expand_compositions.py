@@ -51,6 +51,7 @@ from .compiler_buffers import FP32, CompilerBuffers, shape_of
 from .ttl_set_compute_kernel_config import decide_fp32
 
 WIDER = "write @ttl.operation(..., fp32_dest_acc_en=True)"
+BY_RECIPROCALS = "ttl.divides_by_reciprocals"  # on a compute kernel
 TRUTHS = ("lt", "le", "gt", "ge", "eq", "ne")
 
 
@@ -108,6 +109,8 @@ def _expand(op: ttl.BlockMathOp, api: str) -> None:
     } | op.given_types()
     if op.ENTRY.name == "exp" and (scaled := _scaled_operand(op)) is not None:
         return _fold_scale(op, do, *scaled)
+    if op.ENTRY.name == "div" and _is_by_reciprocal(op):
+        return _multiply_by_reciprocal(op, do)
     composition = composition_of(forms, parameters, op)
     if composition is None:
         return
@@ -147,6 +150,28 @@ def _fold_scale(op: ttl.BlockMathOp, do: Expansion, x: SSAValue, scale: float) -
     replace_by(op, value)
     assert isinstance(product, Operation)
     erase(product)
+
+
+def _is_by_reciprocal(op: ttl.BlockMathOp) -> bool:
+    divisor = op.inputs[1].owner
+    is_broadcast = isinstance(divisor, ttl.BlockMathOp) and divisor.ENTRY.name == "broadcast"
+    return is_broadcast and BY_RECIPROCALS in kernel_of(op).attributes
+
+
+def _multiply_by_reciprocal(op: ttl.BlockMathOp, do: Expansion) -> None:
+    """A division for each number that is spread, and none for each that it is spread to."""
+    x, spread = op.inputs
+    broadcast = spread.owner
+    assert isinstance(broadcast, ttl.BlockMathOp)
+    reciprocal = do("recip", broadcast.inputs[0])
+    factor = do.make.new(
+        type(broadcast), [reciprocal], spread.type, spread.name_hint, **broadcast.properties
+    )
+    value = do("mul", x, factor)
+    value.name_hint = op.result.name_hint
+    replace_by(op, value)
+    if not [*spread.uses]:
+        erase(broadcast)
 
 
 def _is_broadcast_of_32_bits(op: ttl.BlockMathOp) -> bool:

@@ -47,6 +47,7 @@ from .kernel_calls import (
 from .print_calls import print_calls
 from .raw_elements import read_element, write_element
 from .row_copies import RowCopy, copy_rows, rows_of
+from .ttl_flush_writes import FLUSH
 
 
 def apply(op: ModuleOp) -> None:
@@ -63,16 +64,16 @@ def convert_kernel(converter: KernelConverter) -> None:
     for op in reversed(converted):
         erase(op)
     _drop_arguments(converter.kernel)
-    _complete_signals(converter.kernel)
+    _complete_transfers(converter.kernel)
 
 
-def _complete_signals(kernel: func.FuncOp) -> None:
-    """Nothing is under way when a kernel ends: the next launch sets the words anew."""
+def _complete_transfers(kernel: func.FuncOp) -> None:
+    """Nothing is under way when a kernel ends: the next launch reads what it wrote."""
     if processor_of(kernel) == "compute":
         return
     make = Maker.before(branch_end(kernel.body.block.first_op))  # type: ignore[arg-type]
     names = {op.name for op in walk(kernel)}
-    if names & {"ttkernel.noc_inline_dw_write", *_MULTICASTS}:
+    if names & {"ttkernel.noc_inline_dw_write", "ttkernel.noc_async_writes_flushed", *_MULTICASTS}:
         call(make, "noc_async_write_barrier")
     if "ttkernel.noc_semaphore_inc" in names:
         call(make, "noc_async_atomic_barrier")
@@ -266,11 +267,12 @@ def _barrier(op: Operation, transfers: list[SSAValue], make: Maker) -> None:
     """A barrier waits for everything under way: one since the last of the copies is enough."""
     if not transfers:
         return
-    name = f"noc_async_{_kind(transfers[0])}_barrier"
+    barrier = f"noc_async_{_kind(transfers[0])}_barrier"
+    name = "noc_async_writes_flushed" if FLUSH in op.attributes else barrier
     copies = {transfer.owner for transfer in transfers}
     previous = op.prev_op
     while previous is not None and previous not in copies and not previous.regions:
-        if previous.name == f"ttkernel.{name}":
+        if previous.name in (f"ttkernel.{name}", f"ttkernel.{barrier}"):
             return
         previous = previous.prev_op
     call(make, name)

@@ -36,7 +36,7 @@ def _combine(pack: Operation) -> None:
         erase(pack)
     else:
         assert isinstance(loop, affine.ForOp)
-        call(make, "pack_block", make.index(first), buffer, make.index(_count(loop)))
+        call(make, "pack_block", make.index(first), buffer, make.index(trip_count(loop)))
         erase(loop)
 
 
@@ -48,7 +48,7 @@ def _first_of(register: SSAValue, loop: affine.ForOp) -> int | None:
     return offset if variable is loop.body.block.args[0] else None
 
 
-def _count(loop: affine.ForOp) -> int:
+def trip_count(loop: affine.ForOp) -> int:
     (most,) = loop.upperBoundMap.data.results
     assert isinstance(most, AffineConstantExpr)
     return most.value

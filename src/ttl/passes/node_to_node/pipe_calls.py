@@ -325,7 +325,7 @@ class NetCalls:
             self.multicast(make, pipe, slot, address, size)
         else:
             self.unicast(make, pipe, slot, address, size)
-        self.data_barrier(make)
+            self.data_barrier(make)
         if not self.has_rectangles:
             self.signal_each(make, pipe)
         elif self.resources.is_multicast:
@@ -380,6 +380,7 @@ class NetCalls:
 
         def to_each(inner: Maker) -> None:
             inner.for_each(0, receivers, "receiver", write)
+            self.data_barrier(inner)
 
         def write(inner: Maker, receiver: SSAValue) -> None:
             block = self.block_of(inner, pipe, slot, receiver)
@@ -405,6 +406,7 @@ class NetCalls:
             there = self.nodes.on_nodes(inner, corners, destination, "block_on_receivers")
             name = f"noc_async_write_multicast{self.loopback}"
             call(inner, name, address, there, inner.index(size), receivers)
+            self.data_flush(inner)
 
         branch(make, is_uniform, to_all, to_each)
 
@@ -427,6 +429,11 @@ class NetCalls:
     def data_barrier(self, make: Maker) -> None:
         """The data has arrived before the signal leaves; the source may be used again."""
         call(make, "noc_async_write_barrier")
+
+    def data_flush(self, make: Maker) -> None:
+        """Multicasts stay in order, so the signal arrives after the data. Kernels of tt-metal flush
+        before it all the same, because a Blackhole needs it."""
+        call(make, "noc_async_writes_flushed")
 
     def signal_one(self, make: Maker, pipe: LocalPipe) -> None:
         self._signal(make, pipe, self.first_receiver(pipe))
