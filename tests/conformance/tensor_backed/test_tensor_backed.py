@@ -306,3 +306,32 @@ def test_the_program_of_the_page(tmp_path):
     file = tmp_path / "conformance.py"
     file.write_text(text)
     exec(compile(text, str(file), "exec"), {})
+
+
+@pytest.mark.rule("backed-publish")
+def test_a_buffer_that_nobody_publishes_is_a_deadlock():
+    @ttl.operation(grid=(1, 1))
+    def operation(x):
+        x_dfb = MAKE(x, (1, 1))
+
+        @ttl.compute()
+        def compute():
+            x_dfb.wait().pop()
+
+    x = sharded(small(32, 32), (32, 32), grid=(1, 1))
+    assert "call `x_dfb.publish()` in a data movement" in refused(operation, x, slug="deadlock")
+
+
+@pytest.mark.rule("backed-once")
+def test_a_buffer_that_is_published_is_not_reserved_on_another_thread():
+    @ttl.operation(grid=(1, 1))
+    def operation(x):
+        x_dfb = MAKE(x, (1, 1))
+        x_dfb.publish()
+        with x_dfb.wait() as block:
+            twice = block + block
+        with x_dfb.reserve() as result:
+            result.store(twice)
+
+    x = sharded(small(32, 32), (32, 32), grid=(1, 1))
+    assert "published, and reserved on another" in refused(operation, x, slug="block-threads")
