@@ -33,11 +33,11 @@ def seconds(make: Callable[[], Any], tensors: tuple[Any, ...]) -> float:
     return process_time() - start
 
 
-def shown_kernels(compare: Any, example: str) -> Callable[[], Any]:
+def shown_kernels(both_forms: Any, example: str) -> Callable[[], Any]:
     from ttl.source.unified import shown_threads
 
-    operation = compare.forms(example)[0]
-    given = dict(zip(operation.signature.parameters, compare.tensors(example), strict=True))
+    operation = both_forms.forms(example)[0]
+    given = dict(zip(operation.signature.parameters, both_forms.tensors(example), strict=True))
     text = (shown_threads(operation, given) or "").partition("becomes\n")[2]
     file = Path(tempfile.mkdtemp()) / "kernels.py"
     file.write_text(text, encoding="utf-8")
@@ -52,14 +52,15 @@ def shown_kernels(compare: Any, example: str) -> Callable[[], Any]:
 
 def main() -> int:
     sys.path.insert(0, str(ROOT / "examples" / "unified"))
-    compare: Any = import_module("compare")
+    both_forms: Any = import_module("both_forms")
 
     from ttl.source.unified import forget
 
     worst = 0.0
-    for example in compare.EXAMPLES:
-        tensors = tuple(compare.tensors(example))
-        unified, by_hand = lambda e=example: compare.forms(e)[0], shown_kernels(compare, example)
+    for example in both_forms.EXAMPLES:
+        tensors = tuple(both_forms.tensors(example))
+        by_hand = shown_kernels(both_forms, example)
+        unified = lambda e=example: both_forms.forms(e)[0]  # noqa: E731
         best = [float("inf"), float("inf")]
         for _ in range(ROUNDS):
             for place, make in enumerate((unified, by_hand)):

@@ -12,6 +12,7 @@ import pytest
 import ttl
 from ttl import ttnn
 from ttl.config import process_variables
+from ttl.source.unified import shown_threads
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 BACKENDS = pytest.mark.parametrize("backend", ["sim", "host"])
@@ -72,3 +73,35 @@ def test_a_ring_of_nodes_is_summed(backend: str) -> None:
         operation(x, y)
     expected = np.tile(numbers.reshape(NODES, 32, 64).sum(axis=0), (NODES, 1))
     np.testing.assert_array_equal(ttl.to_numpy(y), expected)
+
+
+@pytest.mark.parametrize(
+    ("folder", "name"),
+    [
+        ("unified", "flash_attention"),
+        ("unified", "transformer_mlp"),
+        ("pieces", "transformer_block"),
+    ],
+)
+def test_the_kernels_that_are_shown_run(
+    folder: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = []
+    call = ttl.Operation.__call__
+
+    def noted(operation, *tensors):
+        calls.append((operation, tensors))
+        call(operation, *tensors)
+
+    monkeypatch.setattr(ttl.Operation, "__call__", noted)
+    example(folder, name).run()
+    operation, given = calls[0]
+    shown = shown_threads(operation, dict(zip(operation.signature.parameters, given, strict=True)))
+    assert shown is not None
+    file = tmp_path / "shown.py"
+    file.write_text(shown.partition("becomes\n")[2], encoding="utf-8")
+    module: dict = {}
+    exec(compile(file.read_text(encoding="utf-8"), str(file), "exec"), module)
+    again = ttnn.zeros_like(given[-1])
+    call(module[operation.__name__], *given[:-1], again)
+    np.testing.assert_array_equal(ttl.to_numpy(again), ttl.to_numpy(given[-1]))

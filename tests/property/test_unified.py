@@ -1,8 +1,8 @@
 """Two hundred random unified operations: the same kernels and results as those split by hand.
 
 The Python of their kernels is the same, statement by statement, and so is what the simulator makes
-of it. The C++ is the same up to names, so it is run once, and computes the bits of the simulator; of
-one in ten always, of all with --full.
+of it. The C++ is the same up to names, so it is run once, and computes the bits of the simulator:
+of one in ten always, of all with --full.
 """
 
 from __future__ import annotations

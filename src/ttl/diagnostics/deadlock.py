@@ -286,7 +286,10 @@ def _helps(
     root: _Root, waiting: Sequence[AnyWaiting], enough: _Sizes
 ) -> tuple[str, ...]:
     entry = root.entry
-    if root.cause is _Cause.NOBODY and entry.action == "wait":
+    is_unserved = root.cause is _Cause.NOBODY and entry.action == "wait"
+    if is_unserved and isinstance(entry, Waiting) and entry.in_tensor:
+        return (f"call `{entry.buffer}.publish()` in a data movement kernel",)
+    if is_unserved:
         return (
             f"push a block to `{entry.subject}` in another kernel, "
             f"or take the wait out of `{entry.kernel}`",

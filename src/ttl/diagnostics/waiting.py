@@ -25,6 +25,7 @@ class Waiting:
     filled: int
     capacity: int
     polls: bool = False
+    in_tensor: bool = False
 
     @property
     def subject(self) -> str:

@@ -171,6 +171,7 @@ def _waiting(compiled: CompiledOperation, entry: WaitingStruct) -> AnyWaiting:
         buffer_span=buffer.span,
         filled=entry.value // buffer.block_tiles,
         capacity=buffer.block_count,
+        in_tensor=buffer.tensor is not None,
     )
 
 

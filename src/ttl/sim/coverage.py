@@ -8,7 +8,7 @@ rule TWICE      a tile that two nodes write is worth a look where the bytes are 
                 pipes or semaphores may have ordered the nodes: only clocks tell whether it is a
                 race there (races.py)
 rule COVERED    a tensor that an operation writes and does not read is an output; all of it is
-                written
+                written, but where buffers lie in its shards, which may be a part of these
 """
 
 from __future__ import annotations
@@ -166,11 +166,13 @@ def _first(where: NDArray[np.bool_]) -> Shape:
 
 def uncovered_outputs(simulation: Simulation) -> list[Diagnostic]:
     """rule COVERED: one warning for each output that has units nobody wrote."""
+    backings = [buffer.backing for buffer in simulation.program.buffers]
     found = [
         _uncovered(touched, simulation)
         for touched in touched_tensors(simulation)
         if not touched.reads and not touched.reads_back
-    ]
+        and not any(each is not None and each.tensor is touched.tensor for each in backings)
+    ]  # fmt: skip
     return [warning for warning in found if warning is not None]
 
 

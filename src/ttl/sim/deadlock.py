@@ -69,6 +69,7 @@ def _at_buffer(kernel: KernelRun, end: BufferEnd, span: Span | None) -> Waiting:
         filled=end.buffer.filled,
         capacity=declared.block_count,
         polls=kernel.is_polling,
+        in_tensor=declared.backing is not None,
     )
 
 

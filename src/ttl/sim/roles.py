@@ -1,7 +1,8 @@
 """Which kernel is to push to a dataflow buffer, and which to pop it, before either has happened.
 
 rule SEEN     a kernel that has reserved (waited) in this run has that end, on every node
-rule NAMED    else a kernel whose code calls `name.reserve()` (`name.wait()`) on a captured buffer
+rule NAMED    else a kernel whose code calls `name.reserve()` or `name.publish()` (`name.wait()`)
+              on a captured buffer
 rule UNKNOWN  else, if a kernel may pass the buffer on (to a helper, in a list), nothing is known
 rule NOBODY   else no kernel has that end
 """
@@ -24,7 +25,12 @@ def kernels_at(
     for of_buffer in ends:
         declared, action = of_buffer[0].buffer.declared, of_buffer[0].action
         seen = [end.kernel.name for end in of_buffer if end.kernel is not None]
-        named = [kernel.name for kernel in kernels if calls(kernel, declared, action)]
+        acquires = (action, "publish") if action == "reserve" else (action,)
+        named = [
+            kernel.name
+            for kernel in kernels
+            if any(calls(kernel, declared, each) for each in acquires)
+        ]
         if seen or named:
             found[declared.name] = (seen + named)[0]
         elif not any(may_pass_on(kernel, declared) for kernel in kernels):

@@ -1,12 +1,15 @@
 """Dataflow buffers that lie in the shards of tensors: their blocks are the tensor's elements.
 
 rule VIEW  a block of whole rows of a shard, or of a part of one row, is a view of the tensor
-rule COPY  any other, and one that reaches past the end of the tensor, is a copy: made when it is
-           published, written back when the run is over
+rule COPY  any other, and one that reaches past the end of the tensor, is a copy: made when the run
+           starts and when it is published, written back when the run is over
+rule MARK  what was published counts as read and what was pushed as written, by the node itself:
+           other nodes may copy from and to these tiles of the tensor
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +19,9 @@ from ttl.language.buffer import DataflowBuffer
 from ttl.semantics.dtypes import Array
 from ttl.semantics.types import TILE_SIZE, Shape, block_elements, tile_count
 
+from .marks import Marks
+from .place import Place
+
 if TYPE_CHECKING:
     from .buffer import NodeBuffer
     from .kernel import KernelRun
@@ -24,20 +30,23 @@ if TYPE_CHECKING:
 class Shard:
     """The part of a tensor that a dataflow buffer has on one node."""
 
-    __slots__ = ("_copies", "_rows", "buffer", "slots")
+    __slots__ = ("_copies", "_first_row", "_rows", "_starts", "buffer", "slots")
 
     def __init__(self, buffer: DataflowBuffer, node: Shape):
         assert buffer.backing is not None
         tensor, shards = buffer.backing.tensor, buffer.backing.shards
         elements: Array = tensor.storage.elements
         height = shards.rows * TILE_SIZE
-        first = shards.cores.index((node[0], node[1])) * height
+        self._first_row = shards.cores.index((node[0], node[1])) * shards.rows
+        first = self._first_row * TILE_SIZE
         self._rows: Array = elements.reshape(-1, elements.shape[-1])[first : first + height]
         self.buffer = buffer
         self._copies: list[tuple[int, Array]] = []  # the first tile, and the block
         block = tile_count(buffer.shape)
-        starts = [buffer.backing.first_tile + n * block for n in range(buffer.block_count)]
-        self.slots = [self._slot(start) for start in starts]
+        first_tile = buffer.backing.first_tile
+        self._starts = [first_tile + n * block for n in range(buffer.block_count)]
+        self.slots = [self._slot(start) for start in self._starts]
+        self.read()
 
     def _slot(self, start: int) -> Array:
         shape = block_elements(self.buffer.shape, self.buffer.layout)
@@ -88,6 +97,35 @@ class Shard:
         return rows[:, column * TILE_SIZE : (column + 1) * TILE_SIZE]
 
 
+    # rule MARK
+
+    def mark(self, buffer: NodeBuffer) -> None:
+        """What the kernel at the producer's end did with the tensor."""
+        kernel, place = buffer.producer.kernel, buffer.producer.place
+        if kernel is None or place is None:
+            return
+        pushed = buffer.producer.released
+        if buffer.is_published:
+            kernel.read = kernel.read or Marks()
+            self._mark(kernel.read, place, len(self._starts))
+            pushed -= len(self._starts)
+        if pushed:
+            kernel.written = kernel.written or Marks()
+            self._mark(kernel.written, place, pushed)
+
+    def _mark(self, marks: Marks, place: Place, blocks: int) -> None:
+        assert self.buffer.backing is not None
+        tensor, size = self.buffer.backing.tensor, tile_count(self.buffer.shape)
+        *sizes, columns = tensor.storage.units
+        for start in self._starts[:blocks]:
+            for number in range(start, start + size):
+                row, column = divmod(number, columns)
+                if self._tile(number) is not None:
+                    above = np.unravel_index(self._first_row + row, sizes) if sizes else ()
+                    items = (*map(int, above), column)
+                    marks.mark(tensor.storage.part(tensor, items), place)
+
+
 def _tiles(block: Array) -> list[Array]:
     """Views of the tiles in their order."""
     rows = block.reshape(-1, block.shape[-1])
@@ -100,6 +138,14 @@ def _tiles(block: Array) -> list[Array]:
 
 def shard_of(buffer: DataflowBuffer, node: Shape) -> Shard | None:
     return None if buffer.backing is None else Shard(buffer, node)
+
+
+def mark_shards(nodes: Mapping[Shape, Sequence[NodeBuffer]]) -> None:
+    """When the kernels have ended."""
+    for buffers in nodes.values():
+        for buffer in buffers:
+            if buffer.shard is not None:
+                buffer.shard.mark(buffer)
 
 
 def begin_publish(kernel: KernelRun, buffer: NodeBuffer) -> None:

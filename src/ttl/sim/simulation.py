@@ -41,7 +41,7 @@ from .printing import language_print
 from .races import Races
 from .repair import repaired
 from .semaphores import SemaphoreRuns
-from .shards import shard_of
+from .shards import mark_shards, shard_of
 from .types import TypeTable
 from .watchdog import watchdog
 from .workers import start
@@ -144,6 +144,8 @@ class Simulation:
         self.marks_reads = facts_of(program).may_read_what_it_writes
         if self.marks_reads and (program.pipe_nets or program.semaphores):
             finds_races = True  # nodes that exchange data through a tensor, in an order of theirs
+        # A tensor in whose shards buffers lie is read and written by them too.
+        self.marks_reads |= any(buffer.backing is not None for buffer in program.buffers)
         self.races = Races() if finds_races else None
         is_followed = finds_races or prod(program.grid) == 1
         self.overwrites = None if is_followed else Overwrites(self.marks_reads)
@@ -203,6 +205,7 @@ class Simulation:
             for buffers in self.nodes.values():
                 for buffer in buffers:
                     buffer.free()
+        mark_shards(self.nodes)
         if diagnostics := self._races_of_nodes():
             raise KernelFault(*diagnostics)
         self.has_succeeded = True

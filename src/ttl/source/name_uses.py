@@ -17,7 +17,7 @@ from ttl.semantics.function_source import definition_of, nodes_of
 from .functions import MISSING, named_value, own_code
 from .handles import ACQUIRES, RELEASES
 
-METHODS = frozenset({*ACQUIRES, *RELEASES, *(f"can_{call}" for call in ACQUIRES)})
+METHODS = frozenset({*ACQUIRES, *RELEASES, "publish", *(f"can_{call}" for call in ACQUIRES)})
 READ, WRITTEN = "ttl.copy(name[..], x)", "ttl.copy(x, name[..])"
 OTHERWISE = ""
 

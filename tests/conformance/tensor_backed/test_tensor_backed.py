@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -105,6 +107,24 @@ def test_the_rest_of_the_shard_is_left_alone(dtype):
     expected = 0 * values
     expected[:, 32:64] = 2 * values[:, 32:64]
     assert (ttl.to_numpy(y) == expected).all()
+
+
+@pytest.mark.rule("backed-push")
+def test_blocks_that_are_not_pushed_keep_what_the_tensor_has():
+    @ttl.operation(grid=(1, 1))
+    def operation(y):
+        y_dfb = MAKE(y, (2, 1), 2)
+
+        @ttl.compute()
+        def compute():
+            with y_dfb.reserve() as y_blk:
+                y_blk.store(ttl.math.fill(3.0, shape=(2, 1)))
+
+    values = numbers(64, 64)
+    y = sharded(values, (64, 64), grid=(1, 1))
+    run(operation, y)
+    values[:32] = 3
+    assert (ttl.to_numpy(y) == values).all()
 
 
 @pytest.mark.rule("backed-tensor")
@@ -277,3 +297,41 @@ def test_a_compute_kernel_publishes_nothing():
     refused(
         publishing(lambda *_: None, lambda x_dfb, _: x_dfb.publish()), x, slug="wrong-kernel-kind"
     )
+
+
+@pytest.mark.rule("backed-publish")
+def test_the_program_of_the_page(tmp_path):
+    page = Path(__file__).parents[3] / "docs" / "howto" / "tensors.md"
+    text = re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)[-1]
+    file = tmp_path / "conformance.py"
+    file.write_text(text)
+    exec(compile(text, str(file), "exec"), {})
+
+
+@pytest.mark.rule("backed-publish")
+def test_a_buffer_that_nobody_publishes_is_a_deadlock():
+    @ttl.operation(grid=(1, 1))
+    def operation(x):
+        x_dfb = MAKE(x, (1, 1))
+
+        @ttl.compute()
+        def compute():
+            x_dfb.wait().pop()
+
+    x = sharded(small(32, 32), (32, 32), grid=(1, 1))
+    assert "call `x_dfb.publish()` in a data movement" in refused(operation, x, slug="deadlock")
+
+
+@pytest.mark.rule("backed-once")
+def test_a_buffer_that_is_published_is_not_reserved_on_another_thread():
+    @ttl.operation(grid=(1, 1))
+    def operation(x):
+        x_dfb = MAKE(x, (1, 1))
+        x_dfb.publish()
+        with x_dfb.wait() as block:
+            twice = block + block
+        with x_dfb.reserve() as result:
+            result.store(twice)
+
+    x = sharded(small(32, 32), (32, 32), grid=(1, 1))
+    assert "published, and reserved on another" in refused(operation, x, slug="block-threads")

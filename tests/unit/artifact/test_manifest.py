@@ -44,7 +44,7 @@ def test_sizes_on_disk_are_those_of_the_buffer(tmp_path: Path) -> None:
     sizes = [(one["num_tiles"], one["page_size"], one["total_size"]) for one in configs]
     # Of the compiler's own buffer, the last, the tiles of one block are counted.
     tiles = [(18, 1088, 18 * 1088), (1, 4096, 4096), (4, 4096, 8 * 4096)]
-    assert sizes == [*tiles, (6, 128, 6 * 128)]
+    assert sizes == [*tiles, (6, 128, 6 * 128), (2, 2048, 2 * 2048)]
 
 
 @pytest.mark.parametrize("version", FORMAT_VERSIONS)

@@ -50,6 +50,7 @@ class Report:
             buffer_span=buffer.span,
             filled=machine.level[task.node][number],
             capacity=buffer.block_count,
+            in_tensor=buffer.in_tensor,
         )
 
     def _at_pipe(

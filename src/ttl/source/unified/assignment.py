@@ -27,6 +27,7 @@ from .problems import (
     no_thread,
     no_users,
     pipe_ends,
+    published_and_reserved,
     two_ends,
     two_threads,
 )
@@ -165,7 +166,7 @@ def _wrong_group(group: Sequence[Unit]) -> list[Diagnostic]:
         return []
     if not effects:  # it asks whether a block could be acquired, or releases what nobody acquires
         return [no_thread(group[0])]
-    return _ends_on_two(group) or _values_on_two(group)
+    return _ends_on_two(group) or _published_on_two(group) or _values_on_two(group)
 
 
 def _ends_on_two(group: Sequence[Unit]) -> list[Diagnostic]:
@@ -183,6 +184,16 @@ def _ends_on_two(group: Sequence[Unit]) -> list[Diagnostic]:
         if different:
             found.append(two_ends(first, title, different[:3]))
     return found
+
+
+def _published_on_two(group: Sequence[Unit]) -> list[Diagnostic]:
+    """publish() stands on a data movement thread, and what a thread reserves is its own."""
+    published = next((unit for unit in group if unit.publishes), None)
+    sites = {site for unit in group for site in unit.acquires if site.end is End.RESERVE}
+    first = min(sites, key=lambda site: site.unit.span, default=None)
+    if published is None or first is None:
+        return []
+    return [published_and_reserved(published, first)]
 
 
 def _values_on_two(group: Sequence[Unit]) -> list[Diagnostic]:

@@ -187,6 +187,20 @@ def two_threads(site: Site, users: Iterable[tuple[Unit, str]]) -> Diagnostic:
     )  # fmt: skip
 
 
+def published_and_reserved(unit: Unit, site: Site) -> Diagnostic:
+    place = Label(site.unit.frame.span(site.node), "reserved on the compute thread")
+    return problem(
+        codes.BLOCK_THREADS,
+        unit.frame,
+        unit.node,
+        f"`{site.buffer_name}` is published, and reserved on another thread",
+        "published on a data movement thread",
+        labels=(place,),
+        helps=("use one buffer for what the tensor has, and another for what is computed: both may "
+               "lie in the same tensor",),
+    )  # fmt: skip
+
+
 def two_ends(
     site: Site, title: str, others: Iterable[tuple[Site, str]], helps: tuple[str, ...] = ()
 ) -> Diagnostic:
