@@ -89,7 +89,8 @@ def _unary(name: str, kind: int, stablehlo: str, aten: str) -> GraphOp:
 
 
 def _binary(name: str, kind: int, stablehlo: str, aten: str) -> GraphOp:
-    return _row(name, _BINARY, kind, shapes.broadcast_shape, f"stablehlo.{stablehlo}", aten)
+    source = f"stablehlo.{stablehlo}" if stablehlo else ""
+    return _row(name, _BINARY, kind, shapes.broadcast_shape, source, aten)
 
 
 def _reduction(name: str, kind: int, reducer: str, aten: str) -> GraphOp:
@@ -143,6 +144,8 @@ _ROWS = (
     _unary("atanh", 25, "chlo.atanh", "atanh"),
     _unary("cosh", 26, "chlo.cosh", "cosh"),
     _unary("sinh", 27, "chlo.sinh", "sinh"),
+    _unary("bitwise_not", 28, "", ""),  # of whole numbers, in StableHLO the same as logical_not
+    _unary("erfinv", 29, "chlo.erf_inv", "erfinv"),
     _binary("add", 0, "add", "add.Tensor add.Scalar"),
     _binary("subtract", 1, "subtract", "sub.Tensor sub.Scalar"),
     _binary("multiply", 2, "multiply", "mul.Tensor mul.Scalar"),
@@ -160,6 +163,17 @@ _ROWS = (
     _binary("ge", 14, "compare GE", "ge.Tensor ge.Scalar"),
     _binary("lt", 15, "compare LT", "lt.Tensor lt.Scalar"),
     _binary("le", 16, "compare LE", "le.Tensor le.Scalar"),
+    _binary("bitwise_and", 17, "", ""),  # of whole numbers: in StableHLO the same as logical_and
+    _binary("bitwise_or", 18, "", ""),
+    _binary("bitwise_xor", 19, "", ""),
+    _binary("bitwise_left_shift", 20, "shift_left",
+            "bitwise_left_shift.Tensor bitwise_left_shift.Tensor_Scalar "
+            "__lshift__.Tensor __lshift__.Scalar"),
+    _binary("bitwise_right_shift", 21, "shift_right_arithmetic",
+            "bitwise_right_shift.Tensor bitwise_right_shift.Tensor_Scalar "
+            "__rshift__.Tensor __rshift__.Scalar"),
+    _binary("logical_right_shift", 22, "shift_right_logical", ""),
+    _binary("atan2", 23, "atan2", "atan2"),
     _reduction("sum", 0, "add", "sum.dim_IntList"),
     _reduction("max", 1, "maximum", "amax max"),
     _reduction("min", 2, "minimum", "amin min"),

@@ -142,17 +142,24 @@ def _by_row(graph: _Graph, op: Operation) -> SSAValue:
     if isinstance(op, stablehlo.CompareOp):
         key += f" {op.comparison_direction.data}"
     row = BY_STABLEHLO.get(key)
-    if row is None or (row.name.startswith("logical_") and element_of(op.results[0]) != i1):
+    if row is None:
         raise _no_counterpart(op)
+    name = row.name
+    if key in _OF_BITS and element_of(op.results[0]) != i1:
+        name = name.replace("logical_", "bitwise_")
     attributes = op.row_attributes if isinstance(op, stablehlo.RowOp) else {}
-    return graph.add(row.name, list(op.operands), tensor_type(op.results[0]), **attributes)
+    return graph.add(name, list(op.operands), tensor_type(op.results[0]), **attributes)
+
+
+# Of truths they are logical, of whole numbers they are bit by bit.
+_OF_BITS = ("stablehlo.not", "stablehlo.and", "stablehlo.or", "stablehlo.xor")
 
 
 # The chip has no 8 or 16 bits with a sign: such numbers are 32 bits there, and only these
 # operations can give more than they hold.
 _GROWING = (
     "abs", "add", "convert", "divide", "dot_general", "multiply", "negate", "power", "reduce",
-    "subtract",
+    "shift_left", "subtract",
 )  # fmt: skip
 
 
