@@ -194,6 +194,7 @@ _ROWS = (
     _own("embedding", 210, "in weight", shapes.embedding_shape, "stablehlo.gather", "embedding"),
     _own("typecast", 114, "in", shapes.broadcast_shape,
          "stablehlo.convert", "clone alias lift_fresh_copy _to_copy"),
+    _own("bitcast", 230, "in", shapes.broadcast_shape, "stablehlo.bitcast_convert"),
     _own("assign", 207, "in", shapes.broadcast_shape),
     _own("to_layout", 111, "in", shapes.broadcast_shape),
     _own("full", 49, "", shapes.given_shape,
