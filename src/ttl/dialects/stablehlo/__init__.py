@@ -8,7 +8,14 @@ from __future__ import annotations
 
 from xdsl.ir import Dialect, Operation
 
-from .calls import FRONTEND_ATTRIBUTES, TT_LANG_TARGET, CustomCallOp, GetTupleElementOp, TupleOp
+from .calls import (
+    FRONTEND_ATTRIBUTES,
+    TT_LANG_TARGET,
+    CompositeOp,
+    CustomCallOp,
+    GetTupleElementOp,
+    TupleOp,
+)
 from .control import CaseOp, IfOp, OptimizationBarrierOp, ReturnOp, WhileOp
 from .elementwise import (
     BINARY,
@@ -49,14 +56,20 @@ from .text import RowOp, element_of, ints, shape_of, tensor_type
 
 __all__ = [
     "BINARY", "CHLO", "DIRECTIONS", "FRONTEND_ATTRIBUTES", "FUNCTIONS", "TT_LANG_TARGET", "UNARY",
-    "BinaryOp", "BitcastConvertOp", "BroadcastInDimOp", "CaseOp", "ClampOp", "CompareOp",
+    "BinaryOp", "BitcastConvertOp", "BroadcastInDimOp", "CaseOp", "ClampOp", "CompareOp", "CompositeOp",
     "ConcatenateOp", "ConstantOp", "ConvertOp", "CustomCallOp", "DotGeneralOp", "DynamicSliceOp",
     "DynamicUpdateSliceOp", "GatherDimensions", "GatherOp", "GetTupleElementOp", "IfOp", "IotaOp",
     "OptimizationBarrierOp", "PadOp", "ReduceOp", "ReduceWindowOp", "RegionReduceOp", "ReshapeOp",
     "ReturnOp", "ReverseOp", "RowOp", "ScatterDimensions", "ScatterOp", "SelectAndScatterOp",
     "SelectOp", "SliceOp", "SortOp", "TopKOp", "TransposeOp", "TupleOp", "UnaryOp", "WhileOp",
-    "element_of", "ints", "make_dialects", "reducer_of", "shape_of", "tensor_type",
+    "chlo_operations", "element_of", "ints", "make_dialects", "reducer_of", "shape_of", "tensor_type",
 ]  # fmt: skip
+
+
+def chlo_operations() -> dict[str, type[Operation]]:
+    """By their names in full."""
+    functions = [op for op in FUNCTIONS.values() if op.dialect_name() == "chlo"]
+    return {op.name: op for op in (*CHLO.values(), *functions, TopKOp)}
 
 
 def make_dialects() -> list[Dialect]:
@@ -64,12 +77,11 @@ def make_dialects() -> list[Dialect]:
         *UNARY.values(), *BINARY.values(), ConvertOp, ClampOp, CompareOp, SelectOp,
         BroadcastInDimOp, TransposeOp, ReshapeOp, ConcatenateOp, SliceOp, GatherOp, IotaOp,
         ConstantOp, DotGeneralOp, ReduceOp, CustomCallOp, TupleOp, GetTupleElementOp,
-        PadOp, ReverseOp, DynamicSliceOp, DynamicUpdateSliceOp, WhileOp, CaseOp, IfOp, ReturnOp,
+        CompositeOp, PadOp, ReverseOp, DynamicSliceOp, DynamicUpdateSliceOp, WhileOp, CaseOp, IfOp, ReturnOp,
         OptimizationBarrierOp, BitcastConvertOp, SortOp, ScatterOp, ReduceWindowOp, SelectAndScatterOp,
     ]  # fmt: skip
     operations += [op for op in FUNCTIONS.values() if op.dialect_name() == "stablehlo"]
-    chlo = [op for op in FUNCTIONS.values() if op.dialect_name() == "chlo"]
     return [
         Dialect("stablehlo", operations, [GatherDimensions, ScatterDimensions]),
-        Dialect("chlo", [*CHLO.values(), *chlo, TopKOp], []),
+        Dialect("chlo", [*chlo_operations().values()], []),
     ]

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from xdsl.dialects.builtin import I32, ArrayAttr, BoolAttr, IntegerAttr, StringAttr, TupleType
+from xdsl.dialects.builtin import (
+    I32,
+    ArrayAttr,
+    BoolAttr,
+    DictionaryAttr,
+    IntegerAttr,
+    StringAttr,
+    SymbolRefAttr,
+    TupleType,
+)
 from xdsl.ir import Attribute
 from xdsl.irdl import (
     IRDLOperation,
@@ -70,6 +79,46 @@ class CustomCallOp(IRDLOperation):
             operands=operands,
             result_types=results,
             properties={"call_target_name": target, **properties},
+            attributes=attributes,
+        )
+
+
+@irdl_op_definition
+class CompositeOp(IRDLOperation):
+    """`stablehlo.composite "chlo.top_k" %0 {composite_attributes = {...}, decomposition = @f} : ...`
+
+    A function under the name of what it does.
+    """
+
+    name = "stablehlo.composite"
+    composite_name = prop_def(StringAttr)
+    composite_attributes = opt_prop_def(DictionaryAttr)
+    decomposition = prop_def(SymbolRefAttr)
+    version = opt_prop_def(IntegerAttr)
+    inputs = var_operand_def()
+    outputs = var_result_def()
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_attribute(self.composite_name)
+        print_operands(printer, self)
+        names = ("composite_attributes", "decomposition", "version")
+        given = {name: self.properties[name] for name in names if name in self.properties}
+        printer.print_op_attributes(given | self.attributes)
+        printer.print_string(" : ")
+        printer.print_operation_type(self)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> CompositeOp:
+        name = parser.parse_str_literal()
+        names = parse_names(parser)
+        attributes, operands, results = parse_signature(parser, names)
+        known = ("composite_attributes", "decomposition", "version")
+        properties = {each: attributes.pop(each) for each in known if each in attributes}
+        return cls.create(
+            operands=operands,
+            result_types=results,
+            properties={"composite_name": StringAttr(name), **properties},
             attributes=attributes,
         )
 

@@ -87,6 +87,8 @@ class WhileOp(IRDLOperation):
         printer.print_string(" cond ")
         printer.print_region(self.cond, print_entry_block_args=False)
         printer.print_string(" do ")
+        for own, shown in zip(self.body.block.args, self.cond.block.args, strict=True):
+            printer._ssa_values[own] = printer._ssa_values[shown]  # one name for both regions
         printer.print_region(self.body, print_entry_block_args=False)
 
     @classmethod

@@ -4,6 +4,7 @@ rule TYPE   ttnn has no 64-bit numbers and no booleans: they become 32 bits, and
             A whole number that 32 bits cannot hold is refused, if something is made of it.
 rule CALLER The caller's tensors, arguments and results, are row-major in DRAM, unless the argument
             has a layout already: then that is it.
+rule OWN    The tensors of a private function, which a loop or a branch calls, are in tiles.
 rule TILE   Everything else is in tiles in DRAM. Kernels move whole tiles: of a row-major tensor
             they would take bytes that are not a tile.
 """
@@ -48,25 +49,26 @@ def apply(op: ModuleOp) -> None:
 def _lay_out(function: func.FuncOp) -> None:
     block = function.body.block
     operations = list(block.ops)
+    is_own = function.sym_visibility is not None and function.sym_visibility.data == "private"
     for argument in list(block.args):
         if isinstance(argument.type, TensorType):
-            _place_argument(argument, operations[0])
+            _place_argument(argument, operations[0], is_own)
     for op in operations:
-        if isinstance(op, func.ReturnOp):
-            _place_results(op)
-        else:
+        if not isinstance(op, func.ReturnOp):
             _place(op)
+        elif not is_own:
+            _place_results(op)
     set_function_type(function, [value.type for value in terminator(block).operands])
 
 
-def _place_argument(argument: SSAValue, origin: Operation) -> None:
-    """rule CALLER"""
+def _place_argument(argument: SSAValue, origin: Operation, is_own: bool) -> None:
+    """rule CALLER, rule OWN"""
     type: Any = argument.type
     given = layout_of(type)
-    own = with_layout(_supported(type, origin), given or _layout(type, origin, is_tiled=False))
+    own = with_layout(_supported(type, origin), given or _layout(type, origin, is_tiled=is_own))
     argument = _with_type(argument, own)
     users = [use for use in argument.uses if not isinstance(use.operation, func.ReturnOp)]
-    if users and (given is None or not given.is_tiled):
+    if users and not is_own and (given is None or not given.is_tiled):
         layout = _layout(own, origin, is_tiled=True)
         tiled = Maker.before(origin).value(_to_layout(argument, layout))
         for use in users:
