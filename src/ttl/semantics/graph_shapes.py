@@ -91,6 +91,49 @@ def embedding_shape(shapes: Sequence[Shape], attributes: Attributes) -> Shape:
     return (*indices, weight[1])
 
 
+def conv2d_shape(shapes: Sequence[Shape], attributes: Attributes) -> Shape:
+    """Channels are the last dimension of the input, and (out, in, height, width) the weights."""
+    (batch, *sizes, channels), (outputs, inputs, *kernel) = _of_window(shapes)
+    groups = attributes["groups"]
+    if groups < 1 or channels != inputs * groups or outputs % groups:
+        raise ValueError(f"{_text(shapes[1])} has no weights for {channels} channels")
+    spans = zip(sizes, kernel, *_window_lists(attributes), strict=True)
+    found = [
+        (size + before + after - dilation * (width - 1) - 1) // stride + 1
+        for size, width, stride, dilation, before, after in spans
+    ]
+    return _sizes((batch, *found, outputs))
+
+
+def conv_transpose2d_shape(shapes: Sequence[Shape], attributes: Attributes) -> Shape:
+    """As the gradient of a convolution: (in, out, height, width) are the weights."""
+    (batch, *sizes, channels), (inputs, outputs, *kernel) = _of_window(shapes)
+    groups, more = attributes["groups"], attributes["output_padding"]
+    if groups < 1 or channels != inputs or inputs % groups or len(more) != 2:
+        raise ValueError(f"{_text(shapes[1])} has no weights for {channels} channels")
+    spans = zip(sizes, kernel, *_window_lists(attributes), more, strict=True)
+    found = [
+        (size - 1) * stride - before - after + dilation * (width - 1) + extra + 1
+        for size, width, stride, dilation, before, after, extra in spans
+    ]
+    return _sizes((batch, *found, outputs * groups))
+
+
+def _of_window(shapes: Sequence[Shape]) -> tuple[Shape, Shape]:
+    given, weight = shapes
+    if len(given) != 4 or len(weight) != 4:
+        raise ValueError(f"{_text(given)} and {_text(weight)} are no images and weights")
+    return given, weight
+
+
+def _window_lists(attributes: Attributes) -> list[Sequence[int]]:
+    """stride, dilation, what is before and what is after, each of height and width."""
+    stride, dilation, edges = (attributes[name] for name in ("stride", "dilation", "padding"))
+    if (len(stride), len(dilation), len(edges)) != (2, 2, 4) or min(*stride, *dilation) < 1:
+        raise ValueError("a window has 2 strides and dilations from 1 on, and 4 widths of padding")
+    return [stride, dilation, edges[::2], edges[1::2]]
+
+
 def arange_shape(shapes: Sequence[Shape], attributes: Attributes) -> Shape:
     shape, dim = _sizes(attributes["shape"]), attributes["dim"]
     if not 0 <= dim < len(shape):

@@ -32,9 +32,11 @@ from .shapes import (
     SliceOp,
     TransposeOp,
 )
+from .windows import Axis, ConvolutionDimensions, ConvolutionNumbers, ConvolutionOp
 from .text import RowOp, element_of, ints, shape_of, tensor_type
 
 __all__ = [
+    "Axis", "ConvolutionDimensions", "ConvolutionNumbers", "ConvolutionOp",
     "BINARY", "CHLO", "DIRECTIONS", "FRONTEND_ATTRIBUTES", "TT_LANG_TARGET", "UNARY", "BinaryOp",
     "BroadcastInDimOp", "ClampOp", "CompareOp", "ConcatenateOp", "ConstantOp", "ConvertOp",
     "CustomCallOp", "DotGeneralOp", "GatherDimensions", "GatherOp", "GetTupleElementOp", "IotaOp",
@@ -48,8 +50,9 @@ def make_dialects() -> list[Dialect]:
         *UNARY.values(), *BINARY.values(), ConvertOp, ClampOp, CompareOp, SelectOp,
         BroadcastInDimOp, TransposeOp, ReshapeOp, ConcatenateOp, SliceOp, GatherOp, IotaOp,
         ConstantOp, DotGeneralOp, ReduceOp, CustomCallOp, TupleOp, GetTupleElementOp,
+        ConvolutionOp,
     ]  # fmt: skip
     return [
-        Dialect("stablehlo", operations, [GatherDimensions]),
+        Dialect("stablehlo", operations, [GatherDimensions, ConvolutionDimensions]),
         Dialect("chlo", [*CHLO.values()], []),
     ]

@@ -251,4 +251,33 @@ def _function(step: Step, out: TensorDescription, device: Device) -> Callable[..
             np.frombuffer(step.data, out.dtype.storage).reshape(out.shape), out, device
         ),
     }
+    if name in ("conv2d", "conv_transpose2d"):
+        return partial(_convolution, name, attributes, out, device)
     return forms.get(name) or partial(unrestricted(getattr(ttnn, name)), dtype=out.dtype)
+
+
+def _convolution(
+    name: str,
+    attributes: Mapping[str, Any],
+    out: TensorDescription,
+    device: Device,
+    image: Tensor,
+    weight: Tensor,
+) -> Tensor:
+    """The real call gives all pixels of all images as rows of one matrix."""
+    batch, height, width, channels = image.shape
+    found = getattr(ttnn, name)(
+        input_tensor=image,
+        weight_tensor=weight,
+        device=device,
+        in_channels=channels,
+        out_channels=out.shape[-1],
+        batch_size=batch,
+        input_height=height,
+        input_width=width,
+        kernel_size=tuple(weight.shape)[2:],
+        dtype=out.dtype,
+        memory_config=out.memory_config,
+        **attributes,
+    )
+    return ttnn.reshape(found, out.shape)

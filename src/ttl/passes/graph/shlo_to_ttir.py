@@ -33,6 +33,7 @@ from ttl.dialects.stablehlo import element_of, ints, shape_of, tensor_type
 from ttl.semantics.graph_ops import BY_STABLEHLO
 
 from ..module_pass import Maker, cannot_compile, erase
+from . import shlo_windows
 
 # Of each reducer, the one that the table has, and the value that changes nothing.
 _REDUCERS: dict[str, tuple[str, float]] = {
@@ -112,6 +113,9 @@ class _Graph:
 
     def add(self, name: str, inputs: list[SSAValue], type: Tensor, **attributes: Any) -> SSAValue:
         return self.maker.value(ttir.MATH[name].of(inputs, type, **attributes))
+
+    def refused(self, op: Operation, what: str) -> CompileError:
+        return _no_counterpart(op, what)
 
     def full(self, value: float, type: Tensor) -> SSAValue:
         return self.add("full", [], type, shape=list(type.get_shape()), fill_value=float(value))
@@ -307,6 +311,7 @@ _CONVERTERS: dict[type[Operation], Converter] = {
     stablehlo.ConstantOp: _constant,
     stablehlo.DotGeneralOp: _dot_general,
     stablehlo.ReduceOp: _reduce,
+    **shlo_windows.CONVERTERS,
 }
 
 

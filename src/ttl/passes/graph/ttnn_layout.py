@@ -6,11 +6,14 @@ rule CALLER The caller's tensors, arguments and results, are row-major in DRAM, 
             has a layout already: then that is it.
 rule TILE   Everything else is in tiles in DRAM. Kernels move whole tiles: of a row-major tensor
             they would take bytes that are not a tile.
+rule ROWS   The weights of a convolution stay as they are, and so does what tiles would make many
+            times as large: 3x3 weights, or images of a few pixels. Kernels still get tiles.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 from xdsl.dialects import func
@@ -25,14 +28,15 @@ from xdsl.dialects.builtin import (
     i1,
     i32,
 )
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue, Use
 from xdsl.rewriter import Rewriter
 
 from ttl.diagnostics import CompileError, RuleBroken, codes
 from ttl.dialects import ttir
-from ttl.dialects.graph import Tensor
+from ttl.dialects.graph import Tensor, shape_of
 from ttl.dialects.ttnn import layout_of, with_layout
 from ttl.semantics.tensor_layout import TensorLayout, interleaved
+from ttl.semantics.types import element_shape, tiles_of
 
 from ..module_pass import Maker, cannot_compile, set_function_type, terminator
 
@@ -66,7 +70,8 @@ def _place_argument(argument: SSAValue, origin: Operation) -> None:
     own = with_layout(_supported(type, origin), given or _layout(type, origin, is_tiled=False))
     argument = _with_type(argument, own)
     users = [use for use in argument.uses if not isinstance(use.operation, func.ReturnOp)]
-    if users and (given is None or not given.is_tiled):
+    users = [use for use in users if not _is_weight(use)]
+    if users and (given is None or not given.is_tiled) and not _stays_in_rows(argument):
         layout = _layout(own, origin, is_tiled=True)
         tiled = Maker.before(origin).value(_to_layout(argument, layout))
         for use in users:
@@ -79,11 +84,34 @@ def _place(op: Operation) -> None:
         type: Any = result.type
         if any(result.uses):
             _check_numbers(op, type)
-        layout = _layout(type, op, is_tiled=True)
+        layout = _layout(type, op, is_tiled=not _stays_in_rows(result))
         _with_type(result, with_layout(_supported(type, op), layout))
     if isinstance(op, ttir.TTLangOp):  # an init that came in shards gives a result in shards
         for init, output in zip(op.inits, list(op.outputs), strict=True):
             _with_type(output, init.type)
+
+
+MOST_PADDING = 4  # times its elements, of a tensor that is worth it
+_WORTH_ELEMENTS = 1 << 14
+
+
+def _is_weight(use: Use) -> bool:
+    """rule ROWS"""
+    return isinstance(use.operation, _CONVOLUTIONS) and use.index == 1
+
+
+def _stays_in_rows(value: SSAValue) -> bool:
+    """rule ROWS"""
+    shape: Any = shape_of(value)
+    if isinstance(value.owner, ttir.TTLangOp) or any(
+        isinstance(use.operation, ttir.TTLangOp) for use in value.uses
+    ):
+        return False
+    padded = prod(element_shape(tiles_of(shape or (1,))))
+    return padded >= _WORTH_ELEMENTS and padded > MOST_PADDING * prod(shape)
+
+
+_CONVOLUTIONS = (ttir.MATH["conv2d"], ttir.MATH["conv_transpose2d"])
 
 
 def _place_results(op: func.ReturnOp) -> None:

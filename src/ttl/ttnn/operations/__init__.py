@@ -35,6 +35,7 @@ OPERATIONS: dict[str, tuple[str, ...]] = {
         "reshape", "slice", "split", "squeeze", "stack", "tilize", "transpose", "tril", "triu",
         "unsqueeze", "unsqueeze_to_4D", "untilize", "upsample", "view",
     ),
+    "windows": ("Conv2dConfig", "conv2d", "conv_transpose2d"),
     "normalization": ("layer_norm", "rms_norm", "softmax"),
 }  # fmt: skip
 
