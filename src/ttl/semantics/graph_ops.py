@@ -199,6 +199,13 @@ _ROWS = (
          "stablehlo.convolution", "", _WINDOW),
     _own("conv_transpose2d", 221, "in weight", shapes.conv_transpose2d_shape,
          "", "", f"{_WINDOW}, output_padding: ints"),
+    # Elements in order and at places that are known when the graph runs, along one dimension.
+    _own("argsort", 222, "in", shapes.along_shape, "", "", "dim: int, descending: bool"),
+    _own("gather", 223, "in index", shapes.gather_shape, "", "", "dim: int"),
+    _own("scatter", 224, "in index source", shapes.scatter_shape, "", "",
+         "dim: int, reduce: int"),  # reduce is a place in graph_shapes.REDUCES
+    _own("cumsum", 225, "in", shapes.along_shape, "", "", "dim: int"),
+    _own("cumprod", 226, "in", shapes.along_shape, "", "", "dim: int"),
     _own("typecast", 114, "in", shapes.broadcast_shape,
          "stablehlo.convert", "clone alias lift_fresh_copy _to_copy"),
     _own("assign", 207, "in", shapes.broadcast_shape),

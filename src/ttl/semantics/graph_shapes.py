@@ -134,6 +134,44 @@ def _window_lists(attributes: Attributes) -> list[Sequence[int]]:
     return [stride, dilation, edges[::2], edges[1::2]]
 
 
+# What a scatter does where something is already: the number of it is in files.
+REDUCES = ("replace", "add", "multiply", "maximum", "minimum")
+
+
+def along_shape(shapes: Sequence[Shape], attributes: Attributes) -> Shape:
+    _check_dim(shapes[0], attributes["dim"])
+    return shapes[0]
+
+
+def gather_shape(shapes: Sequence[Shape], attributes: Attributes) -> Shape:
+    """For each index the element at it along a dimension, beside where the index stands."""
+    given, index = shapes
+    _check_beside(given, index, attributes["dim"])
+    return index
+
+
+def scatter_shape(shapes: Sequence[Shape], attributes: Attributes) -> Shape:
+    """Each element of the source goes to its index along a dimension, beside where it stands."""
+    given, index, source = shapes
+    _check_beside(given, index, attributes["dim"])
+    if source != index or not 0 <= attributes["reduce"] < len(REDUCES):
+        raise ValueError(f"{_text(source)} is no source for indices of {_text(index)}")
+    return given
+
+
+def _check_beside(given: Shape, index: Shape, dim: int) -> None:
+    _check_dim(given, dim)
+    if len(given) != len(index) or any(
+        mine > size for d, (mine, size) in enumerate(zip(index, given, strict=True)) if d != dim
+    ):
+        raise ValueError(f"indices of {_text(index)} are not beside {_text(given)}")
+
+
+def _check_dim(shape: Shape, dim: int) -> None:
+    if not 0 <= dim < len(shape):
+        raise ValueError(f"{_text(shape)} has no dimension {dim}")
+
+
 def arange_shape(shapes: Sequence[Shape], attributes: Attributes) -> Shape:
     shape, dim = _sizes(attributes["shape"]), attributes["dim"]
     if not 0 <= dim < len(shape):

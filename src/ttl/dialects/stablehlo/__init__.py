@@ -32,7 +32,7 @@ from .shapes import (
     SliceOp,
     TransposeOp,
 )
-from .windows import Axis, ConvolutionDimensions, ConvolutionNumbers, ConvolutionOp
+from .convolution import Axis, ConvolutionDimensions, ConvolutionNumbers, ConvolutionOp
 from .text import RowOp, element_of, ints, shape_of, tensor_type
 
 __all__ = [

@@ -33,7 +33,7 @@ from ttl.dialects.stablehlo import element_of, ints, shape_of, tensor_type
 from ttl.semantics.graph_ops import BY_STABLEHLO
 
 from ..module_pass import Maker, cannot_compile, erase
-from . import shlo_windows
+from . import shlo_convolutions
 
 # Of each reducer, the one that the table has, and the value that changes nothing.
 _REDUCERS: dict[str, tuple[str, float]] = {
@@ -311,7 +311,7 @@ _CONVERTERS: dict[type[Operation], Converter] = {
     stablehlo.ConstantOp: _constant,
     stablehlo.DotGeneralOp: _dot_general,
     stablehlo.ReduceOp: _reduce,
-    **shlo_windows.CONVERTERS,
+    **shlo_convolutions.CONVERTERS,
 }
 
 
