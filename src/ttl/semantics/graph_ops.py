@@ -208,6 +208,7 @@ _ROWS = (
     _own("cumprod", 226, "in", shapes.along_shape, "", "", "dim: int"),
     _own("typecast", 114, "in", shapes.broadcast_shape,
          "stablehlo.convert", "clone alias lift_fresh_copy _to_copy"),
+    _own("bitcast", 230, "in", shapes.broadcast_shape, "stablehlo.bitcast_convert"),
     _own("assign", 207, "in", shapes.broadcast_shape),
     _own("to_layout", 111, "in", shapes.broadcast_shape),
     _own("full", 49, "", shapes.given_shape,

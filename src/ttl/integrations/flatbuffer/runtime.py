@@ -239,6 +239,7 @@ def _function(step: Step, out: TensorDescription, device: Device) -> Callable[..
             x, *(tuple(attributes[key]) for key in ("begins", "ends", "step"))
         ),
         "typecast": lambda x: ttnn.typecast(x, out.dtype),
+        "bitcast": lambda x: ttnn.bitcast(x, out.dtype),
         "assign": lambda x: ttnn.clone(x),
         "to_layout": lambda x: ttnn.to_layout(x, out.layout, memory_config=config),
         "full": lambda: ttnn.full(out.shape, attributes["fill_value"], out.dtype, **place),

@@ -1,37 +1,29 @@
-"""Convolutions of StableHLO as those of ttir; shlo-to-ttir calls them.
-
-`graph` is what adds operations of ttir at a point.
-"""
+"""Part of shlo-to-ttir: convolutions."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
-from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, SSAValue
 
 from ttl.dialects import stablehlo
-from ttl.dialects.graph import Tensor
-from ttl.dialects.stablehlo import element_of, shape_of
+from ttl.dialects.stablehlo import shape_of
 from ttl.semantics.graph_ops import GRAPH_OPS
 
-
-def type_like(like: SSAValue, shape: tuple[int, ...]) -> Tensor:
-    return TensorType(element_of(like), shape)
+from .graph_maker import Graph, no_counterpart, tensor_like
 
 
-def _convolution(graph: Any, op: stablehlo.ConvolutionOp) -> SSAValue:
+def _convolution(graph: Graph, op: stablehlo.ConvolutionOp) -> SSAValue:
     """Channels come last, one axis becomes two; what is spread out is a transposed convolution."""
     axes, numbers = op.axes, op.numbers
     is_spread = any(axis.spread > 1 for axis in axes)
     turned = {axis.is_reversed for axis in axes}
     if op.batch_group_count.value.data != 1 or len(axes) not in (1, 2):
-        raise graph.refused(op, f"a convolution along {len(axes)} axes, or in groups of batches")
-    if len(turned) != 1 or is_spread and turned != {True}:
-        raise graph.refused(op, "a convolution of a spread input with weights as they are")
+        raise no_counterpart(op, f"a convolution along {len(axes)} axes, or in groups of batches")
+    if len(turned) != 1 or (is_spread and turned != {True}):
+        raise no_counterpart(op, "a convolution of a spread input with weights as they are")
     if turned == {True} and any(axis.stride > 1 for axis in axes):
-        raise graph.refused(op, "a convolution with strides and weights from last to first")
+        raise no_counterpart(op, "a convolution with strides and weights from last to first")
     counted = [str(n) for n in range(len(axes))]
     ones = (1,) * (2 - len(axes))
     value = _in_order(graph, op.lhs, numbers.input, ["b", *counted, "f"])
@@ -47,12 +39,12 @@ def _convolution(graph: Any, op: stablehlo.ConvolutionOp) -> SSAValue:
 
 
 def _in_order(
-    graph: Any, value: SSAValue, given: Sequence[str], wanted: Sequence[str]
+    graph: Graph, value: SSAValue, given: Sequence[str], wanted: Sequence[str]
 ) -> SSAValue:
     return graph.permute(value, tuple(given.index(each) for each in wanted))
 
 
-def _weights(graph: Any, op: stablehlo.ConvolutionOp, letters: str) -> SSAValue:
+def _weights(graph: Graph, op: stablehlo.ConvolutionOp, letters: str) -> SSAValue:
     counted = [str(n) for n in range(len(op.axes))]
     value = _in_order(graph, op.rhs, op.numbers.kernel, [*letters, *counted])
     first, second, *sizes = shape_of(value)
@@ -60,7 +52,7 @@ def _weights(graph: Any, op: stablehlo.ConvolutionOp, letters: str) -> SSAValue:
 
 
 def _plain_convolution(
-    graph: Any, op: stablehlo.ConvolutionOp, value: SSAValue, axes: list[stablehlo.Axis]
+    graph: Graph, op: stablehlo.ConvolutionOp, value: SSAValue, axes: list[stablehlo.Axis]
 ) -> SSAValue:
     weight = _weights(graph, op, "oi")
     two = [stablehlo.Axis(1)] * (2 - len(axes)) + axes
@@ -71,11 +63,11 @@ def _plain_convolution(
         "groups": op.groups,
     }
     shape = GRAPH_OPS["conv2d"].shape([shape_of(value), shape_of(weight)], attributes)
-    return graph.add("conv2d", [value, weight], type_like(value, shape), **attributes)
+    return graph.add("conv2d", [value, weight], tensor_like(value, shape), **attributes)
 
 
 def _transposed(
-    graph: Any, op: stablehlo.ConvolutionOp, value: SSAValue, axes: list[stablehlo.Axis]
+    graph: Graph, op: stablehlo.ConvolutionOp, value: SSAValue, axes: list[stablehlo.Axis]
 ) -> SSAValue:
     """The weights of a group are (in, out, height, width), and the groups one after the other."""
     weight = _weights(graph, op, "io")
@@ -88,7 +80,7 @@ def _transposed(
         (axis.dilation * (axis.size - 1) - axis.before, axis.after - axis.before) for axis in two
     ]
     if any(edge < 0 or more < 0 for edge, more in edges):
-        raise graph.refused(op, "a transposed convolution with less after it than before")
+        raise no_counterpart(op, "a transposed convolution with less after it than before")
     attributes = {
         "stride": [axis.spread for axis in two],
         "padding": [edge for edge, _ in edges for _ in range(2)],
@@ -98,7 +90,7 @@ def _transposed(
     }
     shapes = [shape_of(value), shape_of(weight)]
     shape = GRAPH_OPS["conv_transpose2d"].shape(shapes, attributes)
-    return graph.add("conv_transpose2d", [value, weight], type_like(value, shape), **attributes)
+    return graph.add("conv_transpose2d", [value, weight], tensor_like(value, shape), **attributes)
 
 
 CONVERTERS: dict[type[Operation], Callable[..., SSAValue]] = {
