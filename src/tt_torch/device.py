@@ -186,10 +186,13 @@ def _batch_norm(
     return tuple(found)
 
 
-def _convolution_backward(*args: Any) -> Any:
-    from .lowering.emitter import unsupported
-
-    raise unsupported(f"no lowering for {torch.ops.aten.convolution_backward.default}")
+def _convolution_backward(
+    grad: Tensor, x: Tensor, weight: Tensor, *options: Any
+) -> tuple[Tensor | None, ...]:
+    *window, wanted = options
+    op = torch.ops.aten.convolution_backward.default
+    found = _run_eagerly(op, grad, x, weight, [weight.shape[0]], *window, wanted)
+    return tuple(found)
 
 
 _KERNELS: dict[str, Callable[..., Any]] = {

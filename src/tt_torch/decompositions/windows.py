@@ -84,20 +84,133 @@ def convolution(
     output_padding: Sequence[int],
     groups: int,
 ) -> Any:
-    """One matrix product for each group: of the weights, and of all that the window meets."""
+    """What is more than a window over one or two axes; that is left as it is."""
+    axes = weight.ndim - 2
+    stride, padding, dilation, more = (
+        _each(each, axes) for each in (stride, padding, dilation, output_padding)
+    )
+    if x.ndim == axes + 1:
+        found = aten.convolution(
+            x[None], weight, bias, stride, padding, dilation, transposed, more, groups
+        )
+        return found[0]
+    if axes == 3:
+        return _of_three_axes(
+            x, weight, bias, stride, padding, dilation, transposed, more, groups
+        )
+    is_tiling = tuple(stride) == tuple(weight.shape[2:]) and not any(padding)
+    if is_tiling and not transposed and groups == 1 and x.numel():
+        return _of_patches(x, weight, bias)
+    return NotImplemented
+
+
+def _of_patches(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    """A window that steps as far as it is wide: patches side by side, and one product."""
     sizes = weight.shape[2:]
-    if transposed or prod(sizes) > MOST_STEPS:
-        return NotImplemented
-    window = Window.of(sizes, stride, padding, dilation)
-    (batch, channels), rows = x.shape[:2], weight.shape[0] // groups
-    outs, inner = window.outs(x.shape), channels // groups * prod(sizes)
-    apart = (batch * groups, channels // groups, 1, prod(outs))
-    columns = torch.cat([each.reshape(apart) for each in window.slices(x)], 2)
-    weights = weight.reshape(1, groups, rows, inner).expand(batch, groups, rows, inner)
-    columns = columns.reshape(batch * groups, inner, prod(outs))
-    found = torch.bmm(weights.reshape(batch * groups, rows, inner), columns)
-    found = found.reshape(batch, groups * rows, *outs)
+    counts = [size // width for size, width in zip(x.shape[2:], sizes, strict=True)]
+    for axis, (count, width) in enumerate(zip(counts, sizes, strict=True)):
+        x = x.narrow(2 + axis, 0, count * width)
+    batch, channels = x.shape[:2]
+    rows = weight.flatten(1)
+    if prod(sizes) > 1:
+        apart = [part for pair in zip(counts, sizes, strict=True) for part in pair]
+        first, own = range(2, 2 + len(apart), 2), range(3, 3 + len(apart), 2)
+        x = x.reshape(batch, channels, *apart).permute(0, 1, *own, *first)
+    columns = x.reshape(batch, rows.shape[1], prod(counts))
+    found = (rows @ columns).reshape(batch, rows.shape[0], *counts)
     return found if bias is None else found + bias.reshape(-1, *[1] * len(sizes))
+
+
+def _of_three_axes(
+    x: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    transposed: bool,
+    more: Sequence[int],
+    groups: int,
+) -> Any:
+    """A sum over the first axis of the weights, each a convolution of planes."""
+    if transposed:
+        return NotImplemented
+    x = padded(x, 2, padding[0], padding[0])
+    depth, step, apart = weight.shape[2], stride[0], dilation[0]
+    count = (x.shape[2] - apart * (depth - 1) - 1) // step + 1
+    total: Any = None
+    for place in range(depth):
+        first = place * apart
+        part = x[:, :, first : first + (count - 1) * step + 1 : step]
+        planes = part.transpose(1, 2).flatten(0, 1)
+        found = aten.convolution(
+            planes, weight[:, :, place], None, stride[1:], padding[1:], dilation[1:], False,
+            more[1:], groups,
+        )  # fmt: skip
+        total = found if total is None else total + found
+    total = total.reshape(x.shape[0], count, *total.shape[1:]).transpose(1, 2)
+    return total if bias is None else total + bias.reshape(-1, 1, 1, 1)
+
+
+def convolution_backward(
+    grad: Tensor,
+    x: Tensor,
+    weight: Tensor,
+    bias_sizes: Sequence[int] | None,
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    transposed: bool,
+    output_padding: Sequence[int],
+    groups: int,
+    wanted: Sequence[bool],
+) -> Any:
+    """Both gradients of a convolution are convolutions."""
+    axes = weight.ndim - 2
+    if axes == 3:
+        return NotImplemented
+    stride, padding, dilation = (_each(each, axes) for each in (stride, padding, dilation))
+    of_x = of_weight = None
+    if wanted[0]:
+        more = [0] * axes
+        if not transposed:  # what the steps of the window left over
+            reach = [
+                (out - 1) * step - 2 * edge + apart * (width - 1) + 1
+                for out, step, edge, apart, width in zip(
+                    grad.shape[2:], stride, padding, dilation, weight.shape[2:], strict=True
+                )
+            ]
+            more = [size - end for size, end in zip(x.shape[2:], reach, strict=True)]
+        of_x = aten.convolution(
+            grad, weight, None, stride, padding, dilation, not transposed, more, groups
+        )
+    if wanted[1]:
+        given, found = (grad, x) if transposed else (x, grad)
+        of_weight = _of_weights(given, found, weight.shape[2:], stride, padding, dilation, groups)
+    of_bias = grad.sum([0, *range(2, grad.ndim)]) if wanted[2] else None
+    return of_x, of_weight, of_bias
+
+
+def _of_weights(
+    x: Tensor,
+    grad: Tensor,
+    sizes: Sequence[int],
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    groups: int,
+) -> Tensor:
+    """The gradient is the window: batches are its channels, steps and gaps change places."""
+    batch, channels = x.shape[:2]
+    apart = x.reshape(batch, groups, channels // groups, *x.shape[2:])
+    apart = apart.transpose(0, 2).flatten(1, 2)  # (channels of a group, groups * batch, ...)
+    found = aten.convolution(
+        apart, grad.transpose(0, 1), None, dilation, padding, stride, False, [0] * len(sizes),
+        groups,
+    )  # fmt: skip
+    for axis, size in enumerate(sizes):
+        found = found.narrow(2 + axis, 0, size)
+    return found.transpose(0, 1)
 
 
 def max_pool2d_with_indices(
@@ -152,10 +265,15 @@ def avg_pool2d(
 
 DECOMPOSITIONS: dict[Any, Callable[..., Any]] = {
     aten.convolution.default: convolution,
+    aten.convolution_backward.default: convolution_backward,
     aten.max_pool2d_with_indices.default: max_pool2d_with_indices,
     aten.avg_pool2d.default: avg_pool2d,
 }
 LIMITS: dict[Any, str] = {
-    **dict.fromkeys(DECOMPOSITIONS, f"with a window of more than {MOST_STEPS} elements"),
-    aten.convolution.default: f"that is transposed, or with a window of more than {MOST_STEPS}",
+    aten.convolution.default: "that is transposed, along three axes",
+    aten.convolution_backward.default: "along three axes",
+    **dict.fromkeys(
+        (aten.max_pool2d_with_indices.default, aten.avg_pool2d.default),
+        f"with a window of more than {MOST_STEPS} elements",
+    ),
 }

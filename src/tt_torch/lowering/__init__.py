@@ -1,6 +1,6 @@
 """From FX graphs to StableHLO; importing this fills the table of lowerings."""
 
-from . import calls, elementwise, matrix, shapes
+from . import calls, elementwise, matrix, shapes, windows
 from .emitter import LOWERINGS, Drawn, UnsupportedOperation, emit_module
 
 __all__ = [
@@ -12,4 +12,5 @@ __all__ = [
     "emit_module",
     "matrix",
     "shapes",
+    "windows",
 ]

@@ -114,6 +114,9 @@ def _own(
     return _row(name, table, tag, shape, stablehlo, aten, attributes)
 
 
+# Of a window: steps, (top, bottom, left, right), and how far its own elements are apart.
+_WINDOW = "stride: ints, padding: ints, dilation: ints, groups: int"
+
 _ROWS = (
     # name in ttnn, wire number, StableHLO, aten
     _unary("abs", 0, "stablehlo.abs", "abs"),
@@ -192,6 +195,17 @@ _ROWS = (
     _own("slice", 206, "in", shapes.slice_shape,
          "stablehlo.slice", "slice.Tensor", "begins: ints, ends: ints, step: ints"),
     _own("embedding", 210, "in weight", shapes.embedding_shape, "stablehlo.gather", "embedding"),
+    _own("conv2d", 220, "in weight", shapes.conv2d_shape,
+         "stablehlo.convolution", "", _WINDOW),
+    _own("conv_transpose2d", 221, "in weight", shapes.conv_transpose2d_shape,
+         "", "", f"{_WINDOW}, output_padding: ints"),
+    # Elements in order and at places that are known when the graph runs, along one dimension.
+    _own("argsort", 222, "in", shapes.along_shape, "", "", "dim: int, descending: bool"),
+    _own("gather", 223, "in index", shapes.gather_shape, "", "", "dim: int"),
+    _own("scatter", 224, "in index source", shapes.scatter_shape, "", "",
+         "dim: int, reduce: int"),  # reduce is a place in graph_shapes.REDUCES
+    _own("cumsum", 225, "in", shapes.along_shape, "", "", "dim: int"),
+    _own("cumprod", 226, "in", shapes.along_shape, "", "", "dim: int"),
     _own("typecast", 114, "in", shapes.broadcast_shape,
          "stablehlo.convert", "clone alias lift_fresh_copy _to_copy"),
     _own("bitcast", 230, "in", shapes.broadcast_shape, "stablehlo.bitcast_convert"),

@@ -17,6 +17,7 @@ from .calls import (
     TupleOp,
 )
 from .control import CaseOp, IfOp, OptimizationBarrierOp, ReturnOp, WhileOp
+from .convolution import Axis, ConvolutionDimensions, ConvolutionNumbers, ConvolutionOp
 from .elementwise import (
     BINARY,
     CHLO,
@@ -56,13 +57,15 @@ from .text import RowOp, element_of, ints, shape_of, tensor_type
 
 __all__ = [
     "BINARY", "CHLO", "DIRECTIONS", "FRONTEND_ATTRIBUTES", "FUNCTIONS", "TT_LANG_TARGET", "UNARY",
-    "BinaryOp", "BitcastConvertOp", "BroadcastInDimOp", "CaseOp", "ClampOp", "CompareOp", "CompositeOp",
-    "ConcatenateOp", "ConstantOp", "ConvertOp", "CustomCallOp", "DotGeneralOp", "DynamicSliceOp",
+    "Axis", "BinaryOp", "BitcastConvertOp", "BroadcastInDimOp", "CaseOp", "ClampOp", "CompareOp",
+    "CompositeOp", "ConcatenateOp", "ConstantOp", "ConvertOp", "ConvolutionDimensions",
+    "ConvolutionNumbers", "ConvolutionOp", "CustomCallOp", "DotGeneralOp", "DynamicSliceOp",
     "DynamicUpdateSliceOp", "GatherDimensions", "GatherOp", "GetTupleElementOp", "IfOp", "IotaOp",
     "OptimizationBarrierOp", "PadOp", "ReduceOp", "ReduceWindowOp", "RegionReduceOp", "ReshapeOp",
     "ReturnOp", "ReverseOp", "RowOp", "ScatterDimensions", "ScatterOp", "SelectAndScatterOp",
     "SelectOp", "SliceOp", "SortOp", "TopKOp", "TransposeOp", "TupleOp", "UnaryOp", "WhileOp",
-    "chlo_operations", "element_of", "ints", "make_dialects", "reducer_of", "shape_of", "tensor_type",
+    "chlo_operations", "element_of", "ints", "make_dialects", "reducer_of", "shape_of",
+    "tensor_type",
 ]  # fmt: skip
 
 
@@ -77,11 +80,13 @@ def make_dialects() -> list[Dialect]:
         *UNARY.values(), *BINARY.values(), ConvertOp, ClampOp, CompareOp, SelectOp,
         BroadcastInDimOp, TransposeOp, ReshapeOp, ConcatenateOp, SliceOp, GatherOp, IotaOp,
         ConstantOp, DotGeneralOp, ReduceOp, CustomCallOp, TupleOp, GetTupleElementOp,
-        CompositeOp, PadOp, ReverseOp, DynamicSliceOp, DynamicUpdateSliceOp, WhileOp, CaseOp, IfOp, ReturnOp,
-        OptimizationBarrierOp, BitcastConvertOp, SortOp, ScatterOp, ReduceWindowOp, SelectAndScatterOp,
+        CompositeOp, ConvolutionOp, PadOp, ReverseOp, DynamicSliceOp, DynamicUpdateSliceOp,
+        WhileOp, CaseOp, IfOp, ReturnOp, OptimizationBarrierOp, BitcastConvertOp, SortOp, ScatterOp,
+        ReduceWindowOp, SelectAndScatterOp,
     ]  # fmt: skip
     operations += [op for op in FUNCTIONS.values() if op.dialect_name() == "stablehlo"]
+    attributes = [GatherDimensions, ScatterDimensions, ConvolutionDimensions]
     return [
-        Dialect("stablehlo", operations, [GatherDimensions, ScatterDimensions]),
+        Dialect("stablehlo", operations, attributes),
         Dialect("chlo", [*chlo_operations().values()], []),
     ]

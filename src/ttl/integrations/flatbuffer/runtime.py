@@ -17,6 +17,7 @@ from ttl import ttnn
 from ttl.artifact import CompiledOperation
 from ttl.config import Config
 from ttl.diagnostics import RuleBroken, UsageError, codes, file_not_usable
+from ttl.semantics.along import ALONG
 from ttl.semantics.graph_ops import REDUCTIONS
 from ttl.target import Target, of_all_chips
 from ttl.trace import Recorder
@@ -294,4 +295,43 @@ def _function(step: Step, out: TensorDescription, device: Device) -> Callable[..
             np.frombuffer(step.data, out.dtype.storage).reshape(out.shape), out, device
         ),
     }
+    if name in ALONG:
+        return partial(_along, name, attributes, out)
+    if name in ("conv2d", "conv_transpose2d"):
+        return partial(_convolution, name, attributes, out, device)
     return forms.get(name) or partial(unrestricted(getattr(ttnn, name)), dtype=out.dtype)
+
+
+def _along(
+    name: str, attributes: Mapping[str, Any], out: TensorDescription, *inputs: Tensor
+) -> Tensor:
+    found = ALONG[name](*(each.storage.logical for each in inputs), **attributes)
+    place: dict[str, Any] = {"device": inputs[0].device(), "memory_config": out.memory_config}
+    return ttnn.from_numpy(found, dtype=out.dtype, layout=out.layout, **place)
+
+
+def _convolution(
+    name: str,
+    attributes: Mapping[str, Any],
+    out: TensorDescription,
+    device: Device,
+    image: Tensor,
+    weight: Tensor,
+) -> Tensor:
+    """The real call gives all pixels of all images as rows of one matrix."""
+    batch, height, width, channels = image.shape
+    found = getattr(ttnn, name)(
+        input_tensor=image,
+        weight_tensor=weight,
+        device=device,
+        in_channels=channels,
+        out_channels=out.shape[-1],
+        batch_size=batch,
+        input_height=height,
+        input_width=width,
+        kernel_size=tuple(weight.shape)[2:],
+        dtype=out.dtype,
+        memory_config=out.memory_config,
+        **attributes,
+    )
+    return ttnn.reshape(found, out.shape)

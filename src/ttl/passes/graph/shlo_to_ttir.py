@@ -33,6 +33,7 @@ from ttl.dialects.stablehlo import element_of, ints, shape_of, tensor_type
 from ttl.semantics.graph_ops import BY_STABLEHLO
 
 from ..module_pass import Maker, cannot_compile, erase
+from . import shlo_convolutions
 from .graph_maker import REDUCERS, Graph, no_counterpart, tensor_like
 from .shlo_functions import bitcast, function
 from .shlo_orders import place_of_extreme
@@ -262,6 +263,7 @@ _CONVERTERS: dict[type[Operation], Converter] = {
     stablehlo.ConstantOp: _constant,
     stablehlo.DotGeneralOp: _dot_general,
     stablehlo.ReduceOp: _reduce,
+    **shlo_convolutions.CONVERTERS,
 }
 
 
