@@ -138,7 +138,7 @@ class GenericOp(IRDLOperation):
 
 def make_dialect() -> Dialect:
     operations: list[type[Operation]] = [
-        *MATH.values(), ConstantOp, TTLangOp, WhileOp, CaseOp, DeallocateOp, CreateGlobalSemaphoreOp,
-        GenericOp,
+        *MATH.values(), ConstantOp, TTLangOp, WhileOp, CaseOp, DeallocateOp,
+        CreateGlobalSemaphoreOp, GenericOp,
     ]  # fmt: skip
     return Dialect("ttnn", operations, [LayoutAttr, GlobalSemaphoreType])

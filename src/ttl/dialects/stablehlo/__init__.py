@@ -53,7 +53,7 @@ from .shapes import (
     SliceOp,
     TransposeOp,
 )
-from .text import RowOp, element_of, ints, shape_of, tensor_type
+from .text import PrecisionAttr, RowOp, element_of, ints, shape_of, tensor_type
 
 __all__ = [
     "BINARY", "CHLO", "DIRECTIONS", "FRONTEND_ATTRIBUTES", "FUNCTIONS", "TT_LANG_TARGET", "UNARY",
@@ -85,7 +85,7 @@ def make_dialects() -> list[Dialect]:
         ReduceWindowOp, SelectAndScatterOp,
     ]  # fmt: skip
     operations += [op for op in FUNCTIONS.values() if op.dialect_name() == "stablehlo"]
-    attributes = [GatherDimensions, ScatterDimensions, ConvolutionDimensions]
+    attributes = [GatherDimensions, ScatterDimensions, ConvolutionDimensions, PrecisionAttr]
     return [
         Dialect("stablehlo", operations, attributes),
         Dialect("chlo", [*chlo_operations().values()], []),

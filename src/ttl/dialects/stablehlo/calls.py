@@ -85,9 +85,9 @@ class CustomCallOp(IRDLOperation):
 
 @irdl_op_definition
 class CompositeOp(IRDLOperation):
-    """`stablehlo.composite "chlo.top_k" %0 {composite_attributes = {...}, decomposition = @f} : ...`
+    """A function under the name of what it does.
 
-    A function under the name of what it does.
+    `stablehlo.composite "chlo.top_k" %0 {composite_attributes = {k = 6}, decomposition = @f} : ...`
     """
 
     name = "stablehlo.composite"

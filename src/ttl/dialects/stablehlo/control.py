@@ -146,7 +146,7 @@ class CaseOp(IRDLOperation):
 
 @irdl_op_definition
 class IfOp(IRDLOperation):
-    """`"stablehlo.if"(%0) ({...}, {...}) : (type) -> types`: of what is true, and of what is not."""
+    """`"stablehlo.if"(%0) ({...}, {...}) : (type) -> types`: what is true first."""
 
     name = "stablehlo.if"
     pred = operand_def(TensorType)

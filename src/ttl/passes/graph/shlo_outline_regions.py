@@ -1,8 +1,8 @@
 """shlo-outline-regions: loops and branches become calls of functions of their own.
 
 A chip has no program counter for a graph: the host calls the function of a body as long as that of
-the condition gives true, or the one of several branches that a number names. What a region uses from
-outside becomes an argument, in the condition and the body of a loop the same ones.
+the condition gives true, or the one of several branches that a number names. What a region uses
+from outside becomes an argument, in the condition and the body of a loop the same ones.
 """
 
 from __future__ import annotations
@@ -100,9 +100,7 @@ def _used_from_outside(regions: Sequence[Region]) -> list[SSAValue]:
     found: dict[SSAValue, None] = {}
     for region in regions:
         own = set(_defined(region))
-        found |= {
-            value: None for op in region.walk() for value in op.operands if value not in own
-        }
+        found |= {value: None for op in region.walk() for value in op.operands if value not in own}
     return list(found)
 
 

@@ -36,14 +36,15 @@ from ..module_pass import Maker, cannot_compile, erase
 from . import shlo_convolutions
 from .graph_maker import REDUCERS, Graph, no_counterpart, tensor_like
 from .shlo_functions import bitcast, function
-from .shlo_orders import place_of_extreme
+from .shlo_orders import place_of_extreme, sort, top_k
 from .shlo_places import dynamic_slice, dynamic_update_slice, gather, pad, reverse
+from .shlo_scatter import scatter
 from .shlo_windows import reduce_window, select_and_scatter
 
 
 def apply(op: ModuleOp) -> None:
-    for function in [each for each in op.body.walk() if isinstance(each, func.FuncOp)]:
-        _Conversion(function).run()
+    for each in [each for each in op.body.walk() if isinstance(each, func.FuncOp)]:
+        _Conversion(each).run()
 
 
 @dataclass
@@ -256,6 +257,9 @@ _CONVERTERS: dict[type[Operation], Converter] = {
     stablehlo.BitcastConvertOp: bitcast,
     stablehlo.ReduceWindowOp: reduce_window,
     stablehlo.SelectAndScatterOp: select_and_scatter,
+    stablehlo.SortOp: sort,
+    stablehlo.TopKOp: top_k,
+    stablehlo.ScatterOp: scatter,
     stablehlo.RegionReduceOp: place_of_extreme,
     stablehlo.OptimizationBarrierOp: lambda graph, op: list(op.inputs),
     **dict.fromkeys(stablehlo.FUNCTIONS.values(), function),

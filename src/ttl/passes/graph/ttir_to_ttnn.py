@@ -34,11 +34,7 @@ _KINDS: dict[type[Operation], type[Operation]] = {
 
 
 def _convert(op: Operation) -> None:
-    kind: type[Operation]
-    if isinstance(op, MathOp):
-        kind = ttnn.MATH[op.ENTRY.name]
-    else:
-        kind = _KINDS[type(op)]
+    kind = ttnn.MATH[op.ENTRY.name] if isinstance(op, MathOp) else _KINDS[type(op)]
     made = kind.create(
         operands=list(op.operands),
         result_types=[result.type for result in op.results],
