@@ -16,7 +16,7 @@ from . import arithmetic, indexing, layers, ordering, windows
 
 aten = torch.ops.aten
 _MODULES = (arithmetic, indexing, layers, ordering, windows)
-LIMITS: dict[Any, str] = {**indexing.LIMITS, **ordering.LIMITS, **windows.LIMITS}
+LIMITS: dict[Any, str] = {**indexing.LIMITS, **windows.LIMITS}
 
 
 @cache

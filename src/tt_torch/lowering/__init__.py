@@ -1,12 +1,13 @@
 """From FX graphs to StableHLO; importing this fills the table of lowerings."""
 
-from . import calls, elementwise, matrix, shapes, windows
+from . import along, calls, elementwise, matrix, shapes, windows
 from .emitter import LOWERINGS, Drawn, UnsupportedOperation, emit_module
 
 __all__ = [
     "LOWERINGS",
     "Drawn",
     "UnsupportedOperation",
+    "along",
     "calls",
     "elementwise",
     "emit_module",

@@ -33,13 +33,12 @@ from ttl.dialects.stablehlo import element_of, ints, shape_of, tensor_type
 from ttl.semantics.graph_ops import BY_STABLEHLO
 
 from ..module_pass import Maker, cannot_compile, erase
-from . import shlo_convolutions
+from . import shlo_along, shlo_convolutions
 from .graph_maker import REDUCERS, Graph, no_counterpart, tensor_like
 from .shlo_functions import bitcast, function
 from .shlo_orders import place_of_extreme, sort, top_k
-from .shlo_places import dynamic_slice, dynamic_update_slice, gather, pad, reverse
-from .shlo_scatter import scatter
-from .shlo_windows import reduce_window, select_and_scatter
+from .shlo_places import dynamic_slice, dynamic_update_slice, pad, reverse
+from .shlo_windows import select_and_scatter
 
 
 def apply(op: ModuleOp) -> None:
@@ -249,17 +248,14 @@ _CONVERTERS: dict[type[Operation], Converter] = {
     stablehlo.BroadcastInDimOp: _broadcast,
     stablehlo.TransposeOp: lambda graph, op: graph.permute(op.operand, op.dims),
     stablehlo.ReshapeOp: lambda graph, op: graph.reshape(op.operand, shape_of(op.result)),
-    stablehlo.GatherOp: gather,
     stablehlo.PadOp: pad,
     stablehlo.ReverseOp: reverse,
     stablehlo.DynamicSliceOp: dynamic_slice,
     stablehlo.DynamicUpdateSliceOp: dynamic_update_slice,
     stablehlo.BitcastConvertOp: bitcast,
-    stablehlo.ReduceWindowOp: reduce_window,
     stablehlo.SelectAndScatterOp: select_and_scatter,
     stablehlo.SortOp: sort,
     stablehlo.TopKOp: top_k,
-    stablehlo.ScatterOp: scatter,
     stablehlo.RegionReduceOp: place_of_extreme,
     stablehlo.OptimizationBarrierOp: lambda graph, op: list(op.inputs),
     **dict.fromkeys(stablehlo.FUNCTIONS.values(), function),
@@ -268,6 +264,7 @@ _CONVERTERS: dict[type[Operation], Converter] = {
     stablehlo.DotGeneralOp: _dot_general,
     stablehlo.ReduceOp: _reduce,
     **shlo_convolutions.CONVERTERS,
+    **shlo_along.CONVERTERS,
 }
 
 
