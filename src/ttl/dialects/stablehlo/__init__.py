@@ -9,12 +9,14 @@ from __future__ import annotations
 from xdsl.ir import Dialect, Operation
 
 from .calls import (
+    CHECKED_INDICES,
     FRONTEND_ATTRIBUTES,
     TT_LANG_TARGET,
     CompositeOp,
     CustomCallOp,
     GetTupleElementOp,
     TupleOp,
+    has_checked_indices,
 )
 from .control import CaseOp, IfOp, OptimizationBarrierOp, ReturnOp, WhileOp
 from .convolution import Axis, ConvolutionDimensions, ConvolutionNumbers, ConvolutionOp
@@ -56,7 +58,7 @@ from .shapes import (
 from .text import PrecisionAttr, RowOp, element_of, ints, shape_of, tensor_type
 
 __all__ = [
-    "BINARY", "CHLO", "DIRECTIONS", "FRONTEND_ATTRIBUTES", "FUNCTIONS", "TT_LANG_TARGET", "UNARY",
+    "BINARY", "CHECKED_INDICES", "CHLO", "DIRECTIONS", "FRONTEND_ATTRIBUTES", "FUNCTIONS", "TT_LANG_TARGET", "UNARY",
     "Axis", "BinaryOp", "BitcastConvertOp", "BroadcastInDimOp", "CaseOp", "ClampOp", "CompareOp",
     "CompositeOp", "ConcatenateOp", "ConstantOp", "ConvertOp", "ConvolutionDimensions",
     "ConvolutionNumbers", "ConvolutionOp", "CustomCallOp", "DotGeneralOp", "DynamicSliceOp",
@@ -64,7 +66,8 @@ __all__ = [
     "OptimizationBarrierOp", "PadOp", "ReduceOp", "ReduceWindowOp", "RegionReduceOp", "ReshapeOp",
     "ReturnOp", "ReverseOp", "RowOp", "ScatterDimensions", "ScatterOp", "SelectAndScatterOp",
     "SelectOp", "SliceOp", "SortOp", "TopKOp", "TransposeOp", "TupleOp", "UnaryOp", "WhileOp",
-    "chlo_operations", "element_of", "ints", "make_dialects", "reducer_of", "shape_of",
+    "chlo_operations", "element_of", "has_checked_indices", "ints", "make_dialects", "reducer_of",
+    "shape_of",
     "tensor_type",
 ]  # fmt: skip
 

@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import (
     SymbolRefAttr,
     TupleType,
 )
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, Operation
 from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
@@ -35,6 +35,17 @@ from .text import SIGNATURE, parse_names, parse_signature, print_operands, print
 
 TT_LANG_TARGET = "tt.tt_lang_op"
 FRONTEND_ATTRIBUTES = "mhlo.frontend_attributes"
+
+# On a gather or scatter of PyTorch, which refuses an index that is out of range; StableHLO takes
+# the nearest element, or changes none.
+CHECKED_INDICES: dict[str, Attribute] = {
+    FRONTEND_ATTRIBUTES: DictionaryAttr({"indices": StringAttr("checked")})
+}
+
+
+def has_checked_indices(op: Operation) -> bool:
+    return op.attributes.get(FRONTEND_ATTRIBUTES) == CHECKED_INDICES[FRONTEND_ATTRIBUTES]
+
 
 _CALL_PROPERTIES = (
     "api_version", "backend_config", "called_computations", "has_side_effect", "operand_layouts",

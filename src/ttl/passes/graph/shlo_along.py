@@ -15,7 +15,7 @@ from ttl.dialects.stablehlo import shape_of
 from ttl.semantics.graph_shapes import REDUCES
 
 from .graph_maker import Graph
-from .shlo_places import gather
+from .shlo_places import clamped, gather
 from .shlo_scatter import scatter
 from .shlo_windows import reduce_window
 
@@ -31,7 +31,10 @@ def _gather(graph: Graph, op: stablehlo.GatherOp) -> SSAValue:
     )  # fmt: skip
     if dim is None or len(shape) < 2 or len(shape_of(op.start_indices)) != len(shape):
         return gather(graph, op)
-    inputs = [op.operand, op.start_indices]
+    places = op.start_indices
+    if not stablehlo.has_checked_indices(op):
+        places = clamped(graph, places, shape[dim] - 1)
+    inputs = [op.operand, places]
     return graph.add("gather", inputs, op.result.type, dim=dim)  # type: ignore[arg-type]
 
 
@@ -44,7 +47,7 @@ def _scatter(graph: Graph, op: stablehlo.ScatterOp) -> SSAValue:
     )  # fmt: skip
     reducer = stablehlo.reducer_of(op.update_computation)
     name = {"second": "replace"}.get(str(reducer), str(reducer))
-    if dim is None or name not in REDUCES:
+    if dim is None or name not in REDUCES or not stablehlo.has_checked_indices(op):
         return scatter(graph, op)
     type: Any = op.result.type
     inputs = [op.input, op.scatter_indices, op.updates]

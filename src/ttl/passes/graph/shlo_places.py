@@ -180,7 +180,10 @@ def gather(graph: Graph, op: stablehlo.GatherOp) -> SSAValue:
         if dim in batching:
             starts.append(Start(dim, 1, _counted_along(graph, batch, op, batching[dim])))
         elif dim in places and size != shape[dim]:
-            starts.append(Start(dim, size, clamped(graph, places[dim], shape[dim] - size)))
+            place = places[dim]
+            if not stablehlo.has_checked_indices(op):
+                place = clamped(graph, place, shape[dim] - size)
+            starts.append(Start(dim, size, place))
         elif dim not in places:
             value = graph.slice_along(value, dim, 0, size)
     if not starts:  # whole slices at place 0
