@@ -64,7 +64,7 @@ def mode(x: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
 
 
 def _highest(x: Tensor) -> Any:
-    return math.inf if x.is_floating_point() else torch.iinfo(x.dtype).max
+    return math.inf if x.is_floating_point() else min(torch.iinfo(x.dtype).max, 2**31 - 1)
 
 
 def _extreme_so_far(largest: bool) -> Callable[..., Any]:
