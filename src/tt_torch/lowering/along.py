@@ -124,7 +124,10 @@ def gather(
     }
     result = TensorType(element_of(x), shape_of(index))
     made = stablehlo.GatherOp.create(
-        operands=[x, index], result_types=[result], properties=properties
+        operands=[x, index],
+        result_types=[result],
+        properties=properties,
+        attributes=stablehlo.REFUSING,
     )
     return emitter.add(made)
 
@@ -156,6 +159,7 @@ def scattered(
         operands=[x, index, source],
         result_types=[x.type],
         properties=properties,
+        attributes=stablehlo.REFUSING,
         regions=[Region(block)],
     )
     return emitter.add(made)

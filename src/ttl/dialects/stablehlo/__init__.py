@@ -37,6 +37,7 @@ from .regions import (
     reducer_of,
 )
 from .shapes import (
+    REFUSING,
     BroadcastInDimOp,
     ConcatenateOp,
     GatherDimensions,
@@ -45,11 +46,12 @@ from .shapes import (
     ReshapeOp,
     SliceOp,
     TransposeOp,
+    refuses_others,
 )
 from .text import RowOp, element_of, ints, shape_of, tensor_type
 
 __all__ = [
-    "BINARY", "CHLO", "DIRECTIONS", "FRONTEND_ATTRIBUTES", "FUNCTIONS", "TT_LANG_TARGET", "UNARY",
+    "BINARY", "CHLO", "DIRECTIONS", "FRONTEND_ATTRIBUTES", "FUNCTIONS", "REFUSING", "TT_LANG_TARGET", "UNARY",
     "Axis", "BinaryOp", "BitcastConvertOp", "BroadcastInDimOp", "CaseOp", "ClampOp", "CompareOp",
     "ConcatenateOp", "ConstantOp", "ConvertOp", "ConvolutionDimensions",
     "ConvolutionNumbers", "ConvolutionOp", "CustomCallOp", "DotGeneralOp", "DynamicSliceOp",
@@ -57,7 +59,7 @@ __all__ = [
     "OptimizationBarrierOp", "PadOp", "ReduceOp", "ReduceWindowOp", "RegionReduceOp", "ReshapeOp",
     "ReturnOp", "ReverseOp", "RowOp", "ScatterDimensions", "ScatterOp", "SelectAndScatterOp",
     "SelectOp", "SliceOp", "SortOp", "TopKOp", "TransposeOp", "TupleOp", "UnaryOp", "WhileOp",
-    "element_of", "ints", "make_dialects", "reducer_of", "shape_of", "tensor_type",
+    "element_of", "ints", "make_dialects", "reducer_of", "refuses_others", "shape_of", "tensor_type",
 ]  # fmt: skip
 
 

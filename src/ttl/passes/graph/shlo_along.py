@@ -6,6 +6,7 @@ Elements in order, elements at places beside those of the indices, and sums of a
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any
 
 from xdsl.ir import Block, Operation, SSAValue
@@ -15,7 +16,7 @@ from ttl.dialects.stablehlo import shape_of
 from ttl.semantics.graph_shapes import REDUCES
 
 from .graph_maker import Graph, no_counterpart, tensor_like
-from .shlo_places import gather
+from .shlo_places import clamped, gather
 from .shlo_windows import reduce_window
 
 # Order --------------------------------------------------------------------------------------------
@@ -64,6 +65,9 @@ def _is_counted(value: SSAValue, dim: int) -> bool:
 
 def _gather(graph: Graph, op: stablehlo.GatherOp) -> SSAValue:
     """One element for each index, beside it in all other dimensions, is one step."""
+    if stablehlo.refuses_others(op) and op.taken is not None:
+        indices = graph.reshape(op.start_indices, (prod(op.indices_shape),))
+        return graph.reshape(graph.take(op.operand, op.taken, indices), shape_of(op.result))
     numbers, shape = op.dimension_numbers.data, shape_of(op.operand)
     dim = _along(
         numbers.start_index_map, numbers.collapsed_slice_dims, numbers.operand_batching_dims,
@@ -71,7 +75,10 @@ def _gather(graph: Graph, op: stablehlo.GatherOp) -> SSAValue:
     )  # fmt: skip
     if dim is None or len(shape) < 2 or len(shape_of(op.start_indices)) != len(shape):
         return gather(graph, op)
-    inputs = [op.operand, op.start_indices]
+    indices = op.start_indices
+    if not stablehlo.refuses_others(op):
+        indices = clamped(graph, indices, shape[dim] - 1)
+    inputs = [op.operand, indices]
     return graph.add("gather", inputs, op.result.type, dim=dim)  # type: ignore[arg-type]
 
 
@@ -86,9 +93,17 @@ def _scatter(graph: Graph, op: stablehlo.ScatterOp) -> SSAValue:
     name = {"second": "replace"}.get(str(reducer), str(reducer))
     if dim is None or name not in REDUCES:
         raise no_counterpart(op, "a scatter of more than elements along one dimension")
-    type: Any = op.result.type
-    inputs = [op.input, op.scatter_indices, op.updates]
-    return graph.add("scatter", inputs, type, dim=dim, reduce=REDUCES.index(name))
+    value, indices, size = op.input, op.scatter_indices, shape[dim]
+    if not stablehlo.refuses_others(op):  # what goes nowhere goes to one place more
+        outside = graph.compare(
+            "logical_or", graph.compare("lt", indices, 0), graph.compare("ge", indices, size)
+        )
+        indices = graph.where(outside, size, indices)
+        value = graph.concat([value, graph.slice_along(value, dim, 0, 1)], dim)
+    type = tensor_like(value, shape_of(value))
+    inputs = [value, indices, op.updates]
+    found = graph.add("scatter", inputs, type, dim=dim, reduce=REDUCES.index(name))
+    return graph.slice_along(found, dim, 0, size)
 
 
 def _along(
