@@ -390,3 +390,11 @@ def random_categorical(key, logits):
 @case(_KEY, floats(0, 8, 9))
 def dropout(key, x):
     return jnp.where(jax.random.bernoulli(key, 0.9, x.shape), x / 0.9, 0)
+
+
+@case(floats(0, 3, 6), np.array([[0, 9, -2, 5]] * 3, dtype=np.int32), floats(1, 3, 4))
+def places_out_of_range(x, indices, values):
+    """Gathers take the nearest or nothing, scatters leave out what has no place."""
+    taken = [jnp.take_along_axis(x, indices, 1, mode=m) for m in ("fill", "clip")]
+    rows = indices[0]
+    return taken, x[:, rows], x.at[:, rows].add(values), x.at[rows].set(1.0)

@@ -127,7 +127,7 @@ def gather(
         operands=[x, index],
         result_types=[result],
         properties=properties,
-        attributes=stablehlo.REFUSING,
+        attributes=stablehlo.CHECKED_INDICES,
     )
     return emitter.add(made)
 
@@ -159,7 +159,7 @@ def scattered(
         operands=[x, index, source],
         result_types=[x.type],
         properties=properties,
-        attributes=stablehlo.REFUSING,
+        attributes=stablehlo.CHECKED_INDICES,
         regions=[Region(block)],
     )
     return emitter.add(made)

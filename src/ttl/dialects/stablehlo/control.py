@@ -87,6 +87,8 @@ class WhileOp(IRDLOperation):
         printer.print_string(" cond ")
         printer.print_region(self.cond, print_entry_block_args=False)
         printer.print_string(" do ")
+        for own, shown in zip(self.body.block.args, self.cond.block.args, strict=True):
+            printer._ssa_values[own] = printer._ssa_values[shown]  # one name for both regions
         printer.print_region(self.body, print_entry_block_args=False)
 
     @classmethod
@@ -144,7 +146,7 @@ class CaseOp(IRDLOperation):
 
 @irdl_op_definition
 class IfOp(IRDLOperation):
-    """`"stablehlo.if"(%0) ({...}, {...}) : (type) -> types`: of what is true, and of what is not."""
+    """`"stablehlo.if"(%0) ({...}, {...}) : (type) -> types`: what is true first."""
 
     name = "stablehlo.if"
     pred = operand_def(TensorType)

@@ -164,7 +164,9 @@ class DynamicUpdateSliceOp(PlainOp):
             raise VerifyException(f"{self.name} keeps the type of its operand")
 
 
-def _check_starts(op: IRDLOperation, starts: Any, given: Sequence[int], part: Sequence[int]) -> None:
+def _check_starts(
+    op: IRDLOperation, starts: Any, given: Sequence[int], part: Sequence[int]
+) -> None:
     if len(starts) != len(given) or len(part) != len(given):
         raise VerifyException(f"{op.name} has a start and a size for each dimension")
     if any(size > whole for size, whole in zip(part, given, strict=True)):

@@ -143,7 +143,7 @@ class SortOp(IRDLOperation):
 
 @irdl_op_definition
 class TopKOp(IRDLOperation):
-    """`chlo.top_k(%0, k = 6) : type -> (type, type)`: the largest of each row, with their places."""
+    """`chlo.top_k(%0, k = 6) : type -> (type, type)`: the largest, and their places."""
 
     name = "chlo.top_k"
     k = prop_def(IntegerAttr)

@@ -6,16 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
-from xdsl.dialects.builtin import (
-    I64,
-    BoolAttr,
-    DenseArrayBase,
-    DictionaryAttr,
-    IntegerAttr,
-    StringAttr,
-    TensorType,
-    i64,
-)
+from xdsl.dialects.builtin import I64, BoolAttr, DenseArrayBase, IntegerAttr, TensorType, i64
 from xdsl.ir import Attribute, Data, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
@@ -33,7 +24,7 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from .calls import FRONTEND_ATTRIBUTES
+from .calls import CHECKED_INDICES
 from .text import (
     SIGNATURE,
     DimOp,
@@ -174,18 +165,6 @@ class GatherNumbers:
     index_vector_dim: int = 0
 
 
-# StableHLO takes the nearest element where an index is out of range, or writes nothing; torch
-# refuses it.
-REFUSING: dict[str, Attribute] = {
-    FRONTEND_ATTRIBUTES: DictionaryAttr({"out_of_range": StringAttr("refused")})
-}
-
-
-def refuses_others(op: IRDLOperation) -> bool:
-    """Is an index that is out of range refused when the graph runs?"""
-    return op.attributes.get(FRONTEND_ATTRIBUTES) == REFUSING[FRONTEND_ATTRIBUTES]
-
-
 *_GATHER_LISTS, _ = (field.name for field in fields(GatherNumbers))
 
 
@@ -237,10 +216,7 @@ class GatherOp(IRDLOperation):
 
     @classmethod
     def of(cls, operand: SSAValue, dim: int, indices: SSAValue) -> GatherOp:
-        """The elements along `dim` that the indices name: their dimensions take its place.
-
-        An index that is out of range is refused when the graph runs.
-        """
+        """The elements along `dim` that the indices name: their dimensions take its place."""
         shape, rank = shape_of(operand), len(shape_of(indices))
         sizes = [1 if d == dim else size for d, size in enumerate(shape)]
         result = (*shape[:dim], *shape_of(indices), *shape[dim + 1 :])
@@ -254,7 +230,7 @@ class GatherOp(IRDLOperation):
             operands=[operand, indices],
             result_types=[TensorType(element_of(operand), result)],
             properties={"dimension_numbers": GatherDimensions(numbers), "slice_sizes": dims(sizes)},
-            attributes=REFUSING,
+            attributes=CHECKED_INDICES,
         )
 
     @property

@@ -27,7 +27,16 @@ from ttl.ttnn.operations.run import unrestricted
 from ttl.ttnn.tensor import Tensor
 
 from .kernels import compiled_operations, target_of
-from .program import FreeStep, GenericStep, Program, Step, TensorDescription, read_program
+from .program import (
+    ControlStep,
+    FreeStep,
+    GenericStep,
+    Program,
+    Step,
+    TensorDescription,
+    check_calls,
+    read_program,
+)
 from .reader import Malformed, read_binary
 from .schema import VERSION
 
@@ -87,6 +96,35 @@ class Runtime:
         chosen = self.programs[program]
         device = Device(0, self._target)
         pool = _inputs(chosen, inputs, device)
+        self._steps(program, pool, device, recorder)
+        return [ttnn.to_numpy(pool[each]) for each in chosen.outputs]
+
+    def _called(
+        self, program: int, inputs: Sequence[Tensor], device: Device, recorder: Recorder | None
+    ) -> list[Tensor]:
+        chosen = self.programs[program]
+        pool = dict(zip(chosen.inputs, inputs, strict=True))
+        self._steps(program, pool, device, recorder)
+        return [pool[each] for each in chosen.outputs]
+
+    def _control(
+        self, step: ControlStep, values: list[Tensor], device: Device, recorder: Recorder | None
+    ) -> list[Tensor]:
+        if not step.is_loop:
+            index = int(ttnn.to_numpy(values[0]))
+            last = len(step.programs) - 1
+            chosen = step.programs[index if 0 <= index <= last else last]
+            return self._called(chosen, values[1:], device, recorder)
+        condition, body = step.programs
+        count = len(step.outputs)
+        while ttnn.to_numpy(self._called(condition, values, device, recorder)[0]):
+            values = [*self._called(body, values, device, recorder), *values[count:]]
+        return values[:count]
+
+    def _steps(
+        self, program: int, pool: dict[int, Tensor], device: Device, recorder: Recorder | None
+    ) -> None:
+        chosen = self.programs[program]
         for position, step in enumerate(chosen.steps):
             if isinstance(step, Step):
                 described = chosen.tensors[step.output]
@@ -96,7 +134,10 @@ class Runtime:
             elif isinstance(step, GenericStep):
                 tensors = [pool[each] for each in step.tensors]
                 self._launch(self._kernels[program, position], tensors, recorder)
-        return [ttnn.to_numpy(pool[each]) for each in chosen.outputs]
+            elif isinstance(step, ControlStep):
+                values = [pool[each] for each in step.inputs]
+                found = self._control(step, values, device, recorder)
+                pool.update(zip(step.outputs, found, strict=True))
 
     def _launch(
         self,
@@ -127,6 +168,7 @@ def _load(binary: bytes, memory_bytes: int) -> tuple[list[Program], Kernels, Tar
     target = target_of(value["programs"])
     cores = Grid(*target.default_grid)
     programs = [read_program(each, cores, memory_bytes) for each in value["programs"]]
+    check_calls(programs)
     kernels = {
         (number, position): compiled_operations(step, program.described(step.tensors), target)
         for number, program in enumerate(programs)

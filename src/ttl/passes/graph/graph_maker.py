@@ -98,7 +98,9 @@ class Graph:
         type, lists = tensor_like(value, shape), {"begins": list(begins), "ends": list(ends)}
         return self.add("slice", [value], type, **lists, step=steps)
 
-    def slice_along(self, value: SSAValue, dim: int, begin: int, end: int, step: int = 1) -> SSAValue:
+    def slice_along(
+        self, value: SSAValue, dim: int, begin: int, end: int, step: int = 1
+    ) -> SSAValue:
         shape = shape_of(value)
         begins, ends, steps = [0] * len(shape), list(shape), [1] * len(shape)
         begins[dim], ends[dim], steps[dim] = begin, end, step
@@ -106,6 +108,9 @@ class Graph:
 
     def number_i32(self, value: int) -> SSAValue:
         return self.full(value, TensorType(i32, ()))
+
+    def as_i32(self, value: SSAValue) -> SSAValue:
+        return self.cast(value, i32)
 
     def counted(self, size: int) -> SSAValue:
         """0, 1, 2 and so on."""
@@ -142,7 +147,6 @@ class Graph:
 
 def tensor_like(like: SSAValue, shape: tuple[int, ...]) -> Tensor:
     return TensorType(element_of(like), shape)
-
 
 
 def no_counterpart(op: Operation, what: str = "") -> CompileError:

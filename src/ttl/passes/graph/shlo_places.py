@@ -6,10 +6,10 @@ in which places are computed are brought to the front and counted as the rows of
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from math import prod
 
-from xdsl.dialects.builtin import i32
 from xdsl.ir import SSAValue
 
 from ttl.dialects import stablehlo
@@ -63,8 +63,11 @@ def _spread(graph: Graph, value: SSAValue, dim: int, between: int, filling: SSAV
 
 
 def reverse(graph: Graph, op: stablehlo.ReverseOp) -> SSAValue:
-    value = op.operand
-    for dim in ints(op.dimensions):
+    return reversed_along(graph, op.operand, ints(op.dimensions))
+
+
+def reversed_along(graph: Graph, value: SSAValue, dims: Iterable[int]) -> SSAValue:
+    for dim in dims:
         size = shape_of(value)[dim]
         if size > 1:
             last = graph.binary("subtract", graph.number_i32(size - 1), graph.counted(size))
@@ -112,13 +115,11 @@ def row_numbers(graph: Graph, places: list[SSAValue], sizes: tuple[int, ...]) ->
 
 def clamped(graph: Graph, place: SSAValue, limit: int) -> SSAValue:
     """A place at which the window is inside."""
-    low = graph.binary("maximum", graph.cast(place, i32), 0)
+    low = graph.binary("maximum", graph.as_i32(place), 0)
     return graph.binary("minimum", low, limit)
 
 
-def windows(
-    graph: Graph, value: SSAValue, starts: list[Start], batch: tuple[int, ...]
-) -> SSAValue:
+def windows(graph: Graph, value: SSAValue, starts: list[Start], batch: tuple[int, ...]) -> SSAValue:
     """Windows of a tensor: batch, the sizes of the windows, and the other dimensions."""
     shape = shape_of(value)
     front = tuple(start.dim for start in starts)
@@ -169,7 +170,8 @@ def gather(graph: Graph, op: stablehlo.GatherOp) -> SSAValue:
     numbers, sizes = op.dimension_numbers.data, ints(op.slice_sizes)
     value, batch = op.operand, op.indices_shape
     shape = shape_of(value)
-    places = dict(zip(numbers.start_index_map, _parts(graph, op), strict=True))
+    parts = index_parts(graph, op.start_indices, numbers.index_vector_dim)
+    places = dict(zip(numbers.start_index_map, parts, strict=True))
     batching = dict(
         zip(numbers.operand_batching_dims, numbers.start_indices_batching_dims, strict=True)
     )
@@ -178,7 +180,10 @@ def gather(graph: Graph, op: stablehlo.GatherOp) -> SSAValue:
         if dim in batching:
             starts.append(Start(dim, 1, _counted_along(graph, batch, op, batching[dim])))
         elif dim in places and size != shape[dim]:
-            starts.append(Start(dim, size, clamped(graph, places[dim], shape[dim] - size)))
+            place = places[dim]
+            if not stablehlo.has_checked_indices(op):
+                place = clamped(graph, place, shape[dim] - size)
+            starts.append(Start(dim, size, place))
         elif dim not in places:
             value = graph.slice_along(value, dim, 0, size)
     if not starts:  # whole slices at place 0
@@ -187,14 +192,13 @@ def gather(graph: Graph, op: stablehlo.GatherOp) -> SSAValue:
     return _placed(graph, op, found, [start.dim for start in starts])
 
 
-def _parts(graph: Graph, op: stablehlo.GatherOp) -> list[SSAValue]:
+def index_parts(graph: Graph, indices: SSAValue, place: int) -> list[SSAValue]:
     """The places along each of the dimensions that the indices have a part for."""
-    place = op.dimension_numbers.data.index_vector_dim
-    indices, batch = op.start_indices, op.indices_shape
-    if place == len(shape_of(indices)):
+    shape = shape_of(indices)
+    if place == len(shape):
         return [indices]
-    count = shape_of(indices)[place]
-    parts = (graph.slice_along(indices, place, n, n + 1) for n in range(count))
+    batch = (*shape[:place], *shape[place + 1 :])
+    parts = (graph.slice_along(indices, place, n, n + 1) for n in range(shape[place]))
     return [graph.reshape(part, batch) for part in parts]
 
 

@@ -36,14 +36,14 @@ from ..module_pass import Maker, cannot_compile, erase
 from . import shlo_along, shlo_convolutions
 from .graph_maker import REDUCERS, Graph, no_counterpart, tensor_like
 from .shlo_functions import bitcast, function
-from .shlo_orders import place_of_extreme
+from .shlo_orders import place_of_extreme, sort, top_k
 from .shlo_places import dynamic_slice, dynamic_update_slice, pad, reverse
 from .shlo_windows import select_and_scatter
 
 
 def apply(op: ModuleOp) -> None:
-    for function in [each for each in op.body.walk() if isinstance(each, func.FuncOp)]:
-        _Conversion(function).run()
+    for each in [each for each in op.body.walk() if isinstance(each, func.FuncOp)]:
+        _Conversion(each).run()
 
 
 @dataclass
@@ -254,6 +254,8 @@ _CONVERTERS: dict[type[Operation], Converter] = {
     stablehlo.DynamicUpdateSliceOp: dynamic_update_slice,
     stablehlo.BitcastConvertOp: bitcast,
     stablehlo.SelectAndScatterOp: select_and_scatter,
+    stablehlo.SortOp: sort,
+    stablehlo.TopKOp: top_k,
     stablehlo.RegionReduceOp: place_of_extreme,
     stablehlo.OptimizationBarrierOp: lambda graph, op: list(op.inputs),
     **dict.fromkeys(stablehlo.FUNCTIONS.values(), function),

@@ -41,7 +41,8 @@ def _along(
     if size <= _FEW:
         parts = [_shifted(graph, value, dim, n * apart, count, stride) for n in range(size)]
     else:
-        parts = [graph.slice_along(_doubled(graph, name, value, dim, window), dim, 0, count, stride)]
+        whole = _doubled(graph, name, value, dim, window)
+        parts = [graph.slice_along(whole, dim, 0, count, stride)]
     found = parts[0]
     for part in parts[1:]:
         found = graph.binary(name, found, part)
