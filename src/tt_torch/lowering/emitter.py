@@ -269,9 +269,7 @@ def emit_module(
         outputs = _emit_body(emitter, graph)
     inputs = [argument.type for argument in emitter.block.args]
     function = FuncOp(name, FunctionType.from_lists(inputs, outputs), Region(emitter.block))
-    module = ModuleOp([function])
-    module.verify()
-    return module
+    return ModuleOp([function])
 
 
 def _emit_body(emitter: Emitter, graph: fx.GraphModule) -> list[Attribute]:
