@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from threading import RLock
@@ -33,6 +34,20 @@ def constants_on_cpu() -> Iterator[None]:
         torch._C._set_only_lift_cpu_tensors(before)
 
 
+@contextmanager
+def collected_later() -> Iterator[None]:
+    """A compilation makes many objects and drops few: looking through all that torch has loaded,
+    again and again, would be a fifth of its time.
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
 class Compiled:
     """A graph of dynamo, compiled when it is called for the sizes of the call.
 
@@ -55,7 +70,7 @@ class Compiled:
 
 
 def _compile(graph: fx.GraphModule, inputs: Sequence[Any]) -> Callable[..., Any]:
-    with TRACING, constants_on_cpu():
+    with TRACING, constants_on_cpu(), collected_later():
         compiled: Callable[..., Any] = aot_module_simplified(
             graph, inputs, fw_compiler=_executable, decompositions=decompositions()
         )

@@ -1,6 +1,6 @@
 """From FX graphs to StableHLO; importing this fills the table of lowerings."""
 
-from . import along, calls, elementwise, matrix, shapes, windows
+from . import along, calls, elementwise, matrix, random, shapes, windows
 from .emitter import LOWERINGS, Drawn, UnsupportedOperation, emit_module
 
 __all__ = [
@@ -12,6 +12,7 @@ __all__ = [
     "elementwise",
     "emit_module",
     "matrix",
+    "random",
     "shapes",
     "windows",
 ]

@@ -106,7 +106,7 @@ def native_dropout(
     value, mask = node.meta["val"]
     if train is False:
         return [x, emitter.full(mask.shape, True, torch.bool)]
-    kept = emitter.draw(node, Drawn(tuple(mask.shape), 1 - rate))
+    kept = emitter.draw(node, Drawn(tuple(mask.shape), torch.bool, "bernoulli_", (1 - rate,)))
     scale = emitter.full(value.shape, 0.0 if rate == 1 else 1 / (1 - rate), dtype_of(x))
     zero = emitter.full(value.shape, 0, dtype_of(x))
     return [emitter.select(kept, emitter.binary("multiply", x, scale), zero), kept]

@@ -70,7 +70,7 @@ def _checked(index: Any, size: int) -> Any:
     index = np.asarray(index, np.int64)
     if index.size and (index.min() < 0 or index.max() >= size):
         wrong = index[(index < 0) | (index >= size)].flat[0]
-        message = f"index {wrong} is out of range for a dimension of {size} elements"
+        message = f"index {wrong} of the {size} elements of a dimension"
         raise UsageError(RuleBroken(codes.WRONG_ARGUMENT, message).at(None))
     return index
 

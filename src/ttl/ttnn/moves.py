@@ -77,7 +77,9 @@ def typecast(
     def cast(part: Tensor) -> Tensor:
         config = memory_config or part.config
         result = new_tensor(part.shape, wanted, part.layout, part.device(), config)
-        result.storage.fill(_converted(part, wanted))
+        values = part.storage.logical
+        on_device = part.device() is not None
+        result.storage.fill(converted(values, part.dtype, wanted, on_device=on_device))
         return result
 
     result: Tensor = per_device(cast, source)
@@ -86,13 +88,13 @@ def typecast(
     return fill_from(result, checked_tensor(output_tensor, "typecast"))
 
 
-def _converted(tensor: Tensor, dtype: DType) -> Array:
-    values: Array = tensor.storage.logical
-    if dtype.is_float or not tensor.dtype.is_float:
+def converted(values: Array, source: DType, dtype: DType, *, on_device: bool) -> Array:
+    """What typecast() makes of elements, before they are rounded to `dtype`."""
+    if dtype.is_float or not source.is_float:
         return values
     wide = values.astype(np.float64)
     if dtype in NARROW:
-        rounds = dtype is uint16 and tensor.device() is not None
+        rounds = dtype is uint16 and on_device
         whole = np.floor(wide + 0.5) if rounds else np.trunc(wide)
         return np.nan_to_num(whole, nan=0.0, posinf=0.0, neginf=0.0).astype(np.int64)
     return np.nan_to_num(wide, nan=np.inf) if dtype is int32 else wide

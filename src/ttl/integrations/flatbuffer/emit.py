@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import (
     TensorType,
     i1,
 )
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from ttl.diagnostics import CompileError, RuleBroken, codes
 from ttl.dialects import ttnn
@@ -58,6 +58,7 @@ class _Program:
         self.function, self.places = function, places
         self.numbers = numbers
         self.references: dict[SSAValue, dict[str, Any]] = {}
+        self.descriptions: dict[Attribute, dict[str, Any]] = {}  # of the types of tensors
 
     def value(self, mesh: dict[str, int]) -> dict[str, Any]:
         block = self.function.body.block
@@ -77,7 +78,9 @@ class _Program:
         if value not in self.references:
             reference: dict[str, Any] = {"global_id": next(self.numbers)}
             if isinstance(value.type, TensorType):
-                reference["desc"] = _description(value)
+                if value.type not in self.descriptions:
+                    self.descriptions[value.type] = _description(value)
+                reference["desc"] = self.descriptions[value.type]
             self.references[value] = reference
         return self.references[value]
 

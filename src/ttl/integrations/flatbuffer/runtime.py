@@ -17,19 +17,20 @@ from ttl import ttnn
 from ttl.artifact import CompiledOperation
 from ttl.config import Config
 from ttl.diagnostics import RuleBroken, UsageError, codes, file_not_usable
-from ttl.semantics.along import ALONG
-from ttl.semantics.graph_ops import REDUCTIONS
+from ttl.semantics.dtypes import Array
+from ttl.semantics.layout import ROW_MAJOR_LAYOUT, TILE_LAYOUT
 from ttl.target import Target, of_all_chips
 from ttl.trace import Recorder
+from ttl.ttnn.allocation import new_tensor
 from ttl.ttnn.cores import Grid
 from ttl.ttnn.device import Device
 from ttl.ttnn.operations.run import unrestricted
 from ttl.ttnn.tensor import Tensor
 
 from .kernels import compiled_operations, target_of
+from .plan import Plan, bind
 from .program import (
     ControlStep,
-    FreeStep,
     GenericStep,
     Program,
     Step,
@@ -64,6 +65,7 @@ class Runtime:
             self.programs, self._kernels, self._target = _load(bytes(memoryview(binary)), limit)
         except Malformed as error:
             raise _wrong(f"{name} cannot be run: {error}") from None
+        self._plans: dict[int, Plan] = {}  # bound at the first run
 
     @classmethod
     def from_file(cls, file: str | Path, **options: Any) -> Runtime:
@@ -94,50 +96,60 @@ class Runtime:
         self, program: int, inputs: Sequence[Any], recorder: Recorder | None
     ) -> list[np.ndarray]:
         chosen = self.programs[program]
-        device = Device(0, self._target)
-        pool = _inputs(chosen, inputs, device)
-        self._steps(program, pool, device, recorder)
-        return [ttnn.to_numpy(pool[each]) for each in chosen.outputs]
+        arrays = _inputs(chosen, inputs)
+        return self._plan(program).run(arrays, recorder)
 
-    def _called(
-        self, program: int, inputs: Sequence[Tensor], device: Device, recorder: Recorder | None
-    ) -> list[Tensor]:
-        chosen = self.programs[program]
-        pool = dict(zip(chosen.inputs, inputs, strict=True))
-        self._steps(program, pool, device, recorder)
-        return [pool[each] for each in chosen.outputs]
+    def _plan(self, program: int) -> Plan:
+        if program not in self._plans:
+            self._plans[program] = bind(
+                self.programs[program],
+                partial(_of_tensors, Device(0, self._target)),
+                partial(self._of_kernels, program),
+                partial(self._of_control, program),
+            )
+        return self._plans[program]
+
+    def _of_control(self, program: int, step: ControlStep) -> Callable[..., Any]:
+        """A loop or a branch: the plans of other programs, whose numbers are in storage types."""
+        given = self.programs[program].described(step.inputs)
+        wanted = self.programs[program].described(step.outputs)
+
+        def run(recorder: Recorder | None, *arrays: Array) -> list[Array]:
+            pairs = zip(arrays, given, strict=True)
+            values = [array.astype(each.dtype.storage, copy=False) for array, each in pairs]
+            found = self._control(step, values, recorder)
+            return [
+                array.astype(each.dtype.carrier, copy=False)
+                for array, each in zip(found, wanted, strict=True)
+            ]
+
+        return run
 
     def _control(
-        self, step: ControlStep, values: list[Tensor], device: Device, recorder: Recorder | None
-    ) -> list[Tensor]:
+        self, step: ControlStep, values: list[Array], recorder: Recorder | None
+    ) -> list[Array]:
         if not step.is_loop:
-            index = int(ttnn.to_numpy(values[0]))
-            last = len(step.programs) - 1
+            index, last = int(values[0]), len(step.programs) - 1  # type: ignore[call-overload]
             chosen = step.programs[index if 0 <= index <= last else last]
-            return self._called(chosen, values[1:], device, recorder)
-        condition, body = step.programs
+            return self._plan(chosen).run(values[1:], recorder)
+        condition, body = (self._plan(each) for each in step.programs)
         count = len(step.outputs)
-        while ttnn.to_numpy(self._called(condition, values, device, recorder)[0]):
-            values = [*self._called(body, values, device, recorder), *values[count:]]
+        while condition.run(values, recorder)[0]:
+            values = [*body.run(values, recorder), *values[count:]]
         return values[:count]
 
-    def _steps(
-        self, program: int, pool: dict[int, Tensor], device: Device, recorder: Recorder | None
-    ) -> None:
-        chosen = self.programs[program]
-        for position, step in enumerate(chosen.steps):
-            if isinstance(step, Step):
-                described = chosen.tensors[step.output]
-                pool[step.output] = _call(step, pool, described, device)
-            elif isinstance(step, FreeStep):
-                del pool[step.tensor]
-            elif isinstance(step, GenericStep):
-                tensors = [pool[each] for each in step.tensors]
-                self._launch(self._kernels[program, position], tensors, recorder)
-            elif isinstance(step, ControlStep):
-                values = [pool[each] for each in step.inputs]
-                found = self._control(step, values, device, recorder)
-                pool.update(zip(step.outputs, found, strict=True))
+    def _of_kernels(self, program: int, position: int, step: GenericStep) -> Callable[..., Any]:
+        operations = self._kernels[program, position]
+        described = self.programs[program].described(step.tensors)
+        device = Device(0, self._target)
+
+        def run(recorder: Recorder | None, *arrays: Array) -> list[Array]:
+            pairs = zip(arrays, described, strict=True)
+            tensors = [_filled(array, each, device) for array, each in pairs]
+            self._launch(operations, tensors, recorder)
+            return [_elements(tensor) for tensor in tensors]
+
+        return run
 
     def _launch(
         self,
@@ -202,34 +214,34 @@ def _wrong(message: str) -> UsageError:
 # Tensors ------------------------------------------------------------------------------------------
 
 
-def _inputs(program: Program, given: Sequence[Any], device: Device) -> dict[int, Tensor]:
+def _inputs(program: Program, given: Sequence[Any]) -> list[Array]:
     wanted = program.described(program.inputs)
     if len(given) != len(wanted):
         raise _wrong_input(f"`{program.name}` has {len(wanted)} inputs, not {len(given)}")
-    pool = {}
-    for position, (number, described) in enumerate(zip(program.inputs, wanted, strict=True)):
-        value = given[position]
+    arrays = []
+    for position, (value, described) in enumerate(zip(given, wanted, strict=True)):
         value = value if hasattr(value, "shape") else np.asarray(value)
-        name = f"input {position} of `{program.name}`"
         if tuple(value.shape) != described.shape:
+            name = f"input {position} of `{program.name}`"
             raise _wrong_input(f"{name} has shape {tuple(value.shape)}, not {described.shape}")
-        pool[number] = _tensor(value, described, device, name)
-    return pool
+        if type(value) is np.ndarray and value.dtype == described.dtype.storage:
+            if not described.dtype.is_block_float:
+                arrays.append(value)
+                continue
+        arrays.append(_converted(value, described, f"input {position} of `{program.name}`"))
+    return arrays
 
 
-def _tensor(value: Any, described: TensorDescription, device: Device, name: str = "") -> Tensor:
+def _converted(value: Any, described: TensorDescription, name: str) -> Array:
+    """The elements that a tensor made of the value has."""
     is_torch = type(value).__module__.partition(".")[0] == "torch"
     make = ttnn.from_torch if is_torch else ttnn.from_numpy
     if not described.dtype.is_float:
         _check_range(value, described, name)
-    tensor: Tensor = make(
-        value,
-        dtype=described.dtype,
-        layout=described.layout,
-        device=device,
-        memory_config=described.memory_config,
-    )
-    return tensor
+    # The layout does not show in the elements, and rows need no padding.
+    layout = TILE_LAYOUT if described.dtype.is_block_float else ROW_MAJOR_LAYOUT
+    tensor: Tensor = make(value, dtype=described.dtype, layout=layout)
+    return tensor.storage.logical
 
 
 def _check_range(value: Any, described: TensorDescription, name: str) -> None:
@@ -253,85 +265,32 @@ def _wrong_input(message: str) -> UsageError:
 # Calls --------------------------------------------------------------------------------------------
 
 
-def _call(step: Step, pool: dict[int, Tensor], out: TensorDescription, device: Device) -> Tensor:
-    inputs = [pool[each] for each in step.inputs]
-    result = _function(step, out, device)(*inputs)
-    if result.dtype is not out.dtype:
-        result = ttnn.typecast(result, out.dtype)
-    if result.layout is not out.layout or result.memory_config() != out.memory_config:
-        result = ttnn.to_layout(result, out.layout, memory_config=out.memory_config)
-    return result
+def _filled(array: Array, described: TensorDescription, device: Device) -> Tensor:
+    tensor = new_tensor(
+        described.shape, described.dtype, described.layout, device, described.memory_config
+    )
+    tensor.storage.fill(array)
+    return tensor
+
+
+def _elements(tensor: Tensor) -> Array:
+    """rule CARRIER"""
+    return tensor.storage.logical.astype(tensor.dtype.carrier, copy=False)
+
+
+def _of_tensors(
+    device: Device, step: Step, given: Sequence[TensorDescription], out: TensorDescription
+) -> Callable[..., Array]:
+    function = _function(step, out, device)
+
+    def call(*arrays: Array) -> Array:
+        pairs = zip(arrays, given, strict=True)
+        result = function(*(_filled(array, each, device) for array, each in pairs))
+        return _elements(result if result.dtype is out.dtype else ttnn.typecast(result, out.dtype))
+
+    return call
 
 
 def _function(step: Step, out: TensorDescription, device: Device) -> Callable[..., Tensor]:
-    """What computes the step from its tensors."""
-    name, attributes = step.operation, step.attributes
-    config = out.memory_config
-    place: dict[str, Any] = {"layout": out.layout, "device": device, "memory_config": config}
-    if name in REDUCTIONS:
-        dims = list(attributes["dim_arg"])
-        reduce = unrestricted(getattr(ttnn, name))
-        return partial(reduce, dim=dims, keepdim=attributes["keep_dim"], dtype=out.dtype)
-    forms: dict[str, Callable[..., Tensor]] = {
-        "reshape": lambda x: ttnn.reshape(x, out.shape),
-        "expand": lambda x: ttnn.expand(x, out.shape),
-        "permute": lambda x: ttnn.permute(x, tuple(attributes["permutation"])),
-        "concat": lambda *parts: ttnn.concat(list(parts), dim=attributes["dim"]),
-        "slice": lambda x: ttnn.slice(
-            x, *(tuple(attributes[key]) for key in ("begins", "ends", "step"))
-        ),
-        "typecast": lambda x: ttnn.typecast(x, out.dtype),
-        "bitcast": lambda x: ttnn.bitcast(x, out.dtype),
-        "assign": lambda x: ttnn.clone(x),
-        "to_layout": lambda x: ttnn.to_layout(x, out.layout, memory_config=config),
-        "full": lambda: ttnn.full(out.shape, attributes["fill_value"], out.dtype, **place),
-        "empty": lambda: ttnn.empty(out.shape, out.dtype, **place),
-        "arange": lambda: _tensor(
-            np.broadcast_to(np.indices(out.shape, sparse=True)[attributes["dim"]], out.shape),
-            out,
-            device,
-        ),
-        "constant": lambda: _tensor(
-            np.frombuffer(step.data, out.dtype.storage).reshape(out.shape), out, device
-        ),
-    }
-    if name in ALONG:
-        return partial(_along, name, attributes, out)
-    if name in ("conv2d", "conv_transpose2d"):
-        return partial(_convolution, name, attributes, out, device)
-    return forms.get(name) or partial(unrestricted(getattr(ttnn, name)), dtype=out.dtype)
-
-
-def _along(
-    name: str, attributes: Mapping[str, Any], out: TensorDescription, *inputs: Tensor
-) -> Tensor:
-    found = ALONG[name](*(each.storage.logical for each in inputs), **attributes)
-    place: dict[str, Any] = {"device": inputs[0].device(), "memory_config": out.memory_config}
-    return ttnn.from_numpy(found, dtype=out.dtype, layout=out.layout, **place)
-
-
-def _convolution(
-    name: str,
-    attributes: Mapping[str, Any],
-    out: TensorDescription,
-    device: Device,
-    image: Tensor,
-    weight: Tensor,
-) -> Tensor:
-    """The real call gives all pixels of all images as rows of one matrix."""
-    batch, height, width, channels = image.shape
-    found = getattr(ttnn, name)(
-        input_tensor=image,
-        weight_tensor=weight,
-        device=device,
-        in_channels=channels,
-        out_channels=out.shape[-1],
-        batch_size=batch,
-        input_height=height,
-        input_width=width,
-        kernel_size=tuple(weight.shape)[2:],
-        dtype=out.dtype,
-        memory_config=out.memory_config,
-        **attributes,
-    )
-    return ttnn.reshape(found, out.shape)
+    """What computes a step that is not one of arrays."""
+    return partial(unrestricted(getattr(ttnn, step.operation)), dtype=out.dtype)

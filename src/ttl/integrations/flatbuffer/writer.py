@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import flatbuffers
@@ -27,12 +28,26 @@ class _Writer:
     def __init__(self) -> None:
         self.builder = flatbuffers.Builder(4096)
         self.references: dict[int, int] = {}  # where each tensor's reference stands, by its id
+        # Where a description stands that several tensors have, the same object for all of them.
+        self.descriptions: dict[int, int] = {}
+        self.prepends: dict[str, Callable[[Any], None]] = {
+            "bool": self.builder.PrependBool,
+            "ubyte": self.builder.PrependUint8,
+            "ushort": self.builder.PrependUint16,
+            "uint": self.builder.PrependUint32,
+            "ulong": self.builder.PrependUint64,
+            "int": self.builder.PrependInt32,
+            "long": self.builder.PrependInt64,
+            "double": self.builder.PrependFloat64,
+        }
 
     def table(self, name: str, value: dict[str, Any]) -> int:
         if not isinstance(value, dict):
             raise Unwritable(f"{value!r} is no {name}")
         if name == "TensorRef" and value["global_id"] in self.references:
             return self.references[value["global_id"]]
+        if name == "TensorDesc" and id(value) in self.descriptions:
+            return self.descriptions[id(value)]
         fields = slots(name)
         if unknown := value.keys() - {field[0] for field in fields}:
             raise Unwritable(f"a {name} has no `{min(unknown)}`")
@@ -48,6 +63,8 @@ class _Writer:
         offset: int = self.builder.EndObject()
         if name == "TensorRef":
             self.references[value["global_id"]] = offset
+        elif name == "TensorDesc":
+            self.descriptions[id(value)] = offset
         return offset
 
     def _slot(
@@ -136,18 +153,8 @@ class _Writer:
 
     def _prepend(self, type: str, number: Any) -> None:
         base = ENUMS[type][0] if type in ENUMS else type
-        prepend = {
-            "bool": self.builder.PrependBool,
-            "ubyte": self.builder.PrependUint8,
-            "ushort": self.builder.PrependUint16,
-            "uint": self.builder.PrependUint32,
-            "ulong": self.builder.PrependUint64,
-            "int": self.builder.PrependInt32,
-            "long": self.builder.PrependInt64,
-            "double": self.builder.PrependFloat64,
-        }
         try:
-            prepend[base](number)
+            self.prepends[base](number)
         except (TypeError, ValueError, OverflowError) as error:
             raise Unwritable(f"{number!r} is no {base}: {error}") from None
 
