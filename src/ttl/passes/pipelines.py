@@ -113,6 +113,7 @@ GRAPH = (
     "shlo-inline-calls",
     "shlo-outline-regions",  # after calls: a region that calls nothing becomes one function
     "shlo-to-ttir",
+    "ttir-fold-shapes",  # before patterns are looked for: it leaves one form of each
     "ttnn-layout",  # before ttnn: whose calls say where their results lie
     "ttir-to-ttnn",
     "ttnn-deallocate",  # while results are still tied to the tensors they are written to
