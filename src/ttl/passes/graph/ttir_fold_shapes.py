@@ -2,7 +2,8 @@
 
 rule CHAIN    of two reshapes, expands or permutes one after the other there is one; those that
               change nothing are none
-rule LOOSE    operations that broadcast take what was expanded, or got sizes of 1 in front, as it was
+rule LOOSE    operations that broadcast take what was expanded, or got sizes of 1 in front, as it
+              was before
 rule KEEP     a reduction whose dimensions come back with size 1 keeps them
 rule PRODUCT  a matrix product takes tensors of more dimensions as they are
 rule NEUTRAL  times 1, and whole numbers plus 0, and truths and true, are what they were
@@ -82,9 +83,7 @@ def _reshape(graph: Graph, op: MathOp) -> SSAValue | None:
         return graph.reshape(before.inputs[0], shape)
     if (reduction := made(value, *REDUCTIONS)) is not None:
         values = reduction.values()
-        kept = GRAPH_OPS["sum"].shape(
-            [shape_of(reduction.inputs[0])], {**values, "keep_dim": True}
-        )
+        kept = GRAPH_OPS["sum"].shape([shape_of(reduction.inputs[0])], {**values, "keep_dim": True})
         if not values["keep_dim"] and kept == shape:
             name = reduction.ENTRY.name
             return graph.reduce(name, reduction.inputs[0], values["dim_arg"], True)
@@ -173,11 +172,9 @@ def _matmul(graph: Graph, op: MathOp) -> SSAValue | None:
         other = made(b, "reshape")
         if other is None:
             return None
-        right = other.inputs[0]
-        if not _is_batch(given, rows) or not _is_batch(shape_of(right), shape_of(b)):
+        if not _is_batch(given, rows) or len(given) == 3:
             return None
-        if given[:-2] != shape_of(right)[:-2]:
-            return None
+        right = graph.reshape(other.inputs[0], (*given[:-2], *shape_of(b)[-2:]))
         shape = (*given[:-1], shape_of(b)[-1])
     product = graph.add("matmul", [left, right], tensor_like(op.result, shape))
     return graph.reshape(product, shape_of(op.result))
