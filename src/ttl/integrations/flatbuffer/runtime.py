@@ -21,7 +21,7 @@ from ttl.semantics.dtypes import Array
 from ttl.semantics.layout import ROW_MAJOR_LAYOUT, TILE_LAYOUT
 from ttl.target import Target, of_all_chips
 from ttl.trace import Recorder
-from ttl.ttnn.allocation import new_tensor
+from ttl.ttnn.allocation import check_l1, new_tensor
 from ttl.ttnn.cores import Grid
 from ttl.ttnn.device import Device
 from ttl.ttnn.operations.run import unrestricted
@@ -90,12 +90,14 @@ class Runtime:
         chosen = self.programs[program]
         arrays = _inputs(chosen, inputs)
         if program not in self._plans:
-            self._plans[program] = bind(
-                chosen,
-                partial(_of_tensors, Device(0, self._target)),
-                partial(self._of_kernels, program),
-            )
+            self._plans[program] = self._bound(program)
         return self._plans[program].run(arrays, recorder)
+
+    def _bound(self, program: int) -> Plan:
+        chosen, device = self.programs[program], Device(0, self._target)
+        for each in chosen.tensors.values():
+            check_l1(Tensor.described(each, device), device)
+        return bind(chosen, partial(_of_tensors, device), partial(self._of_kernels, program))
 
     def _of_kernels(self, program: int, position: int, step: GenericStep) -> Callable[..., Any]:
         operations = self._kernels[program, position]
@@ -103,8 +105,11 @@ class Runtime:
         device = Device(0, self._target)
 
         def run(recorder: Recorder | None, *arrays: Array) -> list[Array]:
-            pairs = zip(arrays, described, strict=True)
-            tensors = [_filled(array, each, device) for array, each in pairs]
+            made: dict[int, Tensor] = {}  # one that is given twice is one tensor
+            for number, array, each in zip(step.tensors, arrays, described, strict=True):
+                if number not in made:
+                    made[number] = _filled(array, each, device)
+            tensors = [made[number] for number in step.tensors]
             self._launch(operations, tensors, recorder)
             return [_elements(tensor) for tensor in tensors]
 
