@@ -43,9 +43,7 @@ class Executable:
     def __call__(self, inputs: Sequence[Any]) -> list[Tensor | None]:
         """Runs the flatbuffer: nothing of the model, and no function of torch that computes."""
         arrays = [to_numpy(each) for each in inputs if isinstance(each, Tensor)]
-        for drawn in self.drawn:
-            chosen = torch.empty(drawn.shape, dtype=torch.bool).bernoulli_(drawn.probability)
-            arrays.append(chosen.numpy())
+        arrays += [to_numpy(drawn.draw()) for drawn in self.drawn]
         found = iter(run_traced(self.runtime, arrays, Config.current()))
         return [None if like is None else from_numpy(next(found), like) for like in self.outputs]
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from math import erf
+from math import erf, sqrt
 from pathlib import Path
+from statistics import NormalDist
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from ttl.integrations.flatbuffer.schema import ENUMS, STRUCTS, TABLES, UNIONS, s
 from ttl.semantics.graph_ops import BINARY, GRAPH_OPS, REDUCTIONS, UNARY
 
 _ERF = np.vectorize(erf)
+_ERFINV = np.vectorize(lambda x: NormalDist().inv_cdf((x + 1) / 2) / sqrt(2) if x < 1 else np.nan)
 
 UNARY_MEANINGS = {
     "abs": np.abs, "neg": np.negative, "exp": np.exp, "expm1": np.expm1, "log": np.log,
@@ -23,14 +25,20 @@ UNARY_MEANINGS = {
     "tan": np.tan, "floor": np.floor, "ceil": np.ceil, "round": np.round, "sign": np.sign,
     "erf": _ERF, "erfc": lambda x: 1 - _ERF(x), "logical_not": np.logical_not, "acos": np.arccos,
     "acosh": np.arccosh, "asin": np.arcsin, "asinh": np.arcsinh, "atan": np.arctan,
-    "atanh": np.arctanh, "cosh": np.cosh, "sinh": np.sinh,
+    "atanh": np.arctanh, "cosh": np.cosh, "sinh": np.sinh, "erfinv": _ERFINV,
 }  # fmt: skip
 BINARY_MEANINGS = {
     "add": np.add, "subtract": np.subtract, "multiply": np.multiply, "divide": np.divide,
     "maximum": np.maximum, "minimum": np.minimum, "pow": np.power, "fmod": np.fmod,
     "logical_and": np.logical_and, "logical_or": np.logical_or, "logical_xor": np.logical_xor,
     "eq": np.equal, "ne": np.not_equal, "gt": np.greater, "ge": np.greater_equal, "lt": np.less,
-    "le": np.less_equal,
+    "le": np.less_equal, "atan2": np.arctan2,
+}  # fmt: skip
+OF_BITS = {
+    "bitwise_not": np.invert, "bitwise_and": np.bitwise_and, "bitwise_or": np.bitwise_or,
+    "bitwise_xor": np.bitwise_xor, "bitwise_left_shift": np.left_shift,
+    "bitwise_right_shift": np.right_shift,
+    "logical_right_shift": lambda a, b: (a.astype(np.uint32) >> b).astype(np.int32),
 }  # fmt: skip
 REDUCTION_MEANINGS = {"sum": np.sum, "max": np.max, "min": np.min, "prod": np.prod}
 
@@ -38,8 +46,7 @@ WIDE, ROW, SMALL = "tensor<4x40xf32>", "tensor<40xf32>", "tensor<4xf32>"
 
 
 def test_every_operation_is_here() -> None:
-    assert set(UNARY_MEANINGS) == set(UNARY)
-    assert set(BINARY_MEANINGS) == set(BINARY)
+    assert {*UNARY_MEANINGS, *BINARY_MEANINGS, *OF_BITS} == {*UNARY, *BINARY}
     assert set(REDUCTION_MEANINGS) == set(REDUCTIONS)
 
 
@@ -82,11 +89,12 @@ def module(lines: list[str], types: list[str]) -> str:
 def test_elementwise_and_reductions() -> None:
     """The second operand of a binary operation is broadcast."""
     ttir = {name: op.ttir for name, op in GRAPH_OPS.items()}
-    lines = [f"ttir.{ttir[name]}(%a) : ({WIDE}) -> {WIDE}" for name in UNARY]
-    lines += [f"ttir.{ttir[name]}(%a, %b) : ({WIDE}, {ROW}) -> {WIDE}" for name in BINARY]
+    unary, binary_names = list(UNARY_MEANINGS), list(BINARY_MEANINGS)
+    lines = [f"ttir.{ttir[name]}(%a) : ({WIDE}) -> {WIDE}" for name in unary]
+    lines += [f"ttir.{ttir[name]}(%a, %b) : ({WIDE}, {ROW}) -> {WIDE}" for name in binary_names]
     dims = "{dim_arg = array<i64: 1>, keep_dim = false}"
     lines += [f"ttir.{ttir[name]}(%a) {dims} : ({WIDE}) -> {SMALL}" for name in REDUCTIONS]
-    count = len(UNARY) + len(BINARY)
+    count = len(unary) + len(binary_names)
     text = module(lines, [WIDE] * count + [SMALL] * len(REDUCTIONS))
     generator = np.random.default_rng(0)
     a = generator.uniform(0.1, 1.4, (4, 40)).astype(np.float32)
@@ -94,11 +102,25 @@ def test_elementwise_and_reductions() -> None:
     found = Runtime(binary(text)).run([a, b])
     wide_a, wide_b = a.astype(np.float64), b.astype(np.float64)
     with np.errstate(invalid="ignore"):  # what has no arc is no number in both
-        wanted = [UNARY_MEANINGS[name](wide_a) for name in UNARY]
-    wanted += [BINARY_MEANINGS[name](wide_a, wide_b) for name in BINARY]
+        wanted = [UNARY_MEANINGS[name](wide_a) for name in unary]
+    wanted += [BINARY_MEANINGS[name](wide_a, wide_b) for name in binary_names]
     wanted += [REDUCTION_MEANINGS[name](wide_a, axis=1) for name in REDUCTIONS]
-    for name, array, right in zip((*UNARY, *BINARY, *REDUCTIONS), found, wanted, strict=True):
+    for name, array, right in zip((*unary, *binary_names, *REDUCTIONS), found, wanted, strict=True):
         np.testing.assert_allclose(array, right, rtol=3e-6, atol=3e-7, err_msg=name)
+
+
+def test_bits_of_whole_numbers() -> None:
+    type = "tensor<4x40xi32>"
+    calls = {name: "(%a)" if name == "bitwise_not" else "(%a, %b)" for name in OF_BITS}
+    types = {name: ", ".join([type] * (1 + call.count(","))) for name, call in calls.items()}
+    lines = [f"ttir.{name}{calls[name]} : ({types[name]}) -> {type}" for name in OF_BITS]
+    text = module(lines, [type] * len(lines)).replace(WIDE, type).replace(ROW, type)
+    generator = np.random.default_rng(0)
+    a = generator.integers(-(2**31), 2**31, (4, 40)).astype(np.int32)
+    b = generator.integers(0, 32, (4, 40)).astype(np.int32)
+    for (name, right), array in zip(OF_BITS.items(), Runtime(binary(text)).run([a, b]), strict=True):
+        wanted = right(a) if name == "bitwise_not" else right(a, b)
+        assert np.array_equal(array, wanted), name
 
 
 def test_elements_that_the_chip_has_not_are_refused() -> None:

@@ -52,6 +52,7 @@ class UnsupportedOperation(CompileError, NotImplementedError):
 # A lowering gets the emitter, the node, and the node's arguments with values in place of nodes.
 Lowering = Callable[..., "SSAValue | list[SSAValue]"]
 LOWERINGS: dict[Any, Lowering] = {}
+RANDOM: set[Any] = set()  # those of them that draw
 
 
 def lowers(*ops: Any) -> Callable[[Lowering], Lowering]:
@@ -81,10 +82,20 @@ def _name_for(name: str, value: SSAValue) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """Booleans that are true with a probability."""
+    """Random numbers, as the function of a tensor on the CPU fills it: `bernoulli_(0.5)`."""
 
     shape: tuple[int, ...]
-    probability: float
+    dtype: torch.dtype
+    function: str
+    args: tuple[Any, ...] = ()
+
+    def draw(self) -> Tensor:
+        """New ones, the same as on the CPU after the same torch.manual_seed()."""
+        if self.function == "randperm":
+            return torch.randperm(*self.shape, dtype=self.dtype)
+        empty = torch.empty(self.shape, dtype=self.dtype)
+        drawn: Tensor = getattr(empty, self.function)(*self.args)
+        return drawn
 
 
 class Emitter:
@@ -101,7 +112,7 @@ class Emitter:
         if self.drawn is None:
             raise unsupported(f"no lowering for {node.target} in what is exported", node)
         self.drawn.append(drawn)
-        type = tensor_type(drawn.shape, torch.bool)
+        type = tensor_type(drawn.shape, drawn.dtype)
         return self.block.insert_arg(type, len(self.block.args))
 
     def add(self, op: Operation) -> SSAValue:
@@ -289,6 +300,8 @@ def _emit_node(
 
         return emitter.constant(on_host(getattr(graph, str(node.target))))
     lowering = LOWERINGS.get(node.target)
+    if lowering is not None and not node.users and node.target in RANDOM:
+        return []  # torch keeps what is drawn, though nobody looks at it
     if lowering is None:
         limit = f" {LIMITS[node.target]}" if node.target in LIMITS else ""
         raise unsupported(f"no lowering for {_name(node)}{limit}", node)

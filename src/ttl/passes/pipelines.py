@@ -111,6 +111,7 @@ VERIFY = ("ttl-validate-cb-budget",)  # after COMPUTE
 # A graph of tensors with TT-Lang operations in it, to what is written as a flatbuffer.
 GRAPH = (
     "shlo-inline-calls",
+    "shlo-outline-regions",  # after calls: a region that calls nothing becomes one function
     "shlo-to-ttir",
     "ttnn-layout",  # before ttnn: whose calls say where their results lie
     "ttir-to-ttnn",

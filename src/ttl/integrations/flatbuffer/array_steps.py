@@ -20,8 +20,10 @@ from typing import Any
 import numpy as np
 
 from ttl import ttnn
+from ttl.semantics.along import ALONG
 from ttl.semantics.dtypes import Array, DType, float32, round_to
 from ttl.semantics.graph_ops import REDUCTIONS
+from ttl.semantics.windows import Window, convolve, convolve_transposed
 from ttl.ttnn.moves import converted
 from ttl.ttnn.operations.run import Operation, carrier
 
@@ -83,6 +85,14 @@ def array_step(step: Step, given: Descriptions, out: TensorDescription) -> Array
         return ArrayStep(lambda *parts: np.concatenate(parts, dim), own)
     if name in COPIES:
         return ArrayStep(_copy(given[0].dtype, out.dtype), own)
+    if name == "bitcast":
+        held, seen, wanted = given[0].dtype.storage, out.dtype.storage, out.dtype.carrier
+        return ArrayStep(lambda x: np.ascontiguousarray(x, held).view(seen).astype(wanted), own)
+    rounded = _rounded(out.dtype, is_scalar=not out.shape)
+    if name in ALONG:
+        return ArrayStep(_after(partial(ALONG[name], **step.attributes), rounded), own)
+    if name in _CONVOLUTIONS:
+        return ArrayStep(_after(_convolution(step), rounded), own)
     op: Operation | None = getattr(getattr(ttnn, name, None), "operation", None)
     if op is None:
         return None
@@ -94,8 +104,20 @@ def array_step(step: Step, given: Descriptions, out: TensorDescription) -> Array
         meaning = partial(meaning, dim=list(dims), keepdim=keep)
     elif step.attributes:
         return None
-    rounded = _rounded(out.dtype, is_scalar=not out.shape)
     return ArrayStep(_after(meaning, rounded), _carriers(op, given), op.broadcasts)
+
+
+_CONVOLUTIONS = {"conv2d": convolve, "conv_transpose2d": convolve_transposed}
+
+
+def _convolution(step: Step) -> Function:
+    """Images in and out as the graph has them; the real call has all pixels as rows of a matrix."""
+    lists = {name: value for name, value in step.attributes.items() if name != "groups"}
+    numbers: dict[str, Any] = {name: tuple(value) for name, value in lists.items()}
+    more = numbers.pop("output_padding", None)
+    window = Window(**numbers, groups=step.attributes["groups"])
+    options = {} if more is None else {"more": more}
+    return partial(_CONVOLUTIONS[step.operation], window=window, **options)
 
 
 def _carriers(op: Operation, given: Descriptions) -> tuple[np.dtype[Any], ...]:

@@ -25,7 +25,7 @@ from ttl.semantics.dtypes import Array
 from ttl.semantics.graph_shapes import broadcast_shape
 
 from .array_steps import COPIES, VIEWS, array_step, filled_step, view_step
-from .program import FreeStep, GenericStep, Program, Step, TensorDescription
+from .program import ControlStep, FreeStep, GenericStep, Program, Step, TensorDescription
 
 RECORDER = 0  # the slot of what the run gives to its kernels
 MOST_KEPT_BYTES = 1 << 28  # of what is computed when the program is bound
@@ -34,6 +34,7 @@ Function = Callable[..., Any]
 # A step that only the embedded ttnn itself can compute, and kernels, as functions of arrays.
 OfTensors = Callable[[Step, Sequence[TensorDescription], TensorDescription], Function]
 OfKernels = Callable[[int, GenericStep], Function]
+OfControl = Callable[[ControlStep], Function]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,14 +94,18 @@ def _memory(value: Array) -> Array:
     return value
 
 
-def bind(program: Program, of_tensors: OfTensors, of_kernels: OfKernels) -> Plan:
+def bind(
+    program: Program, of_tensors: OfTensors, of_kernels: OfKernels, of_control: OfControl
+) -> Plan:
     """Whatever is wrong with the elements themselves is reported by runs."""
-    binding = _Binding(program, of_tensors, of_kernels)
+    binding = _Binding(program, of_tensors)
     for position, step in enumerate(program.steps):
         if isinstance(step, Step):
             binding.step(step)
         elif isinstance(step, GenericStep):
-            binding.kernels(position, step)
+            binding.kernels(step.tensors, step.tensors, of_kernels(position, step))
+        elif isinstance(step, ControlStep):
+            binding.kernels(step.inputs, step.outputs, of_control(step))
         elif isinstance(step, FreeStep):
             del binding.now[step.tensor]
     outputs = tuple(
@@ -110,9 +115,8 @@ def bind(program: Program, of_tensors: OfTensors, of_kernels: OfKernels) -> Plan
 
 
 class _Binding:
-    def __init__(self, program: Program, of_tensors: OfTensors, of_kernels: OfKernels):
-        self.program = program
-        self.of_tensors, self.of_kernels = of_tensors, of_kernels
+    def __init__(self, program: Program, of_tensors: OfTensors):
+        self.program, self.of_tensors = program, of_tensors
         self.shapes: list[tuple[int, ...]] = [()]  # of each slot; the first is that of RECORDER
         self.steps: list[Bound] = []
         self.constants: dict[int, Array] = {}
@@ -145,15 +149,17 @@ class _Binding:
             found = self._computed(step, slots, given, out)
         self.now[step.output] = found
 
-    def kernels(self, position: int, step: GenericStep) -> None:
-        given = self.program.described(step.tensors)
-        slots = [
-            self._carried(self.now[each], it) for each, it in zip(step.tensors, given, strict=True)
-        ]
+    def kernels(
+        self, inputs: tuple[int, ...], outputs: tuple[int, ...], function: Function
+    ) -> None:
+        """Kernels, or programs that are called: a function that gives several arrays."""
+        given = self.program.described(inputs)
+        slots = [self._carried(self.now[each], it) for each, it in zip(inputs, given, strict=True)]
         launched = self._slot(())
-        self.steps.append(Bound(self.of_kernels(position, step), (RECORDER, *slots), launched))
-        for place, (tensor, it) in enumerate(zip(step.tensors, given, strict=True)):
-            self.now[tensor] = self._add(itemgetter(place), [launched], it.shape)
+        self.steps.append(Bound(function, (RECORDER, *slots), launched))
+        for place, tensor in enumerate(outputs):
+            shape = self.program.tensors[tensor].shape
+            self.now[tensor] = self._add(itemgetter(place), [launched], shape)
 
     def _computed(
         self, step: Step, slots: list[int], given: list[TensorDescription], out: TensorDescription

@@ -29,7 +29,15 @@ from ttl.ttnn.tensor import Tensor
 
 from .kernels import compiled_operations, target_of
 from .plan import Plan, bind
-from .program import GenericStep, Program, Step, TensorDescription, read_program
+from .program import (
+    ControlStep,
+    GenericStep,
+    Program,
+    Step,
+    TensorDescription,
+    check_calls,
+    read_program,
+)
 from .reader import Malformed, read_binary
 from .schema import VERSION
 
@@ -89,15 +97,52 @@ class Runtime:
     ) -> list[np.ndarray]:
         chosen = self.programs[program]
         arrays = _inputs(chosen, inputs)
+        return self._plan(program).run(arrays, recorder)
+
+    def _plan(self, program: int) -> Plan:
         if program not in self._plans:
             self._plans[program] = self._bound(program)
-        return self._plans[program].run(arrays, recorder)
+        return self._plans[program]
 
     def _bound(self, program: int) -> Plan:
         chosen, device = self.programs[program], Device(0, self._target)
         for each in chosen.tensors.values():
             check_l1(Tensor.described(each, device), device)
-        return bind(chosen, partial(_of_tensors, device), partial(self._of_kernels, program))
+        return bind(
+            chosen,
+            partial(_of_tensors, device),
+            partial(self._of_kernels, program),
+            partial(self._of_control, program),
+        )
+
+    def _of_control(self, program: int, step: ControlStep) -> Callable[..., Any]:
+        """A loop or a branch: the plans of other programs, whose numbers are in storage types."""
+        given = self.programs[program].described(step.inputs)
+        wanted = self.programs[program].described(step.outputs)
+
+        def run(recorder: Recorder | None, *arrays: Array) -> list[Array]:
+            pairs = zip(arrays, given, strict=True)
+            values = [array.astype(each.dtype.storage, copy=False) for array, each in pairs]
+            found = self._control(step, values, recorder)
+            return [
+                array.astype(each.dtype.carrier, copy=False)
+                for array, each in zip(found, wanted, strict=True)
+            ]
+
+        return run
+
+    def _control(
+        self, step: ControlStep, values: list[Array], recorder: Recorder | None
+    ) -> list[Array]:
+        if not step.is_loop:
+            index, last = int(values[0]), len(step.programs) - 1  # type: ignore[call-overload]
+            chosen = step.programs[index if 0 <= index <= last else last]
+            return self._plan(chosen).run(values[1:], recorder)
+        condition, body = (self._plan(each) for each in step.programs)
+        count = len(step.outputs)
+        while condition.run(values, recorder)[0]:
+            values = [*body.run(values, recorder), *values[count:]]
+        return values[:count]
 
     def _of_kernels(self, program: int, position: int, step: GenericStep) -> Callable[..., Any]:
         operations = self._kernels[program, position]
@@ -144,6 +189,7 @@ def _load(binary: bytes, memory_bytes: int) -> tuple[list[Program], Kernels, Tar
     target = target_of(value["programs"])
     cores = Grid(*target.default_grid)
     programs = [read_program(each, cores, memory_bytes) for each in value["programs"]]
+    check_calls(programs)
     kernels = {
         (number, position): compiled_operations(step, program.described(step.tensors), target)
         for number, program in enumerate(programs)

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ttl.diagnostics import RuleBroken, codes
+from ttl.dialects import stablehlo
 
 from ..module_pass import cannot_compile, erase
 
 
 def apply(op: ModuleOp) -> None:
+    for each in list(op.body.walk()):
+        if isinstance(each, stablehlo.CompositeOp):
+            _name_composite(each)
     functions = {each.sym_name.data: each for each in op.ops if isinstance(each, func.FuncOp)}
     for function in functions.values():
         if not _is_private(function):
@@ -19,6 +24,23 @@ def apply(op: ModuleOp) -> None:
     for function in functions.values():
         if _is_private(function):
             erase(function)
+
+
+def _name_composite(op: stablehlo.CompositeOp) -> None:
+    """What has a name of chlo is that operation; anything else is a call of its function."""
+    kind = stablehlo.chlo_operations().get(op.composite_name.data)
+    types = [value.type for value in op.outputs]
+    made: Operation
+    if kind is not None:
+        given = op.composite_attributes.data if op.composite_attributes is not None else {}
+        made = kind.create(operands=list(op.inputs), result_types=types, properties=given)
+    else:
+        made = func.CallOp(op.decomposition, list(op.inputs), types)
+    made.location = op.location
+    Rewriter.insert_op(made, InsertPoint.before(op))
+    for old, new in zip(op.outputs, made.results, strict=True):
+        old.replace_all_uses_with(new)
+    erase(op)
 
 
 def _is_private(function: func.FuncOp) -> bool:
