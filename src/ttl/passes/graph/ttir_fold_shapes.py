@@ -4,6 +4,8 @@ rule CHAIN    of two reshapes, expands or permutes one after the other there is 
               change nothing are none
 rule LOOSE    operations that broadcast take what was expanded, or got sizes of 1 in front, as it
               was before
+rule SINK     what is done to each element, or with a number for each column, is done before a
+              reshape to fewer dimensions, which may meet another one then
 rule KEEP     a reduction whose dimensions come back with size 1 keeps them
 rule PRODUCT  a matrix product takes tensors of more dimensions as they are
 rule NEUTRAL  times 1, and whole numbers plus 0, and truths and true, are what they were
@@ -22,7 +24,7 @@ from xdsl.traits import is_side_effect_free
 
 from ttl.dialects.graph import MathOp, shape_of
 from ttl.dialects.stablehlo import element_of
-from ttl.semantics.graph_ops import BINARY, GRAPH_OPS, REDUCTIONS
+from ttl.semantics.graph_ops import BINARY, GRAPH_OPS, REDUCTIONS, UNARY
 from ttl.semantics.graph_shapes import broadcast_shape
 
 from ..module_pass import Maker, erase
@@ -112,34 +114,56 @@ def _permute(graph: Graph, op: MathOp) -> SSAValue | None:
 
 
 def _broadcasting(graph: Graph, op: MathOp) -> SSAValue | None:
-    """rule NEUTRAL, rule LOOSE"""
-    neutral = _neutral(op)
-    if neutral is not None and shape_of(neutral) == shape_of(op.result):
+    """rule NEUTRAL, rule LOOSE, rule SINK"""
+    neutral, shape = _neutral(op), shape_of(op.result)
+    if neutral is not None and shape_of(neutral) == shape:
         return neutral
     inputs = list(op.inputs)
     for position in range(len(inputs)):
-        loose = _loose(inputs[position])
+        loose = _loose(inputs[position], shape)
         while loose is not None:
             tried = [*inputs[:position], loose, *inputs[position + 1 :]]
-            if broadcast_shape([shape_of(each) for each in tried], {}) != shape_of(op.result):
+            if broadcast_shape([shape_of(each) for each in tried], {}) != shape:
                 break
             inputs = tried
-            loose = _loose(loose)
+            loose = _loose(loose, shape)
     if inputs == list(op.inputs):
-        return None
+        return _sunk(graph, op)
     return graph.add(op.ENTRY.name, inputs, op.result.type)  # type: ignore[arg-type]
 
 
-def _loose(value: SSAValue) -> SSAValue | None:
-    """What a value was expanded from, or had before it got sizes of 1 in front."""
+def _sunk(graph: Graph, op: MathOp) -> SSAValue | None:
+    """rule SINK"""
+    shape, inputs = shape_of(op.result), list(op.inputs)
+    whole = [n for n, each in enumerate(inputs) if shape_of(each) == shape and shape]
+    if len(whole) != 1:
+        return None
+    others = [each for each in inputs if each is not inputs[whole[0]]]
+    reshape = made(inputs[whole[0]], "reshape")
+    if reshape is None or any(prod(shape_of(each)[:-1]) != 1 for each in others):
+        return None
+    source = reshape.inputs[0]
+    given = shape_of(source)
+    rank = max((len(shape_of(each)) for each in others), default=0)
+    if len(given) <= len(shape) or given[-1] != shape[-1] or rank > len(given):
+        return None
+    inputs[whole[0]] = source
+    found = graph.add(op.ENTRY.name, inputs, tensor_like(op.result, given))
+    return graph.reshape(found, shape)
+
+
+def _loose(value: SSAValue, shape: tuple[int, ...]) -> SSAValue | None:
+    """What a value was expanded from, or had before it got sizes of 1 in front, if it is not the
+    one that has the shape of the result.
+    """
     if (expand := made(value, "expand")) is not None:
         return expand.inputs[0]
     if (full := made(value, "full")) is not None and shape_of(value):
         return Graph(Maker.before(full)).number(full.values()["fill_value"], value)
     if (reshape := made(value, "reshape")) is not None:
-        given, shape = shape_of(reshape.inputs[0]), shape_of(value)
-        more = len(shape) - len(given)
-        if more > 0 and shape == (1,) * more + given:
+        given, own = shape_of(reshape.inputs[0]), shape_of(value)
+        more = len(own) - len(given)
+        if more > 0 and own == (1,) * more + given and own != shape:
             return reshape.inputs[0]
     return None
 
@@ -192,5 +216,6 @@ _RULES: dict[str, Rule] = {
     "permute": _permute,
     "matmul": _matmul,
     "where": _broadcasting,
+    **dict.fromkeys(UNARY, _sunk),
     **dict.fromkeys(BINARY, _broadcasting),
 }

@@ -11,6 +11,7 @@ rule TILES  the chip turns rows of whole pairs of tiles, and sequences of whole 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,6 @@ from .graph_match import (
     made,
     number_of,
     replace_each,
-    swapped_last,
 )
 from .known_values import KnownValues
 
@@ -59,18 +59,18 @@ def _attention(graph: Graph, op: MathOp, known: KnownValues) -> SSAValue | None:
     softmax = made(weights if guarded is None else guarded, "softmax")
     if softmax is None or softmax.values()["dim"] != 3:
         return None
-    found = _scores(softmax.inputs[0])
+    found = _scores(graph, softmax.inputs[0])
     if found is None:
         return None
-    mask = None if found.mask is None else known.of(found.mask)
-    if guarded is not None and (found.mask is None or mask is None or not _shows_all_rows(mask)):
+    mask = np.zeros((1, 1)) if found.mask is None else known.of(found.mask)
+    if guarded is not None and (mask is None or not _shows_all_rows(mask)):
         return None  # rule GUARD
     rows = shape_of(softmax.inputs[0])[-2:]
     is_causal = mask is not None and _is_causal(mask, rows)
     inputs = [found.query, _fewer_heads(found.key), _fewer_heads(value)]
     if shape_of(inputs[1])[1] != shape_of(inputs[2])[1]:
         inputs[1:] = [found.key, value]
-    if found.mask is not None and not is_causal:
+    if found.mask is not None and not is_causal and (mask is None or mask.any()):
         inputs.append(_of_rank(graph, found.mask, rows))
     if len({element_of(each) for each in (*inputs, op.result)}) != 1:
         return None
@@ -93,18 +93,18 @@ def _guarded(value: SSAValue) -> SSAValue | None:
     return choice.inputs[2] if made(choice.inputs[0], "logical_not") is not None else None
 
 
-def _scores(value: SSAValue) -> _Scores | None:
+def _scores(graph: Graph, value: SSAValue) -> _Scores | None:
     total = made(value, "add")
     if total is None:
-        return _product(value, None)
+        return _product(graph, value, None)
     for scores, mask in any_order(total):
-        found = _product(scores, mask)
+        found = _product(graph, scores, mask)
         if found is not None:
             return found
     return None
 
 
-def _product(value: SSAValue, mask: SSAValue | None) -> _Scores | None:
+def _product(graph: Graph, value: SSAValue, mask: SSAValue | None) -> _Scores | None:
     found, scale = factors(value)
     matmul = made(found[0], "matmul") if len(found) == 1 else None
     if matmul is None or len(shape_of(matmul.result)) != 4:
@@ -113,13 +113,19 @@ def _product(value: SSAValue, mask: SSAValue | None) -> _Scores | None:
     keys, second = factors(matmul.inputs[1])
     if len(queries) != 1 or len(keys) != 1:
         return None
-    permute = made(keys[0], "permute")
-    if permute is None or not swapped_last(permute):
-        return None
-    key, third = factors(permute.inputs[0])
+    key, third = factors(_transposed(graph, keys[0]))
     if len(key) != 1:
         return None
     return _Scores(queries[0], key[0], scale * first * second * third, mask)
+
+
+def _transposed(graph: Graph, value: SSAValue) -> SSAValue:
+    """With the last two dimensions exchanged, of which a permutation may have taken care."""
+    permute, order = made(value, "permute"), [0, 1, 3, 2]
+    if permute is None:
+        return graph.permute(value, tuple(order))
+    *front, row, column = permute.values()["permutation"]
+    return graph.permute(permute.inputs[0], (*front, column, row))
 
 
 def _fewer_heads(value: SSAValue) -> SSAValue:
@@ -164,10 +170,11 @@ def _rotary(graph: Graph, op: MathOp) -> SSAValue | None:
         found = _turned(first, second)
         if found is None:
             continue
-        x, cosine, sine = found
-        if _fits(x, cosine, sine) and x.type == op.result.type:
-            type = tensor_like(x, shape_of(x))
-            return graph.add("rotary_embedding", [x, cosine, sine], type)
+        x, *angles = found
+        if _fits(*found) and x.type == op.result.type:
+            shape = (1, 1, *shape_of(x)[2:])
+            inputs = [x, *(graph.reshape(each, shape) for each in angles)]
+            return graph.add("rotary_embedding", inputs, tensor_like(x, shape_of(x)))
     return None
 
 
@@ -202,8 +209,8 @@ def _source_of_halves(value: SSAValue) -> SSAValue | None:
 def _fits(x: SSAValue, cosine: SSAValue, sine: SSAValue) -> bool:
     """rule TILES"""
     *_, rows, columns = shape_of(x)
-    wanted = (1, 1, rows, columns)
-    alike = shape_of(cosine) == shape_of(sine) == wanted
+    shapes = [shape_of(each) for each in (cosine, sine)]
+    alike = all(each[-2:] == (rows, columns) and prod(each[:-2]) == 1 for each in shapes)
     types = {element_of(each) for each in (x, cosine, sine)}
     whole = columns % (2 * TILE_SIZE) == 0 and rows % TILE_SIZE == 0
     return alike and len(types) == 1 and whole
