@@ -5,6 +5,7 @@ Nothing of the user's Python and nothing of torch is called while it runs.
 
 from __future__ import annotations
 
+import copy
 import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -73,6 +74,12 @@ class Runtime:
         except Malformed as error:
             raise _wrong(f"{name} cannot be run: {error}") from None
         self._plans: dict[int, Plan] = {}  # bound at the first run
+
+    def with_program(self, program: Program) -> Runtime:
+        """The same with another program, which has no kernels and calls no other."""
+        made = copy.copy(self)
+        made.programs, made._kernels, made._plans = [program], {}, {}
+        return made
 
     @classmethod
     def from_file(cls, file: str | Path, **options: Any) -> Runtime:
