@@ -22,7 +22,7 @@ from ttl.semantics.dtypes import Array
 from ttl.semantics.layout import ROW_MAJOR_LAYOUT, TILE_LAYOUT
 from ttl.target import Target, of_all_chips
 from ttl.trace import Recorder
-from ttl.ttnn.allocation import new_tensor
+from ttl.ttnn.allocation import check_l1, new_tensor
 from ttl.ttnn.cores import Grid
 from ttl.ttnn.device import Device
 from ttl.ttnn.operations.run import unrestricted
@@ -115,13 +115,19 @@ class Runtime:
 
     def _plan(self, program: int) -> Plan:
         if program not in self._plans:
-            self._plans[program] = bind(
-                self.programs[program],
-                partial(_of_tensors, Device(0, self._target)),
-                partial(self._of_kernels, program),
-                partial(self._of_control, program),
-            )
+            self._plans[program] = self._bound(program)
         return self._plans[program]
+
+    def _bound(self, program: int) -> Plan:
+        chosen, device = self.programs[program], Device(0, self._target)
+        for each in chosen.tensors.values():
+            check_l1(Tensor.described(each, device), device)
+        return bind(
+            chosen,
+            partial(_of_tensors, device),
+            partial(self._of_kernels, program),
+            partial(self._of_control, program),
+        )
 
     def _of_control(self, program: int, step: ControlStep) -> Callable[..., Any]:
         """A loop or a branch: the plans of other programs, whose numbers are in storage types."""
@@ -158,8 +164,11 @@ class Runtime:
         device = Device(0, self._target)
 
         def run(recorder: Recorder | None, *arrays: Array) -> list[Array]:
-            pairs = zip(arrays, described, strict=True)
-            tensors = [_filled(array, each, device) for array, each in pairs]
+            made: dict[int, Tensor] = {}  # one that is given twice is one tensor
+            for number, array, each in zip(step.tensors, arrays, described, strict=True):
+                if number not in made:
+                    made[number] = _filled(array, each, device)
+            tensors = [made[number] for number in step.tensors]
             self._launch(operations, tensors, recorder)
             return [_elements(tensor) for tensor in tensors]
 

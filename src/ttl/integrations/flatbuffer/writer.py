@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import copysign
 from typing import Any
 
 import flatbuffers
@@ -83,7 +84,8 @@ class _Writer:
             builder.PrependStructSlot(slot, builder.Offset(), 0)
         else:
             number = self._number(type, value)
-            if number != self._number(type, default):
+            is_minus_zero = number == 0 and isinstance(number, float) and copysign(1, number) < 0
+            if number != self._number(type, default) or is_minus_zero:
                 self._prepend(type, number)
                 builder.Slot(slot)
 
