@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, fx
 from torch._subclasses.fake_tensor import unset_fake_temporarily
 from xdsl.dialects.builtin import (
+    ArrayAttr,
     BFloat16Type,
     DenseIntOrFPElementsAttr,
     Float16Type,
@@ -29,6 +30,7 @@ from tt_torch.decompositions import LIMITS
 from ttl.diagnostics import CompileError, RuleBroken, Span, codes
 from ttl.diagnostics.frames import calling_span, is_user_file
 from ttl.dialects import stablehlo
+from ttl.integrations.flatbuffer.names import attributes_of
 from ttl.semantics.graph_ops import GRAPH_OPS
 
 ELEMENTS: dict[torch.dtype, Attribute] = {
@@ -266,11 +268,13 @@ def emit_module(
     *,
     functional: bool = False,
     drawn: list[Drawn] | None = None,
+    names: tuple[Sequence[str], Sequence[str]] | None = None,
 ) -> ModuleOp:
     """The StableHLO of a functional aten graph whose nodes have fake tensors in meta["val"].
 
     `functional` leaves the "out" operands out of the calls of TT-Lang operations. `drawn` gets what
-    is random: arguments after those of the graph. Without it, randomness is refused.
+    is random: arguments after those of the graph. Without it, randomness is refused. `names` are
+    those of the arguments and of the results.
     UnsupportedOperation names an aten operation that has no lowering.
     """
     emitter = Emitter(functional, drawn)
@@ -278,6 +282,8 @@ def emit_module(
         outputs = _emit_body(emitter, graph)
     inputs = [argument.type for argument in emitter.block.args]
     function = FuncOp(name, FunctionType.from_lists(inputs, outputs), Region(emitter.block))
+    if names is not None:
+        function.arg_attrs, function.res_attrs = (ArrayAttr(attributes_of(each)) for each in names)
     return ModuleOp([function])
 
 

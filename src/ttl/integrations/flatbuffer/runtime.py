@@ -35,6 +35,7 @@ from .program import (
     Program,
     Step,
     TensorDescription,
+    TooLarge,
     check_calls,
     read_program,
 )
@@ -63,6 +64,12 @@ class Runtime:
         limit = memory_bytes or min(CHIP_BYTES, _machine_bytes())
         try:
             self.programs, self._kernels, self._target = _load(bytes(memoryview(binary)), limit)
+        except TooLarge as error:
+            helps = ("use a smaller batch, or another element type: bfloat16 has half the bytes",)
+            message = f"{name} cannot be run: {error}"
+            raise UsageError(
+                RuleBroken(codes.NOT_A_FLATBUFFER, message, helps=helps).at(None)
+            ) from None
         except Malformed as error:
             raise _wrong(f"{name} cannot be run: {error}") from None
         self._plans: dict[int, Plan] = {}  # bound at the first run
@@ -188,7 +195,8 @@ def _load(binary: bytes, memory_bytes: int) -> tuple[list[Program], Kernels, Tar
         raise Malformed("it has no program")
     target = target_of(value["programs"])
     cores = Grid(*target.default_grid)
-    programs = [read_program(each, cores, memory_bytes) for each in value["programs"]]
+    source = value["mlir"]["source"] if value["mlir"] else ""
+    programs = [read_program(each, cores, memory_bytes, source) for each in value["programs"]]
     check_calls(programs)
     kernels = {
         (number, position): compiled_operations(step, program.described(step.tensors), target)
@@ -231,14 +239,19 @@ def _inputs(program: Program, given: Sequence[Any]) -> list[Array]:
     for position, (value, described) in enumerate(zip(given, wanted, strict=True)):
         value = value if hasattr(value, "shape") else np.asarray(value)
         if tuple(value.shape) != described.shape:
-            name = f"input {position} of `{program.name}`"
+            name = _name(program, position)
             raise _wrong_input(f"{name} has shape {tuple(value.shape)}, not {described.shape}")
         if type(value) is np.ndarray and value.dtype == described.dtype.storage:
             if not described.dtype.is_block_float:
                 arrays.append(value)
                 continue
-        arrays.append(_converted(value, described, f"input {position} of `{program.name}`"))
+        arrays.append(_converted(value, described, _name(program, position)))
     return arrays
+
+
+def _name(program: Program, position: int) -> str:
+    own = dict(enumerate(program.input_names)).get(position)
+    return f"input {f'`{own}`' if own else position} of `{program.name}`"
 
 
 def _converted(value: Any, described: TensorDescription, name: str) -> Array:
