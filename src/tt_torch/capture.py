@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from functorch.compile import make_boxed_func
 from torch import fx
+from torch._dynamo.exc import RestartAnalysis
 from torch._functorch.aot_autograd import aot_module_simplified
 
 from ttl.diagnostics import RuleBroken, UsageError, codes
@@ -64,6 +65,8 @@ class Compiled:
         if self.error is None and all(_is_known(each) for each in inputs):
             try:
                 self.compiled.get(_key(inputs), lambda: _compile(graph, inputs))
+            except RestartAnalysis:  # dynamo begins again, with numbers that it had left open
+                raise
             except Exception as error:
                 self.error = error
 
@@ -103,7 +106,7 @@ def _wrong_option(options: dict[str, Any]) -> UsageError | None:
 def _compile(graph: fx.GraphModule, inputs: Sequence[Any]) -> Callable[..., Any]:
     from torch._dynamo.convert_frame import compile_lock
 
-    with compile_lock, TRACING, constants_on_cpu():
+    with compile_lock, TRACING, constants_on_cpu(), collected_later():
         compiled: Callable[..., Any] = aot_module_simplified(
             graph, inputs, fw_compiler=_executable, decompositions=decompositions()
         )

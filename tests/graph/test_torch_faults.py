@@ -258,3 +258,19 @@ def test_no_draw_is_exported():
         exported.flatbuffer()
 
 
+def test_models_that_differ_in_a_number_are_compiled_one_after_the_other() -> None:
+    """dynamo leaves a number open that was another one before, and begins again where it cannot."""
+
+    class Scaled(nn.Module):
+        def __init__(self, scale):
+            super().__init__()
+            self.scale = scale
+
+        def forward(self, x):
+            return nn.functional.scaled_dot_product_attention(x, x, x, scale=self.scale) * 2
+
+    torch._dynamo.reset()
+    x = torch.randn(1, 2, 8, 16)
+    for scale in (0.25, 0.125, 0.3):
+        model = Scaled(scale)
+        torch.testing.assert_close(torch.compile(model, backend="tt")(x), model(x))
