@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from functorch.compile import make_boxed_func
 from torch import fx
+from torch._dynamo.exc import RestartAnalysis
 from torch._functorch.aot_autograd import aot_module_simplified
 
 from ttl.diagnostics import RuleBroken, UsageError, codes
@@ -66,6 +67,8 @@ class Compiled:
         if self.error is None:
             try:
                 self._prepare(inputs)
+            except RestartAnalysis:  # dynamo begins again, with numbers that it had left open
+                raise
             except Exception as error:
                 self.error = error
 
@@ -116,7 +119,7 @@ def tracing() -> Iterator[None]:
     """One thread at a time, with dynamo's own lock."""
     from torch._dynamo.convert_frame import compile_lock
 
-    with compile_lock, TRACING, constants_on_cpu():
+    with compile_lock, TRACING, constants_on_cpu(), collected_later():
         yield
 
 

@@ -108,6 +108,8 @@ class Emitter:
         self.drawn = drawn
         self.functional = functional  # custom calls without the "out" operands
         self.scalars: dict[tuple[Any, torch.dtype], SSAValue] = {}
+        # What a value is in other shapes: a layer after the other asks for the same.
+        self.arranged: dict[tuple[SSAValue, str, tuple[int, ...]], SSAValue] = {}
 
     def draw(self, node: fx.Node, drawn: Drawn) -> SSAValue:
         """An argument after all others, new in each run."""
@@ -183,15 +185,22 @@ class Emitter:
         given = stablehlo.shape_of(value)
         if given == tuple(shape):
             return value
-        placed = range(len(shape) - len(given), len(shape))
-        result = TensorType(stablehlo.element_of(value), shape)
-        return self.add(stablehlo.BroadcastInDimOp.of(value, placed, result))
+        key = value, "broadcast", tuple(shape)
+        if key not in self.arranged:
+            placed = range(len(shape) - len(given), len(shape))
+            result = TensorType(stablehlo.element_of(value), shape)
+            made = stablehlo.BroadcastInDimOp.of(value, placed, result)
+            self.arranged[key] = self.add(made)
+        return self.arranged[key]
 
     def reshape(self, value: SSAValue, shape: Sequence[int]) -> SSAValue:
         if stablehlo.shape_of(value) == tuple(shape):
             return value
-        result = TensorType(stablehlo.element_of(value), shape)
-        return self._create(stablehlo.ReshapeOp, [value], result)
+        key = value, "reshape", tuple(shape)
+        if key not in self.arranged:
+            result = TensorType(stablehlo.element_of(value), shape)
+            self.arranged[key] = self._create(stablehlo.ReshapeOp, [value], result)
+        return self.arranged[key]
 
     def transpose(self, value: SSAValue, order: Sequence[int]) -> SSAValue:
         shape = stablehlo.shape_of(value)
