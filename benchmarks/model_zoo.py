@@ -67,7 +67,8 @@ def _pair(name: str, config: dict[str, Any]) -> Make:
     return _of(name, config, arguments)
 
 
-def _image(name: str, pixels: int = PIXELS, **config: Any) -> Make:
+def _image(name: str, **config: Any) -> Make:
+    pixels = config.pop("pixels", PIXELS)
     return _of(name, config, {"pixel_values": lambda: torch.randn(2, 3, pixels, pixels)})
 
 

@@ -65,8 +65,8 @@ def judge(name: str) -> Found:
         wanted = _tensors(model(**arguments))
         try:
             found = [each.cpu() for each in _tensors(compiled(**given))]
-        except UnsupportedOperation as error:
-            return Found(name, "refused", error.diagnostics[0].message)
+        except UnsupportedOperation as refused:
+            return Found(name, "refused", refused.diagnostics[0].message)
         error = _apart(wanted, found)
         if error > TOLERANCE:
             return Found(name, "wrong", error=error)

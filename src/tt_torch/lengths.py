@@ -1,4 +1,4 @@
-"""Graphs whose sizes dynamo leaves open: one that grows by a token is not compiled for each of them.
+"""Graphs whose sizes dynamo leaves open: what grows by a token is not compiled for each of them.
 
 The graph is captured once with open sizes. It is compiled for the first three lengths; if the third
 is what the first two promise, programs for further lengths are made from these, not compiled.
@@ -56,7 +56,7 @@ class OpenExecutable:
         if len(self.compiled) < _SAMPLES:
             return None
         (one, first), (other, second), (third, last) = self.compiled
-        place = next((n for n, pair in enumerate(zip(one, other)) if pair[0] != pair[1]), None)
+        place = _place(one, other)
         if place is None or first.drawn or one[place] == third[place] == other[place]:
             return None
         family = Family((one[place], first.program), (other[place], second.program))
@@ -94,13 +94,19 @@ def _sizes(inputs: Sequence[Any]) -> tuple[int, ...]:
     )
 
 
+def _place(one: tuple[int, ...], other: tuple[int, ...]) -> int | None:
+    """The first size that differs."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((place for place, (a, b) in pairs if a != b), None)
+
+
 def _line(
     one: tuple[int, ...], other: tuple[int, ...], wanted: tuple[int, ...]
 ) -> tuple[int, ...] | None:
     """The sizes that lie on the line through two of them, where the first that differs is given."""
-    place = next((n for n, pair in enumerate(zip(one, other)) if pair[0] != pair[1]), None)
-    if place is None or not len(one) == len(other) == len(wanted):
+    place = _place(one, other)
+    if place is None or len(one) != len(wanted):
         return None
     steps, of = wanted[place] - one[place], other[place] - one[place]
-    moved = [a + (b - a) * steps / of for a, b in zip(one, other)]
+    moved = [a + (b - a) * steps / of for a, b in zip(one, other, strict=True)]
     return tuple(int(each) for each in moved) if all(each.is_integer() for each in moved) else None

@@ -1,4 +1,4 @@
-"""Models of others as they come: right numbers, decoding as on the CPU. Needs the extra `models`."""
+"""Models of others as they come: right numbers, decoding as on the CPU. Needs pyttl[models]."""
 
 from __future__ import annotations
 

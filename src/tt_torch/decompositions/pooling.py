@@ -80,7 +80,10 @@ def _axes(
     ceil_mode: bool = False,
 ) -> list[Axis]:
     lists = [for_each(each, count) for each in (sizes, stride or sizes, padding, dilation)]
-    return [Axis(*each, ceil_mode) for each in zip(*lists, strict=True)]
+    return [
+        Axis(size, step, edge, apart, ceil_mode)
+        for size, step, edge, apart in zip(*lists, strict=True)
+    ]
 
 
 # The largest --------------------------------------------------------------------------------------

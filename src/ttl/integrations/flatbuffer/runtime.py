@@ -149,7 +149,7 @@ class Runtime:
         self, step: ControlStep, values: list[Array], recorder: Recorder | None
     ) -> list[Array]:
         if not step.is_loop:
-            index, last = int(values[0]), len(step.programs) - 1  # type: ignore[call-overload]
+            index, last = int(values[0]), len(step.programs) - 1
             chosen = step.programs[index if 0 <= index <= last else last]
             return self._plan(chosen).run(values[1:], recorder)
         condition, body = (self._plan(each) for each in step.programs)
