@@ -119,7 +119,8 @@ def test_bits_of_whole_numbers() -> None:
     generator = np.random.default_rng(0)
     a = generator.integers(-(2**31), 2**31, (4, 40)).astype(np.int32)
     b = generator.integers(0, 32, (4, 40)).astype(np.int32)
-    for (name, right), array in zip(OF_BITS.items(), Runtime(binary(text)).run([a, b]), strict=True):
+    found = Runtime(binary(text)).run([a, b])
+    for (name, right), array in zip(OF_BITS.items(), found, strict=True):
         wanted = right(a) if name == "bitwise_not" else right(a, b)
         assert np.array_equal(array, wanted), name
 

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, fx
 from torch._subclasses.fake_tensor import unset_fake_temporarily
 from xdsl.dialects.builtin import (
+    ArrayAttr,
     BFloat16Type,
     DenseIntOrFPElementsAttr,
     Float16Type,
@@ -29,6 +30,7 @@ from tt_torch.decompositions import LIMITS
 from ttl.diagnostics import CompileError, RuleBroken, Span, codes
 from ttl.diagnostics.frames import calling_span, is_user_file
 from ttl.dialects import stablehlo
+from ttl.integrations.flatbuffer.names import attributes_of
 from ttl.semantics.graph_ops import GRAPH_OPS
 
 ELEMENTS: dict[torch.dtype, Attribute] = {
@@ -106,6 +108,8 @@ class Emitter:
         self.drawn = drawn
         self.functional = functional  # custom calls without the "out" operands
         self.scalars: dict[tuple[Any, torch.dtype], SSAValue] = {}
+        # What a value is in other shapes: a layer after the other asks for the same.
+        self.arranged: dict[tuple[SSAValue, str, tuple[int, ...]], SSAValue] = {}
 
     def draw(self, node: fx.Node, drawn: Drawn) -> SSAValue:
         """An argument after all others, new in each run."""
@@ -181,15 +185,22 @@ class Emitter:
         given = stablehlo.shape_of(value)
         if given == tuple(shape):
             return value
-        placed = range(len(shape) - len(given), len(shape))
-        result = TensorType(stablehlo.element_of(value), shape)
-        return self.add(stablehlo.BroadcastInDimOp.of(value, placed, result))
+        key = value, "broadcast", tuple(shape)
+        if key not in self.arranged:
+            placed = range(len(shape) - len(given), len(shape))
+            result = TensorType(stablehlo.element_of(value), shape)
+            made = stablehlo.BroadcastInDimOp.of(value, placed, result)
+            self.arranged[key] = self.add(made)
+        return self.arranged[key]
 
     def reshape(self, value: SSAValue, shape: Sequence[int]) -> SSAValue:
         if stablehlo.shape_of(value) == tuple(shape):
             return value
-        result = TensorType(stablehlo.element_of(value), shape)
-        return self._create(stablehlo.ReshapeOp, [value], result)
+        key = value, "reshape", tuple(shape)
+        if key not in self.arranged:
+            result = TensorType(stablehlo.element_of(value), shape)
+            self.arranged[key] = self._create(stablehlo.ReshapeOp, [value], result)
+        return self.arranged[key]
 
     def transpose(self, value: SSAValue, order: Sequence[int]) -> SSAValue:
         shape = stablehlo.shape_of(value)
@@ -257,11 +268,13 @@ def emit_module(
     *,
     functional: bool = False,
     drawn: list[Drawn] | None = None,
+    names: tuple[Sequence[str], Sequence[str]] | None = None,
 ) -> ModuleOp:
     """The StableHLO of a functional aten graph whose nodes have fake tensors in meta["val"].
 
     `functional` leaves the "out" operands out of the calls of TT-Lang operations. `drawn` gets what
-    is random: arguments after those of the graph. Without it, randomness is refused.
+    is random: arguments after those of the graph. Without it, randomness is refused. `names` are
+    those of the arguments and of the results.
     UnsupportedOperation names an aten operation that has no lowering.
     """
     emitter = Emitter(functional, drawn)
@@ -269,6 +282,8 @@ def emit_module(
         outputs = _emit_body(emitter, graph)
     inputs = [argument.type for argument in emitter.block.args]
     function = FuncOp(name, FunctionType.from_lists(inputs, outputs), Region(emitter.block))
+    if names is not None:
+        function.arg_attrs, function.res_attrs = (ArrayAttr(attributes_of(each)) for each in names)
     return ModuleOp([function])
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import count
 from typing import Any, cast
 
@@ -26,6 +26,7 @@ from ttl.dialects.graph_control import ControlOp
 from ttl.semantics.dtypes import DTYPES, DType, round_to
 from ttl.semantics.tensor_layout import TensorLayout
 
+from .names import signature
 from .schema import SCHEMA_REVISION, VERSION
 from .writer import Unwritable, write_binary
 
@@ -42,13 +43,17 @@ def emit_flatbuffer(module: ModuleOp, *, mesh_shape: tuple[int, int] = (1, 1)) -
     value = {
         "version": VERSION,
         "schema_hash": SCHEMA_REVISION,
-        "mlir": {"name": "ttnn"},
+        "mlir": {"name": "ttnn", "source": _signatures(functions)},
         "programs": [_Program(function, numbers, places).value(mesh) for function in functions],
     }
     try:
         return write_binary(value)
     except Unwritable as error:
         raise _not_lowered(f"the module cannot be written to a flatbuffer: {error}") from None
+
+
+def _signatures(functions: Sequence[func.FuncOp]) -> str:
+    return "\n".join(text for text in map(signature, functions) if text)
 
 
 class _Program:

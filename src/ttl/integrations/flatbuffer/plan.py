@@ -272,7 +272,7 @@ def _in_use(binding: _Binding, outputs: tuple[tuple[int, np.dtype[Any]], ...]) -
         last_uses = tuple(sorted({*step.inputs, step.output} - used - binding.constants.keys()))
         used.update(step.inputs)
         steps.append(Bound(step.function, step.inputs, step.output, last_uses))
-    constants = [None] * len(binding.shapes)
+    constants: list[Array | None] = [None] * len(binding.shapes)
     for slot, value in binding.constants.items():
         if slot in used:
             constants[slot] = value

@@ -22,6 +22,7 @@ from ttl.ttnn.enums import BufferType, ShardOrientation, TensorMemoryLayout
 from ttl.ttnn.memory_config import MemoryConfig, ShardSpec
 from ttl.ttnn.sharding import check_memory_config, padded_shape
 
+from .names import read_names
 from .reader import Malformed
 
 MAX_RANK = 12
@@ -102,12 +103,23 @@ class Program:
     outputs: tuple[int, ...]
     steps: tuple[AnyStep, ...]
     tensors: dict[int, TensorDescription]
+    input_names: tuple[str, ...] = ()  # none, or one for each
+    output_names: tuple[str, ...] = ()
+
+    def named(self, names: tuple[str, ...], ids: tuple[int, ...]) -> list[str]:
+        """The names that a file has for these tensors, or their numbers as numpy.savez has them."""
+        counted = [f"arr_{position}" for position in range(len(ids))]
+        if len(names) != len(ids) or len({*names} - {""}) != len(names):
+            return counted
+        return list(names)
 
     def described(self, ids: tuple[int, ...]) -> list[TensorDescription]:
         return [self.tensors[each] for each in ids]
 
 
-def read_program(value: Mapping[str, Any], grid: Grid, memory_bytes: int) -> Program:
+def read_program(
+    value: Mapping[str, Any], grid: Grid, memory_bytes: int, source: str = ""
+) -> Program:
     """A Program of the schema, checked for a chip with these cores and this much memory."""
     mesh = value["mesh_shape"] or {"y": 1, "x": 1}
     if (mesh["y"], mesh["x"]) != (1, 1):
@@ -118,7 +130,8 @@ def read_program(value: Mapping[str, Any], grid: Grid, memory_bytes: int) -> Pro
     inputs = tuple(reader.tensor(each) for each in value["inputs"])
     steps = tuple(reader.step(each, n) for n, each in enumerate(value["operations"]))
     outputs = tuple(reader.tensor(each) for each in value["outputs"])
-    program = Program(value["name"], inputs, outputs, steps, reader.tensors)
+    names = read_names(source, value["name"])
+    program = Program(value["name"], inputs, outputs, steps, reader.tensors, *names)
     _check_lives(program, memory_bytes)
     return program
 
@@ -335,7 +348,11 @@ def _check_lives(program: Program, memory_bytes: int) -> None:
     lives.use(program.outputs)
     if lives.peak_bytes > memory_bytes:
         needed = f"its tensors need {lives.peak_bytes} bytes of memory"
-        raise Malformed(f"{needed}, and there are {memory_bytes}")
+        raise TooLarge(f"{needed}, and there are {memory_bytes}")
+
+
+class TooLarge(Malformed):
+    """A program whose tensors do not fit in memory, at the same time; the file itself is right."""
 
 
 class _Lives:

@@ -5,6 +5,7 @@ Nothing of the user's Python and nothing of torch is called while it runs.
 
 from __future__ import annotations
 
+import copy
 import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -35,6 +36,7 @@ from .program import (
     Program,
     Step,
     TensorDescription,
+    TooLarge,
     check_calls,
     read_program,
 )
@@ -63,9 +65,21 @@ class Runtime:
         limit = memory_bytes or min(CHIP_BYTES, _machine_bytes())
         try:
             self.programs, self._kernels, self._target = _load(bytes(memoryview(binary)), limit)
+        except TooLarge as error:
+            helps = ("use a smaller batch, or another element type: bfloat16 has half the bytes",)
+            message = f"{name} cannot be run: {error}"
+            raise UsageError(
+                RuleBroken(codes.NOT_A_FLATBUFFER, message, helps=helps).at(None)
+            ) from None
         except Malformed as error:
             raise _wrong(f"{name} cannot be run: {error}") from None
         self._plans: dict[int, Plan] = {}  # bound at the first run
+
+    def with_program(self, program: Program) -> Runtime:
+        """The same with another program, which has no kernels and calls no other."""
+        made = copy.copy(self)
+        made.programs, made._kernels, made._plans = [program], {}, {}
+        return made
 
     @classmethod
     def from_file(cls, file: str | Path, **options: Any) -> Runtime:
@@ -135,7 +149,7 @@ class Runtime:
         self, step: ControlStep, values: list[Array], recorder: Recorder | None
     ) -> list[Array]:
         if not step.is_loop:
-            index, last = int(values[0]), len(step.programs) - 1  # type: ignore[call-overload]
+            index, last = int(values[0]), len(step.programs) - 1
             chosen = step.programs[index if 0 <= index <= last else last]
             return self._plan(chosen).run(values[1:], recorder)
         condition, body = (self._plan(each) for each in step.programs)
@@ -188,7 +202,8 @@ def _load(binary: bytes, memory_bytes: int) -> tuple[list[Program], Kernels, Tar
         raise Malformed("it has no program")
     target = target_of(value["programs"])
     cores = Grid(*target.default_grid)
-    programs = [read_program(each, cores, memory_bytes) for each in value["programs"]]
+    source = value["mlir"]["source"] if value["mlir"] else ""
+    programs = [read_program(each, cores, memory_bytes, source) for each in value["programs"]]
     check_calls(programs)
     kernels = {
         (number, position): compiled_operations(step, program.described(step.tensors), target)
@@ -231,14 +246,19 @@ def _inputs(program: Program, given: Sequence[Any]) -> list[Array]:
     for position, (value, described) in enumerate(zip(given, wanted, strict=True)):
         value = value if hasattr(value, "shape") else np.asarray(value)
         if tuple(value.shape) != described.shape:
-            name = f"input {position} of `{program.name}`"
+            name = _name(program, position)
             raise _wrong_input(f"{name} has shape {tuple(value.shape)}, not {described.shape}")
         if type(value) is np.ndarray and value.dtype == described.dtype.storage:
             if not described.dtype.is_block_float:
                 arrays.append(value)
                 continue
-        arrays.append(_converted(value, described, f"input {position} of `{program.name}`"))
+        arrays.append(_converted(value, described, _name(program, position)))
     return arrays
+
+
+def _name(program: Program, position: int) -> str:
+    own = dict(enumerate(program.input_names)).get(position)
+    return f"input {f'`{own}`' if own else position} of `{program.name}`"
 
 
 def _converted(value: Any, described: TensorDescription, name: str) -> Array:
