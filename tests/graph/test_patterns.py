@@ -40,7 +40,7 @@ def check(model, *inputs, near: float = 2e-6) -> Counter[str]:
     return calls(exported)
 
 
-# A Llama of two layers, as Hugging Face writes it --------------------------------------------------
+# A Llama of two layers, as Hugging Face writes it -------------------------------------------------
 
 
 class RMSNorm(nn.Module):

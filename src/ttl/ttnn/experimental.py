@@ -78,7 +78,9 @@ def rotary_embedding(
 
     With a token_index all rows are turned as that one.
     """
-    rows, half = input_tensor.shape[-2], input_tensor.shape[-1] // 2
+    x: Any = input_tensor
+    rows, half = x.shape[-2], x.shape[-1] // 2
     taken = slice(0, rows) if token_index is None else slice(token_index, token_index + 1)
-    turned = np.concatenate((-input_tensor[..., half:], input_tensor[..., :half]), -1)
-    return input_tensor * cos_cache[..., taken, :] + turned * sin_cache[..., taken, :]
+    cosine: Any = cos_cache[..., taken, :]
+    turned: Any = np.concatenate((-x[..., half:], x[..., :half]), -1)
+    return x * cosine + turned * sin_cache[..., taken, :]

@@ -110,7 +110,7 @@ def _broadcasting(graph: Graph, op: MathOp) -> SSAValue | None:
             loose = _loose(loose, shape)
     if inputs == list(op.inputs):
         return _sunk(graph, op)
-    return graph.add(op.ENTRY.name, inputs, op.result.type)  # type: ignore[arg-type]
+    return graph.add(op.ENTRY.name, inputs, op.result.type)
 
 
 def _sunk(graph: Graph, op: MathOp) -> SSAValue | None:

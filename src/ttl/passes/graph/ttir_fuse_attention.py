@@ -152,7 +152,7 @@ def _shows_all_rows(mask: Any) -> bool:
 
 def _is_causal(mask: Any, rows: tuple[int, ...]) -> bool:
     """rule CAUSAL"""
-    wanted = np.where(np.tri(*rows, dtype=bool), 0, -np.inf)
+    wanted = np.where(np.tri(*rows, dtype=np.bool_), 0, -np.inf)
     hidden = np.where(mask <= np.finfo(np.float32).min, -np.inf, mask)
     whole = np.broadcast_to(hidden, (*mask.shape[:-2], *rows))
     return rows[0] == rows[1] and bool((whole == wanted).all())
