@@ -51,17 +51,17 @@ def paged_update_cache(
 
 
 def _check_rotary(arguments: dict[str, Any]) -> None:
-    x, cosine, sine = (arguments[name] for name in ("input_tensor", "cos_cache", "sin_cache"))
-    rows, columns = x.shape[-2:]
+    names = ("input_tensor", "cos_cache", "sin_cache")
+    x, cosine, sine = (tuple(arguments[name].shape) for name in names)
+    rows, columns = x[-2:]
     is_whole = columns % (2 * TILE_SIZE) == 0
-    first = (*cosine.shape[:2], cosine.shape[-1])
-    if not is_whole or cosine.shape != sine.shape or first != (1, 1, columns):
+    if not is_whole or cosine != sine or (*cosine[:2], cosine[-1]) != (1, 1, columns):
         raise shapes_differ(
-            f"ttnn.experimental.rotary_embedding() of {tuple(x.shape)} with {tuple(cosine.shape)}",
+            f"ttnn.experimental.rotary_embedding() of {x} with {cosine}",
             f"rows are a multiple of {2 * TILE_SIZE} wide, and cos and sin (1, 1, rows, {columns})",
         )
-    if cosine.shape[-2] < rows:
-        raise shapes_differ(f"cos and sin for {cosine.shape[-2]} rows of {rows}", "give more rows")
+    if cosine[-2] < rows:
+        raise shapes_differ(f"cos and sin for {cosine[-2]} rows of {rows}", "give more rows")
 
 
 @operation(
