@@ -19,12 +19,15 @@ except ModuleNotFoundError as error:
 
 from .decorator import tt_lang_operation
 from .registry import TTLangError
+from .replacing import replace
 from .resolve import resolve_operation
 
 if TYPE_CHECKING:
     from .exported import Exported, export
 
-__all__ = ["Exported", "TTLangError", "export", "resolve_operation", "tt_lang_operation"]
+__all__ = [
+    "Exported", "TTLangError", "export", "replace", "resolve_operation", "tt_lang_operation",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> _Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from threading import RLock
@@ -10,12 +11,16 @@ from typing import Any
 import torch
 from functorch.compile import make_boxed_func
 from torch import fx
+from torch._dynamo.exc import RestartAnalysis
 from torch._functorch.aot_autograd import aot_module_simplified
 
+from ttl.diagnostics import RuleBroken, UsageError, codes
+from ttl.diagnostics.frames import calling_span
 from ttl.driver.recent import Recent
 
 from .decompositions import decompositions
 from .executable import MOST_KEPT, Executable
+from .lengths import OpenExecutable
 
 torch.compiler.allow_in_graph(torch.ops.tt.tt_lang_op)
 BACKEND = "tt"
@@ -33,29 +38,93 @@ def constants_on_cpu() -> Iterator[None]:
         torch._C._set_only_lift_cpu_tensors(before)
 
 
-class Compiled:
-    """A graph of dynamo, compiled when it is called for the sizes of the call.
+@contextmanager
+def collected_later() -> Iterator[None]:
+    """A compilation makes many objects and drops few: looking through all that torch has loaded,
+    again and again, would be a fifth of its time.
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
-    So sizes that dynamo leaves open are known, and what is wrong with the model is reported to the
-    caller as it is, not wrapped by dynamo.
+
+class Compiled:
+    """A graph of dynamo, compiled in dynamo's own compile step, one thread at a time.
+
+    What is wrong with the model is reported by the call, as it is: dynamo would wrap it. A graph
+    whose sizes dynamo leaves open is compiled when it is called, for the sizes of the call.
     """
 
-    def __init__(self, graph: fx.GraphModule, inputs: Sequence[Any], **_: Any):
+    def __init__(self, graph: fx.GraphModule, inputs: Sequence[Any], **options: Any):
         self.graph = graph
         self.compiled: Recent[Callable[..., Any]] = Recent(MOST_KEPT)
+        self.error: Exception | None = _wrong_option(options)
+        self.open: Callable[..., Any] | None = None
+        if self.error is None:
+            try:
+                self._prepare(inputs)
+            except RestartAnalysis:  # dynamo begins again, with numbers that it had left open
+                raise
+            except Exception as error:
+                self.error = error
+
+    def _prepare(self, inputs: Sequence[Any]) -> None:
+        if all(_is_known(each) for each in inputs):
+            self.compiled.get(_key(inputs), lambda: _compile(self.graph, inputs))
+        elif not torch.is_grad_enabled():
+            with tracing():
+                self.open = aot_module_simplified(self.graph, inputs, fw_compiler=_open_executable)
 
     def __call__(self, *inputs: Any) -> Any:
-        key = tuple(
-            (tuple(each.shape), each.dtype, each.device, each.requires_grad)
-            if isinstance(each, torch.Tensor)
-            else each
-            for each in inputs
-        )
-        return self.compiled.get(key, lambda: _compile(self.graph, inputs))(*inputs)
+        if self.error is not None:
+            raise self.error
+        if self.open is not None:
+            return self.open(*inputs)
+        return self.compiled.get(_key(inputs), lambda: _compile(self.graph, inputs))(*inputs)
+
+
+def _is_known(value: Any) -> bool:
+    """Are the sizes of a tensor, or is a number, not open?"""
+    if isinstance(value, torch.Tensor):
+        return all(type(size) is int for size in value.shape)
+    return not isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool))
+
+
+def _key(inputs: Sequence[Any]) -> Any:
+    return tuple(
+        (tuple(each.shape), each.dtype, each.device, each.requires_grad)
+        if isinstance(each, torch.Tensor)
+        else each
+        for each in inputs
+    )
+
+
+def _wrong_option(options: dict[str, Any]) -> UsageError | None:
+    """torch.compile hands over `mode=` and `options=`, of which there are none here."""
+    for name, value in options.items():
+        if value is not None and value != {}:
+            message = f"backend={BACKEND!r} has one way to compile, and no {name}={value!r}"
+            helps = (f"leave {name}= out",)
+            broken = RuleBroken(codes.WRONG_ARGUMENT, message, helps=helps)
+            return UsageError(broken.at(calling_span()))
+    return None
+
+
+@contextmanager
+def tracing() -> Iterator[None]:
+    """One thread at a time, with dynamo's own lock."""
+    from torch._dynamo.convert_frame import compile_lock
+
+    with compile_lock, TRACING, constants_on_cpu(), collected_later():
+        yield
 
 
 def _compile(graph: fx.GraphModule, inputs: Sequence[Any]) -> Callable[..., Any]:
-    with TRACING, constants_on_cpu():
+    with tracing():
         compiled: Callable[..., Any] = aot_module_simplified(
             graph, inputs, fw_compiler=_executable, decompositions=decompositions()
         )
@@ -69,6 +138,11 @@ def _executable(graph: fx.GraphModule, inputs: Sequence[Any]) -> Callable[..., A
         return executable(tensors)
 
     boxed: Callable[..., Any] = make_boxed_func(run)
+    return boxed
+
+
+def _open_executable(graph: fx.GraphModule, inputs: Sequence[Any]) -> Callable[..., Any]:
+    boxed: Callable[..., Any] = make_boxed_func(OpenExecutable(graph))
     return boxed
 
 

@@ -154,3 +154,13 @@ def _gradients(
 
 
 tt_lang_op.register_autograd(_backward, setup_context=_setup_context)
+
+
+def _refuse_batches(info: Any, in_dims: Any, tensors: Any, kernel_id: str, *_: Any) -> Any:
+    raise NotImplementedError(
+        f"operation {kernel_id!r} is called under torch.vmap, and a TT-Lang operation has no rule "
+        "for batches: call it with the whole tensors, or in a loop"
+    )
+
+
+tt_lang_op.register_vmap(_refuse_batches)

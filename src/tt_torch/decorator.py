@@ -11,7 +11,9 @@ import torch
 from .custom_ops import call_entry
 from .registry import (
     OperationEntry,
+    TTLangError,
     derive_version_tag,
+    no_elements,
     normalize_arg_roles,
     register,
     tensor_counts,
@@ -41,12 +43,17 @@ def tt_lang_operation(
 
     def decorate(fn: Callable[..., Any]) -> Callable[..., Result]:
         tag = version_tag or derive_version_tag(fn)
-        roles = normalize_arg_roles(arg_roles, tensor_counts(fn))
+        roles = normalize_arg_roles(arg_roles, tensor_counts(fn), operation_id)
         entry = OperationEntry(operation_id, fn, tag, roles, backward)
         register(entry)
 
         @functools.wraps(fn)
-        def call(*tensors: torch.Tensor) -> Result:
+        def call(*tensors: torch.Tensor, **others: Any) -> Result:
+            if others:
+                given = ", ".join(f"{name}=" for name in others)
+                raise TypeError(
+                    f"operation {operation_id!r} takes its tensors by position, not by {given}"
+                )
             return _call(entry, shard_spec, tensors)
 
         call._tt_lang_operation_entry = entry  # type: ignore[attr-defined]
@@ -79,10 +86,20 @@ def _check_call(entry: OperationEntry, tensors: tuple[torch.Tensor, ...]) -> lis
     for index, tensor in enumerate(tensors):
         if not isinstance(tensor, torch.Tensor):
             raise TypeError(f"argument {index} of {name} is a {type(tensor).__name__}, no tensor")
-    roles = normalize_arg_roles(entry.arg_roles, range(len(tensors), len(tensors) + 1))
+    roles, count = entry.arg_roles, len(tensors)
+    if count != len(roles):
+        missing = roles[count:]
+        which = f"an '{missing[0]}' tensor is missing" if missing else "there is one too many"
+        raise ValueError(
+            f"{name} has {len(roles)} tensors, {', '.join(roles)}, and is called with {count}: "
+            f"{which}"
+        )
     outs = [index for index, role in enumerate(roles) if role == "out"]
     if not outs:
         raise ValueError(f"{name} needs at least one 'out' tensor in arg_roles")
+    for index, tensor in enumerate(tensors):
+        if tensor.dtype is torch.bool:
+            raise TTLangError(f"tensor {index} of {name} is of bool: {no_elements('i1')}")
     device = tensors[0].device
     for index, tensor in enumerate(tensors):
         if tensor.device != device:

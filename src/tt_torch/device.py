@@ -186,10 +186,13 @@ def _batch_norm(
     return tuple(found)
 
 
-def _convolution_backward(*args: Any) -> Any:
-    from .lowering.emitter import unsupported
-
-    raise unsupported(f"no lowering for {torch.ops.aten.convolution_backward.default}")
+def _convolution_backward(
+    grad: Tensor, x: Tensor, weight: Tensor, *options: Any
+) -> tuple[Tensor | None, ...]:
+    *window, wanted = options
+    op = torch.ops.aten.convolution_backward.default
+    found = _run_eagerly(op, grad, x, weight, [weight.shape[0]], *window, wanted)
+    return tuple(found)
 
 
 _KERNELS: dict[str, Callable[..., Any]] = {
@@ -214,7 +217,8 @@ _KERNELS: dict[str, Callable[..., Any]] = {
     # How torch asks whether it may make a nested tensor of a padded one; there are none here.
     "_nested_tensor_from_mask_left_aligned": lambda tensor, mask: False,
 }
-_KERNELS |= {name: _of_host(name) for name in ("masked_select", "nonzero", "multinomial")}
+_COUNTED = ("bincount", "masked_select", "multinomial", "nonzero")
+_KERNELS |= {name: _of_host(name) for name in _COUNTED}
 _KERNELS |= {name: _random(name.partition(".")[0]) for name in _DRAWN}
 
 

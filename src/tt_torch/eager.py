@@ -8,6 +8,10 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch._subclasses.fake_tensor import (
+    DataDependentOutputException,
+    DynamicOutputShapeException,
+)
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.utils import _pytree as pytree
 
@@ -122,6 +126,8 @@ def _call(
             traced = make_fx(call, decompositions(), tracing_mode="fake")(*samples)
     except AssertionError:  # of torch, which knows no shapes for such an operation
         raise unsupported(f"no lowering for {op}") from None
+    except (DataDependentOutputException, DynamicOutputShapeException):
+        raise unsupported(f"no lowering for {op}, whose sizes depend on elements") from None
     return Executable(traced), structure
 
 

@@ -16,6 +16,7 @@ from ttl.config import Config
 from ttl.dialects import print_module
 from ttl.driver.recent import Recent
 from ttl.integrations.flatbuffer import Runtime, compile_module, run_traced
+from ttl.integrations.flatbuffer.program import Program
 
 from .device import NAME, on_host, on_tt
 from .lowering import Drawn, emit_module
@@ -40,12 +41,14 @@ class Executable:
             lambda: Runtime(compile_module(module), cache_dir=config.cache_dir),
         )
 
+    @property
+    def program(self) -> Program:
+        return self.runtime.programs[0]
+
     def __call__(self, inputs: Sequence[Any]) -> list[Tensor | None]:
         """Runs the flatbuffer: nothing of the model, and no function of torch that computes."""
         arrays = [to_numpy(each) for each in inputs if isinstance(each, Tensor)]
-        for drawn in self.drawn:
-            chosen = torch.empty(drawn.shape, dtype=torch.bool).bernoulli_(drawn.probability)
-            arrays.append(chosen.numpy())
+        arrays += [to_numpy(drawn.draw()) for drawn in self.drawn]
         found = iter(run_traced(self.runtime, arrays, Config.current()))
         return [None if like is None else from_numpy(next(found), like) for like in self.outputs]
 

@@ -55,9 +55,9 @@ class Exported:
         except OSError as error:
             raise file_not_usable(file, error) from None
 
-    def inputs(self, *args: Any) -> list[Any]:
+    def inputs(self, *args: Any, **kwargs: Any) -> list[Any]:
         """The arrays that the flatbuffer takes for these arguments: parameters first."""
-        leaves = pytree.tree_leaves(args)
+        leaves = pytree.tree_leaves((args, self._in_order(kwargs)))
         specs = self.program.graph_signature.input_specs
         wanted = sum(each.kind is InputKind.USER_INPUT for each in specs)
         if len(leaves) != wanted:
@@ -70,6 +70,43 @@ class Exported:
         ]
         return [to_numpy(each) for each in values if isinstance(each, Tensor)]
 
+    def named_inputs(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        """As inputs(), by the names that the file has: numpy.savez(FILE, **named_inputs(...))."""
+        return dict(zip(self.input_names, self.inputs(*args, **kwargs), strict=True))
+
+    def _in_order(self, kwargs: dict[str, Any]) -> dict[str, Any]:
+        """As they were when the model was captured."""
+        spec = self.program.call_spec.in_spec
+        known = spec.child(1).context if spec is not None else []
+        if sorted(known) != sorted(kwargs):
+            wanted = ", ".join(map(str, known)) or "none"
+            raise TypeError(
+                f"the model was captured with these keyword arguments: {wanted}; not with "
+                f"{', '.join(kwargs) or 'none'}"
+            )
+        return {name: kwargs[name] for name in known}
+
+    @property
+    def input_names(self) -> list[str]:
+        """Of the parameters and buffers as the model has them, then of the arguments."""
+        signature = self.program.graph_signature
+        values = {
+            node.name: node.meta.get("val") for node in self.program.graph_module.graph.nodes
+        }
+        return [
+            str(each.target or each.arg.name)
+            for each in signature.input_specs
+            if isinstance(values.get(each.arg.name), Tensor)
+        ]
+
+    @property
+    def output_names(self) -> list[str]:
+        """Of what the model writes into; what it returns is counted."""
+        names = list(self.written)
+        (output,) = (n for n in self.program.graph_module.graph.nodes if n.op == "output")
+        tensors = sum(isinstance(each, torch.fx.Node) for each in pytree.tree_leaves(output.args))
+        return names + [f"output_{n}" for n in range(tensors - len(names))]
+
     @property
     def written(self) -> list[str]:
         """The buffers and arguments that the model writes into: they are the first outputs."""
@@ -77,10 +114,17 @@ class Exported:
         return [str(each.target) for each in specs if each.kind in _WRITTEN]
 
     def _module(self) -> Any:
-        return emit_module(self.program.graph_module, functional=self.functional)
+        names = self.input_names, self.output_names
+        return emit_module(self.program.graph_module, functional=self.functional, names=names)
 
 
-def export(model: nn.Module, args: Sequence[Any], *, functional: bool = False) -> Exported:
+def export(
+    model: nn.Module,
+    args: Sequence[Any] = (),
+    kwargs: dict[str, Any] | None = None,
+    *,
+    functional: bool = False,
+) -> Exported:
     """Capture a model for such arguments, all of it in one graph.
 
     A model and arguments on the CPU are captured as if they were on device "tt". `functional`
@@ -89,8 +133,10 @@ def export(model: nn.Module, args: Sequence[Any], *, functional: bool = False) -
     if not isinstance(model, nn.Module) or isinstance(args, Tensor):
         raise TypeError("export takes a torch.nn.Module and a tuple of its arguments")
     placed = copy.deepcopy(model).to(NAME)
-    moved = pytree.tree_map_only(Tensor, lambda each: each.to(NAME), tuple(args))
+    moved, named = pytree.tree_map_only(
+        Tensor, lambda each: each.to(NAME), (tuple(args), dict(kwargs or {}))
+    )
     with TRACING, torch.no_grad(), constants_on_cpu(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", ".*LeafSpec", FutureWarning)  # about torch itself
-        program = torch.export.export(placed, moved, strict=False)
+        program = torch.export.export(placed, moved, named, strict=False)
         return Exported(program.run_decompositions(decompositions()), functional)

@@ -16,6 +16,10 @@ class TTLangError(RuntimeError):
     """A TT-Lang operation cannot be turned into kernels."""
 
 
+def no_elements(spelling: str) -> str:
+    return f"kernels have no elements of type {spelling!r}: convert the tensor"
+
+
 @dataclass(frozen=True, slots=True)
 class OperationEntry:
     operation_id: str
@@ -94,14 +98,17 @@ def _function(fn: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
-def normalize_arg_roles(arg_roles: Sequence[str] | None, counts: range | None) -> tuple[str, ...]:
+def normalize_arg_roles(
+    arg_roles: Sequence[str] | None, counts: range | None, operation_id: str = ""
+) -> tuple[str, ...]:
     """The roles as a tuple; ValueError if they are not `in* out*`, one for each tensor."""
     if arg_roles is None:
         raise ValueError("arg_roles is required: one of 'in', 'out' for each tensor")
     roles = tuple(arg_roles)
     if counts is not None and len(roles) not in counts:
         wanted = str(counts[-1]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
-        raise ValueError(f"arg_roles has {len(roles)} roles for {wanted} tensors")
+        of = f" of operation {operation_id!r}" if operation_id else ""
+        raise ValueError(f"arg_roles{of} has {len(roles)} roles for {wanted} tensors")
     for role in roles:
         if role not in ROLES:
             raise ValueError(f"a role is 'in' or 'out', not {role!r}")

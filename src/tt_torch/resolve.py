@@ -13,7 +13,7 @@ from ttl.semantics.layout import ROW_MAJOR_LAYOUT, TILE_LAYOUT
 from ttl.semantics.tensor_layout import parse_layout
 from ttl.ttnn.memory_config import memory_config_of
 
-from .registry import TTLangError, get_registered_operation
+from .registry import TTLangError, get_registered_operation, no_elements
 
 # The chip has no 64 bits: tensors of them have become tensors of 32 when they reach a kernel.
 _DTYPES = {
@@ -93,7 +93,7 @@ def _spec(shape: tuple[int, ...], dtype: str, layout: str) -> TensorSpec:
 def _dtype(spelling: str) -> DType:
     name = str(spelling).strip().lower()
     if name in _NOT_ON_CHIP:
-        raise TTLangError(f"kernels have no elements of type {spelling!r}: convert the tensor")
+        raise TTLangError(no_elements(spelling))
     if name not in _DTYPES:
         raise TTLangError(f"unknown element type {spelling!r}; known are {', '.join(_DTYPES)}")
     return DTYPES[_DTYPES[name]]

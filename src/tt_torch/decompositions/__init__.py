@@ -12,11 +12,13 @@ from typing import Any
 
 import torch
 
-from . import arithmetic, indexing, layers, ordering, windows
+from . import arithmetic, indexing, layers, ordering, pooling, random, statistics, windows
 
 aten = torch.ops.aten
-_MODULES = (arithmetic, indexing, layers, ordering, windows)
-LIMITS: dict[Any, str] = {**indexing.LIMITS, **ordering.LIMITS, **windows.LIMITS}
+_MODULES = (arithmetic, indexing, layers, ordering, pooling, random, statistics, windows)
+LIMITS: dict[Any, str] = {
+    **indexing.LIMITS, **statistics.LIMITS, **windows.LIMITS,
+}  # fmt: skip
 
 
 @cache
@@ -28,7 +30,9 @@ def decompositions() -> dict[Any, Callable[..., Any]]:
         aten._native_batch_norm_legit_functional, aten._native_batch_norm_legit_no_training,
         aten.silu, aten.leaky_relu, aten.elu, aten.hardswish, aten.hardsigmoid, aten.softplus,
         aten.linalg_vector_norm, aten.tril, aten.triu, aten.rsub, aten.lerp, aten.addcmul,
-        aten.addcdiv, aten.addmv, aten.stack, aten.mse_loss, aten.upsample_bilinear2d,
+        aten.addcdiv, aten.addmv, aten.tril_indices, aten.triu_indices,
+        aten.grid_sampler_2d, aten.upsample_bicubic2d, aten.upsample_trilinear3d,
+        aten.isin, aten.frexp, aten.ldexp, aten.stack, aten.mse_loss, aten.upsample_bilinear2d,
         aten.upsample_nearest2d,
         # and their gradients
         aten._softmax_backward_data, aten._log_softmax_backward_data,
@@ -39,6 +43,8 @@ def decompositions() -> dict[Any, Callable[..., Any]]:
     )  # fmt: skip
     table = dict(torch._decomp.core_aten_decompositions())
     table.update(torch._decomp.get_decompositions(composed))
+    for op in (aten.uniform.default, aten.randn.default, aten.randn_like.default):
+        table.pop(op, None)  # drawn as they are
     for module in _MODULES:
         table |= module.DECOMPOSITIONS
     return table

@@ -38,6 +38,14 @@ def sign(x: Tensor) -> Tensor:
     return (x > 0).to(x.dtype) - (x < 0).to(x.dtype)
 
 
+def copysign(x: Tensor, y: Any) -> Tensor:
+    """The sign of 0 is that of 1 divided by it."""
+    x = x if x.is_floating_point() else x.to(torch.get_default_dtype())
+    y = torch.as_tensor(y, device=x.device)
+    is_below = (y < 0) | (1 / y < 0)
+    return torch.where(is_below, -x.abs(), x.abs())
+
+
 def trunc(x: Tensor) -> Tensor:
     """Towards 0; whole numbers stay."""
     return torch.where(x < 0, x.ceil(), x.floor()) if x.is_floating_point() else x
@@ -164,6 +172,9 @@ DECOMPOSITIONS: dict[Any, Callable[..., Any]] = {
     aten.log2.default: lambda x: x.log() / math.log(2),
     aten.log10.default: lambda x: x.log() / math.log(10),
     aten.exp2.default: lambda x: torch.pow(2.0, x),
+    aten.copysign.Tensor: copysign,
+    aten.copysign.Scalar: copysign,
+    aten.hypot.default: lambda x, y: (x * x + y * y).sqrt(),
     aten.trunc.default: trunc,
     aten.isnan.default: lambda x: x != x,
     aten.isinf.default: isinf,

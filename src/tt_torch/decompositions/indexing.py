@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
 from typing import Any
 
 import torch
@@ -122,16 +121,6 @@ def _taken(x: Tensor, dim: int, index: Tensor) -> Tensor:
     return x.index_select(dim, index.flatten()).reshape(shape)
 
 
-def gather(x: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
-    """Every index is one of the flattened tensor: of it, and of where it stands."""
-    if not x.ndim:
-        return x.expand(index.shape)
-    places = [positions(index, each) for each in range(x.ndim)]
-    places[dim] = index.long()
-    flat = _joined(zip(places, x.shape, strict=True))
-    return _taken(x.flatten(), 0, flat.expand(index.shape))
-
-
 def index(x: Tensor, indices: Sequence[Tensor | None]) -> Any:
     """The dimensions that are indexed become one, at the place of the first of them."""
     dims = [dim for dim, each in enumerate(indices) if each is not None]
@@ -163,27 +152,6 @@ def _flattened(x: Tensor, indices: Sequence[Tensor | None]) -> tuple[Tensor, Ten
 # Writing ------------------------------------------------------------------------------------------
 
 
-def scatter(x: Tensor, dim: int, index: Tensor, source: Any, *, adds: bool = False) -> Any:
-    """The elements of `source` one by one along `dim`, where the index is the position there."""
-    dim %= max(1, x.ndim)
-    others = [d for d in range(x.ndim) if d != dim]
-    is_partly = not x.ndim or any(x.shape[d] != index.shape[d] for d in others)
-    if is_partly or index.shape[dim] > MOST_STEPS:
-        return NotImplemented
-    if not isinstance(source, Tensor):
-        source = x.new_full(index.shape, source)
-    # One that is not below the size is refused where its number is taken.
-    index = _taken(positions(x.flatten(), 0, x.shape[dim]), 0, index)
-    counted = positions(x, dim)
-    for step in range(index.shape[dim]):
-        value = source.narrow(dim, step, 1)
-        for other in others:
-            value = value.narrow(other, 0, x.shape[other])
-        is_here = index.narrow(dim, step, 1) == counted
-        x = torch.where(is_here, x + value if adds else value, x)
-    return x
-
-
 def index_put(
     x: Tensor,
     indices: Sequence[Tensor | None],
@@ -205,9 +173,8 @@ def index_put(
     rows = _to_front(rows, front, len(places))
     count = places.numel()
     flat = flat.reshape(count, *[1] * len(left)).expand(count, *left)
-    written = scatter(table, 0, flat, rows.reshape(count, *left), adds=accumulate)
-    if written is NotImplemented:
-        return NotImplemented
+    source = rows.reshape(count, *left)
+    written = (table.scatter_add if accumulate else table.scatter)(0, flat, source)
     back = [order.index(dim) for dim in range(x.ndim)]
     return written.reshape([x.shape[dim] for dim in order]).permute(back)
 
@@ -225,14 +192,13 @@ def _masked(x: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumul
 def embedding_dense_backward(
     grad: Tensor, indices: Tensor, rows: int, padding_idx: int, scale_grad_by_freq: bool
 ) -> Any:
-    """The gradients of each row together: a product with 1 where an index names the row."""
+    """The gradients of each row together."""
     if scale_grad_by_freq:
         return NotImplemented
-    row = torch.arange(rows, device=grad.device)[:, None]
-    is_named = indices.reshape(1, -1) == row
+    flat, named = grad.reshape(-1, grad.shape[-1]), indices.reshape(-1, 1)
     if padding_idx >= 0:  # its row is not learned
-        is_named = is_named & (row != padding_idx)
-    return is_named.to(grad.dtype) @ grad.reshape(-1, grad.shape[-1])
+        flat = torch.where(named == padding_idx, 0, flat)
+    return grad.new_zeros(rows, flat.shape[1]).scatter_add(0, named.expand(flat.shape), flat)
 
 
 DECOMPOSITIONS: dict[Any, Callable[..., Any]] = {
@@ -243,27 +209,17 @@ DECOMPOSITIONS: dict[Any, Callable[..., Any]] = {
     aten.flip.default: flip,
     aten.diagonal.default: diagonal,
     aten.unfold.default: unfold,
-    aten.gather.default: gather,
     aten.index.Tensor: index,
-    aten.scatter.src: scatter,
-    aten.scatter.value: scatter,
-    aten.scatter_add.default: partial(scatter, adds=True),
     aten.index_put.default: index_put,
     aten._index_put_impl.default: index_put,
     aten.embedding_dense_backward.default: embedding_dense_backward,
 }
 # What an operation is not lowered for, reported where it is refused.
-_STEPS = f"of more than {MOST_STEPS} elements one by one"
 LIMITS: dict[Any, str] = {
     aten.slice_scatter.default: "with a step",
     aten.index.Tensor: "with a mask: its size is not known",
     **dict.fromkeys(
-        (aten.scatter.src, aten.scatter.value, aten.scatter_add.default),
-        f"into a part of a tensor, or {_STEPS}",
-    ),
-    **dict.fromkeys(
-        (aten.index_put.default, aten._index_put_impl.default),
-        f"of several values with a mask, or {_STEPS}",
+        (aten.index_put.default, aten._index_put_impl.default), "of several values with a mask"
     ),
     aten.embedding_dense_backward.default: "that is scaled by frequency",
 }

@@ -1,76 +1,22 @@
-"""Convolutions and pooling: a window that moves over a tensor is a slice for each of its places."""
+"""Convolutions and their gradients; what has one or two axes is lowered as it is."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import reduce
-from itertools import product
 from math import prod
-from operator import add
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from .arithmetic import lowest, wide
-from .indexing import MOST_STEPS, padded
+from .indexing import padded
 
 aten = torch.ops.aten
 
 
-@dataclass(frozen=True, slots=True)
-class Window:
-    """How a window moves over the last dimensions of a tensor."""
-
-    sizes: Sequence[int]
-    stride: Sequence[int]
-    padding: Sequence[int]
-    dilation: Sequence[int]
-    ceil_mode: bool = False
-
-    @classmethod
-    def of(cls, sizes: Sequence[int], *options: Sequence[int], ceil_mode: bool = False) -> Window:
-        """Of stride, padding and dilation as torch has them."""
-        stride, padding, dilation = (_each(each, len(sizes)) for each in options)
-        return cls(sizes, stride, padding, dilation, ceil_mode)
-
-    def reach(self, axis: int) -> int:
-        return self.dilation[axis] * (self.sizes[axis] - 1) + 1
-
-    def outs(self, shape: Sequence[int]) -> list[int]:
-        """How many places it has along each dimension; in ceil mode also one that begins inside."""
-        found = []
-        for axis, size in enumerate(shape[-len(self.sizes) :]):
-            step, edge = self.stride[axis], self.padding[axis]
-            room = size + 2 * edge - self.reach(axis)
-            count = (room + (step - 1) * self.ceil_mode) // step + 1
-            found.append(count - (self.ceil_mode and (count - 1) * step >= size + edge))
-        return found
-
-    def slices(self, x: Tensor, filling: Any = 0, edges: Any = None) -> list[Tensor]:
-        """What stands under each place of the window; the padding is `edges`, or as the rest."""
-        outs, first = self.outs(x.shape), x.ndim - len(self.sizes)
-        spans = [(out - 1) * step + 1 for out, step in zip(outs, self.stride, strict=True)]
-        for axis, edge in enumerate(self.padding):
-            after = spans[axis] + self.reach(axis) - 1 - x.shape[first + axis] - edge
-            if edges is not None:
-                x = padded(x, first + axis, edge, edge, edges)
-            widths = (edge, after) if edges is None else (0, after - edge)
-            x = padded(x, first + axis, *widths, filling)
-        return [self._under(x, place, spans) for place in product(*map(range, self.sizes))]
-
-    def _under(self, x: Tensor, place: Sequence[int], spans: Sequence[int]) -> Tensor:
-        for axis, offset in enumerate(place):
-            start, dim = offset * self.dilation[axis], axis - len(place)
-            x = aten.slice.Tensor(x, dim, start, start + spans[axis], self.stride[axis])
-        return x
-
-
-def _each(value: Sequence[int] | int, count: int) -> list[int]:
-    """One number for all dimensions, or one for each."""
-    values = [value] if isinstance(value, int) else list(value)
-    return values * count if len(values) == 1 else values
+def for_each(values: Sequence[int], count: int) -> Sequence[int]:
+    """torch has one value for all dimensions."""
+    return list(values) * count if len(values) == 1 else values
 
 
 def convolution(
@@ -84,78 +30,140 @@ def convolution(
     output_padding: Sequence[int],
     groups: int,
 ) -> Any:
-    """One matrix product for each group: of the weights, and of all that the window meets."""
+    """What is more than a window over one or two axes; that is left as it is."""
+    axes = weight.ndim - 2
+    stride, padding, dilation, more = (
+        for_each(each, axes) for each in (stride, padding, dilation, output_padding)
+    )
+    if x.ndim == axes + 1:
+        found = aten.convolution(
+            x[None], weight, bias, stride, padding, dilation, transposed, more, groups
+        )
+        return found[0]
+    if axes == 3:
+        return _of_three_axes(
+            x, weight, bias, stride, padding, dilation, transposed, more, groups
+        )
+    is_tiling = tuple(stride) == tuple(weight.shape[2:]) and not any(padding)
+    if is_tiling and not transposed and groups == 1 and x.numel():
+        return _of_patches(x, weight, bias)
+    return NotImplemented
+
+
+def _of_patches(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    """A window that steps as far as it is wide: patches side by side, and one product."""
     sizes = weight.shape[2:]
-    if transposed or prod(sizes) > MOST_STEPS:
-        return NotImplemented
-    window = Window.of(sizes, stride, padding, dilation)
-    (batch, channels), rows = x.shape[:2], weight.shape[0] // groups
-    outs, inner = window.outs(x.shape), channels // groups * prod(sizes)
-    apart = (batch * groups, channels // groups, 1, prod(outs))
-    columns = torch.cat([each.reshape(apart) for each in window.slices(x)], 2)
-    weights = weight.reshape(1, groups, rows, inner).expand(batch, groups, rows, inner)
-    columns = columns.reshape(batch * groups, inner, prod(outs))
-    found = torch.bmm(weights.reshape(batch * groups, rows, inner), columns)
-    found = found.reshape(batch, groups * rows, *outs)
+    counts = [size // width for size, width in zip(x.shape[2:], sizes, strict=True)]
+    for axis, (count, width) in enumerate(zip(counts, sizes, strict=True)):
+        x = x.narrow(2 + axis, 0, count * width)
+    batch, channels = x.shape[:2]
+    rows = weight.flatten(1)
+    if prod(sizes) > 1:
+        apart = [part for pair in zip(counts, sizes, strict=True) for part in pair]
+        first, own = range(2, 2 + len(apart), 2), range(3, 3 + len(apart), 2)
+        x = x.reshape(batch, channels, *apart).permute(0, 1, *own, *first)
+    columns = x.reshape(batch, rows.shape[1], prod(counts))
+    found = (rows @ columns).reshape(batch, rows.shape[0], *counts)
     return found if bias is None else found + bias.reshape(-1, *[1] * len(sizes))
 
 
-def max_pool2d_with_indices(
+def _of_three_axes(
     x: Tensor,
-    sizes: Sequence[int],
-    stride: Sequence[int] = (),
-    padding: Sequence[int] = (0,),
-    dilation: Sequence[int] = (1,),
-    ceil_mode: bool = False,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    transposed: bool,
+    more: Sequence[int],
+    groups: int,
 ) -> Any:
-    """The largest under the window, and its place in the plane."""
-    sizes = _each(sizes, 2)
-    if prod(sizes) > MOST_STEPS:
+    """A sum over the first axis of the weights, each a convolution of planes."""
+    if transposed:
         return NotImplemented
-    window = Window.of(sizes, stride or sizes, padding, dilation, ceil_mode=ceil_mode)
-    plane = x.shape[-2:]
-    counted = torch.arange(prod(plane), device=x.device).reshape(plane)
-    values = window.slices(x, lowest(x.dtype))
-    (best, place), *others = zip(values, window.slices(counted), strict=True)
-    place = place.expand(best.shape)
-    for value, where in others:
-        is_more = value > best
-        if x.is_floating_point():
-            is_more = is_more | value.isnan()
-        best, place = torch.where(is_more, value, best), torch.where(is_more, where, place)
-    return best, place
+    x = padded(x, 2, padding[0], padding[0])
+    depth, step, apart = weight.shape[2], stride[0], dilation[0]
+    count = (x.shape[2] - apart * (depth - 1) - 1) // step + 1
+    total: Any = None
+    for place in range(depth):
+        first = place * apart
+        part = x[:, :, first : first + (count - 1) * step + 1 : step]
+        planes = part.transpose(1, 2).flatten(0, 1)
+        found = aten.convolution(
+            planes, weight[:, :, place], None, stride[1:], padding[1:], dilation[1:], False,
+            more[1:], groups,
+        )  # fmt: skip
+        total = found if total is None else total + found
+    total = total.reshape(x.shape[0], count, *total.shape[1:]).transpose(1, 2)
+    return total if bias is None else total + bias.reshape(-1, 1, 1, 1)
 
 
-def avg_pool2d(
+def convolution_backward(
+    grad: Tensor,
     x: Tensor,
-    sizes: Sequence[int],
-    stride: Sequence[int] = (),
-    padding: Sequence[int] = (0,),
-    ceil_mode: bool = False,
-    count_include_pad: bool = True,
-    divisor_override: int | None = None,
+    weight: Tensor,
+    bias_sizes: Sequence[int] | None,
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    transposed: bool,
+    output_padding: Sequence[int],
+    groups: int,
+    wanted: Sequence[bool],
 ) -> Any:
-    """The sum under the window, divided by what torch counts there."""
-    sizes = _each(sizes, 2)
-    if prod(sizes) > MOST_STEPS:
+    """Both gradients of a convolution are convolutions."""
+    axes = weight.ndim - 2
+    if axes == 3:
         return NotImplemented
-    window = Window.of(sizes, stride or sizes, padding, (1,), ceil_mode=ceil_mode)
-    y = x.to(wide(x.dtype))
-    total = reduce(add, window.slices(y))
-    is_full = not ceil_mode and (count_include_pad or not any(window.padding))
-    divisor: Any = divisor_override or prod(sizes)
-    if divisor_override is None and not is_full:
-        ones = y.new_ones(y.shape[-2:])
-        divisor = reduce(add, window.slices(ones, 0, 1 if count_include_pad else None))
-    return (total / divisor).to(x.dtype)
+    stride, padding, dilation = (for_each(each, axes) for each in (stride, padding, dilation))
+    of_x = of_weight = None
+    if wanted[0]:
+        more = [0] * axes
+        if not transposed:  # what the steps of the window left over
+            reach = [
+                (out - 1) * step - 2 * edge + apart * (width - 1) + 1
+                for out, step, edge, apart, width in zip(
+                    grad.shape[2:], stride, padding, dilation, weight.shape[2:], strict=True
+                )
+            ]
+            more = [size - end for size, end in zip(x.shape[2:], reach, strict=True)]
+        of_x = aten.convolution(
+            grad, weight, None, stride, padding, dilation, not transposed, more, groups
+        )
+    if wanted[1]:
+        given, found = (grad, x) if transposed else (x, grad)
+        of_weight = _of_weights(given, found, weight.shape[2:], stride, padding, dilation, groups)
+    of_bias = grad.sum([0, *range(2, grad.ndim)]) if wanted[2] else None
+    return of_x, of_weight, of_bias
+
+
+def _of_weights(
+    x: Tensor,
+    grad: Tensor,
+    sizes: Sequence[int],
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    groups: int,
+) -> Tensor:
+    """The gradient is the window: batches are its channels, steps and gaps change places."""
+    batch, channels = x.shape[:2]
+    apart = x.reshape(batch, groups, channels // groups, *x.shape[2:])
+    apart = apart.transpose(0, 2).flatten(1, 2)  # (channels of a group, groups * batch, ...)
+    found = aten.convolution(
+        apart, grad.transpose(0, 1), None, dilation, padding, stride, False, [0] * len(sizes),
+        groups,
+    )  # fmt: skip
+    for axis, size in enumerate(sizes):
+        found = found.narrow(2 + axis, 0, size)
+    return found.transpose(0, 1)
 
 
 DECOMPOSITIONS: dict[Any, Callable[..., Any]] = {
     aten.convolution.default: convolution,
-    aten.max_pool2d_with_indices.default: max_pool2d_with_indices,
-    aten.avg_pool2d.default: avg_pool2d,
+    aten.convolution_backward.default: convolution_backward,
 }
 LIMITS: dict[Any, str] = {
-    **dict.fromkeys(DECOMPOSITIONS, f"with a window of more than {MOST_STEPS} elements"),
-    aten.convolution.default: f"that is transposed, or with a window of more than {MOST_STEPS}",
+    aten.convolution.default: "that is transposed, along three axes",
+    aten.convolution_backward.default: "along three axes",
 }

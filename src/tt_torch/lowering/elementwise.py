@@ -11,7 +11,7 @@ from xdsl.ir import SSAValue
 from ttl.semantics import graph_ops
 from ttl.semantics.graph_ops import GRAPH_OPS
 
-from .emitter import Drawn, Emitter, Lowering, dtype_of, lowers, overloads, unsupported
+from .emitter import Drawn, Emitter, Lowering, dtype_of, lowers, overloads
 
 aten = torch.ops.aten
 
@@ -31,17 +31,8 @@ def result_dtype(node: fx.Node) -> torch.dtype:
 
 # Rows of the table --------------------------------------------------------------------------------
 
-_OF_TRUTH = ("not", "and", "or", "xor")
-
-
-def _check_truth(node: fx.Node, name: str) -> None:
-    if name in _OF_TRUTH and result_dtype(node) is not torch.bool:
-        raise unsupported(f"no lowering for {node.target} of {result_dtype(node)}", node)
-
-
 def _unary(name: str) -> Lowering:
     def lower(emitter: Emitter, node: fx.Node, x: SSAValue) -> SSAValue:
-        _check_truth(node, name)
         return emitter.unary(name, emitter.convert(x, result_dtype(node)))
 
     return lower
@@ -53,7 +44,6 @@ def _binary(name: str) -> Lowering:
     def lower(
         emitter: Emitter, node: fx.Node, x: Any, y: Any, alpha: Any = 1, rounding_mode: str = ""
     ) -> SSAValue:
-        _check_truth(node, name)
         dtype = result_dtype(node)
         second = operand(emitter, y, node, dtype)
         if alpha != 1:
@@ -116,7 +106,7 @@ def native_dropout(
     value, mask = node.meta["val"]
     if train is False:
         return [x, emitter.full(mask.shape, True, torch.bool)]
-    kept = emitter.draw(node, Drawn(tuple(mask.shape), 1 - rate))
+    kept = emitter.draw(node, Drawn(tuple(mask.shape), torch.bool, "bernoulli_", (1 - rate,)))
     scale = emitter.full(value.shape, 0.0 if rate == 1 else 1 / (1 - rate), dtype_of(x))
     zero = emitter.full(value.shape, 0, dtype_of(x))
     return [emitter.select(kept, emitter.binary("multiply", x, scale), zero), kept]

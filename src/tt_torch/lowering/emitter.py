@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, fx
 from torch._subclasses.fake_tensor import unset_fake_temporarily
 from xdsl.dialects.builtin import (
+    ArrayAttr,
     BFloat16Type,
     DenseIntOrFPElementsAttr,
     Float16Type,
@@ -29,6 +30,7 @@ from tt_torch.decompositions import LIMITS
 from ttl.diagnostics import CompileError, RuleBroken, Span, codes
 from ttl.diagnostics.frames import calling_span, is_user_file
 from ttl.dialects import stablehlo
+from ttl.integrations.flatbuffer.names import attributes_of
 from ttl.semantics.graph_ops import GRAPH_OPS
 
 ELEMENTS: dict[torch.dtype, Attribute] = {
@@ -52,6 +54,7 @@ class UnsupportedOperation(CompileError, NotImplementedError):
 # A lowering gets the emitter, the node, and the node's arguments with values in place of nodes.
 Lowering = Callable[..., "SSAValue | list[SSAValue]"]
 LOWERINGS: dict[Any, Lowering] = {}
+RANDOM: set[Any] = set()  # those of them that draw
 
 
 def lowers(*ops: Any) -> Callable[[Lowering], Lowering]:
@@ -81,10 +84,20 @@ def _name_for(name: str, value: SSAValue) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """Booleans that are true with a probability."""
+    """Random numbers, as the function of a tensor on the CPU fills it: `bernoulli_(0.5)`."""
 
     shape: tuple[int, ...]
-    probability: float
+    dtype: torch.dtype
+    function: str
+    args: tuple[Any, ...] = ()
+
+    def draw(self) -> Tensor:
+        """New ones, the same as on the CPU after the same torch.manual_seed()."""
+        if self.function == "randperm":
+            return torch.randperm(*self.shape, dtype=self.dtype)
+        empty = torch.empty(self.shape, dtype=self.dtype)
+        drawn: Tensor = getattr(empty, self.function)(*self.args)
+        return drawn
 
 
 class Emitter:
@@ -95,13 +108,15 @@ class Emitter:
         self.drawn = drawn
         self.functional = functional  # custom calls without the "out" operands
         self.scalars: dict[tuple[Any, torch.dtype], SSAValue] = {}
+        # What a value is in other shapes: a layer after the other asks for the same.
+        self.arranged: dict[tuple[SSAValue, str, tuple[int, ...]], SSAValue] = {}
 
     def draw(self, node: fx.Node, drawn: Drawn) -> SSAValue:
         """An argument after all others, new in each run."""
         if self.drawn is None:
             raise unsupported(f"no lowering for {node.target} in what is exported", node)
         self.drawn.append(drawn)
-        type = tensor_type(drawn.shape, torch.bool)
+        type = tensor_type(drawn.shape, drawn.dtype)
         return self.block.insert_arg(type, len(self.block.args))
 
     def add(self, op: Operation) -> SSAValue:
@@ -170,15 +185,22 @@ class Emitter:
         given = stablehlo.shape_of(value)
         if given == tuple(shape):
             return value
-        placed = range(len(shape) - len(given), len(shape))
-        result = TensorType(stablehlo.element_of(value), shape)
-        return self.add(stablehlo.BroadcastInDimOp.of(value, placed, result))
+        key = value, "broadcast", tuple(shape)
+        if key not in self.arranged:
+            placed = range(len(shape) - len(given), len(shape))
+            result = TensorType(stablehlo.element_of(value), shape)
+            made = stablehlo.BroadcastInDimOp.of(value, placed, result)
+            self.arranged[key] = self.add(made)
+        return self.arranged[key]
 
     def reshape(self, value: SSAValue, shape: Sequence[int]) -> SSAValue:
         if stablehlo.shape_of(value) == tuple(shape):
             return value
-        result = TensorType(stablehlo.element_of(value), shape)
-        return self._create(stablehlo.ReshapeOp, [value], result)
+        key = value, "reshape", tuple(shape)
+        if key not in self.arranged:
+            result = TensorType(stablehlo.element_of(value), shape)
+            self.arranged[key] = self._create(stablehlo.ReshapeOp, [value], result)
+        return self.arranged[key]
 
     def transpose(self, value: SSAValue, order: Sequence[int]) -> SSAValue:
         shape = stablehlo.shape_of(value)
@@ -246,11 +268,13 @@ def emit_module(
     *,
     functional: bool = False,
     drawn: list[Drawn] | None = None,
+    names: tuple[Sequence[str], Sequence[str]] | None = None,
 ) -> ModuleOp:
     """The StableHLO of a functional aten graph whose nodes have fake tensors in meta["val"].
 
     `functional` leaves the "out" operands out of the calls of TT-Lang operations. `drawn` gets what
-    is random: arguments after those of the graph. Without it, randomness is refused.
+    is random: arguments after those of the graph. Without it, randomness is refused. `names` are
+    those of the arguments and of the results.
     UnsupportedOperation names an aten operation that has no lowering.
     """
     emitter = Emitter(functional, drawn)
@@ -258,9 +282,9 @@ def emit_module(
         outputs = _emit_body(emitter, graph)
     inputs = [argument.type for argument in emitter.block.args]
     function = FuncOp(name, FunctionType.from_lists(inputs, outputs), Region(emitter.block))
-    module = ModuleOp([function])
-    module.verify()
-    return module
+    if names is not None:
+        function.arg_attrs, function.res_attrs = (ArrayAttr(attributes_of(each)) for each in names)
+    return ModuleOp([function])
 
 
 def _emit_body(emitter: Emitter, graph: fx.GraphModule) -> list[Attribute]:
@@ -291,6 +315,8 @@ def _emit_node(
 
         return emitter.constant(on_host(getattr(graph, str(node.target))))
     lowering = LOWERINGS.get(node.target)
+    if lowering is not None and not node.users and node.target in RANDOM:
+        return []  # torch keeps what is drawn, though nobody looks at it
     if lowering is None:
         limit = f" {LIMITS[node.target]}" if node.target in LIMITS else ""
         raise unsupported(f"no lowering for {_name(node)}{limit}", node)

@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import (
     FusedLoc,
     IntAttr,
     LocationAttr,
+    NameLoc,
     NoneAttr,
     StringAttr,
 )
@@ -60,17 +61,25 @@ def span_of(location: Attribute) -> Span | None:
     if isinstance(location, FileLineColLoc):
         line, column = location.line.data, location.column.data
         return Span(location.filename.data, line, column, line, column + 1)
+    if isinstance(location, NameLoc):
+        return span_of(location.location)
     if not isinstance(location, FusedLoc):
         return None
-    start, end = location.locations.data  # type: ignore[attr-defined]
-    return Span(
-        start.filename.data, start.line.data, start.column.data, end.line.data, end.column.data,
-        tuple(_expanded(location.metadata)),
-    )  # fmt: skip
+    parts: list[Attribute] = list(location.locations.data)  # type: ignore[attr-defined]
+    match parts:
+        case [FileLineColLoc() as start, FileLineColLoc() as end]:
+            (line, column), (end_line, end_column) = (
+                (each.line.data, each.column.data) for each in (start, end)
+            )
+            chain = tuple(_expanded(location.metadata))
+            return Span(start.filename.data, line, column, end_line, end_column, chain)
+    return next((span for span in map(span_of, parts) if span is not None), None)
 
 
 def call_sites_of(location: Attribute) -> tuple[Span, ...]:
     """Where the function of an operation is called, innermost first."""
+    if isinstance(location, NameLoc):
+        return call_sites_of(location.location)
     if not isinstance(location, CallSiteLoc):
         return ()
     site = span_of(location.caller)

@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
+import linecache
+import os
 import re
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import (
+    FileLineColLoc,
+    FusedLoc,
+    IntAttr,
+    LocationAttr,
+    ModuleOp,
+    NoneAttr,
+    StringAttr,
+    UnknownLoc,
+)
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import ParseError
+from xdsl.utils.mlir_lexer import MLIRTokenKind
 
-from ttl.diagnostics import RuleBroken, Span, UsageError, codes
+from ttl.diagnostics import Label, RuleBroken, Span, UsageError, codes
+
+from .locations import location_of, span_of
 
 # Comments, strings that end, and quotes that begin one that does not.
 _QUOTED = re.compile(r'//[^\n]*|"(?:[^"\\\n\v\f]|\\.)*"|(?P<unclosed>")')
@@ -22,14 +36,106 @@ def parse_module(text: str, file: str, context: Context) -> ModuleOp:
         if match["unclosed"]:
             raise _wrong(text, file, match.start(), match.end(), "this string is not closed")
     try:
-        return Parser(context, text, file).parse_module()
+        return MLIRParser(context, text, file).parse_module()
     except ParseError as error:
-        message = error.args[-1]
-        raise _wrong(text, file, error.span.start, error.span.end, message) from None
+        message = _UNKNOWN.sub(r"\1 is not among the operations that are read", error.args[-1])
+        place = _source(text, error.span.start, context)
+        raise _wrong(text, file, error.span.start, error.span.end, message, place) from None
 
 
-def _wrong(text: str, file: str, start: int, end: int, message: str) -> UsageError:
+_UNKNOWN = re.compile(r"Operation (\S+) is not registered")
+_LOCATION = re.compile(r"\bloc\((?=[^)])(?!.*\bloc\()")
+
+# MLIR prints the locations after the module that uses them.
+_LOCATION_ALIAS = re.compile(r"^(#\w+) = loc\(", re.MULTILINE)
+
+
+class MLIRParser(Parser):
+    """xDSL's, for locations as MLIR has them: aliases that are defined later, and ranges."""
+
+    def __init__(self, context: Context, text: str, file: str = "<unknown>"):
+        super().__init__(context, text, file)
+        found = _LOCATION_ALIAS.finditer(text)
+        self._later = {match[1]: match.end() for match in found}
+
+    def _parse_alias_def(self) -> None:
+        self.attribute_aliases.pop(self._current_token.text, None)  # if it was met before
+        super()._parse_alias_def()  # type: ignore[no-untyped-call]
+
+    def _parse_location(self) -> LocationAttr:
+        kind = self._current_token.kind
+        if kind == MLIRTokenKind.HASH_IDENT:
+            return self._parse_location_alias()
+        if kind == MLIRTokenKind.STRING_LIT:
+            return self._parse_place()
+        start = self.pos
+        if self.parse_optional_keyword("fused") is not None and self._parse_metadata():
+            locations = self.parse_comma_separated_list(
+                self.Delimiter.SQUARE, self._parse_location
+            )
+            return FusedLoc(tuple(locations), NoneAttr())  # type: ignore[arg-type]
+        self._resume_from(start)
+        return super()._parse_location()
+
+    def _parse_metadata(self) -> bool:
+        """`<...>` of a fused location, which nobody here reads. Always true."""
+        if self.parse_optional_punctuation("<") is not None:
+            self.parse_attribute()
+            self.parse_punctuation(">")
+        return True
+
+    def _parse_location_alias(self) -> LocationAttr:
+        name = self._current_token.text
+        if name not in self.attribute_aliases and name in self._later:
+            here = self.pos
+            self.attribute_aliases[name] = UnknownLoc()  # for one that is defined by itself
+            self._resume_from(self._later[name])
+            self.attribute_aliases[name] = self._parse_location()
+            self._resume_from(here)
+        return super()._parse_location()
+
+    def _parse_place(self) -> LocationAttr:
+        """`"file":1:2`, `"file":1:2 to :7`, `"file":1:2 to 3:7`, or the name of something."""
+        start = self.pos
+        file = self.parse_str_literal()
+        if self.parse_optional_punctuation(":") is None:
+            self._resume_from(start)
+            return super()._parse_location()
+        line = self.parse_integer(False, False)
+        self.parse_punctuation(":")
+        column = self.parse_integer(False, False)
+        if self.parse_optional_keyword("to") is None:
+            return FileLineColLoc(StringAttr(file), IntAttr(line), IntAttr(column))
+        last = self.parse_optional_integer(False, False)
+        self.parse_punctuation(":")
+        end = self.parse_integer(False, False)
+        # Only jax writes ranges, whose columns count from 0.
+        return location_of(Span(file, line, column + 1, line if last is None else last, end + 1))
+
+
+def _source(text: str, start: int, context: Context) -> Span | None:
+    """The line of the program from which a line of the text was made, if the text tells."""
+    end = text.find("\n", start)
+    found = _LOCATION.search(text, start, len(text) if end < 0 else end)
+    if found is None:
+        return None
+    parser = MLIRParser(context, text)
+    parser._resume_from(found.end())
+    try:
+        return span_of(parser._parse_location())
+    except ParseError:
+        return None
+
+
+def _wrong(
+    text: str, file: str, start: int, end: int, message: str, source: Span | None = None
+) -> UsageError:
+    if not os.path.exists(file):  # the message shows the line all the same
+        linecache.cache[file] = (len(text), None, text.splitlines(True), file)
     line = text.count("\n", 0, start) + 1
     column = start - text.rfind("\n", 0, start)
     span = Span(file, line, column, line, column + max(1, end - start))
-    return UsageError(RuleBroken(codes.IR_SYNTAX, message).at(span))
+    broken = RuleBroken(codes.IR_SYNTAX, message)
+    if source is not None:
+        broken = broken.with_labels(Label(source, "it was made from this"))
+    return UsageError(broken.at(span))

@@ -6,6 +6,7 @@ from xdsl.ir import Dialect
 from xdsl.irdl import irdl_op_definition
 
 from .graph import ConstantBase, TTLangBase, math_classes
+from .graph_control import CaseBase, WhileBase
 
 MATH = math_classes("ttir")
 
@@ -16,9 +17,19 @@ class ConstantOp(ConstantBase):
 
 
 @irdl_op_definition
+class WhileOp(WhileBase):
+    name = "ttir.while"
+
+
+@irdl_op_definition
+class CaseOp(CaseBase):
+    name = "ttir.case"
+
+
+@irdl_op_definition
 class TTLangOp(TTLangBase):
     name = "ttir.tt_lang_op"
 
 
 def make_dialect() -> Dialect:
-    return Dialect("ttir", [*MATH.values(), ConstantOp, TTLangOp], [])
+    return Dialect("ttir", [*MATH.values(), ConstantOp, TTLangOp, WhileOp, CaseOp], [])

@@ -33,6 +33,7 @@ from ttl.semantics.tensor_layout import TensorLayout, parse_layout
 
 from .definitions import define_operation
 from .graph import CallOp, ConstantBase, Tensor, TTLangBase, math_classes, to_attribute
+from .graph_control import CaseBase, WhileBase
 
 MATH = math_classes("ttnn")
 
@@ -76,6 +77,16 @@ class GlobalSemaphoreType(ParametrizedAttribute, TypeAttribute):
 @irdl_op_definition
 class ConstantOp(ConstantBase):
     name = "ttnn.constant"
+
+
+@irdl_op_definition
+class WhileOp(WhileBase):
+    name = "ttnn.while"
+
+
+@irdl_op_definition
+class CaseOp(CaseBase):
+    name = "ttnn.case"
 
 
 @irdl_op_definition
@@ -127,6 +138,7 @@ class GenericOp(IRDLOperation):
 
 def make_dialect() -> Dialect:
     operations: list[type[Operation]] = [
-        *MATH.values(), ConstantOp, TTLangOp, DeallocateOp, CreateGlobalSemaphoreOp, GenericOp,
+        *MATH.values(), ConstantOp, TTLangOp, WhileOp, CaseOp, DeallocateOp,
+        CreateGlobalSemaphoreOp, GenericOp,
     ]  # fmt: skip
     return Dialect("ttnn", operations, [LayoutAttr, GlobalSemaphoreType])

@@ -89,7 +89,8 @@ def _unary(name: str, kind: int, stablehlo: str, aten: str) -> GraphOp:
 
 
 def _binary(name: str, kind: int, stablehlo: str, aten: str) -> GraphOp:
-    return _row(name, _BINARY, kind, shapes.broadcast_shape, f"stablehlo.{stablehlo}", aten)
+    source = f"stablehlo.{stablehlo}" if stablehlo else ""
+    return _row(name, _BINARY, kind, shapes.broadcast_shape, source, aten)
 
 
 def _reduction(name: str, kind: int, reducer: str, aten: str) -> GraphOp:
@@ -112,6 +113,9 @@ def _own(
     table = WireTable(f"{title}Op", tag, tuple(operands.split()))
     return _row(name, table, tag, shape, stablehlo, aten, attributes)
 
+
+# Of a window: steps, (top, bottom, left, right), and how far its own elements are apart.
+_WINDOW = "stride: ints, padding: ints, dilation: ints, groups: int"
 
 _ROWS = (
     # name in ttnn, wire number, StableHLO, aten
@@ -143,6 +147,10 @@ _ROWS = (
     _unary("atanh", 25, "chlo.atanh", "atanh"),
     _unary("cosh", 26, "chlo.cosh", "cosh"),
     _unary("sinh", 27, "chlo.sinh", "sinh"),
+    _unary("bitwise_not", 28, "", ""),  # of whole numbers, in StableHLO the same as logical_not
+    _unary("erfinv", 29, "chlo.erf_inv", "erfinv"),
+    _unary("gelu", 40, "", ""),  # patterns of ttir-fuse-activations
+    _unary("silu", 41, "", ""),
     _binary("add", 0, "add", "add.Tensor add.Scalar"),
     _binary("subtract", 1, "subtract", "sub.Tensor sub.Scalar"),
     _binary("multiply", 2, "multiply", "mul.Tensor mul.Scalar"),
@@ -160,6 +168,17 @@ _ROWS = (
     _binary("ge", 14, "compare GE", "ge.Tensor ge.Scalar"),
     _binary("lt", 15, "compare LT", "lt.Tensor lt.Scalar"),
     _binary("le", 16, "compare LE", "le.Tensor le.Scalar"),
+    _binary("bitwise_and", 17, "", ""),  # of whole numbers: in StableHLO the same as logical_and
+    _binary("bitwise_or", 18, "", ""),
+    _binary("bitwise_xor", 19, "", ""),
+    _binary("bitwise_left_shift", 20, "shift_left",
+            "bitwise_left_shift.Tensor bitwise_left_shift.Tensor_Scalar "
+            "__lshift__.Tensor __lshift__.Scalar"),
+    _binary("bitwise_right_shift", 21, "shift_right_arithmetic",
+            "bitwise_right_shift.Tensor bitwise_right_shift.Tensor_Scalar "
+            "__rshift__.Tensor __rshift__.Scalar"),
+    _binary("logical_right_shift", 22, "shift_right_logical", ""),
+    _binary("atan2", 23, "atan2", "atan2"),
     _reduction("sum", 0, "add", "sum.dim_IntList"),
     _reduction("max", 1, "maximum", "amax max"),
     _reduction("min", 2, "minimum", "amin min"),
@@ -178,8 +197,28 @@ _ROWS = (
     _own("slice", 206, "in", shapes.slice_shape,
          "stablehlo.slice", "slice.Tensor", "begins: ints, ends: ints, step: ints"),
     _own("embedding", 210, "in weight", shapes.embedding_shape, "stablehlo.gather", "embedding"),
+    _own("conv2d", 220, "in weight", shapes.conv2d_shape,
+         "stablehlo.convolution", "", _WINDOW),
+    _own("conv_transpose2d", 221, "in weight", shapes.conv_transpose2d_shape,
+         "", "", f"{_WINDOW}, output_padding: ints"),
+    # Elements in order and at places that are known when the graph runs, along one dimension.
+    _own("argsort", 222, "in", shapes.along_shape, "", "", "dim: int, descending: bool"),
+    _own("gather", 223, "in index", shapes.gather_shape, "", "", "dim: int"),
+    _own("scatter", 224, "in index source", shapes.scatter_shape, "", "",
+         "dim: int, reduce: int"),  # reduce is a place in graph_shapes.REDUCES
+    _own("cumsum", 225, "in", shapes.along_shape, "", "", "dim: int"),
+    _own("cumprod", 226, "in", shapes.along_shape, "", "", "dim: int"),
     _own("typecast", 114, "in", shapes.broadcast_shape,
          "stablehlo.convert", "clone alias lift_fresh_copy _to_copy"),
+    _own("bitcast", 230, "in", shapes.broadcast_shape, "stablehlo.bitcast_convert"),
+    # Patterns of the passes ttir-fuse-*; what may be left out stands last.
+    _own("softmax", 231, "in", shapes.along_shape, "", "", "dim: int"),
+    _own("rms_norm", 232, "inputs", shapes.norm_shape, "", "", "epsilon: float"),
+    _own("layer_norm", 233, "inputs", shapes.norm_shape, "", "", "epsilon: float"),
+    _own("linear", 234, "inputs", shapes.linear_shape, "", "", "transpose_b: bool"),
+    _own("scaled_dot_product_attention", 235, "inputs", shapes.attention_shape, "", "",
+         "is_causal: bool, scale: float"),
+    _own("rotary_embedding", 236, "in cos sin", shapes.rotary_shape),
     _own("assign", 207, "in", shapes.broadcast_shape),
     _own("to_layout", 111, "in", shapes.broadcast_shape),
     _own("full", 49, "", shapes.given_shape,

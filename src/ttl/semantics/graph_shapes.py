@@ -91,6 +91,87 @@ def embedding_shape(shapes: Sequence[Shape], attributes: Attributes) -> Shape:
     return (*indices, weight[1])
 
 
+def conv2d_shape(shapes: Sequence[Shape], attributes: Attributes) -> Shape:
+    """Channels are the last dimension of the input, and (out, in, height, width) the weights."""
+    (batch, *sizes, channels), (outputs, inputs, *kernel) = _of_window(shapes)
+    groups = attributes["groups"]
+    if groups < 1 or channels != inputs * groups or outputs % groups:
+        raise ValueError(f"{_text(shapes[1])} has no weights for {channels} channels")
+    spans = zip(sizes, kernel, *_window_lists(attributes), strict=True)
+    found = [
+        (size + before + after - dilation * (width - 1) - 1) // stride + 1
+        for size, width, stride, dilation, before, after in spans
+    ]
+    return _sizes((batch, *found, outputs))
+
+
+def conv_transpose2d_shape(shapes: Sequence[Shape], attributes: Attributes) -> Shape:
+    """As the gradient of a convolution: (in, out, height, width) are the weights."""
+    (batch, *sizes, channels), (inputs, outputs, *kernel) = _of_window(shapes)
+    groups, more = attributes["groups"], attributes["output_padding"]
+    if groups < 1 or channels != inputs or inputs % groups or len(more) != 2:
+        raise ValueError(f"{_text(shapes[1])} has no weights for {channels} channels")
+    spans = zip(sizes, kernel, *_window_lists(attributes), more, strict=True)
+    found = [
+        (size - 1) * stride - before - after + dilation * (width - 1) + extra + 1
+        for size, width, stride, dilation, before, after, extra in spans
+    ]
+    return _sizes((batch, *found, outputs * groups))
+
+
+def _of_window(shapes: Sequence[Shape]) -> tuple[Shape, Shape]:
+    given, weight = shapes
+    if len(given) != 4 or len(weight) != 4:
+        raise ValueError(f"{_text(given)} and {_text(weight)} are no images and weights")
+    return given, weight
+
+
+def _window_lists(attributes: Attributes) -> list[Sequence[int]]:
+    """stride, dilation, what is before and what is after, each of height and width."""
+    stride, dilation, edges = (attributes[name] for name in ("stride", "dilation", "padding"))
+    if (len(stride), len(dilation), len(edges)) != (2, 2, 4) or min(*stride, *dilation) < 1:
+        raise ValueError("a window has 2 strides and dilations from 1 on, and 4 widths of padding")
+    return [stride, dilation, edges[::2], edges[1::2]]
+
+
+# What a scatter does where something is already: the number of it is in files.
+REDUCES = ("replace", "add", "multiply", "maximum", "minimum")
+
+
+def along_shape(shapes: Sequence[Shape], attributes: Attributes) -> Shape:
+    _check_dim(shapes[0], attributes["dim"])
+    return shapes[0]
+
+
+def gather_shape(shapes: Sequence[Shape], attributes: Attributes) -> Shape:
+    """For each index the element at it along a dimension, beside where the index stands."""
+    given, index = shapes
+    _check_beside(given, index, attributes["dim"])
+    return index
+
+
+def scatter_shape(shapes: Sequence[Shape], attributes: Attributes) -> Shape:
+    """Each element of the source goes to its index along a dimension, beside where it stands."""
+    given, index, source = shapes
+    _check_beside(given, index, attributes["dim"])
+    if source != index or not 0 <= attributes["reduce"] < len(REDUCES):
+        raise ValueError(f"{_text(source)} is no source for indices of {_text(index)}")
+    return given
+
+
+def _check_beside(given: Shape, index: Shape, dim: int) -> None:
+    _check_dim(given, dim)
+    if len(given) != len(index) or any(
+        mine > size for d, (mine, size) in enumerate(zip(index, given, strict=True)) if d != dim
+    ):
+        raise ValueError(f"indices of {_text(index)} are not beside {_text(given)}")
+
+
+def _check_dim(shape: Shape, dim: int) -> None:
+    if not 0 <= dim < len(shape):
+        raise ValueError(f"{_text(shape)} has no dimension {dim}")
+
+
 def arange_shape(shapes: Sequence[Shape], attributes: Attributes) -> Shape:
     shape, dim = _sizes(attributes["shape"]), attributes["dim"]
     if not 0 <= dim < len(shape):
@@ -100,6 +181,48 @@ def arange_shape(shapes: Sequence[Shape], attributes: Attributes) -> Shape:
 
 def given_shape(shapes: Sequence[Shape], attributes: Attributes) -> Shape:
     return _sizes(attributes["shape"])
+
+
+def norm_shape(shapes: Sequence[Shape], attributes: Attributes) -> Shape:
+    """Rows, then the weight and the bias of each column."""
+    rows, *others = shapes
+    if not rows or len(others) > 2 or any(prod(each) != rows[-1] for each in others):
+        raise ValueError(f"{_text(rows)} and {', '.join(map(_text, others))} are no rows")
+    return rows
+
+
+def linear_shape(shapes: Sequence[Shape], attributes: Attributes) -> Shape:
+    if len(shapes) not in (2, 3):
+        raise ValueError(f"{len(shapes)} operands are no product and a bias")
+    a, b, *bias = shapes
+    if attributes["transpose_b"] and len(b) > 1:
+        b = (*b[:-2], b[-1], b[-2])
+    found = matmul_shape([a, b], attributes)
+    if any(prod(each) != found[-1] for each in bias):
+        raise ValueError(f"{_text(bias[0])} is no bias of {found[-1]} columns")
+    return found
+
+
+def attention_shape(shapes: Sequence[Shape], attributes: Attributes) -> Shape:
+    """Query, key, value and perhaps a mask: batch, heads, sequence, size of a head."""
+    if len(shapes) not in (3, 4) or any(len(each) != 4 for each in shapes):
+        raise ValueError("attention is of three or four tensors of 4 dimensions")
+    query, key, value, *mask = shapes
+    alike = key[:3] == value[:3] and query[0] == key[0] and query[3] == key[3]
+    if not alike or not key[1] or query[1] % key[1]:
+        raise ValueError(f"{_text(query)}, {_text(key)} and {_text(value)} do not fit")
+    scores = (*query[:3], key[2])
+    fits = [each[2:] == scores[2:] and broadcast_shape([each, scores], {}) for each in mask]
+    if any(each != scores for each in fits):
+        raise ValueError(f"{_text(mask[0])} is no mask of {_text(scores)}")
+    return (*query[:3], value[3])
+
+
+def rotary_shape(shapes: Sequence[Shape], attributes: Attributes) -> Shape:
+    given, cosine, sine = shapes
+    if len(given) != 4 or cosine != sine or cosine != (1, 1, *given[2:]):
+        raise ValueError(f"{_text(cosine)} does not turn {_text(given)}")
+    return given
 
 
 def _sizes(given: Sequence[int]) -> Shape:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from math import prod
 
 from ttl.target import TARGETS, load
@@ -72,6 +73,7 @@ class TensorLayout:
         return f"{text}, core_ranges = <[{ranges}]>" if ranges else text
 
 
+@lru_cache(maxsize=1024)  # a graph has few shapes and many tensors
 def interleaved(
     shape: Shape, element: str, *, is_tiled: bool, buffer_type: str = "dram"
 ) -> TensorLayout:

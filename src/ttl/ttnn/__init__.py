@@ -112,6 +112,7 @@ if TYPE_CHECKING:  # these load when a program first uses one
     from .operations.ordering import *  # noqa: F403
     from .operations.reduction import *  # noqa: F403
     from .operations.shape import *  # noqa: F403
+    from .operations.windows import *  # noqa: F403
     from .programs import *  # noqa: F403
 else:
 

@@ -64,9 +64,15 @@ def _on_device(
     shape: Shape, dtype: DType, layout: Layout, device: Device | None, config: MemoryConfig
 ) -> Tensor:
     tensor = Tensor.allocated(shape, dtype, layout, device, config)
-    if device is not None and tensor.l1_bytes > device.target.dataflow_buffer_budget_bytes:
-        raise refused(_too_large(tensor, device))
+    if device is not None:
+        check_l1(tensor, device)
     return tensor
+
+
+def check_l1(tensor: Tensor, device: Device) -> None:
+    """What a core holds of a tensor in L1 fits into it."""
+    if tensor.l1_bytes > device.target.dataflow_buffer_budget_bytes:
+        raise refused(_too_large(tensor, device))
 
 
 def _too_large(tensor: Tensor, device: Device) -> RuleBroken:

@@ -23,9 +23,9 @@ from .tensor import Tensor
 from .traces import traced
 
 __all__ = [
-    "clone", "copy", "copy_device_to_host_tensor", "copy_host_to_device_tensor", "deallocate",
-    "from_device", "get_memory_config", "is_sharded", "is_tensor_storage_on_device", "move",
-    "reallocate", "to_device", "to_dtype", "to_layout", "to_memory_config", "typecast",
+    "bitcast", "clone", "copy", "copy_device_to_host_tensor", "copy_host_to_device_tensor",
+    "deallocate", "from_device", "get_memory_config", "is_sharded", "is_tensor_storage_on_device",
+    "move", "reallocate", "to_device", "to_dtype", "to_layout", "to_memory_config", "typecast",
 ]  # fmt: skip
 
 _SAME: Any = object()
@@ -77,7 +77,9 @@ def typecast(
     def cast(part: Tensor) -> Tensor:
         config = memory_config or part.config
         result = new_tensor(part.shape, wanted, part.layout, part.device(), config)
-        result.storage.fill(_converted(part, wanted))
+        values = part.storage.logical
+        on_device = part.device() is not None
+        result.storage.fill(converted(values, part.dtype, wanted, on_device=on_device))
         return result
 
     result: Tensor = per_device(cast, source)
@@ -86,16 +88,51 @@ def typecast(
     return fill_from(result, checked_tensor(output_tensor, "typecast"))
 
 
-def _converted(tensor: Tensor, dtype: DType) -> Array:
-    values: Array = tensor.storage.logical
-    if dtype.is_float or not tensor.dtype.is_float:
+def converted(values: Array, source: DType, dtype: DType, *, on_device: bool) -> Array:
+    """What typecast() makes of elements, before they are rounded to `dtype`."""
+    if dtype.is_float or not source.is_float:
         return values
     wide = values.astype(np.float64)
     if dtype in NARROW:
-        rounds = dtype is uint16 and tensor.device() is not None
+        rounds = dtype is uint16 and on_device
         whole = np.floor(wide + 0.5) if rounds else np.trunc(wide)
         return np.nan_to_num(whole, nan=0.0, posinf=0.0, neginf=0.0).astype(np.int64)
     return np.nan_to_num(wide, nan=np.inf) if dtype is int32 else wide
+
+
+@traced
+def bitcast(
+    input_tensor: Tensor,
+    dtype: Any,
+    *,
+    memory_config: Any = None,
+    output_tensor: Tensor | None = None,
+    sub_core_grids: Any = None,
+) -> Tensor:
+    """A copy with the same bits, read as another element type of the same size."""
+    source = checked_tensor(input_tensor, "bitcast")
+    wanted = as_dtype(dtype)
+    if wanted is None:
+        raise wrong_type("dtype", dtype, "an element type", "use for example ttnn.float32")
+    if any(each.is_block_float for each in (wanted, source.dtype)) or (
+        wanted.storage.itemsize != source.dtype.storage.itemsize
+    ):
+        raise wrong(
+            f"bitcast() of {source.dtype} to {wanted}: their elements differ in size",
+            "use ttnn.typecast() to convert numbers",
+        )
+
+    def cast(part: Tensor) -> Tensor:
+        config = memory_config or part.config
+        result = new_tensor(part.shape, wanted, part.layout, part.device(), config)
+        bits = np.ascontiguousarray(part.storage.logical.astype(part.dtype.storage))
+        result.storage.fill(bits.view(wanted.storage).reshape(part.storage.logical.shape))
+        return result
+
+    result: Tensor = per_device(cast, source)
+    if output_tensor is None:
+        return result
+    return fill_from(result, checked_tensor(output_tensor, "bitcast"))
 
 
 def to_dtype(tensor: Tensor, dtype: Any) -> Tensor:

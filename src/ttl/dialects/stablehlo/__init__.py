@@ -6,9 +6,20 @@ Functions of `chlo` are here too: the dialect itself has no error function, for 
 
 from __future__ import annotations
 
-from xdsl.ir import Dialect, Operation
+from xdsl.ir import Attribute, Dialect, Operation
 
-from .calls import FRONTEND_ATTRIBUTES, TT_LANG_TARGET, CustomCallOp, GetTupleElementOp, TupleOp
+from .calls import (
+    CHECKED_INDICES,
+    FRONTEND_ATTRIBUTES,
+    TT_LANG_TARGET,
+    CompositeOp,
+    CustomCallOp,
+    GetTupleElementOp,
+    TupleOp,
+    has_checked_indices,
+)
+from .control import CaseOp, IfOp, OptimizationBarrierOp, ReturnOp, WhileOp
+from .convolution import Axis, ConvolutionDimensions, ConvolutionNumbers, ConvolutionOp
 from .elementwise import (
     BINARY,
     CHLO,
@@ -21,7 +32,19 @@ from .elementwise import (
     SelectOp,
     UnaryOp,
 )
+from .functions import FUNCTIONS, BitcastConvertOp
 from .matrix import ConstantOp, DotGeneralOp, ReduceOp
+from .places import DynamicSliceOp, DynamicUpdateSliceOp, PadOp, ReverseOp
+from .regions import (
+    ReduceWindowOp,
+    RegionReduceOp,
+    ScatterDimensions,
+    ScatterOp,
+    SelectAndScatterOp,
+    SortOp,
+    TopKOp,
+    reducer_of,
+)
 from .shapes import (
     BroadcastInDimOp,
     ConcatenateOp,
@@ -32,15 +55,28 @@ from .shapes import (
     SliceOp,
     TransposeOp,
 )
-from .text import RowOp, element_of, ints, shape_of, tensor_type
+from .shardings import MeshOp, OutputAliasAttr, ShardingConstraintOp, make_sdy
+from .text import PrecisionAttr, RowOp, element_of, ints, shape_of, tensor_type
 
 __all__ = [
-    "BINARY", "CHLO", "DIRECTIONS", "FRONTEND_ATTRIBUTES", "TT_LANG_TARGET", "UNARY", "BinaryOp",
-    "BroadcastInDimOp", "ClampOp", "CompareOp", "ConcatenateOp", "ConstantOp", "ConvertOp",
-    "CustomCallOp", "DotGeneralOp", "GatherDimensions", "GatherOp", "GetTupleElementOp", "IotaOp",
-    "ReduceOp", "ReshapeOp", "RowOp", "SelectOp", "SliceOp", "TransposeOp", "TupleOp", "UnaryOp",
-    "element_of", "ints", "make_dialects", "shape_of", "tensor_type",
+    "BINARY", "CHECKED_INDICES", "CHLO", "DIRECTIONS", "FRONTEND_ATTRIBUTES", "FUNCTIONS",
+    "TT_LANG_TARGET", "UNARY", "Axis", "BinaryOp", "BitcastConvertOp", "BroadcastInDimOp", "CaseOp",
+    "ClampOp", "CompareOp", "CompositeOp", "ConcatenateOp", "ConstantOp", "ConvertOp",
+    "ConvolutionDimensions", "ConvolutionNumbers", "ConvolutionOp", "CustomCallOp", "DotGeneralOp",
+    "DynamicSliceOp", "DynamicUpdateSliceOp", "GatherDimensions", "GatherOp", "GetTupleElementOp",
+    "IfOp", "IotaOp", "MeshOp", "OptimizationBarrierOp", "PadOp", "ReduceOp", "ReduceWindowOp",
+    "RegionReduceOp", "ReshapeOp", "ReturnOp", "ReverseOp", "RowOp", "ScatterDimensions",
+    "ScatterOp", "SelectAndScatterOp", "SelectOp", "ShardingConstraintOp", "SliceOp", "SortOp",
+    "TopKOp", "TransposeOp", "TupleOp", "UnaryOp", "WhileOp", "chlo_operations", "element_of",
+    "has_checked_indices", "ints", "make_dialects", "reducer_of", "shape_of", "tensor_type",
 ]  # fmt: skip
+
+
+def chlo_operations() -> dict[str, type[Operation]]:
+    """By their names in full."""
+    functions = [op for op in FUNCTIONS.values() if op.dialect_name() == "chlo"]
+    found: list[type[Operation]] = [*CHLO.values(), *functions, TopKOp]
+    return {op.name: op for op in found}
 
 
 def make_dialects() -> list[Dialect]:
@@ -48,8 +84,16 @@ def make_dialects() -> list[Dialect]:
         *UNARY.values(), *BINARY.values(), ConvertOp, ClampOp, CompareOp, SelectOp,
         BroadcastInDimOp, TransposeOp, ReshapeOp, ConcatenateOp, SliceOp, GatherOp, IotaOp,
         ConstantOp, DotGeneralOp, ReduceOp, CustomCallOp, TupleOp, GetTupleElementOp,
+        CompositeOp, ConvolutionOp, PadOp, ReverseOp, DynamicSliceOp, DynamicUpdateSliceOp,
+        WhileOp, CaseOp, IfOp, ReturnOp, OptimizationBarrierOp, BitcastConvertOp, SortOp, ScatterOp,
+        ReduceWindowOp, SelectAndScatterOp,
+    ]  # fmt: skip
+    operations += [op for op in FUNCTIONS.values() if op.dialect_name() == "stablehlo"]
+    attributes: list[type[Attribute]] = [
+        GatherDimensions, ScatterDimensions, ConvolutionDimensions, PrecisionAttr, OutputAliasAttr,
     ]  # fmt: skip
     return [
-        Dialect("stablehlo", operations, [GatherDimensions]),
-        Dialect("chlo", [*CHLO.values()], []),
+        Dialect("stablehlo", operations, attributes),
+        Dialect("chlo", [*chlo_operations().values()], []),
+        make_sdy(),
     ]

@@ -4,8 +4,17 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from xdsl.dialects.builtin import I32, ArrayAttr, BoolAttr, IntegerAttr, StringAttr, TupleType
-from xdsl.ir import Attribute
+from xdsl.dialects.builtin import (
+    I32,
+    ArrayAttr,
+    BoolAttr,
+    DictionaryAttr,
+    IntegerAttr,
+    StringAttr,
+    SymbolRefAttr,
+    TupleType,
+)
+from xdsl.ir import Attribute, Operation
 from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
@@ -26,6 +35,17 @@ from .text import SIGNATURE, parse_names, parse_signature, print_operands, print
 
 TT_LANG_TARGET = "tt.tt_lang_op"
 FRONTEND_ATTRIBUTES = "mhlo.frontend_attributes"
+
+# On a gather or scatter of PyTorch, which refuses an index that is out of range; StableHLO takes
+# the nearest element, or changes none.
+CHECKED_INDICES: dict[str, Attribute] = {
+    FRONTEND_ATTRIBUTES: DictionaryAttr({"indices": StringAttr("checked")})
+}
+
+
+def has_checked_indices(op: Operation) -> bool:
+    return op.attributes.get(FRONTEND_ATTRIBUTES) == CHECKED_INDICES[FRONTEND_ATTRIBUTES]
+
 
 _CALL_PROPERTIES = (
     "api_version", "backend_config", "called_computations", "has_side_effect", "operand_layouts",
@@ -70,6 +90,46 @@ class CustomCallOp(IRDLOperation):
             operands=operands,
             result_types=results,
             properties={"call_target_name": target, **properties},
+            attributes=attributes,
+        )
+
+
+@irdl_op_definition
+class CompositeOp(IRDLOperation):
+    """A function under the name of what it does.
+
+    `stablehlo.composite "chlo.top_k" %0 {composite_attributes = {k = 6}, decomposition = @f} : ...`
+    """
+
+    name = "stablehlo.composite"
+    composite_name = prop_def(StringAttr)
+    composite_attributes = opt_prop_def(DictionaryAttr)
+    decomposition = prop_def(SymbolRefAttr)
+    version = opt_prop_def(IntegerAttr)
+    inputs = var_operand_def()
+    outputs = var_result_def()
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_attribute(self.composite_name)
+        print_operands(printer, self)
+        names = ("composite_attributes", "decomposition", "version")
+        given = {name: self.properties[name] for name in names if name in self.properties}
+        printer.print_op_attributes(given | self.attributes)
+        printer.print_string(" : ")
+        printer.print_operation_type(self)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> CompositeOp:
+        name = parser.parse_str_literal()
+        names = parse_names(parser)
+        attributes, operands, results = parse_signature(parser, names)
+        known = ("composite_attributes", "decomposition", "version")
+        properties = {each: attributes.pop(each) for each in known if each in attributes}
+        return cls.create(
+            operands=operands,
+            result_types=results,
+            properties={"composite_name": StringAttr(name), **properties},
             attributes=attributes,
         )
 

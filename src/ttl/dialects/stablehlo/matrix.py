@@ -25,12 +25,13 @@ from xdsl.irdl import (
     result_def,
     traits_def,
 )
-from xdsl.parser import Parser
+from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.traits import ConstantLike, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from .elementwise import BINARY
+from .regions import RegionReduceOp, reduced
 from .text import (
     Dims,
     dims,
@@ -215,12 +216,22 @@ class DotGeneralOp(IRDLOperation):
             raise VerifyException(f"{self.name} of {lhs} and {rhs} gives {wanted}")
 
 
+def _parse_pair(parser: Parser) -> tuple[UnresolvedOperand, UnresolvedOperand]:
+    """`(%0 init: %1)`"""
+    parser.parse_punctuation("(")
+    operand = parser.parse_unresolved_operand()
+    parser.parse_keyword("init")
+    parser.parse_punctuation(":")
+    init = parser.parse_unresolved_operand()
+    parser.parse_punctuation(")")
+    return operand, init
+
+
 @irdl_op_definition
 class ReduceOp(IRDLOperation):
     """`stablehlo.reduce(%0 init: %1) applies stablehlo.add across dimensions = [1] : ...`.
 
-    The form in which one operation of this dialect is the reducer; MLIR prints every such
-    reduction so. Others (argmax) have a region and are not in the subset.
+    The form in which one operation of this dialect is the reducer. Others (argmax) have a region.
     """
 
     name = "stablehlo.reduce"
@@ -257,19 +268,26 @@ class ReduceOp(IRDLOperation):
 
     @classmethod
     def parse(cls, parser: Parser) -> Any:
-        parser.parse_punctuation("(")
-        names = [parser.parse_unresolved_operand()]
-        parser.parse_keyword("init")
-        parser.parse_punctuation(":")
-        names.append(parser.parse_unresolved_operand())
-        parser.parse_punctuation(")")
+        pairs = [_parse_pair(parser)]
+        while parser.parse_optional_punctuation(",") is not None:
+            pairs.append(_parse_pair(parser))
         if parser.parse_optional_keyword("applies") is None:
-            parser.raise_error("only a reduction that applies one operation is read")
+            return cls._of_region(RegionReduceOp.parse_rest(parser, pairs))
+        names = list(pairs[0])
         reducer = parser.parse_identifier()
         parser.parse_keyword("across")
         parse_word(parser, "dimensions")
         properties = {"reducer": StringAttr(reducer), "dimensions": dims(parse_dims(parser))}
         return read_op(cls, parser, names, properties)
+
+    @classmethod
+    def _of_region(cls, op: RegionReduceOp) -> ReduceOp | RegionReduceOp:
+        found = reduced(op)
+        if found is None:
+            return op
+        (result,) = op.outputs
+        assert isinstance(result.type, TensorType)
+        return cls.of(*found, ints(op.dimensions), result.type)
 
     def verify_(self) -> None:
         if self.reducer.data.removeprefix("stablehlo.") not in BINARY:

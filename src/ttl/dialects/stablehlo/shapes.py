@@ -24,6 +24,7 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from .calls import CHECKED_INDICES
 from .text import (
     SIGNATURE,
     DimOp,
@@ -229,6 +230,7 @@ class GatherOp(IRDLOperation):
             operands=[operand, indices],
             result_types=[TensorType(element_of(operand), result)],
             properties={"dimension_numbers": GatherDimensions(numbers), "slice_sizes": dims(sizes)},
+            attributes=CHECKED_INDICES,
         )
 
     @property

@@ -14,8 +14,8 @@ from xdsl.dialects.builtin import (
     TensorType,
     i64,
 )
-from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.irdl import IRDLOperation, operand_def, result_def, traits_def
+from xdsl.ir import Attribute, Data, Operation, SSAValue
+from xdsl.irdl import IRDLOperation, irdl_attr_definition, operand_def, result_def, traits_def
 from xdsl.parser import AttrParser, Parser, UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.traits import Pure
@@ -136,6 +136,20 @@ def read_op(
         properties=properties or {},
         attributes=attributes,
     )
+
+
+@irdl_attr_definition
+class PrecisionAttr(Data[str]):
+    """`#stablehlo<precision DEFAULT>`: what may be lost in a product; nothing is here."""
+
+    name = "stablehlo.precision"
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> str:
+        return parser.parse_identifier()
+
+    def print_parameter(self, printer: Printer) -> None:
+        printer.print_string(f" {self.data}")
 
 
 class PlainOp(IRDLOperation, ABC):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import count
 from typing import Any, cast
 
@@ -17,14 +17,16 @@ from xdsl.dialects.builtin import (
     TensorType,
     i1,
 )
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from ttl.diagnostics import CompileError, RuleBroken, codes
 from ttl.dialects import ttnn
 from ttl.dialects.graph import MathOp, from_attribute, shape_of
+from ttl.dialects.graph_control import ControlOp
 from ttl.semantics.dtypes import DTYPES, DType, round_to
 from ttl.semantics.tensor_layout import TensorLayout
 
+from .names import signature
 from .schema import SCHEMA_REVISION, VERSION
 from .writer import Unwritable, write_binary
 
@@ -36,12 +38,13 @@ _DTYPES = {dtype.data_format: dtype for dtype in DTYPES.values()}
 def emit_flatbuffer(module: ModuleOp, *, mesh_shape: tuple[int, int] = (1, 1)) -> bytes:
     """The bytes of a .ttnn file with one program for each function."""
     functions = [op for op in module.ops if isinstance(op, func.FuncOp) and not op.is_declaration]
+    places = {function.sym_name.data: place for place, function in enumerate(functions)}
     mesh, numbers = {"y": mesh_shape[0], "x": mesh_shape[1]}, count(1)
     value = {
         "version": VERSION,
         "schema_hash": SCHEMA_REVISION,
-        "mlir": {"name": "ttnn"},
-        "programs": [_Program(function, numbers).value(mesh) for function in functions],
+        "mlir": {"name": "ttnn", "source": _signatures(functions)},
+        "programs": [_Program(function, numbers, places).value(mesh) for function in functions],
     }
     try:
         return write_binary(value)
@@ -49,13 +52,18 @@ def emit_flatbuffer(module: ModuleOp, *, mesh_shape: tuple[int, int] = (1, 1)) -
         raise _not_lowered(f"the module cannot be written to a flatbuffer: {error}") from None
 
 
+def _signatures(functions: Sequence[func.FuncOp]) -> str:
+    return "\n".join(text for text in map(signature, functions) if text)
+
+
 class _Program:
     """Values get numbers in the order in which they are met, and no two of a file the same."""
 
-    def __init__(self, function: func.FuncOp, numbers: Iterator[int]):
-        self.function = function
+    def __init__(self, function: func.FuncOp, numbers: Iterator[int], places: dict[str, int]):
+        self.function, self.places = function, places
         self.numbers = numbers
         self.references: dict[SSAValue, dict[str, Any]] = {}
+        self.descriptions: dict[Attribute, dict[str, Any]] = {}  # of the types of tensors
 
     def value(self, mesh: dict[str, int]) -> dict[str, Any]:
         block = self.function.body.block
@@ -75,7 +83,9 @@ class _Program:
         if value not in self.references:
             reference: dict[str, Any] = {"global_id": next(self.numbers)}
             if isinstance(value.type, TensorType):
-                reference["desc"] = _description(value)
+                if value.type not in self.descriptions:
+                    self.descriptions[value.type] = _description(value)
+                reference["desc"] = self.descriptions[value.type]
             self.references[value] = reference
         return self.references[value]
 
@@ -85,6 +95,9 @@ class _Program:
         if isinstance(op, ttnn.ConstantOp):
             data, out = _constant_bytes(op), self.tensor(op.result)
             return {"type": {"ConstantOp": {"data": data, "out": out}}}
+        if isinstance(op, ControlOp):
+            table = "WhileOp" if isinstance(op, ttnn.WhileOp) else "CaseOp"
+            return {"type": {table: self._control(op)}}
         if isinstance(op, ttnn.DeallocateOp):
             return {"type": {"DeallocateOp": {"in": self.tensor(op.input)}}}
         if isinstance(op, ttnn.CreateGlobalSemaphoreOp):
@@ -106,6 +119,13 @@ class _Program:
         fields |= zip(table.operands, operands, strict=True)
         fields |= {attribute: values[attribute] for attribute, _ in row.wire_attributes}
         return {table.name: {**fields, "out": self.tensor(op.result)}}
+
+    def _control(self, op: ControlOp) -> dict[str, Any]:
+        return {
+            "inputs": [self.tensor(each) for each in op.inputs],
+            "outputs": [self.tensor(each) for each in op.outputs],
+            "programs": [self.places[name] for name in op.names],
+        }
 
     def _semaphore(self, op: ttnn.CreateGlobalSemaphoreOp) -> dict[str, Any]:
         return {

@@ -7,7 +7,7 @@ Malformed where that is not so.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 from typing import Any
@@ -22,6 +22,7 @@ from ttl.ttnn.enums import BufferType, ShardOrientation, TensorMemoryLayout
 from ttl.ttnn.memory_config import MemoryConfig, ShardSpec
 from ttl.ttnn.sharding import check_memory_config, padded_shape
 
+from .names import read_names
 from .reader import Malformed
 
 MAX_RANK = 12
@@ -80,7 +81,19 @@ class FreeStep:
     tensor: int
 
 
-AnyStep = Step | GenericStep | SemaphoreStep | FreeStep
+@dataclass(frozen=True, slots=True)
+class ControlStep:
+    """Calls of other programs, by their numbers: of a loop the condition and the body, or one of
+    several branches, whose number is the first input.
+    """
+
+    is_loop: bool
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    programs: tuple[int, ...]
+
+
+AnyStep = ControlStep | Step | GenericStep | SemaphoreStep | FreeStep
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,12 +103,23 @@ class Program:
     outputs: tuple[int, ...]
     steps: tuple[AnyStep, ...]
     tensors: dict[int, TensorDescription]
+    input_names: tuple[str, ...] = ()  # none, or one for each
+    output_names: tuple[str, ...] = ()
+
+    def named(self, names: tuple[str, ...], ids: tuple[int, ...]) -> list[str]:
+        """The names that a file has for these tensors, or their numbers as numpy.savez has them."""
+        counted = [f"arr_{position}" for position in range(len(ids))]
+        if len(names) != len(ids) or len({*names} - {""}) != len(names):
+            return counted
+        return list(names)
 
     def described(self, ids: tuple[int, ...]) -> list[TensorDescription]:
         return [self.tensors[each] for each in ids]
 
 
-def read_program(value: Mapping[str, Any], grid: Grid, memory_bytes: int) -> Program:
+def read_program(
+    value: Mapping[str, Any], grid: Grid, memory_bytes: int, source: str = ""
+) -> Program:
     """A Program of the schema, checked for a chip with these cores and this much memory."""
     mesh = value["mesh_shape"] or {"y": 1, "x": 1}
     if (mesh["y"], mesh["x"]) != (1, 1):
@@ -106,7 +130,8 @@ def read_program(value: Mapping[str, Any], grid: Grid, memory_bytes: int) -> Pro
     inputs = tuple(reader.tensor(each) for each in value["inputs"])
     steps = tuple(reader.step(each, n) for n, each in enumerate(value["operations"]))
     outputs = tuple(reader.tensor(each) for each in value["outputs"])
-    program = Program(value["name"], inputs, outputs, steps, reader.tensors)
+    names = read_names(source, value["name"])
+    program = Program(value["name"], inputs, outputs, steps, reader.tensors, *names)
     _check_lives(program, memory_bytes)
     return program
 
@@ -145,6 +170,11 @@ class _ProgramReader:
             return self._generic(fields, debug)
         if table == "CreateGlobalSemaphoreOp":
             return SemaphoreStep(_semaphore(fields["out"]))
+        if table in ("WhileOp", "CaseOp"):
+            inputs, outputs = (
+                tuple(self.tensor(each) for each in fields[name]) for name in ("inputs", "outputs")
+            )
+            return ControlStep(table == "WhileOp", inputs, outputs, tuple(fields["programs"]))
         if not fields:
             raise Malformed(f"{table} is a call of tt-mlir that is not known here")
         output = self.tensor(fields["out"])
@@ -262,6 +292,38 @@ def rectangles(value: Mapping[str, Any] | None) -> list[tuple[tuple[int, int], t
     return found
 
 
+# Calls --------------------------------------------------------------------------------------------
+
+
+def check_calls(programs: Sequence[Program]) -> None:
+    """Programs that are called exist, after the caller, and take and give what the call has."""
+    for number, program in enumerate(programs):
+        for step in program.steps:
+            if isinstance(step, ControlStep):
+                _check_call(programs, number, step)
+
+
+def _check_call(programs: Sequence[Program], number: int, step: ControlStep) -> None:
+    caller = programs[number]
+    if any(not number < called < len(programs) for called in step.programs):
+        raise Malformed(f"a loop or branch of `{caller.name}` calls a program that is not after it")
+    wanted = [programs[called] for called in step.programs]
+    inputs, outputs = caller.described(step.inputs), caller.described(step.outputs)
+    if step.is_loop:
+        if len(wanted) != 2 or inputs[: len(outputs)] != outputs:
+            raise Malformed("a loop has a condition and a body, and gives what it is given")
+        condition = wanted[0].described(wanted[0].outputs)
+        fits = len(condition) == 1 and condition[0].shape == ()
+        given = [outputs if each is wanted[1] else condition for each in wanted]
+    else:
+        fits = bool(wanted and inputs) and inputs[0].shape == () and not inputs[0].dtype.is_float
+        given, inputs = [outputs] * len(wanted), inputs[1:]
+    for each, results in zip(wanted, given, strict=True):
+        fits &= (each.described(each.inputs), each.described(each.outputs)) == (inputs, results)
+    if not fits:
+        raise Malformed(f"a loop or branch of `{caller.name}` calls programs for other tensors")
+
+
 # The lives of tensors -----------------------------------------------------------------------------
 
 
@@ -273,6 +335,9 @@ def _check_lives(program: Program, memory_bytes: int) -> None:
             case Step(_, inputs, output):
                 lives.use(inputs)
                 lives.make((output,))
+            case ControlStep(_, inputs, outputs):
+                lives.use(inputs)
+                lives.make(outputs)
             case GenericStep(tensors, semaphores):
                 lives.use(tensors)
                 lives.use_semaphores(semaphores)
@@ -283,7 +348,11 @@ def _check_lives(program: Program, memory_bytes: int) -> None:
     lives.use(program.outputs)
     if lives.peak_bytes > memory_bytes:
         needed = f"its tensors need {lives.peak_bytes} bytes of memory"
-        raise Malformed(f"{needed}, and there are {memory_bytes}")
+        raise TooLarge(f"{needed}, and there are {memory_bytes}")
+
+
+class TooLarge(Malformed):
+    """A program whose tensors do not fit in memory, at the same time; the file itself is right."""
 
 
 class _Lives:

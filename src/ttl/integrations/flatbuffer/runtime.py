@@ -5,6 +5,7 @@ Nothing of the user's Python and nothing of torch is called while it runs.
 
 from __future__ import annotations
 
+import copy
 import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -17,16 +18,28 @@ from ttl import ttnn
 from ttl.artifact import CompiledOperation
 from ttl.config import Config
 from ttl.diagnostics import RuleBroken, UsageError, codes, file_not_usable
-from ttl.semantics.graph_ops import REDUCTIONS
+from ttl.semantics.dtypes import Array
+from ttl.semantics.layout import ROW_MAJOR_LAYOUT, TILE_LAYOUT
 from ttl.target import Target, of_all_chips
 from ttl.trace import Recorder
+from ttl.ttnn.allocation import check_l1, new_tensor
 from ttl.ttnn.cores import Grid
 from ttl.ttnn.device import Device
 from ttl.ttnn.operations.run import unrestricted
 from ttl.ttnn.tensor import Tensor
 
 from .kernels import compiled_operations, target_of
-from .program import FreeStep, GenericStep, Program, Step, TensorDescription, read_program
+from .plan import Plan, bind
+from .program import (
+    ControlStep,
+    GenericStep,
+    Program,
+    Step,
+    TensorDescription,
+    TooLarge,
+    check_calls,
+    read_program,
+)
 from .reader import Malformed, read_binary
 from .schema import VERSION
 
@@ -52,8 +65,21 @@ class Runtime:
         limit = memory_bytes or min(CHIP_BYTES, _machine_bytes())
         try:
             self.programs, self._kernels, self._target = _load(bytes(memoryview(binary)), limit)
+        except TooLarge as error:
+            helps = ("use a smaller batch, or another element type: bfloat16 has half the bytes",)
+            message = f"{name} cannot be run: {error}"
+            raise UsageError(
+                RuleBroken(codes.NOT_A_FLATBUFFER, message, helps=helps).at(None)
+            ) from None
         except Malformed as error:
             raise _wrong(f"{name} cannot be run: {error}") from None
+        self._plans: dict[int, Plan] = {}  # bound at the first run
+
+    def with_program(self, program: Program) -> Runtime:
+        """The same with another program, which has no kernels and calls no other."""
+        made = copy.copy(self)
+        made.programs, made._kernels, made._plans = [program], {}, {}
+        return made
 
     @classmethod
     def from_file(cls, file: str | Path, **options: Any) -> Runtime:
@@ -84,18 +110,69 @@ class Runtime:
         self, program: int, inputs: Sequence[Any], recorder: Recorder | None
     ) -> list[np.ndarray]:
         chosen = self.programs[program]
+        arrays = _inputs(chosen, inputs)
+        return self._plan(program).run(arrays, recorder)
+
+    def _plan(self, program: int) -> Plan:
+        if program not in self._plans:
+            self._plans[program] = self._bound(program)
+        return self._plans[program]
+
+    def _bound(self, program: int) -> Plan:
+        chosen, device = self.programs[program], Device(0, self._target)
+        for each in chosen.tensors.values():
+            check_l1(Tensor.described(each, device), device)
+        return bind(
+            chosen,
+            partial(_of_tensors, device),
+            partial(self._of_kernels, program),
+            partial(self._of_control, program),
+        )
+
+    def _of_control(self, program: int, step: ControlStep) -> Callable[..., Any]:
+        """A loop or a branch: the plans of other programs, whose numbers are in storage types."""
+        given = self.programs[program].described(step.inputs)
+        wanted = self.programs[program].described(step.outputs)
+
+        def run(recorder: Recorder | None, *arrays: Array) -> list[Array]:
+            pairs = zip(arrays, given, strict=True)
+            values = [array.astype(each.dtype.storage, copy=False) for array, each in pairs]
+            found = self._control(step, values, recorder)
+            return [
+                array.astype(each.dtype.carrier, copy=False)
+                for array, each in zip(found, wanted, strict=True)
+            ]
+
+        return run
+
+    def _control(
+        self, step: ControlStep, values: list[Array], recorder: Recorder | None
+    ) -> list[Array]:
+        if not step.is_loop:
+            index, last = int(values[0]), len(step.programs) - 1
+            chosen = step.programs[index if 0 <= index <= last else last]
+            return self._plan(chosen).run(values[1:], recorder)
+        condition, body = (self._plan(each) for each in step.programs)
+        count = len(step.outputs)
+        while condition.run(values, recorder)[0]:
+            values = [*body.run(values, recorder), *values[count:]]
+        return values[:count]
+
+    def _of_kernels(self, program: int, position: int, step: GenericStep) -> Callable[..., Any]:
+        operations = self._kernels[program, position]
+        described = self.programs[program].described(step.tensors)
         device = Device(0, self._target)
-        pool = _inputs(chosen, inputs, device)
-        for position, step in enumerate(chosen.steps):
-            if isinstance(step, Step):
-                described = chosen.tensors[step.output]
-                pool[step.output] = _call(step, pool, described, device)
-            elif isinstance(step, FreeStep):
-                del pool[step.tensor]
-            elif isinstance(step, GenericStep):
-                tensors = [pool[each] for each in step.tensors]
-                self._launch(self._kernels[program, position], tensors, recorder)
-        return [ttnn.to_numpy(pool[each]) for each in chosen.outputs]
+
+        def run(recorder: Recorder | None, *arrays: Array) -> list[Array]:
+            made: dict[int, Tensor] = {}  # one that is given twice is one tensor
+            for number, array, each in zip(step.tensors, arrays, described, strict=True):
+                if number not in made:
+                    made[number] = _filled(array, each, device)
+            tensors = [made[number] for number in step.tensors]
+            self._launch(operations, tensors, recorder)
+            return [_elements(tensor) for tensor in tensors]
+
+        return run
 
     def _launch(
         self,
@@ -125,7 +202,9 @@ def _load(binary: bytes, memory_bytes: int) -> tuple[list[Program], Kernels, Tar
         raise Malformed("it has no program")
     target = target_of(value["programs"])
     cores = Grid(*target.default_grid)
-    programs = [read_program(each, cores, memory_bytes) for each in value["programs"]]
+    source = value["mlir"]["source"] if value["mlir"] else ""
+    programs = [read_program(each, cores, memory_bytes, source) for each in value["programs"]]
+    check_calls(programs)
     kernels = {
         (number, position): compiled_operations(step, program.described(step.tensors), target)
         for number, program in enumerate(programs)
@@ -159,34 +238,39 @@ def _wrong(message: str) -> UsageError:
 # Tensors ------------------------------------------------------------------------------------------
 
 
-def _inputs(program: Program, given: Sequence[Any], device: Device) -> dict[int, Tensor]:
+def _inputs(program: Program, given: Sequence[Any]) -> list[Array]:
     wanted = program.described(program.inputs)
     if len(given) != len(wanted):
         raise _wrong_input(f"`{program.name}` has {len(wanted)} inputs, not {len(given)}")
-    pool = {}
-    for position, (number, described) in enumerate(zip(program.inputs, wanted, strict=True)):
-        value = given[position]
+    arrays = []
+    for position, (value, described) in enumerate(zip(given, wanted, strict=True)):
         value = value if hasattr(value, "shape") else np.asarray(value)
-        name = f"input {position} of `{program.name}`"
         if tuple(value.shape) != described.shape:
+            name = _name(program, position)
             raise _wrong_input(f"{name} has shape {tuple(value.shape)}, not {described.shape}")
-        pool[number] = _tensor(value, described, device, name)
-    return pool
+        if type(value) is np.ndarray and value.dtype == described.dtype.storage:
+            if not described.dtype.is_block_float:
+                arrays.append(value)
+                continue
+        arrays.append(_converted(value, described, _name(program, position)))
+    return arrays
 
 
-def _tensor(value: Any, described: TensorDescription, device: Device, name: str = "") -> Tensor:
+def _name(program: Program, position: int) -> str:
+    own = dict(enumerate(program.input_names)).get(position)
+    return f"input {f'`{own}`' if own else position} of `{program.name}`"
+
+
+def _converted(value: Any, described: TensorDescription, name: str) -> Array:
+    """The elements that a tensor made of the value has."""
     is_torch = type(value).__module__.partition(".")[0] == "torch"
     make = ttnn.from_torch if is_torch else ttnn.from_numpy
     if not described.dtype.is_float:
         _check_range(value, described, name)
-    tensor: Tensor = make(
-        value,
-        dtype=described.dtype,
-        layout=described.layout,
-        device=device,
-        memory_config=described.memory_config,
-    )
-    return tensor
+    # The layout does not show in the elements, and rows need no padding.
+    layout = TILE_LAYOUT if described.dtype.is_block_float else ROW_MAJOR_LAYOUT
+    tensor: Tensor = make(value, dtype=described.dtype, layout=layout)
+    return tensor.storage.logical
 
 
 def _check_range(value: Any, described: TensorDescription, name: str) -> None:
@@ -210,45 +294,32 @@ def _wrong_input(message: str) -> UsageError:
 # Calls --------------------------------------------------------------------------------------------
 
 
-def _call(step: Step, pool: dict[int, Tensor], out: TensorDescription, device: Device) -> Tensor:
-    inputs = [pool[each] for each in step.inputs]
-    result = _function(step, out, device)(*inputs)
-    if result.dtype is not out.dtype:
-        result = ttnn.typecast(result, out.dtype)
-    if result.layout is not out.layout or result.memory_config() != out.memory_config:
-        result = ttnn.to_layout(result, out.layout, memory_config=out.memory_config)
-    return result
+def _filled(array: Array, described: TensorDescription, device: Device) -> Tensor:
+    tensor = new_tensor(
+        described.shape, described.dtype, described.layout, device, described.memory_config
+    )
+    tensor.storage.fill(array)
+    return tensor
+
+
+def _elements(tensor: Tensor) -> Array:
+    """rule CARRIER"""
+    return tensor.storage.logical.astype(tensor.dtype.carrier, copy=False)
+
+
+def _of_tensors(
+    device: Device, step: Step, given: Sequence[TensorDescription], out: TensorDescription
+) -> Callable[..., Array]:
+    function = _function(step, out, device)
+
+    def call(*arrays: Array) -> Array:
+        pairs = zip(arrays, given, strict=True)
+        result = function(*(_filled(array, each, device) for array, each in pairs))
+        return _elements(result if result.dtype is out.dtype else ttnn.typecast(result, out.dtype))
+
+    return call
 
 
 def _function(step: Step, out: TensorDescription, device: Device) -> Callable[..., Tensor]:
-    """What computes the step from its tensors."""
-    name, attributes = step.operation, step.attributes
-    config = out.memory_config
-    place: dict[str, Any] = {"layout": out.layout, "device": device, "memory_config": config}
-    if name in REDUCTIONS:
-        dims = list(attributes["dim_arg"])
-        reduce = unrestricted(getattr(ttnn, name))
-        return partial(reduce, dim=dims, keepdim=attributes["keep_dim"], dtype=out.dtype)
-    forms: dict[str, Callable[..., Tensor]] = {
-        "reshape": lambda x: ttnn.reshape(x, out.shape),
-        "expand": lambda x: ttnn.expand(x, out.shape),
-        "permute": lambda x: ttnn.permute(x, tuple(attributes["permutation"])),
-        "concat": lambda *parts: ttnn.concat(list(parts), dim=attributes["dim"]),
-        "slice": lambda x: ttnn.slice(
-            x, *(tuple(attributes[key]) for key in ("begins", "ends", "step"))
-        ),
-        "typecast": lambda x: ttnn.typecast(x, out.dtype),
-        "assign": lambda x: ttnn.clone(x),
-        "to_layout": lambda x: ttnn.to_layout(x, out.layout, memory_config=config),
-        "full": lambda: ttnn.full(out.shape, attributes["fill_value"], out.dtype, **place),
-        "empty": lambda: ttnn.empty(out.shape, out.dtype, **place),
-        "arange": lambda: _tensor(
-            np.broadcast_to(np.indices(out.shape, sparse=True)[attributes["dim"]], out.shape),
-            out,
-            device,
-        ),
-        "constant": lambda: _tensor(
-            np.frombuffer(step.data, out.dtype.storage).reshape(out.shape), out, device
-        ),
-    }
-    return forms.get(name) or partial(unrestricted(getattr(ttnn, name)), dtype=out.dtype)
+    """What computes a step that is not one of arrays."""
+    return partial(unrestricted(getattr(ttnn, step.operation)), dtype=out.dtype)

@@ -50,7 +50,8 @@ struct CoreCoord { x: ulong; y: ulong; }
 struct CoreRange { start_coord: CoreCoord; end_coord: CoreCoord; }
 union OpType {
   DeallocateOp = 29, FromDeviceOp = 48, GenericOp = 52, GetDeviceOp = 53, ToDeviceOp = 110,
-  ToMemoryConfigOp = 112, CreateGlobalSemaphoreOp = 128, ConstantOp = 209
+  ToMemoryConfigOp = 112, CreateGlobalSemaphoreOp = 128, ConstantOp = 209, WhileOp = 240,
+  CaseOp = 241
 }
 union ProgramKind { ProgramDescriptor = 1, MeshProgramDescriptor = 2 }
 union KernelConfig {
@@ -143,6 +144,10 @@ table ToDeviceOp {}
 table ToMemoryConfigOp {}
 table DeallocateOp { in: TensorRef; }
 table ConstantOp { data: [ubyte]; out: TensorRef; }
+
+// Calls of other programs of the file: their numbers, all above that of the caller
+table WhileOp { inputs: [TensorRef]; outputs: [TensorRef]; programs: [uint]; }
+table CaseOp { inputs: [TensorRef]; outputs: [TensorRef]; programs: [uint]; }
 """
 
 Field = tuple[str, str] | tuple[str, str, str]

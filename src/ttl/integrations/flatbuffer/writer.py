@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from math import copysign
 from typing import Any
 
 import flatbuffers
@@ -27,12 +29,26 @@ class _Writer:
     def __init__(self) -> None:
         self.builder = flatbuffers.Builder(4096)
         self.references: dict[int, int] = {}  # where each tensor's reference stands, by its id
+        # Where a description stands that several tensors have, the same object for all of them.
+        self.descriptions: dict[int, int] = {}
+        self.prepends: dict[str, Callable[[Any], None]] = {
+            "bool": self.builder.PrependBool,
+            "ubyte": self.builder.PrependUint8,
+            "ushort": self.builder.PrependUint16,
+            "uint": self.builder.PrependUint32,
+            "ulong": self.builder.PrependUint64,
+            "int": self.builder.PrependInt32,
+            "long": self.builder.PrependInt64,
+            "double": self.builder.PrependFloat64,
+        }
 
     def table(self, name: str, value: dict[str, Any]) -> int:
         if not isinstance(value, dict):
             raise Unwritable(f"{value!r} is no {name}")
         if name == "TensorRef" and value["global_id"] in self.references:
             return self.references[value["global_id"]]
+        if name == "TensorDesc" and id(value) in self.descriptions:
+            return self.descriptions[id(value)]
         fields = slots(name)
         if unknown := value.keys() - {field[0] for field in fields}:
             raise Unwritable(f"a {name} has no `{min(unknown)}`")
@@ -48,6 +64,8 @@ class _Writer:
         offset: int = self.builder.EndObject()
         if name == "TensorRef":
             self.references[value["global_id"]] = offset
+        elif name == "TensorDesc":
+            self.descriptions[id(value)] = offset
         return offset
 
     def _slot(
@@ -66,7 +84,8 @@ class _Writer:
             builder.PrependStructSlot(slot, builder.Offset(), 0)
         else:
             number = self._number(type, value)
-            if number != self._number(type, default):
+            is_minus_zero = number == 0 and isinstance(number, float) and copysign(1, number) < 0
+            if number != self._number(type, default) or is_minus_zero:
                 self._prepend(type, number)
                 builder.Slot(slot)
 
@@ -136,18 +155,8 @@ class _Writer:
 
     def _prepend(self, type: str, number: Any) -> None:
         base = ENUMS[type][0] if type in ENUMS else type
-        prepend = {
-            "bool": self.builder.PrependBool,
-            "ubyte": self.builder.PrependUint8,
-            "ushort": self.builder.PrependUint16,
-            "uint": self.builder.PrependUint32,
-            "ulong": self.builder.PrependUint64,
-            "int": self.builder.PrependInt32,
-            "long": self.builder.PrependInt64,
-            "double": self.builder.PrependFloat64,
-        }
         try:
-            prepend[base](number)
+            self.prepends[base](number)
         except (TypeError, ValueError, OverflowError) as error:
             raise Unwritable(f"{number!r} is no {base}: {error}") from None
 

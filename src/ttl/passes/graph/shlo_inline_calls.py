@@ -1,17 +1,33 @@
-"""shlo-inline-calls: the private functions that jax makes are put where they are called."""
+"""shlo-inline-calls: the private functions that jax makes are put where they are called.
+
+What changes no number goes away: where the parts of a tensor lie, and that several are computed
+together.
+"""
 
 from __future__ import annotations
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ttl.diagnostics import RuleBroken, codes
+from ttl.dialects import stablehlo
+from ttl.dialects.locations import span_of
 
 from ..module_pass import cannot_compile, erase
 
 
 def apply(op: ModuleOp) -> None:
+    for each in list(op.body.walk()):
+        if isinstance(each, stablehlo.CompositeOp):
+            _name_composite(each)
+        elif isinstance(each, (stablehlo.ShardingConstraintOp, stablehlo.OptimizationBarrierOp)):
+            for result, operand in zip(each.results, each.operands, strict=True):
+                result.replace_all_uses_with(operand)
+            erase(each)
+        elif isinstance(each, stablehlo.MeshOp):
+            erase(each)
     functions = {each.sym_name.data: each for each in op.ops if isinstance(each, func.FuncOp)}
     for function in functions.values():
         if not _is_private(function):
@@ -19,6 +35,23 @@ def apply(op: ModuleOp) -> None:
     for function in functions.values():
         if _is_private(function):
             erase(function)
+
+
+def _name_composite(op: stablehlo.CompositeOp) -> None:
+    """What has a name of chlo is that operation; anything else is a call of its function."""
+    kind = stablehlo.chlo_operations().get(op.composite_name.data)
+    types = [value.type for value in op.outputs]
+    made: Operation
+    if kind is not None:
+        given = op.composite_attributes.data if op.composite_attributes is not None else {}
+        made = kind.create(operands=list(op.inputs), result_types=types, properties=given)
+    else:
+        made = func.CallOp(op.decomposition, list(op.inputs), types)
+    made.location = op.location
+    Rewriter.insert_op(made, InsertPoint.before(op))
+    for old, new in zip(op.outputs, made.results, strict=True):
+        old.replace_all_uses_with(new)
+    erase(op)
 
 
 def _is_private(function: func.FuncOp) -> bool:
@@ -44,6 +77,9 @@ def _inline_all(function: func.FuncOp, functions: dict[str, func.FuncOp]) -> Non
 def _inline(call: func.CallOp, callee: func.FuncOp) -> list[func.CallOp]:
     """Put a copy of the body in the place of the call; the calls in it."""
     block = callee.body.clone().block
+    for each in block.walk():
+        if span_of(each.location) is None:  # jax gives one function to all its callers
+            each.location = call.location
     inner = [each for each in block.walk() if isinstance(each, func.CallOp)]
     end = block.last_op
     assert isinstance(end, func.ReturnOp)

@@ -14,6 +14,7 @@ from typing import Any
 from xdsl.dialects import func
 from xdsl.dialects.builtin import (
     AnyFloat,
+    ComplexType,
     DictionaryAttr,
     FunctionType,
     IntegerType,
@@ -28,26 +29,22 @@ from xdsl.ir import Operation, SSAValue
 
 from ttl.diagnostics import CompileError, RuleBroken, codes
 from ttl.dialects import stablehlo, ttir
-from ttl.dialects.graph import Tensor, as_text
+from ttl.dialects.graph import as_text
 from ttl.dialects.stablehlo import element_of, ints, shape_of, tensor_type
 from ttl.semantics.graph_ops import BY_STABLEHLO
 
 from ..module_pass import Maker, cannot_compile, erase
-
-# Of each reducer, the one that the table has, and the value that changes nothing.
-_REDUCERS: dict[str, tuple[str, float]] = {
-    "add": ("add", 0),
-    "multiply": ("multiply", 1),
-    "maximum": ("maximum", -inf),
-    "minimum": ("minimum", inf),
-    "or": ("maximum", 0),
-    "and": ("minimum", 1),
-}
+from . import shlo_along, shlo_convolutions
+from .graph_maker import REDUCERS, Graph, no_counterpart, tensor_like
+from .shlo_functions import bitcast, function
+from .shlo_orders import place_of_extreme, sort, top_k
+from .shlo_places import dynamic_slice, dynamic_update_slice, pad, reverse
+from .shlo_windows import select_and_scatter
 
 
 def apply(op: ModuleOp) -> None:
-    for function in [each for each in op.body.walk() if isinstance(each, func.FuncOp)]:
-        _Conversion(function).run()
+    for each in [each for each in op.body.walk() if isinstance(each, func.FuncOp)]:
+        _Conversion(each).run()
 
 
 @dataclass
@@ -60,13 +57,13 @@ class _Conversion:
     def run(self) -> None:
         if self.function.is_declaration:
             return
-        for op in list(self.function.body.walk()):
+        for op in list(self.function.body.block.ops):
             if isinstance(op, func.ReturnOp):
                 self._return(op)
             elif op.dialect_name() in ("stablehlo", "chlo"):
                 self._convert(op)
             elif op.dialect_name() not in ("ttir", "builtin"):
-                raise _no_counterpart(op)
+                raise no_counterpart(op)
         for op in reversed(list(self.function.body.block.ops)):
             if op.dialect_name() in ("stablehlo", "chlo"):
                 erase(op)
@@ -76,14 +73,18 @@ class _Conversion:
             self.tuples[op.result] = list(op.val)
         elif isinstance(op, stablehlo.GetTupleElementOp):
             if op.operand not in self.tuples:
-                raise _no_counterpart(op, "a tuple that is an argument, or one in another")
+                raise no_counterpart(op, "a tuple that is an argument, or one in another")
             op.result.replace_all_uses_with(self.tuples[op.operand][op.index.value.data])
         elif isinstance(op, stablehlo.CustomCallOp):
             self._call(op)
+        elif any(isinstance(_element(each), ComplexType) for each in (*op.operands, *op.results)):
+            raise no_counterpart(op, f"{op.name} of complex numbers")
         else:
-            graph = _Graph(Maker.before(op))
+            graph = Graph(Maker.before(op))
             found = _CONVERTERS.get(type(op), _by_row)(graph, op)
-            op.results[0].replace_all_uses_with(_wrapped(graph, op, found))
+            values = found if isinstance(found, list) else [_wrapped(graph, op, found)]
+            for old, new in zip(op.results, values, strict=True):
+                old.replace_all_uses_with(new)
 
     def _call(self, op: stablehlo.CustomCallOp) -> None:
         made = _tt_lang_op(op)
@@ -104,59 +105,41 @@ class _Conversion:
         self.function.function_type = FunctionType.from_lists(inputs, [v.type for v in values])
 
 
-class _Graph:
-    """Adds ttir operations at a point."""
-
-    def __init__(self, maker: Maker):
-        self.maker = maker
-
-    def add(self, name: str, inputs: list[SSAValue], type: Tensor, **attributes: Any) -> SSAValue:
-        return self.maker.value(ttir.MATH[name].of(inputs, type, **attributes))
-
-    def full(self, value: float, type: Tensor) -> SSAValue:
-        return self.add("full", [], type, shape=list(type.get_shape()), fill_value=float(value))
-
-    def reshape(self, value: SSAValue, shape: tuple[int, ...]) -> SSAValue:
-        if shape_of(value) == shape:
-            return value
-        return self.add("reshape", [value], _type(value, shape), shape=list(shape))
-
-    def permute(self, value: SSAValue, order: tuple[int, ...]) -> SSAValue:
-        if order == tuple(range(len(order))):
-            return value
-        sizes = shape_of(value)
-        result = _type(value, tuple(sizes[dim] for dim in order))
-        return self.add("permute", [value], result, permutation=list(order))
+def _element(value: SSAValue) -> Any:
+    return value.type.get_element_type() if isinstance(value.type, TensorType) else None
 
 
-def _type(like: SSAValue, shape: tuple[int, ...]) -> Tensor:
-    return TensorType(element_of(like), shape)
+Converter = Callable[[Graph, Any], SSAValue | list[SSAValue]]
 
 
-Converter = Callable[[_Graph, Any], SSAValue]
-
-
-def _by_row(graph: _Graph, op: Operation) -> SSAValue:
+def _by_row(graph: Graph, op: Operation) -> SSAValue:
     """What is one operation of the table."""
     key = op.name
     if isinstance(op, stablehlo.CompareOp):
         key += f" {op.comparison_direction.data}"
     row = BY_STABLEHLO.get(key)
-    if row is None or (row.name.startswith("logical_") and element_of(op.results[0]) != i1):
-        raise _no_counterpart(op)
+    if row is None:
+        raise no_counterpart(op)
+    name = row.name
+    if key in _OF_BITS and element_of(op.results[0]) != i1:
+        name = name.replace("logical_", "bitwise_")
     attributes = op.row_attributes if isinstance(op, stablehlo.RowOp) else {}
-    return graph.add(row.name, list(op.operands), tensor_type(op.results[0]), **attributes)
+    return graph.add(name, list(op.operands), tensor_type(op.results[0]), **attributes)
+
+
+# Of truths they are logical, of whole numbers they are bit by bit.
+_OF_BITS = ("stablehlo.not", "stablehlo.and", "stablehlo.or", "stablehlo.xor")
 
 
 # The chip has no 8 or 16 bits with a sign: such numbers are 32 bits there, and only these
 # operations can give more than they hold.
 _GROWING = (
     "abs", "add", "convert", "divide", "dot_general", "multiply", "negate", "power", "reduce",
-    "subtract",
+    "shift_left", "subtract",
 )  # fmt: skip
 
 
-def _wrapped(graph: _Graph, op: Operation, value: SSAValue) -> SSAValue:
+def _wrapped(graph: Graph, op: Operation, value: SSAValue) -> SSAValue:
     """What does not fit the bits of an integer wraps around."""
     element, type = element_of(value), tensor_type(value)
     if not isinstance(element, IntegerType) or element.signedness.data is Signedness.UNSIGNED:
@@ -166,7 +149,7 @@ def _wrapped(graph: _Graph, op: Operation, value: SSAValue) -> SSAValue:
     span = float(2**element.width.data)
 
     def number(amount: float) -> SSAValue:
-        return graph.full(amount, _type(value, ()))
+        return graph.full(amount, tensor_like(value, ()))
 
     moved = graph.add("add", [value, number(span / 2)], type)
     rest = graph.add("fmod", [moved, number(span)], type)
@@ -178,21 +161,21 @@ def _wrapped(graph: _Graph, op: Operation, value: SSAValue) -> SSAValue:
 # Operations with a form of their own --------------------------------------------------------------
 
 
-def _convert_type(graph: _Graph, op: stablehlo.ConvertOp) -> SSAValue:
+def _convert_type(graph: Graph, op: stablehlo.ConvertOp) -> SSAValue:
     if op.operand.type == op.result.type:
         return op.operand
     if element_of(op.result) == i1:  # the truth of a number, not its last bit
-        zero = graph.full(0, _type(op.operand, ()))
+        zero = graph.full(0, tensor_like(op.operand, ()))
         return graph.add("ne", [op.operand, zero], op.result.type)
     return graph.add("typecast", [op.operand], op.result.type)
 
 
-def _clamp(graph: _Graph, op: stablehlo.ClampOp) -> SSAValue:
+def _clamp(graph: Graph, op: stablehlo.ClampOp) -> SSAValue:
     low = graph.add("maximum", [op.operand, op.min], op.result.type)
     return graph.add("minimum", [low, op.max], op.result.type)
 
 
-def _broadcast(graph: _Graph, op: stablehlo.BroadcastInDimOp) -> SSAValue:
+def _broadcast(graph: Graph, op: stablehlo.BroadcastInDimOp) -> SSAValue:
     """Sizes of 1 are put where the operand has no dimension, then all of them grow."""
     given, wanted = shape_of(op.operand), shape_of(op.result)
     order = tuple(sorted(range(len(op.dims)), key=lambda dim: op.dims[dim]))
@@ -206,30 +189,7 @@ def _broadcast(graph: _Graph, op: stablehlo.BroadcastInDimOp) -> SSAValue:
     return graph.add("expand", [value], op.result.type, shape=list(wanted))
 
 
-def _gather(graph: _Graph, op: stablehlo.GatherOp) -> SSAValue:
-    """Rows of a table: the dimension that is indexed comes first, all others are columns."""
-    dim = op.taken
-    if dim is None:
-        raise _no_counterpart(op, "a gather of more than elements along one dimension")
-    shape = shape_of(op.operand)
-    others = tuple(d for d in range(len(shape)) if d != dim)
-    left = tuple(shape[d] for d in others)
-    table = graph.permute(op.operand, (dim, *others))
-    table = graph.reshape(table, (shape[dim], prod(left)))
-    indices = graph.reshape(op.start_indices, op.indices_shape)
-    rows = _type(op.result, (*op.indices_shape, prod(left)))
-    value = graph.add("embedding", [indices, table], rows)
-    value = graph.reshape(value, (*op.indices_shape, *left))
-    offsets = op.dimension_numbers.data.offset_dims
-    counted = iter(range(len(op.indices_shape)))
-    columns = {place: len(op.indices_shape) + n for n, place in enumerate(offsets)}
-    rank = len(shape_of(op.result))
-    return graph.permute(
-        value, tuple(columns[d] if d in columns else next(counted) for d in range(rank))
-    )
-
-
-def _divide(graph: _Graph, op: stablehlo.BinaryOp) -> SSAValue:
+def _divide(graph: Graph, op: stablehlo.BinaryOp) -> SSAValue:
     """A quotient of integers is rounded towards 0: what is left over is taken off before."""
     value = op.lhs
     if not isinstance(element_of(op.result), AnyFloat):
@@ -238,7 +198,7 @@ def _divide(graph: _Graph, op: stablehlo.BinaryOp) -> SSAValue:
     return graph.add("divide", [value, op.rhs], op.result.type)
 
 
-def _constant(graph: _Graph, op: stablehlo.ConstantOp) -> SSAValue:
+def _constant(graph: Graph, op: stablehlo.ConstantOp) -> SSAValue:
     if prod(shape_of(op.result)) and op.value.is_splat():
         value = op.value.get_values()[0]
         is_truth = element_of(op.result) == i1  # of which the bits may be those of -1
@@ -247,7 +207,7 @@ def _constant(graph: _Graph, op: stablehlo.ConstantOp) -> SSAValue:
     return graph.maker.value(made)
 
 
-def _dot_general(graph: _Graph, op: stablehlo.DotGeneralOp) -> SSAValue:
+def _dot_general(graph: Graph, op: stablehlo.DotGeneralOp) -> SSAValue:
     (left_batch, right_batch), (left_gone, right_gone) = op.batching, op.contracting
     left_free, right_free = op.free
     left, right = shape_of(op.lhs), shape_of(op.rhs)
@@ -259,15 +219,15 @@ def _dot_general(graph: _Graph, op: stablehlo.DotGeneralOp) -> SSAValue:
     b = graph.permute(op.rhs, (*right_batch, *right_gone, *right_free))
     a = graph.reshape(a, (*batch, rows, inner))
     b = graph.reshape(b, (*batch, inner, columns))
-    product = graph.add("matmul", [a, b], _type(op.result, (*batch, rows, columns)))
+    product = graph.add("matmul", [a, b], tensor_like(op.result, (*batch, rows, columns)))
     return graph.reshape(product, shape_of(op.result))
 
 
-def _reduce(graph: _Graph, op: stablehlo.ReduceOp) -> SSAValue:
+def _reduce(graph: Graph, op: stablehlo.ReduceOp) -> SSAValue:
     reducer = op.reducer.data.removeprefix("stablehlo.")
-    if reducer not in _REDUCERS:
-        raise _no_counterpart(op, f"a reduction that applies {op.reducer.data}")
-    pair, neutral = _REDUCERS[reducer]
+    if reducer not in REDUCERS or (reducer in ("and", "or") and element_of(op.result) != i1):
+        raise no_counterpart(op, f"a reduction that applies {op.reducer.data}")
+    pair, neutral = REDUCERS[reducer]
     dims, value = list(ints(op.dimensions)), op.input
     if dims:
         name = BY_STABLEHLO[f"stablehlo.reduce {pair}"].name
@@ -295,11 +255,22 @@ _CONVERTERS: dict[type[Operation], Converter] = {
     stablehlo.BroadcastInDimOp: _broadcast,
     stablehlo.TransposeOp: lambda graph, op: graph.permute(op.operand, op.dims),
     stablehlo.ReshapeOp: lambda graph, op: graph.reshape(op.operand, shape_of(op.result)),
-    stablehlo.GatherOp: _gather,
+    stablehlo.PadOp: pad,
+    stablehlo.ReverseOp: reverse,
+    stablehlo.DynamicSliceOp: dynamic_slice,
+    stablehlo.DynamicUpdateSliceOp: dynamic_update_slice,
+    stablehlo.BitcastConvertOp: bitcast,
+    stablehlo.SelectAndScatterOp: select_and_scatter,
+    stablehlo.SortOp: sort,
+    stablehlo.TopKOp: top_k,
+    stablehlo.RegionReduceOp: place_of_extreme,
+    **dict.fromkeys(stablehlo.FUNCTIONS.values(), function),
     stablehlo.BINARY["divide"]: _divide,
     stablehlo.ConstantOp: _constant,
     stablehlo.DotGeneralOp: _dot_general,
     stablehlo.ReduceOp: _reduce,
+    **shlo_convolutions.CONVERTERS,
+    **shlo_along.CONVERTERS,
 }
 
 
@@ -310,7 +281,7 @@ _REQUIRED = ("kernel_id", "version_tag", "arg_roles")
 
 def _tt_lang_op(op: stablehlo.CustomCallOp) -> ttir.TTLangOp:
     if op.call_target_name.data != stablehlo.TT_LANG_TARGET:
-        raise _no_counterpart(op, f"a call of @{op.call_target_name.data}")
+        raise no_counterpart(op, f"a call of @{op.call_target_name.data}")
     attributes = _frontend_attributes(op)
     roles = [role.strip() for role in attributes["arg_roles"].data.split(",")]
     types = _result_types(op)
@@ -319,7 +290,7 @@ def _tt_lang_op(op: stablehlo.CustomCallOp) -> ttir.TTLangOp:
         raise _wrong_call(op, f"{outs} operands are `out`, and it has {len(types)} results")
     inputs = list(op.inputs)
     if len(inputs) == ins:  # without the outputs: they are made here
-        graph = _Graph(Maker.before(op))
+        graph = Graph(Maker.before(op))
         inputs += [graph.add("empty", [], t, shape=list(t.get_shape())) for t in types]
     elif len(inputs) != ins + outs:
         raise _wrong_call(
@@ -354,10 +325,3 @@ def _result_types(op: stablehlo.CustomCallOp) -> list[Any]:
 def _wrong_call(op: Operation, problem: str) -> CompileError:
     message = f"this call of @{stablehlo.TT_LANG_TARGET} is wrong: {problem}"
     return cannot_compile(RuleBroken(codes.WRONG_TT_LANG_CALL, message), op)
-
-
-def _no_counterpart(op: Operation, what: str = "") -> CompileError:
-    types = ", ".join(str(value.type) for value in (*op.operands, *op.results))
-    message = f"{what or op.name} ({types}) is not among the operations that are lowered to ttnn"
-    helps = ("write it with other operations, or as a TT-Lang operation",)
-    return cannot_compile(RuleBroken(codes.GRAPH_NOT_LOWERED, message, helps=helps), op)

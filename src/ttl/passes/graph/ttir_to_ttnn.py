@@ -25,12 +25,16 @@ def apply(op: ModuleOp) -> None:
                 _convert(found)
 
 
+_KINDS: dict[type[Operation], type[Operation]] = {
+    ttir.TTLangOp: ttnn.TTLangOp,
+    ttir.ConstantOp: ttnn.ConstantOp,
+    ttir.WhileOp: ttnn.WhileOp,
+    ttir.CaseOp: ttnn.CaseOp,
+}
+
+
 def _convert(op: Operation) -> None:
-    kind: type[Operation]
-    if isinstance(op, MathOp):
-        kind = ttnn.MATH[op.ENTRY.name]
-    else:
-        kind = ttnn.TTLangOp if isinstance(op, ttir.TTLangOp) else ttnn.ConstantOp
+    kind = ttnn.MATH[op.ENTRY.name] if isinstance(op, MathOp) else _KINDS[type(op)]
     made = kind.create(
         operands=list(op.operands),
         result_types=[result.type for result in op.results],

@@ -4,13 +4,18 @@ rule TYPE   ttnn has no 64-bit numbers and no booleans: they become 32 bits, and
             A whole number that 32 bits cannot hold is refused, if something is made of it.
 rule CALLER The caller's tensors, arguments and results, are row-major in DRAM, unless the argument
             has a layout already: then that is it.
+rule OWN    The tensors of a private function, which a loop or a branch calls, are in tiles.
 rule TILE   Everything else is in tiles in DRAM. Kernels move whole tiles: of a row-major tensor
             they would take bytes that are not a tile.
+rule ROWS   The weights of a convolution and the table of an embedding, whose rows are taken at
+            places in rows, stay as they are, and so does what tiles would make many
+            times as large: 3x3 weights, or images of a few pixels. Kernels still get tiles.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 from xdsl.dialects import func
@@ -25,14 +30,16 @@ from xdsl.dialects.builtin import (
     i1,
     i32,
 )
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue, Use
 from xdsl.rewriter import Rewriter
 
 from ttl.diagnostics import CompileError, RuleBroken, codes
 from ttl.dialects import ttir
-from ttl.dialects.graph import Tensor
+from ttl.dialects.graph import Tensor, shape_of
+from ttl.dialects.graph_control import ControlOp
 from ttl.dialects.ttnn import layout_of, with_layout
 from ttl.semantics.tensor_layout import TensorLayout, interleaved
+from ttl.semantics.types import element_shape, tiles_of
 
 from ..module_pass import Maker, cannot_compile, set_function_type, terminator
 
@@ -48,25 +55,28 @@ def apply(op: ModuleOp) -> None:
 def _lay_out(function: func.FuncOp) -> None:
     block = function.body.block
     operations = list(block.ops)
+    is_own = function.sym_visibility is not None and function.sym_visibility.data == "private"
     for argument in list(block.args):
         if isinstance(argument.type, TensorType):
-            _place_argument(argument, operations[0])
+            _place_argument(argument, operations[0], is_own)
     for op in operations:
         if isinstance(op, func.ReturnOp):
-            _place_results(op)
+            _bring(op, is_tiled=is_own)
         else:
             _place(op)
     set_function_type(function, [value.type for value in terminator(block).operands])
 
 
-def _place_argument(argument: SSAValue, origin: Operation) -> None:
-    """rule CALLER"""
+def _place_argument(argument: SSAValue, origin: Operation, is_own: bool) -> None:
+    """rule CALLER, rule OWN"""
     type: Any = argument.type
     given = layout_of(type)
-    own = with_layout(_supported(type, origin), given or _layout(type, origin, is_tiled=False))
+    own = with_layout(_supported(type, origin), given or _layout(type, origin, is_tiled=is_own))
     argument = _with_type(argument, own)
     users = [use for use in argument.uses if not isinstance(use.operation, func.ReturnOp)]
-    if users and (given is None or not given.is_tiled):
+    users = [use for use in users if not _is_weight(use)]
+    is_in_rows = not is_own and (given is None or not given.is_tiled)
+    if users and is_in_rows and not _stays_in_rows(argument):
         layout = _layout(own, origin, is_tiled=True)
         tiled = Maker.before(origin).value(_to_layout(argument, layout))
         for use in users:
@@ -75,24 +85,52 @@ def _place_argument(argument: SSAValue, origin: Operation) -> None:
 
 def _place(op: Operation) -> None:
     """rule TILE"""
+    is_call = isinstance(op, ControlOp)
+    if is_call:  # rule OWN
+        _bring(op, is_tiled=True)
     for result in list(op.results):
         type: Any = result.type
         if any(result.uses):
             _check_numbers(op, type)
-        layout = _layout(type, op, is_tiled=True)
+        layout = _layout(type, op, is_tiled=is_call or not _stays_in_rows(result))
         _with_type(result, with_layout(_supported(type, op), layout))
     if isinstance(op, ttir.TTLangOp):  # an init that came in shards gives a result in shards
         for init, output in zip(op.inits, list(op.outputs), strict=True):
             _with_type(output, init.type)
 
 
-def _place_results(op: func.ReturnOp) -> None:
-    """rule CALLER"""
+MOST_PADDING = 4  # times its elements, of a tensor that is worth it
+_WORTH_ELEMENTS = 1 << 14
+
+
+def _is_weight(use: Use) -> bool:
+    """rule ROWS"""
+    if isinstance(use.operation, ttir.MATH["embedding"]):
+        return True
+    return isinstance(use.operation, _CONVOLUTIONS) and use.index == 1
+
+
+def _stays_in_rows(value: SSAValue) -> bool:
+    """rule ROWS"""
+    shape: Any = shape_of(value)
+    if isinstance(value.owner, ttir.TTLangOp) or any(
+        isinstance(use.operation, ttir.TTLangOp) for use in value.uses
+    ):
+        return False
+    padded = prod(element_shape(tiles_of(shape or (1,))))
+    return padded >= _WORTH_ELEMENTS and padded > MOST_PADDING * prod(shape)
+
+
+_CONVOLUTIONS = (ttir.MATH["conv2d"], ttir.MATH["conv_transpose2d"])
+
+
+def _bring(op: Operation, *, is_tiled: bool) -> None:
+    """rule CALLER and rule OWN, of what is given to others."""
     for position, value in enumerate(op.operands):
         layout = layout_of(value.type)
-        if layout is not None and layout.is_tiled:
-            rows = _layout(value.type, op, is_tiled=False)
-            op.operands[position] = Maker.before(op).value(_to_layout(value, rows))
+        if layout is not None and layout.is_tiled != is_tiled:
+            wanted = _layout(value.type, op, is_tiled=is_tiled)
+            op.operands[position] = Maker.before(op).value(_to_layout(value, wanted))
 
 
 def _to_layout(value: SSAValue, layout: TensorLayout) -> Operation:

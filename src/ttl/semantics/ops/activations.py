@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import compositions
+from .error_function import erf, erfc
 from .meanings import in_double, numbers, unary
 from .rounding import CLAMP_INTEGERS, clamp
 from .table import Domain, Kind, Parameter
@@ -24,8 +25,6 @@ from .tiles import (
 )
 
 _ROOT_OF_HALF = math.sqrt(0.5)
-# Of float64, one by one: numpy has none.
-_erf, _erfc = np.frompyfunc(math.erf, 1, 1), np.frompyfunc(math.erfc, 1, 1)
 
 
 def _relu(x: Any) -> Any:
@@ -34,7 +33,7 @@ def _relu(x: Any) -> Any:
 
 def _gelu(x: Any) -> Any:
     # 1 + erf(z) is erfc(-z), which keeps its digits where x is far below zero.
-    return 0.5 * x * np.asarray(_erfc(-x * _ROOT_OF_HALF)).astype(np.float64)
+    return 0.5 * x * erfc(-x * _ROOT_OF_HALF)
 
 
 def _sigmoid(x: Any) -> Any:
@@ -132,7 +131,7 @@ OPS = (
     ),
     unary(
         "erf",
-        in_double(lambda x: np.asarray(_erf(x)).astype(np.float64)),
+        in_double(erf),
         "the error function of x",
         tile=vector("erf", "eltwise_unary/erf_erfc.h", template="<false>"),
     ),

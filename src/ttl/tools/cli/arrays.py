@@ -34,7 +34,10 @@ _DAMAGED = (
 
 def read_archive(file: str) -> dict[str, Any]:
     try:
-        with np.load(file, allow_pickle=False) as archive:
+        archive = np.load(file, allow_pickle=False)
+        if isinstance(archive, np.ndarray):
+            raise not_arrays(f"{file} is one array, as numpy.save writes it, and no archive")
+        with archive:
             return {name: _numbers(archive[name]) for name in archive.files}
     except OSError as error:
         if error.strerror is None:

@@ -33,10 +33,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = DESCRIPTION
     parser.add_argument("file", metavar="FILE.ttnn")
     inputs = (
-        "the arrays arr_0, arr_1, ... of the inputs, as numpy.savez(FILE, a, b) writes them; "
-        "without it they are random"
+        "the arrays of the inputs under their names, or arr_0, arr_1, ... as numpy.savez(FILE, a, "
+        "b) writes them; without it they are random"
     )
     add_array_arguments(parser, inputs, "the outputs")
+    parser.add_argument(
+        "--list", action="store_true", help="show the inputs and outputs, and run nothing"
+    )
     parser.add_argument("--trace", metavar="FILE", help="write the events of the kernels here")
     add_warning_arguments(parser)
 
@@ -44,6 +47,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     runtime = Runtime.from_file(options.file)
     program = runtime.programs[0]
+    if options.list:
+        _show(program)
+        return 0
     inputs = _given(options.inputs, program) if options.inputs else _random(program, options.seed)
     with process_variables(warning_variables(options)):
         config = Config.current()
@@ -51,18 +57,36 @@ def run(options: argparse.Namespace) -> int:
             config = replace(config, trace=emptied(options.trace))
         outputs = run_traced(runtime, inputs, config)
     described = enumerate(zip(outputs, program.described(program.outputs), strict=True))
-    results = [Result(f"arr_{n}", f"output {n}", a, tensor.dtype) for n, (a, tensor) in described]
+    names = program.named(program.output_names, program.outputs)
+    results = [
+        Result(names[n], f"output {n}" if names[n] == f"arr_{n}" else names[n], a, tensor.dtype)
+        for n, (a, tensor) in described
+    ]
     write_results(results, options.outputs)
+    if options.outputs:
+        print(f"{len(results)} outputs written to {options.outputs}: {', '.join(names)}")
     return 0
+
+
+def _show(program: Program) -> None:
+    """A line for each input and output: its name, shape and element type."""
+    for kind, names, ids in (
+        ("input", program.input_names, program.inputs),
+        ("output", program.output_names, program.outputs),
+    ):
+        for name, tensor in zip(program.named(names, ids), program.described(ids), strict=True):
+            print(f"{kind:6} {name}  {tuple(tensor.shape)} {tensor.dtype.spelling}")
 
 
 def _given(file: str, program: Program) -> list[Any]:
     arrays = read_archive(file)
-    names = [f"arr_{position}" for position in range(len(program.inputs))]
-    if sorted(arrays) != sorted(names):
-        wanted = ", ".join(names) or "nothing"
-        raise not_arrays(f"{file} has {', '.join(arrays) or 'no array'}, and not {wanted}")
-    return [arrays[name] for name in names]
+    counted = [f"arr_{position}" for position in range(len(program.inputs))]
+    names = program.named(program.input_names, program.inputs)
+    for chosen in (names, counted):
+        if sorted(arrays) == sorted(chosen):
+            return [arrays[name] for name in chosen]
+    wanted = ", ".join(names) or "nothing"
+    raise not_arrays(f"{file} has {', '.join(arrays) or 'no array'}, and not {wanted}")
 
 
 def _random(program: Program, seed: int) -> list[Any]:

@@ -8,17 +8,18 @@ from ttl.diagnostics.names import unknown_name
 # By module, so that `import ttnn` can name them all and load none.
 OPERATIONS: dict[str, tuple[str, ...]] = {
     "arithmetic": (
-        "add", "add_", "addcdiv", "addcmul", "atan2", "div", "div_", "divide", "divide_", "eq",
-        "floor_div", "fmod", "ge", "gt", "isclose", "le", "lerp", "logical_and", "logical_or",
-        "logical_xor", "lt", "maximum", "minimum", "mul", "mul_", "multiply", "multiply_", "ne",
-        "pow", "remainder", "rsub", "squared_difference", "sub", "sub_", "subtract", "subtract_",
-        "where",
+        "add", "add_", "addcdiv", "addcmul", "atan2", "bitwise_and", "bitwise_left_shift",
+        "bitwise_or", "bitwise_right_shift", "bitwise_xor", "div", "div_", "divide", "divide_",
+        "eq", "floor_div", "fmod", "ge", "gt", "isclose", "le", "lerp", "logical_and",
+        "logical_or", "logical_right_shift", "logical_xor", "lt", "maximum", "minimum", "mul",
+        "mul_", "multiply", "multiply_", "ne", "pow", "remainder", "rsub",
+        "squared_difference", "sub", "sub_", "subtract", "subtract_", "where",
     ),
     "elementwise": (
-        "abs", "acos", "acosh", "asin", "asinh", "atan", "atanh", "ceil", "clamp", "clip", "cos",
-        "cosh", "eqz", "erf", "erfc", "exp", "exp2", "expm1", "fill", "floor", "frac", "gez",
-        "gtz", "identity", "isfinite", "isinf", "isnan", "lez", "log", "log10", "log1p", "log2",
-        "logical_not", "ltz", "neg", "nez", "reciprocal", "round",
+        "abs", "acos", "acosh", "asin", "asinh", "atan", "atanh", "bitwise_not", "ceil", "clamp",
+        "clip", "cos", "cosh", "eqz", "erf", "erfc", "erfinv", "exp", "exp2", "expm1",
+        "fill", "floor", "frac", "gez", "gtz", "identity", "isfinite", "isinf", "isnan",
+        "lez", "log", "log10", "log1p", "log2", "logical_not", "ltz", "neg", "nez", "reciprocal", "round",
         "rsqrt", "sign", "signbit", "sin", "sinh", "sqrt", "square", "tan", "tanh", "trunc",
     ),
     "activations": (
@@ -34,6 +35,7 @@ OPERATIONS: dict[str, tuple[str, ...]] = {
         "reshape", "slice", "split", "squeeze", "stack", "tilize", "transpose", "tril", "triu",
         "unsqueeze", "unsqueeze_to_4D", "untilize", "upsample", "view",
     ),
+    "windows": ("Conv2dConfig", "conv2d", "conv_transpose2d"),
     "normalization": ("layer_norm", "rms_norm", "softmax"),
 }  # fmt: skip
 

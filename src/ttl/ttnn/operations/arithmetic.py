@@ -21,6 +21,7 @@ _NUMBER_B = {"input_b": "input_tensor_b"}
 
 _BINARY = (*TYPED, *ON_CORES)
 _APPROXIMATE = (*_BINARY, "fast_and_approximate_mode")
+_BITWISE = (*RESULT, *ON_CORES)
 _IN_PLACE = (*ON_CORES, "fast_and_approximate_mode")
 
 
@@ -91,6 +92,41 @@ le = _comparison("le")
 logical_and = _truth("logical_and", "1 where a and b are not 0, else 0", np.logical_and)
 logical_or = _truth("logical_or", "1 where a or b is not 0, else 0", np.logical_or)
 logical_xor = _truth("logical_xor", "1 where one of a and b is not 0, else 0", np.logical_xor)
+
+
+def _of_bits(name: str, summary: str, meaning: Function) -> Function:
+    return _binary(name, summary, lambda a, b: meaning(*_whole(a, b)), _BITWISE, also=_NUMBER_B)
+
+
+def _whole(a: Any, b: Any) -> tuple[Any, Any]:
+    if not is_integers(a) or not is_integers(b):
+        raise wrong("bits of numbers that are not whole", "convert with ttnn.typecast() first")
+    return a, b
+
+
+def _shifted(shift: Function) -> Function:
+    """By less than 0 or by all of its 32 bits, nothing of a number is left."""
+
+    def meaning(a: Any, count: Any) -> Any:
+        is_inside = (count >= 0) & (count < 32)
+        return np.where(is_inside, shift(a, np.where(is_inside, count, 0)), 0)
+
+    return meaning
+
+
+bitwise_and = _of_bits("bitwise_and", "the bits that a and b have", np.bitwise_and)
+bitwise_or = _of_bits("bitwise_or", "the bits that a or b has", np.bitwise_or)
+bitwise_xor = _of_bits("bitwise_xor", "the bits that only one of a and b has", np.bitwise_xor)
+bitwise_left_shift = _of_bits(
+    "bitwise_left_shift", "a with its bits b places higher", _shifted(np.left_shift)
+)
+bitwise_right_shift = _of_bits(
+    "bitwise_right_shift", "a with its bits b places lower", _shifted(np.right_shift)
+)
+logical_right_shift = _of_bits(
+    "logical_right_shift", "a with its bits b places lower, and 0 above them",
+    _shifted(lambda a, count: (a & 0xFFFFFFFF) >> count),
+)  # fmt: skip
 
 
 squared_difference = _binary(

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ttl.semantics.dtypes import Array
-from ttl.semantics.ops import BLOCK_OPS, Domain
+from ttl.semantics.ops import BLOCK_OPS, Domain, error_function
 from ttl.semantics.ops.meanings import in_double
 
 from ..faults import wrong
@@ -20,10 +19,16 @@ from .run import FAST, PLACED, RESULT, UNARY, Function, operation, variant
 NANS = {"erf": 1.0, "reciprocal": 0.0, "sigmoid": 1.0, "sign": 1.0, "tanh": 1.0}
 
 
-def _doubles(of_number: Callable[[float], float]) -> Function:
-    """For the functions that numpy lacks."""
-    each = np.frompyfunc(of_number, 1, 1)
-    return lambda x: np.asarray(each(x)).astype(np.float64)
+def inverse_erf(x: Any) -> Any:
+    """A first guess by Winitzki, then Newton's steps; the ends are infinite."""
+    inside = np.clip(x, -1 + 1e-16, 1 - 1e-16)
+    curve = np.log1p(-inside * inside)
+    middle = 2 / (math.pi * 0.147) + curve / 2
+    found = np.sign(inside) * np.sqrt(np.sqrt(middle * middle - curve / 0.147) - middle)
+    for _ in range(3):
+        slope = 2 / math.sqrt(math.pi) * np.exp(-found * found)
+        found = found - (error_function.erf(found) - inside) / slope
+    return np.where(np.abs(x) < 1, found, np.where(np.abs(x) == 1, np.sign(x) * np.inf, np.nan))
 
 
 def unary(name: str, block_op: str = "", options: tuple[str, ...] = UNARY) -> Function:
@@ -54,11 +59,13 @@ asin = unary("asin")
 asinh = unary("asinh")
 atan = unary("atan")
 atanh = unary("atanh")
+bitwise_not = function("bitwise_not", "every bit of x turned", np.invert, False)
 ceil = unary("ceil")
 cos = unary("cos")
 cosh = function("cosh", "the hyperbolic cosine of x", np.cosh)
-erf = function("erf", "the error function of x", in_double(_doubles(math.erf)), options=FAST)
-erfc = function("erfc", "1 less the error function of x", in_double(_doubles(math.erfc)))
+erf = function("erf", "the error function of x", in_double(error_function.erf), options=FAST)
+erfc = function("erfc", "1 less the error function of x", in_double(error_function.erfc))
+erfinv = function("erfinv", "what has x as its error function", in_double(inverse_erf))
 exp = unary("exp", options=FAST)
 exp2 = unary("exp2")
 expm1 = unary("expm1")

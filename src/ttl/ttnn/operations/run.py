@@ -18,7 +18,7 @@ rule SHARE   a result that has the same pages in another shape lies in the same 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial, wraps
 from typing import Any, get_type_hints
@@ -354,9 +354,13 @@ def _layout(
 
 
 def _carrier(op: Operation, operands: tuple[Tensor, ...], value: Any) -> np.dtype[Any]:
-    """rule FLOAT"""
     together = (value,) if op.own_types else operands
-    floats = op.floats or any(tensor.dtype.is_float for tensor in together if is_tensor(tensor))
+    return carrier(op, [tensor.dtype for tensor in together if is_tensor(tensor)])
+
+
+def carrier(op: Operation, dtypes: Iterable[DType]) -> np.dtype[Any]:
+    """rule FLOAT"""
+    floats = op.floats or any(dtype.is_float for dtype in dtypes)
     return float32.carrier if floats else np.dtype(np.int64)
 
 

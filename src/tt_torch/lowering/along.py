@@ -1,0 +1,281 @@
+"""What goes along one dimension: order, elements at computed places, sums of all so far."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import fx
+from xdsl.dialects.builtin import BoolAttr, DenseIntOrFPElementsAttr, IntegerAttr, TensorType, i64
+from xdsl.ir import Attribute, Block, Region, SSAValue
+
+from tt_torch.decompositions.arithmetic import wide
+from ttl.dialects import stablehlo
+from ttl.dialects.stablehlo import ScatterDimensions, element_of, shape_of
+from ttl.dialects.stablehlo.regions import ScatterNumbers
+from ttl.dialects.stablehlo.shapes import GatherNumbers
+from ttl.dialects.stablehlo.text import dims
+
+from .elementwise import result_dtype
+from .emitter import Emitter, Lowering, dtype_of, lowers
+
+aten = torch.ops.aten
+
+# Order --------------------------------------------------------------------------------------------
+
+
+def sorted_with_places(
+    emitter: Emitter, x: SSAValue, dim: int, descending: bool
+) -> tuple[SSAValue, SSAValue]:
+    """What is no number is larger than all others, and equal elements stay in their order."""
+    if not shape_of(x):
+        return x, emitter.full((), 0, torch.int64)
+    dim %= len(shape_of(x))
+    places = emitter.positions(shape_of(x), dim, torch.int64)
+    scalars = [TensorType(element_of(each), []) for each in (x, x, places, places)]
+    block = Block(arg_types=scalars)
+    inner = Emitter()
+    inner.block = block
+    first, second = block.args[:2] if not descending else reversed(block.args[:2])
+    given = (block.args[0], block.args[1])
+    is_before = inner.compare("GT" if descending else "LT", *given)
+    if dtype_of(x).is_floating_point:
+        is_last = inner.compare("NE", second, second)
+        is_number = inner.compare("EQ", first, first)
+        is_before = inner.binary("or", is_before, inner.binary("and", is_last, is_number))
+    block.add_op(stablehlo.ReturnOp.create(operands=[is_before]))
+    made = stablehlo.SortOp.create(
+        operands=[x, places],
+        result_types=[x.type, places.type],
+        properties={"dimension": IntegerAttr(dim, i64), "is_stable": BoolAttr.from_bool(True)},
+        regions=[Region(block)],
+    )
+    emitter.add(made)
+    return made.outputs[0], made.outputs[1]
+
+
+@lowers(aten.sort.default)
+def sort(
+    emitter: Emitter, node: fx.Node, x: SSAValue, dim: int = -1, descending: bool = False
+) -> list[SSAValue]:
+    return [*sorted_with_places(emitter, x, dim, descending)]
+
+
+@lowers(aten.sort.stable)
+def stable_sort(
+    emitter: Emitter,
+    node: fx.Node,
+    x: SSAValue,
+    *,
+    stable: bool | None = None,
+    dim: int = -1,
+    descending: bool = False,
+) -> list[SSAValue]:
+    return [*sorted_with_places(emitter, x, dim, descending)]
+
+
+@lowers(aten.topk.default)
+def topk(
+    emitter: Emitter,
+    node: fx.Node,
+    x: SSAValue,
+    count: int,
+    dim: int = -1,
+    largest: bool = True,
+    sorted: bool = True,
+) -> list[SSAValue]:
+    """The first ones of all in order."""
+    if not shape_of(x):
+        return [*sorted_with_places(emitter, x, 0, largest)]
+    found = sorted_with_places(emitter, x, dim, largest)
+    return [emitter.cut(each, dim % len(shape_of(x)), 0, count) for each in found]
+
+
+# Places -------------------------------------------------------------------------------------------
+
+
+def _beside(emitter: Emitter, x: SSAValue, index: SSAValue, dim: int) -> SSAValue:
+    """The part of `x` that is beside the indices."""
+    sizes = zip(shape_of(x), shape_of(index), strict=True)
+    return emitter.slice(
+        x, [(0, size if d == dim else mine, 1) for d, (size, mine) in enumerate(sizes)]
+    )
+
+
+@lowers(aten.gather.default)
+def gather(
+    emitter: Emitter, node: fx.Node, x: SSAValue, dim: int, index: SSAValue, **_: Any
+) -> SSAValue:
+    rank = len(shape_of(x))
+    dim %= rank
+    x = _beside(emitter, x, index, dim)
+    others = tuple(d for d in range(rank) if d != dim)
+    numbers = GatherNumbers(
+        collapsed_slice_dims=(dim,),
+        operand_batching_dims=others,
+        start_indices_batching_dims=others,
+        start_index_map=(dim,),
+        index_vector_dim=rank,
+    )
+    properties: dict[str, Attribute] = {
+        "dimension_numbers": stablehlo.GatherDimensions(numbers),
+        "slice_sizes": dims([1] * rank),
+    }
+    result = TensorType(element_of(x), shape_of(index))
+    made = stablehlo.GatherOp.create(
+        operands=[x, index],
+        result_types=[result],
+        properties=properties,
+        attributes=stablehlo.CHECKED_INDICES,
+    )
+    return emitter.add(made)
+
+
+def scattered(
+    emitter: Emitter, x: SSAValue, dim: int, index: SSAValue, source: SSAValue, reducer: str
+) -> SSAValue:
+    """`source` at the indices, which are as many as `x` has in all other dimensions."""
+    rank, scalar = len(shape_of(x)), TensorType(element_of(x), [])
+    others = tuple(d for d in range(rank) if d != dim)
+    numbers = ScatterNumbers(
+        inserted_window_dims=(dim,),
+        input_batching_dims=others,
+        scatter_indices_batching_dims=others,
+        scatter_dims_to_operand_dims=(dim,),
+        index_vector_dim=rank,
+    )
+    block = Block(arg_types=[scalar, scalar])
+    inner = Emitter()
+    inner.block = block
+    found = inner.binary(reducer, *block.args) if reducer else block.args[1]
+    block.add_op(stablehlo.ReturnOp.create(operands=[found]))
+    properties: dict[str, Attribute] = {
+        "scatter_dimension_numbers": ScatterDimensions(numbers),
+        "indices_are_sorted": BoolAttr.from_bool(False),
+        "unique_indices": BoolAttr.from_bool(False),
+    }
+    made = stablehlo.ScatterOp.create(
+        operands=[x, index, source],
+        result_types=[x.type],
+        properties=properties,
+        attributes=stablehlo.CHECKED_INDICES,
+        regions=[Region(block)],
+    )
+    return emitter.add(made)
+
+
+def _scatter(
+    emitter: Emitter, x: SSAValue, dim: int, index: SSAValue, source: Any, reducer: str
+) -> SSAValue:
+    """torch may have fewer indices than elements beside them: the rest stays as it is."""
+    given = shape_of(x)
+    if not given:
+        x, index = emitter.reshape(x, (1,)), emitter.reshape(index, (1,))
+        source = emitter.reshape(source, (1,)) if isinstance(source, SSAValue) else source
+    rank, dtype = len(shape_of(x)), dtype_of(x)
+    dim %= rank
+    if isinstance(source, SSAValue):
+        parts = [(0, size, 1) for size in shape_of(index)]
+        source = emitter.convert(emitter.slice(source, parts), dtype)
+    else:
+        source = emitter.full(shape_of(index), source, dtype)
+    if 0 in shape_of(index):
+        return emitter.reshape(x, given)
+    part = _beside(emitter, x, index, dim)
+    found = scattered(emitter, part, dim, index, source, reducer)
+    return emitter.reshape(_put_back(emitter, x, found), given)
+
+
+def _put_back(emitter: Emitter, x: SSAValue, part: SSAValue) -> SSAValue:
+    """`x` with a part of it, from its first elements on, in its place."""
+    for dim, size in reversed(list(enumerate(shape_of(x)))):
+        mine = shape_of(part)[dim]
+        if mine < size:
+            shape = shape_of(part)
+            ranges = [(0, n, 1) for n in shape]
+            ranges[dim] = (mine, size, 1)
+            part = emitter.concatenate([part, emitter.slice(x, ranges)], dim)
+    return part
+
+
+@lowers(aten.scatter.src, aten.scatter.value)
+def scatter(
+    emitter: Emitter, node: fx.Node, x: SSAValue, dim: int, index: SSAValue, source: Any
+) -> SSAValue:
+    return _scatter(emitter, x, dim, index, source, "")
+
+
+@lowers(aten.scatter_add.default)
+def scatter_add(
+    emitter: Emitter, node: fx.Node, x: SSAValue, dim: int, index: SSAValue, source: SSAValue
+) -> SSAValue:
+    return _scatter(emitter, x, dim, index, source, "add")
+
+
+_REDUCERS = {
+    "sum": "add", "add": "add", "prod": "multiply", "multiply": "multiply", "amax": "maximum",
+    "amin": "minimum",
+}  # fmt: skip
+
+
+@lowers(aten.scatter.reduce, aten.scatter.value_reduce, aten.scatter_reduce.two)
+def scatter_reduce(
+    emitter: Emitter,
+    node: fx.Node,
+    x: SSAValue,
+    dim: int,
+    index: SSAValue,
+    source: Any,
+    reduce: str,
+    include_self: bool = True,
+) -> SSAValue:
+    return _scatter(emitter, x, dim, index, source, _REDUCERS[reduce])
+
+
+# Sums so far --------------------------------------------------------------------------------------
+
+
+def _running(reducer: str, neutral: int) -> Lowering:
+    def lower(
+        emitter: Emitter, node: fx.Node, x: SSAValue, dim: int, *, dtype: Any = None
+    ) -> SSAValue:
+        wanted = result_dtype(node)
+        inner = emitter.convert(x, wide(wanted))
+        if not shape_of(x) or 0 in shape_of(x):
+            return emitter.convert(inner, wanted)
+        found = _windows(emitter, inner, dim % len(shape_of(x)), reducer, neutral)
+        return emitter.convert(found, wanted)
+
+    return lower
+
+
+def _windows(
+    emitter: Emitter, x: SSAValue, dim: int, reducer: str, neutral: int
+) -> SSAValue:
+    """A window as long as the dimension that ends at each element."""
+    rank, size = len(shape_of(x)), shape_of(x)[dim]
+    scalar = TensorType(element_of(x), [])
+    block = Block(arg_types=[scalar, scalar])
+    inner = Emitter()
+    inner.block = block
+    found = inner.binary(reducer, *block.args)
+    block.add_op(stablehlo.ReturnOp.create(operands=[found]))
+    edges: Sequence[int] = [
+        edge for d in range(rank) for edge in ((size - 1, 0) if d == dim else (0, 0))
+    ]
+    properties: dict[str, Attribute] = {
+        "window_dimensions": dims([size if d == dim else 1 for d in range(rank)]),
+        "padding": DenseIntOrFPElementsAttr.from_list(TensorType(i64, [rank, 2]), edges),
+    }
+    made = stablehlo.ReduceWindowOp.create(
+        operands=[x, emitter.scalar(neutral, dtype_of(x))],
+        result_types=[x.type],
+        properties=properties,
+        regions=[Region(block)],
+    )
+    return emitter.add(made)
+
+
+lowers(aten.cumsum.default)(_running("add", 0))
+lowers(aten.cumprod.default)(_running("multiply", 1))

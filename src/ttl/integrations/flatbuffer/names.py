@@ -1,0 +1,59 @@
+"""The names of a program's inputs and outputs, in the text of its signature that a file has.
+
+`func.func @main(tensor<4xf32> {ttir.name = "fc.weight"}) -> (tensor<4xf32> {ttir.name = "y"})`
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import DictionaryAttr, StringAttr
+
+NAME = "ttir.name"
+_NAME = re.compile(rf'{re.escape(NAME)} = ("(?:[^"\\]|\\.)*")')
+
+
+def attributes_of(names: Sequence[str]) -> list[DictionaryAttr]:
+    """What a function has for its arguments or results of these names."""
+    return [DictionaryAttr({NAME: StringAttr(name)} if name else {}) for name in names]
+
+
+def signature(function: func.FuncOp) -> str:
+    """Empty if nothing has a name."""
+    block = function.body.block
+    lists = [
+        (function.arg_attrs, [each.type for each in block.args]),
+        (function.res_attrs, list(function.function_type.outputs)),
+    ]
+    texts = [_list(attributes, len(types)) for attributes, types in lists]
+    if not any(_NAME.search(text.replace('""', "")) for text in texts):
+        return ""
+    return f"func.func @{function.sym_name.data}({texts[0]}) -> ({texts[1]})"
+
+
+def _list(attributes: Any, count: int) -> str:
+    given = list(attributes) if attributes is not None else [None] * count
+    names = [each.data.get(NAME) if each is not None else None for each in given]
+    texts = [each.data if isinstance(each, StringAttr) else "" for each in names]
+    return ", ".join(f"tensor {{{NAME} = {json.dumps(text)}}}" for text in texts)
+
+
+def read_names(source: str, program: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Of the inputs and of the outputs, as many as the text has."""
+    start = f"func.func @{program}("
+    for line in source.splitlines():
+        if line.startswith(start):
+            inputs, _, outputs = line.partition(") -> (")
+            return _found(inputs), _found(outputs)
+    return (), ()
+
+
+def _found(text: str) -> tuple[str, ...]:
+    try:
+        return tuple(json.loads(each) for each in _NAME.findall(text))
+    except ValueError:  # of another writer
+        return ()

@@ -1,0 +1,156 @@
+"""Adding ttir operations: what the parts of shlo-to-ttir share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import inf, prod
+from typing import Any
+
+from xdsl.dialects.builtin import TensorType, i1, i32
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from ttl.diagnostics import CompileError, RuleBroken, codes
+from ttl.dialects import ttir
+from ttl.dialects.graph import Tensor
+from ttl.dialects.stablehlo import element_of, shape_of
+from ttl.semantics.graph_shapes import broadcast_shape
+
+from ..module_pass import Maker, cannot_compile
+
+# Of each reducer, the one that the table has, and the value that changes nothing.
+REDUCERS: dict[str, tuple[str, float]] = {
+    "add": ("add", 0),
+    "multiply": ("multiply", 1),
+    "maximum": ("maximum", -inf),
+    "minimum": ("minimum", inf),
+    "or": ("maximum", 0),
+    "and": ("minimum", 1),
+}
+
+
+class Graph:
+    """Adds ttir operations at a point."""
+
+    def __init__(self, maker: Maker):
+        self.maker = maker
+
+    def add(self, name: str, inputs: list[SSAValue], type: Tensor, **attributes: Any) -> SSAValue:
+        return self.maker.value(ttir.MATH[name].of(inputs, type, **attributes))
+
+    def full(self, value: float, type: Tensor) -> SSAValue:
+        return self.add("full", [], type, shape=list(type.get_shape()), fill_value=float(value))
+
+    def number(self, value: float, like: SSAValue) -> SSAValue:
+        """One number, of the type of other numbers."""
+        return self.full(value, tensor_like(like, ()))
+
+    def reshape(self, value: SSAValue, shape: tuple[int, ...]) -> SSAValue:
+        if shape_of(value) == shape:
+            return value
+        return self.add("reshape", [value], tensor_like(value, shape), shape=list(shape))
+
+    def expand(self, value: SSAValue, shape: tuple[int, ...]) -> SSAValue:
+        if shape_of(value) == shape:
+            return value
+        return self.add("expand", [value], tensor_like(value, shape), shape=list(shape))
+
+    def permute(self, value: SSAValue, order: tuple[int, ...]) -> SSAValue:
+        if order == tuple(range(len(order))):
+            return value
+        sizes = shape_of(value)
+        result = tensor_like(value, tuple(sizes[dim] for dim in order))
+        return self.add("permute", [value], result, permutation=list(order))
+
+    def unary(self, name: str, value: SSAValue) -> SSAValue:
+        return self.add(name, [value], tensor_like(value, shape_of(value)))
+
+    def binary(self, name: str, a: SSAValue, b: SSAValue | float) -> SSAValue:
+        """Of tensors whose shapes broadcast, or of a tensor and a number."""
+        second = b if isinstance(b, SSAValue) else self.number(b, a)
+        shape = broadcast_shape([shape_of(a), shape_of(second)], {})
+        return self.add(name, [a, second], tensor_like(a, shape))
+
+    def compare(self, name: str, a: SSAValue, b: SSAValue | float) -> SSAValue:
+        second = b if isinstance(b, SSAValue) else self.number(b, a)
+        shape = broadcast_shape([shape_of(a), shape_of(second)], {})
+        return self.add(name, [a, second], TensorType(i1, shape))
+
+    def where(self, truth: SSAValue, yes: SSAValue | float, no: SSAValue) -> SSAValue:
+        on_true = yes if isinstance(yes, SSAValue) else self.number(yes, no)
+        shape = broadcast_shape([shape_of(each) for each in (truth, on_true, no)], {})
+        return self.add("where", [truth, on_true, no], tensor_like(no, shape))
+
+    def concat(self, parts: Sequence[SSAValue], dim: int) -> SSAValue:
+        if len(parts) == 1:
+            return parts[0]
+        sizes = list(shape_of(parts[0]))
+        sizes[dim] = sum(shape_of(part)[dim] for part in parts)
+        return self.add("concat", list(parts), tensor_like(parts[0], tuple(sizes)), dim=dim)
+
+    def slice(
+        self, value: SSAValue, begins: Sequence[int], ends: Sequence[int], step: Sequence[int] = ()
+    ) -> SSAValue:
+        steps = list(step or [1] * len(begins))
+        pairs = zip(begins, ends, steps, strict=True)
+        shape = tuple(max(0, -(-(end - begin) // by)) for begin, end, by in pairs)
+        if shape == shape_of(value):
+            return value
+        type, lists = tensor_like(value, shape), {"begins": list(begins), "ends": list(ends)}
+        return self.add("slice", [value], type, **lists, step=steps)
+
+    def slice_along(
+        self, value: SSAValue, dim: int, begin: int, end: int, step: int = 1
+    ) -> SSAValue:
+        shape = shape_of(value)
+        begins, ends, steps = [0] * len(shape), list(shape), [1] * len(shape)
+        begins[dim], ends[dim], steps[dim] = begin, end, step
+        return self.slice(value, begins, ends, steps)
+
+    def number_i32(self, value: int) -> SSAValue:
+        return self.full(value, TensorType(i32, ()))
+
+    def as_i32(self, value: SSAValue) -> SSAValue:
+        return self.cast(value, i32)
+
+    def counted(self, size: int) -> SSAValue:
+        """0, 1, 2 and so on."""
+        return self.add("arange", [], TensorType(i32, (size,)), shape=[size], dim=0)
+
+    def cast(self, value: SSAValue, element: Attribute) -> SSAValue:
+        if element_of(value) == element:
+            return value
+        return self.add("typecast", [value], TensorType(element, shape_of(value)))
+
+    def reduce(self, name: str, value: SSAValue, dims: Sequence[int], keep: bool) -> SSAValue:
+        sizes = shape_of(value)
+        shape = tuple(
+            1 if dim in dims else size for dim, size in enumerate(sizes) if keep or dim not in dims
+        )
+        type = tensor_like(value, shape)
+        return self.add(name, [value], type, dim_arg=list(dims), keep_dim=keep)
+
+    def rows(self, table: SSAValue, numbers: SSAValue) -> SSAValue:
+        """The rows of a table that some numbers name."""
+        shape = (*shape_of(numbers), shape_of(table)[1])
+        return self.add("embedding", [numbers, table], tensor_like(table, shape))
+
+    def take(self, value: SSAValue, dim: int, numbers: SSAValue) -> SSAValue:
+        """The elements along one dimension that a list of numbers names."""
+        shape = shape_of(value)
+        others = tuple(d for d in range(len(shape)) if d != dim)
+        left = tuple(shape[d] for d in others)
+        table = self.reshape(self.permute(value, (dim, *others)), (shape[dim], prod(left)))
+        found = self.reshape(self.rows(table, numbers), (*shape_of(numbers), *left))
+        order = [*range(1, dim + 1), 0, *range(dim + 1, len(shape))]
+        return self.permute(found, tuple(order))
+
+
+def tensor_like(like: SSAValue, shape: tuple[int, ...]) -> Tensor:
+    return TensorType(element_of(like), shape)
+
+
+def no_counterpart(op: Operation, what: str = "") -> CompileError:
+    types = ", ".join(str(value.type) for value in (*op.operands, *op.results))
+    message = f"{what or op.name} ({types}) is not among the operations that are lowered to ttnn"
+    helps = ("write it with other operations, or as a TT-Lang operation",)
+    return cannot_compile(RuleBroken(codes.GRAPH_NOT_LOWERED, message, helps=helps), op)

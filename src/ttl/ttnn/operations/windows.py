@@ -1,0 +1,188 @@
+"""Convolutions, called as the real ttnn has it: every argument by its name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ttl.semantics.dtypes import Array
+from ttl.semantics.layout import TILE_LAYOUT, Layout
+from ttl.semantics.windows import Window, convolve, convolve_transposed
+
+from ..faults import refused, wrong
+from .activations import activate
+from .arguments import Sizes, shapes_differ
+from .run import operation
+
+_OPTIONS = ("dtype", "memory_config", "layout")
+
+
+@dataclass(slots=True, kw_only=True)
+class Conv2dConfig:
+    """How the chip convolves; of these `activation` and `output_layout` change the result."""
+
+    weights_dtype: Any = None
+    activation: Any = None
+    deallocate_activation: bool = False
+    reallocate_halo_output: bool = True
+    config_tensors_in_dram: bool = False
+    act_block_h_override: int = 0
+    act_block_w_div: int = 1
+    reshard_if_not_optimal: bool = False
+    override_sharding_config: bool = False
+    shard_layout: Any = None
+    core_grid: Any = None
+    transpose_shards: bool = False
+    output_layout: Layout = TILE_LAYOUT
+    enable_act_double_buffer: bool = False
+    enable_weights_double_buffer: bool = False
+    full_inner_dim: bool = False
+    enable_kernel_stride_folding: bool | None = None
+    enable_activation_reuse: bool = False
+    force_split_reader: bool | None = None
+    override_output_sharding_config: bool = False
+
+
+@operation(options=_OPTIONS, on_host=True)
+def _conv2d(
+    image: Array, weight: Array, bias: Array | None, sizes: Sizes, window: Any, activation: Any
+) -> Any:
+    return _flat(convolve(image.reshape(sizes), weight, window), bias, activation)
+
+
+@operation(options=_OPTIONS, on_host=True)
+def _conv_transpose2d(
+    image: Array,
+    weight: Array,
+    bias: Array | None,
+    sizes: Sizes,
+    window: Any,
+    activation: Any,
+    more: Any = (0, 0),
+) -> Any:
+    found = convolve_transposed(image.reshape(sizes), weight, window, tuple(more))
+    return _flat(found, bias, activation)
+
+
+def _flat(found: Any, bias: Any, activation: Any) -> Any:
+    """(1, 1, batch * height * width, channels), as the real one gives it."""
+    flat = found.reshape(1, 1, -1, found.shape[-1])
+    if bias is not None:
+        flat = flat + bias.reshape(1, 1, 1, -1)
+    return activate(flat, () if activation is None else (activation,))
+
+
+def conv2d(
+    *,
+    input_tensor: Any,
+    weight_tensor: Any,
+    device: Any,
+    in_channels: int,
+    out_channels: int,
+    batch_size: int,
+    input_height: int,
+    input_width: int,
+    kernel_size: Any,
+    stride: Any = (1, 1),
+    padding: Any = (0, 0),
+    dilation: Any = (1, 1),
+    groups: int = 1,
+    dtype: Any = None,
+    bias_tensor: Any = None,
+    conv_config: Conv2dConfig | None = None,
+    compute_config: Any = None,
+    memory_config: Any = None,
+    slice_config: Any = None,
+    return_output_dim: bool = False,
+    return_weights_and_bias: bool = False,
+) -> Any:
+    """Images (batch, height, width, channels) with weights (out, in, height, width).
+
+    The result is (1, 1, batch * height * width, out).
+    """
+    window = Window(tuple(stride), _edges(padding), tuple(dilation), groups)
+    sizes = (batch_size, input_height, input_width, in_channels)
+    wanted = (out_channels, in_channels // groups, *kernel_size)
+    _check(input_tensor, weight_tensor, sizes, wanted, "ttnn.conv2d()")
+    config = conv_config or Conv2dConfig()
+    result = _conv2d(
+        input_tensor, weight_tensor, bias_tensor, sizes, window, config.activation,
+        dtype=dtype, memory_config=memory_config, layout=config.output_layout,
+    )  # fmt: skip
+    outs = window.outs(sizes[1:3], kernel_size)
+    prepared = (weight_tensor, bias_tensor)
+    return _answer(result, outs, prepared, return_output_dim, return_weights_and_bias)
+
+
+def conv_transpose2d(
+    *,
+    input_tensor: Any,
+    weight_tensor: Any,
+    device: Any,
+    in_channels: int,
+    out_channels: int,
+    batch_size: int,
+    input_height: int,
+    input_width: int,
+    kernel_size: Any,
+    stride: Any = (1, 1),
+    padding: Any = (0, 0),
+    output_padding: Any = (0, 0),
+    dilation: Any = (1, 1),
+    groups: int = 1,
+    dtype: Any = None,
+    bias_tensor: Any = None,
+    conv_config: Conv2dConfig | None = None,
+    compute_config: Any = None,
+    memory_config: Any = None,
+    dram_slice_config: Any = None,
+    mirror_kernel: bool = True,
+    return_output_dim: bool = False,
+    return_weights_and_bias: bool = False,
+) -> Any:
+    """Images (batch, height, width, channels) with weights (in, out, height, width)."""
+    if not mirror_kernel:
+        raise wrong("a kernel that is mirrored already", "leave mirror_kernel=True")
+    edges = _edges(padding)
+    window = Window(tuple(stride), edges, tuple(dilation), groups)
+    sizes = (batch_size, input_height, input_width, in_channels)
+    wanted = (in_channels, out_channels // groups, *kernel_size)
+    _check(input_tensor, weight_tensor, sizes, wanted, "ttnn.conv_transpose2d()")
+    config = conv_config or Conv2dConfig()
+    result = _conv_transpose2d(
+        input_tensor, weight_tensor, bias_tensor, sizes, window, config.activation, output_padding,
+        dtype=dtype, memory_config=memory_config, layout=config.output_layout,
+    )  # fmt: skip
+    around = (sum(edges[:2]), sum(edges[2:]))
+    outs = tuple(
+        (sizes[n + 1] - 1) * stride[n] - around[n] + dilation[n] * (kernel_size[n] - 1) + 1
+        + output_padding[n]
+        for n in range(2)
+    )  # fmt: skip
+    prepared = (weight_tensor, bias_tensor)
+    return _answer(result, outs, prepared, return_output_dim, return_weights_and_bias)
+
+
+def _edges(padding: Any) -> tuple[int, int, int, int]:
+    """(height, width) or (top, bottom, left, right)."""
+    if len(padding) == 4:
+        top, bottom, left, right = padding
+        return top, bottom, left, right
+    height, width = padding
+    return height, height, width, width
+
+
+def _check(image: Any, weight: Any, sizes: Any, wanted: Any, call: str) -> None:
+    found, own = tuple(image.shape), tuple(weight.shape)
+    batch, height, width, channels = sizes
+    if found not in (sizes, (1, 1, batch * height * width, channels)):
+        raise refused(shapes_differ(f"{call} of an image of shape {found}, not {sizes}",
+                            "give its sizes as batch, height, width and channels"))  # fmt: skip
+    if own != wanted:
+        raise refused(shapes_differ(f"{call} with weights of shape {own}, not {wanted}",
+                            "give weights as PyTorch has them"))  # fmt: skip
+
+
+def _answer(result: Any, outs: Any, prepared: Any, has_outs: bool, has_prepared: bool) -> Any:
+    more = [outs] * has_outs + [prepared] * has_prepared
+    return (result, *more) if more else result

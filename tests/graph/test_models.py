@@ -1,0 +1,105 @@
+"""Models of others as they come: right numbers, decoding as on the CPU. Needs pyttl[models]."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+import tt_torch
+
+sys.path.append(str(Path(__file__).parents[2]))  # for benchmarks
+from benchmarks.model_zoo import ROWS
+from benchmarks.models import judge
+
+SAMPLE = ("llama", "bert", "t5", "vit", "resnet18", "unet")
+REFUSED = {"mixtral": "transformers.grouped_mm_fallback"}
+IDS = torch.tensor([[5, 7, 9, 11]])
+MODES = {
+    "greedy": {"do_sample": False},
+    "sampling": {"do_sample": True, "top_k": 10, "top_p": 0.9, "temperature": 0.8},
+    "beams": {"do_sample": False, "num_beams": 3},
+    "static": {"do_sample": False, "cache_implementation": "static"},
+}
+
+
+def check(name):
+    found = judge(name)
+    if name in REFUSED:
+        assert found.state == "refused" and REFUSED[name] in found.detail
+    else:
+        assert found.state in ("right", "slower"), found
+
+
+@pytest.mark.parametrize("name", SAMPLE)
+def test_a_sample_of_models_is_right(name):
+    check(name)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", [each for each in ROWS if each not in SAMPLE])
+def test_every_model_is_right(name):
+    check(name)
+
+
+def language_model(name):
+    torch.manual_seed(0)
+    model, _ = ROWS[name]()
+    return model.eval()
+
+
+def generated(model, ids, mode):
+    torch.manual_seed(1)
+    mask = torch.ones_like(ids)
+    options = {**MODES[mode], "max_new_tokens": 4, "pad_token_id": 0}
+    return model.generate(ids, attention_mask=mask, **options).cpu()
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("name", ["gpt2", "llama"])
+def test_generate_on_the_device_equals_the_cpu(name, mode):
+    expected = generated(language_model(name), IDS, mode)
+    assert torch.equal(generated(language_model(name).to("tt"), IDS.to("tt"), mode), expected)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("name", ["gpt2", "llama"])
+def test_generate_compiled_equals_the_cpu(name, mode):
+    torch._dynamo.reset()
+    model = language_model(name)
+    expected = generated(model, IDS, mode)
+    model.forward = torch.compile(model.forward, backend="tt")
+    assert torch.equal(generated(model, IDS, mode), expected)
+
+
+def test_a_model_of_transformers_is_exported_with_the_names_of_its_parameters(tmp_path):
+    model = language_model("llama")
+    exported = tt_torch.export(model, (), {"input_ids": IDS, "use_cache": False})
+    assert exported.input_names[0] == "model.embed_tokens.weight"
+    assert exported.input_names[-1] == "input_ids"
+
+
+@pytest.mark.full
+def test_decoding_with_a_cache_that_grows_compiles_a_few_graphs(monkeypatch):
+    from tt_torch import capture, lengths
+    from tt_torch.executable import Executable
+
+    made = []
+
+    def make(graph):
+        made.append(Executable(graph))
+        return made[-1]
+
+    monkeypatch.setattr(capture, "Executable", make)
+    monkeypatch.setattr(lengths, "Executable", make)
+    torch._dynamo.reset()
+    model = language_model("gpt2")
+    options = {"max_new_tokens": 20, "do_sample": False, "pad_token_id": 0}
+    options["attention_mask"] = torch.ones_like(IDS)
+    expected = model.generate(IDS, **options)
+    model.forward = torch.compile(model.forward, backend="tt")
+    assert torch.equal(model.generate(IDS, **options), expected)
+    assert len(made) <= 5
