@@ -74,7 +74,8 @@ def _is_in_place(module: ModuleOp, net: ttl.DeclarePipeNetOp) -> bool:
     reserve = posts[0]
     roles = [copy.parent_op() for copy in copies]
     return (
-        isinstance(reserve, ttl.ReserveOp)
+        isinstance(reserve, ttl.AcquireOp)
+        and isinstance(reserve, ttl.ReserveOp)
         and all(isinstance(role, (ttl.IfSrcOp, ttl.IfDstOp)) for role in roles)
         and all(role.parent is reserve.parent for role in roles if role is not None)
         and _is_one_at_a_time(module, reserve)
@@ -88,7 +89,7 @@ def _net_of(copy: ttl.CopyOp) -> StringAttr | None:
     return copy.pipe.type.net.root_reference
 
 
-def _is_one_at_a_time(module: ModuleOp, reserve: ttl.ReserveOp) -> bool:
+def _is_one_at_a_time(module: ModuleOp, reserve: ttl.AcquireOp) -> bool:
     """Is it the only one of its buffer, and pushed before it comes again?"""
     buffer = _symbol_of(reserve.buffer)
     ends = [
