@@ -67,7 +67,8 @@ def _pair(name: str, config: dict[str, Any]) -> Make:
     return _of(name, config, arguments)
 
 
-def _image(name: str, pixels: int = PIXELS, **config: Any) -> Make:
+def _image(name: str, **config: Any) -> Make:
+    pixels = config.pop("pixels", PIXELS)
     return _of(name, config, {"pixel_values": lambda: torch.randn(2, 3, pixels, pixels)})
 
 
@@ -318,11 +319,11 @@ ROWS: dict[str, Make] = {
     "poolformer": _image("PoolFormerForImageClassification", hidden_sizes=[8, 16, 24, 32],
                          depths=[1, 1, 1, 1]),
     "cvt": _image("CvtForImageClassification", embed_dim=[8, 16, 32], num_heads=[1, 2, 2],
-                  depth=[1, 1, 2], pixels=64),
+                  depth=[1, 2, 3], pixels=64),
     "levit": _image("LevitForImageClassification", image_size=PIXELS, hidden_sizes=[16, 24, 32],
                     num_attention_heads=[2, 3, 4], depths=[1, 1, 1], key_dim=[8, 8, 8]),
-    "bit": _image("BitForImageClassification", embedding_size=16, layer_type="bottleneck",
-                  **_STAGES),
+    "bit": _image("BitForImageClassification", embedding_size=32, layer_type="bottleneck",
+                  hidden_sizes=[128, 256], depths=[1, 1]),
     # written here
     "resnet50": _written(ResNet50),
     "vgg": _written(vgg),

@@ -10,6 +10,7 @@ of models of a real size are those of benchmarks.models_speed.
 from __future__ import annotations
 
 import argparse
+import copy
 import os
 import sys
 import time
@@ -56,19 +57,25 @@ def judge(name: str) -> Found:
     for module in model.eval().modules():
         if isinstance(module, torch.nn.Conv2d):  # so that something is left after many of them
             torch.nn.init.kaiming_normal_(module.weight)
-    compiled = torch.compile(model, backend="tt")
+    moved = copy.deepcopy(model).to("tt")  # so that nothing is left to the CPU
+    given = {key: _placed(value) for key, value in arguments.items()}
+    compiled = torch.compile(moved, backend="tt")
     with torch.no_grad(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         wanted = _tensors(model(**arguments))
         try:
-            found = _tensors(compiled(**arguments))
-        except UnsupportedOperation as error:
-            return Found(name, "refused", error.diagnostics[0].message)
+            found = [each.cpu() for each in _tensors(compiled(**given))]
+        except UnsupportedOperation as refused:
+            return Found(name, "refused", refused.diagnostics[0].message)
         error = _apart(wanted, found)
         if error > TOLERANCE:
             return Found(name, "wrong", error=error)
-        ratio = _ratio(lambda: model(**arguments), lambda: compiled(**arguments))
+        ratio = _ratio(lambda: model(**arguments), lambda: compiled(**given))
     return Found(name, "right" if ratio <= AIM else "slower", "", error, ratio)
+
+
+def _placed(value: Any) -> Any:
+    return value.to("tt") if hasattr(value, "to") else value
 
 
 def _tensors(value: Any) -> list[Any]:

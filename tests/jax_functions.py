@@ -1,4 +1,4 @@
-"""Functions of jax as people write them, each with its arguments: what jax.jit says of them holds."""
+"""Functions of jax as people write them, each with its arguments."""
 
 from __future__ import annotations
 
@@ -168,7 +168,8 @@ def convolution_in_groups(x, kernel):
 
 @case(floats(0, 2, 20, 3), floats(1, 4, 3, 5))
 def convolution_along_one(x, kernel):
-    return lax.conv_general_dilated(x, kernel, (2,), "SAME", dimension_numbers=("NWC", "WIO", "NWC"))
+    numbers = ("NWC", "WIO", "NWC")
+    return lax.conv_general_dilated(x, kernel, (2,), "SAME", dimension_numbers=numbers)
 
 
 @case(_IMAGE, _KERNEL)

@@ -20,6 +20,7 @@ from ttl.driver.recent import Recent
 
 from .decompositions import decompositions
 from .executable import MOST_KEPT, Executable
+from .lengths import OpenExecutable
 
 torch.compiler.allow_in_graph(torch.ops.tt.tt_lang_op)
 BACKEND = "tt"
@@ -62,17 +63,27 @@ class Compiled:
         self.graph = graph
         self.compiled: Recent[Callable[..., Any]] = Recent(MOST_KEPT)
         self.error: Exception | None = _wrong_option(options)
-        if self.error is None and all(_is_known(each) for each in inputs):
+        self.open: Callable[..., Any] | None = None
+        if self.error is None:
             try:
-                self.compiled.get(_key(inputs), lambda: _compile(graph, inputs))
+                self._prepare(inputs)
             except RestartAnalysis:  # dynamo begins again, with numbers that it had left open
                 raise
             except Exception as error:
                 self.error = error
 
+    def _prepare(self, inputs: Sequence[Any]) -> None:
+        if all(_is_known(each) for each in inputs):
+            self.compiled.get(_key(inputs), lambda: _compile(self.graph, inputs))
+        elif not torch.is_grad_enabled():
+            with tracing():
+                self.open = aot_module_simplified(self.graph, inputs, fw_compiler=_open_executable)
+
     def __call__(self, *inputs: Any) -> Any:
         if self.error is not None:
             raise self.error
+        if self.open is not None:
+            return self.open(*inputs)
         return self.compiled.get(_key(inputs), lambda: _compile(self.graph, inputs))(*inputs)
 
 
@@ -103,10 +114,17 @@ def _wrong_option(options: dict[str, Any]) -> UsageError | None:
     return None
 
 
-def _compile(graph: fx.GraphModule, inputs: Sequence[Any]) -> Callable[..., Any]:
+@contextmanager
+def tracing() -> Iterator[None]:
+    """One thread at a time, with dynamo's own lock."""
     from torch._dynamo.convert_frame import compile_lock
 
     with compile_lock, TRACING, constants_on_cpu(), collected_later():
+        yield
+
+
+def _compile(graph: fx.GraphModule, inputs: Sequence[Any]) -> Callable[..., Any]:
+    with tracing():
         compiled: Callable[..., Any] = aot_module_simplified(
             graph, inputs, fw_compiler=_executable, decompositions=decompositions()
         )
@@ -120,6 +138,11 @@ def _executable(graph: fx.GraphModule, inputs: Sequence[Any]) -> Callable[..., A
         return executable(tensors)
 
     boxed: Callable[..., Any] = make_boxed_func(run)
+    return boxed
+
+
+def _open_executable(graph: fx.GraphModule, inputs: Sequence[Any]) -> Callable[..., Any]:
+    boxed: Callable[..., Any] = make_boxed_func(OpenExecutable(graph))
     return boxed
 
 

@@ -217,7 +217,8 @@ _KERNELS: dict[str, Callable[..., Any]] = {
     # How torch asks whether it may make a nested tensor of a padded one; there are none here.
     "_nested_tensor_from_mask_left_aligned": lambda tensor, mask: False,
 }
-_KERNELS |= {name: _of_host(name) for name in ("bincount", "masked_select", "multinomial", "nonzero")}
+_COUNTED = ("bincount", "masked_select", "multinomial", "nonzero")
+_KERNELS |= {name: _of_host(name) for name in _COUNTED}
 _KERNELS |= {name: _random(name.partition(".")[0]) for name in _DRAWN}
 
 

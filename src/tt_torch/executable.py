@@ -16,6 +16,7 @@ from ttl.config import Config
 from ttl.dialects import print_module
 from ttl.driver.recent import Recent
 from ttl.integrations.flatbuffer import Runtime, compile_module, run_traced
+from ttl.integrations.flatbuffer.program import Program
 
 from .device import NAME, on_host, on_tt
 from .lowering import Drawn, emit_module
@@ -39,6 +40,10 @@ class Executable:
             _content(self.stablehlo, config),
             lambda: Runtime(compile_module(module), cache_dir=config.cache_dir),
         )
+
+    @property
+    def program(self) -> Program:
+        return self.runtime.programs[0]
 
     def __call__(self, inputs: Sequence[Any]) -> list[Tensor | None]:
         """Runs the flatbuffer: nothing of the model, and no function of torch that computes."""

@@ -59,22 +59,27 @@ func.func @shapes(%a: tensor<2x3x4xf32>, %b: tensor<2x5x4xf32>, %v: tensor<3xf32
 // CHECK: ttir.concat({{.*}}) {dim = 0 : i64}
 // CHECK: ttir.arange() {dim = 1 : i64, shape = array<i64: 2, 8>} : () -> tensor<2x8xi32>
 
-// The dimension that is indexed comes first, and its place is taken by those of the indices.
-func.func @places(%a: tensor<4x8x2xf32>, %i: tensor<3x5xi64>, %n: tensor<4xi32>) -> tensor<4x3x5x2xf32> {
-  %0 = "stablehlo.gather"(%a, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [0, 3], collapsed_slice_dims = [1], start_index_map = [1], index_vector_dim = 2>, slice_sizes = array<i64: 4, 1, 2>}> : (tensor<4x8x2xf32>, tensor<3x5xi64>) -> tensor<4x3x5x2xf32>
+// The dimension that is indexed comes first, and its place is taken by those of the indices. Those of
+// PyTorch are checked when the graph runs, others are the nearest that there is.
+func.func @places(%a: tensor<4x8x2xf32>, %i: tensor<3x5xi32>, %n: tensor<4xi32>) -> tensor<4x3x5x2xf32> {
+  %0 = "stablehlo.gather"(%a, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [0, 3], collapsed_slice_dims = [1], start_index_map = [1], index_vector_dim = 2>, slice_sizes = array<i64: 4, 1, 2>}> {mhlo.frontend_attributes = {indices = "checked"}} : (tensor<4x8x2xf32>, tensor<3x5xi32>) -> tensor<4x3x5x2xf32>
   %1 = stablehlo.divide %n, %n : tensor<4xi32>
+  %2 = "stablehlo.gather"(%a, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [0, 3], collapsed_slice_dims = [1], start_index_map = [1], index_vector_dim = 2>, slice_sizes = array<i64: 4, 1, 2>}> : (tensor<4x8x2xf32>, tensor<3x5xi32>) -> tensor<4x3x5x2xf32>
   return %0 : tensor<4x3x5x2xf32>
 }
 
 // CHECK-LABEL: func.func @places
 // CHECK: [[P:%.*]] = ttir.permute(%a) {permutation = array<i64: 1, 0, 2>} : (tensor<4x8x2xf32>) -> tensor<8x4x2xf32>
 // CHECK: [[TABLE:%.*]] = ttir.reshape([[P]]) {shape = array<i64: 8, 8>}
-// CHECK: [[ROWS:%.*]] = ttir.embedding(%i, [[TABLE]]) : (tensor<3x5xi64>, tensor<8x8xf32>) -> tensor<3x5x8xf32>
-// CHECK: [[BACK:%.*]] = ttir.reshape([[ROWS]]) {shape = array<i64: 3, 5, 4, 2>}
-// CHECK: ttir.permute([[BACK]]) {permutation = array<i64: 2, 0, 1, 3>} : (tensor<3x5x4x2xf32>) -> tensor<4x3x5x2xf32>
+// CHECK: [[ROWS:%.*]] = ttir.embedding(%i, [[TABLE]]) : (tensor<3x5xi32>, tensor<8x8xf32>) -> tensor<3x5x8xf32>
+// CHECK: ttir.reshape([[ROWS]])
+// CHECK: ttir.permute({{.*}}) {permutation = array<i64: 2, 0, 1, 3>} : (tensor<3x5x4x2xf32>) -> tensor<4x3x5x2xf32>
 // CHECK: [[REST:%.*]] = ttir.remainder(%n, %n)
 // CHECK: [[LESS:%.*]] = ttir.subtract(%n, [[REST]])
 // CHECK: ttir.div([[LESS]], %n) : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi32>
+// CHECK: [[LOW:%.*]] = ttir.maximum(%i,
+// CHECK: [[NEAREST:%.*]] = ttir.minimum([[LOW]],
+// CHECK: ttir.embedding([[NEAREST]],
 
 func.func @reductions(%a: tensor<4x8xf32>, %s: tensor<f32>) -> tensor<4xf32> {
   %zero = stablehlo.constant dense<0.0> : tensor<f32>

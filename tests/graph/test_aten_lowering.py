@@ -225,6 +225,7 @@ CASES = {
         F.max_pool2d(image, 2, ceil_mode=True), F.avg_pool2d(image, 2),
         F.avg_pool2d(image, 3, 2, 1, ceil_mode=True, count_include_pad=False),
         F.avg_pool2d(image, 3, 2, 1, ceil_mode=True), F.avg_pool2d(image, (7, 6)),
+        F.avg_pool2d(image, 200, ceil_mode=True), F.max_pool2d(image, (131, 1), 1, (65, 0)),
         F.adaptive_avg_pool2d(image, (3, 4)), F.adaptive_avg_pool2d(image, (7, 2)),
         *F.adaptive_max_pool2d(image, (3, 4), return_indices=True),
         F.max_pool3d(image, 2), F.avg_pool3d(image, 2, padding=1), F.max_pool1d(image[0], 3),

@@ -26,6 +26,7 @@ UNARY_MEANINGS = {
     "erf": _ERF, "erfc": lambda x: 1 - _ERF(x), "logical_not": np.logical_not, "acos": np.arccos,
     "acosh": np.arccosh, "asin": np.arcsin, "asinh": np.arcsinh, "atan": np.arctan,
     "atanh": np.arctanh, "cosh": np.cosh, "sinh": np.sinh, "erfinv": _ERFINV,
+    "gelu": lambda x: x * (1 + _ERF(x / sqrt(2))) / 2, "silu": lambda x: x / (1 + np.exp(-x)),
 }  # fmt: skip
 BINARY_MEANINGS = {
     "add": np.add, "subtract": np.subtract, "multiply": np.multiply, "divide": np.divide,
@@ -118,7 +119,8 @@ def test_bits_of_whole_numbers() -> None:
     generator = np.random.default_rng(0)
     a = generator.integers(-(2**31), 2**31, (4, 40)).astype(np.int32)
     b = generator.integers(0, 32, (4, 40)).astype(np.int32)
-    for (name, right), array in zip(OF_BITS.items(), Runtime(binary(text)).run([a, b]), strict=True):
+    found = Runtime(binary(text)).run([a, b])
+    for (name, right), array in zip(OF_BITS.items(), found, strict=True):
         wanted = right(a) if name == "bitwise_not" else right(a, b)
         assert np.array_equal(array, wanted), name
 
@@ -128,3 +130,91 @@ def test_elements_that_the_chip_has_not_are_refused() -> None:
     text = f"func.func @main(%a: {type}) -> {type} {{\nreturn %a : {type}\n}}"
     with pytest.raises(ttl.CompileError, match="there is no element type complex<f32>"):
         compile_module(parsed(text))
+
+
+# Operations that stand for many -------------------------------------------------------------------
+
+
+def fused(line: str, shapes: list[tuple[int, ...]], result: tuple[int, ...]) -> tuple[list, np.ndarray]:
+    """Random inputs, and what one operation gives for them."""
+    types = [f"tensor<{'x'.join(map(str, shape))}xf32>" for shape in (*shapes, result)]
+    names = [f"%a{n}" for n in range(len(shapes))]
+    head = ", ".join(f"{name}: {type}" for name, type in zip(names, types, strict=False))
+    name, _, attributes = line.partition(" ")
+    call = f"ttir.{name}({', '.join(names)}) {attributes} : ({', '.join(types[:-1])}) -> {types[-1]}"
+    text = f"func.func @main({head}) -> {types[-1]} {{\n%0 = {call}\nreturn %0 : {types[-1]}\n}}"
+    generator = np.random.default_rng(0)
+    inputs = [generator.standard_normal(shape).astype(np.float32) for shape in shapes]
+    (found,) = Runtime(binary(text)).run(inputs)
+    return [each.astype(np.float64) for each in inputs], found
+
+
+def near(found: np.ndarray, wanted: np.ndarray) -> None:
+    np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-5)
+
+
+def softmax(x: np.ndarray) -> np.ndarray:
+    powers = np.exp(x - x.max(-1, keepdims=True))
+    return powers / powers.sum(-1, keepdims=True)
+
+
+def test_softmax_and_normalization() -> None:
+    (x,), found = fused("softmax {dim = 1 : i64}", [(4, 40)], (4, 40))
+    near(found, softmax(x))
+    shapes = [(2, 4, 40), (40,), (1, 40)]
+    epsilon = "{epsilon = 1.0e-3 : f64}"
+    (x, weight), found = fused(f"rms_norm {epsilon}", shapes[:2], shapes[0])
+    near(found, x / np.sqrt((x * x).mean(-1, keepdims=True) + 1e-3) * weight)
+    (x, weight, bias), found = fused(f"layer_norm {epsilon}", shapes, shapes[0])
+    centred = x - x.mean(-1, keepdims=True)
+    near(found, centred / np.sqrt((centred**2).mean(-1, keepdims=True) + 1e-3) * weight + bias)
+
+
+def test_linear() -> None:
+    shapes = [(2, 4, 40), (8, 40), (8,)]
+    (a, b, bias), found = fused("linear {transpose_b = true}", shapes, (2, 4, 8))
+    near(found, a @ b.T + bias)
+    (a, b), found = fused("linear {transpose_b = false}", [(3, 4, 5), (3, 5, 6)], (3, 4, 6))
+    near(found, a @ b)
+
+
+@pytest.mark.parametrize("is_causal", [True, False])
+def test_attention_with_fewer_heads_of_keys(is_causal: bool) -> None:
+    shapes = [(2, 4, 8, 16), (2, 2, 8, 16), (2, 2, 8, 16), (2, 1, 8, 8)]
+    shapes = shapes[:3] if is_causal else shapes
+    attributes = f"{{is_causal = {str(is_causal).lower()}, scale = 0.25 : f64}}"
+    inputs, found = fused(f"scaled_dot_product_attention {attributes}", shapes, shapes[0])
+    query, key, value, *mask = inputs
+    key, value = (np.repeat(each, 2, axis=1) for each in (key, value))
+    scores = query @ key.swapaxes(-1, -2) * 0.25
+    scores += np.triu(np.full((8, 8), -np.inf), 1) if is_causal else mask[0]
+    near(found, softmax(scores) @ value)
+
+
+def test_rotary_embedding() -> None:
+    (x, cosine, sine), found = fused(
+        "rotary_embedding", [(2, 3, 32, 64), (1, 1, 32, 64), (1, 1, 32, 64)], (2, 3, 32, 64)
+    )
+    turned = np.concatenate([-x[..., 32:], x[..., :32]], -1)
+    near(found, x * cosine + turned * sine)
+
+
+@pytest.mark.parametrize(
+    ("line", "shapes", "result"),
+    [
+        ("rms_norm {epsilon = 0.1 : f64}", [(4, 8), (4,)], (4, 8)),
+        ("linear {transpose_b = true}", [(4, 8), (8, 3)], (4, 3)),
+        ("linear {transpose_b = false}", [(4, 8), (8, 3), (4,)], (4, 3)),
+        ("rotary_embedding", [(1, 2, 4, 8), (1, 1, 4, 4), (1, 1, 4, 4)], (1, 2, 4, 8)),
+        (
+            "scaled_dot_product_attention {is_causal = false, scale = 1.0 : f64}",
+            [(1, 4, 8, 8), (1, 3, 8, 8), (1, 3, 8, 8)],
+            (1, 4, 8, 8),
+        ),
+    ],
+)
+def test_operands_that_do_not_fit_are_refused(
+    line: str, shapes: list[tuple[int, ...]], result: tuple[int, ...]
+) -> None:
+    with pytest.raises(ttl.TTLError):
+        fused(line, shapes, result)

@@ -1,4 +1,4 @@
-"""Models of others as they come: right numbers, decoding as on the CPU. Needs the extra `models`."""
+"""Models of others as they come: right numbers, decoding as on the CPU. Needs pyttl[models]."""
 
 from __future__ import annotations
 
@@ -80,3 +80,26 @@ def test_a_model_of_transformers_is_exported_with_the_names_of_its_parameters(tm
     exported = tt_torch.export(model, (), {"input_ids": IDS, "use_cache": False})
     assert exported.input_names[0] == "model.embed_tokens.weight"
     assert exported.input_names[-1] == "input_ids"
+
+
+@pytest.mark.full
+def test_decoding_with_a_cache_that_grows_compiles_a_few_graphs(monkeypatch):
+    from tt_torch import capture, lengths
+    from tt_torch.executable import Executable
+
+    made = []
+
+    def make(graph):
+        made.append(Executable(graph))
+        return made[-1]
+
+    monkeypatch.setattr(capture, "Executable", make)
+    monkeypatch.setattr(lengths, "Executable", make)
+    torch._dynamo.reset()
+    model = language_model("gpt2")
+    options = {"max_new_tokens": 20, "do_sample": False, "pad_token_id": 0}
+    options["attention_mask"] = torch.ones_like(IDS)
+    expected = model.generate(IDS, **options)
+    model.forward = torch.compile(model.forward, backend="tt")
+    assert torch.equal(model.generate(IDS, **options), expected)
+    assert len(made) <= 5

@@ -158,7 +158,7 @@ def ones(*shape):
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda x: doubled(x), ValueError, "has 2 tensors, in, out, and is called with 1: an 'out'"),
+        (lambda x: doubled(x), ValueError, "in, out, and is called with 1: an 'out'"),
         (lambda x: doubled(x, x, x), ValueError, "called with 3: there is one too many"),
         (lambda x: doubled(x, out=x), TypeError, "takes its tensors by position, not by out="),
         (lambda x: doubled(x.bool(), x.bool()), tt_torch.TTLangError, "no elements of type 'i1'"),
@@ -175,7 +175,7 @@ def test_wrong_calls_of_an_operation_name_it(call, error, message):
 
 
 def test_wrong_roles_name_the_operation():
-    with pytest.raises(ValueError, match="arg_roles of operation 'tests.short' has 1 roles for 2"):
+    with pytest.raises(ValueError, match=r"arg_roles of operation 'tests\.short' has 1 roles for 2"):
         tt_torch.tt_lang_operation(operation_id="tests.short", arg_roles=["in"])(
             ttl.operation(grid=(1, 1))(lambda x, y: None)
         )
@@ -256,6 +256,47 @@ def test_no_draw_is_exported():
     exported = tt_torch.export(Noise(), (torch.ones(3),))
     with pytest.raises(UnsupportedOperation, match=r"aten\.rand_like\.default in what is exported"):
         exported.flatbuffer()
+
+
+# Lengths that grow --------------------------------------------------------------------------------
+
+
+def test_a_cache_that_grows_is_not_compiled_for_each_length(monkeypatch):
+    made = []
+
+    def make(graph):
+        made.append(Executable(graph))
+        return made[-1]
+
+    monkeypatch.setattr("tt_torch.lengths.Executable", make)
+
+    def attend(query, keys, values):
+        positions = torch.arange(keys.shape[0])
+        scores = query @ keys.mT + positions / 16
+        return scores.softmax(-1) @ values.cumsum(0), torch.cat([keys, query])
+
+    torch.manual_seed(0)
+    compiled = torch.compile(attend, backend="tt", dynamic=True)
+    keys = torch.randn(2, 8)
+    with torch.no_grad():
+        for _ in range(12):
+            query, values = torch.randn(1, 8), torch.randn(*keys.shape)
+            found, longer = compiled(query, keys, values)
+            expected, keys = attend(query, keys, values)
+            torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-5)
+            assert torch.equal(longer, keys)
+    assert len(made) == 3
+
+
+def test_a_number_that_does_not_grow_along_a_line_is_compiled_each_time():
+    def mean(x):
+        return x.mean(0) + x.shape[0] ** 2
+
+    compiled = torch.compile(mean, backend="tt", dynamic=True)
+    with torch.no_grad():
+        for count in range(2, 9):
+            x = torch.randn(count, 4)
+            torch.testing.assert_close(compiled(x), mean(x), rtol=1e-6, atol=1e-5)
 
 
 def test_models_that_differ_in_a_number_are_compiled_one_after_the_other() -> None:

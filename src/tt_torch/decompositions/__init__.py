@@ -17,7 +17,7 @@ from . import arithmetic, indexing, layers, ordering, pooling, random, statistic
 aten = torch.ops.aten
 _MODULES = (arithmetic, indexing, layers, ordering, pooling, random, statistics, windows)
 LIMITS: dict[Any, str] = {
-    **indexing.LIMITS, **pooling.LIMITS, **statistics.LIMITS, **windows.LIMITS,
+    **indexing.LIMITS, **statistics.LIMITS, **windows.LIMITS,
 }  # fmt: skip
 
 

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from .arithmetic import lowest, wide
 from .indexing import MOST_STEPS, padded
+from .windows import for_each
 
 aten = torch.ops.aten
 
@@ -58,6 +59,18 @@ def _strided(x: Tensor, dim: int, first: int, span: int, step: int) -> Tensor:
     return part if step == 1 else part[(slice(None),) * dim + (slice(None, None, step),)]
 
 
+def _side_by_side(x: Tensor, dim: int, axis: Axis, filling: Any) -> Tensor:
+    """The elements of each window along an axis as one more dimension after it."""
+    size, count = x.shape[dim], axis.outs(x.shape[dim])
+    starts = torch.arange(count, device=x.device)[:, None] * axis.stride - axis.padding
+    places = starts + torch.arange(axis.size, device=x.device) * axis.dilation
+    is_inside = (places >= 0) & (places < size)
+    taken = x.index_select(dim, torch.where(is_inside, places, 0).flatten())
+    taken = taken.unflatten(dim, (count, axis.size))
+    shape = (count, axis.size, *[1] * (x.ndim - 1 - dim))
+    return torch.where(is_inside.reshape(shape), taken, filling)
+
+
 def _axes(
     count: int,
     sizes: Sequence[int],
@@ -66,17 +79,11 @@ def _axes(
     dilation: Sequence[int] = (1,),
     ceil_mode: bool = False,
 ) -> list[Axis]:
-    lists = [_each(each, count) for each in (sizes, stride or sizes, padding, dilation)]
-    return [Axis(*each, ceil_mode) for each in zip(*lists, strict=True)]
-
-
-def _each(values: Sequence[int], count: int) -> Sequence[int]:
-    """torch has one value for all dimensions."""
-    return list(values) * count if len(values) == 1 else values
-
-
-def _is_long(axes: Sequence[Axis]) -> bool:
-    return any(axis.size > MOST_STEPS for axis in axes)
+    lists = [for_each(each, count) for each in (sizes, stride or sizes, padding, dilation)]
+    return [
+        Axis(size, step, edge, apart, ceil_mode)
+        for size, step, edge, apart in zip(*lists, strict=True)
+    ]
 
 
 # The largest --------------------------------------------------------------------------------------
@@ -85,14 +92,15 @@ def _is_long(axes: Sequence[Axis]) -> bool:
 def _max_pool(count: int, x: Tensor, *window: Any) -> Any:
     """The largest under the window, and its place in the plane."""
     axes = _axes(count, *window)
-    if _is_long(axes):
-        return NotImplemented
     return _largest(x, axes), _place_of_largest(x, axes)
 
 
 def _largest(x: Tensor, axes: Sequence[Axis]) -> Tensor:
     for dim, axis in enumerate(axes, x.ndim - len(axes)):
-        x = reduce(torch.maximum, axis.slices(x, dim, lowest(x.dtype)))
+        if axis.size > MOST_STEPS:
+            x = _side_by_side(x, dim, axis, lowest(x.dtype)).amax(dim + 1)
+        else:
+            x = reduce(torch.maximum, axis.slices(x, dim, lowest(x.dtype)))
     return x
 
 
@@ -108,9 +116,8 @@ def _place_of_largest(x: Tensor, axes: Sequence[Axis]) -> Tensor:
 
 def _windows(x: Tensor, axes: Sequence[Axis], filling: Any) -> Tensor:
     """The elements of each window as one more dimension."""
-    first = x.ndim - len(axes)
-    for dim, axis in enumerate(axes, first):
-        x = torch.stack(axis.slices(x, dim, filling), -1)
+    for dim, axis in enumerate(axes, x.ndim - len(axes)):
+        x = _side_by_side(x, dim, axis, filling).movedim(dim + 1, -1)
     return x.flatten(-len(axes))
 
 
@@ -183,10 +190,11 @@ def _avg_pool(
     if spans == list(x.shape[first:]) and not any(axis.padding for axis in axes):
         divisor = divisor_override or prod(spans)
         return (y.sum(list(range(first, x.ndim)), True) / divisor).to(x.dtype)
-    if _is_long(axes):
-        return NotImplemented
     for dim, axis in enumerate(axes, first):
-        y = reduce(add, axis.slices(y, dim, 0))
+        if axis.size > MOST_STEPS:
+            y = _side_by_side(y, dim, axis, 0).sum(dim + 1)
+        else:
+            y = reduce(add, axis.slices(y, dim, 0))
     return (y / _divisor(x, axes, count_include_pad, divisor_override)).to(x.dtype)
 
 
@@ -287,10 +295,3 @@ DECOMPOSITIONS: dict[Any, Callable[..., Any]] = {
         2, grad, x, None, None, None, None, False, indices
     ),
 }
-LIMITS: dict[Any, str] = dict.fromkeys(
-    (
-        aten.max_pool2d_with_indices.default, aten.max_pool3d_with_indices.default,
-        aten.avg_pool2d.default, aten.avg_pool3d.default,
-    ),
-    f"with a window of more than {MOST_STEPS} elements along an axis",
-)  # fmt: skip

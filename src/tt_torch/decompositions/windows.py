@@ -14,7 +14,7 @@ from .indexing import padded
 aten = torch.ops.aten
 
 
-def _each(values: Sequence[int], count: int) -> Sequence[int]:
+def for_each(values: Sequence[int], count: int) -> Sequence[int]:
     """torch has one value for all dimensions."""
     return list(values) * count if len(values) == 1 else values
 
@@ -33,7 +33,7 @@ def convolution(
     """What is more than a window over one or two axes; that is left as it is."""
     axes = weight.ndim - 2
     stride, padding, dilation, more = (
-        _each(each, axes) for each in (stride, padding, dilation, output_padding)
+        for_each(each, axes) for each in (stride, padding, dilation, output_padding)
     )
     if x.ndim == axes + 1:
         found = aten.convolution(
@@ -115,7 +115,7 @@ def convolution_backward(
     axes = weight.ndim - 2
     if axes == 3:
         return NotImplemented
-    stride, padding, dilation = (_each(each, axes) for each in (stride, padding, dilation))
+    stride, padding, dilation = (for_each(each, axes) for each in (stride, padding, dilation))
     of_x = of_weight = None
     if wanted[0]:
         more = [0] * axes

@@ -8,6 +8,7 @@ import torch
 from torch import fx
 from xdsl.ir import SSAValue
 
+from tt_torch.decompositions.windows import for_each
 from ttl.dialects import stablehlo
 from ttl.dialects.stablehlo import Axis, ConvolutionNumbers, shape_of
 
@@ -31,7 +32,8 @@ def convolution(
     groups: int,
 ) -> SSAValue:
     sizes = shape_of(weight)[2:]
-    lists = zip(sizes, stride, padding, dilation, more, strict=True)
+    options = [for_each(each, len(sizes)) for each in (stride, padding, dilation, more)]
+    lists = zip(sizes, *options, strict=True)
     numbers = ConvolutionNumbers.channels_first(len(sizes))
     if transposed:
         axes = [_spread(*each) for each in lists]

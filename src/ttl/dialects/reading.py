@@ -21,9 +21,9 @@ from xdsl.parser import Parser
 from xdsl.utils.exceptions import ParseError
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
-from ttl.diagnostics import RuleBroken, Span, UsageError, codes
+from ttl.diagnostics import Label, RuleBroken, Span, UsageError, codes
 
-from .locations import location_of
+from .locations import location_of, span_of
 
 # Comments, strings that end, and quotes that begin one that does not.
 _QUOTED = re.compile(r'//[^\n]*|"(?:[^"\\\n\v\f]|\\.)*"|(?P<unclosed>")')
@@ -38,9 +38,13 @@ def parse_module(text: str, file: str, context: Context) -> ModuleOp:
     try:
         return MLIRParser(context, text, file).parse_module()
     except ParseError as error:
-        message = error.args[-1]
-        raise _wrong(text, file, error.span.start, error.span.end, message) from None
+        message = _UNKNOWN.sub(r"\1 is not among the operations that are read", error.args[-1])
+        place = _source(text, error.span.start, context)
+        raise _wrong(text, file, error.span.start, error.span.end, message, place) from None
 
+
+_UNKNOWN = re.compile(r"Operation (\S+) is not registered")
+_LOCATION = re.compile(r"\bloc\((?=[^)])(?!.*\bloc\()")
 
 # MLIR prints the locations after the module that uses them.
 _LOCATION_ALIAS = re.compile(r"^(#\w+) = loc\(", re.MULTILINE)
@@ -105,14 +109,33 @@ class MLIRParser(Parser):
         last = self.parse_optional_integer(False, False)
         self.parse_punctuation(":")
         end = self.parse_integer(False, False)
-        # Columns of jax count from 1, and its ends are exclusive: as in a span.
-        return location_of(Span(file, line, column, line if last is None else last, end))
+        # Only jax writes ranges, whose columns count from 0.
+        return location_of(Span(file, line, column + 1, line if last is None else last, end + 1))
 
 
-def _wrong(text: str, file: str, start: int, end: int, message: str) -> UsageError:
+def _source(text: str, start: int, context: Context) -> Span | None:
+    """The line of the program from which a line of the text was made, if the text tells."""
+    end = text.find("\n", start)
+    found = _LOCATION.search(text, start, len(text) if end < 0 else end)
+    if found is None:
+        return None
+    parser = MLIRParser(context, text)
+    parser._resume_from(found.end())
+    try:
+        return span_of(parser._parse_location())
+    except ParseError:
+        return None
+
+
+def _wrong(
+    text: str, file: str, start: int, end: int, message: str, source: Span | None = None
+) -> UsageError:
     if not os.path.exists(file):  # the message shows the line all the same
         linecache.cache[file] = (len(text), None, text.splitlines(True), file)
     line = text.count("\n", 0, start) + 1
     column = start - text.rfind("\n", 0, start)
     span = Span(file, line, column, line, column + max(1, end - start))
-    return UsageError(RuleBroken(codes.IR_SYNTAX, message).at(span))
+    broken = RuleBroken(codes.IR_SYNTAX, message)
+    if source is not None:
+        broken = broken.with_labels(Label(source, "it was made from this"))
+    return UsageError(broken.at(span))

@@ -113,6 +113,12 @@ GRAPH = (
     "shlo-inline-calls",
     "shlo-outline-regions",  # after calls: a region that calls nothing becomes one function
     "shlo-to-ttir",
+    "ttir-fold-shapes",  # before patterns are looked for: it leaves one form of each
+    "ttir-fuse-normalization",
+    "ttir-fuse-softmax",
+    "ttir-fuse-activations",
+    "ttir-fuse-attention",  # after softmax, of which it is made
+    "ttir-fuse-linear",  # after attention, whose products are none
     "ttnn-layout",  # before ttnn: whose calls say where their results lie
     "ttir-to-ttnn",
     "ttnn-deallocate",  # while results are still tied to the tensors they are written to

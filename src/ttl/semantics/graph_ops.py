@@ -149,6 +149,8 @@ _ROWS = (
     _unary("sinh", 27, "chlo.sinh", "sinh"),
     _unary("bitwise_not", 28, "", ""),  # of whole numbers, in StableHLO the same as logical_not
     _unary("erfinv", 29, "chlo.erf_inv", "erfinv"),
+    _unary("gelu", 40, "", ""),  # patterns of ttir-fuse-activations
+    _unary("silu", 41, "", ""),
     _binary("add", 0, "add", "add.Tensor add.Scalar"),
     _binary("subtract", 1, "subtract", "sub.Tensor sub.Scalar"),
     _binary("multiply", 2, "multiply", "mul.Tensor mul.Scalar"),
@@ -209,6 +211,14 @@ _ROWS = (
     _own("typecast", 114, "in", shapes.broadcast_shape,
          "stablehlo.convert", "clone alias lift_fresh_copy _to_copy"),
     _own("bitcast", 230, "in", shapes.broadcast_shape, "stablehlo.bitcast_convert"),
+    # Patterns of the passes ttir-fuse-*; what may be left out stands last.
+    _own("softmax", 231, "in", shapes.along_shape, "", "", "dim: int"),
+    _own("rms_norm", 232, "inputs", shapes.norm_shape, "", "", "epsilon: float"),
+    _own("layer_norm", 233, "inputs", shapes.norm_shape, "", "", "epsilon: float"),
+    _own("linear", 234, "inputs", shapes.linear_shape, "", "", "transpose_b: bool"),
+    _own("scaled_dot_product_attention", 235, "inputs", shapes.attention_shape, "", "",
+         "is_causal: bool, scale: float"),
+    _own("rotary_embedding", 236, "in cos sin", shapes.rotary_shape),
     _own("assign", 207, "in", shapes.broadcast_shape),
     _own("to_layout", 111, "in", shapes.broadcast_shape),
     _own("full", 49, "", shapes.given_shape,

@@ -183,6 +183,48 @@ def given_shape(shapes: Sequence[Shape], attributes: Attributes) -> Shape:
     return _sizes(attributes["shape"])
 
 
+def norm_shape(shapes: Sequence[Shape], attributes: Attributes) -> Shape:
+    """Rows, then the weight and the bias of each column."""
+    rows, *others = shapes
+    if not rows or len(others) > 2 or any(prod(each) != rows[-1] for each in others):
+        raise ValueError(f"{_text(rows)} and {', '.join(map(_text, others))} are no rows")
+    return rows
+
+
+def linear_shape(shapes: Sequence[Shape], attributes: Attributes) -> Shape:
+    if len(shapes) not in (2, 3):
+        raise ValueError(f"{len(shapes)} operands are no product and a bias")
+    a, b, *bias = shapes
+    if attributes["transpose_b"] and len(b) > 1:
+        b = (*b[:-2], b[-1], b[-2])
+    found = matmul_shape([a, b], attributes)
+    if any(prod(each) != found[-1] for each in bias):
+        raise ValueError(f"{_text(bias[0])} is no bias of {found[-1]} columns")
+    return found
+
+
+def attention_shape(shapes: Sequence[Shape], attributes: Attributes) -> Shape:
+    """Query, key, value and perhaps a mask: batch, heads, sequence, size of a head."""
+    if len(shapes) not in (3, 4) or any(len(each) != 4 for each in shapes):
+        raise ValueError("attention is of three or four tensors of 4 dimensions")
+    query, key, value, *mask = shapes
+    alike = key[:3] == value[:3] and query[0] == key[0] and query[3] == key[3]
+    if not alike or not key[1] or query[1] % key[1]:
+        raise ValueError(f"{_text(query)}, {_text(key)} and {_text(value)} do not fit")
+    scores = (*query[:3], key[2])
+    fits = [each[2:] == scores[2:] and broadcast_shape([each, scores], {}) for each in mask]
+    if any(each != scores for each in fits):
+        raise ValueError(f"{_text(mask[0])} is no mask of {_text(scores)}")
+    return (*query[:3], value[3])
+
+
+def rotary_shape(shapes: Sequence[Shape], attributes: Attributes) -> Shape:
+    given, cosine, sine = shapes
+    if len(given) != 4 or cosine != sine or cosine != (1, 1, *given[2:]):
+        raise ValueError(f"{_text(cosine)} does not turn {_text(given)}")
+    return given
+
+
 def _sizes(given: Sequence[int]) -> Shape:
     if any(size < 0 for size in given):
         raise ValueError(f"{tuple(given)} is no shape")

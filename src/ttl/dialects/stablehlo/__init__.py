@@ -55,20 +55,20 @@ from .shapes import (
     SliceOp,
     TransposeOp,
 )
+from .shardings import MeshOp, OutputAliasAttr, ShardingConstraintOp, make_sdy
 from .text import PrecisionAttr, RowOp, element_of, ints, shape_of, tensor_type
 
 __all__ = [
-    "BINARY", "CHECKED_INDICES", "CHLO", "DIRECTIONS", "FRONTEND_ATTRIBUTES", "FUNCTIONS", "TT_LANG_TARGET", "UNARY",
-    "Axis", "BinaryOp", "BitcastConvertOp", "BroadcastInDimOp", "CaseOp", "ClampOp", "CompareOp",
-    "CompositeOp", "ConcatenateOp", "ConstantOp", "ConvertOp", "ConvolutionDimensions",
-    "ConvolutionNumbers", "ConvolutionOp", "CustomCallOp", "DotGeneralOp", "DynamicSliceOp",
-    "DynamicUpdateSliceOp", "GatherDimensions", "GatherOp", "GetTupleElementOp", "IfOp", "IotaOp",
-    "OptimizationBarrierOp", "PadOp", "ReduceOp", "ReduceWindowOp", "RegionReduceOp", "ReshapeOp",
-    "ReturnOp", "ReverseOp", "RowOp", "ScatterDimensions", "ScatterOp", "SelectAndScatterOp",
-    "SelectOp", "SliceOp", "SortOp", "TopKOp", "TransposeOp", "TupleOp", "UnaryOp", "WhileOp",
-    "chlo_operations", "element_of", "has_checked_indices", "ints", "make_dialects", "reducer_of",
-    "shape_of",
-    "tensor_type",
+    "BINARY", "CHECKED_INDICES", "CHLO", "DIRECTIONS", "FRONTEND_ATTRIBUTES", "FUNCTIONS",
+    "TT_LANG_TARGET", "UNARY", "Axis", "BinaryOp", "BitcastConvertOp", "BroadcastInDimOp", "CaseOp",
+    "ClampOp", "CompareOp", "CompositeOp", "ConcatenateOp", "ConstantOp", "ConvertOp",
+    "ConvolutionDimensions", "ConvolutionNumbers", "ConvolutionOp", "CustomCallOp", "DotGeneralOp",
+    "DynamicSliceOp", "DynamicUpdateSliceOp", "GatherDimensions", "GatherOp", "GetTupleElementOp",
+    "IfOp", "IotaOp", "MeshOp", "OptimizationBarrierOp", "PadOp", "ReduceOp", "ReduceWindowOp",
+    "RegionReduceOp", "ReshapeOp", "ReturnOp", "ReverseOp", "RowOp", "ScatterDimensions",
+    "ScatterOp", "SelectAndScatterOp", "SelectOp", "ShardingConstraintOp", "SliceOp", "SortOp",
+    "TopKOp", "TransposeOp", "TupleOp", "UnaryOp", "WhileOp", "chlo_operations", "element_of",
+    "has_checked_indices", "ints", "make_dialects", "reducer_of", "shape_of", "tensor_type",
 ]  # fmt: skip
 
 
@@ -88,8 +88,11 @@ def make_dialects() -> list[Dialect]:
         ReduceWindowOp, SelectAndScatterOp,
     ]  # fmt: skip
     operations += [op for op in FUNCTIONS.values() if op.dialect_name() == "stablehlo"]
-    attributes = [GatherDimensions, ScatterDimensions, ConvolutionDimensions, PrecisionAttr]
+    attributes = [
+        GatherDimensions, ScatterDimensions, ConvolutionDimensions, PrecisionAttr, OutputAliasAttr,
+    ]  # fmt: skip
     return [
         Dialect("stablehlo", operations, attributes),
         Dialect("chlo", [*chlo_operations().values()], []),
+        make_sdy(),
     ]

@@ -27,6 +27,7 @@ from ttl.semantics.windows import Window, convolve, convolve_transposed
 from ttl.ttnn.moves import converted
 from ttl.ttnn.operations.run import Operation, carrier
 
+from .fused_steps import fused_step
 from .program import Step, TensorDescription
 
 Function = Callable[..., Any]
@@ -93,6 +94,8 @@ def array_step(step: Step, given: Descriptions, out: TensorDescription) -> Array
         return ArrayStep(_after(partial(ALONG[name], **step.attributes), rounded), own)
     if name in _CONVOLUTIONS:
         return ArrayStep(_after(_convolution(step), rounded), own)
+    if (fused := fused_step(step, given)) is not None:
+        return ArrayStep(_after(fused, rounded), own)
     op: Operation | None = getattr(getattr(ttnn, name, None), "operation", None)
     if op is None:
         return None

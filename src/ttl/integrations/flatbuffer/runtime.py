@@ -5,6 +5,7 @@ Nothing of the user's Python and nothing of torch is called while it runs.
 
 from __future__ import annotations
 
+import copy
 import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -74,6 +75,12 @@ class Runtime:
             raise _wrong(f"{name} cannot be run: {error}") from None
         self._plans: dict[int, Plan] = {}  # bound at the first run
 
+    def with_program(self, program: Program) -> Runtime:
+        """The same with another program, which has no kernels and calls no other."""
+        made = copy.copy(self)
+        made.programs, made._kernels, made._plans = [program], {}, {}
+        return made
+
     @classmethod
     def from_file(cls, file: str | Path, **options: Any) -> Runtime:
         try:
@@ -142,7 +149,7 @@ class Runtime:
         self, step: ControlStep, values: list[Array], recorder: Recorder | None
     ) -> list[Array]:
         if not step.is_loop:
-            index, last = int(values[0]), len(step.programs) - 1  # type: ignore[call-overload]
+            index, last = int(values[0]), len(step.programs) - 1
             chosen = step.programs[index if 0 <= index <= last else last]
             return self._plan(chosen).run(values[1:], recorder)
         condition, body = (self._plan(each) for each in step.programs)

@@ -35,7 +35,7 @@ def _gather(graph: Graph, op: stablehlo.GatherOp) -> SSAValue:
     if not stablehlo.has_checked_indices(op):
         places = clamped(graph, places, shape[dim] - 1)
     inputs = [op.operand, places]
-    return graph.add("gather", inputs, op.result.type, dim=dim)  # type: ignore[arg-type]
+    return graph.add("gather", inputs, op.result.type, dim=dim)
 
 
 def _scatter(graph: Graph, op: stablehlo.ScatterOp) -> SSAValue:
@@ -87,7 +87,7 @@ def _reduce_window(graph: Graph, op: stablehlo.ReduceWindowOp) -> SSAValue:
     borders[dim] = (shape[dim] - 1, 0)
     if op.sizes[dim] != shape[dim] or op.borders != borders:
         return reduce_window(graph, op)
-    return graph.add(_RUNNING[reducer], [value], op.outputs[0].type, dim=dim)  # type: ignore[arg-type]
+    return graph.add(_RUNNING[reducer], [value], op.outputs[0].type, dim=dim)
 
 
 CONVERTERS: dict[type[Operation], Callable[..., Any]] = {

@@ -1,4 +1,8 @@
-"""shlo-inline-calls: the private functions that jax makes are put where they are called."""
+"""shlo-inline-calls: the private functions that jax makes are put where they are called.
+
+What changes no number goes away: where the parts of a tensor lie, and that several are computed
+together.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from ttl.diagnostics import RuleBroken, codes
 from ttl.dialects import stablehlo
+from ttl.dialects.locations import span_of
 
 from ..module_pass import cannot_compile, erase
 
@@ -17,6 +22,12 @@ def apply(op: ModuleOp) -> None:
     for each in list(op.body.walk()):
         if isinstance(each, stablehlo.CompositeOp):
             _name_composite(each)
+        elif isinstance(each, (stablehlo.ShardingConstraintOp, stablehlo.OptimizationBarrierOp)):
+            for result, operand in zip(each.results, each.operands, strict=True):
+                result.replace_all_uses_with(operand)
+            erase(each)
+        elif isinstance(each, stablehlo.MeshOp):
+            erase(each)
     functions = {each.sym_name.data: each for each in op.ops if isinstance(each, func.FuncOp)}
     for function in functions.values():
         if not _is_private(function):
@@ -66,6 +77,9 @@ def _inline_all(function: func.FuncOp, functions: dict[str, func.FuncOp]) -> Non
 def _inline(call: func.CallOp, callee: func.FuncOp) -> list[func.CallOp]:
     """Put a copy of the body in the place of the call; the calls in it."""
     block = callee.body.clone().block
+    for each in block.walk():
+        if span_of(each.location) is None:  # jax gives one function to all its callers
+            each.location = call.location
     inner = [each for each in block.walk() if isinstance(each, func.CallOp)]
     end = block.last_op
     assert isinstance(end, func.ReturnOp)

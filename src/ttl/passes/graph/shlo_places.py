@@ -87,14 +87,21 @@ class Start:
     place: SSAValue
 
 
+def window_sizes(starts: list[Start]) -> tuple[int, ...]:
+    """Those of the windows; none if all of them are single elements."""
+    sizes = tuple(start.size for start in starts)
+    return () if set(sizes) == {1} else sizes
+
+
 def positions(graph: Graph, starts: list[Start], rank: int) -> list[SSAValue]:
     """The places along each dimension of `starts`, which broadcast to the shape of the batch, of
     `rank` dimensions, and the windows.
     """
     found = []
+    more = [1] * len(window_sizes(starts))
     for number, start in enumerate(starts):
         given = shape_of(start.place)
-        shape = (*[1] * (rank - len(given)), *given, *[1] * len(starts))
+        shape = (*[1] * (rank - len(given)), *given, *more)
         place = graph.reshape(start.place, shape)
         if start.size > 1:
             window = [1] * (rank + len(starts))
@@ -129,9 +136,8 @@ def windows(graph: Graph, value: SSAValue, starts: list[Start], batch: tuple[int
     table = graph.permute(value, (*front, *others))
     table = graph.reshape(table, (prod(sizes), prod(left)))
     numbers = row_numbers(graph, positions(graph, starts, len(batch)), sizes)
-    wanted = (*batch, *(start.size for start in starts))
-    found = graph.rows(table, graph.expand(numbers, wanted))
-    return graph.reshape(found, (*wanted, *left))
+    found = graph.rows(table, graph.expand(numbers, (*batch, *window_sizes(starts))))
+    return graph.reshape(found, (*batch, *(start.size for start in starts), *left))
 
 
 def dynamic_slice(graph: Graph, op: stablehlo.DynamicSliceOp) -> SSAValue:

@@ -16,7 +16,7 @@ from ttl.dialects.stablehlo import shape_of
 from ttl.semantics.graph_shapes import REDUCES
 
 from .graph_maker import Graph, no_counterpart, tensor_like
-from .shlo_places import Start, index_parts, positions, row_numbers
+from .shlo_places import Start, index_parts, positions, row_numbers, window_sizes
 
 
 def scatter(graph: Graph, op: stablehlo.ScatterOp) -> SSAValue:
@@ -90,7 +90,7 @@ def _numbers(
     is_inside = reduce(lambda a, b: graph.compare("logical_and", a, b), inside)
     row = row_numbers(graph, places, sizes)
     row = graph.where(is_inside, row, graph.number_i32(prod(sizes)))
-    return graph.expand(row, (*batch, *(start.size for start in starts)))
+    return graph.expand(row, (*batch, *window_sizes(starts)))
 
 
 def _batch(op: stablehlo.ScatterOp) -> tuple[int, ...]:

@@ -14,6 +14,7 @@ from typing import Any
 from xdsl.dialects import func
 from xdsl.dialects.builtin import (
     AnyFloat,
+    ComplexType,
     DictionaryAttr,
     FunctionType,
     IntegerType,
@@ -76,6 +77,8 @@ class _Conversion:
             op.result.replace_all_uses_with(self.tuples[op.operand][op.index.value.data])
         elif isinstance(op, stablehlo.CustomCallOp):
             self._call(op)
+        elif any(isinstance(_element(each), ComplexType) for each in (*op.operands, *op.results)):
+            raise no_counterpart(op, f"{op.name} of complex numbers")
         else:
             graph = Graph(Maker.before(op))
             found = _CONVERTERS.get(type(op), _by_row)(graph, op)
@@ -100,6 +103,10 @@ class _Conversion:
             erase(op)
         inputs = list(self.function.function_type.inputs)
         self.function.function_type = FunctionType.from_lists(inputs, [v.type for v in values])
+
+
+def _element(value: SSAValue) -> Any:
+    return value.type.get_element_type() if isinstance(value.type, TensorType) else None
 
 
 Converter = Callable[[Graph, Any], SSAValue | list[SSAValue]]
@@ -257,7 +264,6 @@ _CONVERTERS: dict[type[Operation], Converter] = {
     stablehlo.SortOp: sort,
     stablehlo.TopKOp: top_k,
     stablehlo.RegionReduceOp: place_of_extreme,
-    stablehlo.OptimizationBarrierOp: lambda graph, op: list(op.inputs),
     **dict.fromkeys(stablehlo.FUNCTIONS.values(), function),
     stablehlo.BINARY["divide"]: _divide,
     stablehlo.ConstantOp: _constant,

@@ -7,7 +7,8 @@ rule CALLER The caller's tensors, arguments and results, are row-major in DRAM, 
 rule OWN    The tensors of a private function, which a loop or a branch calls, are in tiles.
 rule TILE   Everything else is in tiles in DRAM. Kernels move whole tiles: of a row-major tensor
             they would take bytes that are not a tile.
-rule ROWS   The weights of a convolution stay as they are, and so does what tiles would make many
+rule ROWS   The weights of a convolution and the table of an embedding, whose rows are taken at
+            places in rows, stay as they are, and so does what tiles would make many
             times as large: 3x3 weights, or images of a few pixels. Kernels still get tiles.
 """
 
@@ -104,6 +105,8 @@ _WORTH_ELEMENTS = 1 << 14
 
 def _is_weight(use: Use) -> bool:
     """rule ROWS"""
+    if isinstance(use.operation, ttir.MATH["embedding"]):
+        return True
     return isinstance(use.operation, _CONVOLUTIONS) and use.index == 1
 
 

@@ -12,14 +12,14 @@ OPERATIONS: dict[str, tuple[str, ...]] = {
         "bitwise_or", "bitwise_right_shift", "bitwise_xor", "div", "div_", "divide", "divide_",
         "eq", "floor_div", "fmod", "ge", "gt", "isclose", "le", "lerp", "logical_and",
         "logical_or", "logical_right_shift", "logical_xor", "lt", "maximum", "minimum", "mul",
-        "mul_", "multiply", "multiply_", "ne", "pow", "remainder", "rsub", "squared_difference", "sub", "sub_", "subtract", "subtract_",
-        "where",
+        "mul_", "multiply", "multiply_", "ne", "pow", "remainder", "rsub",
+        "squared_difference", "sub", "sub_", "subtract", "subtract_", "where",
     ),
     "elementwise": (
         "abs", "acos", "acosh", "asin", "asinh", "atan", "atanh", "bitwise_not", "ceil", "clamp",
         "clip", "cos", "cosh", "eqz", "erf", "erfc", "erfinv", "exp", "exp2", "expm1",
-        "fill", "floor", "frac", "gez", "gtz", "identity", "isfinite", "isinf", "isnan", "lez", "log", "log10", "log1p", "log2",
-        "logical_not", "ltz", "neg", "nez", "reciprocal", "round",
+        "fill", "floor", "frac", "gez", "gtz", "identity", "isfinite", "isinf", "isnan",
+        "lez", "log", "log10", "log1p", "log2", "logical_not", "ltz", "neg", "nez", "reciprocal", "round",
         "rsqrt", "sign", "signbit", "sin", "sinh", "sqrt", "square", "tan", "tanh", "trunc",
     ),
     "activations": (

@@ -166,9 +166,10 @@ def conv_transpose2d(
 def _edges(padding: Any) -> tuple[int, int, int, int]:
     """(height, width) or (top, bottom, left, right)."""
     if len(padding) == 4:
-        return tuple(padding)  # type: ignore[return-value]
+        top, bottom, left, right = padding
+        return top, bottom, left, right
     height, width = padding
-    return (height, height, width, width)
+    return height, height, width, width
 
 
 def _check(image: Any, weight: Any, sizes: Any, wanted: Any, call: str) -> None:

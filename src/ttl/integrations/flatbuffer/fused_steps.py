@@ -1,0 +1,94 @@
+"""The operations that stand for many: softmax, normalization, linear, attention, turned positions.
+
+They compute in float32, as the steps did that they stand for, and round once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ttl import ttnn
+
+from .program import Step, TensorDescription
+
+Function = Callable[..., Any]
+
+
+def fused_step(step: Step, given: Sequence[TensorDescription]) -> Function | None:
+    """A function of the arrays of the inputs; None for other operations."""
+    attributes = step.attributes
+    if step.operation == "linear":
+        return partial(_linear, transpose_b=attributes["transpose_b"])
+    if step.operation == "scaled_dot_product_attention":
+        rows = (given[0].shape[2], given[1].shape[2])
+        later = np.triu(np.full(rows, -np.inf, np.float32), 1) if attributes["is_causal"] else None
+        return partial(_attention, scale=np.float32(attributes["scale"]), later=later)
+    found = _FUNCTIONS.get(step.operation)
+    return None if found is None else partial(found, **attributes)
+
+
+def _softmax(x: Any, dim: int) -> Any:
+    powers = x - x.max(dim, keepdims=True)
+    np.exp(powers, out=powers)
+    powers /= powers.sum(dim, keepdims=True)
+    return powers
+
+
+def _rms_norm(rows: Any, weight: Any = None, bias: Any = None, *, epsilon: float) -> Any:
+    spread = np.mean(np.square(rows), -1, keepdims=True)
+    found = rows * (1 / np.sqrt(spread + np.float32(epsilon)))
+    if weight is not None:
+        found *= weight.reshape(-1)
+    if bias is not None:
+        found += bias.reshape(-1)
+    return found
+
+
+def _layer_norm(rows: Any, weight: Any = None, bias: Any = None, *, epsilon: float) -> Any:
+    return _rms_norm(rows - rows.mean(-1, keepdims=True), weight, bias, epsilon=epsilon)
+
+
+def _linear(a: Any, b: Any, bias: Any = None, *, transpose_b: bool) -> Any:
+    if b.ndim > 2:
+        return ttnn.linear.operation.meaning(a, b, bias=bias, transpose_b=transpose_b)
+    weights = b.T if transpose_b else b
+    found = (a.reshape(-1, a.shape[-1]) @ weights).reshape(*a.shape[:-1], weights.shape[1])
+    if bias is not None:
+        found += bias.reshape(-1)
+    return found
+
+
+def _attention(
+    query: Any, key: Any, value: Any, mask: Any = None, *, scale: Any, later: Any
+) -> Any:
+    batch, heads, rows, size = query.shape
+    few = key.shape[1]
+    queries = (query * scale).reshape(batch, few, heads // few, rows, size)
+    scores = queries @ key[:, :, None].swapaxes(-1, -2)
+    scores = scores.reshape(batch, heads, rows, -1)
+    if later is not None:
+        scores += later
+    if mask is not None:
+        scores = scores + mask
+    weights = _softmax(scores, -1).reshape(batch, few, heads // few, rows, -1)
+    return (weights @ value[:, :, None]).reshape(batch, heads, rows, -1)
+
+
+def _rotary_embedding(x: Any, cosine: Any, sine: Any) -> Any:
+    half = x.shape[-1] // 2
+    turned = np.concatenate((-x[..., half:], x[..., :half]), -1)
+    turned *= sine
+    turned += x * cosine
+    return turned
+
+
+_FUNCTIONS: dict[str, Function] = {
+    "softmax": _softmax,
+    "rms_norm": _rms_norm,
+    "layer_norm": _layer_norm,
+    "rotary_embedding": _rotary_embedding,
+}

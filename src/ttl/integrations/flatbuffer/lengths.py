@@ -1,0 +1,120 @@
+"""A program for one length more: of programs for three lengths, the one for any other.
+
+rule ALIKE   two programs are alike if they have the same steps on the same tensors, of the same
+             types, and differ in whole numbers only: sizes, and attributes of steps
+rule LINE    such a number is a + b * length; what two programs say is believed if a third agrees
+rule REST    kernels, loops and constants that are different are not alike
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from .program import FreeStep, Program, Step, TensorDescription
+
+Lengths = Mapping[int, Program]  # programs by the length they are for
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """Programs for all lengths, seen at two of them."""
+
+    first: tuple[int, Program]
+    second: tuple[int, Program]
+
+    def at(self, length: int) -> Program | None:
+        """None if there is none: the two are not alike, or a number would not be whole."""
+        try:
+            return self._program(length)
+        except _NotAlike:
+            return None
+
+    def _program(self, length: int) -> Program:
+        (near, one), (far, other) = self.first, self.second
+        line = _Line(near, far, length)
+        _check(one.name == other.name and one.inputs == other.inputs)
+        _check(one.outputs == other.outputs and len(one.steps) == len(other.steps))
+        _check(one.tensors.keys() == other.tensors.keys())
+        tensors = {
+            number: line.tensor(each, other.tensors[number]) for number, each in one.tensors.items()
+        }
+        steps = tuple(line.step(*pair) for pair in zip(one.steps, other.steps, strict=True))
+        return replace(one, tensors=tensors, steps=steps)
+
+
+class _NotAlike(Exception):
+    pass
+
+
+def _check(is_alike: bool) -> None:
+    if not is_alike:
+        raise _NotAlike
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """rule LINE"""
+
+    near: int
+    far: int
+    length: int
+
+    def number(self, one: int, other: int) -> int:
+        slope, rest = divmod(other - one, self.far - self.near)
+        _check(rest == 0)
+        return one + slope * (self.length - self.near)
+
+    def numbers(self, one: Sequence[int], other: Sequence[int]) -> tuple[int, ...]:
+        _check(len(one) == len(other))
+        return tuple(self.number(*pair) for pair in zip(one, other, strict=True))
+
+    def tensor(self, one: TensorDescription, other: TensorDescription) -> TensorDescription:
+        _check(one.dtype is other.dtype)
+        return replace(one, shape=self.numbers(one.shape, other.shape))
+
+    def step(self, one: Any, other: Any) -> Any:
+        """rule ALIKE"""
+        _check(type(one) is type(other))
+        if isinstance(one, Step):
+            same = (one.operation, one.inputs, one.output, one.data)
+            _check(same == (other.operation, other.inputs, other.output, other.data))
+            pairs = zip(one.attributes.items(), other.attributes.items(), strict=True)
+            return replace(one, attributes=dict(self._attribute(*pair) for pair in pairs))
+        _check(isinstance(one, FreeStep) and one == other)  # rule REST
+        return one
+
+    def _attribute(self, one: tuple[str, Any], other: tuple[str, Any]) -> tuple[str, Any]:
+        (name, value), (others_name, others_value) = one, other
+        _check(name == others_name)
+        if isinstance(value, (list, tuple)):
+            return name, self.numbers(value, others_value)
+        if type(value) is int:
+            return name, self.number(value, others_value)
+        _check(value == others_value)
+        return name, value
+
+
+def is_same(one: Program, other: Program) -> bool:
+    """Rule LINE, of a program that was made and one that was compiled; where their tensors lie does
+    not matter for what they compute.
+    """
+    family = Family((0, one), (1, other))
+    found = family.at(7)
+    return found is not None and _sizes(found) == _sizes(one) == _sizes(other)
+
+
+def _sizes(program: Program) -> Any:
+    shapes = {number: each.shape for number, each in program.tensors.items()}
+    steps = [
+        {name: _plain(value) for name, value in each.attributes.items()}
+        if isinstance(each, Step)
+        else each
+        for each in program.steps
+    ]
+    return shapes, steps
+
+
+def _plain(value: Any) -> Any:
+    return tuple(value) if isinstance(value, (list, tuple)) else value
