@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from ttl.diagnostics import TTLError
+from ttl.diagnostics import RuleBroken, TTLError
 from ttl.semantics.dtypes import Array
 from ttl.semantics.graph_shapes import broadcast_shape
 
@@ -245,7 +245,7 @@ class _Binding:
         try:
             with np.errstate(all="ignore"):
                 value = read_only(np.asarray(function(*arrays)))
-        except (TTLError, MemoryError):  # which a run reports
+        except (TTLError, RuleBroken, MemoryError):  # which a run reports
             return None
         self.kept_bytes += _memory(value).nbytes
         return value if self.kept_bytes <= MOST_KEPT_BYTES else None

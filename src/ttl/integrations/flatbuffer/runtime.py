@@ -25,6 +25,7 @@ from ttl.trace import Recorder
 from ttl.ttnn.allocation import check_l1, new_tensor
 from ttl.ttnn.cores import Grid
 from ttl.ttnn.device import Device
+from ttl.ttnn.faults import refused
 from ttl.ttnn.operations.run import unrestricted
 from ttl.ttnn.tensor import Tensor
 
@@ -102,6 +103,8 @@ class Runtime:
             raise _wrong_input(f"there are {len(self.programs)} programs, and not one {program}")
         try:
             return self._run(program, inputs, recorder)
+        except RuleBroken as broken:  # by the elements of an operation
+            raise refused(broken) from None
         except MemoryError:
             name = self.programs[program].name
             raise _wrong(f"this machine has too little memory to run `{name}`") from None
