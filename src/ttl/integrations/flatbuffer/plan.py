@@ -5,8 +5,8 @@ rule ONCE    what depends on nothing that the caller gives is computed when the 
              unless it is large; the same function of the same slots is called once in a run
 rule LOOSE   an operation that broadcasts takes its inputs before they are expanded
 rule CHAIN   of reshapes one after the other only the last is made
-rule LIFE    a value is dropped after its last use, and what nobody uses is not computed; kernels run
-             in any case
+rule LIFE    a value is dropped after its last use, and what nobody uses is not computed; kernels
+             run in any case
 rule OWN     what others may still see, the caller's arrays and constants, is marked read-only; an
              output that is, or that lies in the memory of another output, is copied
 """

@@ -251,11 +251,10 @@ def _inputs(program: Program, given: Sequence[Any]) -> list[Array]:
         if tuple(value.shape) != described.shape:
             name = _name(program, position)
             raise _wrong_input(f"{name} has shape {tuple(value.shape)}, not {described.shape}")
-        if type(value) is np.ndarray and value.dtype == described.dtype.storage:
-            if not described.dtype.is_block_float:
-                arrays.append(value)
-                continue
-        arrays.append(_converted(value, described, _name(program, position)))
+        is_as_stored = type(value) is np.ndarray and value.dtype == described.dtype.storage
+        if not is_as_stored or described.dtype.is_block_float:
+            value = _converted(value, described, _name(program, position))
+        arrays.append(value)
     return arrays
 
 
