@@ -135,13 +135,17 @@ def test_elements_that_the_chip_has_not_are_refused() -> None:
 # Operations that stand for many -------------------------------------------------------------------
 
 
-def fused(line: str, shapes: list[tuple[int, ...]], result: tuple[int, ...]) -> tuple[list, np.ndarray]:
+Shapes = list[tuple[int, ...]]
+
+
+def fused(line: str, shapes: Shapes, result: tuple[int, ...]) -> tuple[list, np.ndarray]:
     """Random inputs, and what one operation gives for them."""
     types = [f"tensor<{'x'.join(map(str, shape))}xf32>" for shape in (*shapes, result)]
     names = [f"%a{n}" for n in range(len(shapes))]
     head = ", ".join(f"{name}: {type}" for name, type in zip(names, types, strict=False))
     name, _, attributes = line.partition(" ")
-    call = f"ttir.{name}({', '.join(names)}) {attributes} : ({', '.join(types[:-1])}) -> {types[-1]}"
+    signature = f"({', '.join(types[:-1])}) -> {types[-1]}"
+    call = f"ttir.{name}({', '.join(names)}) {attributes} : {signature}"
     text = f"func.func @main({head}) -> {types[-1]} {{\n%0 = {call}\nreturn %0 : {types[-1]}\n}}"
     generator = np.random.default_rng(0)
     inputs = [generator.standard_normal(shape).astype(np.float32) for shape in shapes]

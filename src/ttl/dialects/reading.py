@@ -60,7 +60,7 @@ class MLIRParser(Parser):
 
     def _parse_alias_def(self) -> None:
         self.attribute_aliases.pop(self._current_token.text, None)  # if it was met before
-        super()._parse_alias_def()
+        super()._parse_alias_def()  # type: ignore[no-untyped-call]
 
     def _parse_location(self) -> LocationAttr:
         kind = self._current_token.kind

@@ -131,7 +131,8 @@ class Compiled:
         return jax.tree.unflatten(lowered.exported.out_tree, values)
 
     def _bound(self, arguments: tuple[Any, ...], named: dict[str, Any]) -> _Call:
-        fixed = {place: value for place, value in enumerate(arguments) if place in self._static}
+        places = (pair for pair in enumerate(arguments) if pair[0] in self._static)
+        fixed: dict[int | str, Any] = dict(places)
         fixed |= {name: value for name, value in named.items() if name in self._static}
         return _Call(
             tuple(value for place, value in enumerate(arguments) if place not in fixed),
@@ -145,7 +146,7 @@ class Compiled:
         return self._graphs.get(key, lambda: self._made(call, len(leaves)))
 
     def _made(self, call: _Call, count: int) -> tuple[Lowered, Runtime]:
-        jitted = self._function
+        jitted: Any = self._function
         if call.fixed or self._options or not hasattr(jitted, "trace"):
             jitted = jax.jit(call.with_fixed(jitted), **self._options)
         exported = jax.export.export(jitted, platforms=["cpu"])(*call.arguments, **call.named)
@@ -165,8 +166,8 @@ def _without_own_lines(diagnostic: Diagnostic) -> Diagnostic:
     """jax takes the lines that called it for lines of the function: those in here are none."""
     labels = [each for each in (diagnostic.primary, *diagnostic.secondary) if each is not None]
     shown = [each for each in labels if each.span.file not in (__file__, recent.__file__)]
-    primary, *others = shown or [None]
-    return replace(diagnostic, primary=primary, secondary=tuple(others))
+    first = shown[0] if shown else None
+    return replace(diagnostic, primary=first, secondary=tuple(shown[1:]))
 
 
 class CompiledModule:
@@ -214,7 +215,7 @@ def _kind(leaf: Any) -> Hashable:
         raise _wrong(message, help_text)
     if hasattr(leaf, "shape") and hasattr(leaf, "dtype"):
         return tuple(leaf.shape), str(leaf.dtype), bool(getattr(leaf, "weak_type", False))
-    return type(leaf)
+    return type(leaf).__qualname__
 
 
 def _wrong(message: str, help_text: str) -> UsageError:
@@ -238,7 +239,7 @@ def _value(array: np.ndarray, like: Any) -> Any:
 
 def _is_key(value: Any) -> bool:
     dtype = getattr(value, "dtype", None)
-    return dtype is not None and jax.dtypes.issubdtype(dtype, jax.dtypes.prng_key)
+    return dtype is not None and jnp.issubdtype(dtype, jax.dtypes.prng_key)
 
 
 __all__: Sequence[str] = ("Compiled", "CompiledModule", "Lowered", "compile")

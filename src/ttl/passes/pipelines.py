@@ -119,6 +119,7 @@ GRAPH = (
     "ttir-fuse-activations",
     "ttir-fuse-attention",  # after softmax, of which it is made
     "ttir-fuse-linear",  # after attention, whose products are none
+    "ttir-fuse-casts",  # when all of these are there
     "ttnn-layout",  # before ttnn: whose calls say where their results lie
     "ttir-to-ttnn",
     "ttnn-deallocate",  # while results are still tied to the tensors they are written to

@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 
 from ttl.semantics.dtypes import Array
+from ttl.semantics.types import TILE_SIZE
 
 from .faults import wrong
 from .kv_cache import check_fits, check_position
-from .operations.arguments import Sizes
+from .operations.arguments import Sizes, shapes_differ
 from .operations.run import operation
 
-__all__ = ["paged_update_cache"]
+__all__ = ["paged_update_cache", "rotary_embedding"]
 
 # Taken as far as nothing depends on them: there are no pages here.
 PAGED = ("share_cache", "compute_kernel_config", "block_size", "num_kv_heads")
@@ -47,3 +48,39 @@ def paged_update_cache(
             check_position(positions[user], cache_tensor.shape[2], "a position")
             result[user, :, positions[user]] = input_tensor[0, user, : heads[0]]
     return result
+
+
+def _check_rotary(arguments: dict[str, Any]) -> None:
+    names = ("input_tensor", "cos_cache", "sin_cache")
+    x, cosine, sine = (tuple(arguments[name].shape) for name in names)
+    rows, columns = x[-2:]
+    is_whole = columns % (2 * TILE_SIZE) == 0
+    if not is_whole or cosine != sine or (*cosine[:2], cosine[-1]) != (1, 1, columns):
+        raise shapes_differ(
+            f"ttnn.experimental.rotary_embedding() of {x} with {cosine}",
+            f"rows are a multiple of {2 * TILE_SIZE} wide, and cos and sin (1, 1, rows, {columns})",
+        )
+    if cosine[-2] < rows:
+        raise shapes_differ(f"cos and sin for {cosine[-2]} rows of {rows}", "give more rows")
+
+
+@operation(
+    group="experimental.",
+    floats=True,
+    tiles=("input_tensor", "cos_cache", "sin_cache"),
+    options=("memory_config", "compute_kernel_config"),
+    check=_check_rotary,
+)
+def rotary_embedding(
+    input_tensor: Array, cos_cache: Array, sin_cache: Array, token_index: int | None = None
+) -> Any:
+    """x * cos + (-second half of x, first half) * sin, for (batch, heads, rows, columns).
+
+    With a token_index all rows are turned as that one.
+    """
+    x: Any = input_tensor
+    rows, half = x.shape[-2], x.shape[-1] // 2
+    taken = slice(0, rows) if token_index is None else slice(token_index, token_index + 1)
+    cosine: Any = cos_cache[..., taken, :]
+    turned: Any = np.concatenate((-x[..., half:], x[..., :half]), -1)
+    return x * cosine + turned * sin_cache[..., taken, :]

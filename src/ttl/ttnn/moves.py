@@ -24,8 +24,8 @@ from .traces import traced
 
 __all__ = [
     "bitcast", "clone", "copy", "copy_device_to_host_tensor", "copy_host_to_device_tensor",
-    "deallocate", "from_device", "get_memory_config", "is_sharded",
-    "is_tensor_storage_on_device", "move", "reallocate", "to_device", "to_dtype", "to_layout", "to_memory_config", "typecast",
+    "deallocate", "from_device", "get_memory_config", "is_sharded", "is_tensor_storage_on_device",
+    "move", "reallocate", "to_device", "to_dtype", "to_layout", "to_memory_config", "typecast",
 ]  # fmt: skip
 
 _SAME: Any = object()

@@ -381,3 +381,28 @@ def test_operations_on_whole_tensors_are_refused_in_kernels() -> None:
     device = ttnn.open_device(device_id=0)
     with pytest.raises(ttl.TTLError, match=r"ttnn.add\(\) works on whole tensors, not in a kernel"):
         doubled(ttnn.zeros((32, 32), layout=ttnn.TILE_LAYOUT, device=device))
+
+
+def test_bitcast_reads_the_same_bits() -> None:
+    numbers = np.array([[1.0, -2.5], [0.0, np.inf]], np.float32)
+    source = ttnn.from_numpy(numbers, **TILES)
+    bits = ttnn.bitcast(source, ttnn.uint32)
+    assert (ttnn.to_numpy(bits) == numbers.view(np.uint32)).all()
+    assert (ttnn.to_numpy(ttnn.bitcast(bits, ttnn.float32)) == numbers).all()
+    with pytest.raises(ttl.UsageError, match="differ in size"):
+        ttnn.bitcast(source, ttnn.bfloat16)
+
+
+def test_rotary_embedding_turns_rows() -> None:
+    generator = np.random.default_rng(0)
+    shapes = ((1, 2, 32, 64), (1, 1, 32, 64), (1, 1, 32, 64))
+    x, cosine, sine = (generator.standard_normal(shape).astype(np.float32) for shape in shapes)
+    tensors = [ttnn.from_numpy(a, **TILES) for a in (x, cosine, sine)]
+    turned = np.concatenate((-x[..., 32:], x[..., :32]), -1)
+    found = ttnn.to_numpy(ttnn.experimental.rotary_embedding(*tensors))
+    np.testing.assert_allclose(found, x * cosine + turned * sine, rtol=1e-6, atol=1e-6)
+    one = ttnn.to_numpy(ttnn.experimental.rotary_embedding(*tensors, 3))
+    wanted = x * cosine[:, :, 3:4] + turned * sine[:, :, 3:4]
+    np.testing.assert_allclose(one, wanted, rtol=1e-6, atol=1e-6)
+    with pytest.raises(ttl.UsageError, match="multiple of 64"):
+        ttnn.experimental.rotary_embedding(tensors[0], *(tensors[0],) * 2)

@@ -6,7 +6,7 @@ Functions of `chlo` are here too: the dialect itself has no error function, for 
 
 from __future__ import annotations
 
-from xdsl.ir import Dialect, Operation
+from xdsl.ir import Attribute, Dialect, Operation
 
 from .calls import (
     CHECKED_INDICES,
@@ -75,7 +75,8 @@ __all__ = [
 def chlo_operations() -> dict[str, type[Operation]]:
     """By their names in full."""
     functions = [op for op in FUNCTIONS.values() if op.dialect_name() == "chlo"]
-    return {op.name: op for op in (*CHLO.values(), *functions, TopKOp)}
+    found: list[type[Operation]] = [*CHLO.values(), *functions, TopKOp]
+    return {op.name: op for op in found}
 
 
 def make_dialects() -> list[Dialect]:
@@ -88,7 +89,7 @@ def make_dialects() -> list[Dialect]:
         ReduceWindowOp, SelectAndScatterOp,
     ]  # fmt: skip
     operations += [op for op in FUNCTIONS.values() if op.dialect_name() == "stablehlo"]
-    attributes = [
+    attributes: list[type[Attribute]] = [
         GatherDimensions, ScatterDimensions, ConvolutionDimensions, PrecisionAttr, OutputAliasAttr,
     ]  # fmt: skip
     return [

@@ -54,7 +54,8 @@ def _layer_norm(rows: Any, weight: Any = None, bias: Any = None, *, epsilon: flo
 
 def _linear(a: Any, b: Any, bias: Any = None, *, transpose_b: bool) -> Any:
     if b.ndim > 2:
-        return ttnn.linear.operation.meaning(a, b, bias=bias, transpose_b=transpose_b)
+        meaning = ttnn.linear.operation.meaning  # type: ignore[attr-defined]
+        return meaning(a, b, bias=bias, transpose_b=transpose_b)
     weights = b.T if transpose_b else b
     found = (a.reshape(-1, a.shape[-1]) @ weights).reshape(*a.shape[:-1], weights.shape[1])
     if bias is not None:

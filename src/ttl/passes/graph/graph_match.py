@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import Any
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
@@ -74,6 +75,24 @@ def replace_each(module: ModuleOp, fused: Callable[[Graph, MathOp], SSAValue | N
                     found.name_hint = op.result.name_hint
                     op.result.replace_all_uses_with(found)
         remove_unused(block)
+        merge_equal(block)
+
+
+def merge_equal(block: Block) -> bool:
+    """Equal operations become one. Was there any?"""
+    known: dict[Any, Operation] = {}
+    changed = False
+    for op in list(block.ops):
+        if not op.results or not is_side_effect_free(op) or op.regions:
+            continue
+        key = op.name, *op.operands, *sorted(op.attributes.items()), *(r.type for r in op.results)
+        first = known.setdefault(key, op)
+        if first is not op:
+            for old, new in zip(op.results, first.results, strict=True):
+                old.replace_all_uses_with(new)
+            erase(op)
+            changed = True
+    return changed
 
 
 def remove_unused(block: Block) -> None:

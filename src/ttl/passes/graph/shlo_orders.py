@@ -119,7 +119,7 @@ def _is_about_nan(made: object) -> bool:
 
 def _compared(compare: stablehlo.CompareOp, op: stablehlo.SortOp) -> int | None:
     """The operand whose two elements are compared."""
-    arguments = list(op.comparator.block.args)
+    arguments: list[SSAValue] = [*op.comparator.block.args]
     first, second = _plain(compare.lhs), _plain(compare.rhs)
     if first not in arguments or second not in arguments:
         return None

@@ -64,7 +64,7 @@ class _Outlining:
             for region, part in zip(regions, ("condition", "body"), strict=True)
         ]
         types = [value.type for value in op.outputs]
-        made = ttir.WhileOp.of([*op.inits, *outside], types, names)
+        made: Operation = ttir.WhileOp.of([*op.inits, *outside], types, names)
         Maker.before(op).add(made)
         return made
 
@@ -74,7 +74,8 @@ class _Outlining:
             self._function(region, f"{self.name}.case_{number}.branch_{n}", outside)
             for n, region in enumerate(regions)
         ]
-        made = ttir.CaseOp.of([index, *outside], [value.type for value in op.results], names)
+        types = [value.type for value in op.results]
+        made: Operation = ttir.CaseOp.of([index, *outside], types, names)
         Maker.before(op).add(made)
         return made
 

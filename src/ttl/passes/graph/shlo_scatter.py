@@ -72,8 +72,7 @@ def _starts(graph: Graph, op: stablehlo.ScatterOp) -> list[Start]:
     found = []
     for dim, size in enumerate(shape):
         if dim in places or windows.get(dim, 1) != size:
-            place = places.get(dim)
-            start = graph.number_i32(0) if place is None else graph.as_i32(place)
+            start = graph.as_i32(places[dim]) if dim in places else graph.number_i32(0)
             found.append(Start(dim, windows.get(dim, 1), start))
     return found
 

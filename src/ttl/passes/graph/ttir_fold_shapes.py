@@ -16,20 +16,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import prod
-from typing import Any
 
 from xdsl.dialects.builtin import AnyFloat, ModuleOp
-from xdsl.ir import Block, Operation, SSAValue
-from xdsl.traits import is_side_effect_free
+from xdsl.ir import Block, SSAValue
 
 from ttl.dialects.graph import MathOp, shape_of
 from ttl.dialects.stablehlo import element_of
 from ttl.semantics.graph_ops import BINARY, GRAPH_OPS, REDUCTIONS, UNARY
 from ttl.semantics.graph_shapes import broadcast_shape
 
-from ..module_pass import Maker, erase
+from ..module_pass import Maker
 from .graph_maker import Graph, tensor_like
-from .graph_match import blocks, made, number_of, remove_unused
+from .graph_match import blocks, made, merge_equal, number_of, remove_unused
 
 MOST_ROUNDS = 8  # each makes chains shorter; two or three do
 
@@ -37,7 +35,7 @@ MOST_ROUNDS = 8  # each makes chains shorter; two or three do
 def apply(op: ModuleOp) -> None:
     for block in blocks(op):
         for _ in range(MOST_ROUNDS):
-            if not (_fold(block) | _merge(block)):
+            if not (_fold(block) | merge_equal(block)):
                 break
         remove_unused(block)
 
@@ -54,23 +52,6 @@ def _fold(block: Block) -> bool:
             op.result.replace_all_uses_with(found)
             changed = True
     remove_unused(block)
-    return changed
-
-
-def _merge(block: Block) -> bool:
-    """rule ONCE"""
-    known: dict[Any, Operation] = {}
-    changed = False
-    for op in list(block.ops):
-        if not op.results or not is_side_effect_free(op) or op.regions:
-            continue
-        key = op.name, *op.operands, *sorted(op.attributes.items()), *(r.type for r in op.results)
-        first = known.setdefault(key, op)
-        if first is not op:
-            for old, new in zip(op.results, first.results, strict=True):
-                old.replace_all_uses_with(new)
-            erase(op)
-            changed = True
     return changed
 
 
@@ -129,7 +110,7 @@ def _broadcasting(graph: Graph, op: MathOp) -> SSAValue | None:
             loose = _loose(loose, shape)
     if inputs == list(op.inputs):
         return _sunk(graph, op)
-    return graph.add(op.ENTRY.name, inputs, op.result.type)  # type: ignore[arg-type]
+    return graph.add(op.ENTRY.name, inputs, op.result.type)
 
 
 def _sunk(graph: Graph, op: MathOp) -> SSAValue | None:

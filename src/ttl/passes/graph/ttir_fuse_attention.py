@@ -67,7 +67,7 @@ def _attention(graph: Graph, op: MathOp, known: KnownValues) -> SSAValue | None:
         return None  # rule GUARD
     rows = shape_of(softmax.inputs[0])[-2:]
     is_causal = mask is not None and _is_causal(mask, rows)
-    inputs = [found.query, _fewer_heads(found.key), _fewer_heads(value)]
+    inputs = [found.query, _fewer_heads(graph, found.key), _fewer_heads(graph, value)]
     if shape_of(inputs[1])[1] != shape_of(inputs[2])[1]:
         inputs[1:] = [found.key, value]
     if found.mask is not None and not is_causal and (mask is None or mask.any()):
@@ -128,8 +128,10 @@ def _transposed(graph: Graph, value: SSAValue) -> SSAValue:
     return graph.permute(permute.inputs[0], (*front, column, row))
 
 
-def _fewer_heads(value: SSAValue) -> SSAValue:
+def _fewer_heads(graph: Graph, value: SSAValue) -> SSAValue:
     """rule HEADS: what (batch, heads, 1, sequence, size) was expanded and counted together from."""
+    if (cast := made(value, "typecast")) is not None:
+        return graph.cast(_fewer_heads(graph, cast.inputs[0]), element_of(value))
     outer = made(value, "reshape")
     expand = None if outer is None else made(outer.inputs[0], "expand")
     if expand is None:
@@ -150,7 +152,7 @@ def _shows_all_rows(mask: Any) -> bool:
 
 def _is_causal(mask: Any, rows: tuple[int, ...]) -> bool:
     """rule CAUSAL"""
-    wanted = np.where(np.tri(*rows, dtype=bool), 0, -np.inf)
+    wanted = np.where(np.tri(*rows, dtype=np.bool_), 0, -np.inf)
     hidden = np.where(mask <= np.finfo(np.float32).min, -np.inf, mask)
     whole = np.broadcast_to(hidden, (*mask.shape[:-2], *rows))
     return rows[0] == rows[1] and bool((whole == wanted).all())
