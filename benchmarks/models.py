@@ -23,6 +23,8 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
+from .model_zoo import ROWS  # noqa: E402
+
 # Times eager: small models are mostly calls of Python, ours as well as torch's.
 AIM = 8.0
 TOLERANCE = 2e-5  # of the largest number of a result, in f32
@@ -48,8 +50,6 @@ def judge(name: str) -> Found:
 
     import tt_torch  # noqa: F401
     from tt_torch.lowering import UnsupportedOperation
-
-    from .model_zoo import ROWS
 
     torch._dynamo.reset()
     torch.manual_seed(0)
@@ -108,8 +108,6 @@ def _ratio(eager: Any, compiled: Any) -> float:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    from .model_zoo import ROWS
-
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(ROWS)}")
     chosen = parser.parse_args(arguments).names or list(ROWS)

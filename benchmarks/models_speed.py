@@ -32,7 +32,7 @@ def llama(layers: int, hidden: int, heads: int, vocabulary: int, tokens: int, dt
 
     config = LlamaConfig(
         hidden_size=hidden,
-        intermediate_size=hidden * 43 // 16,
+        intermediate_size=hidden * 10 // 3,
         num_hidden_layers=layers,
         num_attention_heads=heads,
         num_key_value_heads=heads,
@@ -76,7 +76,7 @@ ROWS = {
     "llama2": Row("Llama, 2 layers, 32 tokens, f32", small_llama, 5),
     "gpt2": Row("GPT-2 small, 64 tokens", lambda: gpt2(64), 2.5),
     "llama62": Row(
-        "Llama 58 M, 128 tokens, bf16", lambda: llama(8, 512, 8, 32000, 128, "bfloat16"), 1.5
+        "Llama 62 M, 128 tokens, bf16", lambda: llama(8, 512, 8, 32000, 128, "bfloat16"), 1.5
     ),
     "resnet18": Row("ResNet-18, 64 x 64", lambda: resnet18(64), 4),
 }

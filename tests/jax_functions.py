@@ -399,3 +399,33 @@ def places_out_of_range(x, indices, values):
     taken = [jnp.take_along_axis(x, indices, 1, mode=m) for m in ("fill", "clip")]
     rows = indices[0]
     return taken, x[:, rows], x.at[:, rows].add(values), x.at[rows].set(1.0)
+
+
+# Functions of jax.numpy that are made of many -----------------------------------------------------
+
+
+@case(floats(0, 60))
+def counted_and_found(x):
+    counts, edges = jnp.histogram(x, 5)
+    return counts, edges, jnp.nonzero(x > 0, size=10), jnp.interp(x, edges, jnp.arange(6.0))
+
+
+@case(integers(0, 6, 12))
+def unique(x):
+    return jnp.unique(x, size=8, fill_value=-1), jnp.bincount(x, length=6)
+
+
+@case(_KEY)
+def random_choice(key):
+    return jax.random.choice(key, 10, (4,), replace=False)
+
+
+@case(floats(0, 8, 8))
+def resized(x):
+    return jax.image.resize(x, (16, 16), "bilinear"), jnp.convolve(x[0], jnp.ones(3))
+
+
+@case(floats(0, 4, 8))
+def rare_functions(x):
+    hyper = jnp.logaddexp(x, 2 * x) + jnp.hypot(x, x) + jnp.sinc(x) + jax.nn.selu(x)
+    return hyper, jax.nn.glu(x), jnp.kron(x[:2, :2], x[2:, 2:4]), jnp.triu(x), jnp.diag(x[:, :4])

@@ -16,12 +16,15 @@ from torch import nn
 
 import tt_torch  # noqa: F401
 from graph_texts import binary
+from ttl import ttnn
 from ttl.integrations.flatbuffer import Runtime
 from ttl.integrations.flatbuffer.plan import Bound, bind
 from ttl.integrations.flatbuffer.program import FreeStep, Program, Step, TensorDescription
-from ttl.semantics.dtypes import float32, int32
+from ttl.semantics.dtypes import bfloat16, float32, int32
+from ttl.semantics.graph_ops import BINARY, REDUCTIONS, UNARY
 from ttl.semantics.layout import ROW_MAJOR_LAYOUT
 from ttl.ttnn.memory_config import DRAM_MEMORY_CONFIG
+from ttl.ttnn.operations.run import unrestricted
 
 BF16 = ml_dtypes.bfloat16
 
@@ -137,6 +140,48 @@ def test_what_depends_on_no_input_is_computed_once() -> None:
     plan = bind(Program("main", (1,), (7,), steps, tensors), refuse, refuse, refuse)
     assert [type(step) for step in plan.steps] == [Bound]
     assert (plan.run([np.zeros(4, np.float32)])[0] == 2 * np.exp(np.arange(4, dtype="f4"))).all()
+
+
+def of_tensors(name: str, arrays: list[np.ndarray], dtypes, out, **options):
+    """What the embedded ttnn gives for tensors in tiles, which have padding."""
+    device = ttnn.open_device(device_id=0)
+    tensors = [
+        ttnn.from_numpy(array, dtype, ttnn.TILE_LAYOUT, device)
+        for array, dtype in zip(arrays, dtypes, strict=True)
+    ]
+    found = unrestricted(getattr(ttnn, name))(*tensors, dtype=out, **options)
+    return ttnn.to_numpy(found)
+
+
+@pytest.mark.parametrize("dtype", [float32, bfloat16, int32], ids=str)
+@pytest.mark.parametrize("name", [*UNARY, *BINARY])
+def test_arrays_give_the_bits_that_tensors_give(name, dtype) -> None:
+    count = 1 if name in UNARY else 2
+    if name.startswith("bitwise") or name == "logical_right_shift":
+        dtype = int32
+    arrays = [(4 * drawn(5, 33, seed=n)).astype(dtype.storage) for n in range(count)]
+    if name in ("pow", "fmod") and dtype is int32:
+        arrays[1] = np.abs(arrays[1]) + 1
+    tensors = {number: described(5, 33, dtype=dtype) for number in range(count + 1)}
+    inputs = tuple(range(count))
+    program = Program("main", inputs, (count,), (Step(name, inputs, count),), tensors)
+    (found,) = bind(program, refuse, refuse, refuse).run(arrays)
+    wanted = of_tensors(name, arrays, [dtype] * count, dtype)
+    assert found.dtype == wanted.dtype
+    np.testing.assert_array_equal(found.view(np.uint8), wanted.view(np.uint8))
+
+
+@pytest.mark.parametrize("dtype", [float32, bfloat16, int32], ids=str)
+@pytest.mark.parametrize("name", REDUCTIONS)
+def test_reductions_of_arrays_give_the_bits_that_those_of_tensors_give(name, dtype) -> None:
+    array = (4 * drawn(5, 33)).astype(dtype.storage)
+    step = Step(name, (0,), 1, {"dim_arg": [1], "keep_dim": True})
+    tensors = {0: described(5, 33, dtype=dtype), 1: described(5, 1, dtype=dtype)}
+    (found,) = bind(Program("main", (0,), (1,), (step,), tensors), refuse, refuse, refuse).run(
+        [array]
+    )
+    wanted = of_tensors(name, [array], [dtype], dtype, dim=[1], keepdim=True)
+    np.testing.assert_array_equal(found.view(np.uint8), wanted.view(np.uint8))
 
 
 # Memory -------------------------------------------------------------------------------------------

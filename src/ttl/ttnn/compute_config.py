@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from ttl.semantics.layout import TILE_LAYOUT, Layout
+
 from .enums import Arch, Choice, MathFidelity
 from .faults import wrong_type
 
 __all__ = [
-    "DispatchCoreConfig", "UnaryOpType", "UnaryWithParam", "WormholeComputeKernelConfig",
-    "init_device_compute_kernel_config",
+    "Conv2dConfig", "DispatchCoreConfig", "UnaryOpType", "UnaryWithParam",
+    "WormholeComputeKernelConfig", "init_device_compute_kernel_config",
 ]  # fmt: skip
 
 
@@ -46,6 +48,32 @@ def init_device_compute_kernel_config(
         dst_full_sync_en=dst_full_sync_en,
         throttle_level=throttle_level,
     )
+
+
+@dataclass(slots=True, kw_only=True)
+class Conv2dConfig:
+    """How the chip convolves; of these `activation` and `output_layout` change the result."""
+
+    weights_dtype: Any = None
+    activation: Any = None
+    deallocate_activation: bool = False
+    reallocate_halo_output: bool = True
+    config_tensors_in_dram: bool = False
+    act_block_h_override: int = 0
+    act_block_w_div: int = 1
+    reshard_if_not_optimal: bool = False
+    override_sharding_config: bool = False
+    shard_layout: Any = None
+    core_grid: Any = None
+    transpose_shards: bool = False
+    output_layout: Layout = TILE_LAYOUT
+    enable_act_double_buffer: bool = False
+    enable_weights_double_buffer: bool = False
+    full_inner_dim: bool = False
+    enable_kernel_stride_folding: bool | None = None
+    enable_activation_reuse: bool = False
+    force_split_reader: bool | None = None
+    override_output_sharding_config: bool = False
 
 
 @dataclass(slots=True)

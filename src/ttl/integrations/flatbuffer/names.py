@@ -8,10 +8,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from xdsl.dialects import func
-from xdsl.dialects.builtin import DictionaryAttr, StringAttr
+if TYPE_CHECKING:  # a process that runs a file does not load it
+    from xdsl.dialects import func
+    from xdsl.dialects.builtin import DictionaryAttr
 
 NAME = "ttir.name"
 _NAME = re.compile(rf'{re.escape(NAME)} = ("(?:[^"\\]|\\.)*")')
@@ -19,6 +20,8 @@ _NAME = re.compile(rf'{re.escape(NAME)} = ("(?:[^"\\]|\\.)*")')
 
 def attributes_of(names: Sequence[str]) -> list[DictionaryAttr]:
     """What a function has for its arguments or results of these names."""
+    from xdsl.dialects.builtin import DictionaryAttr, StringAttr
+
     return [DictionaryAttr({NAME: StringAttr(name)} if name else {}) for name in names]
 
 
@@ -38,7 +41,7 @@ def signature(function: func.FuncOp) -> str:
 def _list(attributes: Any, count: int) -> str:
     given = list(attributes) if attributes is not None else [None] * count
     names = [each.data.get(NAME) if each is not None else None for each in given]
-    texts = [each.data if isinstance(each, StringAttr) else "" for each in names]
+    texts = ["" if each is None else each.data for each in names]
     return ", ".join(f"tensor {{{NAME} = {json.dumps(text)}}}" for text in texts)
 
 

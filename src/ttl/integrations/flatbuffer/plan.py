@@ -5,8 +5,8 @@ rule ONCE    what depends on nothing that the caller gives is computed when the 
              unless it is large; the same function of the same slots is called once in a run
 rule LOOSE   an operation that broadcasts takes its inputs before they are expanded
 rule CHAIN   of reshapes one after the other only the last is made
-rule LIFE    a value is dropped after its last use, and what nobody uses is not computed; kernels run
-             in any case
+rule LIFE    a value is dropped after its last use, and what nobody uses is not computed; kernels
+             run in any case
 rule OWN     what others may still see, the caller's arrays and constants, is marked read-only; an
              output that is, or that lies in the memory of another output, is copied
 """
@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from ttl.diagnostics import TTLError
+from ttl.diagnostics import RuleBroken, TTLError
 from ttl.semantics.dtypes import Array
 from ttl.semantics.graph_shapes import broadcast_shape
 
@@ -245,7 +245,7 @@ class _Binding:
         try:
             with np.errstate(all="ignore"):
                 value = read_only(np.asarray(function(*arrays)))
-        except (TTLError, MemoryError):  # which a run reports
+        except (TTLError, RuleBroken, MemoryError):  # which a run reports
             return None
         self.kept_bytes += _memory(value).nbytes
         return value if self.kept_bytes <= MOST_KEPT_BYTES else None

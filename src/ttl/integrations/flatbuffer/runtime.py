@@ -25,6 +25,7 @@ from ttl.trace import Recorder
 from ttl.ttnn.allocation import check_l1, new_tensor
 from ttl.ttnn.cores import Grid
 from ttl.ttnn.device import Device
+from ttl.ttnn.faults import refused
 from ttl.ttnn.operations.run import unrestricted
 from ttl.ttnn.tensor import Tensor
 
@@ -102,6 +103,8 @@ class Runtime:
             raise _wrong_input(f"there are {len(self.programs)} programs, and not one {program}")
         try:
             return self._run(program, inputs, recorder)
+        except RuleBroken as broken:  # by the elements of an operation
+            raise refused(broken) from None
         except MemoryError:
             name = self.programs[program].name
             raise _wrong(f"this machine has too little memory to run `{name}`") from None
@@ -248,11 +251,10 @@ def _inputs(program: Program, given: Sequence[Any]) -> list[Array]:
         if tuple(value.shape) != described.shape:
             name = _name(program, position)
             raise _wrong_input(f"{name} has shape {tuple(value.shape)}, not {described.shape}")
-        if type(value) is np.ndarray and value.dtype == described.dtype.storage:
-            if not described.dtype.is_block_float:
-                arrays.append(value)
-                continue
-        arrays.append(_converted(value, described, _name(program, position)))
+        is_as_stored = type(value) is np.ndarray and value.dtype == described.dtype.storage
+        if not is_as_stored or described.dtype.is_block_float:
+            value = _converted(value, described, _name(program, position))
+        arrays.append(value)
     return arrays
 
 

@@ -19,8 +19,9 @@ OPERATIONS: dict[str, tuple[str, ...]] = {
         "abs", "acos", "acosh", "asin", "asinh", "atan", "atanh", "bitwise_not", "ceil", "clamp",
         "clip", "cos", "cosh", "eqz", "erf", "erfc", "erfinv", "exp", "exp2", "expm1",
         "fill", "floor", "frac", "gez", "gtz", "identity", "isfinite", "isinf", "isnan",
-        "lez", "log", "log10", "log1p", "log2", "logical_not", "ltz", "neg", "nez", "reciprocal", "round",
-        "rsqrt", "sign", "signbit", "sin", "sinh", "sqrt", "square", "tan", "tanh", "trunc",
+        "lez", "log", "log10", "log1p", "log2", "logical_not", "ltz", "neg", "nez", "reciprocal",
+        "round", "rsqrt", "sign", "signbit", "sin", "sinh", "sqrt", "square", "tan", "tanh",
+        "trunc",
     ),
     "activations": (
         "celu", "elu", "gelu", "hardsigmoid", "hardswish", "hardtanh", "leaky_relu",
@@ -35,7 +36,7 @@ OPERATIONS: dict[str, tuple[str, ...]] = {
         "reshape", "slice", "split", "squeeze", "stack", "tilize", "transpose", "tril", "triu",
         "unsqueeze", "unsqueeze_to_4D", "untilize", "upsample", "view",
     ),
-    "windows": ("Conv2dConfig", "conv2d", "conv_transpose2d"),
+    "windows": ("conv2d", "conv_transpose2d"),
     "normalization": ("layer_norm", "rms_norm", "softmax"),
 }  # fmt: skip
 

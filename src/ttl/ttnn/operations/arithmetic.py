@@ -21,7 +21,6 @@ _NUMBER_B = {"input_b": "input_tensor_b"}
 
 _BINARY = (*TYPED, *ON_CORES)
 _APPROXIMATE = (*_BINARY, "fast_and_approximate_mode")
-_BITWISE = (*RESULT, *ON_CORES)
 _IN_PLACE = (*ON_CORES, "fast_and_approximate_mode")
 
 
@@ -94,8 +93,15 @@ logical_or = _truth("logical_or", "1 where a or b is not 0, else 0", np.logical_
 logical_xor = _truth("logical_xor", "1 where one of a and b is not 0, else 0", np.logical_xor)
 
 
-def _of_bits(name: str, summary: str, meaning: Function) -> Function:
-    return _binary(name, summary, lambda a, b: meaning(*_whole(a, b)), _BITWISE, also=_NUMBER_B)
+def _of_bits(
+    name: str,
+    summary: str,
+    meaning: Function,
+    options: tuple[str, ...] = (*RESULT, *ON_CORES),
+    **columns: Any,
+) -> Function:
+    columns = {"also": _NUMBER_B, **columns}
+    return _binary(name, summary, lambda a, b: meaning(*_whole(a, b)), options, **columns)
 
 
 def _whole(a: Any, b: Any) -> tuple[Any, Any]:
@@ -125,7 +131,7 @@ bitwise_right_shift = _of_bits(
 )
 logical_right_shift = _of_bits(
     "logical_right_shift", "a with its bits b places lower, and 0 above them",
-    _shifted(lambda a, count: (a & 0xFFFFFFFF) >> count),
+    _shifted(lambda a, count: (a & 0xFFFFFFFF) >> count), _BINARY, also={},
 )  # fmt: skip
 
 
