@@ -51,13 +51,22 @@ class Case(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class CallCost:
+    """What a call of the compute API takes on the math thread, for a tile."""
+
+    pattern: str
+    cycles: float
+    is_per_phase: bool = False  # of the math fidelity
+
+
+@dataclass(frozen=True, slots=True)
 class Costs:
     """The costs of a chip in one case: plain numbers, by `group.name`."""
 
     chip: str
     numbers: dict[str, float]
     handshake: tuple[tuple[int, float], ...]  # receivers of a multicast, cycles; ascending
-    calls: tuple[tuple[str, float], ...]  # pattern of a call, cycles a tile on the math thread
+    calls: tuple[CallCost, ...]  # the first whose pattern fits holds
 
     def __getitem__(self, name: str) -> float:
         return self.numbers[name]
@@ -159,14 +168,15 @@ def _handshake(data: Any) -> tuple[tuple[int, float], ...]:
     return tuple((int(n), float(cycles)) for n, cycles in rows)
 
 
-def _calls(data: Any, case: Case) -> tuple[tuple[str, float], ...]:
+def _calls(data: Any, case: Case) -> tuple[CallCost, ...]:
     rows = _at(data, "compute.calls")
     if not isinstance(rows, list):
         raise ValueError("compute.calls is not a list")
     found = []
     for position, row in enumerate(rows):
         name = f"compute.calls[{position}]"
-        if not isinstance(row, dict) or set(row) != {"call", "math_cycles"}:
+        if not isinstance(row, dict) or set(row) - {"per_phase"} != {"call", "math_cycles"}:
             raise ValueError(f"{name} is not an object with call and math_cycles")
-        found.append((str(row["call"]), _number(row["math_cycles"], name, case)))
+        cycles = _number(row["math_cycles"], name, case)
+        found.append(CallCost(str(row["call"]), cycles, bool(row.get("per_phase"))))
     return tuple(found)
