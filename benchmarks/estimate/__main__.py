@@ -1,4 +1,4 @@
-"""`python -m benchmarks.estimate [-o FILE]`: predicted against measured, row by row of measured.json.
+"""`python -m benchmarks.estimate [-o FILE]`: predicted against measured, by rows of measured.json.
 
 The rows are published measurements; the programs beside them have the same shape. A row that a
 cost was derived from says so: it shows that the model is made as meant, not that it predicts.
@@ -20,7 +20,8 @@ from typing import Any
 FOLDER = Path(__file__).parent
 AIM = 0.25
 CLOSE = 0.1  # measurements that differ by less have no order
-COMMAND = (sys.executable, "-P", "-c", "import sys; from ttl.tools.cli import main; sys.exit(main())")
+MAIN = "import sys; from ttl.tools.cli import main; sys.exit(main())"
+COMMAND = (sys.executable, "-P", "-c", MAIN)
 
 
 @dataclass(frozen=True, slots=True)

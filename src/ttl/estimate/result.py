@@ -13,7 +13,7 @@ from ttl.trace.calls import Recording
 
 from .calls import ComputeCosts
 from .machine import Machine, Stuck, Thread
-from .streams import Streams
+from .streams import AlikeNodes, Streams
 
 FLOPS_OF_PRODUCT = 2 * TILE_SIZE**3  # of a tile by a tile
 
@@ -116,13 +116,14 @@ class Model:
         self.compiled, self.recording, self.data = compiled, recording, costs
         self.target: Target = load(compiled.target)
         self.is_each_alone = False
+        self.alike = AlikeNodes(compiled, recording, self.target)
         self.unknown_calls: set[str] = set()
 
     def costs(self, case: Case = Case.TYPICAL) -> Costs:
         return read_costs(self.data, case)
 
     def run(self, costs: Costs, compiled: CompiledOperation | None = None) -> Machine:
-        """The machine after the run. Where nodes of a class wait for each other, each is its own."""
+        """The machine after the run. Where nodes of a class wait for each other each is alone."""
         compiled = compiled or self.compiled
         try:
             return self._run(costs, compiled)
@@ -130,11 +131,12 @@ class Model:
             if self.is_each_alone:
                 raise
             self.is_each_alone = True
+            self.alike = AlikeNodes(compiled, self.recording, self.target, is_each_alone=True)
             return self._run(costs, compiled)
 
     def _run(self, costs: Costs, compiled: CompiledOperation) -> Machine:
         compute = ComputeCosts(compiled, costs)
-        streams = Streams(compiled, self.recording, self.target, compute, self.is_each_alone)
+        streams = Streams(compiled, self.recording, self.target, compute, self.alike)
         machine = Machine(compiled, streams, costs, self.target)
         machine.run()
         self.unknown_calls |= compute.unknown

@@ -58,6 +58,8 @@ class Do(IntEnum):
     RELEASE = auto()
 
 
+Row = tuple[int, int, int, int]  # of Recording.calls
+Run = tuple[Row, int]  # how often it is repeated
 Step = tuple[Do, int, object, object, object]  # what, the site, three operands
 
 
@@ -96,8 +98,36 @@ _SECTIONS = {
 _UNPACK, _MATH, _PACK = range(3)
 
 
+class AlikeNodes:
+    """The nodes of a recording, those that do the same together, and what the first of them calls.
+
+    It depends on no cost: one serves all runs of the model.
+    """
+
+    def __init__(
+        self,
+        compiled: CompiledOperation,
+        recording: Recording,
+        target: Target,
+        is_each_alone: bool = False,
+    ):
+        is_noc = np.array([site.name.startswith("noc_") for site in recording.sites], bool)
+        rows = _rows_by_node(recording)
+        self.groups = _groups(rows, is_noc, is_each_alone)
+        self.class_of = {node: n for n, group in enumerate(self.groups) for node in group}
+        self.bank_imbalance = _bank_imbalance(compiled, recording, target, is_noc)
+        kernel_of = np.array([site.kernel for site in recording.sites])
+        self.runs: list[list[list[Run]]] = []  # by class and kernel
+        for group in self.groups:
+            own = rows[group[0]]
+            kernels = kernel_of[own[:, 0]]
+            self.runs.append(
+                [_runs(own[kernels == n], is_noc) for n in range(len(compiled.kernels))]
+            )
+
+
 class Streams:
-    """The classes of nodes of a recording."""
+    """The classes of nodes of a recording, with the steps of their threads."""
 
     def __init__(
         self,
@@ -105,28 +135,25 @@ class Streams:
         recording: Recording,
         target: Target,
         costs: ComputeCosts,
-        is_each_alone: bool = False,
+        alike: AlikeNodes,
     ):
         self.compiled, self.recording, self.target = compiled, recording, target
         self.costs = costs
-        self.names = [site.name for site in recording.sites]
-        self.is_noc = np.array([name.startswith("noc_") for name in self.names], bool)
-        rows = _rows_by_node(recording)
-        self.groups = _groups(rows, self.is_noc, is_each_alone)
-        self.class_of = {node: n for n, group in enumerate(self.groups) for node in group}
-        self.bank_imbalance = _bank_imbalance(compiled, recording, target, self.is_noc)
-        self.classes = [NodeClass(tuple(g), self._threads(rows[g[0]], n))
-                        for n, g in enumerate(self.groups)]  # fmt: skip
+        self.groups, self.class_of = alike.groups, alike.class_of
+        self.bank_imbalance = alike.bank_imbalance
+        self.classes = [
+            NodeClass(tuple(group), self._threads(alike.runs[n], n))
+            for n, group in enumerate(alike.groups)
+        ]
 
-    def _threads(self, rows: np.ndarray, number: int) -> tuple[ThreadPlan, ...]:
-        kernels = np.array([site.kernel for site in self.recording.sites])[rows[:, 0]]
+    def _threads(self, runs: list[list[Run]], number: int) -> tuple[ThreadPlan, ...]:
         plans: list[ThreadPlan] = []
         for position, kernel in enumerate(self.compiled.kernels):
             is_compute = kernel.thread is ThreadKind.COMPUTE
             roles = ("unpack", "math", "pack") if is_compute else (kernel.thread.value,)
             own = [ThreadPlan(position, role) for role in roles]
             make = self._compute_steps if is_compute else self._movement_steps
-            for row, count in _runs(rows[kernels == position], self.is_noc):
+            for row, count in runs[position]:
                 make(own, row, count, number)
             plans += own
         return tuple(plans)
@@ -134,9 +161,9 @@ class Streams:
     # Data movement
 
     def _movement_steps(
-        self, plans: list[ThreadPlan], row: np.ndarray, count: int, number: int
+        self, plans: list[ThreadPlan], row: Row, count: int, number: int
     ) -> None:
-        index, target, value, address = (int(each) for each in row)
+        index, target, value, address = row
         site = self.recording.sites[index]
         steps = plans[0].steps
         merged = self._transfer(site, number, index, target, value, address, count)
@@ -208,9 +235,9 @@ class Streams:
     # Compute
 
     def _compute_steps(
-        self, plans: list[ThreadPlan], row: np.ndarray, count: int, number: int
+        self, plans: list[ThreadPlan], row: Row, count: int, number: int
     ) -> None:
-        index, first, second, _ = (int(each) for each in row)
+        index, first, second, _ = row
         site = self.recording.sites[index]
         name = site.name
         if name in _BUFFER_STEPS:
@@ -285,7 +312,7 @@ def _by_kernel(rows: np.ndarray) -> np.ndarray:
     return rows[np.argsort(rows[:, 0], kind="stable")]
 
 
-def _runs(rows: np.ndarray, is_noc: np.ndarray) -> list[tuple[np.ndarray, int]]:
+def _runs(rows: np.ndarray, is_noc: np.ndarray) -> list[Run]:
     """Calls one after the other that differ in nothing but the page, and how many they are."""
     if not len(rows):
         return []
@@ -293,7 +320,9 @@ def _runs(rows: np.ndarray, is_noc: np.ndarray) -> list[tuple[np.ndarray, int]]:
     changes = np.flatnonzero((masked[1:] != masked[:-1]).any(axis=1)) + 1
     starts = np.concatenate(([0], changes))
     ends = np.concatenate((changes, [len(rows)]))
-    return [(rows[s], int(e - s)) for s, e in zip(starts, ends, strict=True)]
+    counts = (ends - starts).tolist()
+    firsts: list[Row] = list(map(tuple, rows[starts].tolist()))
+    return list(zip(firsts, counts, strict=True))
 
 
 def _bank_imbalance(

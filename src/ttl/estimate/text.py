@@ -84,7 +84,8 @@ def _changes(found: Estimate) -> list[str]:
 def _table(columns: tuple[str, ...], rows: list[tuple[str, ...]]) -> list[str]:
     texts = [columns, *rows]
     widths = [max(len(row[n]) for row in texts) for n in range(len(columns))]
-    return [
-        "  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+    padded = (
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
         for row in texts
-    ]
+    )
+    return [f"  {line}".rstrip() for line in padded]

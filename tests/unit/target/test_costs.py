@@ -40,7 +40,7 @@ def changed(path: str, value: Any) -> Any:
         ("clock_ghz", {"value": 1, "source": ""}, "clock_ghz has no source"),
         ("clock_ghz", {"value": -1, "source": "x"}, "neither a positive number nor"),
         ("clock_ghz", {"value": [1, 3, 2], "source": "x"}, "not between the best and the worst"),
-        ("noc.dram_read.latency", {"value": 1, "source": "x"}, "noc.dram_read.latency is not a cost"),
+        ("noc.dram_read.slow", {"value": 1, "source": "x"}, "noc.dram_read.slow is not a cost"),
         ("noc.multicast_handshake_cycles", {"value": [[9, 1], [4, 1]], "source": "x"}, "ascending"),
         ("compute.calls", [{"call": "x"}], r"compute.calls\[0\] is not an object"),
     ],

@@ -64,10 +64,10 @@ def _report(options: argparse.Namespace, costs: Any, status: int) -> int:
     if status:
         text = "the program failed; operations compute nothing in an estimate"
         print(f"ttl: {text}", file=sys.stderr)
-    found = [
-        estimate(each.compiled, each.recording, costs or load_costs(each.compiled.target), each.times)
-        for each in recorded
-    ]
+    found = []
+    for each in recorded:
+        own = costs or load_costs(each.compiled.target)
+        found.append(estimate(each.compiled, each.recording, own, each.times))
     if options.json:
         print(json.dumps([estimate_values(each) for each in found], indent=1))
     else:

@@ -154,7 +154,9 @@ def run_program(
 
 
 def _with_values(program: ast.Module, values: Mapping[str, Any], file: str) -> ast.Module:
-    """Assignments of these names at the top level have these values; UsageError if there is none."""
+    """Assignments of these names at the top level have these values; UsageError for a name that
+    is not assigned there.
+    """
     missing = set(values)
     for statement in program.body:
         targets = statement.targets if isinstance(statement, ast.Assign) else ()
