@@ -20,24 +20,29 @@ Candidate = tuple[str, CompiledOperation]
 def changes_of(model: Model, machine: Machine) -> tuple[Change, ...]:
     """The most valuable ones, with what they save."""
     costs = model.costs()
-    found = []
-    for text, compiled in _candidates(model.compiled, model.target.dataflow_buffer_budget_bytes):
-        saved = 1 - model.cycles(costs, compiled) / machine.end
-        if saved >= LEAST_SAVED:
-            why = _why(model, machine) if compiled.buffers != model.compiled.buffers else ""
-            found.append(Change(f"{why}{text} saves {saved:.0%}", saved))
+    budget = model.target.dataflow_buffer_budget_bytes
+    found: list[Change] = []
+    for kind in (_block_counts(model.compiled, budget), _fidelities(model.compiled)):
+        most = 0.0  # a change that costs more must save more
+        for text, compiled in kind:
+            saved = 1 - model.cycles(costs, compiled) / machine.end
+            if saved >= most + LEAST_SAVED:
+                most = saved
+                why = _why(model, machine) if compiled.buffers != model.compiled.buffers else ""
+                found.append(Change(f"{why}{text} saves {saved:.0%}", saved))
     found.sort(key=lambda change: -change.saved)
     return tuple(found[:MOST_CHANGES])
 
 
-def _candidates(compiled: CompiledOperation, budget: int) -> Iterator[Candidate]:
+def _block_counts(compiled: CompiledOperation, budget: int) -> Iterator[Candidate]:
+    """One more block or two: of one buffer, then of all."""
     own = [n for n, each in enumerate(compiled.buffers) if not each.compiler_allocated]
-    for choice in [*([n] for n in own), own]:
-        for more in (1, 2):
+    choices = [[n] for n in own] + ([own] if len(own) > 1 else [])
+    for more in (1, 2):
+        for choice in choices:
             changed = _with_more_blocks(compiled, choice, more)
-            if choice and _l1_bytes(changed) <= budget and (choice != own or len(own) > 1):
+            if _l1_bytes(changed) <= budget:
                 yield _text(changed, choice), changed
-    yield from _fidelities(compiled)
 
 
 def _with_more_blocks(
@@ -67,7 +72,8 @@ def _fidelities(compiled: CompiledOperation) -> Iterator[Candidate]:
     configs = [kernel.config for kernel in compiled.kernels if kernel.config is not None]
     if not configs:
         return
-    for fidelity in MATH_FIDELITIES[: MATH_FIDELITIES.index(configs[0].math_fidelity)]:
+    lower = MATH_FIDELITIES[: MATH_FIDELITIES.index(configs[0].math_fidelity)]
+    for fidelity in reversed(lower):
         kernels = tuple(
             replace(kernel, config=replace(kernel.config, math_fidelity=fidelity))
             if kernel.config is not None

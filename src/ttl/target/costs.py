@@ -121,8 +121,7 @@ def _check_keys(data: dict[str, Any], names: list[str]) -> None:
 
 
 def _paths(part: Any, at: str) -> list[str]:
-    is_group = isinstance(part, dict) and "value" not in part and part
-    if not is_group:
+    if not isinstance(part, dict) or "value" in part:
         return [at]
     return [each for key, value in part.items() for each in _paths(value, f"{at}.{key}".strip("."))]
 

@@ -42,7 +42,10 @@ def run(options: argparse.Namespace) -> int:
     """Operations compute nothing here: what the program checks about its results may fail, and
     the estimates are printed all the same.
     """
+    from ttl.driver import PROCESS_DRIVER
+
     costs = None if options.costs is None else _costs_of(options.costs)
+    PROCESS_DRIVER.runs.recorded.clear()
     variables = {**program_variables(options), "TTL_ESTIMATE": "1"}
     if options.target is not None:
         variables["TTL_TARGET"] = options.target
