@@ -12,7 +12,7 @@ import statistics
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -97,7 +97,8 @@ def report(rows: list[Row]) -> Iterator[str]:
         unit = "cycles" if row.group == "stream" else "us"
         span = "" if row.best == row.worst else f"{row.best:.3g} to {row.worst:.3g}"
         note = "" if row.is_independent else "a cost was derived from it"
-        note = note if row.wall is None else f"wall time {row.wall:g} us"
+        if row.wall is not None:
+            note = f"{row.predicted / row.wall - 1:+.0%} of the wall time, {row.wall:g} us"
         yield (
             f"| {row.chip} | {row.what} | {row.measured:g} {unit} | {row.predicted:.3g} | {span} | "
             f"{row.error:+.0%} | {note} |"
@@ -118,10 +119,12 @@ def report(rows: list[Row]) -> Iterator[str]:
 
 def _groups(rows: list[Row]) -> list[tuple[str, list[Row]]]:
     names = dict.fromkeys((row.group, row.chip) for row in rows)
-    return [
+    groups = [
         (f"{group}, {chip}", [row for row in rows if (row.group, row.chip) == (group, chip)])
         for group, chip in names
     ]
+    walls = [replace(row, measured=row.wall) for row in rows if row.wall is not None]
+    return [*groups, ("matmul, against wall times", walls)] if walls else groups
 
 
 def main() -> None:

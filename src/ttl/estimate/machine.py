@@ -215,8 +215,8 @@ class Machine:
     # rule buffer
 
     def _wait_front(self, thread: Thread, step: Step) -> bool:
-        pages: Pages = thread.node.buffers[step[2]]  # type: ignore[index]
-        if pages.filled < step[3]:  # type: ignore[operator]
+        pages: Pages = thread.node.buffers[step[2]]
+        if pages.filled < step[3]:
             thread.reason = f"{pages.name} is empty"
             pages.waiting.append(thread)
             return False
@@ -224,36 +224,36 @@ class Machine:
         return True
 
     def _reserve(self, thread: Thread, step: Step) -> bool:
-        pages: Pages = thread.node.buffers[step[2]]  # type: ignore[index]
-        wanted = step[3] - thread.owed.get(step[2], 0)  # type: ignore
+        pages: Pages = thread.node.buffers[step[2]]
+        wanted = step[3] - thread.owed.get(step[2], 0)
         if pages.capacity - pages.filled < wanted:
             thread.reason = f"{pages.name} is full"
             pages.waiting.append(thread)
             return False
-        thread.owed.pop(step[2], None)  # type: ignore[call-overload]
+        thread.owed.pop(step[2], None)
         thread.time += self.buffer_call
         return True
 
     def _push(self, thread: Thread, step: Step) -> bool:
-        pages: Pages = thread.node.buffers[step[2]]  # type: ignore[index]
+        pages: Pages = thread.node.buffers[step[2]]
         thread.time += self.buffer_call
-        pages.filled += step[3]  # type: ignore[operator]
+        pages.filled += step[3]
         self._wake(pages.waiting, thread.time)
         return True
 
     def _pop(self, thread: Thread, step: Step) -> bool:
-        pages: Pages = thread.node.buffers[step[2]]  # type: ignore[index]
+        pages: Pages = thread.node.buffers[step[2]]
         thread.time += self.buffer_call
-        pages.filled -= step[3]  # type: ignore[operator]
+        pages.filled -= step[3]
         self._wake(pages.waiting, thread.time)
         return True
 
     # rule read-ahead
 
     def _poll(self, thread: Thread, step: Step) -> bool:
-        pages: Pages = thread.node.buffers[step[2]]  # type: ignore[index]
+        pages: Pages = thread.node.buffers[step[2]]
         thread.time += self.buffer_call
-        if step[3] > pages.capacity or pages.capacity - pages.filled >= step[3]:  # type: ignore
+        if step[3] > pages.capacity or pages.capacity - pages.filled >= step[3]:
             return True
         barrier = self._next_barrier(thread)
         if barrier is None:
@@ -262,7 +262,7 @@ class Machine:
         position = barrier + 1
         while position < len(thread.steps) and thread.steps[position][0] is Do.PUSH:
             push = thread.steps[position]
-            thread.owed[push[2]] = thread.owed.get(push[2], 0) + push[3]  # type: ignore
+            thread.owed[push[2]] = thread.owed.get(push[2], 0) + push[3]
             self._do_early(thread, position)
             position += 1
         return True
@@ -302,16 +302,16 @@ class Machine:
     def _move(self, thread: Thread, step: Step, link: float) -> tuple[float, float]:
         """When the bytes have arrived, and when the link of the node is free again."""
         _, _, path, count, size = step
-        latency, issue, rate = self.paths[path]  # type: ignore[index]
+        latency, issue, rate = self.paths[path]
         begin = thread.time
-        on_link = count * size / rate  # type: ignore[operator]
-        issued = count * issue  # type: ignore[operator]
+        on_link = count * size / rate
+        issued = count * issue
         thread.time += issued
         arrives = max(begin + latency + max(issued, on_link), link + on_link)
         link = max(begin, link) + on_link
-        self.noc_bytes += thread.node.count * count * size  # type: ignore[operator]
+        self.noc_bytes += thread.node.count * count * size
         if path in ("dram_read", "dram_write"):
-            served = self._dram(thread, path == "dram_read", count, size, begin + latency / 2)  # type: ignore
+            served = self._dram(thread, path == "dram_read", count, size, begin + latency / 2)
             arrives = max(arrives, served + latency / 2)
         return arrives, link
 
@@ -340,23 +340,23 @@ class Machine:
     def _multicast(self, thread: Thread, step: Step) -> bool:
         _, _, receivers, count, size = step
         latency, issue, rate = self.paths["l1_write_both_axes"]
-        packets = -(-size // self.target.noc_burst_bytes)  # type: ignore[operator]
-        handshake = self.costs.handshake_of(receivers)  # type: ignore[arg-type]
-        on_link = count * (packets * handshake + size / rate)  # type: ignore[operator]
+        packets = -(-size // self.target.noc_burst_bytes)
+        handshake = self.costs.handshake_of(receivers)
+        on_link = count * (packets * handshake + size / rate)
         begin = thread.time
-        thread.time += count * packets * issue  # type: ignore[operator]
+        thread.time += count * packets * issue
         thread.write_link = max(begin, thread.write_link) + on_link
         thread.written = max(thread.written, thread.write_link + latency)
-        self.noc_bytes += thread.node.count * count * size  # type: ignore[operator]
+        self.noc_bytes += thread.node.count * count * size
         return True
 
     def _set_id(self, thread: Thread, step: Step) -> bool:
-        thread.read_id = step[2]  # type: ignore[assignment]
+        thread.read_id = step[2]
         return True
 
     def _read_barrier(self, thread: Thread, step: Step) -> bool:
         ids = [step[2]] if step[2] else list(thread.reads)
-        arrives = max((thread.reads.pop(each, 0.0) for each in ids), default=0.0)  # type: ignore
+        arrives = max((thread.reads.pop(each, 0.0) for each in ids), default=0.0)
         thread.time += self.barrier_call
         self._wait_until(thread, step, BARRIER, arrives)
         return True
@@ -402,23 +402,23 @@ class Machine:
 
     def _await(self, thread: Thread, step: Step) -> bool:
         node, address, wanted = thread.node, step[2], step[3]
-        if node.words.get(address, 0.0) + 1e-6 < wanted:  # type: ignore
+        if node.words.get(address, 0.0) + 1e-6 < wanted:
             thread.reason = SEMAPHORE
-            node.word_waiters.append((thread, address, wanted))  # type: ignore[arg-type]
+            node.word_waiters.append((thread, address, wanted))
             return False
         thread.time += self.buffer_call
         return True
 
     def _set(self, thread: Thread, step: Step) -> bool:
         thread.time += self.buffer_call
-        thread.node.words[step[2]] = step[3]  # type: ignore
+        thread.node.words[step[2]] = step[3]
         self._wake_words(thread.node, thread.time)
         return True
 
     # rule DST, rule sources
 
     def _work(self, thread: Thread, step: Step) -> bool:
-        thread.time += step[2]  # type: ignore[operator]
+        thread.time += step[2]
         return True
 
     def _unpack(self, thread: Thread, step: Step) -> bool:
@@ -430,10 +430,10 @@ class Machine:
             return False
         self._wait_until(thread, step, SOURCES, node.unpack_gate)
         begin = thread.time
-        thread.time += count * cycles  # type: ignore[operator]
-        node.unpacked.append((begin + cycles, thread.time))  # type: ignore[operator]
+        thread.time += count * cycles
+        node.unpacked.append((begin + cycles, thread.time))
         node.groups_ahead += 1
-        self._wake(node.source_waiters, begin + cycles)  # type: ignore[operator]
+        self._wake(node.source_waiters, begin + cycles)
         return True
 
     def _math(self, thread: Thread, step: Step) -> bool:
@@ -446,15 +446,15 @@ class Machine:
         first, last = node.unpacked.popleft()
         self._wait_until(thread, step, SOURCES, first)
         begin = thread.time
-        thread.time = begin + count * cycles  # type: ignore[operator]
-        self._wait_until(thread, step, SOURCES, last + cycles)  # type: ignore[operator]
+        thread.time = begin + count * cycles
+        self._wait_until(thread, step, SOURCES, last + cycles)
         node.groups_ahead -= 1
-        node.unpack_gate = thread.time - cycles  # type: ignore[operator]
+        node.unpack_gate = thread.time - cycles
         self._wake(node.source_waiters, begin)
         return True
 
     def _math_alone(self, thread: Thread, step: Step) -> bool:
-        thread.time += step[2] * step[3]  # type: ignore[operator]
+        thread.time += step[2] * step[3]
         return True
 
     def _acquire(self, thread: Thread, step: Step) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from enum import IntEnum, auto
+from typing import Any
 
 import numpy as np
 
@@ -60,7 +61,7 @@ class Do(IntEnum):
 
 Row = tuple[int, int, int, int]  # of Recording.calls
 Run = tuple[Row, int]  # how often it is repeated
-Step = tuple[Do, int, object, object, object]  # what, the site, three operands
+Step = tuple[Do, int, Any, Any, Any]  # what, the site, three operands
 
 
 @dataclass(slots=True)

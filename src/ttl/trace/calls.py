@@ -41,7 +41,7 @@ class Recording:
     def of(self, node: int) -> np.ndarray:
         """Rows of a node, the first column the site alone."""
         count = len(self.sites)
-        rows = self.calls[self.calls[:, 0] // count == node]
+        rows: np.ndarray = self.calls[self.calls[:, 0] // count == node]
         rows[:, 0] %= count
         return rows
 

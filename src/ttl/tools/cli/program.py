@@ -137,8 +137,8 @@ def run_program(
     main.__file__ = file
     sys.modules["__main__"] = main
     try:
-        parsed = compile(source, file, "exec", ast.PyCF_ONLY_AST)
-        code = compile(_with_values(parsed, defines, file) if defines else source, file, "exec")
+        text = _with_values(ast.parse(source, file), defines, file) if defines else source
+        code = compile(text, file, "exec")
     except (SyntaxError, ValueError) as error:  # the latter: a null byte, before 3.12
         traceback.print_exception(error.with_traceback(None))
         return 1
