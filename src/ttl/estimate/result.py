@@ -13,6 +13,7 @@ from ttl.trace.calls import Recording
 
 from .calls import ComputeCosts
 from .machine import Machine, Stuck, Thread
+from .steady import extrapolated, shortened
 from .streams import AlikeNodes, Streams
 
 FLOPS_OF_PRODUCT = 2 * TILE_SIZE**3  # of a tile by a tile
@@ -117,6 +118,7 @@ class Model:
         self.target: Target = load(compiled.target)
         self.is_each_alone = False
         self.alike = AlikeNodes(compiled, recording, self.target)
+        self.shortened = shortened(self.alike, recording)
         self.unknown_calls: set[str] = set()
 
     def costs(self, case: Case = Case.TYPICAL) -> Costs:
@@ -126,17 +128,26 @@ class Model:
         """The machine after the run. Where nodes of a class wait for each other each is alone."""
         compiled = compiled or self.compiled
         try:
-            return self._run(costs, compiled)
+            return self._run_all(costs, compiled)
         except Stuck:
-            if self.is_each_alone:
+            if self.shortened is not None:
+                self.shortened = None
+            elif not self.is_each_alone:
+                self.is_each_alone = True
+                self.alike = AlikeNodes(compiled, self.recording, self.target, is_each_alone=True)
+            else:
                 raise
-            self.is_each_alone = True
-            self.alike = AlikeNodes(compiled, self.recording, self.target, is_each_alone=True)
-            return self._run(costs, compiled)
+            return self.run(costs, compiled)
 
-    def _run(self, costs: Costs, compiled: CompiledOperation) -> Machine:
+    def _run_all(self, costs: Costs, compiled: CompiledOperation) -> Machine:
+        if (short := self.shortened) is None:
+            return self._run(costs, compiled, self.alike)
+        longer = self._run(costs, compiled, short.longer)
+        return extrapolated(longer, self._run(costs, compiled, short.shorter), short.factor)
+
+    def _run(self, costs: Costs, compiled: CompiledOperation, alike: AlikeNodes) -> Machine:
         compute = ComputeCosts(compiled, costs)
-        streams = Streams(compiled, self.recording, self.target, compute, self.alike)
+        streams = Streams(compiled, self.recording, self.target, compute, alike)
         machine = Machine(compiled, streams, costs, self.target)
         machine.run()
         self.unknown_calls |= compute.unknown

@@ -7,6 +7,7 @@ math has the DST sections, pack reserves pages and fills them.
 from __future__ import annotations
 
 import re
+from copy import copy
 from dataclasses import dataclass, field
 from enum import IntEnum, auto
 from typing import Any
@@ -125,6 +126,13 @@ class AlikeNodes:
             self.runs.append(
                 [_runs(own[kernels == n], is_noc) for n in range(len(compiled.kernels))]
             )
+
+
+    def with_runs(self, runs: list[list[list[Run]]]) -> AlikeNodes:
+        """The same nodes with other calls."""
+        other = copy(self)
+        other.runs = runs
+        return other
 
 
 class Streams:

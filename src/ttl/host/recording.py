@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from ttl.artifact import CompiledOperation, ThreadKind
+from ttl.diagnostics import codes, usage_error
 from ttl.target import load as load_target
 from ttl.trace.calls import CallSite, Recording
 
@@ -223,6 +224,9 @@ def record(
         raise_if_failed(compiled, report)
     finally:
         runtime.ttl_free_report(ctypes.byref(report))
+    if len(calls) >= MOST_CALLS:
+        message = f"the kernels of `{compiled.name}` make more than {MOST_CALLS} calls"
+        raise usage_error(codes.WRONG_ARGUMENT, message, "estimate a smaller problem")
     written = tuple(bool(each.written) for each in program.tensors)
     return Recording(tuple(unit.sites), tuple(nodes_of(compiled)), calls, written)
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import ttl
-from ttl.estimate import Estimate, estimate, estimate_text, estimate_values
+from ttl.estimate import Estimate, estimate, estimate_text, estimate_values, steady
 from ttl.estimate.result import Model
 from ttl.target.costs import load_costs
 from ttl.trace.calls import TENSOR, kind_of
@@ -113,3 +113,21 @@ def test_blackhole_has_its_own_costs(record: Record) -> None:
     found = record(exponential((1, 1), 2), zeros(32, 64), zeros(32, 64), target="blackhole")
     made = estimate(found.compiled, found.recording, load_costs("blackhole"))
     assert made.chip == "blackhole" and made.clock_ghz == 1.35
+
+
+@pytest.mark.parametrize("tiles", [64, 65])  # the reader has rounds of two blocks
+def test_a_long_loop_is_extrapolated_to_what_all_of_it_takes(
+    record: Record, tiles: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(steady, "LEAST_RUNS", 0)
+    found = record(exponential((2, 1), tiles), zeros(64, 32 * tiles), zeros(64, 32 * tiles))
+    short, full = (Model(found.compiled, found.recording, COSTS) for _ in range(2))
+    assert short.shortened is not None and short.shortened.factor > 1
+    full.shortened = None
+    one, other = short.run(short.costs()), full.run(full.costs())
+    assert one.end == pytest.approx(other.end, rel=1e-6)
+    assert one.dram.read_bytes == other.dram.read_bytes == 2 * tiles * 2048
+    for thread, whole in zip(one.nodes[0].threads, other.nodes[0].threads, strict=True):
+        assert sum(each.times for each in thread.spent.values()) == sum(
+            each.times for each in whole.spent.values()
+        )

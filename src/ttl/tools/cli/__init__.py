@@ -21,6 +21,7 @@ VERBS = {
     "replay": "run a compiled operation from its folder; compiles and runs the C++ in it",
     "opt": "run passes on IR text",
     "estimate": "how long operations will take on a chip, and where the time goes",
+    "tune": "estimate a program with several values of its constants, the best first",
     "explore": "run a program under many schedules and compare the results",
     "stats": "tables of what a trace has recorded",
     "diff": "the first difference between two traces, such as a simulated and a compiled run",
