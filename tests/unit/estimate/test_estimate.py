@@ -115,7 +115,7 @@ def test_blackhole_has_its_own_costs(record: Record) -> None:
     assert made.chip == "blackhole" and made.clock_ghz == 1.35
 
 
-@pytest.mark.parametrize("tiles", [64, 65])  # the reader has rounds of two blocks
+@pytest.mark.parametrize("tiles", [80, 81])  # the reader has rounds of two blocks
 def test_a_long_loop_is_extrapolated_to_what_all_of_it_takes(
     record: Record, tiles: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
