@@ -130,6 +130,7 @@ class Config:
     trace_results: bool = _flag("TTL_TRACE_RESULTS")  # beside the trace, what is in the tensors
     trace_events: tuple[str, ...] | None = _option("TTL_TRACE_EVENTS", _names)  # kernel,copy
     counts: bool = _flag("TTL_COUNTS")  # count the calls of compiled kernels on this machine
+    estimate: bool = _flag("TTL_ESTIMATE")  # record the calls of kernels, compute nothing
     dry_run: bool = _flag("TTL_DRY_RUN")  # run and check, but leave the tensors as they were
     # Seconds: wait for each launch on a device, show what it prints, report it if it hangs.
     device_timeout: int | None = _option("TTL_DEVICE_TIMEOUT", _number)
@@ -143,7 +144,8 @@ class Config:
         """Is there anything that only a compilation gives?"""
         files = (self.initial_mlir, self.final_mlir, self.compile_to, self.kernel_dumps)
         dumps = (*files, self.verbose_passes)
-        return self.backend in ("host", "device") or self.compile_only or any(dumps)
+        asked = self.compile_only or self.estimate
+        return self.backend in ("host", "device") or asked or any(dumps)
 
     def severity_of(self, code: Code) -> Severity | None:
         """How a diagnostic is treated; None: it is not shown."""

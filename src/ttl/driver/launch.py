@@ -160,7 +160,9 @@ class Call:
             if self.checked.errors or config.compile_only:
                 return
         compiled = self._artifact(program, target, config)
-        if not config.compile_only:
+        if config.estimate and compiled is not None:
+            driver.runs.record(program, compiled, config)
+        elif not config.compile_only:
             is_used = config.backend != "sim" or program.operation.loads_kernels
             with driver.remarks.of_a_run(config) as warn:
                 driver.runs.run(program, compiled if is_used else None, target, config, warn)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from threading import Lock
 from typing import TYPE_CHECKING
 
 from ttl.artifact import CompiledOperation
 from ttl.config import Config
 from ttl.device import Programs
-from ttl.diagnostics import InternalError, KernelFault, codes
+from ttl.diagnostics import InternalError, KernelFault, codes, usage_error
 from ttl.language.operation import Program
 from ttl.target import Target
 from ttl.trace import EventKind, Recorder
@@ -23,16 +23,27 @@ from .traces import Traces
 if TYPE_CHECKING:
     from ttl.device.watch import Watch
     from ttl.host import CallCounts
+    from ttl.trace.calls import Recording
 
 FAIR_SEED = 0
 
 
+@dataclass(slots=True)
+class Recorded:
+    """What the kernels of an operation call, and how often the program calls the operation."""
+
+    compiled: CompiledOperation
+    recording: Recording
+    times: int = 1
+
+
 class Runs:
-    """What runs leave beside their results: traces, and counts of calls."""
+    """What runs leave beside their results: traces, counts of calls, recorded calls."""
 
     def __init__(self) -> None:
         self.traces = Traces()
         self.counts: dict[str, CallCounts] = {}  # of each operation of the program, if wanted
+        self.recorded: dict[CompiledOperation, Recorded] = {}  # for estimates, if wanted
         self.programs = Programs()  # of devices
         self._watch: Watch | None = None  # has read the logs up to some place
         self._counting = Lock()  # the counters are the library's: one run at a time
@@ -93,6 +104,24 @@ class Runs:
                 counts=self._counts_of(program) if config.counts else None,
                 report=warn,
             )
+
+    def record(self, program: Program, compiled: CompiledOperation, config: Config) -> None:
+        """The calls of the kernels; a second call of the same kind is only counted."""
+        from ttl import host
+
+        if (known := self.recorded.get(compiled)) is not None:
+            known.times += 1
+            return
+        if any(kernel.own is not None for kernel in compiled.kernels):
+            raise usage_error(
+                codes.WRONG_ARGUMENT,
+                f"`{compiled.name}` has kernels that were written by hand: there is no estimate",
+                "estimate operations of the language",
+            )
+        with self._counting, _unchanged(program):
+            storages = [tensor.storage for tensor in program.tensors.values()]
+            recording = host.record(compiled, storages, cache_dir=config.cache_dir)
+        self.recorded[compiled] = Recorded(compiled, recording)
 
     def _watch_of(self, config: Config) -> Watch | None:
         if config.device_timeout is None:

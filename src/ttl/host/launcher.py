@@ -33,6 +33,7 @@ from .program import (
     make_program,
     plan_tensor,
 )
+from .recording import RecordedUnit
 from .report import compiler_failure, raise_if_failed
 from .toolchain import Compiler, find_compiler
 from .translation_unit import translation_units
@@ -66,10 +67,10 @@ def launch(
     _check(compiled, tensors, target)
     plans = [
         plan_tensor(address, tensor.page_bytes, tensor.memory, target, shard_words_of(tensor))
-        for address, tensor in zip(_addresses(compiled), tensors, strict=True)
+        for address, tensor in zip(addresses_of(compiled), tensors, strict=True)
     ]
     counted = None if counts is None else counted_calls(compiled)
-    runtime, libraries, entries = _load(compiled, plans, cache_dir, counted)
+    runtime, libraries, entries = load(compiled, plans, cache_dir, counted=counted)
     memories = tensor_memories(tensors)
     options = RunOptions(trace=recorder is not None, step_budget=step_budget, seed=seed)
     program = make_program(compiled, target, plans, memories, entries, options)
@@ -83,7 +84,7 @@ def launch(
             counts.configuration = configuration_of(compiled)
 
 
-def _addresses(compiled: CompiledOperation) -> list[int]:
+def addresses_of(compiled: CompiledOperation) -> list[int]:
     """Those that kernels written by hand were given, else any."""
     return [
         FIRST_TENSOR_ADDRESS + n * TENSOR_ADDRESS_STEP if each.address is None else each.address
@@ -101,14 +102,15 @@ def _check(compiled: CompiledOperation, tensors: Sequence[PagedTensor], target: 
         raise UsageError(Diagnostic(codes.L1_BUDGET, message, notes=(budget,)))
 
 
-def _load(
+def load(
     compiled: CompiledOperation,
     plans: Sequence[TensorPlan],
     cache_dir: Path,
-    counted: Sequence[str] | None,
+    recorded: RecordedUnit | None = None,
+    counted: Sequence[str] | None = None,
 ) -> tuple[ctypes.CDLL, list[ctypes.CDLL], list[int]]:
     libraries, entries = [], []
-    for unit in translation_units(compiled, plans, counted):
+    for unit in translation_units(compiled, plans, counted, recorded):
         try:
             kernels, runtime = _libraries(unit.text, cache_dir, compiled.device_api)
         except CompilerRejected as rejection:

@@ -12,8 +12,9 @@ a unit of its own, without a namespace, and includes stay where they are.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ttl.artifact import PAGE_BYTES, CompiledOperation, Kernel, OwnArguments, ThreadKind
 from ttl.target import load as load_target
@@ -23,6 +24,9 @@ from .counts import counting_lines
 from .marks import DECLARATION, marked_lines
 from .program import TensorPlan, noc_of
 from .vector_headers import declarations
+
+if TYPE_CHECKING:
+    from .recording import RecordedUnit
 
 _MACRO = re.compile(r"^\s*#\s*define\s+(\w+)", re.M)
 _INCLUDE = re.compile(r'^\s*#\s*include\b(?:\s*"(.+)")?')
@@ -37,13 +41,19 @@ class Unit:
 
 
 def translation_units(
-    compiled: CompiledOperation, tensors: Sequence[TensorPlan], counted: Sequence[str] | None = None
+    compiled: CompiledOperation,
+    tensors: Sequence[TensorPlan],
+    counted: Sequence[str] | None = None,
+    recorded: RecordedUnit | None = None,
 ) -> list[Unit]:
-    """With `counted` a unit exports ttl_unit_counts, how often each of these calls was made."""
+    """With `counted` a unit exports ttl_unit_counts, how often each of these calls was made; with
+    `recorded` ttl_unit_calls, what was called.
+    """
     if any(kernel.own is not None for kernel in compiled.kernels):
         assert counted is None, "calls of kernels written by hand are not counted"
+        assert recorded is None, "calls of kernels written by hand are not recorded"
         return [_lone_unit(compiled, n) for n in range(len(compiled.kernels))]
-    text = _common_unit(compiled, tensors, counted)
+    text = _common_unit(compiled, tensors, counted, recorded)
     return [Unit(text, tuple(range(len(compiled.kernels))))]
 
 
@@ -89,7 +99,10 @@ def _named_arguments(own: OwnArguments) -> Iterator[str]:
 
 
 def _common_unit(
-    compiled: CompiledOperation, tensors: Sequence[TensorPlan], counted: Sequence[str] | None
+    compiled: CompiledOperation,
+    tensors: Sequence[TensorPlan],
+    counted: Sequence[str] | None,
+    recorded: RecordedUnit | None,
 ) -> str:
     lines = list(_prelude(compiled))
     declared: set[str] = set()
@@ -97,9 +110,12 @@ def _common_unit(
         lines += _hoisted_includes(kernel, declared)
     if counted is not None:
         lines += counting_lines(counted)
+    if recorded is not None:
+        lines += recorded.prelude(tensors)
     for position, kernel in enumerate(compiled.kernels):
         arguments = compile_time_arguments(compiled, kernel, tensors)
-        lines += _kernel_scope(compiled, kernel, position, arguments)
+        text = marked_lines(compiled, kernel) if recorded is None else recorded.lines[position]
+        lines += _kernel_scope(kernel, position, arguments, text)
     return "\n".join(lines) + "\n"
 
 
@@ -161,14 +177,14 @@ def _hoisted_includes(kernel: Kernel, declared: set[str]) -> Iterator[str]:
 
 
 def _kernel_scope(
-    compiled: CompiledOperation, kernel: Kernel, position: int, arguments: Sequence[int]
+    kernel: Kernel, position: int, arguments: Sequence[int], text: Iterable[str]
 ) -> Iterator[str]:
     macros = _own_macros(kernel)
     yield from (f'#pragma push_macro("{name}")' for name in macros)
     yield f"namespace ttl_kernel_scope_{position} {{"
     yield from _scope_lines(kernel, arguments)
     yield f'#line 1 "{kernel_file(kernel)}"'
-    for line in marked_lines(compiled, kernel):
+    for line in text:
         yield "" if _INCLUDE.match(line) else line
     yield "}"
     yield from (f'#pragma pop_macro("{name}")' for name in macros)

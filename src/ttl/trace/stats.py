@@ -1,4 +1,7 @@
-"""What a trace says in numbers: kernels, dataflow buffers, copies, pipes. Nodes are added up."""
+"""What a trace says in numbers: kernels, dataflow buffers, copies, pipes. Nodes are added up.
+
+A tick is an event of the run: ticks tell an order and how much happens, not a time.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +53,10 @@ def _kernels(records: Sequence[Record]) -> Table:
         return name, nodes, busy, times, sum(blocked.values()), shown, moved
 
     named = [record for record in records if record["kernel"]]
-    columns = ("kernel", "nodes", "busy", "times blocked", "blocked", "on", "bytes moved")
+    columns = (
+        "kernel", "nodes", "busy (ticks)", "times blocked", "blocked (ticks)", "on (ticks)",
+        "bytes moved",
+    )  # fmt: skip
     return _table("Kernels", columns, named, lambda record: record["kernel"], row)
 
 

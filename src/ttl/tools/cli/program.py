@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import ast
 import sys
 import threading
 import traceback
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from ttl.config import Config, process_variables
-from ttl.diagnostics import TTLError, WarningOptions, file_not_usable
+from ttl.diagnostics import TTLError, WarningOptions, codes, file_not_usable, usage_error
 from ttl.diagnostics.frames import user_traceback
 
 
@@ -114,8 +116,14 @@ def _takes(action: argparse.Action, tokens: deque[str], file_to_come: bool) -> b
     return True
 
 
-def run_program(file: str, arguments: list[str], variables: dict[str, str]) -> int:
+def run_program(
+    file: str,
+    arguments: list[str],
+    variables: dict[str, str],
+    defines: Mapping[str, Any] | None = None,
+) -> int:
     """Execute FILE as __main__ with these variables of ttl.config chosen; its exit status.
+    `defines`: values for names that it assigns at its top level.
 
     Diagnostics, exits and interrupts pass through to whoever runs the verb.
     """
@@ -129,7 +137,8 @@ def run_program(file: str, arguments: list[str], variables: dict[str, str]) -> i
     main.__file__ = file
     sys.modules["__main__"] = main
     try:
-        code = compile(source, file, "exec")
+        text = _with_values(ast.parse(source, file), defines, file) if defines else source
+        code = compile(text, file, "exec")
     except (SyntaxError, ValueError) as error:  # the latter: a null byte, before 3.12
         traceback.print_exception(error.with_traceback(None))
         return 1
@@ -142,6 +151,29 @@ def run_program(file: str, arguments: list[str], variables: dict[str, str]) -> i
         traceback.print_exception(error.with_traceback(user_traceback(error.__traceback__)))
         return 1
     return 0
+
+
+def _with_values(program: ast.Module, values: Mapping[str, Any], file: str) -> ast.Module:
+    """Assignments of these names at the top level have these values; UsageError for a name that
+    is not assigned there.
+    """
+    missing = set(values)
+    for statement in program.body:
+        targets = statement.targets if isinstance(statement, ast.Assign) else ()
+        names = {target.id for target in targets if isinstance(target, ast.Name)}
+        if isinstance(statement, ast.Assign) and len(targets) == 1 and names & set(values):
+            (name,) = names
+            constant = ast.Constant(values[name])
+            statement.value = ast.copy_location(constant, statement.value)
+            missing.discard(name)
+    if missing:
+        name = min(missing)
+        raise usage_error(
+            codes.WRONG_ARGUMENT,
+            f"-D {name}: {file} does not assign it at its top level",
+            "name a value that it assigns there, alone, as in BLOCK = 2",
+        )
+    return program
 
 
 @contextmanager
@@ -176,7 +208,8 @@ def run_to_its_end(options: argparse.Namespace, variables: dict[str, str]) -> in
     if getattr(options, "compile_only", False):
         variables = {**variables, "TTLANG_COMPILE_ONLY": "1"}
     try:
-        return run_program(options.file, options.arguments, variables)
+        defines = getattr(options, "defines", None)
+        return run_program(options.file, options.arguments, variables, defines)
     except SystemExit as end:
         if end.code not in (None, 0):
             raise

@@ -17,4 +17,5 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     records = read_with(read_trace, options.file, "ttl run --trace FILE PROGRAM")
     print("\n\n".join("\n".join(table.lines()) for table in tables(records)))
+    print("\nA tick is an event of the run, not a time; for times: ttl estimate PROGRAM")
     return 0

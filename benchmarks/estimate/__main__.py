@@ -1,0 +1,147 @@
+"""`python -m benchmarks.estimate [-o FILE]`: predicted against measured, by rows of measured.json.
+
+The rows are published measurements; the programs beside them have the same shape. A row that a
+cost was derived from says so: it shows that the model is made as meant, not that it predicts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+FOLDER = Path(__file__).parent
+AIM = 0.25
+CLOSE = 0.1  # measurements that differ by less have no order
+MAIN = "import sys; from ttl.tools.cli import main; sys.exit(main())"
+COMMAND = (sys.executable, "-P", "-c", MAIN)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    what: str
+    chip: str
+    group: str
+    measured: float
+    best: float
+    predicted: float
+    worst: float
+    is_independent: bool
+    wall: float | None = None  # of the host, where that is published too
+
+    @property
+    def error(self) -> float:
+        return self.predicted / self.measured - 1
+
+
+def measured_rows() -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = json.loads((FOLDER / "measured.json").read_text())
+    return rows
+
+
+def predict(row: dict[str, Any]) -> Row:
+    """Runs the row's program in a process of its own."""
+    program = FOLDER / "programs" / row["program"]
+    arguments = ["estimate", "--json", "--target", row["chip"], str(program), *row["arguments"]]
+    done = subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SystemExit(f"{row['what']}: {done.stdout}{done.stderr}")
+    (found,) = json.loads(done.stdout)
+    group = row["program"].removesuffix(".py")
+    is_independent = "also_used_for" not in row
+    if "measured_cycles" in row:
+        cycles = _transfer_cycles(found, program, row["arguments"][0])
+        times = (cycles, cycles, cycles)
+        return Row(row["what"], row["chip"], group, row["measured_cycles"], *times, is_independent)
+    spread = found["microseconds"]
+    times = (spread["best"], spread["typical"], spread["worst"])
+    wall = row.get("wall_us")
+    return Row(row["what"], row["chip"], group, row["measured_us"], *times, is_independent, wall)
+
+
+def _transfer_cycles(found: dict[str, Any], program: Path, kernel: str) -> float:
+    """Of the lines that copy and wait: what the published zone is around."""
+    text = program.read_text().splitlines()
+    cycles: float = sum(
+        line["busy"] + line["waited"]
+        for line in found["lines"]
+        if line["kernel"] == kernel and "copy" in text[line["line"] - 1]
+    )
+    return cycles
+
+
+def right_pairs(rows: list[Row]) -> tuple[int, int]:
+    """Pairs of one program and chip that differ in time: those in the right order, and all."""
+    right = total = 0
+    for one, other in combinations(rows, 2):
+        if (one.group, one.chip) != (other.group, other.chip):
+            continue
+        if abs(one.measured / other.measured - 1) < CLOSE:
+            continue
+        total += 1
+        right += (one.predicted < other.predicted) == (one.measured < other.measured)
+    return right, total
+
+
+def report(rows: list[Row]) -> Iterator[str]:
+    yield "| chip | what | measured | predicted | range | error | |"
+    yield "|---|---|---:|---:|---|---:|---|"
+    for row in rows:
+        unit = "cycles" if row.group == "stream" else "us"
+        span = "" if row.best == row.worst else f"{row.best:.3g} to {row.worst:.3g}"
+        note = "" if row.is_independent else "a cost was derived from it"
+        if row.wall is not None:
+            note = f"{row.predicted / row.wall - 1:+.0%} of the wall time, {row.wall:g} us"
+        yield (
+            f"| {row.chip} | {row.what} | {row.measured:g} {unit} | {row.predicted:.3g} | {span} | "
+            f"{row.error:+.0%} | {note} |"
+        )
+    yield ""
+    yield "| rows | number | median error | within 25 % | pairs in the right order |"
+    yield "|---|---:|---:|---:|---:|"
+    independent = [row for row in rows if row.is_independent]
+    for name, chosen in (("all", rows), ("no cost was derived from them", independent),
+                         *_groups(rows)):  # fmt: skip
+        errors = [abs(row.error) for row in chosen]
+        right, total = right_pairs(chosen)
+        yield (
+            f"| {name} | {len(chosen)} | {statistics.median(errors):.0%} | "
+            f"{sum(error <= AIM for error in errors)} | {right} of {total} |"
+        )
+
+
+def _groups(rows: list[Row]) -> list[tuple[str, list[Row]]]:
+    names = dict.fromkeys((row.group, row.chip) for row in rows)
+    groups = [
+        (f"{group}, {chip}", [row for row in rows if (row.group, row.chip) == (group, chip)])
+        for group, chip in names
+    ]
+    walls = [replace(row, measured=row.wall) for row in rows if row.wall is not None]
+    return [*groups, ("matmul, against wall times", walls)] if walls else groups
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Predicted against measured.")
+    parser.add_argument("-o", dest="output", metavar="FILE", help="write the tables there, too")
+    parser.add_argument("--only", default="", metavar="TEXT", help="rows whose name has this text")
+    options = parser.parse_args()
+    rows = []
+    for row in measured_rows():
+        if options.only in f"{row['program']} {row['chip']} {row['what']}":
+            rows.append(predict(row))
+            print(f"{rows[-1].what}: {rows[-1].error:+.0%}", file=sys.stderr, flush=True)
+    text = "\n".join(report(rows)) + "\n"
+    print(text)
+    if options.output:
+        Path(options.output).write_text(text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,504 @@
+"""The event simulation: threads of one node of each class, in the order of their times.
+
+Rules
+* thread: steps in order; a step begins when the one before it has ended.
+* buffer: waits and reservations end when enough pages are filled or free.
+* read-ahead: where a poll finds no room, what it would have put off is done at once.
+* transfer: latency, then the slowest of issue, link and DRAM; a node of a class stands for all of
+  them when it uses DRAM, and shares it with the others.
+* DST: math has a section until its commit, pack from there to its release.
+* sources: the unpacker is at most one tile ahead of the matrix unit.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+from typing import Any
+
+from ttl.artifact import CompiledOperation
+from ttl.target import Target
+from ttl.target.costs import Costs
+
+from .streams import Delivery, Do, Step, Streams, ThreadPlan
+
+BARRIER, SEMAPHORE, DST, SOURCES = "barrier", "semaphore", "DST", "sources"
+
+
+@dataclass(slots=True)
+class Spent:
+    """Cycles at one place of the program."""
+
+    busy: float = 0.0
+    waited: float = 0.0
+    times: int = 0
+
+
+@dataclass(slots=True)
+class Pages:
+    """A buffer of a node."""
+
+    name: str
+    capacity: int
+    filled: int = 0
+    waiting: list[Thread] = field(default_factory=list)
+
+
+class Thread:
+    """One processor of a node, or a third of one that computes."""
+
+    def __init__(self, plan: ThreadPlan, node: Node):
+        self.plan, self.node = plan, node
+        self.steps: list[Step] = plan.steps
+        self.position = 0
+        self.time = 0.0
+        self.is_waiting = False
+        self.since = 0.0
+        self.reason = ""
+        self.spent: dict[int, Spent] = {}
+        self.reasons: dict[str, float] = {}
+        self.read_id = 0
+        self.reads: dict[int, float] = {}  # when those of an id have arrived
+        self.written = 0.0  # when all writes have arrived
+        self.read_link = self.write_link = 0.0  # free again
+        self.skipped: set[int] = set()
+        self.owed: dict[int, int] = {}  # pages pushed earlier than recorded
+
+    @property
+    def is_done(self) -> bool:
+        return self.position >= len(self.steps)
+
+
+class Node:
+    """One node, which stands for `count` of them."""
+
+    def __init__(self, compiled: CompiledOperation, count: int, sections: int):
+        self.count = count
+        self.buffers = {
+            each.index: Pages(each.name, each.block_tiles * each.block_count)
+            for each in compiled.buffers
+        }
+        self.threads: list[Thread] = []
+        self.words: dict[int, float] = {}
+        self.word_waiters: list[tuple[Thread, int, float]] = []
+        self.free_sections = sections
+        self.committed = 0
+        self.section_waiters: list[Thread] = []
+        self.unpacked: deque[tuple[float, float]] = deque()  # when the first and the last is there
+        self.unpack_gate = 0.0
+        self.groups_ahead = 0
+        self.source_waiters: list[Thread] = []
+
+
+@dataclass(slots=True)
+class Dram:
+    """Bytes and cycles of all nodes."""
+
+    read_free: float = 0.0
+    write_free: float = 0.0
+    free: float = 0.0
+    read_bytes: float = 0.0
+    written_bytes: float = 0.0
+    busy: float = 0.0
+
+
+class Stuck(Exception):
+    """All threads wait: nodes of one class wait for each other."""
+
+
+class Machine:
+    """Runs the streams with the costs of one case."""
+
+    def __init__(self, compiled: CompiledOperation, streams: Streams, costs: Costs, target: Target):
+        self.costs, self.target, self.streams = costs, target, streams
+        sections = 1 if streams.costs.is_full_sync else 2
+        self.dram = Dram()
+        self.queue: list[tuple[float, int, Any]] = []
+        self.number = 0
+        self.nodes = [Node(compiled, len(each.nodes), sections) for each in streams.classes]
+        for node, each in zip(self.nodes, streams.classes, strict=True):
+            node.threads = [Thread(plan, node) for plan in each.threads]
+            for semaphore in compiled.semaphores:
+                node.words[semaphore.index * target.l1_alignment_bytes] = semaphore.initial
+        self.noc_bytes = 0.0
+        self.end = 0.0
+        self._read_costs()
+
+    def _read_costs(self) -> None:
+        costs = self.costs
+        self.start = costs["processor.kernel_start_cycles"]
+        self.buffer_call = costs["processor.buffer_call_cycles"]
+        self.barrier_call = costs["processor.barrier_cycles"]
+        self.section_call = costs["processor.section_cycles"]
+        self.signal_issue = costs["noc.signal_issue_cycles"]
+        self.one_way = costs["noc.one_way_cycles"]
+        keys = ("latency_cycles", "issue_cycles", "bytes_per_cycle")
+        names = {name.split(".")[1] for name in costs.numbers if name.startswith("noc.")}
+        self.paths = {
+            path: tuple(costs[f"noc.{path}.{key}"] for key in keys)
+            for path in names
+            if f"noc.{path}.latency_cycles" in costs.numbers
+        }
+
+    def run(self) -> float:
+        """Cycles until the last thread has ended; Stuck if none can go on."""
+        for node in self.nodes:
+            for thread in node.threads:
+                thread.time = self.start
+                self._queue(thread.time, thread)
+        while self.queue:
+            time, _, what = heappop(self.queue)
+            if isinstance(what, Thread):
+                self._run_thread(what)
+            else:
+                self._deliver(time, *what)
+        threads = [thread for node in self.nodes for thread in node.threads]
+        if not all(thread.is_done for thread in threads):
+            raise Stuck
+        self.end = max((thread.time for thread in threads), default=0.0)
+        return self.end
+
+    def _queue(self, time: float, what: Any) -> None:
+        self.number += 1
+        heappush(self.queue, (time, self.number, what))
+
+    def _run_thread(self, thread: Thread) -> None:
+        while not thread.is_done:
+            if self.queue and self.queue[0][0] < thread.time:
+                self._queue(thread.time, thread)
+                return
+            position = thread.position
+            if position in thread.skipped:
+                thread.position += 1
+                continue
+            if not self._step(thread, thread.steps[position]):
+                return
+            thread.position = position + 1
+
+    def _step(self, thread: Thread, step: Step) -> bool:
+        """Whether it could be done; if not the thread is woken later and tries again."""
+        before = thread.time
+        if not _RULES[step[0]](self, thread, step):
+            if not thread.is_waiting:
+                thread.is_waiting, thread.since = True, before
+            return False
+        spent = thread.spent.get(step[1])
+        if spent is None:
+            spent = thread.spent[step[1]] = Spent()
+        if thread.is_waiting:
+            thread.is_waiting = False
+            self._waited(thread, spent, thread.reason, before - thread.since)
+        spent.times += 1
+        spent.busy += thread.time - before
+        return True
+
+    def _waited(self, thread: Thread, spent: Spent, reason: str, cycles: float) -> None:
+        spent.waited += cycles
+        thread.reasons[reason] = thread.reasons.get(reason, 0.0) + cycles
+
+    def _wait_until(self, thread: Thread, step: Step, reason: str, time: float) -> None:
+        """The thread sees at `time` what it waits for, and this is known now."""
+        if time > thread.time:
+            spent = thread.spent.setdefault(step[1], Spent())
+            waited = time - thread.time
+            self._waited(thread, spent, reason, waited)
+            spent.busy -= waited
+            thread.time = time
+
+    def _wake(self, waiting: list[Thread], time: float) -> None:
+        for thread in waiting:
+            thread.time = max(thread.time, time)
+            self._queue(thread.time, thread)
+        waiting.clear()
+
+    # rule buffer
+
+    def _wait_front(self, thread: Thread, step: Step) -> bool:
+        pages: Pages = thread.node.buffers[step[2]]
+        if pages.filled < step[3]:
+            thread.reason = f"{pages.name} is empty"
+            pages.waiting.append(thread)
+            return False
+        thread.time += self.buffer_call
+        return True
+
+    def _reserve(self, thread: Thread, step: Step) -> bool:
+        pages: Pages = thread.node.buffers[step[2]]
+        wanted = step[3] - thread.owed.get(step[2], 0)
+        if pages.capacity - pages.filled < wanted:
+            thread.reason = f"{pages.name} is full"
+            pages.waiting.append(thread)
+            return False
+        thread.owed.pop(step[2], None)
+        thread.time += self.buffer_call
+        return True
+
+    def _push(self, thread: Thread, step: Step) -> bool:
+        pages: Pages = thread.node.buffers[step[2]]
+        thread.time += self.buffer_call
+        pages.filled += step[3]
+        self._wake(pages.waiting, thread.time)
+        return True
+
+    def _pop(self, thread: Thread, step: Step) -> bool:
+        pages: Pages = thread.node.buffers[step[2]]
+        thread.time += self.buffer_call
+        pages.filled -= step[3]
+        self._wake(pages.waiting, thread.time)
+        return True
+
+    # rule read-ahead
+
+    def _poll(self, thread: Thread, step: Step) -> bool:
+        pages: Pages = thread.node.buffers[step[2]]
+        thread.time += self.buffer_call
+        if step[3] > pages.capacity or pages.capacity - pages.filled >= step[3]:
+            return True
+        barrier = self._next_barrier(thread)
+        if barrier is None:
+            return True
+        self._do_early(thread, barrier)
+        position = barrier + 1
+        while position < len(thread.steps) and thread.steps[position][0] is Do.PUSH:
+            push = thread.steps[position]
+            thread.owed[push[2]] = thread.owed.get(push[2], 0) + push[3]
+            self._do_early(thread, position)
+            position += 1
+        return True
+
+    def _next_barrier(self, thread: Thread) -> int | None:
+        """The one that follows the reads to come; none where there are no reads under way."""
+        is_second = False
+        for position in range(thread.position + 1, len(thread.steps)):
+            do = thread.steps[position][0]
+            if position in thread.skipped:
+                return None
+            if do is Do.RESERVE:
+                is_second = True
+            elif do is Do.READ_BARRIER:
+                return position if is_second else None
+            elif do not in (Do.POLL, Do.SET_ID, Do.READ):
+                return None
+        return None
+
+    def _do_early(self, thread: Thread, position: int) -> None:
+        self._step(thread, thread.steps[position])
+        thread.skipped.add(position)
+
+    # rule transfer
+
+    def _read(self, thread: Thread, step: Step) -> bool:
+        arrives, thread.read_link = self._move(thread, step, thread.read_link)
+        known = thread.reads.get(thread.read_id, 0.0)
+        thread.reads[thread.read_id] = max(known, arrives)
+        return True
+
+    def _write(self, thread: Thread, step: Step) -> bool:
+        arrives, thread.write_link = self._move(thread, step, thread.write_link)
+        thread.written = max(thread.written, arrives)
+        return True
+
+    def _move(self, thread: Thread, step: Step, link: float) -> tuple[float, float]:
+        """When the bytes have arrived, and when the link of the node is free again."""
+        _, _, path, count, size = step
+        latency, issue, rate = self.paths[path]
+        begin = thread.time
+        on_link = count * size / rate
+        issued = count * issue
+        thread.time += issued
+        arrives = max(begin + latency + max(issued, on_link), link + on_link)
+        link = max(begin, link) + on_link
+        self.noc_bytes += thread.node.count * count * size
+        if path in ("dram_read", "dram_write"):
+            served = self._dram(thread, path == "dram_read", count, size, begin + latency / 2)
+            arrives = max(arrives, served + latency / 2)
+        return arrives, link
+
+    def _dram(
+        self, thread: Thread, is_read: bool, count: int, size: int, arrival: float
+    ) -> float:
+        costs, dram, banks = self.costs, self.dram, self.target.dram_banks
+        moved = thread.node.count * count * size
+        imbalance = self.streams.bank_imbalance
+        one_way = moved / costs[f"dram.all_nodes_{'read' if is_read else 'write'}_bytes_per_cycle"]
+        both = max(
+            moved / costs["dram.mixed_bytes_per_cycle"],
+            imbalance * moved / (banks * costs["dram.bank_bytes_per_cycle"]),
+            imbalance * thread.node.count * count * costs["dram.bank_request_cycles"] / banks,
+        )
+        dram.free = max(dram.free, arrival) + both
+        dram.busy += max(both, one_way)
+        if is_read:
+            dram.read_bytes += moved
+            dram.read_free = max(dram.read_free, arrival) + one_way
+            return max(dram.free, dram.read_free)
+        dram.written_bytes += moved
+        dram.write_free = max(dram.write_free, arrival) + one_way
+        return max(dram.free, dram.write_free)
+
+    def _multicast(self, thread: Thread, step: Step) -> bool:
+        _, _, receivers, count, size = step
+        latency, issue, rate = self.paths["l1_write_both_axes"]
+        packets = -(-size // self.target.noc_burst_bytes)
+        handshake = self.costs.handshake_of(receivers)
+        on_link = count * (packets * handshake + size / rate)
+        begin = thread.time
+        thread.time += count * packets * issue
+        thread.write_link = max(begin, thread.write_link) + on_link
+        thread.written = max(thread.written, thread.write_link + latency)
+        self.noc_bytes += thread.node.count * count * size
+        return True
+
+    def _set_id(self, thread: Thread, step: Step) -> bool:
+        thread.read_id = step[2]
+        return True
+
+    def _read_barrier(self, thread: Thread, step: Step) -> bool:
+        ids = [step[2]] if step[2] else list(thread.reads)
+        arrives = max((thread.reads.pop(each, 0.0) for each in ids), default=0.0)
+        thread.time += self.barrier_call
+        self._wait_until(thread, step, BARRIER, arrives)
+        return True
+
+    def _write_barrier(self, thread: Thread, step: Step) -> bool:
+        thread.time += self.barrier_call
+        self._wait_until(thread, step, BARRIER, thread.written)
+        return True
+
+    def _flush(self, thread: Thread, step: Step) -> bool:
+        thread.time += self.barrier_call
+        self._wait_until(thread, step, BARRIER, thread.write_link)
+        return True
+
+    # Signals
+
+    def _signal(self, thread: Thread, step: Step) -> bool:
+        is_set = step[0] is Do.SIGNAL_SET
+        thread.time += self.signal_issue
+        # After the writes before it: they take the same way.
+        leaves = max(thread.time, thread.write_link)
+        self._queue(leaves + self.one_way, (step[2], step[3], is_set))
+        thread.written = max(thread.written, leaves + 2 * self.one_way)
+        return True
+
+    def _deliver(
+        self, time: float, deliveries: tuple[Delivery, ...], value: float, is_set: bool
+    ) -> None:
+        for each in deliveries:
+            node = self.nodes[each.node_class]
+            before = node.words.get(each.address, 0.0)
+            after = value if is_set else before + value * each.weight
+            node.words[each.address] = after
+            self._wake_words(node, time)
+
+    def _wake_words(self, node: Node, time: float) -> None:
+        waiting, node.word_waiters = node.word_waiters, []
+        for thread, address, wanted in waiting:
+            if node.words.get(address, 0.0) + 1e-6 >= wanted:
+                self._wake([thread], time)
+            else:
+                node.word_waiters.append((thread, address, wanted))
+
+    def _await(self, thread: Thread, step: Step) -> bool:
+        node, address, wanted = thread.node, step[2], step[3]
+        if node.words.get(address, 0.0) + 1e-6 < wanted:
+            thread.reason = SEMAPHORE
+            node.word_waiters.append((thread, address, wanted))
+            return False
+        thread.time += self.buffer_call
+        return True
+
+    def _set(self, thread: Thread, step: Step) -> bool:
+        thread.time += self.buffer_call
+        thread.node.words[step[2]] = step[3]
+        self._wake_words(thread.node, thread.time)
+        return True
+
+    # rule DST, rule sources
+
+    def _work(self, thread: Thread, step: Step) -> bool:
+        thread.time += step[2]
+        return True
+
+    def _unpack(self, thread: Thread, step: Step) -> bool:
+        _, _, count, cycles, _ = step
+        node = thread.node
+        if node.groups_ahead >= 1:
+            thread.reason = SOURCES
+            node.source_waiters.append(thread)
+            return False
+        self._wait_until(thread, step, SOURCES, node.unpack_gate)
+        begin = thread.time
+        thread.time += count * cycles
+        node.unpacked.append((begin + cycles, thread.time))
+        node.groups_ahead += 1
+        self._wake(node.source_waiters, begin + cycles)
+        return True
+
+    def _math(self, thread: Thread, step: Step) -> bool:
+        _, _, count, cycles, _ = step
+        node = thread.node
+        if not node.unpacked:
+            thread.reason = SOURCES
+            node.source_waiters.append(thread)
+            return False
+        first, last = node.unpacked.popleft()
+        self._wait_until(thread, step, SOURCES, first)
+        begin = thread.time
+        thread.time = begin + count * cycles
+        self._wait_until(thread, step, SOURCES, last + cycles)
+        node.groups_ahead -= 1
+        node.unpack_gate = thread.time - cycles
+        self._wake(node.source_waiters, begin)
+        return True
+
+    def _math_alone(self, thread: Thread, step: Step) -> bool:
+        thread.time += step[2] * step[3]
+        return True
+
+    def _acquire(self, thread: Thread, step: Step) -> bool:
+        node = thread.node
+        if not node.free_sections:
+            return self._no_section(thread)
+        node.free_sections -= 1
+        thread.time += self.section_call
+        return True
+
+    def _no_section(self, thread: Thread) -> bool:
+        thread.reason = DST
+        thread.node.section_waiters.append(thread)
+        return False
+
+    def _commit(self, thread: Thread, step: Step) -> bool:
+        thread.time += self.section_call
+        thread.node.committed += 1
+        self._wake(thread.node.section_waiters, thread.time)
+        return True
+
+    def _section_wait(self, thread: Thread, step: Step) -> bool:
+        node = thread.node
+        if not node.committed:
+            return self._no_section(thread)
+        node.committed -= 1
+        thread.time += self.section_call
+        return True
+
+    def _release(self, thread: Thread, step: Step) -> bool:
+        thread.time += self.section_call
+        thread.node.free_sections += 1
+        self._wake(thread.node.section_waiters, thread.time)
+        return True
+
+
+_RULES = {
+    Do.WAIT_FRONT: Machine._wait_front, Do.POP: Machine._pop, Do.RESERVE: Machine._reserve,
+    Do.PUSH: Machine._push, Do.POLL: Machine._poll, Do.READ: Machine._read,
+    Do.WRITE: Machine._write, Do.MULTICAST: Machine._multicast, Do.SET_ID: Machine._set_id,
+    Do.READ_BARRIER: Machine._read_barrier, Do.WRITE_BARRIER: Machine._write_barrier,
+    Do.FLUSH: Machine._flush, Do.SIGNAL: Machine._signal, Do.SIGNAL_SET: Machine._signal,
+    Do.AWAIT: Machine._await, Do.SET: Machine._set, Do.WORK: Machine._work,
+    Do.UNPACK: Machine._unpack, Do.MATH: Machine._math, Do.MATH_ALONE: Machine._math_alone,
+    Do.ACQUIRE: Machine._acquire, Do.COMMIT: Machine._commit,
+    Do.SECTION_WAIT: Machine._section_wait, Do.RELEASE: Machine._release,
+}  # fmt: skip

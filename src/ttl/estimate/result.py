@@ -1,0 +1,316 @@
+"""An estimate: what it says, and how it is made of runs of the model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ttl.artifact import CompiledOperation
+from ttl.target import Target, load
+from ttl.target.costs import Case, Costs, read_costs
+from ttl.target.data_formats import TILE_ELEMENTS, TILE_SIZE
+from ttl.trace.calls import Recording
+
+from .calls import ComputeCosts
+from .machine import Machine, Stuck, Thread
+from .steady import extrapolated, shortened
+from .streams import AlikeNodes, Streams
+
+FLOPS_OF_PRODUCT = 2 * TILE_SIZE**3  # of a tile by a tile
+
+# What would be faster, and the costs that say how fast it is.
+RESOURCES: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("DRAM", ("dram.",)),
+    ("NoC", ("noc.*.bytes_per_cycle", "noc.one_way_cycles", "noc.handshake")),
+    ("latency", ("noc.*.latency_cycles",)),
+    ("issue", ("noc.*.issue_cycles", "noc.signal_issue_cycles", "processor.buffer_call_cycles",
+               "processor.barrier_cycles")),
+    ("math", ("compute.matmul", "compute.calls", "compute.other_call_cycles")),
+    ("unpack", ("compute.unpack",)),
+    ("pack", ("compute.pack",)),
+    ("start and set-up", ("processor.kernel_start_cycles", "processor.startup_cycles",
+                          "processor.init_cycles")),
+)  # fmt: skip
+
+UNKNOWN = (
+    "harvested rows and columns: the grid of the program is taken as it is",
+    "refresh and page conflicts of DRAM, beyond the spread of the measured rates",
+    "links between routers: contention is that of DRAM, of the links of each node, and of "
+    "multicasts",
+    "dispatch: what the host and the dispatcher take between operations",
+    "scalar code of kernels: only calls of the chip have a cost",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    best: float
+    typical: float
+    worst: float
+
+    def scaled(self, factor: float) -> Range:
+        return Range(self.best * factor, self.typical * factor, self.worst * factor)
+
+
+@dataclass(frozen=True, slots=True)
+class LineCost:
+    """A line of the program in one kernel; cycles of a node of the class that takes longest."""
+
+    kernel: str
+    thread: str
+    line: int
+    busy: float
+    waited: float
+    share: float  # of the time of the operation
+    times: int
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadCost:
+    kernel: str
+    thread: str
+    busy: float  # shares of the time of the operation
+    waits: tuple[tuple[str, float], ...]  # for what, longest first
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What would be faster, by the model."""
+
+    text: str
+    saved: float  # share of the time
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    operation: str
+    chip: str
+    nodes: int
+    times_called: int
+    microseconds: Range
+    clock_ghz: float
+    flops: float
+    read_bytes: float
+    written_bytes: float
+    peak_tflops: float
+    peak_gbytes: float
+    bound: str
+    gains: tuple[tuple[str, float], ...]  # of a resource twice as fast: the share of time saved
+    threads: tuple[ThreadCost, ...]
+    lines: tuple[LineCost, ...]
+    changes: tuple[Change, ...]
+    unknown: tuple[str, ...]
+
+    @property
+    def tflops(self) -> float:
+        return self.flops / self.microseconds.typical / 1e6
+
+    @property
+    def gbytes(self) -> float:
+        return (self.read_bytes + self.written_bytes) / self.microseconds.typical / 1e3
+
+
+class Model:
+    """Runs of the model for one operation."""
+
+    def __init__(self, compiled: CompiledOperation, recording: Recording, costs: Any):
+        self.compiled, self.recording, self.data = compiled, recording, costs
+        self.target: Target = load(compiled.target)
+        self.is_each_alone = False
+        self.alike = AlikeNodes(compiled, recording, self.target)
+        self.shortened = shortened(self.alike, recording)
+        self.unknown_calls: set[str] = set()
+
+    def costs(self, case: Case = Case.TYPICAL) -> Costs:
+        return read_costs(self.data, case)
+
+    def run(self, costs: Costs, compiled: CompiledOperation | None = None) -> Machine:
+        """The machine after the run. Where nodes of a class wait for each other each is alone."""
+        compiled = compiled or self.compiled
+        try:
+            return self._run_all(costs, compiled)
+        except Stuck:
+            if self.shortened is not None:
+                self.shortened = None
+            elif not self.is_each_alone:
+                self.is_each_alone = True
+                self.alike = AlikeNodes(compiled, self.recording, self.target, is_each_alone=True)
+            else:
+                raise
+            return self.run(costs, compiled)
+
+    def _run_all(self, costs: Costs, compiled: CompiledOperation) -> Machine:
+        if (short := self.shortened) is None:
+            return self._run(costs, compiled, self.alike)
+        longer = self._run(costs, compiled, short.longer)
+        return extrapolated(longer, self._run(costs, compiled, short.shorter), short.factor)
+
+    def _run(self, costs: Costs, compiled: CompiledOperation, alike: AlikeNodes) -> Machine:
+        compute = ComputeCosts(compiled, costs)
+        streams = Streams(compiled, self.recording, self.target, compute, alike)
+        machine = Machine(compiled, streams, costs, self.target)
+        machine.run()
+        self.unknown_calls |= compute.unknown
+        return machine
+
+    def cycles(self, costs: Costs, compiled: CompiledOperation | None = None) -> float:
+        return self.run(costs, compiled).end
+
+    def microseconds(self, case: Case) -> float:
+        costs = self.costs(case)
+        return self.cycles(costs) / costs["clock_ghz"] / 1e3
+
+
+def estimate(
+    compiled: CompiledOperation, recording: Recording, costs: Any, times_called: int = 1
+) -> Estimate:
+    """What the operation takes on its chip, by costs of the form that target/costs.py describes."""
+    from .changes import changes_of
+
+    model = Model(compiled, recording, costs)
+    typical = model.costs()
+    machine = model.run(typical)
+    gains = _gains(model, typical, machine.end)
+    best, worst = (model.microseconds(case) for case in (Case.BEST, Case.WORST))
+    clock = typical["clock_ghz"]
+    nodes = len(recording.nodes)
+    return Estimate(
+        operation=compiled.name,
+        chip=compiled.target,
+        nodes=nodes,
+        times_called=times_called,
+        microseconds=Range(best, machine.end / clock / 1e3, worst),
+        clock_ghz=clock,
+        flops=_flops(recording),
+        read_bytes=machine.dram.read_bytes,
+        written_bytes=machine.dram.written_bytes,
+        peak_tflops=_peak_tflops(compiled, typical, nodes),
+        peak_gbytes=typical["dram.peak_bytes_per_cycle"] * clock,
+        bound=_bound(gains, machine),
+        gains=gains,
+        threads=_threads(compiled, machine),
+        lines=_lines(compiled, recording, machine),
+        changes=changes_of(model, machine),
+        unknown=(*UNKNOWN, *_unknown_calls(model)),
+    )
+
+
+def _unknown_calls(model: Model) -> list[str]:
+    names = ", ".join(sorted(model.unknown_calls))
+    return [f"no source has a cost for {names}: that of other functions is taken"] if names else []
+
+
+def _flops(recording: Recording) -> float:
+    """Of products, and one for each element of what else is computed."""
+    total = 0.0
+    sites = recording.calls[:, 0] % max(len(recording.sites), 1)
+    for number, site in enumerate(recording.sites):
+        rows = recording.calls[sites == number]
+        if site.name.startswith("matmul_") and "init" not in site.name:
+            total += FLOPS_OF_PRODUCT * float((rows[:, 1].astype(float) * rows[:, 2]).sum())
+        elif site.name.endswith(("_tile", "_tiles")) and not site.name.startswith(
+            ("pack", "copy", "transpose")
+        ):
+            total += TILE_ELEMENTS * len(rows)
+    return total
+
+
+def _peak_tflops(compiled: CompiledOperation, costs: Costs, nodes: int) -> float:
+    """Of products with the fidelity of the operation."""
+    compute = ComputeCosts(compiled, costs)
+    cycles = costs[f"compute.matmul_cycles.{compute.fidelity}"]
+    return nodes * FLOPS_OF_PRODUCT / cycles * costs["clock_ghz"] / 1e3
+
+
+def _gains(model: Model, costs: Costs, cycles: float) -> tuple[tuple[str, float], ...]:
+    """What each resource would save if it were twice as fast: what saves most is the bound."""
+    gains = [
+        (name, 1 - model.cycles(_faster(costs, patterns)) / cycles) for name, patterns in RESOURCES
+    ]
+    return tuple(sorted(gains, key=lambda gain: -gain[1]))
+
+
+def _faster(costs: Costs, patterns: tuple[str, ...]) -> Costs:
+    def factor(name: str) -> float:
+        if not any(_fits(name, pattern) for pattern in patterns):
+            return 1.0
+        return 2.0 if name.endswith("bytes_per_cycle") else 0.5
+
+    calls = factor("compute.calls")
+    handshake = factor("noc.handshake")
+    return replace(
+        costs,
+        numbers={name: value * factor(name) for name, value in costs.numbers.items()},
+        calls=tuple(replace(each, cycles=each.cycles * calls) for each in costs.calls),
+        handshake=tuple((n, cycles * handshake) for n, cycles in costs.handshake),
+    )
+
+
+def _fits(name: str, pattern: str) -> bool:
+    first, _, last = pattern.partition("*")
+    return name.startswith(first) and name.endswith(last)
+
+
+def _bound(gains: tuple[tuple[str, float], ...], machine: Machine) -> str:
+    name, _ = gains[0]
+    waits = [
+        (cycles, reason)
+        for node in machine.nodes
+        for thread in node.threads
+        if thread.plan.role == "unpack"
+        for reason, cycles in thread.reasons.items()
+        if reason.endswith("is empty")
+    ]
+    longest = max(waits, default=(0.0, ""))
+    if longest[0] > machine.end / 4 and name not in ("math", "unpack", "pack"):
+        return f"{name}; compute waits on `{longest[1].split()[0]}`"
+    return name
+
+
+def _slowest(machine: Machine, position: int, role: str) -> Thread:
+    """That of the class in which it takes longest."""
+    found = [
+        thread
+        for node in machine.nodes
+        for thread in node.threads
+        if thread.plan.kernel == position and thread.plan.role == role
+    ]
+    return max(found, key=lambda thread: sum(each.busy for each in thread.spent.values()))
+
+
+def _roles(compiled: CompiledOperation, machine: Machine) -> list[tuple[str, Thread]]:
+    plans = [(plan.kernel, plan.role) for plan in machine.streams.classes[0].threads]
+    return [
+        (compiled.kernels[position].name, _slowest(machine, position, role))
+        for position, role in plans
+    ]
+
+
+def _threads(compiled: CompiledOperation, machine: Machine) -> tuple[ThreadCost, ...]:
+    costs = []
+    for name, thread in _roles(compiled, machine):
+        busy = sum(each.busy for each in thread.spent.values())
+        waits = sorted(thread.reasons.items(), key=lambda item: (-item[1], item[0]))
+        shares = tuple((reason, cycles / machine.end) for reason, cycles in waits if cycles > 0)
+        costs.append(ThreadCost(name, thread.plan.role, busy / machine.end, shares))
+    return tuple(costs)
+
+
+def _lines(
+    compiled: CompiledOperation, recording: Recording, machine: Machine
+) -> tuple[LineCost, ...]:
+    found: dict[tuple[str, str, int], list[float]] = {}
+    for name, thread in _roles(compiled, machine):
+        for number, spent in thread.spent.items():
+            line = recording.sites[number].line
+            total = found.setdefault((name, thread.plan.role, line), [0.0, 0.0, 0])
+            total[0] += spent.busy
+            total[1] += spent.waited
+            total[2] += spent.times
+    rows = [
+        LineCost(*place, busy, waited, (busy + waited) / machine.end, int(times))
+        for place, (busy, waited, times) in found.items()
+    ]
+    return tuple(sorted(rows, key=lambda row: (-row.busy - row.waited, row.kernel, row.line)))
+
+

@@ -1,0 +1,91 @@
+"""An estimate in words and tables, and as values for JSON."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from .result import Estimate, Range
+
+MOST_LINES = 12
+MOST_WAITS = 3
+
+
+def estimate_text(found: Estimate) -> str:
+    times = "" if found.times_called == 1 else f", called {found.times_called} times"
+    lines = [
+        f"{found.operation} on {found.nodes} nodes of {found.chip}{times}",
+        f"  time   {_span(found.microseconds)} us at {found.clock_ghz:g} GHz",
+        f"  math   {_number(found.tflops)} TFLOP/s, {_percent(found.tflops, found.peak_tflops)} "
+        f"of {_number(found.peak_tflops)}",
+        f"  DRAM   {_number(found.gbytes)} GB/s, {_percent(found.gbytes, found.peak_gbytes)} "
+        f"of {_number(found.peak_gbytes)}",
+        f"  bound  {found.bound}",
+        "  twice as fast would save: "
+        + ", ".join(f"{name} {gain:.0%}" for name, gain in found.gains if gain >= 0.005),
+        "",
+        *_table(("kernel", "thread", "busy", "waits"), _thread_rows(found)),
+        "",
+        *_table(("kernel", "thread", "line", "busy", "waiting", "share", "times"), _rows(found)),
+        "",
+        *_changes(found),
+        "not known:",
+        *(f"  {each}" for each in found.unknown),
+    ]
+    return "\n".join(lines)
+
+
+def estimate_values(found: Estimate) -> dict[str, Any]:
+    """For JSON."""
+    rates = {"tflops": found.tflops, "gbytes_per_second": found.gbytes}
+    return {**asdict(found), **rates}
+
+
+def _number(value: float) -> str:
+    """Two digits that count: the model knows no more."""
+    return f"{value:.0f}" if value >= 100 else f"{value:.2g}"
+
+
+def _span(times: Range) -> str:
+    return f"{_number(times.typical)} ({_number(times.best)} to {_number(times.worst)})"
+
+
+def _percent(part: float, whole: float) -> str:
+    return f"{part / whole:.0%}" if whole else "0%"
+
+
+def _thread_rows(found: Estimate) -> list[tuple[str, ...]]:
+    return [
+        (
+            each.kernel, each.thread, f"{each.busy:.0%}",
+            ", ".join(f"{reason} {share:.0%}" for reason, share in each.waits[:MOST_WAITS]
+                      if share >= 0.005),
+        )
+        for each in found.threads
+    ]  # fmt: skip
+
+
+def _rows(found: Estimate) -> list[tuple[str, ...]]:
+    return [
+        (
+            each.kernel, each.thread, str(each.line), f"{each.busy:.0f}", f"{each.waited:.0f}",
+            f"{each.share:.0%}", str(each.times),
+        )
+        for each in found.lines[:MOST_LINES]
+    ]  # fmt: skip
+
+
+def _changes(found: Estimate) -> list[str]:
+    if not found.changes:
+        return ["changes that were tried (block counts, math fidelity) save less than 2%", ""]
+    return ["worth a try, by the model:", *(f"  {each.text}" for each in found.changes), ""]
+
+
+def _table(columns: tuple[str, ...], rows: list[tuple[str, ...]]) -> list[str]:
+    texts = [columns, *rows]
+    widths = [max(len(row[n]) for row in texts) for n in range(len(columns))]
+    padded = (
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        for row in texts
+    )
+    return [f"  {line}".rstrip() for line in padded]

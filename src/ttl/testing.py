@@ -1,0 +1,75 @@
+"""For tests and measurements of operations: `import ttl.testing`."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+from ttl.config import chosen_options
+from ttl.device import module_of
+from ttl.driver.backend import is_real
+from ttl.driver.launch import Driver
+from ttl.estimate import Estimate, estimate
+from ttl.language import Operation
+from ttl.semantics.dtypes import find_dtype
+from ttl.target.costs import load_costs
+
+__all__ = ["Bench", "bench"]
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """How long an operation takes: measured on a device, with calls and waits of the host, or
+    estimated without one, the kernels alone.
+    """
+
+    microseconds: float  # the median, or the typical case
+    best: float
+    worst: float
+    estimate: Estimate | None = None  # why; None if it was measured
+
+    @property
+    def is_measured(self) -> bool:
+        return self.estimate is None
+
+
+def bench(
+    operation: Operation, *args: Any, warm_ups: int = 2, repeats: int = 10, **kwargs: Any
+) -> Bench:
+    """Tensors of the real ttnn: runs the operation on their device. Others: the estimate for the
+    chip of TTL_TARGET; their tensors keep what they hold.
+
+    Raises what the call of the operation raises.
+    """
+    given = (*args, *kwargs.values())
+    tensors = [value for value in given if find_dtype(value) is not None]
+    if any(is_real(tensor) for tensor in tensors):
+        return _measured(operation, tensors, args, kwargs, warm_ups, repeats)
+    driver = Driver()
+    with chosen_options(estimate=True):
+        driver.launch(operation, args, kwargs)
+    found = [
+        estimate(each.compiled, each.recording, load_costs(each.compiled.target))
+        for each in driver.runs.recorded.values()
+    ]
+    slowest = max(found, key=lambda each: each.microseconds.typical)  # devices run side by side
+    times = slowest.microseconds
+    return Bench(times.typical, times.best, times.worst, slowest)
+
+
+def _measured(
+    operation: Operation, tensors: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any],
+    warm_ups: int, repeats: int,
+) -> Bench:  # fmt: skip
+    ttnn, device = module_of(tensors[0]), tensors[0].device()
+    times = []
+    for number in range(warm_ups + repeats):
+        ttnn.synchronize_device(device)
+        start = time.perf_counter()
+        operation(*args, **kwargs)
+        ttnn.synchronize_device(device)
+        if number >= warm_ups:
+            times.append(1e6 * (time.perf_counter() - start))
+    return Bench(median(times), min(times), max(times))

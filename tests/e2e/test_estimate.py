@@ -1,0 +1,144 @@
+"""`ttl estimate` on the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ttl.target.costs import load_costs
+from ttl.tools.cli import main
+
+PROGRAM = """\
+import ttnn
+import ttl
+
+TILES = 4
+
+
+@ttl.operation(grid=(1, 1))
+def twice(x, y):
+    x_dfb = ttl.make_dataflow_buffer_like(x, shape=(1, 1), block_count=2)
+    y_dfb = ttl.make_dataflow_buffer_like(y, shape=(1, 1), block_count=2)
+
+    @ttl.compute()
+    def compute():
+        for _ in range(TILES):
+            with x_dfb.wait() as x_blk, y_dfb.reserve() as y_blk:
+                y_blk.store(x_blk + x_blk)
+
+    @ttl.datamovement()
+    def read():
+        for i in range(TILES):
+            with x_dfb.reserve() as x_blk:
+                x_copy = ttl.copy(x[0:1, i : i + 1], x_blk)
+                x_copy.wait()
+
+    @ttl.datamovement()
+    def write():
+        for i in range(TILES):
+            with y_dfb.wait() as y_blk:
+                y_copy = ttl.copy(y_blk, y[0:1, i : i + 1])
+                y_copy.wait()
+
+
+device = ttnn.open_device(device_id=0)
+x, y = (
+    ttnn.ones((32, 32 * TILES), dtype=ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=device)
+    for _ in range(2)
+)
+twice(x, y)
+print("ended")
+assert (ttl.to_numpy(y) == 2).all(), "computes nothing here"
+"""
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> str:
+    file = tmp_path / "twice.py"
+    file.write_text(PROGRAM)
+    return str(file)
+
+
+def test_the_estimate_is_printed_after_the_programs_output(
+    program: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["estimate", program]) == 0
+    shown = capsys.readouterr()
+    assert shown.out.startswith("ended\ntwice on 1 nodes of wormhole_b0\n  time ")
+    assert "computes nothing here" in shown.err
+    assert "operations compute nothing in an estimate" in shown.err
+
+
+def test_json_has_the_numbers_and_options_change_them(
+    program: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["estimate", "--json", "-D", "TILES=8", "--target", "blackhole", program]) == 0
+    (found,) = json.loads(capsys.readouterr().out)
+    assert found["operation"] == "twice" and found["chip"] == "blackhole"
+    assert found["read_bytes"] == 8 * 2048
+    times = found["microseconds"]
+    assert 0 < times["best"] <= times["typical"] <= times["worst"]
+
+
+def test_a_cost_file_replaces_that_of_the_chip(
+    program: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    costs = json.loads(json.dumps(load_costs("wormhole_b0")))
+    costs["clock_ghz"] = {"value": 0.001, "source": "a test"}
+    file = tmp_path / "costs.json"
+    file.write_text(json.dumps(costs))
+    assert main(["estimate", "--json", "--costs", str(file), program]) == 0
+    (found,) = json.loads(capsys.readouterr().out)
+    assert found["clock_ghz"] == 0.001 and found["microseconds"]["typical"] > 1000
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["-D", "ROWS=8"], "-D ROWS: "),
+        (["--costs", "none.json"], "none.json"),
+    ],
+)
+def test_what_is_wrong_is_reported(
+    program: str, arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["estimate", *arguments, program]) == 1
+    assert message in capsys.readouterr().err
+
+
+def test_a_wrong_cost_file_is_reported(
+    program: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "costs.json"
+    file.write_text("{}")
+    assert main(["estimate", "--costs", str(file), program]) == 1
+    assert "clock_ghz is missing" in capsys.readouterr().err
+
+
+def test_a_program_without_operations_has_no_estimate(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "nothing.py"
+    file.write_text("x = 1\n")
+    assert main(["estimate", str(file)]) == 1
+    assert "calls no operation" in capsys.readouterr().err
+
+
+def test_tune_ranks_the_values_and_lists_what_does_not_fit(
+    program: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = PROGRAM.replace("shape=(1, 1), block_count=2", "shape=(1, 1), block_count=BLOCKS")
+    (tmp_path / "tuned.py").write_text(text.replace("TILES = 4", "TILES = 8\nBLOCKS = 2"))
+    choice = ["-D", "BLOCKS=1,2,4000", "-j", "1"]
+    assert main(["tune", "--json", *choice, str(tmp_path / "tuned.py")]) == 0
+    first, second, third = json.loads(capsys.readouterr().out)
+    assert first["values"] == {"BLOCKS": "2"} and second["values"] == {"BLOCKS": "1"}
+    assert first["microseconds"]["typical"] < second["microseconds"]["typical"]
+    assert "bytes of L1" in third["problem"]
+
+
+def test_tune_wants_values() -> None:
+    with pytest.raises(SystemExit):
+        main(["tune", "-D", "BLOCKS", "x.py"])
