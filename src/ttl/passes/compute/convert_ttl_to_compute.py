@@ -7,6 +7,8 @@ rule STORE   a store is carried out before its block is pushed, before blocks it
 rule KEEP    a value that is needed again when its section has ended, when the blocks it reads are
              popped, or inside a loop or branch, goes to a compiler buffer; one that has a buffer
              (ttl-insert-intermediate-dfbs), before what reads it there.
+rule AGAIN   but what the matrix unit makes of two blocks by one call is computed again while they
+             are there: that takes about 40 cycles a tile, a buffer 100 to pack and unpack.
 rule OPEN    a section whose values are all that is needed after a pop does not end there, but at
              the next operation that forces values, if whole blocks of them fit in registers.
 rule LOOP    values that a loop carries stay in registers if they and all the loop computes fit;

@@ -8,9 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from xdsl.dialects import scf
 from xdsl.ir import Operation, SSAValue
 
 from ttl.dialects import ttl
+from ttl.dialects.ttcore import block_type
+from ttl.semantics.dtypes import bfloat16
 
 from ..module_pass import users_of
 from .arranged_tiles import is_masked, reads_by_matrix_unit
@@ -110,12 +113,24 @@ class Needs:
         more = []
         for op in computed:
             users = self.later_users(op.result, computed, memo)
-            more += self.placement.keep(op.result, users) if users else []
+            if users and not self._is_computed_again(op, users):
+                more += self.placement.keep(op.result, users)
         return roots + [
             root  # one that is kept goes to the buffer it is carried in, too
             for root in more
             if root.buffer is not None or (root.value, root.for_matrix) not in kept
         ]
+
+    def _is_computed_again(self, op: ttl.BlockMathOp, users: list[Operation]) -> bool:
+        """rule AGAIN. What needs it after a pop of its blocks is found there."""
+        is_near = all(user.parent is op.parent and not user.regions for user in users)
+        from_blocks = all(isinstance(value.owner, ttl.WaitOp) for value in op.inputs)
+        is_carried = any(isinstance(user, scf.YieldOp) for user in users)
+        if not is_near or not from_blocks or is_carried:
+            return False
+        form = op.ENTRY.tile[self.placement.target.device_api].from_buffers
+        dtypes = [block_type(value.type).dtype for value in op.inputs]
+        return form is not None and not form.accumulates and dtypes == [bfloat16, bfloat16]
 
     def read_by_popped(self, op: Operation) -> list[SSAValue]:
         """rule KEEP: the values that read a block of the buffer and are needed after its pop."""
