@@ -68,14 +68,16 @@ def predict(row: dict[str, Any]) -> Row:
 
 
 def _transfer_cycles(found: dict[str, Any], program: Path, kernel: str) -> float:
-    """Of the lines that copy and wait: what the published zone is around."""
+    """Of the lines that copy, and of all barriers: what the published zone is around."""
     text = program.read_text().splitlines()
-    cycles: float = sum(
-        line["busy"] + line["waited"]
+    busy: float = sum(
+        line["busy"]
         for line in found["lines"]
         if line["kernel"] == kernel and "copy" in text[line["line"] - 1]
     )
-    return cycles
+    (waits,) = (dict(each["waits"]) for each in found["threads"] if each["kernel"] == kernel)
+    cycles = found["microseconds"]["typical"] * found["clock_ghz"] * 1e3
+    return busy + float(waits.get("barrier", 0.0)) * cycles
 
 
 def right_pairs(rows: list[Row]) -> tuple[int, int]:
@@ -101,7 +103,7 @@ def report(rows: list[Row]) -> Iterator[str]:
         if row.wall is not None:
             note = f"{row.predicted / row.wall - 1:+.0%} of the wall time, {row.wall:g} us"
         yield (
-            f"| {row.chip} | {row.what} | {row.measured:g} {unit} | {row.predicted:.3g} | {span} | "
+            f"| {row.chip} | {row.what} | {row.measured:g} {unit} | {row.predicted:.4g} | {span} | "
             f"{row.error:+.0%} | {note} |"
         )
     yield ""

@@ -206,11 +206,11 @@ def _flops(recording: Recording) -> float:
     sites = recording.calls[:, 0] % max(len(recording.sites), 1)
     for number, site in enumerate(recording.sites):
         rows = recording.calls[sites == number]
-        if site.name.startswith("matmul_") and "init" not in site.name:
+        if "math" not in site.units:
+            continue
+        if site.name.startswith("matmul_"):
             total += FLOPS_OF_PRODUCT * float((rows[:, 1].astype(float) * rows[:, 2]).sum())
-        elif site.name.endswith(("_tile", "_tiles")) and not site.name.startswith(
-            ("pack", "copy", "transpose")
-        ):
+        elif not site.name.startswith(("copy", "transpose")):
             total += TILE_ELEMENTS * len(rows)
     return total
 

@@ -69,6 +69,7 @@ def _report(options: argparse.Namespace, costs: Any, status: int) -> int:
         print(f"ttl: {text}", file=sys.stderr)
     found = []
     for each in recorded:
+        _check_chip(options, costs, each.compiled.target)
         own = costs or load_costs(each.compiled.target)
         found.append(estimate(each.compiled, each.recording, own, each.times))
     if options.json:
@@ -76,6 +77,12 @@ def _report(options: argparse.Namespace, costs: Any, status: int) -> int:
     else:
         print("\n\n".join(map(estimate_text, found)))
     return 0
+
+
+def _check_chip(options: argparse.Namespace, costs: Any, target: str) -> None:
+    if costs is not None and costs["chip"] != target:
+        message = f"--costs {options.costs} has the costs of {costs['chip']}, not of {target}"
+        raise usage_error(codes.WRONG_ARGUMENT, message, f"use --target {costs['chip']}")
 
 
 def _costs_of(file: str) -> Any:
