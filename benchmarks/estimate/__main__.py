@@ -76,7 +76,7 @@ def _transfer_cycles(found: dict[str, Any], program: Path, kernel: str) -> float
         if line["kernel"] == kernel and "copy" in text[line["line"] - 1]
     )
     (waits,) = (dict(each["waits"]) for each in found["threads"] if each["kernel"] == kernel)
-    cycles = found["microseconds"]["typical"] * found["clock_ghz"] * 1e3
+    cycles: float = found["microseconds"]["typical"] * found["clock_ghz"] * 1e3
     return busy + float(waits.get("barrier", 0.0)) * cycles
 
 

@@ -64,6 +64,7 @@ class Thread:
         self.read_link = self.write_link = 0.0  # free again
         self.skipped: set[int] = set()
         self.owed: dict[int, int] = {}  # pages pushed earlier than recorded
+        self.early = 0.0  # cycles of steps that a poll has done early
 
     @property
     def is_done(self) -> bool:
@@ -103,6 +104,16 @@ class Dram:
     busy: float = 0.0
 
 
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """A step, with what it waited."""
+
+    thread: Thread
+    step: Step
+    begin: float
+    end: float
+
+
 class Stuck(Exception):
     """All threads wait: nodes of one class wait for each other."""
 
@@ -123,6 +134,7 @@ class Machine:
                 node.words[semaphore.index * target.l1_alignment_bytes] = semaphore.initial
         self.noc_bytes = 0.0
         self.end = 0.0
+        self.slices: list[Slice] | None = None  # of all steps, if they are wanted
         self._read_costs()
 
     def _read_costs(self) -> None:
@@ -186,11 +198,16 @@ class Machine:
         spent = thread.spent.get(step[1])
         if spent is None:
             spent = thread.spent[step[1]] = Spent()
+        begin = before
         if thread.is_waiting:
             thread.is_waiting = False
-            self._waited(thread, spent, thread.reason, before - thread.since)
+            begin = thread.since
+            self._waited(thread, spent, thread.reason, before - begin)
+        end, thread.early = thread.time - thread.early, 0.0
         spent.times += 1
-        spent.busy += thread.time - before
+        spent.busy += end - before
+        if self.slices is not None:
+            self.slices.append(Slice(thread, step, begin, end))
         return True
 
     def _waited(self, thread: Thread, spent: Spent, reason: str, cycles: float) -> None:
@@ -283,7 +300,10 @@ class Machine:
         return None
 
     def _do_early(self, thread: Thread, position: int) -> None:
+        before, early = thread.time, thread.early
+        thread.early = 0.0
         self._step(thread, thread.steps[position])
+        thread.early = early + thread.time - before
         thread.skipped.add(position)
 
     # rule transfer

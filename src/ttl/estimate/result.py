@@ -153,6 +153,17 @@ class Model:
         self.unknown_calls |= compute.unknown
         return machine
 
+    def timeline(self) -> Machine:
+        """A run of the typical case that keeps all its steps, with no loop extrapolated."""
+        costs = self.costs()
+        self.run(costs)  # finds out whether nodes are alone
+        compute = ComputeCosts(self.compiled, costs)
+        streams = Streams(self.compiled, self.recording, self.target, compute, self.alike)
+        machine = Machine(self.compiled, streams, costs, self.target)
+        machine.slices = []
+        machine.run()
+        return machine
+
     def cycles(self, costs: Costs, compiled: CompiledOperation | None = None) -> float:
         return self.run(costs, compiled).end
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,14 @@ import pytest
 
 import ttl
 from timed_operations import chain, exponential, stream, zeros
-from ttl.estimate import Estimate, estimate, estimate_text, estimate_values, steady
+from ttl.estimate import (
+    Estimate,
+    estimate,
+    estimate_text,
+    estimate_values,
+    steady,
+    timeline_events,
+)
 from ttl.estimate.result import Model
 from ttl.target.costs import load_costs
 from ttl.trace.calls import TENSOR, kind_of
@@ -129,3 +137,19 @@ def test_a_long_loop_is_extrapolated_to_what_all_of_it_takes(
         assert sum(each.times for each in thread.spent.values()) == sum(
             each.times for each in whole.spent.values()
         )
+
+
+def test_the_timeline_has_a_slice_for_each_step_in_microseconds(record: Any) -> None:
+    found = record(exponential((2, 1), 3), zeros(64, 96), zeros(64, 96))
+    events, end = timeline_events(found.compiled, found.recording, COSTS, 10.0)
+    slices = [event for event in events if event["ph"] == "X"]
+    names = {event["args"]["name"] for event in events if event["name"] == "thread_name"}
+    assert {"read: reader", "compute: math", "write: writer"} <= names
+    assert min(event["ts"] for event in slices) >= 10.0
+    assert max(event["ts"] + event["dur"] for event in slices) == pytest.approx(end)
+    for track in {event["tid"] for event in slices}:
+        own = sorted((e for e in slices if e["tid"] == track), key=lambda e: e["ts"])
+        for one, next_one in pairwise(own):
+            assert one["ts"] + one["dur"] <= next_one["ts"] + 1e-9
+    reads = [event for event in slices if event["name"] == "noc_async_read_page"]
+    assert sum(event["args"]["bytes"] for event in reads) == 3 * 2048

@@ -92,12 +92,12 @@ def _try(options: argparse.Namespace, values: tuple[tuple[str, str], ...]) -> Tr
     if done.returncode:
         return Trial(values, problem=_problem(done.stderr))
     found = json.loads(done.stdout)
-    times = [
+    best, typical, worst = (
         sum(each["microseconds"][case] * each["times_called"] for each in found)
         for case in ("best", "typical", "worst")
-    ]
+    )
     slowest = max(found, key=lambda each: each["microseconds"]["typical"])
-    return Trial(values, *times, bound=slowest["bound"])
+    return Trial(values, best, typical, worst, bound=slowest["bound"])
 
 
 def _problem(text: str) -> str:
