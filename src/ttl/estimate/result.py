@@ -12,7 +12,8 @@ from ttl.target.data_formats import TILE_ELEMENTS, TILE_SIZE
 from ttl.trace.calls import Recording
 
 from .calls import ComputeCosts
-from .machine import Machine, Stuck, Thread
+from .machine import Machine
+from .parts import Stuck, Thread
 from .steady import extrapolated, shortened
 from .streams import AlikeNodes, Streams
 

@@ -7,7 +7,8 @@ from typing import Any
 from ttl.artifact import CompiledOperation
 from ttl.trace.calls import Recording
 
-from .machine import Machine, Slice
+from .machine import Machine
+from .parts import Slice
 from .result import Model
 from .streams import Do
 
