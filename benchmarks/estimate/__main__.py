@@ -101,7 +101,8 @@ def report(rows: list[Row]) -> Iterator[str]:
         span = "" if row.best == row.worst else f"{row.best:.3g} to {row.worst:.3g}"
         note = "" if row.is_independent else "a cost was derived from it"
         if row.wall is not None:
-            note = f"{row.predicted / row.wall - 1:+.0%} of the wall time, {row.wall:g} us"
+            wall = f"{row.predicted / row.wall - 1:+.0%} of the wall time, {row.wall:g} us"
+            note = f"{wall}; {note}" if note else wall
         yield (
             f"| {row.chip} | {row.what} | {row.measured:g} {unit} | {row.predicted:.4g} | {span} | "
             f"{row.error:+.0%} | {note} |"
