@@ -1,4 +1,4 @@
-"""`python -m benchmarks.estimate [-o FILE]`: predicted against measured, by rows of measured.json.
+"""`python -m benchmarks.estimate [-o PAGE]`: predicted against measured, by rows of measured.json.
 
 The rows are published measurements; the programs beside them have the same shape. A row that a
 cost was derived from says so: it shows that the model is made as meant, not that it predicts.
@@ -19,6 +19,7 @@ from typing import Any
 
 FOLDER = Path(__file__).parent
 AIM = 0.25
+MARK = "<!-- what follows is written by `python -m benchmarks.estimate -o` -->\n"
 CLOSE = 0.1  # measurements that differ by less have no order
 MAIN = "import sys; from ttl.tools.cli import main; sys.exit(main())"
 COMMAND = (sys.executable, "-P", "-c", MAIN)
@@ -67,14 +68,16 @@ def predict(row: dict[str, Any]) -> Row:
 
 
 def _transfer_cycles(found: dict[str, Any], program: Path, kernel: str) -> float:
-    """Of the lines that copy and wait: what the published zone is around."""
+    """Of the lines that copy, and of all barriers: what the published zone is around."""
     text = program.read_text().splitlines()
-    cycles: float = sum(
-        line["busy"] + line["waited"]
+    busy: float = sum(
+        line["busy"]
         for line in found["lines"]
         if line["kernel"] == kernel and "copy" in text[line["line"] - 1]
     )
-    return cycles
+    (waits,) = (dict(each["waits"]) for each in found["threads"] if each["kernel"] == kernel)
+    cycles: float = found["microseconds"]["typical"] * found["clock_ghz"] * 1e3
+    return busy + float(waits.get("barrier", 0.0)) * cycles
 
 
 def right_pairs(rows: list[Row]) -> tuple[int, int]:
@@ -98,9 +101,10 @@ def report(rows: list[Row]) -> Iterator[str]:
         span = "" if row.best == row.worst else f"{row.best:.3g} to {row.worst:.3g}"
         note = "" if row.is_independent else "a cost was derived from it"
         if row.wall is not None:
-            note = f"{row.predicted / row.wall - 1:+.0%} of the wall time, {row.wall:g} us"
+            wall = f"{row.predicted / row.wall - 1:+.0%} of the wall time, {row.wall:g} us"
+            note = f"{wall}; {note}" if note else wall
         yield (
-            f"| {row.chip} | {row.what} | {row.measured:g} {unit} | {row.predicted:.3g} | {span} | "
+            f"| {row.chip} | {row.what} | {row.measured:g} {unit} | {row.predicted:.4g} | {span} | "
             f"{row.error:+.0%} | {note} |"
         )
     yield ""
@@ -109,6 +113,8 @@ def report(rows: list[Row]) -> Iterator[str]:
     independent = [row for row in rows if row.is_independent]
     for name, chosen in (("all", rows), ("no cost was derived from them", independent),
                          *_groups(rows)):  # fmt: skip
+        if not chosen:
+            continue
         errors = [abs(row.error) for row in chosen]
         right, total = right_pairs(chosen)
         yield (
@@ -129,7 +135,7 @@ def _groups(rows: list[Row]) -> list[tuple[str, list[Row]]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Predicted against measured.")
-    parser.add_argument("-o", dest="output", metavar="FILE", help="write the tables there, too")
+    parser.add_argument("-o", dest="page", metavar="PAGE", help="renew the tables of this page")
     parser.add_argument("--only", default="", metavar="TEXT", help="rows whose name has this text")
     options = parser.parse_args()
     rows = []
@@ -139,8 +145,13 @@ def main() -> None:
             print(f"{rows[-1].what}: {rows[-1].error:+.0%}", file=sys.stderr, flush=True)
     text = "\n".join(report(rows)) + "\n"
     print(text)
-    if options.output:
-        Path(options.output).write_text(text)
+    if options.page:
+        write_page(Path(options.page), text)
+
+
+def write_page(page: Path, tables: str) -> None:
+    before, mark, _ = page.read_text().partition(MARK)
+    page.write_text(f"{before}{mark or MARK}\n{tables}")
 
 
 if __name__ == "__main__":

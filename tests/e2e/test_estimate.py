@@ -91,6 +91,8 @@ def test_a_cost_file_replaces_that_of_the_chip(
     file.write_text(json.dumps(costs))
     assert main(["estimate", "--json", "--costs", str(file), program]) == 0
     (found,) = json.loads(capsys.readouterr().out)
+    assert main(["estimate", "--target", "blackhole", "--costs", str(file), program]) == 1
+    assert "has the costs of wormhole_b0, not of blackhole" in capsys.readouterr().err
     assert found["clock_ghz"] == 0.001 and found["microseconds"]["typical"] > 1000
 
 

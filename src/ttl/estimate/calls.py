@@ -8,14 +8,7 @@ from ttl.artifact import CompiledOperation
 from ttl.target.costs import Costs
 from ttl.trace.calls import CallSite
 
-_INIT = re.compile(
-    r"\w*reconfig\w*|pack_relu_config|compute_kernel_hw_startup|(\w*_)?(un)?init(_\w+)?"
-)
 _UNPACK, _MATH, _PACK = range(3)
-
-
-def is_init(name: str) -> bool:
-    return _INIT.fullmatch(name) is not None
 
 
 class ComputeCosts:

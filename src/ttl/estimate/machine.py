@@ -12,8 +12,6 @@ Rules
 
 from __future__ import annotations
 
-from collections import deque
-from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from typing import Any
 
@@ -21,90 +19,10 @@ from ttl.artifact import CompiledOperation
 from ttl.target import Target
 from ttl.target.costs import Costs
 
-from .streams import Delivery, Do, Step, Streams, ThreadPlan
+from .parts import Dram, Node, Pages, Slice, Spent, Stuck, Thread
+from .streams import Delivery, Do, Step, Streams
 
 BARRIER, SEMAPHORE, DST, SOURCES = "barrier", "semaphore", "DST", "sources"
-
-
-@dataclass(slots=True)
-class Spent:
-    """Cycles at one place of the program."""
-
-    busy: float = 0.0
-    waited: float = 0.0
-    times: int = 0
-
-
-@dataclass(slots=True)
-class Pages:
-    """A buffer of a node."""
-
-    name: str
-    capacity: int
-    filled: int = 0
-    waiting: list[Thread] = field(default_factory=list)
-
-
-class Thread:
-    """One processor of a node, or a third of one that computes."""
-
-    def __init__(self, plan: ThreadPlan, node: Node):
-        self.plan, self.node = plan, node
-        self.steps: list[Step] = plan.steps
-        self.position = 0
-        self.time = 0.0
-        self.is_waiting = False
-        self.since = 0.0
-        self.reason = ""
-        self.spent: dict[int, Spent] = {}
-        self.reasons: dict[str, float] = {}
-        self.read_id = 0
-        self.reads: dict[int, float] = {}  # when those of an id have arrived
-        self.written = 0.0  # when all writes have arrived
-        self.read_link = self.write_link = 0.0  # free again
-        self.skipped: set[int] = set()
-        self.owed: dict[int, int] = {}  # pages pushed earlier than recorded
-
-    @property
-    def is_done(self) -> bool:
-        return self.position >= len(self.steps)
-
-
-class Node:
-    """One node, which stands for `count` of them."""
-
-    def __init__(self, compiled: CompiledOperation, count: int, sections: int):
-        self.count = count
-        self.buffers = {
-            each.index: Pages(each.name, each.block_tiles * each.block_count)
-            for each in compiled.buffers
-        }
-        self.threads: list[Thread] = []
-        self.words: dict[int, float] = {}
-        self.word_waiters: list[tuple[Thread, int, float]] = []
-        self.free_sections = sections
-        self.committed = 0
-        self.section_waiters: list[Thread] = []
-        self.unpacked: deque[tuple[float, float]] = deque()  # when the first and the last is there
-        self.unpack_gate = 0.0
-        self.groups_ahead = 0
-        self.source_waiters: list[Thread] = []
-
-
-@dataclass(slots=True)
-class Dram:
-    """Bytes and cycles of all nodes."""
-
-    read_free: float = 0.0
-    write_free: float = 0.0
-    free: float = 0.0
-    read_bytes: float = 0.0
-    written_bytes: float = 0.0
-    busy: float = 0.0
-
-
-class Stuck(Exception):
-    """All threads wait: nodes of one class wait for each other."""
 
 
 class Machine:
@@ -123,6 +41,7 @@ class Machine:
                 node.words[semaphore.index * target.l1_alignment_bytes] = semaphore.initial
         self.noc_bytes = 0.0
         self.end = 0.0
+        self.slices: list[Slice] | None = None  # of all steps, if they are wanted
         self._read_costs()
 
     def _read_costs(self) -> None:
@@ -186,11 +105,16 @@ class Machine:
         spent = thread.spent.get(step[1])
         if spent is None:
             spent = thread.spent[step[1]] = Spent()
+        begin = before
         if thread.is_waiting:
             thread.is_waiting = False
-            self._waited(thread, spent, thread.reason, before - thread.since)
+            begin = thread.since
+            self._waited(thread, spent, thread.reason, before - begin)
+        end, thread.early = thread.time - thread.early, 0.0
         spent.times += 1
-        spent.busy += thread.time - before
+        spent.busy += end - before
+        if self.slices is not None:
+            self.slices.append(Slice(thread, step, begin, end))
         return True
 
     def _waited(self, thread: Thread, spent: Spent, reason: str, cycles: float) -> None:
@@ -283,7 +207,10 @@ class Machine:
         return None
 
     def _do_early(self, thread: Thread, position: int) -> None:
+        before, early = thread.time, thread.early
+        thread.early = 0.0
         self._step(thread, thread.steps[position])
+        thread.early = early + thread.time - before
         thread.skipped.add(position)
 
     # rule transfer

@@ -12,7 +12,8 @@ from ttl.target.data_formats import TILE_ELEMENTS, TILE_SIZE
 from ttl.trace.calls import Recording
 
 from .calls import ComputeCosts
-from .machine import Machine, Stuck, Thread
+from .machine import Machine
+from .parts import Stuck, Thread
 from .steady import extrapolated, shortened
 from .streams import AlikeNodes, Streams
 
@@ -153,6 +154,17 @@ class Model:
         self.unknown_calls |= compute.unknown
         return machine
 
+    def timeline(self) -> Machine:
+        """A run of the typical case that keeps all its steps, with no loop extrapolated."""
+        costs = self.costs()
+        self.run(costs)  # finds out whether nodes are alone
+        compute = ComputeCosts(self.compiled, costs)
+        streams = Streams(self.compiled, self.recording, self.target, compute, self.alike)
+        machine = Machine(self.compiled, streams, costs, self.target)
+        machine.slices = []
+        machine.run()
+        return machine
+
     def cycles(self, costs: Costs, compiled: CompiledOperation | None = None) -> float:
         return self.run(costs, compiled).end
 
@@ -206,11 +218,11 @@ def _flops(recording: Recording) -> float:
     sites = recording.calls[:, 0] % max(len(recording.sites), 1)
     for number, site in enumerate(recording.sites):
         rows = recording.calls[sites == number]
-        if site.name.startswith("matmul_") and "init" not in site.name:
+        if "math" not in site.units:
+            continue
+        if site.name.startswith("matmul_"):
             total += FLOPS_OF_PRODUCT * float((rows[:, 1].astype(float) * rows[:, 2]).sum())
-        elif site.name.endswith(("_tile", "_tiles")) and not site.name.startswith(
-            ("pack", "copy", "transpose")
-        ):
+        elif not site.name.startswith(("copy", "transpose")):
             total += TILE_ELEMENTS * len(rows)
     return total
 

@@ -16,7 +16,8 @@ from itertools import pairwise
 
 from ttl.trace.calls import Recording
 
-from .machine import Machine, Spent
+from .machine import Machine
+from .parts import Spent
 from .streams import AlikeNodes, Run
 
 ROUNDS = 16  # that are simulated, when all are

@@ -28,7 +28,7 @@ from ttl.trace.calls import (
     tensor_page,
 )
 
-from .calls import ComputeCosts, is_init
+from .calls import ComputeCosts
 
 
 class Do(IntEnum):
@@ -255,10 +255,10 @@ class Streams:
         elif name in _SECTIONS:
             do, role = _SECTIONS[name]
             plans[role].steps += [(do, index, 0, 0, 0)] * count
-        elif is_init(name):
+        elif "init" in site.units:
             for role, cycles in self.costs.init(name):
                 plans[role].steps.append((Do.WORK, index, count * cycles, 0, 0))
-        elif re.match("pack_", name):
+        elif "pack" in site.units:
             cycles = self.costs.pack(site, first)
             plans[_PACK].steps.append((Do.WORK, index, count * cycles, 0, 0))
         else:

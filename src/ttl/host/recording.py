@@ -122,7 +122,7 @@ class RecordedUnit:
     ) -> int:
         span = self.compiled.kernels[position].span_of(number)
         line = 0 if span is None else span.line
-        self.sites.append(CallSite(position, name, template, buffers, line))
+        self.sites.append(CallSite(position, name, template, buffers, line, columns_of(name)))
         return len(self.sites) - 1
 
     def prelude(self, tensors: Sequence[TensorPlan]) -> list[str]:

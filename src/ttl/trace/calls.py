@@ -23,6 +23,7 @@ class CallSite:
     template: str  # the text between < and >
     buffers: tuple[int, ...]  # their indices, in the order of the arguments
     line: int  # the program's, 0 if it is not known
+    units: tuple[str, ...] = ()  # of the chip that do something: unpack, math, pack, init, ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-import ttnn
 
 from ttl.config import chosen_options
 from ttl.driver.launch import Driver
@@ -27,9 +26,3 @@ def record() -> Iterator[Record]:
         return found
 
     yield recorded
-
-
-def zeros(rows: int, columns: int, dtype: Any = ttnn.bfloat16) -> Any:
-    return ttnn.zeros(
-        (rows, columns), dtype=dtype, layout=ttnn.TILE_LAYOUT, device=ttnn.open_device(device_id=0)
-    )

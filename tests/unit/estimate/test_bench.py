@@ -9,9 +9,7 @@ import numpy as np
 import pytest
 
 import ttl.testing
-
-from .conftest import zeros
-from .programs import exponential
+from timed_operations import exponential, zeros
 
 
 def test_without_a_device_it_is_the_estimate() -> None:

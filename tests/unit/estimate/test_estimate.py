@@ -3,29 +3,35 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pytest
 
 import ttl
-from ttl.estimate import Estimate, estimate, estimate_text, estimate_values, steady
+from timed_operations import chain, exponential, stream, zeros
+from ttl.estimate import (
+    Estimate,
+    estimate,
+    estimate_text,
+    estimate_values,
+    steady,
+    timeline_events,
+)
 from ttl.estimate.result import Model
 from ttl.target.costs import load_costs
 from ttl.trace.calls import TENSOR, kind_of
 
-from .conftest import Record, zeros
-from .programs import chain, exponential, stream
-
 COSTS = load_costs("wormhole_b0")
 
 
-def estimated(record: Record, operation: Any, *arguments: Any) -> Estimate:
+def estimated(record: Any, operation: Any, *arguments: Any) -> Estimate:
     found = record(operation, *arguments)
     return estimate(found.compiled, found.recording, load_costs(found.compiled.target))
 
 
-def test_the_calls_of_all_nodes_are_recorded_with_their_operands(record: Record) -> None:
+def test_the_calls_of_all_nodes_are_recorded_with_their_operands(record: Any) -> None:
     found = record(exponential((2, 1), 3), zeros(64, 96), zeros(64, 96))
     recording = found.recording
     for node in range(2):
@@ -38,7 +44,7 @@ def test_the_calls_of_all_nodes_are_recorded_with_their_operands(record: Record)
     assert all(kind_of(int(row[1])) == TENSOR and row[2] == 2048 for row in reads)
 
 
-def test_recording_leaves_the_tensors_as_they_are(record: Record) -> None:
+def test_recording_leaves_the_tensors_as_they_are(record: Any) -> None:
     x, y = zeros(32, 96), zeros(32, 96)
     before = np.array(y.storage.elements)
     record(exponential((1, 1), 3), x, y)
@@ -47,7 +53,7 @@ def test_recording_leaves_the_tensors_as_they_are(record: Record) -> None:
 
 @pytest.mark.parametrize("tiles", [12, 24])  # as many in each bank
 def test_a_stream_takes_its_latency_and_the_slower_of_issue_and_link(
-    record: Record, tiles: int
+    record: Any, tiles: int
 ) -> None:
     found = record(stream(tiles), zeros(32, 32 * tiles), zeros(32, 32 * tiles))
     model = Model(found.compiled, found.recording, COSTS)
@@ -62,14 +68,14 @@ def test_a_stream_takes_its_latency_and_the_slower_of_issue_and_link(
     assert reader.time - costs["processor.kernel_start_cycles"] == pytest.approx(expected, rel=0.01)
 
 
-def test_nodes_that_do_the_same_are_one_class(record: Record) -> None:
+def test_nodes_that_do_the_same_are_one_class(record: Any) -> None:
     found = record(exponential((8, 8), 2), zeros(2048, 64), zeros(2048, 64))
     model = Model(found.compiled, found.recording, COSTS)
     classes = model.run(model.costs()).streams.classes
     assert [len(each.nodes) for each in classes] == [64]
 
 
-def test_a_node_of_a_chain_ends_after_the_one_before_it(record: Record) -> None:
+def test_a_node_of_a_chain_ends_after_the_one_before_it(record: Any) -> None:
     """Nodes 1 and 3 are alike, and 2 and 4: taken as one they would wait for each other."""
     found = record(chain(6), zeros(32, 32), zeros(32, 192))
     model = Model(found.compiled, found.recording, COSTS)
@@ -78,27 +84,27 @@ def test_a_node_of_a_chain_ends_after_the_one_before_it(record: Record) -> None:
     assert model.is_each_alone and ends == sorted(ends) and ends[0] < ends[-1]
 
 
-def test_more_nodes_share_the_memory(record: Record) -> None:
+def test_more_nodes_share_the_memory(record: Any) -> None:
     one = estimated(record, exponential((1, 1), 8), zeros(32, 256), zeros(32, 256))
     all_of_them = estimated(record, exponential((8, 8), 8), zeros(2048, 256), zeros(2048, 256))
     assert all_of_them.microseconds.typical >= one.microseconds.typical
     assert all_of_them.read_bytes == 64 * one.read_bytes == 64 * 8 * 2048
 
 
-def test_two_blocks_overlap_what_one_does_not(record: Record) -> None:
+def test_two_blocks_overlap_what_one_does_not(record: Any) -> None:
     one = estimated(record, exponential((1, 1), 8, 1, ttl.math.abs), zeros(32, 256), zeros(32, 256))
     two = estimated(record, exponential((1, 1), 8, 2, ttl.math.abs), zeros(32, 256), zeros(32, 256))
     assert two.microseconds.typical < one.microseconds.typical
     assert any("block_count" in change.text for change in one.changes)
 
 
-def test_the_same_run_gives_the_same_estimate(record: Record) -> None:
+def test_the_same_run_gives_the_same_estimate(record: Any) -> None:
     found = record(exponential((2, 2), 4), zeros(128, 128), zeros(128, 128))
     first, second = (estimate(found.compiled, found.recording, COSTS) for _ in range(2))
     assert estimate_values(first) == estimate_values(second)
 
 
-def test_a_range_and_its_reasons_are_shown(record: Record) -> None:
+def test_a_range_and_its_reasons_are_shown(record: Any) -> None:
     found = estimated(record, exponential((1, 1), 8), zeros(32, 256), zeros(32, 256))
     times = found.microseconds
     assert times.best <= times.typical <= times.worst
@@ -109,7 +115,7 @@ def test_a_range_and_its_reasons_are_shown(record: Record) -> None:
     assert exp_line.times >= 8 and exp_line.share > 0.5
 
 
-def test_blackhole_has_its_own_costs(record: Record) -> None:
+def test_blackhole_has_its_own_costs(record: Any) -> None:
     found = record(exponential((1, 1), 2), zeros(32, 64), zeros(32, 64), target="blackhole")
     made = estimate(found.compiled, found.recording, load_costs("blackhole"))
     assert made.chip == "blackhole" and made.clock_ghz == 1.35
@@ -117,7 +123,7 @@ def test_blackhole_has_its_own_costs(record: Record) -> None:
 
 @pytest.mark.parametrize("tiles", [80, 81])  # the reader has rounds of two blocks
 def test_a_long_loop_is_extrapolated_to_what_all_of_it_takes(
-    record: Record, tiles: int, monkeypatch: pytest.MonkeyPatch
+    record: Any, tiles: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(steady, "LEAST_RUNS", 0)
     found = record(exponential((2, 1), tiles), zeros(64, 32 * tiles), zeros(64, 32 * tiles))
@@ -131,3 +137,19 @@ def test_a_long_loop_is_extrapolated_to_what_all_of_it_takes(
         assert sum(each.times for each in thread.spent.values()) == sum(
             each.times for each in whole.spent.values()
         )
+
+
+def test_the_timeline_has_a_slice_for_each_step_in_microseconds(record: Any) -> None:
+    found = record(exponential((2, 1), 3), zeros(64, 96), zeros(64, 96))
+    events, end = timeline_events(found.compiled, found.recording, COSTS, 10.0)
+    slices = [event for event in events if event["ph"] == "X"]
+    names = {event["args"]["name"] for event in events if event["name"] == "thread_name"}
+    assert {"read: reader", "compute: math", "write: writer"} <= names
+    assert min(event["ts"] for event in slices) >= 10.0
+    assert max(event["ts"] + event["dur"] for event in slices) == pytest.approx(end)
+    for track in {event["tid"] for event in slices}:
+        own = sorted((e for e in slices if e["tid"] == track), key=lambda e: e["ts"])
+        for one, next_one in pairwise(own):
+            assert one["ts"] + one["dur"] <= next_one["ts"] + 1e-9
+    reads = [event for event in slices if event["name"] == "noc_async_read_page"]
+    assert sum(event["args"]["bytes"] for event in reads) == 3 * 2048

@@ -14,6 +14,7 @@ from ttl.diagnostics import UsageError, WarningOptions
 from ttl.tools.cli import compile as compile_verb
 from ttl.tools.cli import parse_program_verb
 from ttl.tools.cli import run as run_verb
+from ttl.tools.cli.program import run_program
 
 RUN = {
     "file alone": ("p.py", "p.py", [], {}),
@@ -154,3 +155,12 @@ def test_wrong_variables_are_diagnosed(variable: str) -> None:
     name, value = variable.split("=")
     with pytest.raises(UsageError, match=variable):
         Config.from_environment({name: value})
+
+
+def test_values_of_names_that_a_program_assigns_at_its_top_level(tmp_path, capsys) -> None:
+    file = tmp_path / "program.py"
+    file.write_text("A, B = 1, 2\nC: int = 3\nprint(A, B, C)\n")
+    assert run_program(str(file), [], {}, {"B": 5, "C": "x"}) == 0
+    assert capsys.readouterr().out == "1 5 x\n"
+    with pytest.raises(UsageError, match="does not assign it"):
+        run_program(str(file), [], {}, {"D": 1})

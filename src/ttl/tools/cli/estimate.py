@@ -25,6 +25,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--costs", metavar="FILE", help="costs of the chip, in the form of target/*.costs.json"
     )
+    parser.add_argument(
+        "--timeline", metavar="FILE.json",
+        help="write the estimated times of all steps, for Perfetto (ui.perfetto.dev)",
+    )
     add_program_arguments(parser)
 
 
@@ -69,13 +73,39 @@ def _report(options: argparse.Namespace, costs: Any, status: int) -> int:
         print(f"ttl: {text}", file=sys.stderr)
     found = []
     for each in recorded:
+        _check_chip(options, costs, each.compiled.target)
         own = costs or load_costs(each.compiled.target)
         found.append(estimate(each.compiled, each.recording, own, each.times))
+    if options.timeline is not None:
+        _write_timeline(options.timeline, recorded, costs)
     if options.json:
         print(json.dumps([estimate_values(each) for each in found], indent=1))
     else:
         print("\n\n".join(map(estimate_text, found)))
     return 0
+
+
+def _write_timeline(file: str, recorded: list[Any], costs: Any) -> None:
+    """Operations one after the other, each once."""
+    from ttl.estimate import timeline_events
+    from ttl.target.costs import load_costs
+
+    events: list[dict[str, Any]] = []
+    start = 0.0
+    for each in recorded:
+        own = costs or load_costs(each.compiled.target)
+        more, start = timeline_events(each.compiled, each.recording, own, start)
+        events += more
+    try:
+        Path(file).write_text(json.dumps({"displayTimeUnit": "ns", "traceEvents": events}))
+    except OSError as error:
+        raise file_not_usable(file, error) from None
+
+
+def _check_chip(options: argparse.Namespace, costs: Any, target: str) -> None:
+    if costs is not None and costs["chip"] != target:
+        message = f"--costs {options.costs} has the costs of {costs['chip']}, not of {target}"
+        raise usage_error(codes.WRONG_ARGUMENT, message, f"use --target {costs['chip']}")
 
 
 def _costs_of(file: str) -> Any:

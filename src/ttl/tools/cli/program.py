@@ -154,26 +154,37 @@ def run_program(
 
 
 def _with_values(program: ast.Module, values: Mapping[str, Any], file: str) -> ast.Module:
-    """Assignments of these names at the top level have these values; UsageError for a name that
-    is not assigned there.
+    """After each assignment of these names at the top level they have these values; UsageError for
+    a name that is not assigned there.
     """
     missing = set(values)
+    body: list[ast.stmt] = []
     for statement in program.body:
-        targets = statement.targets if isinstance(statement, ast.Assign) else ()
-        names = {target.id for target in targets if isinstance(target, ast.Name)}
-        if isinstance(statement, ast.Assign) and len(targets) == 1 and names & set(values):
-            (name,) = names
-            constant = ast.Constant(values[name])
-            statement.value = ast.copy_location(constant, statement.value)
+        body.append(statement)
+        for name in sorted(_assigned(statement) & set(values)):
+            target = ast.Name(name, ast.Store())
+            chosen = ast.Assign([target], ast.Constant(values[name]))
+            body.append(ast.fix_missing_locations(ast.copy_location(chosen, statement)))
             missing.discard(name)
     if missing:
         name = min(missing)
         raise usage_error(
             codes.WRONG_ARGUMENT,
             f"-D {name}: {file} does not assign it at its top level",
-            "name a value that it assigns there, alone, as in BLOCK = 2",
+            "name a value that it assigns there, as in BLOCK = 2",
         )
+    program.body = body
     return program
+
+
+def _assigned(statement: ast.stmt) -> set[str]:
+    targets: list[ast.expr] = []
+    if isinstance(statement, ast.Assign):
+        targets = statement.targets
+    elif isinstance(statement, ast.AnnAssign | ast.AugAssign):
+        targets = [statement.target]
+    nodes = (node for target in targets for node in ast.walk(target))
+    return {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
 
 
 @contextmanager

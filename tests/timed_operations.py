@@ -1,10 +1,19 @@
-"""Small operations with known costs."""
+"""Small operations for estimates, and tensors for them."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import ttnn
+
 import ttl
+
+
+def zeros(rows: int, columns: int) -> Any:
+    device = ttnn.open_device(device_id=0)
+    return ttnn.zeros(
+        (rows, columns), dtype=ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=device
+    )
 
 
 def stream(tiles: int) -> Any:

@@ -1,0 +1,102 @@
+"""What a simulated machine is made of: threads, nodes with their buffers and registers, DRAM."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+
+from ttl.artifact import CompiledOperation
+
+from .streams import Step, ThreadPlan
+
+
+@dataclass(slots=True)
+class Spent:
+    """Cycles at one place of the program."""
+
+    busy: float = 0.0
+    waited: float = 0.0
+    times: int = 0
+
+
+@dataclass(slots=True)
+class Pages:
+    """A buffer of a node."""
+
+    name: str
+    capacity: int
+    filled: int = 0
+    waiting: list[Thread] = field(default_factory=list)
+
+
+class Thread:
+    """One processor of a node, or a third of one that computes."""
+
+    def __init__(self, plan: ThreadPlan, node: Node):
+        self.plan, self.node = plan, node
+        self.steps: list[Step] = plan.steps
+        self.position = 0
+        self.time = 0.0
+        self.is_waiting = False
+        self.since = 0.0
+        self.reason = ""
+        self.spent: dict[int, Spent] = {}
+        self.reasons: dict[str, float] = {}
+        self.read_id = 0
+        self.reads: dict[int, float] = {}  # when those of an id have arrived
+        self.written = 0.0  # when all writes have arrived
+        self.read_link = self.write_link = 0.0  # free again
+        self.skipped: set[int] = set()
+        self.owed: dict[int, int] = {}  # pages pushed earlier than recorded
+        self.early = 0.0  # cycles of steps that a poll has done early
+
+    @property
+    def is_done(self) -> bool:
+        return self.position >= len(self.steps)
+
+
+class Node:
+    """One node, which stands for `count` of them."""
+
+    def __init__(self, compiled: CompiledOperation, count: int, sections: int):
+        self.count = count
+        self.buffers = {
+            each.index: Pages(each.name, each.block_tiles * each.block_count)
+            for each in compiled.buffers
+        }
+        self.threads: list[Thread] = []
+        self.words: dict[int, float] = {}
+        self.word_waiters: list[tuple[Thread, int, float]] = []
+        self.free_sections = sections
+        self.committed = 0
+        self.section_waiters: list[Thread] = []
+        self.unpacked: deque[tuple[float, float]] = deque()  # when the first and the last is there
+        self.unpack_gate = 0.0
+        self.groups_ahead = 0
+        self.source_waiters: list[Thread] = []
+
+
+@dataclass(slots=True)
+class Dram:
+    """Bytes and cycles of all nodes."""
+
+    read_free: float = 0.0
+    write_free: float = 0.0
+    free: float = 0.0
+    read_bytes: float = 0.0
+    written_bytes: float = 0.0
+    busy: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """A step, with what it waited."""
+
+    thread: Thread
+    step: Step
+    begin: float
+    end: float
+
+
+class Stuck(Exception):
+    """All threads wait: nodes of one class wait for each other."""
