@@ -361,7 +361,7 @@ def test_c11_circular_buffers_through_the_levels(
     is_reader = operation == "d2m.reserve"
     kernel = cpp["datamovement_kernel0" if is_reader else "compute_kernel0"]
     acquired = rf"    {acquire}\(x_cb, {'v' if is_reader else '4'}\);"
-    released = rf"    {release}\(x_cb, 4\);.*\n  \}}"
+    released = rf"{release}\(x_cb, 4\);.*\n  \}}" if not is_reader else rf"{release}\(x_cb, 4\);"
     assert re.search(rf"for .*\{{.*\n(.*\n)*{acquired}(.*\n)*{released}", kernel)
 
 

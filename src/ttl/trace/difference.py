@@ -2,6 +2,8 @@
 
 rule STREAM   what a kernel does on a node with one buffer, tensor, semaphore or end of a pipe is
               compared in its order; how different ones interleave, and who had to wait, may differ
+rule AHEAD    a compiled kernel may reserve and begin to read a block before it has pushed the one
+              before: that it begins, and that it ends, are compared apart
 rule KNOWN    what one of the runs has no word for is not compared: buffers that the compiler adds
 rule CALL     the first call that differs is reported: its events, else what it left in its tensors
 rule WRITER   an element is traced back to the copy that wrote its tile last, if a trace has slices
@@ -22,7 +24,16 @@ from .events import EventKind
 from .results import Result
 
 Record = Mapping[str, Any]
-Stream = tuple[tuple[int, ...], str, str, str]  # node, kernel, subject, end of a pipe
+Stream = tuple[tuple[int, ...], str, str, str]  # node, kernel, subject, what is in order
+AHEAD = {
+    kind.value
+    for kind in (
+        EventKind.BUFFER_RESERVE,
+        EventKind.BUFFER_PUSH,
+        EventKind.COPY_START,
+        EventKind.COPY_END,
+    )
+}
 IGNORED = {EventKind.KERNEL_BLOCKED.value, EventKind.KERNEL_RESUMED.value}
 
 
@@ -64,11 +75,16 @@ def _streams(records: Sequence[Record]) -> dict[Stream, list[Record]]:
     for record in records:
         if record["kind"] not in IGNORED:
             kind = record["kind"]
-            # A kernel that sends to itself may post before it sends, or after it.
-            end = kind.removesuffix("_end") if kind.startswith("pipe_") else ""
-            key = (tuple(record["node"]), record["kernel"], record["subject"], end)
+            key = (tuple(record["node"]), record["kernel"], record["subject"], _part(kind))
             streams[key].append(record)
     return streams
+
+
+def _part(kind: str) -> str:
+    """Of what a kernel does with one subject, that which is in order among itself."""
+    if kind.startswith("pipe_"):  # one that sends to itself may post before it sends, or after it
+        return kind.removesuffix("_end")
+    return kind if kind in AHEAD else ""
 
 
 def _known_to_both(
