@@ -3,7 +3,7 @@
 rule STREAM   what a kernel does on a node with one buffer, tensor, semaphore or end of a pipe is
               compared in its order; how different ones interleave, and who had to wait, may differ
 rule AHEAD    a compiled kernel may reserve and begin to read a block before it has pushed the one
-              before: that it begins, and that it ends, are compared apart
+              before: a stream that has as many events of each kind is the same
 rule KNOWN    what one of the runs has no word for is not compared: buffers that the compiler adds
 rule CALL     the first call that differs is reported: its events, else what it left in its tensors
 rule WRITER   an element is traced back to the copy that wrote its tile last, if a trace has slices
@@ -11,7 +11,7 @@ rule WRITER   an element is traced back to the copy that wrote its tile last, if
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -24,16 +24,7 @@ from .events import EventKind
 from .results import Result
 
 Record = Mapping[str, Any]
-Stream = tuple[tuple[int, ...], str, str, str]  # node, kernel, subject, what is in order
-AHEAD = {
-    kind.value
-    for kind in (
-        EventKind.BUFFER_RESERVE,
-        EventKind.BUFFER_PUSH,
-        EventKind.COPY_START,
-        EventKind.COPY_END,
-    )
-}
+Stream = tuple[tuple[int, ...], str, str, str]  # node, kernel, subject, end of a pipe
 IGNORED = {EventKind.KERNEL_BLOCKED.value, EventKind.KERNEL_RESUMED.value}
 
 
@@ -75,16 +66,11 @@ def _streams(records: Sequence[Record]) -> dict[Stream, list[Record]]:
     for record in records:
         if record["kind"] not in IGNORED:
             kind = record["kind"]
-            key = (tuple(record["node"]), record["kernel"], record["subject"], _part(kind))
+            # A kernel that sends to itself may post before it sends, or after it.
+            end = kind.removesuffix("_end") if kind.startswith("pipe_") else ""
+            key = (tuple(record["node"]), record["kernel"], record["subject"], end)
             streams[key].append(record)
     return streams
-
-
-def _part(kind: str) -> str:
-    """Of what a kernel does with one subject, that which is in order among itself."""
-    if kind.startswith("pipe_"):  # one that sends to itself may post before it sends, or after it
-        return kind.removesuffix("_end")
-    return kind if kind in AHEAD else ""
 
 
 def _known_to_both(
@@ -116,6 +102,8 @@ def _pairs(
     """The first difference of each stream, with the tick by which the earliest is found."""
     for stream in sorted({*one, *other}):
         ours, theirs = one.get(stream, ()), other.get(stream, ())
+        if _kinds(ours) == _kinds(theirs):
+            continue
         for number in range(max(len(ours), len(theirs))):
             first = ours[number] if number < len(ours) else None
             second = theirs[number] if number < len(theirs) else None
@@ -123,6 +111,11 @@ def _pairs(
                 tick = next(record["tick"] for record in (first, second) if record is not None)
                 yield tick, stream, number, first, second
                 break
+
+
+def _kinds(records: Sequence[Record]) -> Counter[str]:
+    """rule AHEAD"""
+    return Counter(record["kind"] for record in records)
 
 
 def _results_differ(
