@@ -85,7 +85,7 @@ def test_a1_wrapper():
 
 def test_a1_unknown_number_of_tensors_is_checked_at_the_call():
     wrapped = decorate(["in", "out"], fn=lambda *tensors: None, version_tag="1")
-    with pytest.raises(ValueError, match="2 roles for 3 tensors"):
+    with pytest.raises(ValueError, match="2 tensors, in, out, and is called with 3"):
         wrapped(*[torch.ones(1)] * 3)
 
 
@@ -96,7 +96,7 @@ def test_a1_call_checks_come_in_order():
         wrapped()
     with pytest.raises(TypeError, match=r"argument 1 .* is a int"):
         wrapped(cpu, 3)
-    with pytest.raises(ValueError, match="3 roles for 2"):
+    with pytest.raises(ValueError, match="3 tensors, in, in, in, and is called with 2"):
         wrapped(cpu, meta)
     with pytest.raises(ValueError, match="at least one 'out'"):
         wrapped(cpu, meta, cpu)

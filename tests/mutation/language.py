@@ -145,8 +145,8 @@ MUTANTS = (
     Mutant(
         "end-of-operation",
         "sim/leftovers.py",
-        "            if buffer.filled:\n",
-        "            if False:\n",
+        "            if buffer.filled and ",
+        "            if False and ",
     ),
     Mutant(
         "buffer-limit",
@@ -200,8 +200,8 @@ MUTANTS = (
     Mutant(
         "can-acquire",
         "sim/kernel.py",
-        "consumer\n        self.poll(end)\n        return end.credits > 0\n",
-        "consumer\n        self.poll(end)\n        return True\n",
+        "        self.poll(end)\n        return end.credits > 0\n",
+        "        self.poll(end)\n        return True\n",
     ),
     # Implicit release and wait
     Mutant(

@@ -111,8 +111,9 @@ def test_source_map_is_ascending_and_points_at_the_example(name: str) -> None:
         (0, "exp_tile(", "ttl.math.exp(c_blk)"),
         (0, "add_binary_tile<", "a_blk * b_blk + ttl.math.exp(c_blk)"),
         (0, "cb_wait_front(c_dfb", "c_dfb.wait()"),
-        (1, "get_write_ptr(b_", "ttl.copy(b[row : row + BLOCK, column : column + BLOCK], b_blk)"),
-        (2, "noc_async_write_barrier", "y_copy.wait()"),
+        (1, "b_dfb_address = get",
+         "ttl.copy(b[row : row + BLOCK, column : column + BLOCK], b_blk)"),
+        (2, "noc_async_writes_flushed", "y_copy.wait()"),
     ],
 )  # fmt: skip
 def test_a_line_leads_back_to_the_python_it_came_from(kernel: int, call: str, python: str) -> None:

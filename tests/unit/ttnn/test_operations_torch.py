@@ -58,6 +58,7 @@ UNARY: dict[str, tuple[Callable[..., torch.Tensor], float, float]] = {
     "eqz": (lambda x: (x == 0).float(), -3, 3),
     "erf": (torch.erf, -3, 3),
     "erfc": (torch.erfc, -3, 3),
+    "erfinv": (torch.erfinv, -0.9, 0.9),
     "exp": (torch.exp, -3, 3),
     "exp2": (torch.exp2, -3, 3),
     "expm1": (torch.expm1, -3, 3),
@@ -120,7 +121,7 @@ def test_functions_of_one_tensor(name: str, dtype: Any) -> None:
 
 
 def test_every_function_of_one_tensor_is_compared() -> None:
-    elsewhere = {"clamp", "clip", "fill", "identity"}
+    elsewhere = {"bitwise_not", "clamp", "clip", "fill", "identity"}
     assert UNARY.keys() | elsewhere == {
         *ttnn.operations.OPERATIONS["elementwise"],
         *ttnn.operations.OPERATIONS["activations"],
@@ -188,9 +189,36 @@ def test_functions_of_two_tensors(name: str, dtype: Any) -> None:
         check(getattr(ttnn, name)(a, b), BINARY[name](a_values, b_values).float(), dtype)
 
 
+BITS: dict[str, Callable[..., torch.Tensor]] = {
+    "bitwise_and": torch.bitwise_and,
+    "bitwise_or": torch.bitwise_or,
+    "bitwise_xor": torch.bitwise_xor,
+    "bitwise_left_shift": torch.bitwise_left_shift,
+    "bitwise_right_shift": torch.bitwise_right_shift,
+    "logical_right_shift": lambda x, y: (x.long() & 0xFFFFFFFF).bitwise_right_shift(y.long()).int(),
+}
+
+
+@pytest.mark.parametrize("name", BITS)
+def test_bits(name: str) -> None:
+    generator = torch.Generator().manual_seed(3)
+    values = torch.randint(-(2**31), 2**31, (40, 33), generator=generator, dtype=torch.int32)
+    counts = torch.randint(0, 31, (40, 33), generator=generator, dtype=torch.int32)
+    options = {"dtype": ttnn.int32, "layout": ttnn.TILE_LAYOUT, "device": DEVICE}
+    a, b = (ttnn.from_torch(each, **options) for each in (values, counts))
+    found = ttnn.to_torch(getattr(ttnn, name)(a, b))
+    assert torch.equal(found, BITS[name](values, counts))
+
+
+def test_bitwise_not() -> None:
+    values = torch.tensor([[0, 1, -1, 2**31 - 1, -(2**31)]], dtype=torch.int32)
+    tensor = ttnn.from_torch(values, dtype=ttnn.int32, layout=ttnn.TILE_LAYOUT, device=DEVICE)
+    assert torch.equal(ttnn.to_torch(ttnn.bitwise_not(tensor)), ~values)
+
+
 def test_every_function_of_two_tensors_is_compared() -> None:
     in_place = {name for name in ttnn.operations.OPERATIONS["arithmetic"] if name.endswith("_")}
-    elsewhere = {"addcdiv", "addcmul", "isclose", "lerp", "where"}
+    elsewhere = {"addcdiv", "addcmul", "isclose", "lerp", "where", *BITS}
     assert BINARY.keys() | in_place | elsewhere == {*ttnn.operations.OPERATIONS["arithmetic"]}
 
 
