@@ -14,63 +14,43 @@ from ttl.target import load
 DEVICE = ttnn.open_device(device_id=0)
 
 
-@ttl.operation(grid=(1, 1))
-def while_the_blocks_are_there(a, b, y):
-    a_dfb = ttl.make_dataflow_buffer_like(a, shape=(2, 2))
-    b_dfb = ttl.make_dataflow_buffer_like(b, shape=(2, 2))
-    y_dfb = ttl.make_dataflow_buffer_like(y, shape=(2, 2))
+def make(are_gone: bool) -> ttl.Operation:
+    """The second store of the sum is before the blocks are popped, or after."""
 
-    @ttl.datamovement()
-    def read():
-        for tensor, dfb in ((a, a_dfb), (b, b_dfb)):
-            with dfb.reserve() as block:
-                ttl.copy(tensor[0:2, 0:2], block).wait()
+    @ttl.operation(grid=(1, 1))
+    def sums(a, b, y):
+        a_dfb = ttl.make_dataflow_buffer_like(a, shape=(2, 2))
+        b_dfb = ttl.make_dataflow_buffer_like(b, shape=(2, 2))
+        y_dfb = ttl.make_dataflow_buffer_like(y, shape=(2, 2))
 
-    @ttl.compute()
-    def compute():
-        with a_dfb.wait() as left, b_dfb.wait() as right:
+        @ttl.datamovement()
+        def read():
+            for tensor, dfb in ((a, a_dfb), (b, b_dfb)):
+                with dfb.reserve() as block:
+                    ttl.copy(tensor[0:2, 0:2], block).wait()
+
+        @ttl.compute()
+        def compute():
+            left, right = a_dfb.wait(), b_dfb.wait()
             total = left + right
             with y_dfb.reserve() as result:
                 result.store(abs(total))
+            if are_gone:
+                left.pop()
+                right.pop()
             with y_dfb.reserve() as result:
                 result.store(total * 2)
+            if not are_gone:
+                left.pop()
+                right.pop()
 
-    @ttl.datamovement()
-    def write():
-        for i in range(2):
-            with y_dfb.wait() as result:
-                ttl.copy(result, y[0:2, 2 * i : 2 * i + 2]).wait()
+        @ttl.datamovement()
+        def write():
+            for i in range(2):
+                with y_dfb.wait() as result:
+                    ttl.copy(result, y[0:2, 2 * i : 2 * i + 2]).wait()
 
-
-@ttl.operation(grid=(1, 1))
-def after_the_blocks_are_gone(a, b, y):
-    """Before they go, it is computed again and stays in registers."""
-    a_dfb = ttl.make_dataflow_buffer_like(a, shape=(2, 2))
-    b_dfb = ttl.make_dataflow_buffer_like(b, shape=(2, 2))
-    y_dfb = ttl.make_dataflow_buffer_like(y, shape=(2, 2))
-
-    @ttl.datamovement()
-    def read():
-        for tensor, dfb in ((a, a_dfb), (b, b_dfb)):
-            with dfb.reserve() as block:
-                ttl.copy(tensor[0:2, 0:2], block).wait()
-
-    @ttl.compute()
-    def compute():
-        left, right = a_dfb.wait(), b_dfb.wait()
-        total = left + right
-        with y_dfb.reserve() as result:
-            result.store(abs(total))
-        left.pop()
-        right.pop()
-        with y_dfb.reserve() as result:
-            result.store(total * 2)
-
-    @ttl.datamovement()
-    def write():
-        for i in range(2):
-            with y_dfb.wait() as result:
-                ttl.copy(result, y[0:2, 2 * i : 2 * i + 2]).wait()
+    return sums
 
 
 def tensors() -> list[ttnn.Tensor]:
@@ -80,9 +60,10 @@ def tensors() -> list[ttnn.Tensor]:
     return [*given, ttnn.zeros((64, 128), ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=DEVICE)]
 
 
-@pytest.mark.parametrize("operation", [while_the_blocks_are_there, after_the_blocks_are_gone])
-def test_the_sum(operation: ttl.Operation, monkeypatch: pytest.MonkeyPatch) -> None:
-    results = []
+@pytest.mark.parametrize("are_gone", [False, True])
+def test_the_sum(are_gone: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the blocks go, it is computed again before that and stays in registers."""
+    operation, results = make(are_gone), []
     for backend in ("sim", "host"):
         monkeypatch.setenv("TTL_BACKEND", backend)
         given = tensors()

@@ -152,6 +152,38 @@ def test_what_is_read_in_the_launch_is_waited_for(monkeypatch: Any) -> None:
         assert np.array_equal(result, results[0])
 
 
+@ttl.operation(grid=(1, 1))
+def ordered_by_room(y):
+    """Each tile comes to the place two further; the reader gets there when its block is popped."""
+    dfb = ttl.make_dataflow_buffer_like(y, shape=(1, 1), block_count=2)
+
+    @ttl.datamovement()
+    def read():
+        for i in range(TILES - 2):
+            with dfb.reserve() as block:
+                ttl.copy(y[0, i], block).wait()
+
+    @ttl.datamovement()
+    def write():
+        for i in range(TILES - 2):
+            with dfb.wait() as block:
+                ttl.copy(block, y[0, i + 2]).wait()
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("backend", ["sim", "host"])
+def test_what_was_written_before_there_was_room_is_read(
+    backend: str, seed: int, monkeypatch: Any
+) -> None:
+    monkeypatch.setenv("TTL_BACKEND", backend)
+    monkeypatch.setenv("TTL_SEED", str(seed))
+    y = ttl.from_numpy(distinct_tiles(1, TILES), dtype=ttnn.bfloat16, device=DEVICE)
+    ordered_by_room(y)
+    assert [*ttl.to_numpy(y)[0, ::32]] == [1, 2, 1, 2, 1, 2, 1]
+    (read,) = (kernel for kernel in compiled(ordered_by_room, y).kernels if kernel.name == "read")
+    assert "noc_async_read_set_trid" in read.cpp_source
+
+
 def make_multicast(block_count: int) -> Any:
     """A row of nodes gets what the first one reads, into the blocks of the same buffer."""
 

@@ -10,6 +10,7 @@ void kernel_main() {
   constexpr uint32_t a_dfb = get_compile_time_arg_val(0);
   int32_t a_dfb_start = get_write_ptr(a_dfb);
   constexpr uint32_t part_dfb = get_compile_time_arg_val(2);
+  int32_t part_dfb_start = get_write_ptr(part_dfb);
   int32_t node = get_absolute_logical_x();  // line 47
   int32_t id = 1;  // line 48
   for (int32_t i = 0; i < 4; i += 1) {
@@ -53,21 +54,41 @@ void kernel_main() {
     noc_semaphore_wait_min(is_written_word, 4);
     for (int32_t i = 0; i < 4; i += 1) {  // line 57
       int32_t row = i * 2;  // line 58
-      for (int32_t j = 0; j < 4; j += 1) {  // line 59
+      int32_t id_2 = 1;  // line 59
+      for (int32_t j = 0; j < 4; j += 1) {
+        int32_t other = 3 - id_2;
+        bool is_later = j != 0;
+        bool has_room = cb_pages_reservable_at_back(part_dfb, 8);
+        bool is_second = is_later && has_room;
+        if (is_later && (!has_room)) {
+          noc_async_read_barrier_with_trid(other);  // line 65
+          cb_push_back(part_dfb, 4);  // line 61
+        }
+        noc_async_read_set_trid(id_2);  // line 59
         int32_t column = j * 2;  // line 60
-        cb_reserve_back(part_dfb, 4);  // line 61
+        int32_t v = is_second ? 8 : 4;  // line 61
+        cb_reserve_back(part_dfb, v);
         int32_t part_dfb_address = get_write_ptr(part_dfb);  // line 62
+        int32_t part_dfb_address_after = part_dfb_address + 8192;
+        int32_t part_dfb_address_own = is_second ? (part_dfb_address_after == part_dfb_start + 16384 ? part_dfb_start : part_dfb_address_after) : part_dfb_address;
         int32_t first_page = row * 8 + column;
         for (uint32_t tile_row = 0; tile_row < 2; tile_row += 1) {
           for (uint32_t tile_column = 0; tile_column < 2; tile_column += 1) {
             int32_t page = first_page + (tile_row * 8 + tile_column);
-            int32_t address = part_dfb_address + (tile_row * 4096 + tile_column * 2048);
+            int32_t address = part_dfb_address_own + (tile_row * 4096 + tile_column * 2048);
             noc_async_read_page(page, partial_accessor, address);
           }
         }
-        noc_async_read_barrier();  // line 65
-        cb_push_back(part_dfb, 4);  // line 61
+        if (is_second) {
+          noc_async_read_barrier_with_trid(other);  // line 65
+          cb_push_back(part_dfb, 4);  // line 61
+        }
+        id_2 = other;  // line 62
       }
+      int32_t last_2 = 3 - id_2;  // line 59
+      noc_async_read_barrier_with_trid(last_2);  // line 65
+      cb_push_back(part_dfb, 4);  // line 61
+      noc_async_read_set_trid(0);  // line 59
     }
   }
   return;

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 from xdsl.dialects.builtin import (
@@ -34,7 +34,7 @@ from xdsl.traits import Pure
 
 from .control import ReturnOp
 from .elementwise import BinaryOp
-from .text import dims, ints, parse_dims, shape_of
+from .text import dims, ints, parse_dims, parse_numbers, printed_lists, shape_of
 
 
 def reducer_of(region: Region) -> str | None:
@@ -167,9 +167,6 @@ class ScatterNumbers:
     index_vector_dim: int = 0
 
 
-*_SCATTER_LISTS, _ = (field.name for field in fields(ScatterNumbers))
-
-
 @irdl_attr_definition
 class ScatterDimensions(Data[ScatterNumbers]):
     """`#stablehlo.scatter<update_window_dims = [1], ..., index_vector_dim = 1>`."""
@@ -177,28 +174,14 @@ class ScatterDimensions(Data[ScatterNumbers]):
     name = "stablehlo.scatter"
 
     def print_parameter(self, printer: Printer) -> None:
-        lists = [(name, getattr(self.data, name)) for name in _SCATTER_LISTS]
-        parts = [f"{name} = {list(values)}" for name, values in lists if values]
+        parts = printed_lists(self.data)
         if self.data.index_vector_dim:
             parts.append(f"index_vector_dim = {self.data.index_vector_dim}")
         printer.print_string(f"<{', '.join(parts)}>")
 
     @classmethod
     def parse_parameter(cls, parser: AttrParser) -> ScatterNumbers:
-        found: dict[str, Any] = {}
-
-        def part() -> None:
-            name = parser.parse_identifier()
-            parser.parse_punctuation("=")
-            if name == "index_vector_dim":
-                found[name] = parser.parse_integer()
-            elif name in _SCATTER_LISTS:
-                found[name] = parse_dims(parser)
-            else:
-                parser.raise_error(f"`{name}` of a scatter is not known here")
-
-        parser.parse_comma_separated_list(parser.Delimiter.ANGLE, part)
-        return ScatterNumbers(**found)
+        return ScatterNumbers(**parse_numbers(parser, ScatterNumbers, "scatter"))
 
 
 @irdl_op_definition

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from xdsl.dialects.builtin import I64, BoolAttr, DenseArrayBase, IntegerAttr, TensorType, i64
@@ -34,11 +34,12 @@ from .text import (
     dims,
     element_of,
     ints,
-    parse_dims,
     parse_names,
+    parse_numbers,
     parse_word,
     print_operands,
     print_signature,
+    printed_lists,
     read_op,
     shape_of,
 )
@@ -165,9 +166,6 @@ class GatherNumbers:
     index_vector_dim: int = 0
 
 
-*_GATHER_LISTS, _ = (field.name for field in fields(GatherNumbers))
-
-
 @irdl_attr_definition
 class GatherDimensions(Data[GatherNumbers]):
     """`#stablehlo.gather<offset_dims = [1], ..., index_vector_dim = 1>`, without empty lists."""
@@ -175,27 +173,12 @@ class GatherDimensions(Data[GatherNumbers]):
     name = "stablehlo.gather"
 
     def print_parameter(self, printer: Printer) -> None:
-        lists = [(name, getattr(self.data, name)) for name in _GATHER_LISTS]
-        parts = [f"{name} = {list(values)}" for name, values in lists if values]
-        parts.append(f"index_vector_dim = {self.data.index_vector_dim}")
+        parts = [*printed_lists(self.data), f"index_vector_dim = {self.data.index_vector_dim}"]
         printer.print_string(f"<{', '.join(parts)}>")
 
     @classmethod
     def parse_parameter(cls, parser: AttrParser) -> GatherNumbers:
-        found: dict[str, Any] = {}
-
-        def part() -> None:
-            name = parser.parse_identifier()
-            parser.parse_punctuation("=")
-            if name == "index_vector_dim":
-                found[name] = parser.parse_integer()
-            elif name in _GATHER_LISTS:
-                found[name] = parse_dims(parser)
-            else:
-                parser.raise_error(f"`{name}` of a gather is not known here")
-
-        parser.parse_comma_separated_list(parser.Delimiter.ANGLE, part)
-        return GatherNumbers(**found)
+        return GatherNumbers(**parse_numbers(parser, GatherNumbers, "gather"))
 
 
 @irdl_op_definition

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
 from typing import Any, ClassVar, cast
 
 from xdsl.dialects.builtin import (
@@ -73,6 +74,30 @@ def print_dims(printer: Printer, values: Sequence[int]) -> None:
 def parse_dims(parser: AttrParser) -> tuple[int, ...]:
     square = parser.Delimiter.SQUARE
     return tuple(parser.parse_comma_separated_list(square, parser.parse_integer))
+
+
+def printed_lists(numbers: Any) -> list[str]:
+    """`offset_dims = [1]` and so on: of numbers of dimensions the lists that are not empty."""
+    lists = {field.name: getattr(numbers, field.name) for field in fields(numbers)}
+    return [f"{name} = {list(found)}" for name, found in lists.items()
+            if found and isinstance(found, tuple)]  # fmt: skip
+
+
+def parse_numbers(parser: AttrParser, kind: type[Any], what: str) -> dict[str, Any]:
+    """`<offset_dims = [1], ..., index_vector_dim = 1>`: the fields of `kind`."""
+    names = {field.name for field in fields(kind)}
+    found: dict[str, Any] = {}
+
+    def part() -> None:
+        name = parser.parse_identifier()
+        parser.parse_punctuation("=")
+        if name not in names:
+            parser.raise_error(f"`{name}` of a {what} is not known here")
+        is_number = name == "index_vector_dim"
+        found[name] = parser.parse_integer() if is_number else parse_dims(parser)
+
+    parser.parse_comma_separated_list(parser.Delimiter.ANGLE, part)
+    return found
 
 
 def parse_word(parser: Parser, word: str) -> None:

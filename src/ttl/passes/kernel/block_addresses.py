@@ -32,7 +32,7 @@ def block_address(
     offset = make.index(distance * block_bytes(block))
     if not converter.held.goes_over_edge(op, block):
         return add(make, pointer, offset, hint)
-    start = _buffer_start(converter, buffer, function)
+    start = _start_of(converter, buffer, function)
     way = add(make, minus(make, pointer, start), offset)
     assert isinstance(buffer.type, ttl.DataflowBufferType)
     size = make.index(block_bytes(block) * buffer.type.block_count.value.data)
@@ -40,12 +40,15 @@ def block_address(
     return add(make, start, around, hint)
 
 
-def _buffer_start(converter: KernelConverter, buffer: SSAValue, function: str) -> SSAValue:
-    """Before anything is pushed or popped the pointer is at the start."""
+def _start_of(converter: KernelConverter, buffer: SSAValue, function: str) -> SSAValue:
+    """Found once."""
     if buffer not in converter.starts:
-        circular_buffer = converter.circular_buffers[buffer]
-        assert isinstance(circular_buffer.owner, Operation)
-        make = Maker(InsertPoint.after(circular_buffer.owner), circular_buffer.owner)
-        hint = f"{buffer.name_hint}_start"
-        converter.starts[buffer] = value_call(make, function, circular_buffer, hint=hint)
+        converter.starts[buffer] = buffer_start(converter.circular_buffers[buffer], function)
     return converter.starts[buffer]
+
+
+def buffer_start(circular_buffer: SSAValue, function: str) -> SSAValue:
+    """Before anything is pushed or popped the pointer is at the start."""
+    assert isinstance(circular_buffer.owner, Operation)
+    make = Maker(InsertPoint.after(circular_buffer.owner), circular_buffer.owner)
+    return value_call(make, function, circular_buffer, hint=f"{circular_buffer.name_hint}_start")

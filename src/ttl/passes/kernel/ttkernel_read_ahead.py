@@ -2,25 +2,22 @@
 
 A loop that reserves blocks, reads them from tensors, waits and pushes them has one block under way.
 It gets a second one where the buffers have room for it at that moment, so that nobody waits for
-room who did not before. Transaction ids tell the two apart.
-rule ORDER      reserve, read, one barrier, push; addresses come from the loop's variable alone
-rule UNWRITTEN  nobody writes the tensors in the launch: what they hold does not depend on when they
-                are read
-rule COUNT      the chip counts what is under way with an id up to a limit, and a block stays below
-                half of it
+room who did not before. Room is also all that such a loop hears of others: what they wrote before
+they gave it is read, as before. Transaction ids tell the two blocks apart.
+rule ORDER  reserve, read, one barrier, push; addresses come from the loop's variable alone
+rule COUNT  the chip counts what is under way with an id up to a limit, and a block stays below half
+            of it
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import reduce
 from math import ceil, prod
 
-from xdsl.dialects import affine, arith, func, scf
+from xdsl.dialects import affine, arith, scf
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i1
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
-from xdsl.rewriter import InsertPoint
 
 from ttl.dialects import ttkernel, ttl
 from ttl.dialects.building import create, walk
@@ -41,6 +38,7 @@ from ..module_pass import (
     target_of,
 )
 from ..node_to_node.node_calls import branch
+from .block_addresses import buffer_start
 from .kernel_calls import call, value_call
 from .ttkernel_combine_pack_tiles import trip_count
 
@@ -59,24 +57,11 @@ def apply(op: ModuleOp) -> None:
     buffers: Buffers = {
         each.sym_name: each for each in op.ops if isinstance(each, ttl.DeclareBufferOp)
     }
-    written = {tensor for kernel in movers for tensor in _written(kernel)}
-    written |= ttl.backing_tensors(op)
     for kernel in movers:
         for loop in [each for each in walk(kernel) if isinstance(each, scf.ForOp)]:
             body = _body_of(loop)
-            if body is not None and _gains(loop, body, buffers, written, target_of(op)):
+            if body is not None and _gains(loop, body, buffers, target_of(op)):
                 _Rewriter(loop, body, buffers).rewrite()
-
-
-def _written(kernel: func.FuncOp) -> Iterator[Attribute]:
-    """The tensors whose pages a kernel reaches other than by reading them whole."""
-    for op in walk(kernel):
-        if isinstance(op, ttkernel.TensorAccessorOp) and not _is_only_read(op.results[0]):
-            yield op.tensor
-
-
-def _is_only_read(accessor: SSAValue) -> bool:
-    return all(use.operation.name == READ for use in accessor.uses)
 
 
 # What a loop has to look like ---------------------------------------------------------------------
@@ -137,7 +122,6 @@ def _gains(
     loop: scf.ForOp,
     body: _LoopBody,
     buffers: Buffers,
-    written: set[Attribute],
     target: Target,
 ) -> bool:
     steps = steps_of(loop)
@@ -145,9 +129,6 @@ def _gains(
         return False
     types = [_declared(op, buffers).type for op in body.reserves()]
     if any(type.block_count.value.data < 2 for type in types):
-        return False
-    accessors = [op.operands[1].owner for op in body.reads()]
-    if any(accessor.tensor in written for accessor in accessors):  # type: ignore[union-attr]
         return False
     packets = max(ceil(type.page_bytes(False) / target.noc_burst_bytes) for type in types)
     pages = sum(prod(trip_count(each) for each in _loops(op, loop)) for op in body.reads())
@@ -236,7 +217,7 @@ class _Rewriter:
     def _address(self, make: Maker, op: Operation, is_second: SSAValue) -> SSAValue:
         """Of the second block: after the first one, or at the start of the buffer."""
         buffer, hint = op.operands[0], op.results[0].name_hint
-        type, start = self.types[buffer], self._start_of(buffer)
+        type, start = self.types[buffer], buffer_start(buffer, "get_write_ptr")
         size = type.block_tiles * type.page_bytes(False)
         first = value_call(make, "get_write_ptr", buffer, hint=hint)
         after = add(make, first, make.index(size), f"{hint}_after")
@@ -244,12 +225,6 @@ class _Rewriter:
         is_over = make.value(compare_op(after, end, "eq"))
         second = make.new(arith.SelectOp, (is_over, start, after), INDEX)
         return make.new(arith.SelectOp, (is_second, second, first), INDEX, f"{hint}_own")
-
-    def _start_of(self, buffer: SSAValue) -> SSAValue:
-        """Before anything is pushed the pointer is at the start."""
-        assert isinstance(buffer.owner, Operation)
-        make = Maker(InsertPoint.after(buffer.owner), buffer.owner)
-        return value_call(make, "get_write_ptr", buffer, hint=f"{buffer.name_hint}_start")
 
     def _complete(self, make: Maker, id: SSAValue) -> None:
         """The block is there: the consumer gets it."""
