@@ -1,7 +1,6 @@
 """One step of AdamW, fused: four tensors are read, three written, nothing in between.
 
-As separate operations it would read and write memory eleven times; the estimate shows that memory
-is what bounds it.
+As separate operations every product and every sum would go to memory and come back.
 """
 
 import numpy as np
