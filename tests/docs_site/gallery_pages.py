@@ -20,9 +20,22 @@ from docs_site.pages import DOCS, ROOT
 from ttl.tools.cli import main
 
 GALLERY = DOCS / "gallery"
+SHARED = "against_numpy"  # what the programs import
 PROGRAMS = tuple(
-    path for path in sorted((ROOT / "examples/gallery").glob("*.py")) if path.stem != "against_numpy"
+    path for path in sorted((ROOT / "examples/gallery").glob("*.py")) if path.stem != SHARED
 )
+HEAD = """# Gallery
+
+Programs to read, run and change. Each compares its result with numpy, and runs simulated and
+compiled:
+
+```console
+$ ttl run examples/gallery/rope.py
+$ ttl run --host examples/gallery/rope.py
+```
+
+The pictures show what the threads of one node do over the estimated time. `ttl examples -t DIR`
+copies all programs to a folder."""
 KINDS = {
     "Layers of models": ("rope", "layernorm", "rmsnorm", "swiglu_mlp", "gqa_flash_attention",
                          "cross_entropy", "embedding_gather", "top_k"),
@@ -36,7 +49,7 @@ OTHERS = {
     "examples/softmax.py": "reductions and broadcasts in one expression",
     "examples/multicast_matmul.py": "nodes that read a block once and send it to others",
     "examples/ring_all_reduce.py": "blocks that go round a ring of nodes, each adds them up",
-    "examples/split_sum.py": "partial sums of nodes, and a semaphore that tells when they are written",
+    "examples/split_sum.py": "partial sums of nodes, and a semaphore that counts them",
     "examples/barrier.py": "semaphores at which all nodes meet",
     "examples/unified/": "these as unified operations, flash attention and an MLP",
     "examples/pieces/": "a transformer block, composed of pieces",
@@ -100,20 +113,16 @@ def _sentence(values: dict[str, Any]) -> str:
 
 
 def index(estimates: dict[str, Any]) -> str:
-    lines = ["# Gallery", "", "Programs to read, run and change. Each compares its result with numpy,",
-             "and runs simulated and compiled:", "", "```console",
-             "$ ttl run examples/gallery/rope.py",
-             "$ ttl run --host examples/gallery/rope.py", "```", "",
-             "The pictures show what the threads of one node do over the estimated time. `ttl examples",
-             "-t DIR` copies all programs to a folder."]  # fmt: skip
+    lines = [HEAD]
     by_name = {program.stem: program for program in PROGRAMS}
     for kind, names in KINDS.items():
         lines += ["", f"## {kind}", "", '<div class="gallery" markdown>', ""]
         for name in names:
             head, _ = words(by_name[name])
             typical = f"{estimates[name]['us'][0]:g}"
-            lines += ["<div markdown>", "", f"[**{name}**]({name}.md) · {typical} us", "", head, "",
-                      f"[![Timeline of {name}](pictures/{name}.svg)]({name}.md)", "", "</div>", ""]  # fmt: skip
+            picture = f"[![Timeline of {name}](pictures/{name}.svg)]({name}.md)"
+            name_and_time = f"[**{name}**]({name}.md) · {typical} us"
+            lines += ["<div markdown>", "", name_and_time, "", head, "", picture, "", "</div>", ""]
         lines.append("</div>")
     lines += ["", "## Other examples", "", "| program | what it shows |", "|---|---|"]
     lines += [f"| `{name}` | {text} |" for name, text in OTHERS.items()]

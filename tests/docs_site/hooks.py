@@ -16,7 +16,9 @@ from docs_site import reference_pages  # noqa: E402
 from docs_site.pages import DOCS  # noqa: E402
 
 # A page of the repository that is no page of the site.
-_OUTSIDE = re.compile(r"\[([^\]]*)\]\((?:\.\./)+(?:src|tests|examples|benchmarks|[A-Z]+\.md)[^)]*\)")
+_OUTSIDE = re.compile(
+    r"\[([^\]]*)\]\((?:\.\./)+(?:src|tests|examples|benchmarks|[A-Z]+\.md)[^)]*\)"
+)
 
 
 def on_config(config: Any) -> Any:

@@ -35,21 +35,30 @@ GROUPS = {
     "Debugging": ("signpost", "print"),
     "Errors": ("TTLError", "CompileError", "KernelFault", "UsageError", "InternalError"),
 }  # fmt: skip
+ENVIRONMENT = """# Environment variables
+
+Every variable that pyttl reads, from `src/ttl/config.py`. A flag is on unless it is empty, `0`,
+`false`, `no` or `off`. Options of the command line win over variables.
+
+| variable | default | what it does |
+|---|---|---|"""
+DIAGNOSTICS = """# Diagnostics
+
+What each code means, in a sentence. Its page has wrong programs, what they get, and the programs
+put right; `ttl explain CODE` prints it."""
+API = """# API
+
+What `import ttl` brings. Functions on blocks, `ttl.math` and `ttl.block`, are in the table of
+[operators](operators.md); the stand-in for ttnn has [a page](ttnn.md) of its own.
+"""
 
 
 def environment_page() -> str:
-    lines = [
-        "# Environment variables",
-        "",
-        "Every variable that pyttl reads, from `src/ttl/config.py`. A flag is on unless it is empty,",
-        "`0`, `false`, `no` or `off`. Options of the command line win over variables.",
-        "",
-        "| variable | default | what it does |",
-        "|---|---|---|",
-    ]
+    lines = [ENVIRONMENT]
     texts = comments_of(inspect.getsource(config.Config))
     for variable, option in config.OPTIONS.items():
-        shown = "" if option.default in (None, False, ()) else f"`{_default(option.default)}`"
+        has_default = option.default not in (None, False, config.NO_CHOICE)
+        shown = f"`{option.default}`" if has_default else ""
         lines.append(f"| `{variable}` | {shown} | {_cell(texts[option.name])} |")
     lines += [
         "| `PYTTL_CACHE` | `~/.cache/pyttl` | the folder of compiled kernels and other results |",
@@ -59,12 +68,10 @@ def environment_page() -> str:
     return "\n".join(lines) + "\n"
 
 
-def _default(value: object) -> object:
-    return "" if value is config.NO_CHOICE else value
-
-
 def _cell(text: str) -> str:
-    return f"{text[:1].lower()}{text[1:]}".replace("|", "\\|").rstrip(".")
+    begins_a_sentence = text[1:2].islower()
+    first = text[:1].lower() if begins_a_sentence else text[:1]
+    return f"{first}{text[1:]}".replace("|", "\\|").rstrip(".")
 
 
 def comments_of(source: str) -> dict[str, str]:
@@ -108,8 +115,7 @@ def help_of(verb: str) -> str:
 
 
 def diagnostics_page() -> str:
-    lines = ["# Diagnostics", "", "What each code means, in a sentence. Its page has wrong programs,",
-             "what they get, and the programs put right; `ttl explain CODE` prints it."]  # fmt: skip
+    lines = [DIAGNOSTICS]
     room = ""
     for code, entry in sorted(codes.CATALOGUE.items()):
         if code[3] != room:
@@ -144,9 +150,7 @@ def title_of(path: Path) -> str:
 
 
 def api_page() -> str:
-    lines = ["# API", "", "What `import ttl` brings. Functions on blocks, `ttl.math` and `ttl.block`,",
-             "are in the table of [operators](operators.md); the stand-in for ttnn has",
-             "[a page](ttnn.md) of its own.", ""]  # fmt: skip
+    lines = [API]
     for group, names in grouped_names():
         lines += [f"## {group}", ""]
         for name in names:

@@ -34,7 +34,9 @@ LEFT, WIDTH, ROW, TOP = 150, 640, 26, 34
 KINDS = {
     "moves data": ("#0072B2", r"noc_async_(read|write)_(page|multicast).*|noc_async_(read|write)"),
     "unpacks": ("#56B4E9", r"copy_.*|unary_bcast|transpose.*"),
-    "computes or waits for operands": ("#E69F00", r".*_(tile|tiles|block)(_\w+)?|sfpu_reduce|copy_dest_values"),
+    "computes or waits for operands": (
+        "#E69F00", r".*_(tile|tiles|block)(_\w+)?|sfpu_reduce|copy_dest_values"
+    ),
     "packs": ("#009E73", r"pack_(tile|block).*"),
     "sets up": ("#CC79A7", r".*init.*|.*reconfig.*|compute_kernel_hw_startup|pack_relu_config"),
     "waits": ("#DDDDDD", r".*wait.*|cb_.*|.*barrier.*|tile_regs_.*|.*semaphore.*"),
