@@ -211,6 +211,8 @@ _ROWS = (
     _own("typecast", 114, "in", shapes.broadcast_shape,
          "stablehlo.convert", "clone alias lift_fresh_copy _to_copy"),
     _own("bitcast", 230, "in", shapes.broadcast_shape, "stablehlo.bitcast_convert"),
+    _own("random_bits", 237, "in", shapes.random_bits_shape,
+         "stablehlo.rng_bit_generator", "", "shape: ints"),
     # Patterns of the passes ttir-fuse-*; what may be left out stands last.
     _own("softmax", 231, "in", shapes.along_shape, "", "", "dim: int"),
     _own("rms_norm", 232, "inputs", shapes.norm_shape, "", "", "epsilon: float"),
