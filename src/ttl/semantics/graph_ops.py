@@ -151,6 +151,7 @@ _ROWS = (
     _unary("erfinv", 29, "chlo.erf_inv", "erfinv"),
     _unary("gelu", 40, "", ""),  # patterns of ttir-fuse-activations
     _unary("silu", 41, "", ""),
+    _unary("gelu_tanh", 42, "", ""),
     _binary("add", 0, "add", "add.Tensor add.Scalar"),
     _binary("subtract", 1, "subtract", "sub.Tensor sub.Scalar"),
     _binary("multiply", 2, "multiply", "mul.Tensor mul.Scalar"),
