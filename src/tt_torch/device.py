@@ -23,6 +23,7 @@ _ON_CPU = torch._C.DispatchKeySet(torch._C.DispatchKey.CPU)
 # What only moves a tensor's sizes and strides is the same on every device.
 _VIEWS = (
     "view", "as_strided", "_reshape_alias", "alias", "unfold", "set_.source_Storage_storage_offset",
+    "view_as_real", "view_as_complex",
 )  # fmt: skip
 # Random numbers are those that the CPU draws.
 _DRAWN = (

@@ -79,8 +79,11 @@ def _content(text: str, config: Config) -> Any:
 
 
 def to_numpy(tensor: Tensor) -> Any:
-    """A tensor's elements; those of bfloat16 have the type of ml_dtypes."""
-    host = on_host(tensor).detach().contiguous()
+    """A tensor's elements; those of bfloat16 have the type of ml_dtypes, complex ones are pairs."""
+    host = on_host(tensor).detach()
+    if host.dtype.is_complex:
+        host = torch.view_as_real(host.resolve_conj())
+    host = host.contiguous()
     if host.dtype is torch.bfloat16:
         return host.view(torch.uint16).numpy().view(ml_dtypes.bfloat16)
     return host.numpy()
@@ -88,7 +91,10 @@ def to_numpy(tensor: Tensor) -> Any:
 
 def from_numpy(array: Any, like: Tensor) -> Tensor:
     """The elements on the device of `like`, in its element type: the runtime has fewer of them."""
-    if like.dtype is torch.bfloat16:
+    if like.dtype.is_complex:
+        pairs = np.ascontiguousarray(array, np.float32).reshape(*like.shape, 2)
+        host = torch.view_as_complex(torch.from_numpy(pairs)).to(like.dtype)
+    elif like.dtype is torch.bfloat16:
         words = np.ascontiguousarray(array, dtype=ml_dtypes.bfloat16).view(np.uint16)
         host = torch.from_numpy(words).view(torch.bfloat16)
     else:

@@ -1,6 +1,6 @@
 """From FX graphs to StableHLO; importing this fills the table of lowerings."""
 
-from . import along, calls, elementwise, matrix, random, shapes, windows
+from . import along, calls, elementwise, matrix, pairs, random, shapes, windows
 from .emitter import LOWERINGS, SEED_NAME, UnsupportedOperation, draws, emit_module
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "elementwise",
     "emit_module",
     "matrix",
+    "pairs",
     "random",
     "shapes",
     "windows",

@@ -60,6 +60,7 @@ class UnsupportedOperation(CompileError, NotImplementedError):
 # A lowering gets the emitter, the node, and the node's arguments with values in place of nodes.
 Lowering = Callable[..., "SSAValue | list[SSAValue]"]
 LOWERINGS: dict[Any, Lowering] = {}
+PAIRS: dict[Any, Lowering] = {}  # those of complex numbers
 RANDOM: set[Any] = set()  # those of them that draw
 
 
@@ -130,6 +131,8 @@ class Emitter:
         return self.scalars[key]
 
     def constant(self, tensor: Tensor) -> SSAValue:
+        if tensor.dtype.is_complex:
+            tensor = torch.view_as_real(tensor.resolve_conj())
         type = tensor_type(tensor.shape, tensor.dtype)
         values = tensor.reshape(-1).tolist()
         dense: Any = DenseIntOrFPElementsAttr.from_list(type, values)
@@ -317,7 +320,7 @@ def _emit_node(
             return value
         _check_dtype(node, value)
         return emitter.block.insert_arg(
-            tensor_type(value.shape, value.dtype), len(emitter.block.args)
+            tensor_type(*as_pairs(value.shape, value.dtype)), len(emitter.block.args)
         )
     if node.op == "get_attr":
         from tt_torch.device import on_host
@@ -325,6 +328,10 @@ def _emit_node(
         held = getattr(graph, str(node.target))
         return emitter.constant(on_host(held)) if isinstance(held, Tensor) else held
     lowering = LOWERINGS.get(node.target)
+    if is_complex(node) or any(is_complex(each) for each in node.all_input_nodes):
+        lowering = PAIRS.get(node.target)
+        if lowering is None:
+            raise unsupported(f"no lowering for {_name(node)} of complex numbers", node)
     if lowering is None:
         limit = f" {LIMITS[node.target]}" if node.target in LIMITS else ""
         raise unsupported(f"no lowering for {_name(node)}{limit}", node)
@@ -339,10 +346,23 @@ def _emit_node(
 
 
 def _check_dtype(node: fx.Node, value: Tensor) -> None:
+    if value.dtype.is_complex:
+        return
     if value.dtype not in ELEMENTS or value.dtype is torch.uint32:
         raise unsupported(f"{_name(node)} has elements of type {value.dtype}", node)
     if any(not isinstance(size, int) for size in value.shape):
         raise unsupported(f"{_name(node)} has sizes that are not known: {value.shape}", node)
+
+
+def is_complex(node: Any) -> bool:
+    """Has a node complex numbers?"""
+    values = _flat(node.meta.get("val")) if isinstance(node, fx.Node) else []
+    return any(isinstance(each, Tensor) and each.dtype.is_complex for each in values)
+
+
+def as_pairs(shape: Sequence[int], dtype: torch.dtype) -> tuple[Sequence[int], torch.dtype]:
+    """Complex numbers are pairs of others."""
+    return ((*shape, 2), dtype.to_real()) if dtype.is_complex else (shape, dtype)
 
 
 def _flat(value: Any) -> list[Any]:
