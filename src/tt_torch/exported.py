@@ -57,8 +57,8 @@ class Exported:
             raise file_not_usable(file, error) from None
 
     def inputs(self, *args: Any, **kwargs: Any) -> list[Any]:
-        """The arrays that the flatbuffer takes for these arguments: parameters first. A seed is drawn
-        as torch.compile does it, after torch.manual_seed() the same one.
+        """The arrays that the flatbuffer takes for these arguments: parameters first. A seed is
+        drawn as torch.compile does it, after torch.manual_seed() the same one.
         """
         leaves = pytree.tree_leaves((args, self._in_order(kwargs)))
         specs = self.program.graph_signature.input_specs

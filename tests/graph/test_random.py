@@ -173,7 +173,11 @@ def generated(algorithm, type, joined="stablehlo.bitcast_convert"):
 
 @pytest.mark.parametrize(
     ("algorithm", "type"),
-    [("DEFAULT", "tensor<4xui32>"), ("PHILOX", "tensor<4xui32>"), ("THREE_FRY", "tensor<4x2xui32>")],
+    [
+        ("DEFAULT", "tensor<4xui32>"),
+        ("PHILOX", "tensor<4xui32>"),
+        ("THREE_FRY", "tensor<4x2xui32>"),
+    ],
 )
 def test_other_generators_are_refused_by_name(algorithm, type):
     """Which numbers DEFAULT gives, each compiler decides for itself."""

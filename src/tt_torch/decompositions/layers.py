@@ -174,7 +174,7 @@ def grouped_mm(
 ) -> Any:
     """Rows in groups, each times a matrix of its own; a group ends before the place in `ends`.
 
-    Where the groups end is not known before the run: the rows of the others are zero in each product.
+    Where the groups end is not known before the run: rows of others are zero in each product.
     """
     if x.ndim != 2 or weights.ndim != 3 or ends is None or bias is not None:
         return NotImplemented

@@ -1,4 +1,4 @@
-"""Convolutions and their gradients; what has one or two axes is lowered as it is, three are taken apart."""
+"""Convolutions and their gradients; one or two axes are lowered as they are, three taken apart."""
 
 from __future__ import annotations
 

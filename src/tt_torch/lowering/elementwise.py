@@ -11,7 +11,7 @@ from xdsl.ir import SSAValue
 from ttl.semantics import graph_ops
 from ttl.semantics.graph_ops import GRAPH_OPS
 
-from .emitter import Emitter, Lowering, dtype_of, lowers, overloads
+from .emitter import Emitter, Lowering, lowers, overloads
 
 aten = torch.ops.aten
 

@@ -295,8 +295,10 @@ def draws(graph: fx.GraphModule) -> bool:
 
 def is_random(node: fx.Node) -> bool:
     """A dropout that keeps all is not."""
-    keeps_all = node.target is aten.native_dropout.default and (not node.args[1] or not node.args[2])
-    return node.target in RANDOM and not keeps_all
+    if node.target is aten.native_dropout.default:
+        _, rate, train = node.args
+        return rate != 0 and train is not False
+    return node.target in RANDOM
 
 
 def _seen(graph: fx.GraphModule) -> list[fx.Node]:

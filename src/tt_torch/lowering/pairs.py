@@ -6,7 +6,7 @@ What is needed to turn positions by them is here: products, sums, and what moves
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -21,7 +21,7 @@ from .emitter import PAIRS, Emitter, Lowering, is_complex, overloads
 aten = torch.ops.aten
 
 
-def lowers_pairs(*ops: Any) -> Any:
+def lowers_pairs(*ops: Any) -> Callable[[Lowering], Lowering]:
     """The decorated function lowers these operations where they have complex numbers."""
 
     def add(function: Lowering) -> Lowering:

@@ -151,7 +151,7 @@ def native_dropout(
 ) -> list[SSAValue]:
     """What is kept, made larger by what is not, and the mask of it."""
     shape = shape_of(x)
-    if rate == 0 or not train:
+    if rate == 0 or train is False:
         return [x, emitter.full(shape, True, torch.bool)]
     kept = emitter.reshape(_kept(emitter, prod(shape), 1 - rate), shape)
     scale = emitter.full(shape, 0.0 if rate == 1 else 1 / (1 - rate), dtype_of(x))
@@ -199,7 +199,7 @@ def randint_like_from(
 @lowers(aten.randperm.default)
 def randperm(emitter: Emitter, node: fx.Node, count: int, *_: Any, **__: Any) -> SSAValue:
     """The places of random numbers in order."""
-    _, places = sorted_with_places(emitter, _bits(emitter, count), 0, False)
+    places = sorted_with_places(emitter, _bits(emitter, count), 0, False)[1]
     return _placed(emitter, node, places)
 
 

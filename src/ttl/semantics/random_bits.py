@@ -1,8 +1,8 @@
 """Random bits that are a function of a key and a counter: Threefry-2x32 with 20 rounds.
 
 The same words give the same bits, in any order and on any machine, and bits of different counters
-have nothing to do with each other. The algorithm is that of Salmon, Moraes, Dror and Shaw, "Parallel
-random numbers: as easy as 1, 2, 3"; the order of the results is that of XLA's THREE_FRY.
+have nothing to do with each other. The algorithm is that of Salmon, Moraes, Dror and Shaw,
+"Parallel random numbers: as easy as 1, 2, 3"; the order of the results is that of XLA's THREE_FRY.
 """
 
 from __future__ import annotations

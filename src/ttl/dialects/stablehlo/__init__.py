@@ -66,9 +66,10 @@ __all__ = [
     "DynamicSliceOp", "DynamicUpdateSliceOp", "GatherDimensions", "GatherOp", "GetTupleElementOp",
     "IfOp", "IotaOp", "MeshOp", "OptimizationBarrierOp", "PadOp", "ReduceOp", "ReduceWindowOp",
     "RegionReduceOp", "ReshapeOp", "ReturnOp", "ReverseOp", "RngBitGeneratorOp", "RowOp",
-    "ScatterDimensions", "ScatterOp", "SelectAndScatterOp", "SelectOp", "ShardingConstraintOp", "SliceOp", "SortOp",
-    "TopKOp", "TransposeOp", "TupleOp", "UnaryOp", "WhileOp", "chlo_operations", "element_of",
-    "has_checked_indices", "ints", "make_dialects", "reducer_of", "shape_of", "tensor_type",
+    "ScatterDimensions", "ScatterOp", "SelectAndScatterOp", "SelectOp", "ShardingConstraintOp",
+    "SliceOp", "SortOp", "TopKOp", "TransposeOp", "TupleOp", "UnaryOp", "WhileOp",
+    "chlo_operations", "element_of", "has_checked_indices", "ints", "make_dialects", "reducer_of",
+    "shape_of", "tensor_type",
 ]  # fmt: skip
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC
-
 from typing import Any
 
 from xdsl.dialects.builtin import IntegerType, Signedness, StringAttr, TensorType, i1

@@ -1,4 +1,4 @@
-"""The operations that stand for many: softmax, normalization, linear, attention, turned positions, gelu.
+"""The operations that stand for many: softmax, normalization, linear, attention, turned positions.
 
 They compute in float32, as the steps did that they stand for, and round once.
 """

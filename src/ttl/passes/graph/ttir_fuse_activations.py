@@ -1,7 +1,7 @@
 """ttir-fuse-activations: x * sigmoid(x) becomes ttnn.silu, x * (1 + erf(x / sqrt 2)) / 2 ttnn.gelu.
 
-The gelu that is made of tanh is another function, up to 5e-4 away: ttnn.gelu with that variant, which
-is called gelu_tanh here.
+The gelu that is made of tanh is another function, up to 5e-4 away: ttnn.gelu with that variant,
+which is called gelu_tanh here.
 """
 
 from __future__ import annotations
