@@ -30,8 +30,12 @@ zero (one unit in the last place). Others are within the bound of the op table, 
 in the last place of the DST registers. `TF32`: the matrix unit does it, whose sources keep 10
 digits of the mantissa of an f32, so that up to 0.3 % of a product and 0.2 % of a reduction inside
 the tile is lost; the executor does so, the simulator with `ttl run --rounding chip`. bfloat16
-operands lose nothing. `exact_f32=True` has a reduction done by the vector unit, which keeps all
-digits and is slower. Products of integers are not compiled (TTL7007). Stores to block floats round
+operands lose nothing, but for up to 0.05 % of each product in a kernel whose products are all `@`
+and whose buffers all have 16 bits or fewer: it is given HiFi3, which on the chip leaves out a piece
+smaller than the rounding of the result (`math_fidelity="HiFi4"` keeps it; `ttl run --host --counts`
+shows what was chosen). Block floats get HiFi2 or LoFi, in which nothing of them is lost. The
+executor takes the digits that LoFi and HiFi2 take, and HiFi3 for HiFi4. `exact_f32=True` has a
+reduction done by the vector unit, which keeps all digits and is slower. Products of integers are not compiled (TTL7007). Stores to block floats round
 ties away from zero; the chip is known to be within one step of the largest exponent of their
 group.
 
