@@ -89,7 +89,7 @@ def _rotary_embedding(x: Any, cosine: Any, sine: Any) -> Any:
 
 
 def _gelu_tanh(x: Any) -> Any:
-    curve = x * x
+    curve = np.square(x, dtype=np.float32)
     curve *= 0.044715
     curve += 1
     curve *= x
