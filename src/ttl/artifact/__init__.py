@@ -27,8 +27,9 @@ from .reader import CONFIG_TYPES, FORMAT_VERSIONS, Artifact, blocks_of, read_art
 
 __all__ = [
     "CONFIG_TYPES", "FORMAT_VERSIONS", "MARK_KINDS", "PAGE_BYTES", "Artifact", "Buffer",
-    "CompiledOperation", "ComputeConfig", "Coordinate", "CoreArguments", "Kernel", "Mark", "Memory", "Operand",
-    "OwnArguments", "Part", "Pipe", "Rectangle", "Rectangles", "Semaphore", "ThreadKind",
-    "blocks_of", "check_cores", "check_fits", "check_includes", "names_of", "overlap", "parse",
-    "read_artifact", "read_folder", "to_json", "with_sources", "write_bundle", "write_folder",
+    "CompiledOperation", "ComputeConfig", "Coordinate", "CoreArguments", "Kernel", "Mark",
+    "Memory", "Operand", "OwnArguments", "Part", "Pipe", "Rectangle", "Rectangles", "Semaphore",
+    "ThreadKind", "blocks_of", "check_cores", "check_fits", "check_includes", "names_of",
+    "overlap", "parse", "read_artifact", "read_folder", "to_json", "with_sources",
+    "write_bundle", "write_folder",
 ]  # fmt: skip

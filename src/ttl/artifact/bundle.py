@@ -47,7 +47,8 @@ def check_includes(compiled: CompiledOperation) -> None:
         spliced = re.sub(r"\\[ \t]*\r?\n", "", lines)
         for operand in map(str.strip, _INCLUDE.findall(spliced)):
             if not _is_header(operand):
-                raise _refused(kernel, f"includes {operand}, which is not the name of a device header")
+                problem = f"includes {operand}, which is not the name of a device header"
+                raise _refused(kernel, problem)
         if found := _READING.search(spliced):
             raise _refused(kernel, f"has `{found[0]}`, which reaches the files of this machine")
 

@@ -50,7 +50,7 @@ def _check_arguments(kernel: Kernel, grid: Rectangle) -> None:
     if len(nodes) != (last[0] - first[0] + 1) * (last[1] - first[1] + 1):
         raise ValueError(f"`{kernel.name}` has no arguments for some of the nodes")
     if any(len(each.args) != count for each in kernel.runtime_args):
-        raise ValueError(f"`{kernel.name}` has {count} arguments by name, and another number of them")
+        raise ValueError(f"`{kernel.name}` has {count} arguments by name, and others in number")
 
 
 def _is_in(node: Coordinate, grid: Rectangle) -> bool:

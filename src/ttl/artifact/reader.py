@@ -17,9 +17,9 @@ from ttl.target.data_formats import MATH_FIDELITIES
 
 from .fits import check_fits
 from .operation import (
+    MARK_KINDS,
     PAGE_BYTES,
     Buffer,
-    MARK_KINDS,
     CompiledOperation,
     ComputeConfig,
     CoreArguments,

@@ -242,7 +242,7 @@ def changed(path: str, value: object) -> dict[str, object]:
         ("pyttl.kernels.0.more", 1, "pyttl.kernels[0].more is not known here"),
         ("pyttl.device_api", "../../../tmp", "pyttl.device_api = '../../../tmp' is not one of"),
         ("pyttl.kernels.1.marks.0.kind", "x", "pyttl.kernels[1].marks[0].kind = 'x' is not one of"),
-        ("pyttl.kernels.1.marks.0.place", "0\n#", "pyttl.kernels[1].marks[0].place is not one line"),
+        ("pyttl.kernels.1.marks.0.place", "0\n#", "kernels[1].marks[0].place is not one line"),
         ("pyttl.kernels.1.runtime_args", [], "`write` has no arguments for some of the nodes"),
         ("pyttl.kernels.1.runtime_args.0.args", [1], "`write` has 2 arguments by name"),
         ("pyttl.kernels.1.runtime_args.0.core", [0, 0], "for other nodes than those of the grid"),
