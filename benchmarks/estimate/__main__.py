@@ -63,8 +63,18 @@ def predict(row: dict[str, Any]) -> Row:
         return Row(row["what"], row["chip"], group, row["measured_cycles"], *times, is_independent)
     spread = found["microseconds"]
     times = (spread["best"], spread["typical"], spread["worst"])
+    if "thread" in row:
+        times = _of_thread(found, row["thread"], times)
     wall = row.get("wall_us")
     return Row(row["what"], row["chip"], group, row["measured_us"], *times, is_independent, wall)
+
+
+def _of_thread(found: dict[str, Any], thread: str, times: tuple[float, ...]) -> Any:
+    """The source has the time of this thread alone: its share of the whole is that of the typical
+    case, in the best case and in the worst as well.
+    """
+    (own,) = (each["microseconds"] for each in found["threads"] if each["thread"] == thread)
+    return tuple(own / found["microseconds"]["typical"] * each for each in times)
 
 
 def _transfer_cycles(found: dict[str, Any], program: Path, kernel: str) -> float:

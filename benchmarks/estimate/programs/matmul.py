@@ -20,7 +20,7 @@ COLUMNS = N // 32 // GRID_X // PARTS
 STEPS = K // 32 // K_BLOCK
 
 
-@ttl.operation(grid=(GRID_X, GRID_Y), math_fidelity=FIDELITY)
+@ttl.operation(grid=(GRID_X, GRID_Y), math_fidelity=FIDELITY, fp32_dest_acc_en=False)
 def matmul(a, b, y):
     a_net = ttl.PipeNet([ttl.Pipe((0, row), (slice(1, GRID_X), row)) for row in range(GRID_Y)])
     b_net = ttl.PipeNet(

@@ -70,6 +70,7 @@ class LineCost:
 class ThreadCost:
     kernel: str
     thread: str
+    microseconds: float  # from its start to its end, the mean of all nodes
     busy: float  # shares of the time of the operation
     waits: tuple[tuple[str, float], ...]  # for what, longest first
 
@@ -200,7 +201,7 @@ def estimate(
         peak_gbytes=typical["dram.peak_bytes_per_cycle"] * clock,
         bound=_bound(gains, machine),
         gains=gains,
-        threads=_threads(compiled, machine),
+        threads=_threads(compiled, machine, clock),
         lines=_lines(compiled, recording, machine),
         changes=changes_of(model, machine),
         unknown=(*UNKNOWN, *_unknown_calls(model)),
@@ -298,13 +299,27 @@ def _roles(compiled: CompiledOperation, machine: Machine) -> list[tuple[str, Thr
     ]
 
 
-def _threads(compiled: CompiledOperation, machine: Machine) -> tuple[ThreadCost, ...]:
+def _mean_cycles(machine: Machine, position: int, role: str) -> float:
+    total = sum(
+        node.count * (thread.time - machine.start)
+        for node in machine.nodes
+        for thread in node.threads
+        if (thread.plan.kernel, thread.plan.role) == (position, role)
+    )
+    return total / sum(node.count for node in machine.nodes)
+
+
+def _threads(
+    compiled: CompiledOperation, machine: Machine, clock: float
+) -> tuple[ThreadCost, ...]:
     costs = []
     for name, thread in _roles(compiled, machine):
         busy = sum(each.busy for each in thread.spent.values())
         waits = sorted(thread.reasons.items(), key=lambda item: (-item[1], item[0]))
         shares = tuple((reason, cycles / machine.end) for reason, cycles in waits if cycles > 0)
-        costs.append(ThreadCost(name, thread.plan.role, busy / machine.end, shares))
+        plan = thread.plan
+        mean = _mean_cycles(machine, plan.kernel, plan.role) / clock / 1e3
+        costs.append(ThreadCost(name, plan.role, mean, busy / machine.end, shares))
     return tuple(costs)
 
 
