@@ -17,6 +17,7 @@ class Spent:
     busy: float = 0.0
     waited: float = 0.0
     times: int = 0
+    reason: str = ""  # of the wait
 
 
 @dataclass(slots=True)
@@ -48,6 +49,7 @@ class Thread:
         self.read_link = self.write_link = 0.0  # free again
         self.skipped: set[int] = set()
         self.owed: dict[int, int] = {}  # pages pushed earlier than recorded
+        self.arrives = 0.0  # of the transfer of the step that is done
         self.early = 0.0  # cycles of steps that a poll has done early
 
     @property
@@ -96,6 +98,7 @@ class Slice:
     step: Step
     begin: float
     end: float
+    arrives: float = 0.0  # what it moves, if it does
 
 
 class Stuck(Exception):

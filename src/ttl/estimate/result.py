@@ -22,7 +22,7 @@ FLOPS_OF_PRODUCT = 2 * TILE_SIZE**3  # of a tile by a tile
 # What would be faster, and the costs that say how fast it is.
 RESOURCES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("DRAM", ("dram.",)),
-    ("NoC", ("noc.*.bytes_per_cycle", "noc.one_way_cycles", "noc.handshake")),
+    ("NoC", ("noc.*.bytes_per_cycle", "noc.link", "noc.one_way_cycles", "noc.handshake")),
     ("latency", ("noc.*.latency_cycles",)),
     ("issue", ("noc.*.issue_cycles", "noc.signal_issue_cycles", "processor.buffer_call_cycles",
                "processor.barrier_cycles")),
@@ -64,6 +64,7 @@ class LineCost:
     waited: float
     share: float  # of the time of the operation
     times: int
+    reason: str  # what it waits for most
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +78,15 @@ class ThreadCost:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What would be faster, by the model."""
+    """What would be faster, by the model, which has run with it."""
 
-    text: str
+    why: str  # who waits for what, where the change is one of waiting
+    what: str
     saved: float  # share of the time
+
+    @property
+    def text(self) -> str:
+        return f"{self.why}{self.what} saves {self.saved:.0%}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +125,8 @@ class Model:
         self.compiled, self.recording, self.data = compiled, recording, costs
         self.target: Target = load(compiled.target)
         self.is_each_alone = False
-        self.alike = AlikeNodes(compiled, recording, self.target)
+        self.places = self.costs().places
+        self.alike = AlikeNodes(compiled, recording, self.target, self.places)
         self.shortened = shortened(self.alike, recording)
         self.unknown_calls: set[str] = set()
 
@@ -136,7 +143,9 @@ class Model:
                 self.shortened = None
             elif not self.is_each_alone:
                 self.is_each_alone = True
-                self.alike = AlikeNodes(compiled, self.recording, self.target, is_each_alone=True)
+                self.alike = AlikeNodes(
+                    compiled, self.recording, self.target, self.places, is_each_alone=True
+                )
             else:
                 raise
             return self.run(costs, compiled)
@@ -166,6 +175,10 @@ class Model:
         machine.run()
         return machine
 
+    @property
+    def flops(self) -> float:
+        return _flops(self.recording)
+
     def cycles(self, costs: Costs, compiled: CompiledOperation | None = None) -> float:
         return self.run(costs, compiled).end
 
@@ -187,6 +200,7 @@ def estimate(
     best, worst = (model.microseconds(case) for case in (Case.BEST, Case.WORST))
     clock = typical["clock_ghz"]
     nodes = len(recording.nodes)
+    lines = _lines(compiled, recording, machine)
     return Estimate(
         operation=compiled.name,
         chip=compiled.target,
@@ -194,7 +208,7 @@ def estimate(
         times_called=times_called,
         microseconds=Range(best, machine.end / clock / 1e3, worst),
         clock_ghz=clock,
-        flops=_flops(recording),
+        flops=model.flops,
         read_bytes=machine.dram.read_bytes,
         written_bytes=machine.dram.written_bytes,
         peak_tflops=_peak_tflops(compiled, typical, nodes),
@@ -202,8 +216,8 @@ def estimate(
         bound=_bound(gains, machine),
         gains=gains,
         threads=_threads(compiled, machine, clock),
-        lines=_lines(compiled, recording, machine),
-        changes=changes_of(model, machine),
+        lines=lines,
+        changes=changes_of(model, machine, lines),
         unknown=(*UNKNOWN, *_unknown_calls(model)),
     )
 
@@ -327,15 +341,18 @@ def _lines(
     compiled: CompiledOperation, recording: Recording, machine: Machine
 ) -> tuple[LineCost, ...]:
     found: dict[tuple[str, str, int], list[float]] = {}
+    longest: dict[tuple[str, str, int], tuple[float, str]] = {}
     for name, thread in _roles(compiled, machine):
         for number, spent in thread.spent.items():
             line = recording.sites[number].line
-            total = found.setdefault((name, thread.plan.role, line), [0.0, 0.0, 0])
+            place = name, thread.plan.role, line
+            total = found.setdefault(place, [0.0, 0.0, 0])
+            longest[place] = max(longest.get(place, (0.0, "")), (spent.waited, spent.reason))
             total[0] += spent.busy
             total[1] += spent.waited
             total[2] += spent.times
     rows = [
-        LineCost(*place, busy, waited, (busy + waited) / machine.end, int(times))
+        LineCost(*place, busy, waited, (busy + waited) / machine.end, int(times), longest[place][1])
         for place, (busy, waited, times) in found.items()
     ]
     return tuple(sorted(rows, key=lambda row: (-row.busy - row.waited, row.kernel, row.line)))

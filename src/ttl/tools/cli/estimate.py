@@ -13,7 +13,10 @@ from typing import Any
 from ttl.diagnostics import codes, file_not_usable, usage_error
 from ttl.target import TARGETS
 
-from .program import add_program_arguments, program_variables, run_to_its_end
+from .program import add_program_arguments, natural, program_variables, run_to_its_end
+from .what_if import with_block_changes
+
+TRIALS = 6
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,6 +31,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--timeline", metavar="FILE.json",
         help="write the estimated times of all steps, for Perfetto (ui.perfetto.dev)",
+    )
+    parser.add_argument(
+        "--trials", type=natural, metavar="N",
+        help="run the program again with up to N other values of the constants that it gives to "
+        f"its blocks (default: {TRIALS}, with --json none)",
     )
     add_program_arguments(parser)
 
@@ -56,10 +64,12 @@ def run(options: argparse.Namespace) -> int:
     options.defines = dict(options.defines)
     with redirect_stdout(sys.stderr) if options.json else nullcontext():
         status = run_to_its_end(options, variables)
-    return _report(options, costs, status)
+    return _report(options, variables, costs, status)
 
 
-def _report(options: argparse.Namespace, costs: Any, status: int) -> int:
+def _report(
+    options: argparse.Namespace, variables: dict[str, str], costs: Any, status: int
+) -> int:
     from ttl.driver import PROCESS_DRIVER
     from ttl.estimate import estimate, estimate_text, estimate_values
     from ttl.target.costs import load_costs
@@ -78,6 +88,9 @@ def _report(options: argparse.Namespace, costs: Any, status: int) -> int:
         found.append(estimate(each.compiled, each.recording, own, each.times))
     if options.timeline is not None:
         _write_timeline(options.timeline, recorded, costs)
+    if options.trials is None:
+        options.trials = 0 if options.json else TRIALS
+    found = with_block_changes(options, variables, costs, found)
     if options.json:
         print(json.dumps([estimate_values(each) for each in found], indent=1))
     else:
