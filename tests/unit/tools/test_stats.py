@@ -38,7 +38,7 @@ TRACE = "\n".join(
 
 EXPECTED = """\
 Kernels
-kernel  nodes  busy (ticks)  times blocked  blocked (ticks)  on (ticks)  bytes moved
+kernel  nodes  events (ticks)  times blocked  blocked (ticks)  on (ticks)  bytes moved
 read        2             7              0                0                     4096
 write       1             2              1                5  a_dfb 5               0
 
