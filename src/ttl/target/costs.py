@@ -40,6 +40,7 @@ GROUPS = {
         "unpack_bytes_per_cycle", "unpack_tile_cycles", "pack_bytes_per_cycle", "pack_tile_cycles",
         "pack_call_cycles", "matmul_overhead_cycles", "other_call_cycles",
     ),
+    "profiler": ("zone_cycles",),
 }  # fmt: skip
 HANDSHAKE = ("noc", "multicast_handshake_cycles")
 PLACES = ("noc", "places")
