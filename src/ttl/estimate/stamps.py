@@ -89,12 +89,12 @@ def _stamped_operation(own: list[Record], made: Timeline, start: float) -> list[
 
 
 def _track_times(events: list[Record], known: KernelTimeline) -> list[float]:
-    by_kind: dict[object, list[int]] = defaultdict(list)
+    by_kind: dict[tuple[str, Any], list[int]] = defaultdict(list)
     for position, event in enumerate(events):
         subject = event["subject"] if event["kind"] in _CALLS else event["line"]
         by_kind[event["kind"], subject].append(position)
     times: list[float | None] = [None] * len(events)
-    for (kind, subject), positions in by_kind.items():  # type: ignore[misc]
+    for (kind, subject), positions in by_kind.items():
         for position, time in zip(positions, _times(kind, subject, len(positions), known),
                                   strict=False):  # fmt: skip
             times[position] = time
@@ -144,7 +144,7 @@ def _filled(
 
 
 def more_events(timelines: Iterable[Timeline]) -> Iterator[dict[str, Any]]:
-    """For Perfetto: the estimated steps, one operation after the other, on one node of each kind."""
+    """For Perfetto: the estimated steps, one operation after the other; a node of each kind."""
     start = 0.0
     for made in timelines:
         for position, each in enumerate(made.kernels):

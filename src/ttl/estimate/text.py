@@ -77,7 +77,7 @@ def _rows(found: Estimate) -> list[tuple[str, ...]]:
 
 def _changes(found: Estimate) -> list[str]:
     if not found.changes:
-        return ["changes that were tried (block counts, math fidelity) save less than 2%", ""]
+        return ["changes that were tried (blocks, NoCs, math fidelity) save less than 2%", ""]
     return ["worth a try, by the model:", *(f"  {each.text}" for each in found.changes), ""]
 
 

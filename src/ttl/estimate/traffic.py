@@ -52,7 +52,7 @@ class RunPlace(NamedTuple):
     node_class: int
     kernel: int
     first: int  # of the calls of the kernel
-    count: int
+    calls: int
 
 
 class Routes:
@@ -121,7 +121,7 @@ class Traffic:
         group = self.groups[run.node_class]
         size = 0
         for node in group:
-            own = self._rows_of(node, run.kernel)[run.first : run.first + run.count]
+            own = self._rows_of(node, run.kernel)[run.first : run.first + run.calls]
             size = int(own[0, 2])
             way = self._way_of(run, int(own[0, 0]))
             if self._is_dram(int(own[0, 1])):
@@ -134,7 +134,7 @@ class Traffic:
                     links[self._passed(way, node, target)] += 1
         used = np.flatnonzero(links)
         bank_bytes += size * bank_requests
-        return Loads(used, links[used] / run.count, bank_bytes, bank_requests)
+        return Loads(used, links[used] / run.calls, bank_bytes, bank_requests)
 
     def _way_of(self, run: RunPlace, site: int) -> Way:
         noc = int(self.compiled.kernels[run.kernel].thread is ThreadKind.WRITER)

@@ -1,4 +1,4 @@
-"""Estimated times of a graph in a flatbuffer: its kernels by the model, operations of ttnn by roofs.
+"""Estimated times of a graph in a flatbuffer: kernels by the model, operations of ttnn by roofs.
 
 Rules
 * roof: an operation of ttnn takes its start and the longest of: its bytes by what all nodes get

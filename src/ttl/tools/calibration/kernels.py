@@ -4,7 +4,7 @@ A signpost is named KIND_SIZE_COUNT: `dram_read_2048_16` are 16 reads of 2048 by
 them. The names are those that `measured.py` looks for.
 """
 
-# mypy: disable-error-code="no-untyped-def, no-untyped-call"
+# mypy: disable-error-code="no-untyped-def, no-untyped-call, misc"
 
 from __future__ import annotations
 
