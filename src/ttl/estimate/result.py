@@ -113,6 +113,12 @@ class Estimate:
         return self.flops / self.microseconds.typical / 1e6
 
     @property
+    def roofline(self) -> float:
+        """Microseconds, if the matrix units or DRAM did nothing else."""
+        moved = (self.read_bytes + self.written_bytes) / self.peak_gbytes / 1e3
+        return max(moved, self.flops / self.peak_tflops / 1e6)
+
+    @property
     def gbytes(self) -> float:
         return (self.read_bytes + self.written_bytes) / self.microseconds.typical / 1e3
 

@@ -39,8 +39,8 @@ TRACE = "\n".join(
 EXPECTED = """\
 Kernels
 kernel  nodes  events (ticks)  times blocked  blocked (ticks)  on (ticks)  bytes moved
-read        2             7              0                0                     4096
-write       1             2              1                5  a_dfb 5               0
+read        2               7              0                0                     4096
+write       1               2              1                5  a_dfb 5               0
 
 Dataflow buffers
 dataflow buffer  pushes  pops  high water  kernels blocked
