@@ -36,7 +36,7 @@ RESOURCES: tuple[tuple[str, tuple[str, ...]], ...] = (
 UNKNOWN = (
     "harvested rows and columns: the grid of the program is taken as it is",
     "refresh and page conflicts of DRAM, beyond the spread of the measured rates",
-    "links: transfers pass one after the other; requests, signals and tensors in L1 are not on them",
+    "links: requests, signals and tensors in L1 are on none of them",
     "dispatch: what the host and the dispatcher take between operations",
     "scalar code of kernels: only calls of the chip have a cost",
 )

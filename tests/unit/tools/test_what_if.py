@@ -24,6 +24,7 @@ def test_constants_that_shapes_of_buffers_depend_on() -> None:
 
 
 def test_twice_half_and_all() -> None:
-    assert list(other_values({"A": 1, "B": 6})) == [{"A": 2}, {"B": 12}, {"B": 3}, {"A": 2, "B": 12}]
+    both = {"A": 2, "B": 12}
+    assert list(other_values({"A": 1, "B": 6})) == [{"A": 2}, {"B": 12}, {"B": 3}, both]
     assert list(other_values({"A": 3})) == [{"A": 6}]
     assert list(other_values({})) == []
