@@ -17,6 +17,8 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+from .examples import PROGRAMS, examples_report, measured
+
 FOLDER = Path(__file__).parent
 AIM = 0.25
 MARK = "<!-- what follows is written by `python -m benchmarks.estimate -o` -->\n"
@@ -157,7 +159,10 @@ def main() -> None:
         if options.only in f"{row['program']} {row['chip']} {row['what']}":
             rows.append(predict(row))
             print(f"{rows[-1].what}: {rows[-1].error:+.0%}", file=sys.stderr, flush=True)
-    text = "\n".join(report(rows)) + "\n"
+    parts = list(report(rows))
+    if not options.only:
+        parts += ["", *examples_report([measured(COMMAND, each) for each in PROGRAMS])]
+    text = "\n".join(parts) + "\n"
     print(text)
     if options.page:
         write_page(Path(options.page), text)

@@ -9,6 +9,7 @@ from ttl.artifact import CompiledOperation, ThreadKind
 from ttl.target.data_formats import MATH_FIDELITIES
 
 from .machine import BARRIER, SEMAPHORE, Machine
+from .parts import COMPILERS
 from .result import Change, LineCost, Model
 
 MOST_CHANGES = 3
@@ -52,17 +53,19 @@ def most_valuable(changes: Iterable[Change]) -> tuple[Change, ...]:
 
 def wait_in_words(lines: Iterable[LineCost]) -> str:
     """Who waits longest for something to be moved, as the beginning of a sentence."""
-    found = [each for each in lines if each.waited and _is_for_data(each)]
-    longest = max(found, key=lambda each: each.waited, default=None)
-    if longest is None or (share := _waiting_share(longest)) < LEAST_WAIT:
+    found = [each for each in lines if each.waited and _waiting_share(each) >= LEAST_WAIT]
+    movers = [each for each in found if each.reason in (BARRIER, SEMAPHORE)]  # the cause
+    waiting = movers or [each for each in found if _is_for_block(each)]
+    longest = max(waiting, key=lambda each: each.waited, default=None)
+    if longest is None:
         return ""
-    return f"`{longest.kernel}` waits {share:.0%} of the time {_for_what(longest)}: "
+    share = f"{_waiting_share(longest):.0%} of the time"
+    return f"`{longest.kernel}` waits {share} {_for_what(longest)}: "
 
 
-def _is_for_data(line: LineCost) -> bool:
-    if line.thread in (ThreadKind.READER.value, ThreadKind.WRITER.value):
-        return line.reason in (BARRIER, SEMAPHORE)
-    return line.thread == "unpack" and line.reason.endswith("is empty")
+def _is_for_block(line: LineCost) -> bool:
+    is_own = line.reason.startswith(COMPILERS)  # a result of the same kernel
+    return line.thread == "unpack" and line.reason.endswith("is empty") and not is_own
 
 
 def _waiting_share(line: LineCost) -> float:

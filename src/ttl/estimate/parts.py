@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, field
 
-from ttl.artifact import CompiledOperation
+from ttl.artifact import Buffer, CompiledOperation
 
 from .streams import Step, ThreadPlan
+
+COMPILERS = "compiler's"  # before the names of buffers that the program does not have
 
 
 @dataclass(slots=True)
@@ -57,13 +59,17 @@ class Thread:
         return self.position >= len(self.steps)
 
 
+def _name(buffer: Buffer) -> str:
+    return f"{COMPILERS} {buffer.name}" if buffer.compiler_allocated else buffer.name
+
+
 class Node:
     """One node, which stands for `count` of them."""
 
     def __init__(self, compiled: CompiledOperation, count: int, sections: int):
         self.count = count
         self.buffers = {
-            each.index: Pages(each.name, each.block_tiles * each.block_count)
+            each.index: Pages(_name(each), each.block_tiles * each.block_count)
             for each in compiled.buffers
         }
         self.threads: list[Thread] = []

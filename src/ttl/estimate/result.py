@@ -13,7 +13,7 @@ from ttl.trace.calls import Recording
 
 from .calls import ComputeCosts
 from .machine import Machine
-from .parts import Stuck, Thread
+from .parts import COMPILERS, Stuck, Thread
 from .steady import extrapolated, shortened
 from .streams import AlikeNodes, Streams
 
@@ -291,7 +291,7 @@ def _bound(gains: tuple[tuple[str, float], ...], machine: Machine) -> str:
         for thread in node.threads
         if thread.plan.role == "unpack"
         for reason, cycles in thread.reasons.items()
-        if reason.endswith("is empty")
+        if reason.endswith("is empty") and not reason.startswith(COMPILERS)
     ]
     longest = max(waits, default=(0.0, ""))
     if longest[0] > machine.end / 4 and name not in ("math", "unpack", "pack"):

@@ -11,7 +11,7 @@ from ttl.artifact import CompiledOperation
 from ttl.trace.calls import Recording
 from ttl.trace.events import Node
 
-from .parts import Slice
+from .parts import COMPILERS, Slice
 from .result import Model
 from .streams import Do
 
@@ -99,7 +99,8 @@ def _details(each: Slice) -> dict[str, Any]:
     if do in TRANSFERS:
         return {"transfers": second, "bytes": second * third}
     if do in (Do.WAIT_FRONT, Do.POP, Do.RESERVE, Do.PUSH):
-        return {"buffer": each.thread.node.buffers[first].name, "pages": second}
+        name = each.thread.node.buffers[first].name.removeprefix(f"{COMPILERS} ")
+        return {"buffer": name, "pages": second}
     return {}
 
 
