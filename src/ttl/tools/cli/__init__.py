@@ -22,6 +22,7 @@ VERBS = {
     "opt": "run passes on IR text",
     "estimate": "how long operations will take on a chip, and where the time goes",
     "tune": "estimate a program with several values of its constants, the best first",
+    "calibrate": "measure the costs of a chip on a device, for estimates",
     "explore": "run a program under many schedules and compare the results",
     "stats": "tables of what a trace has recorded",
     "diff": "the first difference between two traces, such as a simulated and a compiled run",
