@@ -1,0 +1,593 @@
+// Panel 1: what each kernel on each node does when, and what it waits for.
+
+const ROW = 17, HEAD = 20, AXIS = 22, LANE = 4;
+const EDGE = 0.5; // slices narrower than this are drawn as one
+
+class TimelinePanel {
+  constructor(root, sources) {
+    this.root = root;
+    this.sources = sources; // [{name, load}]
+    this.closed = new Set();
+    this.selected = null;
+    this.scroll = 0;
+    this.draw = onceAFrame(() => this.paint());
+    this.build();
+  }
+
+  build() {
+    this.choice = element('select', { 'aria-label': 'times', onchange: () => this.open(this.choice.selectedIndex) },
+      this.sources.map((source) => element('option', {}, source.name)));
+    this.arrowsShown = element('input', { type: 'checkbox', checked: true, onchange: () => this.draw() });
+    this.legend = element('div', { class: 'legend' }, CAUSES.map((cause, number) =>
+      element('span', { title: cause.name }, swatch(number), cause.name)));
+    const button = (text, title, action) => element('button', { title, 'aria-label': title, onclick: action }, text);
+    this.root.append(
+      element('div', { class: 'bar' },
+        this.choice,
+        element('span', { class: 'group' },
+          button('−', 'zoom out (s)', () => this.zoom(2)), button('+', 'zoom in (w)', () => this.zoom(0.5)),
+          button('fit', 'all (0)', () => this.fit()), button('⊟', 'close or open all nodes (c)', () => this.closeAll())),
+        element('label', {}, this.arrowsShown, 'pipes'),
+        this.legend),
+      this.map = element('canvas', { class: 'minimap', 'aria-hidden': 'true' }),
+      this.canvas = element('canvas', { class: 'tracks', tabindex: 0, role: 'img', 'aria-label': 'timeline' }),
+      this.details = element('div', { class: 'details', 'aria-live': 'polite' }));
+    this.listen();
+    new ResizeObserver(() => this.draw()).observe(this.canvas);
+  }
+
+  get gutter() { return Math.min(210, this.canvas.clientWidth * 0.32); }
+  get span() { return this.to - this.from; }
+  x(time) { return this.gutter + (time - this.from) / this.span * (this.canvas.clientWidth - this.gutter); }
+  time(x) { return this.from + (x - this.gutter) / (this.canvas.clientWidth - this.gutter) * this.span; }
+
+  async open(place) {
+    const source = this.sources[place];
+    source.timeline ??= await source.load();
+    this.timeline = source.timeline;
+    this.choice.selectedIndex = place;
+    this.selected = null;
+    if (this.timeline.tracks.length > 60 && !source.wasOpened) this.closed = new Set();
+    source.wasOpened = true;
+    this.matches = null;
+    this.layout();
+    this.fit();
+    this.showDetails();
+  }
+
+  // Rows: a head for each node, then its kernels.
+  layout() {
+    this.rows = [];
+    let node = null, y = 0;
+    this.rowOf = new Map();
+    this.timeline.tracks.forEach((track, number) => {
+      if (node !== track.nodeText) {
+        node = track.nodeText;
+        this.rows.push({ y, height: HEAD, node, tracks: [] });
+        y += HEAD;
+      }
+      const head = this.rows.findLast((row) => row.tracks);
+      head.tracks.push(track);
+      if (!this.closed.has(node)) {
+        this.rowOf.set(number, y);
+        this.rows.push({ y, height: ROW, track });
+        y += ROW;
+      } else this.rowOf.set(number, head.y);
+    });
+    this.height = y;
+  }
+
+  fit() { this.from = 0; this.to = Math.max(this.timeline.end, 1e-9); this.draw(); }
+
+  zoom(factor, at = (this.from + this.to) / 2) {
+    const least = this.timeline.unit === 'tick' ? 8 : 0.01;
+    const span = Math.min(Math.max(this.span * factor, least), this.timeline.end || 1);
+    const share = (at - this.from) / this.span;
+    this.from = at - share * span;
+    this.to = this.from + span;
+    this.keepInside();
+  }
+
+  pan(share) { const step = this.span * share; this.from += step; this.to += step; this.keepInside(); }
+
+  keepInside() {
+    const span = this.span;
+    if (this.to > this.timeline.end) { this.to = this.timeline.end; this.from = this.to - span; }
+    if (this.from < 0) { this.from = 0; this.to = Math.min(span, this.timeline.end || 1); }
+    this.draw();
+  }
+
+  closeAll() {
+    const nodes = new Set(this.timeline.tracks.map((track) => track.nodeText));
+    this.closed = this.closed.size ? new Set() : nodes;
+    this.scroll = 0;
+    this.layout();
+    this.draw();
+  }
+
+  // Painting ----------------------------------------------------------------------------------------
+
+  paint() {
+    if (!this.timeline || !this.canvas.clientWidth) return;
+    const { pen, width, height } = sized(this.canvas);
+    this.scroll = Math.max(0, Math.min(this.scroll, this.height + AXIS - height + 8));
+    this.paintAxis(pen, width, height);
+    pen.save();
+    pen.beginPath();
+    pen.rect(0, AXIS, width, height - AXIS);
+    pen.clip();
+    for (const row of this.rows) {
+      const y = row.y - this.scroll + AXIS;
+      if (y + row.height < AXIS || y > height) continue;
+      if (row.track) this.paintTrack(pen, row, y, width);
+      else this.paintHead(pen, row, y, width);
+    }
+    if (this.arrowsShown.checked) this.paintArrows(pen, width, height);
+    pen.restore();
+    this.paintMap();
+    if (!document.documentElement.dataset.painted) {
+      document.documentElement.dataset.painted = Math.round(performance.now());
+    }
+  }
+
+  paintAxis(pen, width, height) {
+    const marks = niceSteps(this.from, this.to, (width - this.gutter) / 90);
+    pen.fillStyle = color('--dim');
+    pen.strokeStyle = color('--grid');
+    pen.lineWidth = 1;
+    for (const mark of marks) {
+      const x = Math.round(this.x(mark)) + 0.5;
+      pen.beginPath();
+      pen.moveTo(x, AXIS - 5);
+      pen.lineTo(x, height);
+      pen.stroke();
+      pen.fillText(this.timeline.timeText(mark), x + 3, 9);
+    }
+    pen.fillText(this.timeline.unit === 'tick' ? 'event no.' : 'estimated µs', 8, 9);
+    for (const [name, begin] of this.timeline.calls) {
+      const x = this.x(begin);
+      if (x < this.gutter - 1 || x > width) continue;
+      pen.fillStyle = color('--accent');
+      pen.fillRect(x, 0, 1.5, height);
+      pen.fillText(name, x + 4, AXIS - 3 > 12 ? height - 8 : 9);
+    }
+  }
+
+  paintHead(pen, row, y, width) {
+    pen.fillStyle = color('--head');
+    pen.fillRect(0, y, width, row.height - 1);
+    const isClosed = this.closed.has(row.node);
+    pen.fillStyle = color('--text');
+    pen.fillText(`${isClosed ? '▸' : '▾'} node ${row.node}`, 8, y + row.height / 2);
+    if (!isClosed) return;
+    const height = (row.height - 5) / row.tracks.length;
+    row.tracks.forEach((track, place) => this.paintSlices(pen, track, y + 2 + place * height, height, width));
+  }
+
+  paintTrack(pen, row, y, width) {
+    const { track } = row;
+    const slices = this.timeline.slices(track);
+    pen.fillStyle = color('--text');
+    pen.fillText(clipped(pen, track.kernel, this.gutter - 76), 22, y + row.height / 2);
+    this.paintShares(pen, slices.shares, this.gutter - 50, y + 5, 42, row.height - 10);
+    this.paintSlices(pen, track, y + 1, row.height - LANE - 2, width);
+    this.paintTransfers(pen, track, y + row.height - LANE - 1, width);
+    if (this.span < this.timeline.end && this.timeline.unit === 'tick') this.paintInstants(pen, track, y, row.height, width);
+  }
+
+  paintShares(pen, shares, x, y, width, height) {
+    const all = shares.reduce((sum, share) => sum + share, 0);
+    if (!all) return;
+    shares.forEach((share, cause) => {
+      const part = share / all * width;
+      pen.fillStyle = color(CAUSES[cause].color);
+      pen.fillRect(x, y, part, height);
+      x += part;
+    });
+  }
+
+  paintSlices(pen, track, y, height, width) {
+    const slices = this.timeline.slices(track);
+    const { begin, end, cause } = slices;
+    const matches = this.matches?.get(track);
+    const pending = new Float64Array(CAUSES.length);
+    let pixel = -1;
+    const flush = () => {
+      if (pixel < 0) return;
+      let most = 0;
+      for (let n = 1; n < pending.length; n++) if (pending[n] > pending[most]) most = n;
+      if (pending[most]) { pen.fillStyle = color(CAUSES[most].color); pen.fillRect(pixel, y, 1, height); }
+      pending.fill(0);
+      pixel = -1;
+    };
+    for (let n = firstAfter(end, this.from); n < begin.length && begin[n] < this.to; n++) {
+      const left = Math.max(this.x(begin[n]), this.gutter), right = Math.min(this.x(end[n]), width);
+      if (right - left < EDGE) {
+        if (Math.floor(left) !== pixel) { flush(); pixel = Math.floor(left); }
+        pending[cause[n]] += right - left;
+        continue;
+      }
+      flush();
+      this.paintSlice(pen, track, slices, n, left, y, right - left, height);
+    }
+    flush();
+    if (matches) this.paintMatches(pen, slices, matches, y, height, width);
+  }
+
+  paintSlice(pen, track, slices, n, x, y, width, height) {
+    const why = slices.cause[n];
+    pen.fillStyle = color(CAUSES[why].color);
+    pen.fillRect(x, y, Math.max(width - (width > 3 ? 0.5 : 0), 0.5), height);
+    if (width < 6) return;
+    if (why !== RUNS) { pen.fillStyle = patternOf(pen, why); pen.fillRect(x, y, width - 0.5, height); }
+    if (this.selected?.track === track && this.selected.n === n) {
+      pen.strokeStyle = color('--text');
+      pen.lineWidth = 2;
+      pen.strokeRect(x + 1, y + 1, width - 2, height - 2);
+    }
+    if (width < 13 || height < 9) return;
+    const text = width < 46 ? CAUSES[why].letter : this.timeline.label(track, slices, n);
+    if (!text) return;
+    const shown = clipped(pen, text, width - 8);
+    if (!shown) return;
+    if (why !== RUNS) { pen.fillStyle = color(CAUSES[why].color); pen.fillRect(x + 2, y + 1, pen.measureText(shown).width + 4, height - 2); }
+    pen.fillStyle = color('--on');
+    pen.fillText(shown, x + 4, y + height / 2 + 0.5);
+  }
+
+  paintMatches(pen, slices, matches, y, height, width) {
+    pen.strokeStyle = color('--mark');
+    pen.lineWidth = 2;
+    let before = -1;
+    for (const n of matches) {
+      if (slices.end[n] < this.from || slices.begin[n] > this.to) continue;
+      const x = Math.max(this.x(slices.begin[n]), this.gutter);
+      const right = Math.min(this.x(slices.end[n]), width);
+      if (right < before + 2) continue;
+      before = right;
+      pen.strokeRect(x, y, Math.max(right - x, 2), height);
+    }
+  }
+
+  paintTransfers(pen, track, y, width) {
+    let before = -1;
+    for (const transfer of this.timeline.transfers(track)) {
+      if (transfer.end < this.from || transfer.begin > this.to) continue;
+      const x = Math.max(this.x(transfer.begin), this.gutter), right = Math.min(this.x(transfer.end), width);
+      if (right < before) continue;
+      before = right + 0.3;
+      pen.fillStyle = color(transfer.isPipe ? '--pipe' : '--transfer');
+      pen.fillRect(x, y, Math.max(right - x, 0.8), transfer.isPipe ? LANE : LANE - 1.5);
+    }
+  }
+
+  // Marks of pushes and pops, where there is room for them.
+  paintInstants(pen, track, y, height, width) {
+    if ((width - this.gutter) / this.span < 4) return;
+    const timeline = this.timeline;
+    const marks = { buffer_push: '▲', buffer_pop: '▽', semaphore_set: '◆', semaphore_inc: '◆' };
+    const ticks = timeline.ticks.subarray(track.first, track.first + track.count);
+    pen.fillStyle = color('--text');
+    for (let n = firstAfter(ticks, this.from - 1); n < ticks.length && ticks[n] < this.to; n++) {
+      const mark = marks[timeline.kinds[timeline.kindOf[timeline.shape[track.first + n]]]];
+      const x = this.x(ticks[n]);
+      if (mark && x >= this.gutter) pen.fillText(mark, x - 4, y + height - 4);
+    }
+  }
+
+  paintArrows(pen, width, height) {
+    const arrows = this.timeline.arrows();
+    const seen = arrows.filter((arrow) => arrow.to.time >= this.from && arrow.from.time <= this.to);
+    const chosen = this.selected?.pipe;
+    const shown = chosen ? seen.filter((arrow) => arrow.pipe === chosen) : seen;
+    if (shown.length > 600) return;
+    pen.save();
+    pen.beginPath();
+    pen.rect(this.gutter, AXIS, width - this.gutter, height - AXIS);
+    pen.clip();
+    pen.strokeStyle = pen.fillStyle = color('--arrow');
+    pen.lineWidth = chosen ? 2 : 1;
+    pen.globalAlpha = chosen ? 1 : Math.max(0.25, Math.min(0.9, 60 / shown.length));
+    for (const arrow of shown) this.paintArrow(pen, arrow, height);
+    pen.restore();
+  }
+
+  paintArrow(pen, { from, to }, height) {
+    const [x0, x1] = [this.x(from.time), this.x(to.time)];
+    const place = (row) => this.rowOf.get(row) - this.scroll + AXIS + ROW - LANE;
+    const [y0, y1] = [place(from.row), place(to.row)];
+    if (Math.max(y0, y1) < AXIS || Math.min(y0, y1) > height) return;
+    const bend = Math.max(14, Math.abs(x1 - x0) / 2);
+    pen.beginPath();
+    pen.moveTo(x0, y0);
+    pen.bezierCurveTo(x0 + bend, y0, x1 - bend, y1, x1, y1);
+    pen.stroke();
+    pen.beginPath();
+    pen.moveTo(x1 + 1, y1);
+    pen.lineTo(x1 - 6, y1 - 3);
+    pen.lineTo(x1 - 6, y1 + 3);
+    pen.fill();
+  }
+
+  // How much waits when, over the whole run, and which part of it is shown.
+  paintMap() {
+    const { pen, width, height } = sized(this.map);
+    const gutter = this.gutter, wide = Math.max(1, Math.round(width - gutter));
+    const shares = this.mapShares(wide);
+    for (let column = 0; column < wide; column++) {
+      let y = height;
+      const all = shares.all[column] || 1;
+      for (const cause of CAUSES.keys()) {
+        const part = shares.of[cause][column] / all * (height - 2);
+        if (!part) continue;
+        y -= part;
+        pen.fillStyle = color(CAUSES[cause].color);
+        pen.fillRect(gutter + column, y, 1, part);
+      }
+    }
+    pen.fillStyle = color('--dim');
+    pen.fillText('all nodes', 8, height / 2);
+    const end = this.timeline.end || 1;
+    const [left, right] = [this.from, this.to].map((time) => gutter + time / end * (width - gutter));
+    pen.fillStyle = color('--shade');
+    pen.fillRect(gutter, 0, left - gutter, height);
+    pen.fillRect(right, 0, width - right, height);
+    pen.strokeStyle = color('--text');
+    pen.lineWidth = 1;
+    pen.strokeRect(left + 0.5, 0.5, Math.max(right - left - 1, 2), height - 1);
+  }
+
+  mapShares(wide) {
+    const kept = this.timeline.mapShares;
+    if (kept?.wide === wide) return kept;
+    const of = CAUSES.map(() => new Float32Array(wide)), all = new Float32Array(wide);
+    const scale = wide / (this.timeline.end || 1);
+    // Of very long runs some tracks are enough to see where it waits.
+    const step = Math.max(1, Math.floor(this.timeline.count / 1_000_000));
+    for (let t = 0; t < this.timeline.tracks.length; t += step) {
+      const { begin, end, cause } = this.timeline.slices(this.timeline.tracks[t]);
+      for (let n = 0; n < begin.length; n++) {
+        const from = begin[n] * scale, to = end[n] * scale;
+        for (let column = Math.floor(from); column < to && column < wide; column++) {
+          const part = Math.min(to, column + 1) - Math.max(from, column);
+          of[cause[n]][column] += part;
+          all[column] += part;
+        }
+      }
+    }
+    return (this.timeline.mapShares = { wide, of, all });
+  }
+
+  // Pointer and keys --------------------------------------------------------------------------------
+
+  listen() {
+    const { canvas } = this;
+    canvas.addEventListener('wheel', (event) => {
+      event.preventDefault();
+      if (event.ctrlKey || event.metaKey) this.zoom(1.0015 ** event.deltaY, this.time(event.offsetX));
+      else if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) this.pan((event.deltaX || event.deltaY) / 1000);
+      else { this.scroll += event.deltaY; this.draw(); }
+    }, { passive: false });
+    canvas.addEventListener('pointerdown', (event) => this.press(event));
+    canvas.addEventListener('pointermove', (event) => this.move(event));
+    canvas.addEventListener('pointerup', (event) => this.release(event));
+    canvas.addEventListener('pointerleave', hideTip);
+    canvas.addEventListener('dblclick', () => this.zoomToSelected());
+    this.map.addEventListener('pointerdown', (event) => this.pressMap(event));
+    this.map.addEventListener('pointermove', (event) => { if (event.buttons) this.pressMap(event); });
+  }
+
+  press(event) {
+    this.canvas.setPointerCapture(event.pointerId);
+    this.pressed = { x: event.offsetX, y: event.offsetY, from: this.from, to: this.to, scroll: this.scroll, moved: false };
+  }
+
+  move(event) {
+    const { pressed } = this;
+    if (!pressed) { this.hover(event); return; }
+    const dx = event.offsetX - pressed.x, dy = event.offsetY - pressed.y;
+    if (Math.abs(dx) + Math.abs(dy) < 4 && !pressed.moved) return;
+    pressed.moved = true;
+    hideTip();
+    const time = dx / (this.canvas.clientWidth - this.gutter) * (pressed.to - pressed.from);
+    this.from = pressed.from - time;
+    this.to = pressed.to - time;
+    this.scroll = pressed.scroll - dy;
+    this.keepInside();
+  }
+
+  release(event) {
+    const { pressed } = this;
+    this.pressed = null;
+    if (!pressed || pressed.moved) return;
+    const row = this.rowAt(event.offsetY);
+    if (row && !row.track) {
+      if (!this.closed.delete(row.node)) this.closed.add(row.node);
+      this.layout();
+      this.draw();
+      return;
+    }
+    this.select(this.hit(event));
+  }
+
+  pressMap(event) {
+    const gutter = this.gutter;
+    const middle = (event.offsetX - gutter) / (this.map.clientWidth - gutter) * this.timeline.end;
+    const half = this.span / 2;
+    this.from = middle - half;
+    this.to = middle + half;
+    this.keepInside();
+  }
+
+  rowAt(y) { return this.rows.find((row) => y >= row.y - this.scroll + AXIS && y < row.y - this.scroll + AXIS + row.height); }
+
+  hit(event) {
+    const row = this.rowAt(event.offsetY);
+    if (!row?.track || event.offsetX < this.gutter || event.offsetY < AXIS) return null;
+    const time = this.time(event.offsetX), slack = this.span / (this.canvas.clientWidth - this.gutter);
+    const inLane = event.offsetY > row.y - this.scroll + AXIS + row.height - LANE - 2;
+    const transfer = inLane && this.timeline.transfers(row.track).find((each) => each.begin - slack <= time && each.end + slack >= time);
+    if (transfer) return { track: row.track, transfer };
+    const slices = this.timeline.slices(row.track);
+    const n = firstAfter(slices.end, time);
+    return n < slices.begin.length && slices.begin[n] <= time + slack ? { track: row.track, n } : null;
+  }
+
+  hover(event) {
+    const found = this.hit(event);
+    const row = this.rowAt(event.offsetY);
+    if (found) showTip(event, this.linesOf(found).map(([, text]) => text));
+    else if (row?.track && event.offsetX < this.gutter) showTip(event, this.sharesText(row.track));
+    else hideTip();
+  }
+
+  sharesText(track) {
+    const { shares } = this.timeline.slices(track);
+    const all = shares.reduce((sum, share) => sum + share, 0) || 1;
+    const parts = [...shares].map((share, cause) => [share / all, CAUSES[cause].name]).filter(([share]) => share > 0);
+    return [`${track.kernel} on node ${track.nodeText}`, ...parts.sort((one, other) => other[0] - one[0]).map(([share, name]) => `${percent(share).padStart(5)}  ${name}`)];
+  }
+
+  // What is known of a slice or a transfer: pairs of a name and a text.
+  linesOf({ track, n, transfer }) {
+    const timeline = this.timeline, slices = timeline.slices(track);
+    const event = transfer ? transfer.event : slices.event[n];
+    const [begin, end] = transfer ? [transfer.begin, transfer.end] : [slices.begin[n], slices.end[n]];
+    const line = timeline.line(event);
+    const unit = timeline.unit === 'tick' ? 'ticks' : timeline.unit;
+    const value = timeline.values[event];
+    const rows = [
+      ['what', transfer ? timeline.text(event) : timeline.title(track, slices, n)],
+      ['where', `${track.kernel} on node ${track.nodeText}`],
+      ['when', `${timeline.timeText(begin)} to ${timeline.timeText(end)}: ${timeline.timeText(end - begin)} ${unit}`],
+    ];
+    if (transfer) rows.push(['bytes', bytes(value)]);
+    if (line) rows.push(['line', `${line}  ${sourceLine(data.mainFile, line)}`]);
+    return rows;
+  }
+
+  select(found) {
+    this.selected = found;
+    if (found) {
+      const event = found.transfer ? found.transfer.event : this.timeline.slices(found.track).event[found.n];
+      const subject = this.timeline.subject(event);
+      if (subject.startsWith('pipe ')) found.pipe = subject;
+      found.line = this.timeline.line(event);
+    }
+    this.showDetails();
+    this.draw();
+  }
+
+  showDetails() {
+    const found = this.selected;
+    if (!found) {
+      const { tracks, count, unit } = this.timeline;
+      const nodes = new Set(tracks.map((track) => track.nodeText)).size;
+      this.details.replaceChildren(element('span', { class: 'dim' },
+        `${counted(nodes, 'node')}, ${counted(tracks.length, 'track')}, ${counted(count, unit === 'tick' ? 'event' : 'step')}. `,
+        unit === 'tick' ? 'The axis counts events: it shows their order, not how long they take. ' : 'One node of each kind; times are those of the model. ',
+        'Drag to move, Ctrl+wheel to zoom, click for details, ? for keys.'));
+      return;
+    }
+    const rows = this.linesOf(found).map(([name, text]) => element('span', {}, element('b', {}, `${name} `), element('code', {}, text)));
+    this.details.replaceChildren(...rows,
+      found.line ? element('button', { onclick: () => showLine(data.mainFile, found.line) }, 'show in code (Enter)') : '',
+      element('button', { onclick: () => this.zoomToSelected() }, 'zoom (z)'));
+  }
+
+  zoomToSelected() {
+    const found = this.selected;
+    if (!found) return;
+    const slices = this.timeline.slices(found.track);
+    const [begin, end] = found.transfer ? [found.transfer.begin, found.transfer.end] : [slices.begin[found.n], slices.end[found.n]];
+    const margin = Math.max((end - begin) * 1.5, this.timeline.unit === 'tick' ? 6 : 0.02);
+    this.from = begin - margin;
+    this.to = end + margin;
+    this.keepInside();
+  }
+
+  search(query) {
+    const words = query.toLowerCase().split(/\s+/).filter(Boolean);
+    this.matches = words.length ? new Map() : null;
+    this.found = [];
+    for (const track of words.length ? this.timeline.tracks : []) {
+      const slices = this.timeline.slices(track), own = [];
+      const where = `${track.kernel} node ${track.nodeText}`.toLowerCase();
+      const known = new Map();
+      for (let n = 0; n < slices.begin.length; n++) {
+        const key = `${this.timeline.shape[slices.event[n]]} ${slices.cause[n]}`;
+        if (!known.has(key)) {
+          const text = `${where} ${this.timeline.title(track, slices, n)} line ${this.timeline.line(slices.event[n])}`.toLowerCase();
+          known.set(key, words.every((word) => text.includes(word)));
+        }
+        if (known.get(key)) { own.push(n); this.found.push({ track, n }); }
+      }
+      if (own.length) this.matches.set(track, own);
+    }
+    this.found.sort((one, other) => this.timeline.slices(one.track).begin[one.n] - this.timeline.slices(other.track).begin[other.n]);
+    this.foundAt = -1;
+    this.draw();
+    return words.length ? counted(this.found.length, 'match').replace('matchs', 'matches') : '';
+  }
+
+  next(step) {
+    if (!this.found?.length) { this.step(step); return; }
+    this.foundAt = (this.foundAt + step + this.found.length) % this.found.length;
+    this.go(this.found[this.foundAt]);
+  }
+
+  // The slice after the selected one, or before it.
+  step(step) {
+    const track = this.selected?.track ?? this.timeline.tracks[0];
+    const n = Math.max(0, Math.min((this.selected?.n ?? -step) + step, this.timeline.slices(track).begin.length - 1));
+    this.go({ track, n });
+  }
+
+  go(found) {
+    if (this.closed.delete(found.track.nodeText)) this.layout();
+    const y = this.rowOf.get(this.timeline.tracks.indexOf(found.track));
+    if (y < this.scroll || y > this.scroll + this.canvas.clientHeight - AXIS - ROW) this.scroll = y - 60;
+    const slices = this.timeline.slices(found.track);
+    const middle = (slices.begin[found.n] + slices.end[found.n]) / 2;
+    if (middle < this.from || middle > this.to) {
+      const half = this.span / 2;
+      this.from = middle - half;
+      this.to = middle + half;
+    }
+    this.select(found);
+    this.keepInside();
+  }
+
+  key(event) {
+    const actions = {
+      w: () => this.zoom(0.5), '+': () => this.zoom(0.5), '=': () => this.zoom(0.5),
+      s: () => this.zoom(2), '-': () => this.zoom(2), 0: () => this.fit(), c: () => this.closeAll(),
+      a: () => this.pan(-0.25), d: () => this.pan(0.25), ArrowLeft: () => this.pan(-0.1), ArrowRight: () => this.pan(0.1),
+      ArrowUp: () => { this.scroll -= 3 * ROW; this.draw(); }, ArrowDown: () => { this.scroll += 3 * ROW; this.draw(); },
+      PageUp: () => { this.scroll -= 300; this.draw(); }, PageDown: () => { this.scroll += 300; this.draw(); },
+      n: () => this.next(1), N: () => this.next(-1), p: () => { this.arrowsShown.click(); }, z: () => this.zoomToSelected(),
+      e: () => { if (this.sources.length > 1) this.open((this.choice.selectedIndex + 1) % this.sources.length); },
+      Escape: () => this.select(null), Enter: () => { if (this.selected?.line) showLine(data.mainFile, this.selected.line); },
+    };
+    const action = actions[event.key];
+    if (action) action();
+    return Boolean(action);
+  }
+}
+
+function clipped(pen, text, width) {
+  const each = pen.measureText('0').width;
+  const room = Math.floor(width / each);
+  if (text.length <= room) return text;
+  return room < 3 ? '' : `${text.slice(0, room - 1)}…`;
+}
+
+// Round numbers between two, about as many as asked for.
+function niceSteps(from, to, count) {
+  const rough = (to - from) / Math.max(count, 1);
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].map((factor) => factor * power).find((each) => each >= rough);
+  const marks = [];
+  for (let mark = Math.ceil(from / step) * step; mark <= to; mark += step) marks.push(mark);
+  return marks;
+}
