@@ -1,8 +1,7 @@
 """Columns of numbers as few bytes of text, which a page unpacks into typed arrays.
 
-A column is 32-bit words, split into planes: first the lowest byte of every word, then the next. The
-higher planes of small numbers are all zero, and what repeats does so with a short period: both take
-next to nothing when they are compressed.
+A column is 32-bit words, split into planes: first the lowest byte of every word, then the next. What
+repeats does so with a short period then, which compresses well; planes of zeros alone are left out.
 """
 
 from __future__ import annotations
@@ -14,17 +13,20 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-PLANES = 4
+WORD_BYTES = 4
 LEVEL = 6  # of compression; higher ones take twice as long for 2% less
 
 
-def packed(columns: Sequence[NDArray[np.integer]]) -> bytes:
-    """All columns, one after the other."""
-    parts = []
+def packed(columns: Sequence[NDArray[np.int64]]) -> tuple[list[int], bytes]:
+    """How many planes each column has, and all columns, one after the other."""
+    parts, counts = [], []
     for column in columns:
         words = np.ascontiguousarray(column.astype("<i4", casting="unsafe"))
-        parts.append(words.view(np.uint8).reshape(-1, PLANES).T.tobytes())
-    return b"".join(parts)
+        planes = words.view(np.uint8).reshape(-1, WORD_BYTES).T
+        used = [n + 1 for n in range(WORD_BYTES) if planes[n].any()]
+        counts.append(max(used, default=0))
+        parts.append(planes[: counts[-1]].tobytes())
+    return counts, b"".join(parts)
 
 
 def as_text(data: bytes) -> str:

@@ -57,7 +57,8 @@ def timeline_columns(events: list[dict[str, Any]]) -> tuple[dict[str, Any], byte
         "shapes": list(shapes),
     }
     columns = (deltas(begin[order], firsts), length[order], shape[order], value[order])
-    return described, packed(columns)
+    planes, data = packed(columns)
+    return {**described, "planes": planes}, data
 
 
 def _shape(event: dict[str, Any]) -> tuple[Any, ...]:

@@ -70,7 +70,7 @@ class Events:
             np.array(self.shape_of, np.int64)[order],
             np.clip(np.array(self.values, np.int64)[order], -(2**31), 2**31 - 1),
         )
-        described = {
+        described: dict[str, Any] = {
             "kinds": KINDS,
             "tracks": [
                 {"node": node, "kernel": kernel, "count": int(count)}
@@ -79,7 +79,8 @@ class Events:
             "shapes": list(self.shapes),
             "end": int(ticks.max()) + 1 if len(ticks) else 0,
         }
-        return described, packed(columns)
+        described["planes"], data = packed(columns)
+        return described, data
 
 
 def read_events(file: Path) -> Events:

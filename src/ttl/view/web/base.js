@@ -142,19 +142,18 @@ async function unpacked(place) {
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
-// 32-bit words whose bytes lie in four planes.
-function column(data, place, count) {
-  const words = new Int32Array(count);
-  const start = place * 4 * count;
-  for (let plane = 0; plane < 4; plane++) {
-    const from = start + plane * count;
-    const shift = 8 * plane;
-    for (let n = 0; n < count; n++) {
-      const byte = data[from + n];
-      if (byte) words[n] |= byte << shift;
+// 32-bit words whose bytes lie in planes; `planes` says how many each column has.
+function columns(data, planes, count) {
+  let from = 0;
+  return planes.map((own) => {
+    const words = new Int32Array(count);
+    for (let plane = 0; plane < own; plane++, from += count) {
+      const shift = 8 * plane;
+      if (plane) for (let n = 0; n < count; n++) words[n] |= data[from + n] << shift;
+      else words.set(data.subarray(from, from + count));
     }
-  }
-  return words;
+    return words;
+  });
 }
 
 let data = null; // what the page shows

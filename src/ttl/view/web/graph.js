@@ -110,12 +110,12 @@ class GraphPanel {
   }
 
   paintGrid() {
-    const places = this.places(), CELL = 58, GAP = 16;
+    const places = this.places(), CELL = 62, GAP = 26;
     const columns = Math.max(...places.map((place) => place[1])) + 1, rows = Math.max(...places.map((place) => place[2])) + 1;
     const width = columns * (CELL + GAP) + GAP, height = rows * (CELL + GAP) + GAP;
     const left = (x) => GAP + x * (CELL + GAP), middle = (x) => left(x) + CELL / 2;
-    const drawing = svg('svg', { viewBox: `0 0 ${width} ${height}`, style: `max-width:${Math.min(width, 560)}px`, role: 'img', 'aria-label': 'grid of nodes with pipes' },
-      svg('defs', {}, svg('marker', { id: 'arrowhead', viewBox: '0 0 8 8', refX: 7, refY: 4, markerWidth: 6, markerHeight: 6, orient: 'auto' }, svg('path', { d: 'M0 0 8 4 0 8z', class: 'arrowhead' }))));
+    const drawing = svg('svg', { viewBox: `0 0 ${width} ${height}`, style: `width:${Math.min(width, 620)}px`, role: 'img', 'aria-label': 'grid of nodes with pipes' },
+      svg('defs', {}, svg('marker', { id: 'arrowhead', viewBox: '0 0 8 8', refX: 7, refY: 4, markerWidth: 8, markerHeight: 8, markerUnits: 'userSpaceOnUse', orient: 'auto' }, svg('path', { d: 'M0 0 8 4 0 8z', class: 'arrowhead' }))));
     for (const [text, x, y] of places) {
       const share = this.waitShare(text);
       const cell = svg('g', { class: `cell${text === this.node ? ' on' : ''}`, tabindex: 0, role: 'button', 'aria-label': `node ${text}`, onclick: () => this.choose(text === this.node ? null : text), onkeydown: (event) => { if (event.key === 'Enter') this.choose(text === this.node ? null : text); } },
@@ -137,9 +137,25 @@ class GraphPanel {
     const copied = [...[...sums.reads].map((each) => [...each, 'read']), ...[...sums.writes].map((each) => [...each, 'write'])]
       .filter(([, sum]) => sum.times).map(([edge, sum, way]) => [edge.split('\n')[1], edge.split('\n')[0], way, sum.times, grouped(sum.bytes)]);
     this.tables.replaceChildren(
+      this.timeline ? tableOf(['kernel', 'waits for', 'why', 'times', 'ticks'], this.waits()) : '',
       copied.length ? tableOf(['tensor', 'kernel', 'way', 'copies', 'bytes'], copied) : '',
       sent.length ? tableOf(['pipe', 'kernel', 'sends', 'bytes'], sent) : '',
       data.graph ? tableOf(['input', 'shape', 'type'], data.graph.inputs.map(([id, name]) => [name, data.graph.tensors[id].shape.join(' × '), data.graph.tensors[id].dtype])) : '');
+  }
+
+  // Who waited for what, longest first.
+  waits() {
+    const sums = new Map(), { timeline } = this;
+    for (const track of timeline.tracks) {
+      if (this.node !== null && track.nodeText !== this.node) continue;
+      const { begin, end, cause, event } = timeline.slices(track);
+      for (let n = 0; n < begin.length; n++) {
+        if (cause[n] === RUNS) continue;
+        const key = `${track.kernel}\n${timeline.subject(event[n])}\n${CAUSES[cause[n]].name}`, sum = sums.get(key) ?? [0, 0];
+        sums.set(key, [sum[0] + 1, sum[1] + end[n] - begin[n]]);
+      }
+    }
+    return [...sums].sort((one, other) => other[1][1] - one[1][1]).slice(0, 40).map(([key, sum]) => [...key.split('\n'), grouped(sum[0]), grouped(sum[1])]);
   }
 
   key(event) {
@@ -230,7 +246,7 @@ function flowGraph(sums, threadOf) {
 }
 
 function drawFlow(columns, links, notes) {
-  const WIDE = 138, TALL = 44, STEP = 204, ROWS = 78;
+  const WIDE = 128, TALL = 44, STEP = 196, ROWS = 82;
   const most = Math.max(...columns.map((column) => column.length), 1);
   const height = most * ROWS + 30, width = columns.length * STEP - (STEP - WIDE) + 8;
   columns.forEach((column, place) => column.forEach((box, row) => { box.x = place * STEP + 4; box.y = 14 + (row + (most - column.length) / 2) * ROWS; }));
@@ -252,7 +268,7 @@ function drawFlow(columns, links, notes) {
     const lines = [[box.name, 18, ''], [box.note || box.kind, 34, 'small']];
     for (const [text, down, kind] of lines) {
       const label = svg('text', { x: box.x + WIDE / 2, y: box.y + down, class: kind });
-      label.textContent = text.length > 20 ? `${text.slice(0, 19)}…` : text;
+      label.textContent = text.length > 18 ? `${text.slice(0, 17)}…` : text;
       group.append(label);
     }
     const own = notes.filter((note) => note.kernel === box.name && box.kind !== 'buffer');

@@ -4,7 +4,7 @@ class HeatPanel {
   constructor(root, timeline) {
     Object.assign(this, { root, timeline });
     this.summary = element('div', { class: 'summary' });
-    this.lines = element('div', { class: 'heat scroll', tabindex: 0, role: 'region', 'aria-label': 'lines with their costs' });
+    this.lines = element('div', { class: 'heatlines scroll', tabindex: 0, role: 'region', 'aria-label': 'lines with their costs' });
     this.side = element('div', { class: 'side scroll' });
     root.append(this.summary, element('div', { class: 'split' }, this.lines, this.side));
   }
@@ -57,6 +57,8 @@ class HeatPanel {
     const head = element('div', { class: 'heatline head' }, ['line', 'share', 'busy', 'waiting', 'calls', 'events', 'bytes', ''].map((name) => element('span', {}, name)));
     this.lines.replaceChildren(head, ...rows.map((line, number) => this.row(line, number + 1, costs.get(number + 1), most, mostEvents, Boolean(estimate))));
     this.showSide(costs, estimate);
+    const first = Math.min(...costs.keys());
+    if (Number.isFinite(first)) this.lines.scrollTop = Math.max(0, (first - 12) * 17);
   }
 
   row(text, number, cost, most, mostEvents, hasEstimate) {

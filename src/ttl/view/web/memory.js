@@ -1,7 +1,7 @@
 // Panel 2: the L1 of a node: what lies where, and how full its buffers are when.
 
-const REGION_COLORS = { buffer: '--buffer', compiler: '--compiler', tensor: '--tensor', pipes: '--pipe', free: '--free' };
-const REGION_MARKS = { buffer: '', compiler: '/', tensor: 'x', pipes: '-', free: '' };
+const TOP = 22;
+const REGION_COLORS = { buffer: '--buffer', compiler: '--compiler', tensor: '--tensor', pipes: '--semaphore', free: '--free' };
 
 class MemoryPanel {
   constructor(root, timeline) {
@@ -70,8 +70,8 @@ class MemoryPanel {
     if (!this.canvas.clientWidth) return;
     const { regions, total, isKnown } = this.regions();
     const gutter = Math.min(250, this.canvas.clientWidth * 0.4), levels = this.levelsOf();
-    const heights = regions.map((region) => (region.kind === 'free' ? 30 : Math.max(34, Math.min(110, Math.sqrt(region.bytes) / 2.4 || 46))));
-    const wanted = heights.reduce((sum, height) => sum + height + 4, AXIS + 6);
+    const heights = this.heightsOf(regions);
+    const wanted = heights.reduce((sum, height) => sum + height + 4, TOP + 6);
     this.canvas.style.height = `${wanted}px`;
     const { pen, width, height } = sized(this.canvas);
     this.rowsAt = [];
@@ -79,14 +79,22 @@ class MemoryPanel {
     if (this.timeline) this.paintAxis(pen, gutter, width, height);
     else { pen.fillStyle = color('--dim'); pen.fillText('no trace: what is allocated, not how full it is', gutter + 6, 10); }
     if (isKnown) this.paintScale(pen, regions, total, height);
-    let y = AXIS;
+    let y = TOP;
     regions.forEach((region, place) => {
       this.paintRegion(pen, region, y, heights[place], gutter, width, levels.get(region.name));
       this.rowsAt.push({ region, y, height: heights[place], level: levels.get(region.name) });
       y += heights[place] + 4;
     });
-    if (this.at !== null) { pen.fillStyle = color('--text'); pen.fillRect(this.at, AXIS - 6, 1, height); }
+    if (this.at !== null) { pen.fillStyle = color('--text'); pen.fillRect(this.at, TOP - 6, 1, height); }
     this.showTable(regions, total, levels, isKnown);
+  }
+
+  // The larger a region the higher its row, but all can be seen; few have more room.
+  heightsOf(regions) {
+    const rows = regions.map((region) => (region.kind === 'free' || region.kind === 'pipes' ? 30 : Math.max(34, Math.min(110, Math.sqrt(region.bytes) / 2.4 || 46))));
+    const sum = rows.reduce((all, height) => all + height, 0), room = this.root.clientHeight * 0.55 - TOP;
+    const factor = Math.max(1, Math.min(2.2, room / sum));
+    return rows.map((height, place) => (['free', 'pipes'].includes(regions[place].kind) ? height : height * factor));
   }
 
   x(tick) { return this.geometry.gutter + tick / this.timeline.end * (this.geometry.width - this.geometry.gutter); }
@@ -96,22 +104,22 @@ class MemoryPanel {
     pen.strokeStyle = color('--grid');
     for (const mark of niceSteps(0, this.timeline.end, (width - gutter) / 90)) {
       const x = Math.round(this.x(mark)) + 0.5;
-      pen.beginPath(); pen.moveTo(x, AXIS - 5); pen.lineTo(x, height); pen.stroke();
+      pen.beginPath(); pen.moveTo(x, TOP - 5); pen.lineTo(x, height); pen.stroke();
       pen.fillText(grouped(mark), x + 3, 9);
     }
   }
 
   // The whole of L1 to scale.
   paintScale(pen, regions, total, height) {
-    const tall = height - AXIS - 6;
+    const tall = height - TOP - 6;
     pen.fillStyle = color('--dim');
     pen.fillText('L1', 6, 9);
     for (const region of regions) {
       pen.fillStyle = color(REGION_COLORS[region.kind]);
-      pen.fillRect(6, AXIS + region.start / total * tall, 16, Math.max(region.bytes / total * tall - 0.5, 0.5));
+      pen.fillRect(6, TOP + region.start / total * tall, 16, Math.max(region.bytes / total * tall - 0.5, 0.5));
     }
     pen.strokeStyle = color('--grid');
-    pen.strokeRect(6.5, AXIS + 0.5, 15, tall);
+    pen.strokeRect(6.5, TOP + 0.5, 15, tall);
   }
 
   paintRegion(pen, region, y, height, gutter, width, level) {

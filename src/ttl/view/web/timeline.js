@@ -1,6 +1,7 @@
 // Panel 1: what each kernel on each node does when, and what it waits for.
 
-const ROW = 17, HEAD = 20, AXIS = 22, LANE = 4;
+const HEAD = 19, AXIS = 36, LANE = 4;
+const LEAST_ROW = 17, MOST_ROW = 30;
 const EDGE = 0.5; // slices narrower than this are drawn as one
 
 class TimelinePanel {
@@ -33,13 +34,20 @@ class TimelinePanel {
       this.canvas = element('canvas', { class: 'tracks', tabindex: 0, role: 'img', 'aria-label': 'timeline' }),
       this.details = element('div', { class: 'details', 'aria-live': 'polite' }));
     this.listen();
-    new ResizeObserver(() => this.draw()).observe(this.canvas);
+    new ResizeObserver(() => { if (this.timeline) this.layout(); this.draw(); }).observe(this.canvas);
   }
 
-  get gutter() { return Math.min(210, this.canvas.clientWidth * 0.32); }
   get span() { return this.to - this.from; }
-  x(time) { return this.gutter + (time - this.from) / this.span * (this.canvas.clientWidth - this.gutter); }
-  time(x) { return this.from + (x - this.gutter) / (this.canvas.clientWidth - this.gutter) * this.span; }
+  x(time) { return this.gutter + (time - this.from) * this.scale; }
+  time(x) { return this.from + (x - this.gutter) / this.scale; }
+
+  // Asked for once a frame: the browser has to lay the page out to answer.
+  measure() {
+    this.width = this.canvas.clientWidth;
+    this.gutter = Math.min(210, this.width * 0.32);
+    this.scale = (this.width - this.gutter) / this.span;
+    this.colors = CAUSES.map((cause) => color(cause.color));
+  }
 
   async open(place) {
     const source = this.sources[place];
@@ -55,9 +63,12 @@ class TimelinePanel {
     this.showDetails();
   }
 
-  // Rows: a head for each node, then its kernels.
+  // Rows: a head for each node, then its kernels; of few kernels they are higher.
   layout() {
     this.rows = [];
+    const heads = new Set(this.timeline.tracks.map((track) => track.nodeText)).size;
+    const room = (this.canvas.clientHeight - AXIS - heads * HEAD) / Math.max(1, this.timeline.tracks.length);
+    this.rowHeight = Math.round(Math.max(LEAST_ROW, Math.min(MOST_ROW, room)));
     let node = null, y = 0;
     this.rowOf = new Map();
     this.timeline.tracks.forEach((track, number) => {
@@ -70,8 +81,8 @@ class TimelinePanel {
       head.tracks.push(track);
       if (!this.closed.has(node)) {
         this.rowOf.set(number, y);
-        this.rows.push({ y, height: ROW, track });
-        y += ROW;
+        this.rows.push({ y, height: this.rowHeight, track });
+        y += this.rowHeight;
       } else this.rowOf.set(number, head.y);
     });
     this.height = y;
@@ -109,6 +120,7 @@ class TimelinePanel {
 
   paint() {
     if (!this.timeline || !this.canvas.clientWidth) return;
+    this.measure();
     const { pen, width, height } = sized(this.canvas);
     this.scroll = Math.max(0, Math.min(this.scroll, this.height + AXIS - height + 8));
     this.paintAxis(pen, width, height);
@@ -124,7 +136,7 @@ class TimelinePanel {
     }
     if (this.arrowsShown.checked) this.paintArrows(pen, width, height);
     pen.restore();
-    this.paintMap();
+    this.paintMapSoon();
     if (!document.documentElement.dataset.painted) {
       document.documentElement.dataset.painted = Math.round(performance.now());
     }
@@ -138,19 +150,29 @@ class TimelinePanel {
     for (const mark of marks) {
       const x = Math.round(this.x(mark)) + 0.5;
       pen.beginPath();
-      pen.moveTo(x, AXIS - 5);
+      pen.moveTo(x, 15);
       pen.lineTo(x, height);
       pen.stroke();
       pen.fillText(this.timeline.timeText(mark), x + 3, 9);
     }
     pen.fillText(this.timeline.unit === 'tick' ? 'event no.' : 'estimated µs', 8, 9);
-    for (const [name, begin] of this.timeline.calls) {
+    for (const [name, begin] of this.callsIn(width)) {
       const x = this.x(begin);
-      if (x < this.gutter - 1 || x > width) continue;
       pen.fillStyle = color('--accent');
-      pen.fillRect(x, 0, 1.5, height);
-      pen.fillText(name, x + 4, AXIS - 3 > 12 ? height - 8 : 9);
+      pen.fillRect(x, 19, 1.5, height);
+      pen.fillText(name, x + 4, 26);
     }
+  }
+
+  // Operations that begin here; of many only those with room for their names.
+  callsIn(width) {
+    let after = 0;
+    return this.timeline.calls.filter(([name, begin]) => {
+      const x = this.x(begin);
+      if (x < Math.max(after, this.gutter - 1) || x > width) return false;
+      after = x + 8 + name.length * 7;
+      return true;
+    });
   }
 
   paintHead(pen, row, y, width) {
@@ -169,7 +191,7 @@ class TimelinePanel {
     const slices = this.timeline.slices(track);
     pen.fillStyle = color('--text');
     pen.fillText(clipped(pen, track.kernel, this.gutter - 76), 22, y + row.height / 2);
-    this.paintShares(pen, slices.shares, this.gutter - 50, y + 5, 42, row.height - 10);
+    this.paintShares(pen, slices.shares, this.gutter - 50, y + row.height / 2 - 4, 42, 8);
     this.paintSlices(pen, track, y + 1, row.height - LANE - 2, width);
     this.paintTransfers(pen, track, y + row.height - LANE - 1, width);
     if (this.span < this.timeline.end && this.timeline.unit === 'tick') this.paintInstants(pen, track, y, row.height, width);
@@ -196,12 +218,13 @@ class TimelinePanel {
       if (pixel < 0) return;
       let most = 0;
       for (let n = 1; n < pending.length; n++) if (pending[n] > pending[most]) most = n;
-      if (pending[most]) { pen.fillStyle = color(CAUSES[most].color); pen.fillRect(pixel, y, 1, height); }
+      if (pending[most]) { pen.fillStyle = this.colors[most]; pen.fillRect(pixel, y, 1, height); }
       pending.fill(0);
       pixel = -1;
     };
-    for (let n = firstAfter(end, this.from); n < begin.length && begin[n] < this.to; n++) {
-      const left = Math.max(this.x(begin[n]), this.gutter), right = Math.min(this.x(end[n]), width);
+    const { from, to, scale, gutter } = this;
+    for (let n = firstAfter(end, from); n < begin.length && begin[n] < to; n++) {
+      const left = Math.max(gutter + (begin[n] - from) * scale, gutter), right = Math.min(gutter + (end[n] - from) * scale, width);
       if (right - left < EDGE) {
         if (Math.floor(left) !== pixel) { flush(); pixel = Math.floor(left); }
         pending[cause[n]] += right - left;
@@ -216,7 +239,7 @@ class TimelinePanel {
 
   paintSlice(pen, track, slices, n, x, y, width, height) {
     const why = slices.cause[n];
-    pen.fillStyle = color(CAUSES[why].color);
+    pen.fillStyle = this.colors[why];
     pen.fillRect(x, y, Math.max(width - (width > 3 ? 0.5 : 0), 0.5), height);
     if (width < 6) return;
     if (why !== RUNS) { pen.fillStyle = patternOf(pen, why); pen.fillRect(x, y, width - 0.5, height); }
@@ -250,14 +273,17 @@ class TimelinePanel {
   }
 
   paintTransfers(pen, track, y, width) {
+    const { begin, end, cause } = this.timeline.transfers(track);
+    const { from, to, scale, gutter } = this;
     let before = -1;
-    for (const transfer of this.timeline.transfers(track)) {
-      if (transfer.end < this.from || transfer.begin > this.to) continue;
-      const x = Math.max(this.x(transfer.begin), this.gutter), right = Math.min(this.x(transfer.end), width);
-      if (right < before) continue;
-      before = right + 0.3;
-      pen.fillStyle = color(transfer.isPipe ? '--pipe' : '--transfer');
-      pen.fillRect(x, y, Math.max(right - x, 0.8), transfer.isPipe ? LANE : LANE - 1.5);
+    // One that began long before may still be under way: look back a little.
+    for (let n = Math.max(0, firstAfter(begin, from) - 64); n < begin.length && begin[n] <= to; n++) {
+      const right = Math.min(gutter + (end[n] - from) * scale, width);
+      if (right < gutter || right < before) continue;
+      const x = Math.max(gutter + (begin[n] - from) * scale, gutter);
+      before = right + 0.5;
+      pen.fillStyle = this.colors[cause[n]];
+      pen.fillRect(x, y, Math.max(right - x, 0.8), cause[n] === PIPE ? LANE : LANE - 1.5);
     }
   }
 
@@ -276,8 +302,7 @@ class TimelinePanel {
   }
 
   paintArrows(pen, width, height) {
-    const arrows = this.timeline.arrows();
-    const seen = arrows.filter((arrow) => arrow.to.time >= this.from && arrow.from.time <= this.to);
+    const seen = this.timeline.arrows().filter((arrow) => arrow.to.time >= this.from && arrow.from.time <= this.to);
     const chosen = this.selected?.pipe;
     const shown = chosen ? seen.filter((arrow) => arrow.pipe === chosen) : seen;
     if (shown.length > 600) return;
@@ -294,7 +319,7 @@ class TimelinePanel {
 
   paintArrow(pen, { from, to }, height) {
     const [x0, x1] = [this.x(from.time), this.x(to.time)];
-    const place = (row) => this.rowOf.get(row) - this.scroll + AXIS + ROW - LANE;
+    const place = (row) => this.rowOf.get(row) - this.scroll + AXIS + this.rowHeight - LANE;
     const [y0, y1] = [place(from.row), place(to.row)];
     if (Math.max(y0, y1) < AXIS || Math.min(y0, y1) > height) return;
     const bend = Math.max(14, Math.abs(x1 - x0) / 2);
@@ -307,6 +332,12 @@ class TimelinePanel {
     pen.lineTo(x1 - 6, y1 - 3);
     pen.lineTo(x1 - 6, y1 + 3);
     pen.fill();
+  }
+
+  // Of a very long run it takes a while: what is large comes first.
+  paintMapSoon() {
+    if (this.timeline.mapShares || this.timeline.count < 1_000_000) this.paintMap();
+    else setTimeout(() => this.paintMap(), 30);
   }
 
   // How much waits when, over the whole run, and which part of it is shown.
@@ -389,7 +420,7 @@ class TimelinePanel {
     if (Math.abs(dx) + Math.abs(dy) < 4 && !pressed.moved) return;
     pressed.moved = true;
     hideTip();
-    const time = dx / (this.canvas.clientWidth - this.gutter) * (pressed.to - pressed.from);
+    const time = dx / (this.width - this.gutter) * (pressed.to - pressed.from);
     this.from = pressed.from - time;
     this.to = pressed.to - time;
     this.scroll = pressed.scroll - dy;
@@ -424,13 +455,21 @@ class TimelinePanel {
   hit(event) {
     const row = this.rowAt(event.offsetY);
     if (!row?.track || event.offsetX < this.gutter || event.offsetY < AXIS) return null;
-    const time = this.time(event.offsetX), slack = this.span / (this.canvas.clientWidth - this.gutter);
+    const time = this.time(event.offsetX), slack = 1 / this.scale;
     const inLane = event.offsetY > row.y - this.scroll + AXIS + row.height - LANE - 2;
-    const transfer = inLane && this.timeline.transfers(row.track).find((each) => each.begin - slack <= time && each.end + slack >= time);
+    const transfer = inLane ? this.transferAt(row.track, time, slack) : null;
     if (transfer) return { track: row.track, transfer };
     const slices = this.timeline.slices(row.track);
     const n = firstAfter(slices.end, time);
     return n < slices.begin.length && slices.begin[n] <= time + slack ? { track: row.track, n } : null;
+  }
+
+  transferAt(track, time, slack) {
+    const { begin, end, event } = this.timeline.transfers(track);
+    for (let n = firstAfter(begin, time + slack) - 1; n >= 0; n--) {
+      if (end[n] + slack >= time) return { begin: begin[n], end: end[n], event: event[n] };
+    }
+    return null;
   }
 
   hover(event) {
@@ -546,7 +585,7 @@ class TimelinePanel {
   go(found) {
     if (this.closed.delete(found.track.nodeText)) this.layout();
     const y = this.rowOf.get(this.timeline.tracks.indexOf(found.track));
-    if (y < this.scroll || y > this.scroll + this.canvas.clientHeight - AXIS - ROW) this.scroll = y - 60;
+    if (y < this.scroll || y > this.scroll + this.canvas.clientHeight - AXIS - this.rowHeight) this.scroll = y - 60;
     const slices = this.timeline.slices(found.track);
     const middle = (slices.begin[found.n] + slices.end[found.n]) / 2;
     if (middle < this.from || middle > this.to) {
@@ -563,7 +602,7 @@ class TimelinePanel {
       w: () => this.zoom(0.5), '+': () => this.zoom(0.5), '=': () => this.zoom(0.5),
       s: () => this.zoom(2), '-': () => this.zoom(2), 0: () => this.fit(), c: () => this.closeAll(),
       a: () => this.pan(-0.25), d: () => this.pan(0.25), ArrowLeft: () => this.pan(-0.1), ArrowRight: () => this.pan(0.1),
-      ArrowUp: () => { this.scroll -= 3 * ROW; this.draw(); }, ArrowDown: () => { this.scroll += 3 * ROW; this.draw(); },
+      ArrowUp: () => { this.scroll -= 3 * this.rowHeight; this.draw(); }, ArrowDown: () => { this.scroll += 3 * this.rowHeight; this.draw(); },
       PageUp: () => { this.scroll -= 300; this.draw(); }, PageDown: () => { this.scroll += 300; this.draw(); },
       n: () => this.next(1), N: () => this.next(-1), p: () => { this.arrowsShown.click(); }, z: () => this.zoomToSelected(),
       e: () => { if (this.sources.length > 1) this.open((this.choice.selectedIndex + 1) % this.sources.length); },

@@ -9,6 +9,9 @@ class Track {
 
 // A timeline has tracks, an end, and texts for its times and slices. `slices(track)` has sorted
 // columns: begin, end, cause, event (its number among all), and `shares`: time of each cause.
+const BEGINS = 1, ENDS = 2;
+const MOST_EVENTS_WITH_ARROWS = 2_000_000;
+
 class TraceTimeline {
   static async load(trace) {
     const packed = await unpacked(trace.blob);
@@ -23,9 +26,8 @@ class TraceTimeline {
     this.end = trace.end;
     this.count = count;
     this.unit = 'tick';
-    this.ticks = column(packed, 0, count);
-    this.shape = column(packed, 1, count);
-    this.values = column(packed, 2, count);
+    [this.ticks, this.shape, this.values] = columns(packed, trace.planes, count);
+    this.numbers = Object.fromEntries(trace.kinds.map((kind, number) => [kind, number]));
     let first = 0;
     const all = trace.tracks.map((track) => {
       const made = new Track(track.node, track.kernel, first, track.count);
@@ -38,10 +40,11 @@ class TraceTimeline {
     this.tracks = all.filter((track) => track.kernel);
     this.tracks.forEach((track, place) => { track.place = place; });
     this.tracks.sort((one, other) => order(one) - order(other) || one.place - other.place);
-    this.semaphores = new Set(trace.shapes.filter((shape) => this.kinds[shape[0]].startsWith('semaphore')).map((shape) => shape[1]));
+    const semaphores = new Set(trace.shapes.filter((shape) => this.kinds[shape[0]].startsWith('semaphore')).map((shape) => shape[1]));
+    // Of a buffer what follows tells whether it was empty or full.
+    this.causeOfShape = Uint8Array.from(trace.shapes, ([, subject]) => (subject.startsWith('pipe ') ? PIPE : semaphores.has(subject) ? SEMAPHORE : 0));
   }
 
-  kind(name) { return this.kinds.indexOf(name); }
   subject(event) { return this.shapes[this.shape[event]][1]; }
   line(event) { return this.shapes[this.shape[event]][2]; }
   timeText(time) { return grouped(time); }
@@ -58,13 +61,12 @@ class TraceTimeline {
   }
 
   causeOf(blocked, last) {
-    const subject = this.subject(blocked);
-    if (subject.startsWith('pipe ')) return PIPE;
-    if (this.semaphores.has(subject)) return SEMAPHORE;
-    const reserve = this.kind('buffer_reserve');
+    const known = this.causeOfShape[this.shape[blocked]];
+    if (known) return known;
+    const { buffer_reserve: reserve, buffer_wait: wait } = this.numbers;
     for (let n = blocked + 1; n < Math.min(blocked + 4, last); n++) {
       const kind = this.kindOf[this.shape[n]];
-      if (kind === reserve || kind === this.kind('buffer_wait')) return kind === reserve ? FULL : EMPTY;
+      if (kind === reserve || kind === wait) return kind === reserve ? FULL : EMPTY;
     }
     return this.values[blocked] > 0 ? FULL : EMPTY;
   }
@@ -74,10 +76,10 @@ class TraceTimeline {
   }
 
   make(track) {
-    const [start, ended, blocked, resumed] = ['kernel_start', 'kernel_end', 'kernel_blocked', 'kernel_resumed'].map((name) => this.kind(name));
+    const { kernel_start: start, kernel_end: ended, kernel_blocked: blocked, kernel_resumed: resumed } = this.numbers;
     const last = track.first + track.count;
-    const begin = [], end = [], cause = [], event = [];
-    const add = (from, to, why, what) => { begin.push(from); end.push(to); cause.push(why); event.push(what); };
+    const made = new Slices(track.count + 1);
+    const add = (from, to, why, what) => made.add(from, to, why, what);
     let since = -1, from = 0;
     for (let n = track.first; n < last; n++) {
       const kind = this.kindOf[this.shape[n]], tick = this.ticks[n];
@@ -92,32 +94,42 @@ class TraceTimeline {
       }
     }
     if (since >= 0) add(since, this.end, this.kindOf[this.shape[from]] === blocked ? this.causeOf(from, last) : RUNS, from);
-    return finished(begin, end, cause, event);
+    return made.finish();
   }
 
   // Copies and transfers through pipes: they go on while their kernel does something else.
   transfers(track) {
     if (track.transfers) return track.transfers;
-    const ends = new Map([['copy_start', 'copy_end'], ['pipe_send', 'pipe_send_end'], ['pipe_receive', 'pipe_receive_end']]
-      .map(([one, other]) => [this.kind(one), this.kind(other)]));
-    const starts = new Map([...ends].map(([one, other]) => [other, one]));
-    const open = new Map();
-    const found = [];
+    const [role, key] = this.rolesOfTransfers();
+    const made = new Slices(track.count), open = new Map();
     for (let n = track.first; n < track.first + track.count; n++) {
-      const kind = this.kindOf[this.shape[n]];
-      if (ends.has(kind)) {
-        const transfer = { begin: this.ticks[n], end: -1, event: n, isPipe: kind !== this.kind('copy_start') };
-        const key = `${kind} ${this.subject(n)}`;
-        if (!open.has(key)) open.set(key, []);
-        open.get(key).push(transfer);
-        found.push(transfer);
-      } else if (starts.has(kind)) {
-        const transfer = open.get(`${starts.get(kind)} ${this.subject(n)}`)?.shift();
-        if (transfer) transfer.end = this.ticks[n];
+      const shape = this.shape[n];
+      if (role[shape] === BEGINS) {
+        if (!open.has(key[shape])) open.set(key[shape], []);
+        open.get(key[shape]).push(made.count);
+        made.add(this.ticks[n], this.end, this.kindOf[shape] === this.numbers.copy_start ? TRANSFER : PIPE, n);
+      } else if (role[shape] === ENDS) {
+        const place = open.get(key[shape])?.shift();
+        if (place !== undefined) made.end[place] = this.ticks[n];
       }
     }
-    for (const transfer of found) if (transfer.end < 0) transfer.end = this.end;
-    return (track.transfers = found);
+    return (track.transfers = made.finish());
+  }
+
+  // Of each shape: does it begin a transfer or end one, and a number that both have.
+  rolesOfTransfers() {
+    if (this.roles) return this.roles;
+    const numbers = new Map();
+    const role = new Uint8Array(this.shapes.length), key = new Int32Array(this.shapes.length);
+    this.shapes.forEach(([kind, subject], shape) => {
+      const text = /^(copy|pipe_send|pipe_receive)(_start|_end)?$/.exec(this.kinds[kind]);
+      if (!text) return;
+      role[shape] = text[2] === '_end' ? ENDS : BEGINS;
+      const name = `${text[1]} ${subject}`;
+      if (!numbers.has(name)) numbers.set(name, numbers.size);
+      key[shape] = numbers.get(name);
+    });
+    return (this.roles = [role, key]);
   }
 
   title(track, slices, n) {
@@ -135,9 +147,11 @@ class TraceTimeline {
   }
 
   // Arrows of pipes: the n-th send of a pipe goes to the n-th receive of each of its receivers.
+  // Those of a very long run are not looked for: nobody could follow them.
   arrows() {
     if (this.arrowsMade) return this.arrowsMade;
-    const [send, received] = [this.kind('pipe_send'), this.kind('pipe_receive_end')];
+    if (this.count > MOST_EVENTS_WITH_ARROWS) return (this.arrowsMade = []);
+    const { pipe_send: send, pipe_receive_end: received } = this.numbers;
     const sends = new Map(), receives = new Map();
     const put = (map, key, value) => { if (!map.has(key)) map.set(key, []); map.get(key).push(value); };
     this.tracks.forEach((track, row) => {
@@ -162,6 +176,8 @@ const WAITS = [
   [/barrier|flushed/, TRANSFER], [/^tile_regs_(acquire|wait)/, UNIT],
 ];
 
+const QUICK = 0.05; // µs
+
 class EstimateTimeline {
   static async load(timeline) {
     const packed = await unpacked(timeline.blob);
@@ -176,10 +192,7 @@ class EstimateTimeline {
     this.count = count;
     this.scale = timeline.unit;
     this.calls = [];
-    this.begins = column(packed, 0, count);
-    this.lengths = column(packed, 1, count);
-    this.shape = column(packed, 2, count);
-    this.values = column(packed, 3, count);
+    [this.begins, this.lengths, this.shape, this.values] = columns(packed, timeline.planes, count);
     let first = 0;
     this.tracks = timeline.tracks.map((track) => {
       const made = new Track(track.node, track.kernel, first, track.count);
@@ -187,30 +200,25 @@ class EstimateTimeline {
       first += track.count;
       return made;
     });
-    this.shortest = new Float64Array(this.shapes.length).fill(Infinity);
-    for (let n = 0; n < count; n++) this.shortest[this.shape[n]] = Math.min(this.shortest[this.shape[n]], this.lengths[n]);
     this.waits = this.shapes.map((shape) => WAITS.find(([pattern]) => pattern.test(shape[0]))?.[1] ?? RUNS);
   }
 
   subject(event) { return this.shapes[this.shape[event]][1]; }
   line(event) { return this.shapes[this.shape[event]][2]; }
   timeText(time) { return time >= 100 ? time.toFixed(1) : time.toFixed(3); }
-  transfers() { return []; }
+  transfers() { return NO_SLICES; }
   arrows() { return []; }
   slices(track) { return (track.made ??= this.make(track)); }
 
-  // A call that takes as long as the quickest of its kind did not wait.
+  // A call that can wait and is over at once did not.
   make(track) {
-    const begin = [], end = [], cause = [], event = [];
+    const made = new Slices(track.count);
     for (let n = track.first; n < track.first + track.count; n++) {
       const shape = this.shape[n];
-      const waits = this.waits[shape] !== RUNS && this.lengths[n] > Math.max(2 * this.shortest[shape], 400);
-      begin.push(this.begins[n] * this.scale);
-      end.push((this.begins[n] + this.lengths[n]) * this.scale);
-      cause.push(waits ? this.waits[shape] : RUNS);
-      event.push(n);
+      const waits = this.waits[shape] !== RUNS && this.lengths[n] * this.scale > QUICK;
+      made.add(this.begins[n] * this.scale, (this.begins[n] + this.lengths[n]) * this.scale, waits ? this.waits[shape] : RUNS, n);
     }
-    return finished(begin, end, cause, event);
+    return made.finish();
   }
 
   title(track, slices, n) {
@@ -227,11 +235,25 @@ class EstimateTimeline {
   text(event) { return this.shapes[this.shape[event]].slice(0, 2).join(' '); }
 }
 
-function finished(begin, end, cause, event) {
-  const shares = new Float64Array(CAUSES.length);
-  for (let n = 0; n < begin.length; n++) shares[cause[n]] += end[n] - begin[n];
-  return { begin: Float64Array.from(begin), end: Float64Array.from(end), cause: Uint8Array.from(cause), event: Int32Array.from(event), shares };
+// Columns that grow up to a known length.
+class Slices {
+  constructor(most) {
+    Object.assign(this, { begin: new Float64Array(most), end: new Float64Array(most), cause: new Uint8Array(most), event: new Int32Array(most), shares: new Float64Array(CAUSES.length), count: 0 });
+  }
+
+  add(begin, end, cause, event) {
+    const n = this.count++;
+    this.begin[n] = begin; this.end[n] = end; this.cause[n] = cause; this.event[n] = event;
+    this.shares[cause] += end - begin;
+  }
+
+  finish() {
+    for (const name of ['begin', 'end', 'cause', 'event']) this[name] = this[name].slice(0, this.count);
+    return this;
+  }
 }
+
+const NO_SLICES = new Slices(0).finish();
 
 // The first place whose value is greater than `time`.
 function firstAfter(values, time) {
