@@ -2,7 +2,7 @@
 
 Kernels of 64 nodes go through their events in a random order, 100,000 on each node, which is harder
 to pack than any run. First paint: from the navigation of a headless Chromium to the first frame
-with the timeline in it. Reading: the trace of a real program, as `ttl view FILE.jsonl` does it.
+with the timeline in it.
 """
 
 from __future__ import annotations

@@ -52,14 +52,16 @@ class Shown:
     calls: Sequence[int] = ()  # of operations, by their positions, in the order of the trace
     events: Events | None = None
     diagnostics: Sequence[Diagnostic] = ()
-    source: str | None = None  # the file that lines without one are of
+    source: str | None = None  # the program, as far as it is known
     graph: dict[str, Any] | None = None  # calls of ttnn, of a .ttnn file
     panels: tuple[str, ...] = PANELS
 
 
 def page_of(shown: Shown) -> str:
-    sources = Sources()
-    main = None if shown.source is None else sources.file(shown.source)
+    sources = Sources(shown.source)
+    main = _main_file(shown)
+    if main is not None:
+        sources.file(main)
     blobs: list[str] = []
     operations = [_operation(each, sources, blobs) for each in shown.operations]
     trace = None
@@ -74,11 +76,18 @@ def page_of(shown: Shown) -> str:
         "calls": shown.calls,
         "trace": trace,
         "diagnostics": [_diagnostic(each, sources) for each in shown.diagnostics],
-        "mainFile": main,
+        "mainFile": None if main is None else sources.file(main),
         "graph": shown.graph,
         **sources.described(),
     }
     return _html(shown.title, [as_text(json.dumps(values).encode()), *blobs])
+
+
+def _main_file(shown: Shown) -> str | None:
+    """The file that lines without one are of: that of the first kernel, under its name there."""
+    kernels = [k for each in shown.operations if each.compiled for k in each.compiled.kernels]
+    spans = [span for kernel in kernels for _, span in kernel.source_map]
+    return spans[0].file if spans else shown.source
 
 
 def _operation(each: ShownOperation, sources: Sources, blobs: list[str]) -> dict[str, Any]:

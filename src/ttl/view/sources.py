@@ -10,9 +10,13 @@ from ttl.diagnostics import Span
 
 
 class Sources:
-    """Files by the numbers that a page has for them; spans likewise, each once."""
+    """Files by the numbers that a page has for them; spans likewise, each once.
 
-    def __init__(self) -> None:
+    `given` is where the text of a file of its name is now.
+    """
+
+    def __init__(self, given: str | None = None) -> None:
+        self._given = given
         self._files: dict[str, int] = {}
         self._spans: dict[tuple[int, ...], int] = {}
 
@@ -25,10 +29,15 @@ class Sources:
 
     def described(self) -> dict[str, Any]:
         files = [
-            {"name": _shown(name), "text": "".join(linecache.getlines(name))}
+            {"name": _shown(name), "text": "".join(linecache.getlines(self._path(name)))}
             for name in self._files
         ]
         return {"files": files, "spans": list(self._spans)}
+
+    def _path(self, name: str) -> str:
+        if self._given is not None and os.path.basename(name) == os.path.basename(self._given):
+            return self._given
+        return name
 
 
 def _shown(name: str) -> str:

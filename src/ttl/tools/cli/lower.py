@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from .pages import add_page_arguments, deliver, observed
+from .pages import add_page_arguments, check_output, deliver, observed
 from .program import add_program_arguments, program_variables, run_to_its_end
 
 DESCRIPTION = (
@@ -24,6 +24,7 @@ def run(options: argparse.Namespace) -> int:
     """The page is made of what was compiled, also if the program fails after that."""
     from ttl.view import Shown
 
+    check_output(options)
     made: list[Shown] = []
     options.compile_only = True
     variables = {**program_variables(options), "TTL_VIEW": "1"}

@@ -39,6 +39,19 @@ def _port(text: str) -> int:
     return int(text)
 
 
+def check_output(options: argparse.Namespace) -> None:
+    """Before the run: the page would be lost otherwise."""
+    if options.port is None:
+        check_writable(options.output)
+
+
+def check_writable(file: str) -> None:
+    try:
+        Path(file).open("a").close()
+    except OSError as error:
+        raise file_not_usable(file, error) from None
+
+
 @contextmanager
 def observed(events: Path | None, made: Callable[[Shown], None], file: str) -> Iterator[None]:
     """Keeps what the program in `file` does, and hands it over at its end, also if it fails."""

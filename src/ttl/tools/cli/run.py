@@ -196,8 +196,9 @@ def run(options: argparse.Namespace) -> int:
 @contextmanager
 def _viewed(options: argparse.Namespace, variables: dict[str, str]) -> Iterator[None]:
     """The page is of a run that fails, too. Without --trace its trace is not kept."""
-    from .pages import observed, temporary_trace, write_page
+    from .pages import check_writable, observed, temporary_trace, write_page
 
+    check_writable(options.view)
     trace = temporary_trace() if options.trace is None else Path(variables["TTL_TRACE"])
     variables |= {"TTL_VIEW": "1", "TTL_TRACE": str(trace)}
     try:

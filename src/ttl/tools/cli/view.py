@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ttl.diagnostics import codes, usage_error
 
-from .pages import add_page_arguments, deliver, observed, temporary_trace
+from .pages import add_page_arguments, check_output, deliver, observed, temporary_trace
 from .program import add_program_arguments, program_variables, run_to_its_end
 from .traces import read_with
 
@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = DESCRIPTION
     add_page_arguments(parser, "ttl_view.html")
     parser.add_argument(
-        "--source", metavar="FILE.py", help="the program that a trace is of: its lines are shown"
+        "--source", metavar="FILE.py", help="the program of a trace or a compiled operation, whose lines are shown"
     )
     parser.add_argument(
         "--run", action="store_true",
@@ -57,11 +57,12 @@ def run(options: argparse.Namespace) -> int:
 
 def _maker(file: Path, options: argparse.Namespace) -> Callable[[], Shown]:
     """Reads the file each time: a page that is served shows what is in it now."""
-    from .view_inputs import shown_bundle, shown_flatbuffer, shown_trace
+    from .view_inputs import check_source, shown_bundle, shown_flatbuffer, shown_trace
 
+    check_source(options.source)
     if file.is_dir() or file.name == "manifest.json":
         folder = file if file.is_dir() else file.parent
-        return lambda: shown_bundle(folder, options.run)
+        return lambda: shown_bundle(folder, options.source, options.run)
     if file.suffix == ".ttnn":
         return lambda: shown_flatbuffer(file, options.run)
     if file.suffix in TRACES or file.exists():
@@ -74,6 +75,7 @@ def _maker(file: Path, options: argparse.Namespace) -> Callable[[], Shown]:
 def _program(options: argparse.Namespace) -> int:
     from ttl.view import Shown
 
+    check_output(options)
     made: list[Shown] = []
     trace = temporary_trace()
     variables = {**program_variables(options), "TTL_VIEW": "1", "TTL_TRACE": str(trace)}

@@ -15,21 +15,27 @@ from ttl.view.page import ShownOperation
 from .pages import temporary_trace
 
 
+def check_source(source: str | None) -> None:
+    try:
+        if source is not None:
+            Path(source).open("rb").close()
+    except OSError as error:
+        raise file_not_usable(source, error) from None
+
+
 def shown_trace(file: Path, source: str | None) -> Shown:
     """ValueError if it is none."""
-    if source is not None and not Path(source).is_file():
-        raise file_not_usable(source, FileNotFoundError(2, "No such file or directory"))
     events = read_events(file)
     if not len(events):
         raise ValueError("it has no events")
     return Shown(file.name, f"ttl view {file}", events=events, source=source)
 
 
-def shown_bundle(folder: Path, runs: bool) -> Shown:
+def shown_bundle(folder: Path, source: str | None, runs: bool) -> Shown:
     compiled = read_folder(folder)
     operation = ShownOperation(compiled.name, compiled=compiled)
     operation.missing = "this is a compiled operation: add --run to run it"
-    shown = Shown(folder.name, f"ttl view {folder}", operations=[operation], calls=[0])
+    shown = Shown(folder.name, f"ttl view {folder}", operations=[operation], calls=[0], source=source)
     if runs:
         check_includes(compiled)
         shown.events = _run_bundle(compiled, operation)

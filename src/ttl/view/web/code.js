@@ -42,10 +42,16 @@ class CodeColumn {
   show(text, places, marks = null) {
     const lines = text.replace(/\n$/, '').split('\n');
     this.keys = new Map();
+    let isString = false; // of several lines
+    const shown = (line) => {
+      const wasString = isString;
+      if (this.language === 'python' && (line.match(/"""/g)?.length ?? 0) % 2) isString = !isString;
+      return wasString || isString ? [element('span', { class: 'string' }, line || '\u200b')] : highlighted(line, this.language);
+    };
     const made = lines.map((line, number) => {
       const span = places.get(number + 1);
       const key = span === undefined ? null : typeof span === 'string' ? span : keyOf(span);
-      const row = element('div', { class: `line${key ? '' : ' none'}${marks?.has(number) ? ' new' : ''}` }, element('i', {}, String(number + 1)), element('code', {}, highlighted(line, this.language)));
+      const row = element('div', { class: `line${key ? '' : ' none'}${marks?.has(number) ? ' new' : ''}` }, element('i', {}, String(number + 1)), element('code', {}, shown(line)));
       row.dataset.line = number + 1;
       if (key) {
         row.dataset.key = key;

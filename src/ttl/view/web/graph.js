@@ -2,18 +2,19 @@
 
 class GraphPanel {
   constructor(root, timeline) {
-    Object.assign(this, { root, timeline, node: null });
+    Object.assign(this, { root, timeline, node: null, showsCalls: Boolean(data.graph) });
     this.grid = element('div', { class: 'gridmap' });
     this.flow = element('div', { class: 'flow scroll' });
     this.tables = element('div', { class: 'scroll tables' });
     root.append(element('div', { class: 'bar' },
-      this.allButton = element('button', { onclick: () => this.choose(null) }, 'all nodes'), this.caption = element('span', { class: 'dim' })),
+      this.allButton = element('button', { onclick: () => { this.showsCalls = false; this.choose(null); } }, 'all nodes'),
+      this.callsButton = data.graph ? element('button', { onclick: () => { this.showsCalls = true; this.draw(); } }, 'calls of ttnn') : '', this.caption = element('span', { class: 'dim' })),
     element('div', { class: 'split' }, this.grid, element('div', { class: 'stack' }, this.flow, this.tables)));
     this.draw = onceAFrame(() => this.paint());
   }
 
   changed() { this.draw(); }
-  choose(node) { this.node = node; this.draw(); }
+  choose(node) { this.node = node; this.showsCalls = false; this.draw(); }
 
   // What the events say, added up for the chosen node, or for all of them.
   traffic() {
@@ -54,10 +55,13 @@ class GraphPanel {
 
   paint() {
     const sums = this.traffic() ?? this.written();
-    this.allButton.classList.toggle('on', this.node === null);
-    this.caption.textContent = this.node === null ? 'what all nodes did, added up' : `node ${this.node}`;
+    this.allButton.hidden = this.grid.hidden = !sums.kernels.size;
+    this.root.classList.toggle('calls', this.showsCalls);
+    this.allButton.classList.toggle('on', this.node === null && !this.showsCalls);
+    if (data.graph) this.callsButton.classList.toggle('on', this.showsCalls);
+    this.caption.textContent = this.showsCalls ? `${data.graph.name}: ${counted(data.graph.calls.length, 'call')}` : this.node !== null ? `node ${this.node}` : this.timeline ? 'what all nodes did, added up' : 'what kernels are written to do';
     this.paintGrid();
-    this.flow.replaceChildren(data.graph && !sums.kernels.size ? callGraph(data.graph) : flowGraph(sums, this.threadOf()));
+    this.flow.replaceChildren(this.showsCalls ? callGraph(data.graph) : flowGraph(sums, this.threadOf()));
     this.paintTables(sums);
   }
 
@@ -114,8 +118,7 @@ class GraphPanel {
     const columns = Math.max(...places.map((place) => place[1])) + 1, rows = Math.max(...places.map((place) => place[2])) + 1;
     const width = columns * (CELL + GAP) + GAP, height = rows * (CELL + GAP) + GAP;
     const left = (x) => GAP + x * (CELL + GAP), middle = (x) => left(x) + CELL / 2;
-    const drawing = svg('svg', { viewBox: `0 0 ${width} ${height}`, style: `width:${Math.min(width, 620)}px`, role: 'img', 'aria-label': 'grid of nodes with pipes' },
-      svg('defs', {}, svg('marker', { id: 'arrowhead', viewBox: '0 0 8 8', refX: 7, refY: 4, markerWidth: 8, markerHeight: 8, markerUnits: 'userSpaceOnUse', orient: 'auto' }, svg('path', { d: 'M0 0 8 4 0 8z', class: 'arrowhead' }))));
+    const drawing = svg('svg', { viewBox: `0 0 ${width} ${height}`, style: `width:${Math.min(width, 620)}px`, role: 'img', 'aria-label': 'grid of nodes with pipes' });
     for (const [text, x, y] of places) {
       const share = this.waitShare(text);
       const cell = svg('g', { class: `cell${text === this.node ? ' on' : ''}`, tabindex: 0, role: 'button', 'aria-label': `node ${text}`, onclick: () => this.choose(text === this.node ? null : text), onkeydown: (event) => { if (event.key === 'Enter') this.choose(text === this.node ? null : text); } },
@@ -282,20 +285,28 @@ function drawFlow(columns, links, notes) {
   return drawing;
 }
 
-// Calls of ttnn: each under those whose results it uses.
+// Calls of ttnn: each under those whose results it uses; what uses nothing stands over its user.
 function callGraph(graph) {
-  const rank = new Map(), by = new Map(), rows = [];
-  const put = (level, box) => { (rows[level] ??= []).push(box); box.level = level; };
-  const boxes = [];
-  for (const [id, name] of graph.inputs) { const box = { name, kind: 'tensor', gives: [id], uses: [] }; put(0, box); boxes.push(box); rank.set(id, 0); by.set(id, box); }
+  const by = new Map(), boxes = [], rows = [];
+  const add = (box) => { boxes.push(box); for (const id of box.gives) by.set(id, box); };
+  for (const [id, name] of graph.inputs) add({ name, kind: 'tensor', gives: [id], uses: [] });
   for (const call of graph.calls) {
-    const level = 1 + Math.max(0, ...call.uses.map((id) => rank.get(id) ?? 0));
-    const box = { name: call.name, kind: call.name === 'generic' ? 'compute' : 'movement', ...call };
-    put(level, box);
-    boxes.push(box);
-    for (const id of call.gives) { rank.set(id, level); by.set(id, box); }
+    const from = [...new Set(call.uses)].map((id) => by.get(id)).filter(Boolean);
+    add({ kind: call.name === 'generic' ? 'compute' : 'movement', ...call, level: 1 + Math.max(-1, ...from.map((box) => box.level ?? 0)), from });
   }
+  for (const box of [...boxes].reverse()) {
+    if (box.uses.length) continue;
+    const users = boxes.filter((user) => user.from?.includes(box));
+    box.level = Math.max(0, Math.min(...users.map((user) => user.level), 1) - 1, box.kind === 'tensor' || !users.length ? 0 : Math.min(...users.map((user) => user.level)) - 1);
+  }
+  for (const box of boxes) (rows[box.level] ??= []).push(box);
+  // Each as near to those above it as their order allows.
   const WIDE = 138, TALL = 38, most = Math.max(...rows.map((row) => row?.length ?? 0));
+  rows.forEach((row, level) => {
+    const middle = (box) => { const from = (box.from ?? []).filter((each) => each.at !== undefined); return from.length ? from.reduce((sum, each) => sum + each.at, 0) / from.length : most / 2; };
+    row?.sort((one, other) => middle(one) - middle(other));
+    row?.forEach((box, place) => { box.at = place + (most - row.length) / 2; });
+  });
   const width = most * (WIDE + 16) + 8, height = rows.length * 66 + 10;
   rows.forEach((row, level) => row?.forEach((box, place) => { box.x = 4 + (place + (most - row.length) / 2) * (WIDE + 16); box.y = 6 + level * 66; }));
   const drawing = svg('svg', { viewBox: `0 0 ${width} ${height}`, style: `width:${width}px;max-width:none`, role: 'img', 'aria-label': 'calls of ttnn' });

@@ -4,6 +4,7 @@ class HeatPanel {
   constructor(root, timeline) {
     Object.assign(this, { root, timeline });
     this.summary = element('div', { class: 'summary' });
+    this.withWaits = element('input', { type: 'checkbox', onchange: () => this.changed() });
     this.lines = element('div', { class: 'heatlines scroll', tabindex: 0, role: 'region', 'aria-label': 'lines with their costs' });
     this.side = element('div', { class: 'side scroll' });
     root.append(this.summary, element('div', { class: 'split' }, this.lines, this.side));
@@ -51,22 +52,25 @@ class HeatPanel {
     const costs = this.costs(), { estimate, missing } = operation() ?? {};
     const file = data.mainFile ?? 0, text = data.files[file]?.text ?? '';
     this.showSummary(estimate, missing);
-    const rows = text ? text.replace(/\n$/, '').split('\n') : Array.from({ length: Math.max(0, ...costs.keys()) }, () => '');
+    // Without the program only lines with a cost are worth a row.
+    const rows = text ? text.replace(/\n$/, '').split('\n').map((line, place) => [line, place + 1]) : [...costs.keys()].sort((one, other) => one - other).map((line) => ['', line]);
     const most = Math.max(1e-9, ...[...costs.values()].map((cost) => cost.busy + cost.waited));
-    const mostEvents = Math.max(1, ...[...costs.values()].map((cost) => cost.events));
+    this.heatOf = (cost) => (estimate ? cost.busy + (this.withWaits.checked ? cost.waited : 0) : cost.events);
+    const hottest = Math.max(1e-9, ...[...costs.values()].map(this.heatOf));
     const head = element('div', { class: 'heatline head' }, ['line', 'share', 'busy', 'waiting', 'calls', 'events', 'bytes', ''].map((name) => element('span', {}, name)));
-    this.lines.replaceChildren(head, ...rows.map((line, number) => this.row(line, number + 1, costs.get(number + 1), most, mostEvents, Boolean(estimate))));
+    this.lines.replaceChildren(head, ...rows.map(([line, number]) => this.row(line, number, costs.get(number), most, hottest, Boolean(estimate))));
+    this.lines.classList.toggle('counts', !estimate);
     this.showSide(costs, estimate);
     const first = Math.min(...costs.keys());
-    if (Number.isFinite(first)) this.lines.scrollTop = Math.max(0, (first - 12) * 17);
+    if (Number.isFinite(first) && text) this.lines.scrollTop = Math.max(0, (first - 12) * 17);
   }
 
-  row(text, number, cost, most, mostEvents, hasEstimate) {
+  row(text, number, cost, most, hottest, hasEstimate) {
     const numbers = cost ? [cost.busy ? grouped(cost.busy) : '', cost.waited ? grouped(cost.waited) : '', cost.times ? grouped(cost.times) : '', cost.events ? grouped(cost.events) : '', cost.bytes ? bytes(cost.bytes) : ''] : ['', '', '', '', ''];
     const bar = element('span', { class: 'meter' });
     if (cost && hasEstimate) bar.append(element('i', { class: 'busy', style: `width:${cost.busy / most * 100}%` }), element('i', { class: 'waited', style: `width:${cost.waited / most * 100}%` }));
-    else if (cost) bar.append(element('i', { class: 'busy', style: `width:${cost.events / mostEvents * 100}%` }));
-    const level = cost ? (hasEstimate ? (cost.busy + cost.waited) / most : cost.events / mostEvents) : 0;
+    else if (cost) bar.append(element('i', { class: 'busy', style: `width:${cost.events / hottest * 100}%` }));
+    const level = cost ? this.heatOf(cost) / hottest : 0;
     const row = element('div', { class: 'heatline', style: level ? `--heat:${(level * 0.5).toFixed(3)}` : '' },
       element('span', { class: 'dim' }, String(number)), bar, numbers.map((each) => element('span', {}, each)), element('code', {}, highlighted(text, 'python')));
     row.dataset.line = number;
@@ -92,7 +96,8 @@ class HeatPanel {
       card('bound', estimate.bound.split(';')[0], estimate.bound.split(';')[1] ?? ''),
       card('math', `${digits(estimate.tflops)} TFLOP/s`, `${percent(estimate.tflops / estimate.peak_tflops)} of ${digits(estimate.peak_tflops)}`),
       card('DRAM', `${digits(estimate.gbytes_per_second)} GB/s`, `${percent(estimate.gbytes_per_second / estimate.peak_gbytes)} of ${digits(estimate.peak_gbytes)}`),
-      card('twice as fast would save', estimate.gains.slice(0, 3).map(([name, share]) => `${name} ${percent(share)}`).join(', '), ''));
+      card('twice as fast would save', estimate.gains.slice(0, 3).map(([name, share]) => `${name} ${percent(share)}`).join(', '), ''),
+      element('label', { class: 'dim', title: 'a thread that waits is not what is slow' }, this.withWaits, 'waiting is heat'));
   }
 
   showSide(costs, estimate) {
@@ -102,9 +107,9 @@ class HeatPanel {
         [thread.kernel, thread.thread, percent(thread.busy), thread.waits.slice(0, 2).map(([reason, share]) => `${reason} ${percent(share)}`).join(', ')])));
       if (estimate.changes.length) parts.push(element('h3', {}, 'Worth a try, by the model'), element('ul', {}, estimate.changes.map((change) => element('li', {}, change.text))));
     }
-    const hot = [...costs].sort(([, one], [, other]) => other.busy + other.waited - one.busy - one.waited || other.events - one.events).slice(0, 12);
+    const hot = [...costs].sort(([, one], [, other]) => this.heatOf(other) - this.heatOf(one)).slice(0, 12);
     parts.push(element('h3', {}, 'Hottest lines'), element('ol', { class: 'hot' }, hot.map(([line, cost]) => element('li', {},
-      element('button', { class: 'link', onclick: () => this.go(line) }, `${line}`), ` ${estimate ? `${grouped(cost.busy + cost.waited)} cycles` : counted(cost.events, 'event')} `, element('code', {}, sourceLine(data.mainFile, line))))));
+      element('button', { class: 'link', onclick: () => this.go(line) }, `${line}`), ` ${estimate ? `${grouped(this.heatOf(cost))} cycles` : counted(cost.events, 'event')} `, element('code', {}, sourceLine(data.mainFile, line))))));
     if (estimate?.unknown?.length) parts.push(element('h3', {}, 'Not known to the model'), element('ul', { class: 'dim' }, estimate.unknown.map((each) => element('li', {}, each))));
     this.side.replaceChildren(...parts);
   }

@@ -135,7 +135,9 @@ async function start() {
 function isShown(name, run) {
   if (!data.panels.includes(name)) return false;
   if (name === 'timeline') return Boolean(run) || data.operations.some((each) => each.timeline);
-  if (name === 'code' || name === 'heat') return data.operations.length > 0 || Boolean(run);
+  if (name === 'heat') return Boolean(run) || data.operations.some((each) => each.estimate);
+  if (name === 'graph') return data.operations.length > 0 || Boolean(run) || Boolean(data.graph);
+  if (name === 'code' || name === 'memory') return data.operations.length > 0 || Boolean(run);
   return true;
 }
 

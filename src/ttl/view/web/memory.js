@@ -91,10 +91,11 @@ class MemoryPanel {
 
   // The larger a region the higher its row, but all can be seen; few have more room.
   heightsOf(regions) {
-    const rows = regions.map((region) => (region.kind === 'free' || region.kind === 'pipes' ? 30 : Math.max(34, Math.min(110, Math.sqrt(region.bytes) / 2.4 || 46))));
+    const isFlat = (region) => region.kind !== 'buffer' && !this.levelsOf().has(region.name);
+    const rows = regions.map((region) => (isFlat(region) ? 30 : Math.max(34, Math.min(110, Math.sqrt(region.bytes) / 2.4 || 46))));
     const sum = rows.reduce((all, height) => all + height, 0), room = this.root.clientHeight * 0.55 - TOP;
-    const factor = Math.max(1, Math.min(2.2, room / sum));
-    return rows.map((height, place) => (['free', 'pipes'].includes(regions[place].kind) ? height : height * factor));
+    const factor = this.timeline ? Math.max(1, Math.min(2.2, room / sum)) : 1;
+    return rows.map((height, place) => (isFlat(regions[place]) ? height : height * factor));
   }
 
   x(tick) { return this.geometry.gutter + tick / this.timeline.end * (this.geometry.width - this.geometry.gutter); }
@@ -147,7 +148,8 @@ class MemoryPanel {
     const pattern = patternOf(pen, EMPTY);
     // Within a pixel the highest level counts.
     let pixel = this.geometry.gutter, high = 0, held = 0;
-    const put = (from, to) => {
+    const put = (left, right) => {
+      const from = Math.round(left), to = Math.round(right); // no seams between them
       if (high) { pen.fillStyle = color(REGION_COLORS[region.kind]); pen.fillRect(from, y + height - high * each, to - from, high * each); }
       if (held && high < most) {
         pen.globalAlpha = 0.45; pen.fillStyle = color(REGION_COLORS[region.kind]); pen.fillRect(from, y + height - (high + 1) * each, to - from, each);
