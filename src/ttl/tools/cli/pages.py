@@ -9,7 +9,7 @@ import sys
 import tempfile
 import webbrowser
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -133,10 +133,19 @@ def _serve(make: Callable[[], Shown], options: argparse.Namespace) -> None:
         if not options.no_open and _has_screen():
             webbrowser.open(address)
 
-    first = page_of(make())
-    pages = iter([first])
+    last = make()
+    page = page_of(last)
+
+    def newest() -> str:
+        """A file may have changed; what a program did has not."""
+        nonlocal last, page
+        if (now := make()) is not last:
+            last, page = now, page_of(now)
+        return page
+
     try:
-        serve(lambda: next(pages, None) or page_of(make()), options.port, ready)
+        with suppress(KeyboardInterrupt):  # the usual end
+            serve(newest, options.port, ready)
     except OSError as error:
         message = f"--port {options.port}: {error.strerror}"
         raise usage_error(codes.WRONG_ARGUMENT, message, "choose another one, or 0") from None

@@ -37,10 +37,17 @@ class GraphPanel {
         else if (kind === 'copy_start') add(reserved ? sums.reads : sums.writes, edge, timeline.values[n]);
         else if (kind === 'pipe_send') add(sums.sends, edge, timeline.values[n]);
         else if (kind === 'pipe_receive') add(sums.receives, edge, timeline.values[n]);
+        else if (kind === 'kernel_blocked') this.addWaiting(sums, edge, timeline.causeOf(n, track.first + track.count));
       }
     }
     this.known.set(key, sums);
     return sums;
+  }
+
+  // A kernel that never gets what it waits for is at an end of the buffer all the same.
+  addWaiting(sums, edge, cause) {
+    const side = { [EMPTY]: sums.pops, [FULL]: sums.pushes }[cause];
+    if (side && !side.has(edge)) side.set(edge, { times: 0, bytes: 0 });
   }
 
   // Edges without traffic: what the text of kernels says.
@@ -187,7 +194,8 @@ function pipeArrows(pipe, number, most, middle, left, cell, chosen) {
   const [x1, y1] = [0, 1].map((n) => (middle(pipe.first[n] ?? 0) + middle(pipe.last[n] ?? 0)) / 2);
   const size = pipe.sum ? 1.2 + 2.8 * Math.sqrt(pipe.sum.bytes / most) : 1.2;
   const isOff = chosen !== null && chosen !== `(${pipe.source.join(', ')})`;
-  const bend = 10 + (number % 5) * 4, dx = x1 - x0, dy = y1 - y0, length = Math.hypot(dx, dy) || 1;
+  const dx = x1 - x0, dy = y1 - y0, length = Math.hypot(dx, dy) || 1;
+  const bend = 6 + (number % 3) * 4 + Math.max(0, length - 2 * cell) * 0.3;
   const cut = Math.min(0.42, (cell / 2 + 2) / length);
   const [ax, ay, bx, by] = [x0 + dx * cut, y0 + dy * cut, x1 - dx * cut, y1 - dy * cut];
   const control = [(ax + bx) / 2 - dy / length * bend, (ay + by) / 2 + dx / length * bend];
@@ -222,6 +230,7 @@ function flowGraph(sums, threadOf) {
     else {
       if (pushed.some(([k]) => k === kernel) || read.some(([k]) => k === kernel)) put(1, `in ${kernel} k`, 'movement', kernel, threadOf(kernel) ?? 'data movement');
       if (popped.some(([k]) => k === kernel) || written.some(([k]) => k === kernel)) put(5, `out ${kernel} k`, 'movement', kernel, threadOf(kernel) ?? 'data movement');
+      if (!boxes.has(`in ${kernel} k`) && !boxes.has(`out ${kernel} k`)) put(1, `in ${kernel} k`, 'movement', kernel, 'moves nothing');
     }
   }
   const known = new Map((operation()?.buffers ?? []).map((buffer) => [buffer.name, buffer]));

@@ -70,7 +70,7 @@ function setTheme(name) {
   document.documentElement.dataset.theme = name;
   theme.known.clear();
   for (const tile of document.querySelectorAll('canvas.swatch')) paintSwatch(tile, Number(tile.dataset.cause));
-  for (const { made } of panels.values()) made.draw?.();
+  panels.get(view.panel)?.made.draw?.(); // others are drawn when they are opened
 }
 
 function pressed(event) {

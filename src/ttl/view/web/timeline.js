@@ -137,6 +137,7 @@ class TimelinePanel {
     if (this.arrowsShown.checked) this.paintArrows(pen, width, height);
     pen.restore();
     this.paintMapSoon();
+    this.canvas.dataset.shown = `${this.from} ${this.to}`;
     if (!document.documentElement.dataset.painted) {
       document.documentElement.dataset.painted = Math.round(performance.now());
     }
