@@ -56,7 +56,8 @@ def random_run(nodes: int, events_of_node: int) -> Events:
     found = Events()
     kinds = {kind.value: number for number, kind in enumerate(EventKind)}
     own = events_of_node // len(STEPS)
-    shapes, values, tracks = [], [], []
+    shapes, values = [], []
+    tracks: list[int] = []
     for node in range(nodes):
         for kernel, steps in STEPS.items():
             tracks.append(found.tracks.setdefault(((node % 8, node // 8), kernel), len(tracks)))

@@ -23,7 +23,8 @@ NO_CHROMIUM = "no Chromium on this machine"
 OPTIONS = (
     "--headless", "--remote-debugging-pipe", "--no-sandbox", "--disable-gpu", "--disable-quic",
     "--no-first-run", "--disable-background-networking", "--disable-component-update",
-    "--disable-sync", "--disable-dev-shm-usage", "--hide-scrollbars", "--force-device-scale-factor=1",
+    "--disable-sync", "--disable-dev-shm-usage", "--hide-scrollbars",
+    "--force-device-scale-factor=1",
 )  # fmt: skip
 
 
@@ -72,7 +73,9 @@ class Tab:
         elif method == "Network.requestWillBeSent":
             self.requests.append(said["request"]["url"])
 
-    def open(self, address: str, width: int = 1400, height: int = 900, theme: str = "light") -> None:
+    def open(
+        self, address: str, width: int = 1400, height: int = 900, theme: str = "light"
+    ) -> None:
         self.resize(width, height)
         feature = {"name": "prefers-color-scheme", "value": theme}
         self.call("Emulation.setEmulatedMedia", features=[feature])

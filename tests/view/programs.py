@@ -85,7 +85,12 @@ def stuck(x, y):
 
 
 device = ttnn.open_device(device_id=0)
-stuck(*(ttnn.ones((32, 32), dtype=ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=device) for _ in "xy"))
+stuck(
+    *(
+        ttnn.ones((32, 32), dtype=ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=device)
+        for _ in "xy"
+    )
+)
 '''
 
 

@@ -18,9 +18,9 @@ from view.chromium import Tab, page_address
 PANELS = ("timeline", "memory", "graph", "code", "heat", "diagnostics")
 GOLDEN = Path(__file__).parent / "pictures"
 COLUMNS, ROWS = 42, 27
-NEAR = 28  # of 255, of a cell
+NEAR = 16  # of 255, of a cell
 PAPER = 12  # so near to the background is nothing
-SHARE = 0.85  # of the cells with something that are near
+SHARE = 0.8  # of the cells with something that are near
 
 SHRINK = """(async () => {{
     const image = new Image();

@@ -72,7 +72,7 @@ class Views:
 
 
 def _record(shown: ShownOperation, program: Program, config: Config, runs: Runs) -> None:
-    """Its calls, for the estimate. Without a compiler for C++ there is none, and the page says so."""
+    """Its calls, for the estimate. Without a C++ compiler there is none, and the page says so."""
     assert shown.compiled is not None
     if has_real(program.tensors):
         shown.missing = "tensors of a device: there is no estimate"

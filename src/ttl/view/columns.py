@@ -1,7 +1,8 @@
 """Columns of numbers as few bytes of text, which a page unpacks into typed arrays.
 
-A column is 32-bit words, split into planes: first the lowest byte of every word, then the next. What
-repeats does so with a short period then, which compresses well; planes of zeros alone are left out.
+A column is 32-bit words, split into planes: first the lowest byte of every word, then the next.
+What repeats does so with a short period then, which compresses well; planes of zeros alone are left
+out.
 """
 
 from __future__ import annotations

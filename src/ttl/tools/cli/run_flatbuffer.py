@@ -50,7 +50,10 @@ def run(options: argparse.Namespace) -> int:
     if options.list:
         _show(program)
         return 0
-    inputs = _given(options.inputs, program) if options.inputs else random_inputs(program, options.seed)
+    if options.inputs:
+        inputs = _given(options.inputs, program)
+    else:
+        inputs = random_inputs(program, options.seed)
     with process_variables(warning_variables(options)):
         config = Config.current()
         if options.trace is not None:

@@ -27,7 +27,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = DESCRIPTION
     add_page_arguments(parser, "ttl_view.html")
     parser.add_argument(
-        "--source", metavar="FILE.py", help="the program of a trace or a compiled operation, whose lines are shown"
+        "--source", metavar="FILE.py",
+        help="the program of a trace or a compiled operation, whose lines are shown",
     )
     parser.add_argument(
         "--run", action="store_true",
@@ -73,7 +74,6 @@ def _maker(file: Path, options: argparse.Namespace) -> Callable[[], Shown]:
 
 
 def _program(options: argparse.Namespace) -> int:
-    from ttl.view import Shown
 
     check_output(options)
     made: list[Shown] = []

@@ -35,7 +35,7 @@ def shown_bundle(folder: Path, source: str | None, runs: bool) -> Shown:
     compiled = read_folder(folder)
     operation = ShownOperation(compiled.name, compiled=compiled)
     operation.missing = "this is a compiled operation: add --run to run it"
-    shown = Shown(folder.name, f"ttl view {folder}", operations=[operation], calls=[0], source=source)
+    shown = Shown(folder.name, f"ttl view {folder}", [operation], calls=[0], source=source)
     if runs:
         check_includes(compiled)
         shown.events = _run_bundle(compiled, operation)
