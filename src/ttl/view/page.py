@@ -24,8 +24,8 @@ from .stages import Stage
 
 WEB = Path(__file__).parent / "web"
 SCRIPTS = (
-    "base.js", "tracks.js", "timeline.js", "memory.js", "graph.js", "code.js", "heat.js",
-    "diagnostics.js", "main.js",
+    "base.js", "tracks.js", "timeline_canvas.js", "timeline.js", "memory.js", "graph.js", "code.js",
+    "heat.js", "diagnostics.js", "main.js",
 )  # fmt: skip
 PANELS = ("timeline", "memory", "graph", "code", "heat", "diagnostics")
 
