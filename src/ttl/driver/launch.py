@@ -162,11 +162,13 @@ class Call:
             if self.checked.errors or config.compile_only:
                 return
         if config.view:
-            driver.views.see(program, target, config, driver.runs)
+            driver.views.see(program, target, config)
         compiled = self._artifact(program, target, config)
         if config.estimate and compiled is not None:
             driver.runs.record(program, compiled, config)
         elif not config.compile_only:
+            if config.trace_times and compiled is not None:
+                driver.runs.record(program, compiled, config)
             is_used = config.backend != "sim" or program.operation.loads_kernels
             with driver.remarks.of_a_run(config) as warn:
                 driver.runs.run(program, compiled if is_used else None, target, config, warn)

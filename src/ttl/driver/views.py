@@ -14,14 +14,13 @@ from ttl.target import Target
 from .check import check_operation
 from .compile import compile_operation
 from .memo import compile_key
+from .running import Runs
 from .traces import has_real
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
     from ttl.view.page import ShownOperation
-
-    from .running import Runs
 
 
 class Views:
@@ -32,8 +31,9 @@ class Views:
         self.calls: list[int] = []  # by their positions
         self.found: list[Diagnostic] = []
         self._known: dict[Hashable, int] = {}
+        self._runs = Runs()  # others count what they record themselves
 
-    def see(self, program: Program, target: Target, config: Config, runs: Runs) -> None:
+    def see(self, program: Program, target: Target, config: Config) -> None:
         """Before a run. What is wrong is for the page; the run reports what it finds itself."""
         try:
             key = compile_key(program, target, config)
@@ -42,14 +42,12 @@ class Views:
         position = self._known.get(key)
         if position is None:
             position = self._known[key] = len(self.operations)
-            self.operations.append(self._look(program, target, config, runs))
+            self.operations.append(self._look(program, target, config))
         else:
             self.operations[position].times += 1
         self.calls.append(position)
 
-    def _look(
-        self, program: Program, target: Target, config: Config, runs: Runs
-    ) -> ShownOperation:
+    def _look(self, program: Program, target: Target, config: Config) -> ShownOperation:
         from ttl.view.page import ShownOperation
         from ttl.view.stages import stage_of
 
@@ -62,7 +60,7 @@ class Views:
             self.found += check_operation(program, target)
             shown.compiled = compile_operation(program, target, config, self.found.append, keep)
             if not config.compile_only:
-                _record(shown, program, config, runs)
+                self._record(shown, program, config)
         except InternalError:
             raise
         except TTLError as error:
@@ -70,18 +68,17 @@ class Views:
             self.found += error.diagnostics
         return shown
 
-
-def _record(shown: ShownOperation, program: Program, config: Config, runs: Runs) -> None:
-    """Its calls, for the estimate. Without a C++ compiler there is none, and the page says so."""
-    assert shown.compiled is not None
-    if has_real(program.tensors):
-        shown.missing = "tensors of a device: there is no estimate"
-        return
-    try:
-        runs.record(program, shown.compiled, config)
-    except InternalError:
-        raise
-    except TTLError as error:
-        shown.missing = error.diagnostics[0].message
-    else:
-        shown.recording = runs.recorded[shown.compiled].recording
+    def _record(self, shown: ShownOperation, program: Program, config: Config) -> None:
+        """Its calls, for the estimate. Without a C++ compiler there is none: the page says so."""
+        assert shown.compiled is not None
+        if has_real(program.tensors):
+            shown.missing = "tensors of a device: there is no estimate"
+            return
+        try:
+            self._runs.record(program, shown.compiled, config)
+        except InternalError:
+            raise
+        except TTLError as error:
+            shown.missing = error.diagnostics[0].message
+        else:
+            shown.recording = self._runs.recorded[shown.compiled].recording

@@ -3,5 +3,8 @@
 from .events import Events, read_events
 from .page import Shown, page_of, serve
 from .stages import Stage, stage_of
+from .timed import timed_events
 
-__all__ = ["Events", "Shown", "Stage", "page_of", "read_events", "serve", "stage_of"]
+__all__ = [
+    "Events", "Shown", "Stage", "page_of", "read_events", "serve", "stage_of", "timed_events",
+]  # fmt: skip

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from ttl.artifact import CompiledOperation
-from ttl.estimate import estimate, estimate_values, timeline_events
+from ttl.estimate import Timeline, estimate, estimate_values, timeline
+from ttl.estimate.timeline import KernelTimeline, StepTime
 from ttl.target.costs import load_costs
 from ttl.trace.calls import Recording
 
@@ -17,50 +19,65 @@ MOST_CALLS = 2_000_000  # of which all steps are shown
 PER_MICROSECOND = 10_000  # begins and lengths are whole numbers of this unit: 0.1 ns
 
 
-def estimate_shown(
-    compiled: CompiledOperation, recording: Recording, times: int
-) -> tuple[dict[str, Any], dict[str, Any] | None, bytes]:
-    """The numbers; the tracks of its timeline, if it is not too long, and their columns."""
-    costs = load_costs(compiled.target)
-    values = estimate_values(estimate(compiled, recording, costs, times))
+def estimate_shown(compiled: CompiledOperation, recording: Recording, times: int) -> dict[str, Any]:
+    values: dict[str, Any] = estimate_values(
+        estimate(compiled, recording, load_costs(compiled.target), times)
+    )
+    return values
+
+
+def timeline_of(compiled: CompiledOperation, recording: Recording) -> Timeline | None:
+    """None if it would be too long."""
     if len(recording.calls) > MOST_CALLS:
-        return values, None, b""
-    events, end = timeline_events(compiled, recording, costs, 0.0)
-    described, columns = timeline_columns(events)
-    return values, {**described, "end": end, "unit": 1 / PER_MICROSECOND}, columns
+        return None
+    return timeline(compiled, recording, load_costs(compiled.target))
 
 
-def timeline_columns(events: list[dict[str, Any]]) -> tuple[dict[str, Any], bytes]:
-    """Slices of each track in their order: begin, length, shape and value."""
-    names = {(e["pid"], e["tid"], e["name"]): e["args"] for e in events if e["ph"] == "M"}
-    slices = [e for e in events if e["ph"] == "X"]
-    keys = sorted({(e["pid"], e["tid"]) for e in slices})
-    numbers = {key: number for number, key in enumerate(keys)}
+def timeline_columns(made: Timeline) -> tuple[dict[str, Any], bytes]:
+    """A description, and columns: begin, length, what is under way after it, shape, value."""
+    tracks = list(_tracks(made))
     shapes: dict[tuple[Any, ...], int] = {}
-    track = np.array([numbers[e["pid"], e["tid"]] for e in slices], np.int64)
-    begin = np.array([round(e["ts"] * PER_MICROSECOND) for e in slices], np.int64)
-    length = np.array([round(e["dur"] * PER_MICROSECOND) for e in slices], np.int64)
-    shape = np.array([shapes.setdefault(_shape(e), len(shapes)) for e in slices], np.int64)
-    value = np.array([e["args"].get("bytes", e["args"].get("pages", 0)) for e in slices], np.int64)
-    order = np.lexsort((begin, track))
-    counts = np.bincount(track, minlength=len(keys))
+    steps = [step for _, _, own in tracks for step in own]
+    counts = np.array([len(own) for _, _, own in tracks], np.int64)
     firsts = (np.cumsum(counts) - counts)[counts > 0]
+    begin, end, arrives = (
+        np.rint(np.array([getattr(step, name) for step in steps]) * PER_MICROSECOND).astype(np.int64)
+        for name in ("begin", "end", "arrives")
+    )
+    shape = np.array([shapes.setdefault(_shape(step), len(shapes)) for step in steps], np.int64)
+    value = np.array([_value(step) for step in steps], np.int64)
+    columns = (deltas(begin, firsts), end - begin, np.maximum(arrives - begin, 0), shape, value)
+    planes, data = packed(columns)
     described = {
         "tracks": [
-            {
-                "node": names[process, 0, "process_name"]["name"].removeprefix("node "),
-                "kernel": names[process, thread, "thread_name"]["name"],
-                "count": int(count),
-            }
-            for (process, thread), count in zip(keys, counts, strict=True)
+            {"node": _nodes_text(kernel), "kernel": f"{kernel.kernel}: {thread}", "count": len(own)}
+            for kernel, thread, own in tracks
         ],
         "shapes": list(shapes),
+        "planes": planes,
+        "end": made.microseconds,
+        "unit": 1 / PER_MICROSECOND,
     }
-    columns = (deltas(begin[order], firsts), length[order], shape[order], value[order])
-    planes, data = packed(columns)
-    return {**described, "planes": planes}, data
+    return described, data
 
 
-def _shape(event: dict[str, Any]) -> tuple[Any, ...]:
-    args = event["args"]
-    return event["name"], args.get("buffer", ""), args["line"]
+def _tracks(made: Timeline) -> Iterator[tuple[KernelTimeline, str, list[StepTime]]]:
+    """Threads of kernels, on one node of each kind, their steps in order."""
+    for kernel in sorted(made.kernels, key=lambda each: each.nodes[0][::-1]):
+        for thread in dict.fromkeys(step.thread for step in kernel.steps):
+            own = [step for step in kernel.steps if step.thread == thread]
+            yield kernel, thread, sorted(own, key=lambda step: step.begin)
+
+
+def _nodes_text(kernel: KernelTimeline) -> str:
+    more = len(kernel.nodes) - 1
+    first = f"({', '.join(map(str, kernel.nodes[0]))})"
+    return f"{first} and {more} like it" if more else first
+
+
+def _shape(step: StepTime) -> tuple[Any, ...]:
+    return step.name, step.details.get("buffer", ""), step.line
+
+
+def _value(step: StepTime) -> int:
+    return int(step.details.get("bytes", step.details.get("pages", 0)))

@@ -7,20 +7,26 @@ import re
 from array import array
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from math import nan
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ttl.trace import EventKind, Node
 from ttl.trace.files import PERFETTO_SUFFIX, read_trace
+from ttl.trace.stamped import US
 
 from .columns import deltas, packed
 
 KINDS = tuple(kind.value for kind in EventKind)
 _NUMBER_OF_KIND = {kind: number for number, kind in enumerate(KINDS)}
 # What JsonLines writes: only tick, value and part differ between events that say the same.
-_LINE = re.compile(r'\{"tick": (\d+), (.*"value": )(-?\d+)(, "line": \d+)(?:, "part".*)?\}\n?')
+_LINE = re.compile(
+    r'\{"tick": (\d+), (.*"value": )(-?\d+)(, "line": \d+)'
+    r'(?:, "part": [^"]*)?(?:, "us": ([\d.e+-]+))?\}\n?'
+)
 
 Track = tuple[Node, str]
 Shape = tuple[int, str, int]  # number of the kind, subject, line
@@ -34,6 +40,7 @@ class Events:
     shapes: dict[Shape, int] = field(default_factory=dict)
     ticks: array[int] = field(default_factory=lambda: array("q"))
     values: array[int] = field(default_factory=lambda: array("q"))
+    times: array[float] = field(default_factory=lambda: array("d"))  # microseconds, or not a number
     track_of: array[int] = field(default_factory=lambda: array("l"))
     shape_of: array[int] = field(default_factory=lambda: array("l"))
 
@@ -52,8 +59,9 @@ class Events:
             self.shapes.setdefault(shape, len(self.shapes)),
         )
 
-    def add(self, tick: int, value: int, numbers: tuple[int, int]) -> None:
+    def add(self, tick: int, value: int, numbers: tuple[int, int], time: float = nan) -> None:
         self.ticks.append(tick)
+        self.times.append(time)
         self.values.append(value)
         self.track_of.append(numbers[0])
         self.shape_of.append(numbers[1])
@@ -65,11 +73,14 @@ class Events:
         counts = np.bincount(track, minlength=len(self.tracks))
         firsts = (np.cumsum(counts) - counts)[counts > 0]
         ticks = np.array(self.ticks, np.int64)[order]
-        columns = (
+        columns = [
             deltas(ticks, firsts),
             np.array(self.shape_of, np.int64)[order],
             np.clip(np.array(self.values, np.int64)[order], -(2**31), 2**31 - 1),
-        )
+        ]
+        times = self._times()[order]
+        if len(times):
+            columns.append(deltas(np.rint(times / self._unit).astype(np.int64), firsts))
         described: dict[str, Any] = {
             "kinds": KINDS,
             "tracks": [
@@ -78,9 +89,22 @@ class Events:
             ],
             "shapes": list(self.shapes),
             "end": int(ticks.max()) + 1 if len(ticks) else 0,
+            "unit": self._unit if len(times) else 0,
+            "endTime": float(times.max()) if len(times) else 0,
         }
         described["planes"], data = packed(columns)
         return described, data
+
+
+    def _times(self) -> NDArray[np.float64]:
+        """Those of all events; none if some have none, as of an operation without an estimate."""
+        times = np.array(self.times, np.float64)
+        return np.zeros(0) if np.isnan(times).any() else times
+
+    @property
+    def _unit(self) -> float:
+        """Microseconds: small, and all times are 31 bits of it."""
+        return max(1e-4, max(self.times, default=0.0) / 2**30)
 
 
 def read_events(file: Path) -> Events:
@@ -94,7 +118,7 @@ def read_events(file: Path) -> Events:
 def events_of(records: Iterable[Mapping[str, Any]]) -> Events:
     found = Events()
     for record in records:
-        found.add(record["tick"], record["value"], found.numbers_of(record))
+        found.add(record["tick"], record["value"], found.numbers_of(record), record.get(US, nan))
     return found
 
 
@@ -104,13 +128,14 @@ def _events_of_lines(lines: Iterator[str]) -> Events:
     for line in lines:
         if (match := _LINE.fullmatch(line)) is None:
             record = _parsed(line)
-            found.add(record.get("tick", 0), record.get("value", 0), found.numbers_of(record))
+            numbers, time = found.numbers_of(record), record.get(US, nan)
+            found.add(record.get("tick", 0), record.get("value", 0), numbers, time)
             continue
-        tick, head, value, tail = match.groups()
+        tick, head, value, tail, us = match.groups()
         numbers = known.get((head, tail))
         if numbers is None:
             numbers = known[head, tail] = found.numbers_of(_parsed(f"{{{head}0{tail}}}"))
-        found.add(int(tick), int(value), numbers)
+        found.add(int(tick), int(value), numbers, nan if us is None else float(us))
     return found
 
 

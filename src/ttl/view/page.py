@@ -13,10 +13,11 @@ from typing import Any
 from ttl.artifact import CompiledOperation
 from ttl.diagnostics import Diagnostic
 from ttl.diagnostics.render import render_json, render_text
+from ttl.estimate import Timeline
 from ttl.trace.calls import Recording
 
 from .columns import as_text
-from .estimates import estimate_shown
+from .estimates import estimate_shown, timeline_columns
 from .events import Events
 from .operations import operation_values, stages_values
 from .sources import Sources
@@ -38,6 +39,7 @@ class ShownOperation:
     stages: list[Stage] = field(default_factory=list)
     compiled: CompiledOperation | None = None
     recording: Recording | None = None
+    timeline: Timeline | None = None  # of all its steps
     times: int = 1
     missing: str = ""  # why there is no estimate
 
@@ -96,10 +98,10 @@ def _operation(each: ShownOperation, sources: Sources, blobs: list[str]) -> dict
     if each.compiled is not None:
         values |= operation_values(each.compiled, sources)
     if each.compiled is not None and each.recording is not None:
-        numbers, timeline, columns = estimate_shown(each.compiled, each.recording, each.times)
-        values["estimate"] = numbers
-        if timeline is not None:
-            values["timeline"] = {**timeline, "blob": _kept(columns, blobs)}
+        values["estimate"] = estimate_shown(each.compiled, each.recording, each.times)
+    if each.timeline is not None:
+        described, columns = timeline_columns(each.timeline)
+        values["timeline"] = {**described, "blob": _kept(columns, blobs)}
     return values
 
 

@@ -24,6 +24,7 @@ VERBS = {
     "lower": "a page with Python, the IR of each stage and C++ side by side",
     "estimate": "how long operations will take on a chip, and where the time goes",
     "tune": "estimate a program with several values of its constants, the best first",
+    "calibrate": "measure the costs of a chip on a device, for estimates",
     "explore": "run a program under many schedules and compare the results",
     "stats": "tables of what a trace has recorded",
     "diff": "the first difference between two traces, such as a simulated and a compiled run",

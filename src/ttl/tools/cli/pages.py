@@ -75,7 +75,7 @@ def observed(events: Path | None, made: Callable[[Shown], None], file: str) -> I
 
 def _shown(file: str, command: str, events: Path | None, found: list[Diagnostic]) -> Shown:
     from ttl.driver import PROCESS_DRIVER
-    from ttl.view import Shown, read_events
+    from ttl.view import Shown, timed_events
 
     views = PROCESS_DRIVER.views
     return Shown(
@@ -83,7 +83,7 @@ def _shown(file: str, command: str, events: Path | None, found: list[Diagnostic]
         made_by=command,
         operations=views.operations,
         calls=views.calls,
-        events=None if events is None or not events.exists() else read_events(events),
+        events=timed_events(events, views.operations, views.calls) if events else None,
         diagnostics=_each_once(found),
         source=file,
     )

@@ -21,7 +21,7 @@ from .program import (
     run_program,
     warning_words,
 )
-from .traces import emptied
+from .traces import emptied, finish_trace
 
 TRACE_FILE = "trace.jsonl"
 ALL = "all"
@@ -43,6 +43,7 @@ SWITCHES = {
     "dry_run": ("TTL_DRY_RUN", "1"),
     "counts": ("TTL_COUNTS", "1"),
     "results": ("TTL_TRACE_RESULTS", "1"),
+    "times": ("TTL_TRACE_TIMES", "1"),
 }
 
 
@@ -128,6 +129,11 @@ def _add_trace_arguments(parser: argparse.ArgumentParser) -> None:
         "--view", metavar="FILE.html",
         help="write a page about the run: timeline, memory, graph, code, costs, diagnostics",
     )
+    parser.add_argument(
+        "--times", action="store_true",
+        help="with --trace: estimate each operation before it runs, and give the events the "
+        "estimated times; without it they have ticks, which tell their order",
+    )
     chosen = parser.add_mutually_exclusive_group()
     names = f"{','.join(CATEGORIES)} or {ALL}"
     chosen.add_argument(
@@ -170,8 +176,8 @@ def check_arguments(parser: argparse.ArgumentParser, options: argparse.Namespace
     events = options.trace_events or options.no_trace_events
     if events and options.trace is None:
         parser.error("--trace-events and --no-trace-events need --trace")
-    if options.results and options.trace is None:
-        parser.error("--results needs --trace")
+    if (options.results or options.times) and options.trace is None:
+        parser.error("--results and --times need --trace")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -186,6 +192,8 @@ def run(options: argparse.Namespace) -> int:
     except KernelFault as fault:
         raise (fault if options.seed is None else _repeatable(fault, options)) from fault.__cause__
     finally:
+        if options.trace is not None:
+            finish_trace(options.trace, options.file, options.times)
         if options.counts:
             from ttl.driver import PROCESS_DRIVER
             from ttl.host import counts_table

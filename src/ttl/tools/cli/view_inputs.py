@@ -9,7 +9,7 @@ from ttl.artifact import CompiledOperation, check_includes, read_folder
 from ttl.config import Config
 from ttl.diagnostics import file_not_usable
 from ttl.driver import PROCESS_DRIVER
-from ttl.view import Events, Shown, read_events
+from ttl.view import Events, Shown, read_events, timed_events
 from ttl.view.page import ShownOperation
 
 from .pages import temporary_trace
@@ -60,7 +60,7 @@ def _run_bundle(compiled: CompiledOperation, operation: ShownOperation) -> Event
         if all(kernel.own is None for kernel in compiled.kernels):
             operation.recording = record(compiled, storages, cache_dir=config.cache_dir)
             operation.missing = ""
-        return read_events(trace)
+        return timed_events(trace, [operation], [0])
     finally:
         trace.unlink()
 

@@ -33,6 +33,7 @@ function bytes(number) {
   const [size, unit] = number < 1048576 ? [number / 1024, 'KiB'] : [number / 1048576, 'MiB'];
   return `${size >= 100 || Number.isInteger(size) ? Math.round(size) : size.toFixed(1)} ${unit}`;
 }
+const microseconds = (time) => (time >= 100 ? time.toFixed(1) : time.toFixed(3));
 const percent = (share) => `${share >= 0.1 || share === 0 ? Math.round(share * 100) : (share * 100).toFixed(1)}%`;
 const nodeText = (node) => (Array.isArray(node) ? (node.length ? `(${node.join(', ')})` : '') : node);
 

@@ -8,7 +8,7 @@ const panels = new Map();
 const KEYS = [
   ['1 – 6', 'panels'], ['/', 'search; n and N for the next match and the one before'], ['t', 'light or dark'], ['o', 'next operation'], ['?', 'these keys'],
   ['w s, + −', 'zoom in and out'], ['a d, ← →', 'move'], ['↑ ↓', 'scroll'], ['0', 'all of the run'], ['z', 'zoom to what is selected'], ['n N', 'next slice of the track, or the one before'],
-  ['e', 'order of events, or estimated times'], ['c', 'close nodes; in Code, a second stage'], ['p', 'arrows of pipes'], ['Enter', 'show the line in Code'],
+  ['e', 'order of events, their estimated times, or those of calls'], ['c', 'close nodes; in Code, a second stage'], ['p', 'arrows of pipes'], ['Enter', 'show the line in Code'],
   ['[ ]', 'Code: stage before, next stage'], ['j J', 'Code: next line with code, the one before'], ['k', 'Code: next kernel'], ['Esc', 'nothing selected'],
 ];
 
@@ -42,8 +42,9 @@ function chooseOperation(number) {
 // Times of a run are there or not; those of the estimate are of the chosen operation.
 function timesOf(run) {
   const sources = run ? [{ name: 'order of events', load: async () => run, timeline: run }] : [];
+  if (run?.times) sources.push({ name: 'estimated time of events', load: async () => (run.atTimes ??= run.timed(data.trace)) });
   const { timeline } = operation() ?? {};
-  if (timeline) sources.push({ name: 'estimated time', load: () => EstimateTimeline.load(timeline) });
+  if (timeline) sources.push({ name: 'estimated time of calls', load: () => EstimateTimeline.load(timeline) });
   return sources;
 }
 

@@ -208,8 +208,8 @@ class TimelinePanel extends TimelineCanvas {
       const { tracks, count, unit } = this.timeline;
       const nodes = new Set(tracks.map((track) => track.nodeText)).size;
       this.details.replaceChildren(element('span', { class: 'dim' },
-        `${counted(nodes, 'node')}, ${counted(tracks.length, 'track')}, ${counted(count, unit === 'tick' ? 'event' : 'step')}. `,
-        unit === 'tick' ? 'The axis counts events: it shows their order, not how long they take. ' : 'One node of each kind; times are those of the model. ',
+        `${counted(nodes, 'node')}, ${counted(tracks.length, 'track')}, ${counted(count, this.timeline.kinds ? 'event' : 'step')}. `,
+        unit === 'tick' ? 'The axis counts events: it shows their order, not how long they take. ' : `${this.timeline.kinds ? 'Times' : 'One node of each kind; times'} are those of the model. `,
         'Drag to move, Ctrl+wheel to zoom, click for details, ? for keys.'));
       return;
     }

@@ -26,15 +26,18 @@ class TraceTimeline {
     this.end = trace.end;
     this.count = count;
     this.unit = 'tick';
-    [this.ticks, this.shape, this.values] = columns(packed, trace.planes, count);
+    [this.ticks, this.shape, this.values, this.times] = columns(packed, trace.planes, count);
+    this.least = 1; // ticks that anything takes
     this.numbers = Object.fromEntries(trace.kinds.map((kind, number) => [kind, number]));
     let first = 0;
     const all = trace.tracks.map((track) => {
       const made = new Track(track.node, track.kernel, first, track.count);
       for (let n = first + 1; n < first + track.count; n++) this.ticks[n] += this.ticks[n - 1];
+      if (this.times) for (let n = first + 1; n < first + track.count; n++) this.times[n] += this.times[n - 1];
       first += track.count;
       return made;
     });
+    this.all = all;
     this.calls = this.callsOf(all.find((track) => !track.kernel));
     const order = (track) => track.node.reduce((sum, place, n) => sum + place * 1000 ** n, 0);
     this.tracks = all.filter((track) => track.kernel);
@@ -45,9 +48,20 @@ class TraceTimeline {
     this.causeOfShape = Uint8Array.from(trace.shapes, ([, subject]) => (subject.startsWith('pipe ') ? PIPE : semaphores.has(subject) ? SEMAPHORE : 0));
   }
 
+  // The same events at their estimated times; null if they have none.
+  timed(trace) {
+    if (!this.times) return null;
+    const made = Object.assign(Object.create(TraceTimeline.prototype), this);
+    const again = (track) => Object.assign(new Track(track.node, track.kernel, track.first, track.count), { place: track.place });
+    made.ticks = Float64Array.from(this.times, (time) => time * trace.unit);
+    Object.assign(made, { unit: 'µs', end: trace.endTime, least: 0, tracks: this.tracks.map(again) });
+    made.calls = made.callsOf(this.all.find((track) => !track.kernel));
+    return made;
+  }
+
   subject(event) { return this.shapes[this.shape[event]][1]; }
   line(event) { return this.shapes[this.shape[event]][2]; }
-  timeText(time) { return grouped(time); }
+  timeText(time) { return this.unit === 'tick' ? grouped(time) : microseconds(time); }
 
   // Of operations: [name, begin, end].
   callsOf(track) {
@@ -89,7 +103,7 @@ class TraceTimeline {
         since = tick; from = n;
       } else if (kind === resumed || kind === ended) {
         const why = kind === resumed ? this.causeOf(from, last) : RUNS;
-        if (since >= 0) add(since, Math.max(tick, since + 1), why, from);
+        if (since >= 0) add(since, Math.max(tick, since + this.least), why, from);
         since = kind === ended ? -1 : tick; from = n;
       }
     }
@@ -192,7 +206,7 @@ class EstimateTimeline {
     this.count = count;
     this.scale = timeline.unit;
     this.calls = [];
-    [this.begins, this.lengths, this.shape, this.values] = columns(packed, timeline.planes, count);
+    [this.begins, this.lengths, this.flights, this.shape, this.values] = columns(packed, timeline.planes, count);
     let first = 0;
     this.tracks = timeline.tracks.map((track) => {
       const made = new Track(track.node, track.kernel, first, track.count);
@@ -205,10 +219,19 @@ class EstimateTimeline {
 
   subject(event) { return this.shapes[this.shape[event]][1]; }
   line(event) { return this.shapes[this.shape[event]][2]; }
-  timeText(time) { return time >= 100 ? time.toFixed(1) : time.toFixed(3); }
-  transfers() { return NO_SLICES; }
+  timeText(time) { return microseconds(time); }
   arrows() { return []; }
   slices(track) { return (track.made ??= this.make(track)); }
+
+  // From the call to the arrival of the last byte.
+  transfers(track) {
+    if (track.transfers) return track.transfers;
+    const made = new Slices(track.count);
+    for (let n = track.first; n < track.first + track.count; n++) {
+      if (this.flights[n]) made.add(this.begins[n] * this.scale, (this.begins[n] + this.flights[n]) * this.scale, TRANSFER, n);
+    }
+    return (track.transfers = made.finish());
+  }
 
   // A call that can wait and is over at once did not.
   make(track) {
@@ -252,8 +275,6 @@ class Slices {
     return this;
   }
 }
-
-const NO_SLICES = new Slices(0).finish();
 
 // The first place whose value is greater than `time`.
 function firstAfter(values, time) {
