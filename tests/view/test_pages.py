@@ -221,10 +221,12 @@ def test_nothing_sticks_out_of_a_narrow_screen(page: Path, tab: Tab, panel: str)
 
 def test_estimated_times(page: Path, tab: Tab) -> None:
     tab.open(page_address(page, "timeline"))
-    tab.press("e")
-    tab.wait_for("document.querySelector('.details').textContent.includes('steps')")
-    tab.press("n")
-    assert "µs" in text_of(tab, ".details")
+    for what in ("events", "steps"):
+        tab.press("e")
+        tab.wait_for(f"document.querySelector('.details').textContent.includes(' {what}. ')")
+        assert "those of the model" in text_of(tab, ".details")
+        tab.press("n")
+        assert "µs" in text_of(tab, ".details")
 
 
 def test_lower_shows_the_code_alone(folder: Path, tab: Tab) -> None:

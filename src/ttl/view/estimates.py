@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from ttl.artifact import CompiledOperation
-from ttl.estimate import Timeline, estimate, estimate_values, timeline
-from ttl.estimate.timeline import KernelTimeline, StepTime
+from ttl.estimate import KernelTimeline, StepTime, Timeline, estimate, estimate_values, timeline
 from ttl.target.costs import load_costs
 from ttl.trace.calls import Recording
 
@@ -41,7 +40,7 @@ def timeline_columns(made: Timeline) -> tuple[dict[str, Any], bytes]:
     counts = np.array([len(own) for _, _, own in tracks], np.int64)
     firsts = (np.cumsum(counts) - counts)[counts > 0]
     begin, end, arrives = (
-        np.rint(np.array([getattr(step, name) for step in steps]) * PER_MICROSECOND).astype(np.int64)
+        np.array([round(getattr(step, name) * PER_MICROSECOND) for step in steps], np.int64)
         for name in ("begin", "end", "arrives")
     )
     shape = np.array([shapes.setdefault(_shape(step), len(shapes)) for step in steps], np.int64)

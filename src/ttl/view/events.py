@@ -78,9 +78,9 @@ class Events:
             np.array(self.shape_of, np.int64)[order],
             np.clip(np.array(self.values, np.int64)[order], -(2**31), 2**31 - 1),
         ]
-        times = self._times()[order]
+        times = self._times()
         if len(times):
-            columns.append(deltas(np.rint(times / self._unit).astype(np.int64), firsts))
+            columns.append(deltas(np.rint(times[order] / self._unit).astype(np.int64), firsts))
         described: dict[str, Any] = {
             "kinds": KINDS,
             "tracks": [
@@ -128,8 +128,8 @@ def _events_of_lines(lines: Iterator[str]) -> Events:
     for line in lines:
         if (match := _LINE.fullmatch(line)) is None:
             record = _parsed(line)
-            numbers, time = found.numbers_of(record), record.get(US, nan)
-            found.add(record.get("tick", 0), record.get("value", 0), numbers, time)
+            time = record.get(US, nan)
+            found.add(record.get("tick", 0), record.get("value", 0), found.numbers_of(record), time)
             continue
         tick, head, value, tail, us = match.groups()
         numbers = known.get((head, tail))

@@ -36,7 +36,7 @@ def restored(events: Events) -> list[tuple[object, ...]]:
     """(tick, kind, node, kernel, subject, value, line) of each, in the order of the run."""
     described, data = events.columns()
     count = sum(track["count"] for track in described["tracks"])
-    ticks, shapes, values = unpacked(described["planes"], data, count)
+    ticks, shapes, values, *_ = unpacked(described["planes"], data, count)
     found, place = [], 0
     for track in described["tracks"]:
         tick = 0
@@ -82,6 +82,24 @@ def test_parts_of_copies_and_other_spellings(tmp_path: Path) -> None:
     lines = [json.dumps(record), json.dumps(record, separators=(",", ":"))]
     file.write_text("".join(f"{line}\n" for line in lines))
     assert restored(read_events(file)) == [(3, "copy_start", (0,), "k", "x", 4, 5)] * 2
+
+
+def test_estimated_times_of_events(recorder: Recorder, tmp_path: Path) -> None:
+    file = tmp_path / "trace.jsonl"
+    append_events(file, recorder)
+    records = read_trace(file)
+    for record in records:
+        record["us"] = 0.25 * record["tick"]
+    file.write_text("".join(json.dumps(record) + "\n" for record in records))
+    described, data = read_events(file).columns()
+    assert described["endTime"] == 0.25 * (len(records) - 1)
+    *_, times = unpacked(described["planes"], data, len(records))
+    ticks = unpacked(described["planes"], data, len(records))[0]
+    assert np.allclose(times * described["unit"], 0.25 * ticks, atol=described["unit"])
+
+    del records[3]["us"]  # of an operation that has no estimate
+    file.write_text("".join(json.dumps(record) + "\n" for record in records))
+    assert len(read_events(file).columns()[0]["planes"]) == 3
 
 
 @pytest.mark.parametrize(

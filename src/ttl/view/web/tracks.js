@@ -54,7 +54,7 @@ class TraceTimeline {
     const made = Object.assign(Object.create(TraceTimeline.prototype), this);
     const again = (track) => Object.assign(new Track(track.node, track.kernel, track.first, track.count), { place: track.place });
     made.ticks = Float64Array.from(this.times, (time) => time * trace.unit);
-    Object.assign(made, { unit: 'µs', end: trace.endTime, least: 0, tracks: this.tracks.map(again) });
+    Object.assign(made, { unit: 'µs', end: trace.endTime, least: 0, tracks: this.tracks.map(again), arrowsMade: null, mapShares: null });
     made.calls = made.callsOf(this.all.find((track) => !track.kernel));
     return made;
   }
