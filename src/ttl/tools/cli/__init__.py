@@ -21,7 +21,7 @@ VERBS = {
     "replay": "run a compiled operation from its folder; compiles and runs the C++ in it",
     "opt": "run passes on IR text",
     "estimate": "how long operations will take on a chip, and where the time goes",
-    "tune": "estimate a program with several values of its constants, the best first",
+    "tune": "which configuration of operations, or values of constants, takes least time",
     "explore": "run a program under many schedules and compare the results",
     "stats": "tables of what a trace has recorded",
     "diff": "the first difference between two traces, such as a simulated and a compiled run",
@@ -29,7 +29,7 @@ VERBS = {
     "doctor": "check the installation: what is there, what is missing, how to get it",
     "examples": "copy the example programs to a folder",
 }
-PROGRAM_VERBS = ("run", "check", "compile", "estimate", "explore")
+PROGRAM_VERBS = ("run", "check", "compile", "estimate", "tune", "explore")
 INTERRUPTED = 130  # what a shell reports for a command that SIGINT ended
 
 

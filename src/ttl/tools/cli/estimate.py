@@ -19,7 +19,7 @@ from .program import add_program_arguments, program_variables, run_to_its_end
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--target", choices=TARGETS, help="the chip (default: wormhole_b0)")
     parser.add_argument(
-        "-D", dest="defines", action="append", default=[], type=_define, metavar="NAME=VALUE",
+        "-D", dest="defines", action="append", default=[], type=read_define, metavar="NAME=VALUE",
         help="a value that the program assigns to NAME at its top level is VALUE instead",
     )
     parser.add_argument(
@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_program_arguments(parser)
 
 
-def _define(text: str) -> tuple[str, Any]:
+def read_define(text: str) -> tuple[str, Any]:
     name, is_given, value = text.partition("=")
     if not name.isidentifier() or not is_given:
         raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE, as in K_BLOCK=4")
@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
     """
     from ttl.driver import PROCESS_DRIVER
 
-    costs = None if options.costs is None else _costs_of(options.costs)
+    costs = None if options.costs is None else costs_of(options.costs)
     PROCESS_DRIVER.runs.recorded.clear()
     variables = {**program_variables(options), "TTL_ESTIMATE": "1"}
     if options.target is not None:
@@ -108,7 +108,7 @@ def _check_chip(options: argparse.Namespace, costs: Any, target: str) -> None:
         raise usage_error(codes.WRONG_ARGUMENT, message, f"use --target {costs['chip']}")
 
 
-def _costs_of(file: str) -> Any:
+def costs_of(file: str) -> Any:
     from ttl.target.costs import Case, read_costs
 
     try:
