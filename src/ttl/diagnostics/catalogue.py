@@ -340,9 +340,9 @@ NOT_A_FLATBUFFER = _code(
 
 NO_CLUSTER = _code(
     "TTL6030", "no-cluster", Blame.USER, Effect.NOT_RUN,
-    """`--scheduler` names a scheduler of Dask that the trials are sent to. Dask is not installed, the
-    scheduler cannot be reached, it has no workers, a worker has another version of pyttl, or the
-    scheduler was lost during the sweep. What was finished is kept: the same command goes on
+    """`--scheduler` names a scheduler of Dask that the trials are sent to. Dask is not installed,
+    the scheduler cannot be reached, it has no workers, a worker has another version of pyttl, or
+    the scheduler was lost during the sweep. What was finished is kept: the same command goes on
     there.""",
 )
 

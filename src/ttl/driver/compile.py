@@ -79,7 +79,7 @@ def compiling() -> Iterator[None]:
 def _compile(
     program: Program, target: Target, config: Config, report: Report | None
 ) -> CompiledOperation:
-    _load()
+    load_compiler()
     from ttl.codegen import assemble
     from ttl.dialects.verification import verify_module
     from ttl.passes import run_pipeline
@@ -98,7 +98,7 @@ def _compile(
 
 
 @cache
-def _load() -> None:
+def load_compiler() -> None:
     """Import the compiler, and count it among what is old: it is never garbage, and the next look
     for some need not go through it.
     """

@@ -186,7 +186,8 @@ def autotune(
     names the arguments whose values, or shapes, make a call another one; without it, all do.
     """
     if isinstance(configs, (FunctionType, Operation)):
-        raise wrong_space("@ttl.autotune needs configurations", "write @ttl.autotune(configs=[...])")
+        help_text = "write @ttl.autotune(configs=[ttl.Config(BLOCK=2), ttl.Config(BLOCK=4)])"
+        raise wrong_space("@ttl.autotune needs configurations", help_text)
     span = calling_span()
     found = configs_of(configs)
     names = None if key is None else ((key,) if isinstance(key, str) else tuple(key))

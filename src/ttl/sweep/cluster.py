@@ -6,6 +6,9 @@ workers their lives. Whether the scheduler is still there is asked while nothing
 
 from __future__ import annotations
 
+import asyncio
+import concurrent.futures
+import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -17,6 +20,8 @@ from .store import version_of_pyttl
 
 CONNECT_SECONDS = 20
 ASKED_EVERY_SECONDS = 2.0
+# What Dask raises for it. A TimeoutError is an OSError, too.
+LOST_CONNECTION = (OSError, asyncio.CancelledError, concurrent.futures.CancelledError)
 LOST = "the scheduler at {} was lost"
 AGAIN = "start the same command again: what was finished is kept and is not done again"
 
@@ -46,10 +51,9 @@ def cluster(address: str) -> Iterator[Any]:
 
 def _quiet() -> None:
     """What is wrong is reported by us, once."""
-    import logging
-
-    for name in ("distributed", "tornado.application"):
-        logging.getLogger(name).setLevel(logging.CRITICAL)
+    for name in list(logging.root.manager.loggerDict):
+        if name.startswith(("distributed", "tornado")):
+            logging.getLogger(name).setLevel(logging.CRITICAL + 1)
 
 
 def _check_workers(client: Any, address: str) -> None:
@@ -74,11 +78,12 @@ def on_cluster(client: Any, jobs: Sequence[Job]) -> Iterator[tuple[int, Result]]
     try:
         while numbers:
             try:
-                done = wait(numbers, timeout=ASKED_EVERY_SECONDS, return_when="FIRST_COMPLETED").done
+                with client.as_current():
+                    done = wait(list(numbers), ASKED_EVERY_SECONDS, "FIRST_COMPLETED").done
             except TimeoutError:
                 _ask(client, address)
                 continue
-            except Exception as error:  # Dask's own, when the connection breaks
+            except LOST_CONNECTION as error:
                 raise _lost(address) from error
             for future in done:
                 yield numbers.pop(future), _result(future, address)
@@ -90,7 +95,7 @@ def on_cluster(client: Any, jobs: Sequence[Job]) -> Iterator[tuple[int, Result]]
 def _ask(client: Any, address: str) -> None:
     try:
         found = client.sync(client.scheduler.identity, callback_timeout=CONNECT_SECONDS)
-    except Exception as error:
+    except LOST_CONNECTION as error:
         raise _lost(address) from error
     if client.status != "running" or found is None:
         raise _lost(address)

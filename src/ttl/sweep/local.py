@@ -1,8 +1,8 @@
 """Jobs on the cores of this machine, each in a process of its own.
 
-A process that is forked has everything loaded, and needs no more than the number of its job. Forking
-is safe where no other thread may hold a lock; where there are others, jobs as plain values go to
-fresh processes.
+A process that is forked has everything loaded, and is given nothing but its job. Forking is safe
+where no other thread may hold a lock; where there are others, jobs as plain values go to fresh
+processes.
 """
 
 from __future__ import annotations
@@ -58,10 +58,10 @@ def forked(call: Callable[[Item], Result], items: Sequence[Item], at_a_time: int
                 running[connection] = next_one[0], process
             if not running:
                 return
-            for connection in wait(list(running)):
-                assert isinstance(connection, Connection)
-                number, process = running.pop(connection)
-                yield number, _result(connection, process)
+            for ready in wait(list(running)):
+                assert isinstance(ready, Connection)
+                number, process = running.pop(ready)
+                yield number, _result(ready, process)
     finally:  # an interrupt, or nobody wants the others any more
         for _, process in running.values():
             process.terminate()

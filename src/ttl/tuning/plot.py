@@ -61,7 +61,8 @@ def _parts(tuning: Tuning) -> Iterator[Box | Words]:
         yield Words(MARGIN, middle, str(config))
         color = BEST if number == 1 else OTHER
         yield Box(left, middle - BAR / 2, found.typical * scale, BAR, color)
-        yield Box(left + found.best * scale, middle - 1, (found.worst - found.best) * scale, 2, RANGE)
+        start, width = left + found.best * scale, (found.worst - found.best) * scale
+        yield Box(start, middle - 1, width, 2, RANGE)
         yield Words(left + found.worst * scale + 6, middle, f"{found.typical:.1f}")
 
 

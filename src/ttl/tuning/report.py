@@ -12,7 +12,8 @@ from .result import Tuning
 PAGE = "tuning.html"
 STYLE = """\
 .ttl-tuning table { border-collapse: collapse; font: 13px monospace }
-.ttl-tuning td, .ttl-tuning th { padding: 2px 10px; text-align: right; border-bottom: 1px solid #ddd }
+.ttl-tuning td, .ttl-tuning th { padding: 2px 10px; text-align: right }
+.ttl-tuning tr { border-bottom: 1px solid #ddd }
 .ttl-tuning td.text, .ttl-tuning th.text { text-align: left }
 .ttl-tuning tr.best { font-weight: bold }
 .ttl-tuning svg { max-width: 100%; height: auto }
@@ -27,7 +28,8 @@ def html_section(tunings: Sequence[Tuning]) -> str:
 
 def html_page(tunings: Sequence[Tuning]) -> str:
     head = '<meta charset="utf-8"><title>tuning</title>'
-    return f"<!doctype html>\n<html><head>{head}</head><body>\n{html_section(tunings)}</body></html>\n"
+    section = html_section(tunings)
+    return f"<!doctype html>\n<html><head>{head}</head><body>\n{section}</body></html>\n"
 
 
 def write_report(tunings: Sequence[Tuning], folder: Path) -> list[Path]:

@@ -48,7 +48,7 @@ class Tuning:
         what = f"none of the {len(self.tried)} configurations of `{self.operation}` can be used"
         if len(self.tried) == 1:
             what = f"the only configuration of `{self.operation}` cannot be used"
-        help_text = "add configurations with smaller blocks or fewer of them"
+        help_text = "the notes tell why; smaller blocks, or fewer of them, need less L1"
         broken = RuleBroken(
             codes.NO_CONFIGURATION, what, helps=(help_text,), notes=tuple(reasons)
         )

@@ -84,7 +84,7 @@ def outcome_of(run: Callable[[], Outcome]) -> Outcome:
             return run()
     except TTLError as error:
         first = error.diagnostics[0]
-        return Outcome(problem=first.message, code=first.code.number)
+        return Outcome(problem=first.message, code=first.code.code)
     except MemoryError:
         raise
     except Exception as error:  # of the program's own code, such as a ValueError or an assertion

@@ -1,4 +1,4 @@
-"""Tuning a call: all its configurations are tried once, here or elsewhere, and the best is chosen."""
+"""Tuning a call: its configurations are tried once, here or elsewhere; the best is chosen."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ def _report(options: argparse.Namespace, costs: Any, status: int) -> int:
         print(f"ttl: {text}", file=sys.stderr)
     found = []
     for each in recorded:
-        _check_chip(options, costs, each.compiled.target)
+        check_chip(options, costs, each.compiled.target)
         own = costs or load_costs(each.compiled.target)
         found.append(estimate(each.compiled, each.recording, own, each.times))
     if options.timeline is not None:
@@ -102,7 +102,7 @@ def _write_timeline(file: str, recorded: list[Any], costs: Any) -> None:
         raise file_not_usable(file, error) from None
 
 
-def _check_chip(options: argparse.Namespace, costs: Any, target: str) -> None:
+def check_chip(options: argparse.Namespace, costs: Any, target: str) -> None:
     if costs is not None and costs["chip"] != target:
         message = f"--costs {options.costs} has the costs of {costs['chip']}, not of {target}"
         raise usage_error(codes.WRONG_ARGUMENT, message, f"use --target {costs['chip']}")

@@ -17,11 +17,10 @@ from numpy.typing import NDArray
 
 from ttl.diagnostics import KernelFault, RuleBroken, TTLError, codes
 from ttl.language.engine import LAUNCH_HOOK
-
 from ttl.sweep import Job, Task, may_fork, program_files, sweep
 
 from .program import add_program_arguments, program_variables, run_to_its_end, warning_words
-from .tune import add_where, runner
+from .where import add_where, runner
 
 SCHEDULES = 20
 

@@ -7,17 +7,17 @@ import json
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext, redirect_stdout
-from functools import partial
+from contextlib import ExitStack, nullcontext, redirect_stdout
 from pathlib import Path
 from typing import Any
 
+from ttl.config import Config as Options
 from ttl.config import chosen_variables, process_variables
 from ttl.diagnostics import TTLError, codes, file_not_usable, render_all, usage_error
 from ttl.language import Config
 from ttl.language.autotuned import TOLERANCE
 from ttl.language.configs import Choice, configs_of
-from ttl.sweep import Job, Runner, Task, cores, digest, on_cores, program_files, sweep
+from ttl.sweep import Job, Runner, Task, digest, program_files, sweep
 from ttl.target import TARGETS
 from ttl.tuning import Outcome, Tuner, Tuning
 from ttl.tuning.keys import surroundings
@@ -26,9 +26,10 @@ from ttl.tuning.report import write_report
 from ttl.tuning.trial import Trial
 from ttl.tuning.tuner import store
 
-from .estimate import costs_of, read_define
-from .program import natural, run_to_its_end
+from .estimate import check_chip, costs_of, read_define
+from .program import run_to_its_end
 from .trials import only_tuning
+from .where import add_where, runner
 
 REPORT = "tuning_report"
 
@@ -58,18 +59,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("arguments", metavar="ARGUMENT", nargs="*", help="its arguments")
 
 
-def add_where(parser: argparse.ArgumentParser) -> None:
-    """Where the jobs of a sweep run."""
-    parser.add_argument(
-        "-j", "--jobs", type=natural, default=cores(), metavar="N",
-        help="processes at a time on this machine (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--scheduler", metavar="ADDRESS",
-        help="run on the workers of this Dask scheduler, as in tcp://node:8786",
-    )
-
-
 def _choice(text: str) -> tuple[str, Choice]:
     name, _, values = text.partition("=")
     if not name.isidentifier() or not values:
@@ -83,6 +72,8 @@ def run(options: argparse.Namespace) -> int:
     variables = {n: text for n, text in chosen_variables().items() if n != "PYTTL_CACHE"}
     if options.target is not None:
         variables["TTL_TARGET"] = options.target
+    with process_variables(variables):
+        check_chip(options, costs, Options.current().target)
     with runner(options) as run_jobs:
         if options.choices:
             tunings = [_tune_program(options, variables, costs, run_jobs)]
@@ -90,17 +81,6 @@ def run(options: argparse.Namespace) -> int:
             tunings = _tune_calls(options, variables, costs, run_jobs)
     _show(options, tunings)
     return 0 if all(tuning.ranked for tuning in tunings) else 1
-
-
-@contextmanager
-def runner(options: argparse.Namespace) -> Iterator[Runner[Job]]:
-    if options.scheduler is None:
-        yield lambda jobs: on_cores(jobs, options.jobs)
-        return
-    from ttl.sweep.cluster import cluster, on_cluster
-
-    with cluster(options.scheduler) as client:
-        yield partial(on_cluster, client)
 
 
 def _show(options: argparse.Namespace, tunings: list[Tuning]) -> None:
@@ -144,12 +124,12 @@ def _tune_program(
 
     def counted(jobs: Sequence[Job]) -> Iterator[tuple[int, dict[str, Any]]]:
         ran.append(len(jobs))
-        return run_jobs(jobs)
+        return run_jobs(jobs) if options.scheduler else _first_alone(run_jobs, jobs)
 
     with process_variables(variables):
         tasks = [_program_task(options, variables, costs, config) for config in configs]
         values = sweep(tasks, counted, store(), "tuning", options.fresh)
-        chip = _chip()
+        chip = Options.current().target
     outcomes = [Outcome.of_values(each) for each in values]
     if not options.no_check:
         outcomes = without_wrong_results(outcomes, TOLERANCE)
@@ -159,10 +139,16 @@ def _tune_program(
     return Tuning(name, "", tried, seconds, len(configs) - sum(ran), chip)
 
 
-def _chip() -> str:
-    from ttl.config import Config as Options
+def _first_alone(
+    run_jobs: Runner[Job], jobs: Sequence[Job]
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """What every trial loads, and what one of them builds for all, is there before the others."""
+    from ttl.driver.compile import load_compiler
 
-    return Options.current().target
+    load_compiler()
+    yield from run_jobs(jobs[:1])
+    for number, result in run_jobs(jobs[1:]):
+        yield number + 1, result
 
 
 def _program_task(
