@@ -17,6 +17,7 @@ from ttl.diagnostics import UsageError, codes, usage_error
 
 from .job import CRASHED, Job, Result, run_job
 from .store import version_of_pyttl
+from .store import version_of_pyttl as own_version
 
 CONNECT_SECONDS = 20
 ASKED_EVERY_SECONDS = 2.0
@@ -62,7 +63,7 @@ def _check_workers(client: Any, address: str) -> None:
         message = f"the scheduler at {address} has no workers"
         raise usage_error(codes.NO_CLUSTER, message, f"start some: dask worker {address}")
     for worker, version in sorted(versions.items()):
-        if version != version_of_pyttl():
+        if version != own_version():
             what = f" ({version})" if isinstance(version, BaseException) else ""
             message = f"worker {worker} does not have this version of pyttl{what}"
             help_text = 'install the same pyttl in the environment of the workers: "pyttl[cluster]"'
