@@ -55,6 +55,12 @@ class Tuning:
         raise UsageError(broken.at(self.span))
 
     @property
+    def first_microseconds(self) -> float | None:
+        """Of the configuration whose results the others were compared with."""
+        usable = (found.typical for _, found in self.tried if not found.is_left_out)
+        return next(usable, None)
+
+    @property
     def is_measured(self) -> bool:
         return any(found.is_measured for _, found in self.tried)
 

@@ -108,6 +108,7 @@ def _values_of(tuning: Tuning) -> dict[str, Any]:
         "trials": len(tuning.tried),
         "from_disk": tuning.from_disk,
         "seconds": tuning.seconds,
+        "first_microseconds": tuning.first_microseconds,
         "configurations": tuning.as_values(),
     }
 
