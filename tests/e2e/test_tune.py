@@ -192,6 +192,23 @@ def test_no_configuration_left_is_status_1(
     assert "left out" in shown and "error[TTL1032]: the only configuration" in errors
 
 
+PAGE = Path(__file__).parents[2] / "docs" / "howto" / "tuning.md"
+
+
+@pytest.mark.full
+def test_the_program_of_the_page_is_tuned_as_the_page_shows(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    (folder / "matmul.py").write_text(text.partition("```python\n")[2].partition("```")[0])
+    table = text.partition("$ ttl tune matmul.py\n")[2].partition("```")[0].splitlines()
+    assert main(["tune", "matmul.py"]) == 0
+    shown = capsys.readouterr().out.splitlines()
+    configs = [[line.rpartition(")")[2].strip() for line in lines[1:]] for lines in (shown, table)]
+    assert configs[0] == configs[1]
+    assert shown[0].startswith("matmul(a=512x512, b=512x512): 4 trials in ")
+
+
 def test_values_are_wanted() -> None:
     with pytest.raises(SystemExit):
         main(["tune", "-D", "BLOCKS", "x.py"])

@@ -21,7 +21,7 @@ from ttl.tuning import Outcome, Tuner, Tuning
 from ttl.tuning.keys import trial_key
 from ttl.tuning.report import html_section, write_report
 from ttl.tuning.trial import Trial
-from tuned_operations import captured, double, make_double
+from tuned_operations import captured, crossed, double, make_double
 
 
 @pytest.fixture(autouse=True)
@@ -59,6 +59,14 @@ def test_the_fastest_is_chosen_and_the_wrong_are_left_out_with_their_reasons() -
     assert zero.problem and zero.code
     assert (ttl.to_numpy(y) == 0).all(), "nothing was computed on the tensors of the call"
     assert "left out" in str(found) and str(found).startswith("double(x=32x256, y=32x256")
+
+
+def test_a_deadlock_is_a_reason() -> None:
+    found = tune(tuned(ttl.Config(count=ttl.choice(1, 2)), crossed))
+    assert found.best == ttl.Config(count=2)
+    ((config, outcome),) = found.left_out
+    assert config == ttl.Config(count=1) and outcome.code == "TTL5001"
+    assert outcome.problem.startswith("deadlock: ")
 
 
 def test_without_checks_a_wrong_one_may_win() -> None:
