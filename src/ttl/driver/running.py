@@ -44,6 +44,7 @@ class Runs:
         self.traces = Traces()
         self.counts: dict[str, CallCounts] = {}  # of each operation of the program, if wanted
         self.recorded: dict[CompiledOperation, Recorded] = {}  # for estimates, if wanted
+        self.recorded_calls: list[CompiledOperation] = []  # in the order of the program
         self.programs = Programs()  # of devices
         # What is done around the run of a program, while the tensors are those that it works on.
         self.around: Callable[[Program], AbstractContextManager[None]] = lambda _: nullcontext()
@@ -112,6 +113,7 @@ class Runs:
         """The calls of the kernels; a second call of the same kind is only counted."""
         from ttl import host
 
+        self.recorded_calls.append(compiled)
         if (known := self.recorded.get(compiled)) is not None:
             known.times += 1
             return
