@@ -132,6 +132,7 @@ class Config:
     trace_times: bool = _flag("TTL_TRACE_TIMES")  # record calls too, for the times of the trace
     counts: bool = _flag("TTL_COUNTS")  # count the calls of compiled kernels on this machine
     estimate: bool = _flag("TTL_ESTIMATE")  # record the calls of kernels, compute nothing
+    view: bool = _flag("TTL_VIEW")  # keep what a page shows: the IR of each stage, recorded calls
     dry_run: bool = _flag("TTL_DRY_RUN")  # run and check, but leave the tensors as they were
     # Seconds: wait for each launch on a device, show what it prints, report it if it hangs.
     device_timeout: int | None = _option("TTL_DEVICE_TIMEOUT", _number)

@@ -27,6 +27,7 @@ from .ready import Given, ReadyCalls
 from .remarks import Remarks
 from .running import Runs
 from .spmd import calls_by_device, mesh_of, on_device
+from .views import Views
 
 
 class Driver:
@@ -38,6 +39,7 @@ class Driver:
         self.checks = Checks()
         self.runs = Runs()
         self.ready = ReadyCalls()
+        self.views = Views()
 
     def launch(self, operation: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         config = Config.current()
@@ -159,6 +161,8 @@ class Call:
             self.checked = driver.checks.of(program, target, config, driver.remarks)
             if self.checked.errors or config.compile_only:
                 return
+        if config.view:
+            driver.views.see(program, target, config)
         compiled = self._artifact(program, target, config)
         if config.estimate and compiled is not None:
             driver.runs.record(program, compiled, config)

@@ -83,6 +83,11 @@ class Runtime:
         made.programs, made._kernels, made._plans = [program], {}, {}
         return made
 
+    def operations(self, program: int = 0) -> list[CompiledOperation]:
+        """The kernels of a program, in the order in which it calls them."""
+        of_program = [each for (number, _), each in self._kernels.items() if number == program]
+        return [operations[0] for operations in of_program]
+
     @classmethod
     def from_file(cls, file: str | Path, **options: Any) -> Runtime:
         try:

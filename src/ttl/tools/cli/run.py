@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
 
 from ttl import __version__
 from ttl.config import BACKENDS, ROUNDINGS, SCHEDULERS, is_positive, read_grid
@@ -124,6 +126,10 @@ def _add_trace_arguments(parser: argparse.ArgumentParser) -> None:
         help="with --trace: keep beside it what each operation left in its tensors, for ttl diff",
     )
     parser.add_argument(
+        "--view", metavar="FILE.html",
+        help="write a page about the run: timeline, memory, graph, code, costs, diagnostics",
+    )
+    parser.add_argument(
         "--times", action="store_true",
         help="with --trace: estimate each operation before it runs, and give the events the "
         "estimated times; without it they have ticks, which tell their order",
@@ -180,7 +186,10 @@ def run(options: argparse.Namespace) -> int:
     variables = run_variables(options)
     on_device = options.backend == "device"
     try:
-        with device_run(options.trace is not None) if on_device else nullcontext():
+        with (
+            _viewed(options, variables) if options.view else nullcontext(),
+            device_run(options.trace is not None) if on_device else nullcontext(),
+        ):
             return run_program(options.file, options.arguments, variables)
     except KernelFault as fault:
         raise (fault if options.seed is None else _repeatable(fault, options)) from fault.__cause__
@@ -192,6 +201,22 @@ def run(options: argparse.Namespace) -> int:
             from ttl.host import counts_table
 
             print(counts_table(PROCESS_DRIVER.runs.counts))
+
+
+@contextmanager
+def _viewed(options: argparse.Namespace, variables: dict[str, str]) -> Iterator[None]:
+    """The page is of a run that fails, too. Without --trace its trace is not kept."""
+    from .pages import check_writable, observed, temporary_trace, write_page
+
+    check_writable(options.view)
+    trace = temporary_trace() if options.trace is None else Path(variables["TTL_TRACE"])
+    variables |= {"TTL_VIEW": "1", "TTL_TRACE": str(trace)}
+    try:
+        with observed(trace, lambda shown: write_page(shown, options.view), options.file):
+            yield
+    finally:
+        if options.trace is None:
+            trace.unlink()
 
 
 def _repeatable(fault: KernelFault, options: argparse.Namespace) -> TTLError:
