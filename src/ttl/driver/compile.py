@@ -92,7 +92,7 @@ def _compile(
     report: Report | None,
     observe: Observe | None,
 ) -> CompiledOperation:
-    _load()
+    load_compiler()
     from ttl.codegen import assemble
     from ttl.dialects.verification import verify_module
     from ttl.passes import run_pipeline
@@ -113,7 +113,7 @@ def _compile(
 
 
 @cache
-def _load() -> None:
+def load_compiler() -> None:
     """Import the compiler, and count it among what is old: it is never garbage, and the next look
     for some need not go through it.
     """
