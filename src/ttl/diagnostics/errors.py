@@ -106,6 +106,11 @@ class TTLError(Exception):
         super().__init__(*diagnostics)
         self.diagnostics: Sequence[Diagnostic] = diagnostics
 
+    @property
+    def code(self) -> str:
+        """That of the first diagnostic, such as TTL5001; `diagnostics` has all of them."""
+        return self.diagnostics[0].code.code
+
     def __str__(self) -> str:
         return render_all(self.diagnostics)
 
@@ -147,6 +152,25 @@ def usage_error(code: Code, message: str, *helps: str, notes: tuple[str, ...] = 
 def file_not_usable(file: object, error: OSError) -> UsageError:
     """A file the user named cannot be read or written."""
     return usage_error(codes.FILE_NOT_USABLE, f"{error.filename or file}: {error.strerror}")
+
+
+def at_the_call(error: TTLError) -> TTLError:
+    """Without pyttl's frames: the diagnostic names the place. With TTL_DEBUG set, as it is."""
+    return error if os.environ.get("TTL_DEBUG") else error.with_traceback(None)
+
+
+def hide_frames(package: str) -> None:
+    """Let pytest leave out the frames of a package's modules where a diagnostic ends a test.
+
+    It asks each module's `__tracebackhide__`; other exceptions keep their frames.
+    """
+
+    def is_hidden(found: Any) -> bool:
+        return isinstance(found.value, TTLError)
+
+    for name, module in list(sys.modules.items()):
+        if name == package or name.startswith(f"{package}."):
+            vars(module).setdefault("__tracebackhide__", is_hidden)
 
 
 def debug_traceback(error: TTLError) -> str:

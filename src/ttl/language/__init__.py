@@ -6,7 +6,7 @@ from ttl.semantics.types import TILE_SHAPE, TILE_SIZE
 from .block import Block, BlockExpression
 from .buffer import DataflowBuffer, make_dataflow_buffer_like
 from .copies import GroupTransfer, copy
-from .functions import math
+from .functions import math as math  # not in `__all__`: `ttl` has a stub of it
 from .grid import grid_size, node
 from .kernels import compute, datamovement
 from .operation import NamedKernels as Program
@@ -53,7 +53,6 @@ __all__ = [
     "grid_size",
     "make_dataflow_buffer_like",
     "make_tensor_backed_dfb",
-    "math",
     "node",
     "operation",
     "raw_element_read",

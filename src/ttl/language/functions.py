@@ -58,10 +58,13 @@ def _function(op: BlockOp, namespace: str | None = None) -> Function:
 
 
 def _docstring(op: BlockOp) -> str:
-    summary = f"{op.summary[0].upper()}{op.summary[1:]}{', elementwise' * _shows_elementwise(op)}."
-    works_on = f"Works on {op.domain.value}."
+    """As sentences: editors show it at the call."""
+    summary = f"Returns {op.summary}{', elementwise' * _shows_elementwise(op)}."
+    given = (*op.parameters, *(op.with_flags.parameters if op.with_flags is not None else ()))
+    kinds = [f"`{each.name}` is {each.kind.value}." for each in given]
     forms = [f"    {form}" for form in op.forms]
-    return "\n".join([summary, "", *forms, *([""] if forms else []), works_on])
+    parts = (forms, [f"Works on {op.domain.value}.", *kinds])
+    return "\n".join([summary, *(line for part in parts if part for line in ("", *part))])
 
 
 def _shows_elementwise(op: BlockOp) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from types import FunctionType
-from typing import Any
+from typing import Any, overload
 
 from ttl.semantics.kernel_kinds import KernelKind
 
@@ -15,11 +15,19 @@ from .operation import KernelFunction, definition_span, refused
 Kernel = Callable[[], None]
 
 
+@overload
+def compute(function: Kernel, /) -> Kernel: ...
+@overload
+def compute() -> Callable[[Kernel], Kernel]: ...
 def compute(*function: Any, **unknown: Any) -> Any:
     """Declare the compute kernel of an operation; also as a decorator without parentheses."""
     return _register(KernelKind.COMPUTE, function, unknown)
 
 
+@overload
+def datamovement(function: Kernel, /) -> Kernel: ...
+@overload
+def datamovement() -> Callable[[Kernel], Kernel]: ...
 def datamovement(*function: Any, **unknown: Any) -> Any:
     """Declare a data movement kernel of an operation, likewise."""
     return _register(KernelKind.DATAMOVEMENT, function, unknown)

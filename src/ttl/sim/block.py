@@ -55,6 +55,11 @@ class SimExpression(BlockExpression):
         self.array = array
         self.kernel = kernel  # a value is in the registers of one core
 
+    def __repr__(self) -> str:
+        from .showing import expression_text
+
+        return expression_text(self)
+
 
 class SimBlock(Block):
     """One slot of a dataflow buffer, from acquire to release.
@@ -138,6 +143,17 @@ class SimBlock(Block):
 
     def __str__(self) -> str:
         return self.end.buffer.block_name
+
+    def __repr__(self) -> str:
+        from .showing import block_text
+
+        return block_text(self)
+
+    def _repr_html_(self) -> str:
+        """In notebooks."""
+        from .showing import block_html
+
+        return block_html(self)
 
     @property
     def name(self) -> str:
