@@ -14,6 +14,7 @@ from typing import Any
 from . import catalogue as codes
 from .diagnostic import Code, Diagnostic, Label
 from .frames import user_traceback
+from .painting import show_text
 from .render import render_all
 from .span import Span
 
@@ -200,7 +201,7 @@ def install_exception_hook() -> None:
         kind: type[BaseException], error: BaseException, raised_at: TracebackType | None
     ) -> None:
         if isinstance(error, TTLError):
-            print(f"{debug_traceback(error)}{error}", file=sys.stderr)
+            show_text(f"{debug_traceback(error)}{error}", sys.stderr)
         else:
             shown = user_traceback(raised_at)
             previous(kind, error.with_traceback(shown), shown)

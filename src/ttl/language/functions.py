@@ -28,7 +28,9 @@ class Namespace(ModuleType):
         vars(self).update(functions, __all__=self.NAMES)  # of `from ttl.math import *`
 
     def __getattr__(self, name: str) -> Function:
-        raise unknown_name(self.__name__, name, self.NAMES)
+        others = sorted({f"ttl.{space}.{n}" for space in NAMESPACES for n in NAMESPACES[space]})
+        elsewhere = {each.rpartition(".")[2]: f"write {each}()" for each in others}
+        raise unknown_name(self.__name__, name, self.NAMES, instead=elsewhere)
 
 
 def _function(op: BlockOp, namespace: str | None = None) -> Function:

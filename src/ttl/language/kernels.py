@@ -7,6 +7,7 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any, overload
 
+from ttl.diagnostics import RuleBroken, codes
 from ttl.semantics.kernel_kinds import KernelKind
 
 from .engine import scope
@@ -47,6 +48,14 @@ def _register(
         return function
 
     return decorate(*function) if function else decorate
+
+
+def kernel_returns_value(name: str) -> RuleBroken:
+    return RuleBroken(
+        codes.WRONG_ARGUMENT,
+        f"kernel `{name}` returns a value",
+        helps=("kernels return nothing: store results into blocks",),
+    )
 
 
 NEVER_RUN = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR

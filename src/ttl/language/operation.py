@@ -11,7 +11,7 @@ from types import FunctionType
 from typing import Any
 
 from ttl.diagnostics import Code, RuleBroken, Span, TTLError, UsageError, at_the_call, codes
-from ttl.diagnostics.frames import calling_span, traceback_spans
+from ttl.diagnostics.frames import calling_span, returning_instruction, traceback_spans
 from ttl.diagnostics.names import no_such_name
 from ttl.semantics.compiler_options import Options, parse_options
 from ttl.semantics.function_source import keep_source
@@ -257,11 +257,7 @@ class Operation:
         try:
             returned = self._call(arguments)
             if returned is not None and not isinstance(returned, NamedKernels):
-                raise RuleBroken(
-                    codes.WRONG_ARGUMENT,
-                    f"{self.__name__} returns a value",
-                    helps=("operations return nothing: write results into tensor arguments",),
-                )
+                raise self._returns_value()
         except RuleBroken as broken:
             spans = traceback_spans(broken.__traceback__)
             raise UsageError(broken.at(spans[0] if spans else None)) from None
@@ -278,6 +274,14 @@ class Operation:
         _name_declared(collected)
         self._check_kernels(collected)
         return collected
+
+    def _returns_value(self) -> UsageError:
+        code = self.function.__code__
+        return refused(
+            f"{self.__name__} returns a value",
+            "operations return nothing: write results into tensor arguments",
+            Span.of_instruction(code, returning_instruction(code)),
+        )
 
     def _call(self, arguments: dict[str, Any]) -> Any:
         """The inverse of named_arguments()."""

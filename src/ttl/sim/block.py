@@ -22,6 +22,7 @@ from ttl.semantics.block_protocol import (
 )
 from ttl.semantics.current_engine import ENGINE
 from ttl.semantics.dtypes import Array, round_into
+from ttl.semantics.padding import Sizes
 from ttl.semantics.types import BlockType
 
 from .buffer import BufferEnd
@@ -46,9 +47,10 @@ RELEASED: Final = State.RELEASED
 class SimExpression(BlockExpression):
     """A computed value, rounded to the DST format. Its array broadcasts to the block's extent."""
 
-    __slots__ = ("array", "kernel", "padding")
+    __slots__ = ("array", "kernel", "padding", "sizes")
 
     padding: str  # set by sim/padding.py, if at all
+    sizes: Sizes  # likewise
 
     def __init__(self, type: BlockType, array: Array, kernel: KernelRun):
         self.type = type

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttl.diagnostics import KernelFault, RuleBroken, TTLError, codes
+from ttl.diagnostics.activity import busy
 from ttl.language.engine import LAUNCH_HOOK
 
 from .program import add_program_arguments, program_variables, run_to_its_end, warning_words
@@ -50,21 +51,28 @@ def run(options: argparse.Namespace) -> int:
         message = f"{options.file} calls no operation on the simulator; nothing was explored"
         print(f"ttl: {message}", file=sys.stderr)
         return 1
-    for seed in range(options.schedules):
-        found = _calls(options, seed)
-        if len(found) != len(expected):
-            times = f"{len(expected)} or {len(found)} times"
-            what = f"how often the program calls operations depends on the schedule: {times}"
-            raise _depends(options, seed, what)
-        for number, (one, other) in enumerate(zip(expected, found, strict=True), 1):
-            for name, values in one.tensors.items():
-                if values.tobytes() != other.tensors[name].tobytes():
-                    what = f"`{name}` of `{one.operation}` (call {number})"
-                    found_now = _difference(what, values, other.tensors[name])
-                    raise _depends(options, seed, *found_now)
+    done: list[int] = []
+    with busy("schedules explored", lambda: (len(done), options.schedules)):
+        for seed in range(options.schedules):
+            _compare(options, seed, expected)
+            done.append(seed)
     calls = "1 call" if len(expected) == 1 else f"{len(expected)} calls"
     print(f"{options.schedules} schedules of {calls}: no race, and the same results in all of them")
     return 0
+
+
+def _compare(options: argparse.Namespace, seed: int, expected: list[Call]) -> None:
+    found = _calls(options, seed)
+    if len(found) != len(expected):
+        times = f"{len(expected)} or {len(found)} times"
+        what = f"how often the program calls operations depends on the schedule: {times}"
+        raise _depends(options, seed, what)
+    for number, (one, other) in enumerate(zip(expected, found, strict=True), 1):
+        for name, values in one.tensors.items():
+            if values.tobytes() != other.tensors[name].tobytes():
+                what = f"`{name}` of `{one.operation}` (call {number})"
+                found_now = _difference(what, values, other.tensors[name])
+                raise _depends(options, seed, *found_now)
 
 
 def _calls(options: argparse.Namespace, seed: int | None) -> list[Call]:

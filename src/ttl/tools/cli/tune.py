@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
+from ttl.diagnostics.activity import busy
 from ttl.target import TARGETS
 
 from .program import natural
@@ -62,12 +63,13 @@ def run(options: argparse.Namespace) -> int:
     names = [name for name, _ in options.choices]
     spaces = [values for _, values in options.choices]
     chosen = [tuple(zip(names, each, strict=True)) for each in itertools.product(*spaces)]
-    trials = []
-    with ThreadPoolExecutor(max(1, options.jobs)) as threads:
+    trials: list[Trial] = []
+    with (
+        ThreadPoolExecutor(max(1, options.jobs)) as threads,
+        busy("trials estimated", lambda: (len(trials), len(chosen))),
+    ):
         for trial in threads.map(lambda values: _try(options, values), chosen):
-            trials.append(trial)
-            print(f"\r{len(trials)} of {len(chosen)}", end="", file=sys.stderr, flush=True)
-    print(file=sys.stderr)
+            trials.append(trial)  # one by one: they are counted
     ranked = sorted(
         (each for each in trials if not each.problem), key=lambda each: (each.typical, each.values)
     )
