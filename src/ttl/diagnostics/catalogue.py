@@ -308,6 +308,11 @@ INCLUDE_REFUSED = _code(
     headers of the device API by their names, and no other files by their paths.""",
 )
 
+PACKAGE_MISSING = _code(
+    "TTL6007", "package-missing", Blame.USER, Effect.NOT_RUN,
+    """A command needs a package that is installed on demand. The help names the extra of pyttl that
+    brings it.""",
+)
 NO_TTNN = _code(
     "TTL6010", "no-ttnn", Blame.USER, Effect.NOT_RUN,
     """A run on a device goes through Tenstorrent's own ttnn, which is not installed. What is

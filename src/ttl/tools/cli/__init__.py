@@ -29,6 +29,7 @@ VERBS = {
     "cache": "how large the cache of compiled kernels is, and making it smaller",
     "completion": "print a script that completes this command in bash, zsh or fish",
     "doctor": "check the installation: what is there, what is missing, how to get it",
+    "lsp": "the language server, for editors",
     "examples": "copy the example programs to a folder",
 }
 PROGRAM_VERBS = ("run", "check", "compile", "estimate", "explore")

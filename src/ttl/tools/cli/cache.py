@@ -12,7 +12,6 @@ from ttl.trace.stats import Table
 
 from .terminal import show_tables
 
-
 LIMIT = "limit"  # as the size of --prune
 
 

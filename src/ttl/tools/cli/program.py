@@ -18,6 +18,7 @@ from typing import Any
 from ttl.config import Config, process_variables
 from ttl.diagnostics import TTLError, WarningOptions, codes, file_not_usable, usage_error
 from ttl.diagnostics.frames import user_traceback
+from ttl.tools.lsp.calls import recorded_calls
 
 STANDARD_INPUT = "-"  # in the place of FILE
 FROM_STANDARD_INPUT = "<stdin>"  # its name in messages
@@ -144,7 +145,12 @@ def run_program(
         traceback.print_exception(error.with_traceback(None))
         return 1
     try:
-        with process_variables(variables), _ttnn_of_backend(), _threads_awaited():
+        with (
+            process_variables(variables),
+            _ttnn_of_backend(),
+            recorded_calls(),
+            _threads_awaited(),
+        ):
             exec(code, main.__dict__)
     except (TTLError, SystemExit, KeyboardInterrupt):
         raise
