@@ -22,12 +22,12 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from ttl.target import of_all_chips
+from ttl.target import DEVICE_APIS, of_all_chips
 
 from .toolchain import Compiler
 
 RUNTIME_FOLDER = Path(__file__).parent / "runtime"
-CURRENT_API = "0.81"
+CURRENT_API = DEVICE_APIS[0]
 # Headers that add the names which the current API has no more.
 OLDER_API_FOLDERS = {"0.69": "include_0_69"}
 
@@ -190,7 +190,7 @@ def _build_in(workspace: Path, compiler: Compiler, recipe: _Recipe, place: Path)
         naming = (f"-Wl,-install_name,{place}",) if sys.platform == "darwin" else ()
         parts = (*_objects(workspace, compiler, recipe), *recipe.link, *naming)
         arguments = ("-shared", *recipe.arguments, *parts, "-o", str(output))
-        _call(compiler, arguments, recipe.standard_input)
+        _call(compiler, arguments, workspace, recipe.standard_input)
         os.replace(output, place)
         return place
     finally:
@@ -202,20 +202,24 @@ def _objects(workspace: Path, compiler: Compiler, recipe: _Recipe) -> list[str]:
 
     def compile_unit(unit: str) -> str:
         compiled = str(workspace / f"{Path(unit).stem}.o")
-        _call(compiler, (*recipe.arguments, "-c", unit, "-o", compiled))
+        _call(compiler, (*recipe.arguments, "-c", unit, "-o", compiled), workspace)
         return compiled
 
     with ThreadPoolExecutor(os.cpu_count()) as threads:
         return list(threads.map(compile_unit, recipe.units))
 
 
-def _call(compiler: Compiler, arguments: Sequence[str], standard_input: str = "") -> None:
+def _call(
+    compiler: Compiler, arguments: Sequence[str], workspace: Path, standard_input: str = ""
+) -> None:
+    """There, and not where the user is: `#include "..."` looks in the current folder, too."""
     result = subprocess.run(
         (*compiler.command, *arguments),
         input=standard_input,
         capture_output=True,
         text=True,
         check=False,
+        cwd=workspace,
     )
     if result.returncode != 0:
         raise CompilerRejected(result.stderr)

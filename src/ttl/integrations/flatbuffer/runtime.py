@@ -269,6 +269,8 @@ def _converted(value: Any, described: TensorDescription, name: str) -> Array:
     make = ttnn.from_torch if is_torch else ttnn.from_numpy
     if not described.dtype.is_float:
         _check_range(value, described, name)
+        if type(value) is np.ndarray and value.dtype.kind in "iu":
+            return value.astype(described.dtype.storage)
     # The layout does not show in the elements, and rows need no padding.
     layout = TILE_LAYOUT if described.dtype.is_block_float else ROW_MAJOR_LAYOUT
     tensor: Tensor = make(value, dtype=described.dtype, layout=layout)
