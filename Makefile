@@ -43,6 +43,7 @@ help:
 	@echo 'make bench            the benchmarks, side by side with tt-lang-sim in .venv-peer;'
 	@echo '                      ONLY="add-1x1 softmax" chooses rows of the table'
 	@echo 'make bench-device     what a call on a device costs the host, with the real ttnn and no device'
+	@echo 'make bench-view       a page of 64 nodes x 100,000 events: its size, when it is there'
 	@echo 'make ttnn-drift       the tests of headers and descriptors with the newest ttnn: a report;'
 	@echo '                      VERSIONS="0.81.1 0.82.0" chooses others'
 	@echo 'make tutorials        the tutorials of tt-lang-sim at full size, with their times;'
@@ -58,10 +59,10 @@ help:
 demo: $(VENV)/.demo
 	@$(BIN)/python -m benchmarks.demo
 
-test: $(VENV)/.test headers tutorial-wheel real-ttnn
+test: $(VENV)/.test headers tutorial-wheel real-ttnn chromium
 	$(BIN)/python $(PYTEST)
 
-test-full: $(VENV)/.test headers tutorial-wheel real-ttnn
+test-full: $(VENV)/.test headers tutorial-wheel real-ttnn chromium
 	$(BIN)/python $(PYTEST) --full
 
 check: $(VENV)/.test headers
@@ -154,6 +155,11 @@ $(COMPILER_READY): $(VENV)/.demo
 real-ttnn: $(VENV)/.dev
 	@cd tests && ../$(BIN)/python -m device.real_ttnn
 
+# Debian's package, where this user may install it; the pages are looked at in it.
+.PHONY: chromium
+chromium: $(VENV)/.dev
+	@cd tests && ../$(BIN)/python -m view.chromium
+
 # Kernels and descriptors with the newest ttnn that the package registry has: a report.
 .PHONY: ttnn-drift
 ttnn-drift: $(VENV)/.test
@@ -164,10 +170,16 @@ ttnn-drift: $(VENV)/.test
 bench-device: real-ttnn
 	@$(BIN)/python -m benchmarks.device_calls
 
+# Pages of long runs.
+.PHONY: bench-view
+bench-view: $(VENV)/.dev
+	@$(BIN)/python -m benchmarks.view_speed
+
 test-py: .venv-$(PY)/.test
 	@cd tests && ../.venv-$(PY)/bin/python -m headers.metal_headers
 	@cd tests && ../.venv-$(PY)/bin/python -m tutorials.wheel
 	@cd tests && ../.venv-$(PY)/bin/python -m device.real_ttnn
+	@cd tests && ../.venv-$(PY)/bin/python -m view.chromium
 	.venv-$(PY)/bin/python $(PYTEST)
 
 .venv-$(PY)/.test: pyproject.toml

@@ -152,8 +152,10 @@ class Config:
     trace: str | None = _option("TTL_TRACE")  # FILE: run events as JSON lines
     trace_results: bool = _flag("TTL_TRACE_RESULTS")  # beside the trace, what is in the tensors
     trace_events: tuple[str, ...] | None = _option("TTL_TRACE_EVENTS", _names)  # kernel,copy
+    trace_times: bool = _flag("TTL_TRACE_TIMES")  # record calls too, for the times of the trace
     counts: bool = _flag("TTL_COUNTS")  # count the calls of compiled kernels on this machine
     estimate: bool = _flag("TTL_ESTIMATE")  # record the calls of kernels, compute nothing
+    view: bool = _flag("TTL_VIEW")  # keep what a page shows: the IR of each stage, recorded calls
     dry_run: bool = _flag("TTL_DRY_RUN")  # run and check, but leave the tensors as they were
     # Seconds: wait for each launch on a device, show what it prints, report it if it hangs.
     device_timeout: int | None = _option("TTL_DEVICE_TIMEOUT", _number)
@@ -169,7 +171,7 @@ class Config:
         """Is there anything that only a compilation gives?"""
         files = (self.initial_mlir, self.final_mlir, self.compile_to, self.kernel_dumps)
         dumps = (*files, self.verbose_passes)
-        asked = self.compile_only or self.estimate
+        asked = self.compile_only or self.estimate or self.trace_times
         return self.backend in ("host", "device") or asked or any(dumps)
 
     def severity_of(self, code: Code) -> Severity | None:

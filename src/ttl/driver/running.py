@@ -50,6 +50,7 @@ class Runs:
         self.traces = Traces()
         self.counts: dict[str, CallCounts] = {}  # of each operation of the program, if wanted
         self.recorded: dict[CompiledOperation, Recorded] = {}  # for estimates, if wanted
+        self.recorded_calls: list[CompiledOperation] = []  # in the order of the program
         self.programs = Programs()  # of devices
         self._watch: Watch | None = None  # has read the logs up to some place
         self._is_cache_bounded = False  # looked at once in a process
@@ -120,6 +121,7 @@ class Runs:
         """The calls of the kernels; a second call of the same kind is only counted."""
         from ttl import host
 
+        self.recorded_calls.append(compiled)
         if (known := self.recorded.get(compiled)) is not None:
             known.times += 1
             return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 from pathlib import Path
 
@@ -208,3 +209,22 @@ def test_elements_may_differ_by_the_bounds_of_the_op_table(tmp_path) -> None:
     append_results(tmp_path / "t.jsonl", [Result(0, "a.b", True, values, exp)], is_first=True)
     (read,) = read_results(tmp_path / "t.jsonl")
     assert (read.tensor, read.bound, read.is_tiled) == ("a.b", exp, True)
+
+
+@pytest.mark.parametrize("suffix", [".json", ".jsonl"])
+@pytest.mark.parametrize("calls", [0, 1])
+def test_a_full_disk_leaves_what_was_there(tmp_path, monkeypatch, suffix, calls) -> None:
+    file = tmp_path / f"trace{suffix}"
+    events = recorder(*EVENTS)
+    for _ in range(calls):
+        append_events(file, events)
+    before = file.read_bytes() if calls else b""
+
+    def write(out, *rest):
+        out.write(b"half of it")
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("ttl.trace.files.write_events", write)
+    with pytest.raises(OSError, match="No space"):
+        append_events(file, events)
+    assert file.read_bytes() == before
