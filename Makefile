@@ -11,7 +11,7 @@ BIN := $(VENV)/bin
 # Editable installs are not compiled, so they need no compiler to be fetched either.
 PIP_EDITABLE = HATCH_BUILD_NO_HOOKS=true $(call PIP_INSTALL,$(1)) --editable
 PIP_INSTALL = $(1)/bin/python -m pip install --quiet --disable-pip-version-check $(PIP_FLAGS)
-TEST_EXTRAS := dev,editor,mlir,torch,flax,models
+TEST_EXTRAS := dev,editor,mlir,torch,flax,models,docs,cluster,plot
 # The public simulator that the benchmarks compare with; apart, because both own the package ttl.
 PEER_VERSION := 1.1.6
 PEER_TORCH := 2.13.0
@@ -40,6 +40,7 @@ help:
 	@echo 'make check            ruff, mypy and the fast tests'
 	@echo 'make test-full        the suite with its slow tests'
 	@echo 'make test-compiled    the tests of the simulator, with the compiled wheel'
+	@echo 'make docs             the site of the documentation, in site/'
 	@echo 'make bench            the benchmarks, side by side with tt-lang-sim in .venv-peer;'
 	@echo '                      ONLY="add-1x1 softmax" chooses rows of the table'
 	@echo 'make bench-device     what a call on a device costs the host, with the real ttnn and no device'
@@ -69,6 +70,11 @@ check: $(VENV)/.test headers
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/python $(PYTEST) tests/unit tests/meta
+
+# Links that lead nowhere are errors. The pages open from disk; over a server they can be searched.
+.PHONY: docs
+docs: $(VENV)/.docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --site-dir site
 
 bench: $(BENCH_VENV)/.ready $(PEER_READY) $(if $(ONLY),,$(COMPILER_READY))
 	@$(BENCH_VENV)/bin/python -m benchmarks --peer $(PEER_VENV) \
@@ -117,6 +123,10 @@ $(VENV)/.demo: $(VENV)/.created
 
 $(VENV)/.dev: $(VENV)/.demo
 	$(call PIP_EDITABLE,$(VENV)) '.[dev]'
+	@touch $@
+
+$(VENV)/.docs: $(VENV)/.demo
+	$(call PIP_EDITABLE,$(VENV)) '.[docs]'
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.dev
@@ -191,4 +201,4 @@ test-py: .venv-$(PY)/.test
 	@touch $@
 
 clean:
-	rm -rf .venv .venv-* .pytest_cache .mypy_cache .ruff_cache .hypothesis dist build
+	rm -rf .venv .venv-* .pytest_cache .mypy_cache .ruff_cache .hypothesis dist build site

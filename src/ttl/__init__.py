@@ -36,10 +36,17 @@ def _body_of(operation: Operation, arguments: dict[str, Any]) -> Callable[..., A
     return body_of(operation, arguments)
 
 
+def _tune(tuned: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    from ttl.tuning import tune
+
+    return tune(tuned, args, kwargs)
+
+
 # `import ttl.math` and `from ttl.block import fill` are as good as `ttl.math` and `ttl.block`.
 sys.modules["ttl.math"], sys.modules["ttl.block"] = language.math, block_functions
 
 LAUNCH_HOOK.launch, LAUNCH_HOOK.body_of = _launch, _body_of
+LAUNCH_HOOK.tune = _tune
 install_exception_hook()
 hide_frames(__name__)
 

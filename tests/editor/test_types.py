@@ -25,9 +25,18 @@ def test_the_stubs_are_up_to_date() -> None:
     assert stubs.is_up_to_date(), "run python tests/editor/stubs.py"
 
 
-def readme_programs() -> list[str]:
-    text = (ROOT / "README.md").read_text()
-    return re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+def programs_of(page: Path) -> list[str]:
+    return re.findall(r"^```python\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE)
+
+
+def written_in_pages() -> dict[str, str]:
+    """The programs of the README, and those of each page of the tutorial one after the other."""
+    pages = sorted((ROOT / "docs" / "tutorial").glob("[1-8]*.md"))
+    found = {f"tutorial_{page.stem[0]}": "\n".join(programs_of(page)) for page in pages}
+    readme = enumerate(programs_of(ROOT / "README.md"))
+    return {name: text for name, text in found.items() if text} | {
+        f"readme_{number}": text for number, text in readme
+    }
 
 
 WRONG = """\
@@ -60,8 +69,8 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """
     folder = tmp_path_factory.mktemp("programs")
     shutil.copytree(EXAMPLES, folder / "examples")
-    for number, program in enumerate(readme_programs()):
-        (folder / "examples" / f"readme_{number}.py").write_text(program)
+    for name, text in written_in_pages().items():
+        (folder / "examples" / f"{name}.py").write_text(text)
     (folder / "examples" / WRONG_FILE).write_text(WRONG)
     options = {
         "extraPaths": [str(ROOT / "src")],
@@ -88,7 +97,7 @@ def pyright(folder: Path) -> list[str]:
 def mypy(folder: Path, stubs: Path) -> list[str]:
     """Modules find each other as when one of them is run."""
     (stubs / "ttnn").symlink_to(ROOT / "src" / "ttnn-stubs")  # found only where it is installed
-    homes = (folder / "examples", folder / "examples" / "pieces")
+    homes = (folder / "examples" / name for name in (".", "pieces", "gallery"))
     path = os.pathsep.join(map(str, (ROOT / "src", stubs, *homes)))
     roots = ("--namespace-packages", "--explicit-package-bases", "--exclude", "examples/pytorch/")
     command = [sys.executable, "-m", "mypy", *MYPY, *roots, "--cache-dir", str(stubs / "cache")]

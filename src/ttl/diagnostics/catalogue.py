@@ -350,6 +350,14 @@ NOT_A_FLATBUFFER = _code(
     the file is loaded: nothing of it has run.""",
 )
 
+NO_CLUSTER = _code(
+    "TTL6030", "no-cluster", Blame.USER, Effect.NOT_RUN,
+    """`--scheduler` names a scheduler of Dask that the trials are sent to. Dask is not installed,
+    the scheduler cannot be reached, it has no workers, a worker has another version of pyttl, or
+    the scheduler was lost during the sweep. What was finished is kept: the same command goes on
+    there.""",
+)
+
 NOT_COMPILED_YET = _code(
     "TTL7001", "not-compiled-yet", Blame.NOT_YET, Effect.NOT_RUN,
     """The simulator runs this; the compiler does not translate it yet.""",

@@ -104,7 +104,7 @@ def _compile_now(
     report: Report | None,
     observe: Observe | None,
 ) -> CompiledOperation:
-    _load()
+    load_compiler()
     from ttl.codegen import assemble
     from ttl.dialects.verification import verify_module
     from ttl.passes import run_pipeline
@@ -125,7 +125,7 @@ def _compile_now(
 
 
 @cache
-def _load() -> None:
+def load_compiler() -> None:
     """Import the compiler, and count it among what is old: it is never garbage, and the next look
     for some need not go through it.
     """

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from threading import Lock
@@ -52,6 +52,8 @@ class Runs:
         self.recorded: dict[CompiledOperation, Recorded] = {}  # for estimates, if wanted
         self.recorded_calls: list[CompiledOperation] = []  # in the order of the program
         self.programs = Programs()  # of devices
+        # What is done around the run of a program, while the tensors are those that it works on.
+        self.around: Callable[[Program], AbstractContextManager[None]] = lambda _: nullcontext()
         self._watch: Watch | None = None  # has read the logs up to some place
         self._is_cache_bounded = False  # looked at once in a process
         self._counting = Lock()  # the counters are the library's: one run at a time
@@ -71,7 +73,8 @@ class Runs:
             if recorder is not None:
                 recorder.record(EventKind.OPERATION_START, (), "", name)
             try:
-                with _unchanged(program) if config.dry_run else nullcontext():
+                unchanged = _unchanged(program) if config.dry_run else nullcontext()
+                with unchanged, self.around(program):
                     if compiled is None:
                         _simulate(program, target, config, recorder, warn)
                     else:

@@ -492,6 +492,9 @@ def operation(
             raise refused(f"{name}={given!r} is not known", choices)
 
     def decorate(*function: Callable[..., None]) -> Operation:
+        if function and hasattr(function[0], "configs"):
+            text = "@ttl.operation stands above @ttl.autotune"
+            raise refused(text, "write @ttl.autotune(...) above @ttl.operation(...)")
         if len(function) != 1 or not isinstance(function[0], FunctionType):
             raise no_parentheses("operation", "@ttl.operation(grid=(columns, rows))", grid)
         keep_source(function[0])

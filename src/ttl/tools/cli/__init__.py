@@ -23,7 +23,7 @@ VERBS = {
     "view": "a page about a run, a trace, a compiled operation or a .ttnn file",
     "lower": "a page with Python, the IR of each stage and C++ side by side",
     "estimate": "how long operations will take on a chip, and where the time goes",
-    "tune": "estimate a program with several values of its constants, the best first",
+    "tune": "which configuration of operations, or values of constants, takes least time",
     "calibrate": "measure the costs of a chip on a device, for estimates",
     "explore": "run a program under many schedules and compare the results",
     "stats": "tables of what a trace has recorded",
@@ -35,7 +35,7 @@ VERBS = {
     "lsp": "the language server, for editors",
     "examples": "copy the example programs to a folder",
 }
-PROGRAM_VERBS = ("run", "check", "compile", "estimate", "explore", "view", "lower")
+PROGRAM_VERBS = ("run", "check", "compile", "estimate", "tune", "explore", "view", "lower")
 INTERRUPTED = 130  # what a shell reports for a command that SIGINT ended
 
 
