@@ -12,8 +12,7 @@ import pytest
 from ttl.passes import PIPELINE
 from ttl.view import Shown, page_of, serve
 from view.chromium import Tab, page_address
-from view.conftest import ttl
-from view.programs import line_of
+from view.programs import line_of, ttl
 
 PANELS = ["timeline", "memory", "graph", "code", "heat", "diagnostics"]
 LIT = "[...document.querySelectorAll('.column.{} .line.lit')].map((line) => line.textContent)"
