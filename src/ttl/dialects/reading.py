@@ -17,12 +17,12 @@ from xdsl.dialects.builtin import (
     StringAttr,
     UnknownLoc,
 )
-from xdsl.parser import Parser
 from xdsl.utils.exceptions import ParseError
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 from ttl.diagnostics import Label, RuleBroken, Span, UsageError, codes
 
+from .foreign.parsing import KeepingParser
 from .locations import location_of, span_of
 
 # Comments, strings that end, and quotes that begin one that does not.
@@ -50,8 +50,8 @@ _LOCATION = re.compile(r"\bloc\((?=[^)])(?!.*\bloc\()")
 _LOCATION_ALIAS = re.compile(r"^(#\w+) = loc\(", re.MULTILINE)
 
 
-class MLIRParser(Parser):
-    """xDSL's, for locations as MLIR has them: aliases that are defined later, and ranges."""
+class MLIRParser(KeepingParser):
+    """For locations as MLIR has them: aliases that are defined later, and ranges."""
 
     def __init__(self, context: Context, text: str, file: str = "<unknown>"):
         super().__init__(context, text, file)

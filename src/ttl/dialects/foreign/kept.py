@@ -1,0 +1,97 @@
+"""Operations, attributes and types that are kept: their text is read, held and printed again.
+
+An operation in MLIR's generic form keeps its operands, attributes, regions and types. One in a form
+of its own keeps its text with holes for these: `%0[%1] into $0 {...}`. So values can be renamed and
+regions changed, and nothing of the text is lost. No pass computes a kept operation: those that
+meet one name it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+from xdsl.dialects.builtin import ArrayAttr, StringAttr, UnregisteredAttr
+from xdsl.ir import Attribute, Operation, Region, SSAValue
+from xdsl.irdl import traits_def
+from xdsl.printer import Printer
+from xdsl.traits import OpTrait
+
+# In the text of a form: an operand, an attribute or type, a region, and a % or $ that is none.
+HOLE = re.compile(r"\$([ark])(\d*)")
+_FORM, _PARTS = "form", "parts"
+
+
+class KeptOp(Operation):
+    """In MLIR's generic form."""
+
+    name = "kept.operation"
+    traits = traits_def()
+
+    @classmethod
+    def has_trait(
+        cls, trait: type[OpTrait] | OpTrait, *, value_if_unregistered: bool = True
+    ) -> bool:
+        """Nothing is known about it, as about an operation that is not registered."""
+        return value_if_unregistered
+
+
+class KeptTextOp(KeptOp):
+    """In a form of its own: `form` is its text with holes, `parts` what belongs into them."""
+
+    @classmethod
+    def of(
+        cls,
+        form: str,
+        operands: Sequence[SSAValue],
+        parts: Sequence[Attribute],
+        regions: Sequence[Region],
+        result_types: Sequence[Attribute],
+    ) -> KeptTextOp:
+        properties: dict[str, Attribute] = {_FORM: StringAttr(form), _PARTS: ArrayAttr(parts)}
+        return cls.create(
+            operands=operands, properties=properties, regions=regions, result_types=result_types
+        )
+
+    def print(self, printer: Printer) -> None:
+        form, parts = self.properties[_FORM], self.properties[_PARTS]
+        assert isinstance(form, StringAttr) and isinstance(parts, ArrayAttr)
+        pieces = HOLE.split(form.data)
+        printer.print_string(pieces[0])
+        for kind, number, text in zip(pieces[1::3], pieces[2::3], pieces[3::3], strict=True):
+            self._print_hole(printer, kind, int(number or 0), parts)
+            printer.print_string(text)
+
+    def _print_hole(self, printer: Printer, kind: str, number: int, parts: Any) -> None:
+        if kind == "a":
+            printer.print_ssa_value(self.operands[number])
+        elif kind == "r":
+            printer.print_region(self.regions[number], print_empty_block=False)
+        else:
+            printer.print_attribute(parts.data[number])
+
+
+@cache
+def kept_operation(name: str) -> type[KeptOp]:
+    return type("KeptOp", (KeptOp,), {"name": name})
+
+
+@cache
+def kept_text(name: str) -> type[KeptTextOp]:
+    return type("KeptTextOp", (KeptTextOp,), {"name": name})
+
+
+@cache
+def _kept_attribute(name: str, is_type: bool) -> type[UnregisteredAttr]:
+    return UnregisteredAttr.with_name_and_type(name, is_type)
+
+
+def keep_attribute(name: str, is_type: bool, body: str) -> Attribute:
+    return _kept_attribute(name, is_type)(name, is_type, False, body)
+
+
+def text_of(attribute: Attribute) -> str | None:
+    """What stands between the angle brackets of a kept attribute."""
+    return attribute.value.data if isinstance(attribute, UnregisteredAttr) else None
