@@ -26,7 +26,7 @@ from ttl.dialects.reading import parse_module
 from ttl.passes import run_passes
 from ttl.tools.cli.opt import parse_passes
 
-SEPARATOR = re.compile(r"^\s*// -----.*$", re.MULTILINE)
+SEPARATOR = re.compile(r"^// -----[ \t]*$", re.MULTILINE)
 OPERATION = re.compile(r'(?:^|=)\s*"?(ttir|ttnn|d2m|ttkernel|ttmetal|stablehlo|emitc|emitpy|tosa)\.')
 COMMENT = re.compile(r"//[^\n]*")
 

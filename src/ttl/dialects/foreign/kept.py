@@ -13,14 +13,16 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from xdsl.dialects.builtin import ArrayAttr, StringAttr, UnregisteredAttr
-from xdsl.ir import Attribute, Operation, Region, SSAValue
-from xdsl.irdl import traits_def
+from xdsl.dialects.builtin import ArrayAttr, MemRefLayoutAttr, StringAttr, UnregisteredAttr
+from xdsl.ir import Attribute, Operation, ParametrizedAttribute, Region, SSAValue
+from xdsl.ir.affine import AffineMap
+from xdsl.irdl import irdl_attr_definition, param_def, traits_def
 from xdsl.printer import Printer
-from xdsl.traits import OpTrait
+from xdsl.traits import IsTerminator, OpTrait
 
 # In the text of a form: an operand, an attribute or type, a region, and a % or $ that is none.
 HOLE = re.compile(r"\$([ark])(\d*)")
+_TERMINATORS = ("yield", ".return", ".condition", ".terminator", ".reduce")
 _FORM, _PARTS = "form", "parts"
 
 
@@ -34,7 +36,9 @@ class KeptOp(Operation):
     def has_trait(
         cls, trait: type[OpTrait] | OpTrait, *, value_if_unregistered: bool = True
     ) -> bool:
-        """Nothing is known about it, as about an operation that is not registered."""
+        """Nothing is known but that it ends a block if it is called so."""
+        if trait is IsTerminator or isinstance(trait, IsTerminator):
+            return cls.name.endswith(_TERMINATORS)
         return value_if_unregistered
 
 
@@ -83,15 +87,61 @@ def kept_text(name: str) -> type[KeptTextOp]:
     return type("KeptTextOp", (KeptTextOp,), {"name": name})
 
 
+# Which of them say where the elements of a memref lie.
+_LAYOUTS = ("ttcore.cb_layout", "ttcore.interleaved", "ttcore.host_layout", "ttcore.view", "ttcore.shard")
+
+
+class KeptLayout(ParametrizedAttribute, MemRefLayoutAttr):
+    """What stands between the angle brackets."""
+
+    body: StringAttr = param_def()
+
+    def get_affine_map(self) -> AffineMap:
+        raise NotImplementedError(f"nothing here computes with #{self.name}")
+
+    def print_parameters(self, printer: Printer) -> None:
+        printer.print_string(f"<{self.body.data}>")
+
+
+@cache
+def _kept_layout(name: str) -> type[KeptLayout]:
+    return irdl_attr_definition(type("KeptLayout", (KeptLayout,), {"name": name}))
+
+
 @cache
 def _kept_attribute(name: str, is_type: bool) -> type[UnregisteredAttr]:
     return UnregisteredAttr.with_name_and_type(name, is_type)
 
 
-def keep_attribute(name: str, is_type: bool, body: str) -> Attribute:
-    return _kept_attribute(name, is_type)(name, is_type, False, body)
+def keep_attribute(name: str, is_type: bool, is_opaque: bool, body: str) -> Attribute:
+    """`is_opaque` is the form `#ttnn<mesh_shape 1x1>`."""
+    if name in _LAYOUTS:
+        return _kept_layout(name)(StringAttr(body))
+    space = " " if is_opaque and body else ""
+    return _kept_attribute(name, is_type)(name, is_type, is_opaque, space + body)
 
 
 def text_of(attribute: Attribute) -> str | None:
     """What stands between the angle brackets of a kept attribute."""
-    return attribute.value.data if isinstance(attribute, UnregisteredAttr) else None
+    if isinstance(attribute, KeptLayout):
+        return attribute.body.data
+    return attribute.value.data.strip() if isinstance(attribute, UnregisteredAttr) else None
+
+
+def remade(op: Operation, kind: type[KeptOp]) -> KeptOp:
+    """An operation that was just read, as one of another class."""
+    operands, types = list(op.operands), [result.type for result in op.results]
+    regions = [region for region in op.regions]
+    for region in regions:
+        op.detach_region(region)
+    made = kind.create(
+        operands=operands,
+        result_types=types,
+        properties=dict(op.properties),
+        attributes=dict(op.attributes),
+        successors=list(op.successors),
+        regions=regions,
+    )
+    made.location = op.location
+    op.drop_all_references()
+    return made

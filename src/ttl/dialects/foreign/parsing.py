@@ -1,6 +1,7 @@
 """Reading what is kept: the parser falls back on it where no definition here reads a text.
 
-rule OWN   A definition of ours reads first. Only where it cannot is an operation kept.
+rule OWN   A definition of ours reads first. Only where it cannot, or where what it reads does not
+           verify, is an operation kept.
 rule NAME  Kept are the names of names.txt, and any name if the context allows unregistered ones.
 rule END   The form of an operation ends before a line that begins another one, and before a brace
            that it has not opened.
@@ -15,15 +16,16 @@ from contextlib import contextmanager
 from io import StringIO
 from typing import Any
 
-from xdsl.dialects.builtin import FunctionType, IndexType
+from xdsl.dialects.builtin import ContainerType, DenseArrayBase, FunctionType, IndexType, i32
 from xdsl.ir import Attribute, Operation, Region, SSAValue, TypeAttribute
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import ParseError, VerifyException
 from xdsl.utils.mlir_lexer import MLIRTokenKind as Kind
 
-from .kept import keep_attribute, kept_operation, kept_text
+from .kept import KeptOp, keep_attribute, kept_operation, kept_text, remade
 from .names import is_attribute, is_operation
+from .ttir import form_class
 
 _ALIAS = re.compile(r"[#!][A-Za-z_]\w*(?![\w.<])")
 _BLANKS = re.compile(r"(?://[^\n]*|\s)+")
@@ -32,6 +34,15 @@ _TYPE = re.compile(r"(?:tensor|memref|vector|tuple|complex)\s*<|(?:index|none|bf
 _GOES_ON = (",", ":", "->", "=", "(", "[", "<")
 # What binds names to the arguments of a region; the forms of others here only use names.
 _BINDING = re.compile(r"\s*=(?!=)")
+
+
+# Whose type is not written, because it follows from another.
+_INDEX = ("tensor.dim", "memref.dim")
+_ELEMENT = ("tensor.extract", "memref.load", "affine.load")
+
+
+def _element(type: Attribute) -> Attribute:
+    return type.get_element_type() if isinstance(type, ContainerType) else type
 
 
 class NotKept(ParseError):
@@ -43,23 +54,35 @@ class KeepingParser(Parser):
 
     # Operations -----------------------------------------------------------------------------------
 
+    _kept_here = -1  # where an operation in MLIR's generic form is kept, whatever class it has
+
     def _get_op_by_name(self, name: str) -> type[Operation]:
+        if self._kept_here >= 0 and self._is_kept(name):
+            self._kept_here = -1
+            return form_class(name) or kept_operation(name)
         found = self.ctx.get_optional_op(name, dialect_stack=self._parser_state.dialect_stack)
         if found is not None and not issubclass(found, _unregistered()):
             return found
         if self._is_kept(name):  # rule NAME
-            return kept_operation(name)
+            return form_class(name) or kept_operation(name)
         self.raise_error(f"Operation {name} is not registered")
 
     def _is_kept(self, name: str) -> bool:
         return is_operation(name) or (self.ctx.allow_unregistered and "." in name)
+
+    def _parse_generic_operation(self, op_type: type[Operation]) -> Operation:
+        op = super()._parse_generic_operation(op_type)
+        return in_their_form(op) if op.dialect_name() in _IN_BOTH else op
 
     def parse_operation(self) -> Operation:
         start, known = self.pos, len(self.ssa_values)
         scope = (self.blocks, self.forward_block_references)
         depth = len(self._parser_state.dialect_stack)
         try:
-            return super().parse_operation()
+            op = super().parse_operation()
+            if op.dialect_name() in _LOOKED_AT:
+                op.verify(verify_nested_ops=False)
+            return op
         except NotKept:
             raise
         except (ParseError, VerifyException) as error:  # rule OWN
@@ -73,6 +96,8 @@ class KeepingParser(Parser):
     def _parse_kept(self, error: ParseError | VerifyException) -> Operation:
         where = self._current_token.span
         results = self._parse_op_result_list()
+        if self._current_token.kind == Kind.STRING_LIT:
+            return self._parse_kept_generic(where.start, error)
         token = self._parse_optional_token(Kind.BARE_IDENT)
         if token is None or not self._is_kept(self._full_name(token.text)):
             raise self._final(error, where)
@@ -90,6 +115,21 @@ class KeepingParser(Parser):
             self._register_ssa_definition(span.text[1:], op.results[first : first + size], span)
             first += size
         return op
+
+    def _parse_kept_generic(self, start: int, error: ParseError | VerifyException) -> Operation:
+        name = self._current_token.kind.get_string_literal_value(self._current_token.span)
+        if not self._is_kept(name) or self._kept_here == start:
+            raise self._final(error, self._current_token.span)
+        self._resume_from(start)
+        self._kept_here = start
+        try:
+            return super().parse_operation()
+        except NotKept:
+            raise
+        except (ParseError, VerifyException):
+            raise self._final(error, self._current_token.span) from None
+        finally:
+            self._kept_here = -1
 
     def _full_name(self, name: str) -> str:
         found = self.ctx.get_optional_op(name, dialect_stack=self._parser_state.dialect_stack)
@@ -116,14 +156,17 @@ class KeepingParser(Parser):
                 attr_name, is_type, is_opaque, starting_opaque_pos
             )
         except (ParseError, VerifyException, ValueError):
-            allowed = is_attribute(attr_name) or self.ctx.allow_unregistered
-            if is_opaque or not allowed:
+            if not (is_attribute(attr_name) or self.ctx.allow_unregistered):
                 raise
         self._resume_from(start)
         body = ""
-        if self._current_token.kind == Kind.LESS:
+        if starting_opaque_pos is not None:  # `#ttnn<mesh_shape 1x1>`
+            end = self._raw_scan_balanced(starting_opaque_pos)
+            body = self.lexer.input.content[starting_opaque_pos:end]
+            self._resume_from(end)
+        elif self._current_token.kind == Kind.LESS:
             body = self._parse_dialect_symbol_body()
-        return keep_attribute(attr_name, is_type, self._expanded(body))
+        return keep_attribute(attr_name, is_type, is_opaque, self._expanded(body))
 
     def _expanded(self, text: str) -> str:
         """The text with aliases in full: the module is printed without them."""
@@ -133,6 +176,32 @@ class KeepingParser(Parser):
             return match[0] if found is None else _printed(found)
 
         return _BLANKS.sub(" ", _ALIAS.sub(full, text)).strip()
+
+
+# Whose own definitions may be narrower than what others write.
+_LOOKED_AT = ("d2m", "ttkernel", "ttmetal", "ttcore", "memref", "affine", "scf", "linalg")
+# Whose operations the table of graphs has in a form of its own.
+_IN_BOTH = ("ttir", "ttnn")
+
+
+def in_their_form(op: Operation) -> Operation:
+    """rule OWN, of an operation in MLIR's generic form: kept if only the form is not ours."""
+    if isinstance(op, KeptOp):
+        return op
+    try:
+        op.verify(verify_nested_ops=False)
+        if not _means_theirs(op):
+            return op
+    except VerifyException:
+        pass
+    kind = form_class(op.name) or (kept_operation(op.name) if is_operation(op.name) else None)
+    return op if kind is None else remade(op, kind)
+
+
+def _means_theirs(op: Operation) -> bool:
+    """Their widths of padding come in another order, in lists of 32 bits."""
+    found = {**op.properties, **op.attributes}.get("padding")
+    return isinstance(found, DenseArrayBase) and found.elt_type == i32
 
 
 def _unregistered() -> type[Operation]:
@@ -152,6 +221,7 @@ class _Form:
 
     def __init__(self, parser: KeepingParser, start: int):
         self.parser, self.last, self.depth = parser, start, 0
+        self.name = ""
         self.source: str = parser.lexer.input.content
         self.text = ""
         self.before = ""  # the token before
@@ -160,6 +230,7 @@ class _Form:
         self.regions: list[Region] = []
 
     def read(self, name: str, results: int) -> Operation:
+        self.name = name
         while not self._is_over():
             self._read_item()
         self._text_until(self.parser.pos)
@@ -179,8 +250,10 @@ class _Form:
                 types += part.outputs.data
             elif isinstance(part, TypeAttribute):
                 types.append(part)
-        if not types and count == 1:
+        if count == 1 and (not types or self.name in _INDEX):
             return [IndexType()]
+        if self.name in _ELEMENT:
+            types = [_element(types[0])]
         if len(types) < count:
             self.parser.raise_error("the types of the results are missing")
         return types[-count:]
