@@ -5,9 +5,12 @@ from __future__ import annotations
 import linecache
 import os
 import re
+from math import prod
+from typing import Any
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
+    DenseIntOrFPElementsAttr,
     FileLineColLoc,
     FusedLoc,
     IntAttr,
@@ -15,6 +18,7 @@ from xdsl.dialects.builtin import (
     ModuleOp,
     NoneAttr,
     StringAttr,
+    TensorType,
     UnknownLoc,
 )
 from xdsl.utils.exceptions import ParseError
@@ -43,6 +47,10 @@ def parse_module(text: str, file: str, context: Context) -> ModuleOp:
         raise _wrong(text, file, error.span.start, error.span.end, message, place) from None
 
 
+# `dense<0.0>`, and from how many elements on it is not expanded.
+_ONE_VALUE = re.compile(r"<\s*(?![\[\">])")
+MANY = 1 << 12
+
 _UNKNOWN = re.compile(r"Operation (\S+) is not registered")
 _LOCATION = re.compile(r"\bloc\((?=[^)])(?!.*\bloc\()")
 
@@ -57,6 +65,25 @@ class MLIRParser(KeepingParser):
         super().__init__(context, text, file)
         found = _LOCATION_ALIAS.finditer(text)
         self._later = {match[1]: match.end() for match in found}
+
+    def parse_dense_int_or_fp_elements_attr(
+        self, type: Any | None
+    ) -> DenseIntOrFPElementsAttr[Any]:
+        """One value for many elements is held once: `dense_values()` reads it."""
+        if not _ONE_VALUE.match(self.lexer.input.content, self.pos):
+            return super().parse_dense_int_or_fp_elements_attr(type)
+        start, is_given = self.pos, type is not None
+        with self.in_angle_brackets():
+            (value,), _ = self._parse_tensor_literal()
+        if type is None:
+            self.parse_punctuation(":")
+            type = self._parse_dense_literal_type()
+        if is_given or prod(type.get_shape()) < MANY:
+            self._resume_from(start)
+            return super().parse_dense_int_or_fp_elements_attr(type if is_given else None)
+        one = value.to_type(self, type.element_type)
+        single = DenseIntOrFPElementsAttr.from_list(TensorType(type.element_type, ()), [one])
+        return DenseIntOrFPElementsAttr(type, single.data)
 
     def _parse_alias_def(self) -> None:
         self.attribute_aliases.pop(self._current_token.text, None)  # if it was met before

@@ -83,7 +83,8 @@ D2M_MIDDLEEND = (
     "d2m-generic-regions-to-funcs",
 )
 D2M_BACKEND = ("convert-d2m-to-ttl", "convert-d2m-to-ttmetal")
-TTIR_TO_D2M = ("ttir-to-d2m",)  # a graph joins here
+# A graph joins here, as tt-mlir writes it or as shlo-to-ttir does.
+TTIR_TO_D2M = ("ttir-to-ttir-decomposition", "ttir-to-d2m")
 D2M = D2M_FRONTEND + D2M_MIDDLEEND + D2M_BACKEND
 
 # Two steps of the guide that the language's passes do: after d2m-generic-regions-to-funcs the math
@@ -115,6 +116,7 @@ GRAPH = (
     "shlo-inline-calls",
     "shlo-outline-regions",  # after calls: a region that calls nothing becomes one function
     "shlo-to-ttir",
+    "ttir-to-ttir-decomposition",  # of a graph that came as ttir
     "ttir-fold-shapes",  # before patterns are looked for: it leaves one form of each
     "ttir-fuse-normalization",
     "ttir-fuse-softmax",
@@ -132,7 +134,7 @@ KNOWN = (
     *PIPELINE,
     *PARTS,
     *VERIFY,
-    *TTIR_TO_D2M,
+    *TTIR_TO_D2M[1:],
     *D2M,
     *GRAPH,
     *(name for name in _XDSL if name not in PIPELINE),
@@ -145,7 +147,7 @@ ROOMS = {
     "compute": COMPUTE,
     "kernel": KERNEL,
     "verify": VERIFY,
-    "d2m": TTIR_TO_D2M + D2M,
+    "d2m": TTIR_TO_D2M[1:] + D2M,
     "graph": GRAPH,
 }
 
@@ -173,6 +175,11 @@ def summary_of(name: str) -> str:
 def find_passes(name: str) -> tuple[str, ...]:
     """The passes that a name on the command line stands for."""
     return PIPELINES.get(name, (name,))
+
+
+def in_tiles() -> ModulePass:
+    """The decomposition that ttir-to-d2m goes on from."""
+    return find_pass(TTIR_TO_D2M[0])(in_tiles=True)  # type: ignore[call-arg]
 
 
 @cache

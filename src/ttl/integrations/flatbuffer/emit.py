@@ -205,6 +205,8 @@ def _constant_bytes(op: ttnn.ConstantOp) -> bytes:
     assert layout is not None
     dtype = _DTYPES[_format(layout.element)]
     rounded = round_to(_elements(op.value), dtype)
+    if rounded.size == 1:  # one that stands for all
+        rounded = np.broadcast_to(rounded, shape_of(op.result))
     return rounded.astype(dtype.storage).tobytes()
 
 
