@@ -70,6 +70,10 @@ class FormOp(KeptOp):
         if form.is_list:
             is_extra = len(operands) > 1 and _is_empty(operands[-1])
             return [*operands[:-1]] if is_extra else [*operands]
+        required = count - len(form.optional)
+        if form.optional and len(operands) > required and _is_empty(operands[-1]):
+            operands = operands[: -len(self.results)]
+            extra = len(operands) - count
         if form.optional and extra < 0:
             operands += [None] * -extra  # type: ignore[list-item]
             extra = 0

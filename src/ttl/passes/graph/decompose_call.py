@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from xdsl.dialects.builtin import TensorType
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
-from ttl.dialects.foreign.ttir import FormOp
 from ttl.dialects.graph import Tensor, shape_of
 
 
@@ -20,10 +19,14 @@ class Call:
     ValueError from rules that cannot be followed: it says what is missing.
     """
 
-    op: FormOp
+    op: Operation
     inputs: tuple[SSAValue | None, ...]
     values: dict[str, Any]
     in_tiles: bool = False  # of operations that tiles have: no whole softmax, no whole norm
+
+    @property
+    def name(self) -> str:
+        return self.op.name.partition(".")[2]
 
     @property
     def first(self) -> SSAValue:

@@ -26,7 +26,7 @@ _NAMES = {
 
 def same(graph: Graph, call: Call) -> SSAValue:
     """What the table has under the same name."""
-    name = call.op.FORMS[0].name
+    name = call.name
     row = _NAMES.get(name) or _BY_TTIR[name]
     if name in TRUTHS:
         return graph.add(row, call.all, TensorType(i1, call.shape))
@@ -120,7 +120,7 @@ RULES: dict[str, Rule] = {
 
 
 def reduce(graph: Graph, call: Call) -> SSAValue:
-    name = call.op.FORMS[0].name
+    name = call.name
     dims, keep = call.dims("dim_arg"), call.values["keep_dim"]
     return _reduced(graph, name, call.first, dims, keep)
 
@@ -130,7 +130,9 @@ def _reduced(
 ) -> SSAValue:
     if name == "mean":
         count = prod(shape_of(x)[dim] for dim in dims)
-        return graph.binary("multiply", graph.reduce("sum", x, dims, keep), 1 / count)
+        mean = graph.binary("multiply", graph.reduce("sum", x, dims, True), 1 / count)
+        kept = [size for dim, size in enumerate(shape_of(mean)) if keep or dim not in dims]
+        return graph.reshape(mean, tuple(kept))
     if name in ("reduce_and", "reduce_or"):
         truth = graph.cast(graph.compare("ne", x, 0.0), x.type.element_type)  # type: ignore[attr-defined]
         return graph.reduce("min" if name == "reduce_and" else "max", truth, dims, keep)

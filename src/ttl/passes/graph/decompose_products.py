@@ -96,7 +96,7 @@ def _norm(graph: Graph, call: Call) -> SSAValue:
 
 
 def _normalized(graph: Graph, call: Call, rows: SSAValue, width: int) -> SSAValue:
-    last, name = len(shape_of(rows)) - 1, call.op.FORMS[0].name
+    last, name = len(shape_of(rows)) - 1, call.name
     if not call.in_tiles:
         epsilon = call.values["epsilon"]
         return graph.add(name, [rows], tensor_like(rows, shape_of(rows)), epsilon=epsilon)
@@ -168,7 +168,7 @@ def _as_given(graph: Graph, call: Call, image: SSAValue) -> SSAValue:
 
 
 def _convolution(graph: Graph, call: Call) -> SSAValue:
-    values, name = call.values, call.op.FORMS[0].name
+    values, name = call.values, call.name
     attributes = {
         "stride": list(two("stride", values["stride"])),
         "padding": list(edges(values["padding"])),
@@ -189,7 +189,7 @@ def _convolution(graph: Graph, call: Call) -> SSAValue:
 
 def _pool(graph: Graph, call: Call) -> SSAValue:
     image = _image(graph, call)
-    if call.op.FORMS[0].name == "max_pool2d":
+    if call.name == "max_pool2d":
         return graph.reshape(_windows(graph, call, image, "maximum", -inf), call.shape)
     total = _windows(graph, call, image, "add", 0.0)
     ones = graph.full(1.0, tensor_like(image, shape_of(image)))

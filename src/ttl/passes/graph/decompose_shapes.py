@@ -146,7 +146,7 @@ def _scatter(graph: Graph, call: Call) -> SSAValue:
 
 
 def _along(graph: Graph, call: Call) -> SSAValue:
-    return graph.add(call.op.FORMS[0].name, [call.first], call.result, dim=call.dim("dim"))
+    return graph.add(call.name, [call.first], call.result, dim=call.dim("dim"))
 
 
 def _ordered(graph: Graph, x: SSAValue, dim: int, descending: bool) -> list[SSAValue]:

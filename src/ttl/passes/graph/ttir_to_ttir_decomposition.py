@@ -7,7 +7,7 @@ rule NAMED an operation that no rule decomposes is refused by its name, with wha
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from xdsl.context import Context
@@ -20,7 +20,7 @@ from ttl.diagnostics import CompileError, RuleBroken, codes
 from ttl.dialects import ttir
 from ttl.dialects.foreign.kept import KeptOp
 from ttl.dialects.foreign.ttir import FormOp
-from ttl.dialects.graph import shape_of
+from ttl.dialects.graph import MathOp, shape_of
 
 from ..module_pass import Maker, cannot_compile, erase
 from . import decompose_elementwise, decompose_products, decompose_shapes
@@ -50,7 +50,9 @@ class TtirToTtirDecomposition(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for found in list(op.walk()):
             if isinstance(found, FormOp):
-                _replace(found, self.in_tiles)
+                _replace(found, Call(found, (), {}, self.in_tiles))
+            elif self.in_tiles and isinstance(found, _WHOLE):
+                _replace(found, _call_of(found))
             elif isinstance(found, ttir.ConstantOp) and len(found.value) == 1:
                 _fill(found)
             elif isinstance(found, KeptOp) and found.name == "ttir.empty":
@@ -62,10 +64,23 @@ class TtirToTtirDecomposition(ModulePass):
                 erase(found)
 
 
-def _replace(op: FormOp, in_tiles: bool) -> None:
+_WHOLE = tuple(ttir.MATH[name] for name in ("linear", "softmax", "layer_norm", "rms_norm"))
+
+
+def _call_of(op: MathOp) -> Call:
+    """Of an operation of the table, as if it had tt-mlir's form."""
+    values, last = op.values(), shape_of(op.inputs[0])[-1]
+    missing = {"transpose_a": False, "normalized_shape": [last], "dimension": values.get("dim")}
+    inputs: list[SSAValue | None] = [*op.inputs, None, None]
+    return Call(op, tuple(inputs[:3]), {**values, **missing}, True)
+
+
+def _replace(op: Operation, call: Call) -> None:
     before = op.prev_op
     try:
-        results = _decomposed(Graph(Maker.before(op)), op, in_tiles)
+        if isinstance(op, FormOp):
+            call = replace(call, inputs=tuple(op.inputs()), values=op.values())
+        results = _decomposed(Graph(Maker.before(op)), call)
         for made in _between(before, op):
             made.verify(verify_nested_ops=False)
     except (ValueError, VerifyException) as error:  # rule NAMED
@@ -86,8 +101,8 @@ def _between(first: Operation | None, last: Operation) -> list[Operation]:
     return found
 
 
-def _decomposed(graph: Graph, op: FormOp, in_tiles: bool) -> list[SSAValue]:
-    call, name = Call(op, tuple(op.inputs()), op.values(), in_tiles), op.FORMS[0].name
+def _decomposed(graph: Graph, call: Call) -> list[SSAValue]:
+    op, name = call.op, call.name
     rule = _RULES.get(name)
     if rule is None and (op.name in _TABLE or name in _SAME):
         rule = same
