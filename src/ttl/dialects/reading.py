@@ -21,7 +21,7 @@ from xdsl.dialects.builtin import (
     TensorType,
     UnknownLoc,
 )
-from xdsl.utils.exceptions import ParseError
+from xdsl.utils.exceptions import ParseError, VerifyException
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 from ttl.diagnostics import Label, RuleBroken, Span, UsageError, codes
@@ -39,13 +39,20 @@ def parse_module(text: str, file: str, context: Context) -> ModuleOp:
     for match in _QUOTED.finditer(text):
         if match["unclosed"]:
             raise _wrong(text, file, match.start(), match.end(), "this string is not closed")
+    parser = MLIRParser(context, text, file)
     try:
-        return MLIRParser(context, text, file).parse_module()
+        return parser.parse_module()
+    except _OF_DEFINITIONS as error:  # that xDSL lets through
+        message = f"this cannot be read: {str(error).strip().splitlines()[-1]}"
+        raise _wrong(text, file, parser.pos, parser.pos + 1, message) from None
     except ParseError as error:
         message = _UNKNOWN.sub(r"\1 is not among the operations that are read", error.args[-1])
         place = _source(text, error.span.start, context)
         raise _wrong(text, file, error.span.start, error.span.end, message, place) from None
 
+
+# What definitions, upstream's too, raise for operands and attributes that they do not foresee.
+_OF_DEFINITIONS = (VerifyException, ValueError, TypeError, KeyError, AttributeError, AssertionError)
 
 # `dense<0.0>`, and from how many elements on it is not expanded.
 _ONE_VALUE = re.compile(r"<\s*(?![\[\">])")

@@ -100,6 +100,11 @@ PIPELINES = {
     "ttir-to-ttmetal-frontend": TTIR_TO_D2M + D2M_FRONTEND,
     "ttir-to-ttmetal-middleend": D2M_MIDDLEEND,
     "ttir-to-ttmetal-backend": TTIR_TO_D2M + D2M + PIPELINE,
+    "ttir-to-ttmetal-pipeline": TTIR_TO_D2M + D2M + PIPELINE,
+    "convert-d2m-to-ttkernel": D2M_TO_TTKERNEL,
+    "d2m-insert-dst-register-access": LINALG_TO_LOOPS[: LINALG_TO_LOOPS.index("ttl-assign-dst") + 1],
+    "d2m-grid-selection": TTIR_TO_D2M,
+    "ttir-to-ttnn-backend-pipeline": (),  # GRAPH, from ttir on: below
 }
 # Passes that only look. The first are parts of one check that the pipeline makes after SYNCHRONIZE,
 # when every release and wait stands in the IR: verify/ has a table of them.
@@ -130,6 +135,7 @@ GRAPH = (
     "ttnn-resolve-tt-lang-kernels",  # after layouts: kernels are compiled for them
     "ttnn-lower-tt-lang-to-generic",
 )
+PIPELINES["ttir-to-ttnn-backend-pipeline"] = GRAPH[GRAPH.index("ttir-to-ttir-decomposition") :]
 KNOWN = (
     *PIPELINE,
     *PARTS,
@@ -159,6 +165,11 @@ SUMMARIES = {
     "d2m-to-ttkernel": "those to calls of the chip",
     "ttir-to-ttmetal-frontend": "a graph to threads of cores",
     "ttir-to-ttmetal-middleend": "threads to kernel functions, with addresses",
+    "ttir-to-ttmetal-pipeline": "the same, by tt-mlir's name",
+    "convert-d2m-to-ttkernel": "d2m-to-ttkernel, by tt-mlir's name",
+    "d2m-insert-dst-register-access": "threads of cores to math in DST registers",
+    "d2m-grid-selection": "a graph to threads, with the cores that each operation gets",
+    "ttir-to-ttnn-backend-pipeline": "a graph of ttir to calls of ttnn, with kernels",
     "ttir-to-ttmetal-backend": "a graph all the way to C++ kernels and commands of the host",
 }
 
@@ -175,6 +186,15 @@ def summary_of(name: str) -> str:
 def find_passes(name: str) -> tuple[str, ...]:
     """The passes that a name on the command line stands for."""
     return PIPELINES.get(name, (name,))
+
+
+def make_passes(names: tuple[str, ...]) -> list[ModulePass]:
+    """Those of a pipeline."""
+    is_for_tiles = TTIR_TO_D2M[1] in names
+    return [
+        in_tiles() if is_for_tiles and name == TTIR_TO_D2M[0] else find_pass(name)()
+        for name in names
+    ]
 
 
 def in_tiles() -> ModulePass:
@@ -237,10 +257,22 @@ def run_passes(
     for each in passes:
         if before:
             before(each.name, module)
+        if each.name in _OF_THREADS and _is_left_to_host(module):
+            continue
         for program in programs(module):
             each.apply(context, program)
         if after:
             after(each.name, module)
+
+
+_OF_THREADS = frozenset(D2M + PIPELINE)
+
+
+def _is_left_to_host(module: ModuleOp) -> bool:
+    """A graph of which nothing became threads: ttir-to-d2m leaves moves of elements to the host."""
+    if is_d2m(module) or any(isinstance(op, ModuleOp) for op in module.ops):
+        return False
+    return any(op.dialect_name() == "ttir" for op in module.walk())
 
 
 def is_d2m(module: ModuleOp) -> bool:
