@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from ttl.semantics.dtypes import A_DIGITS, to_tf32
 from ttl.semantics.ops import REQUIRED, BlockOp, Kind
 
 # What stands for operands that say where, by their name in the table.
@@ -66,3 +69,8 @@ def float_text(op: BlockOp) -> str:
 
 def whole_text(op: BlockOp) -> str:
     return text_of(op, whole_numbers_of(op), WHOLE_CONDITIONS)
+
+
+def coarse(values: np.ndarray) -> np.ndarray:
+    """f32 with no more digits than the matrix unit takes of any factor."""
+    return to_tf32(values.astype(np.float32), A_DIGITS)

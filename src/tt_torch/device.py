@@ -15,12 +15,15 @@ from weakref import WeakValueDictionary
 
 import torch
 from torch import Tensor, nn
+from torch.utils import _pytree as pytree
+from torch.utils._python_dispatch import _get_current_dispatch_mode
 
 NAME = "tt"
 _ON_CPU = torch._C.DispatchKeySet(torch._C.DispatchKey.CPU)
 # What only moves a tensor's sizes and strides is the same on every device.
 _VIEWS = (
     "view", "as_strided", "_reshape_alias", "alias", "unfold", "set_.source_Storage_storage_offset",
+    "view_as_real", "view_as_complex",
 )  # fmt: skip
 # Random numbers are those that the CPU draws.
 _DRAWN = (
@@ -232,6 +235,25 @@ def _view(name: str) -> Callable[..., Any]:
     return run
 
 
+# Layers that torch takes apart into operations of each step, which are one graph here.
+_RECURRENT = ("lstm.input", "gru.input", "rnn_tanh.input", "rnn_relu.input")
+
+
+def _recurrent(name: str) -> Callable[..., Any]:
+    packet, _, overload = name.partition(".")
+    op = getattr(getattr(torch.ops.aten, packet), overload)
+
+    def run(*args: Any) -> Any:
+        """Gradients are those of the operations, and so is a graph."""
+        tensors = [each for each in pytree.tree_leaves(args) if isinstance(each, Tensor)]
+        has_gradient = torch.is_grad_enabled() and any(each.requires_grad for each in tensors)
+        if has_gradient or _get_current_dispatch_mode() is not None:
+            return op.decompose(*args)
+        return _run_eagerly(op, *args)
+
+    return run
+
+
 _LIBRARIES: list[torch.library.Library] = []  # registrations last as long as these
 
 
@@ -257,6 +279,9 @@ def register() -> None:
     aten = torch.library.Library("aten", "IMPL")
     for name, kernel in (_KERNELS | {name: _view(name) for name in _VIEWS}).items():
         aten.impl(name, _untraced(kernel), "PrivateUse1")
+    for name in _RECURRENT:
+        for key in ("PrivateUse1", "AutogradPrivateUse1"):
+            aten.impl(name, _untraced(_recurrent(name)), key)
     others = torch.library.Library("_", "IMPL")
     others.fallback(_untraced(_run_eagerly), "PrivateUse1")
     _LIBRARIES.extend((aten, others))

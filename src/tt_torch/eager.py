@@ -19,7 +19,7 @@ from ttl.driver.recent import Recent
 
 from .capture import TRACING
 from .decompositions import decompositions
-from .device import NAME
+from .device import NAME, on_host, on_tt
 from .executable import MOST_KEPT, Executable
 from .lowering.emitter import unsupported
 from .registry import get_registered_operation
@@ -86,6 +86,8 @@ def _functional(op: Any) -> tuple[Any, bool]:
 
 def _execute(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     leaves, spec = pytree.tree_flatten((args, kwargs))
+    if torch._C._dispatch_tls_is_dispatch_key_excluded(torch._C.DispatchKey.Python):
+        return _of_constants(op, leaves, spec)
     places = [index for index, leaf in enumerate(leaves) if isinstance(leaf, Tensor)]
     _check_devices(op, [leaves[place] for place in places])
     # Another TT-Lang operation may take the id of the one that is called.
@@ -93,6 +95,15 @@ def _execute(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     key = _key(op, leaves, spec), entry
     executable, structure = _CALLS.get(key, lambda: _call(op, leaves, spec, places))
     return pytree.tree_unflatten(executable([leaves[place] for place in places]), structure)
+
+
+def _of_constants(op: Any, leaves: Sequence[Any], spec: Any) -> Any:
+    """While torch traces a graph it computes numbers that are constants, and then nothing else can
+    be traced.
+    """
+    host = [on_host(each) if isinstance(each, Tensor) else each for each in leaves]
+    args, kwargs = pytree.tree_unflatten(host, spec)
+    return pytree.tree_map_only(Tensor, on_tt, op(*args, **kwargs))
 
 
 def _check_devices(op: Any, tensors: Sequence[Tensor]) -> None:

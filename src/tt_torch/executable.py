@@ -19,7 +19,7 @@ from ttl.integrations.flatbuffer import Runtime, compile_module, run_traced
 from ttl.integrations.flatbuffer.program import Program
 
 from .device import NAME, on_host, on_tt
-from .lowering import Drawn, emit_module
+from .lowering import draws, emit_module
 from .registry import get_registered_operation
 
 MOST_KEPT = 1000
@@ -31,8 +31,8 @@ class Executable:
     """A functional aten graph as a function of a list of tensors."""
 
     def __init__(self, graph: fx.GraphModule):
-        self.drawn: list[Drawn] = []
-        module = emit_module(graph, drawn=self.drawn)
+        self.draws = draws(graph)
+        module = emit_module(graph)
         self.stablehlo = print_module(module)
         self.outputs = _outputs(graph)
         config = Config.current()
@@ -48,9 +48,17 @@ class Executable:
     def __call__(self, inputs: Sequence[Any]) -> list[Tensor | None]:
         """Runs the flatbuffer: nothing of the model, and no function of torch that computes."""
         arrays = [to_numpy(each) for each in inputs if isinstance(each, Tensor)]
-        arrays += [to_numpy(drawn.draw()) for drawn in self.drawn]
+        if self.draws:
+            arrays.append(new_seed())
         found = iter(run_traced(self.runtime, arrays, Config.current()))
         return [None if like is None else from_numpy(next(found), like) for like in self.outputs]
+
+
+def new_seed() -> Any:
+    """What the random numbers of one run are made of: the next of the CPU's generator, so that
+    torch.manual_seed() gives the same runs again.
+    """
+    return torch.empty(2, dtype=torch.int32).random_(-(2**31), 2**31).numpy().view(np.uint32)
 
 
 def _outputs(graph: fx.GraphModule) -> list[Tensor | None]:
@@ -71,8 +79,11 @@ def _content(text: str, config: Config) -> Any:
 
 
 def to_numpy(tensor: Tensor) -> Any:
-    """A tensor's elements; those of bfloat16 have the type of ml_dtypes."""
-    host = on_host(tensor).detach().contiguous()
+    """A tensor's elements; those of bfloat16 have the type of ml_dtypes, complex ones are pairs."""
+    host = on_host(tensor).detach()
+    if host.dtype.is_complex:
+        host = torch.view_as_real(host.resolve_conj())
+    host = host.contiguous()
     if host.dtype is torch.bfloat16:
         return host.view(torch.uint16).numpy().view(ml_dtypes.bfloat16)
     return host.numpy()
@@ -80,7 +91,10 @@ def to_numpy(tensor: Tensor) -> Any:
 
 def from_numpy(array: Any, like: Tensor) -> Tensor:
     """The elements on the device of `like`, in its element type: the runtime has fewer of them."""
-    if like.dtype is torch.bfloat16:
+    if like.dtype.is_complex:
+        pairs = np.ascontiguousarray(array, np.float32).reshape(*like.shape, 2)
+        host = torch.view_as_complex(torch.from_numpy(pairs)).to(like.dtype)
+    elif like.dtype is torch.bfloat16:
         words = np.ascontiguousarray(array, dtype=ml_dtypes.bfloat16).view(np.uint16)
         host = torch.from_numpy(words).view(torch.bfloat16)
     else:

@@ -21,16 +21,17 @@ from ttl.dialects import print_module
 from .capture import TRACING, constants_on_cpu
 from .decompositions import decompositions
 from .device import NAME
-from .executable import to_numpy
-from .lowering import emit_module
+from .executable import new_seed, to_numpy
+from .lowering import SEED_NAME, draws, emit_module
 
 _WRITTEN = (OutputKind.BUFFER_MUTATION, OutputKind.USER_INPUT_MUTATION)
 
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """A captured model. Its inputs are its parameters and buffers, then the arguments of a call;
-    its outputs are the new values of what the model writes into, then what it returns.
+    """A captured model. Its inputs are its parameters and buffers, then the arguments of a call,
+    then `random_seed` if it draws random numbers: two words, of which all of them are made. Its
+    outputs are the new values of what the model writes into, then what it returns.
     """
 
     program: ExportedProgram
@@ -56,7 +57,9 @@ class Exported:
             raise file_not_usable(file, error) from None
 
     def inputs(self, *args: Any, **kwargs: Any) -> list[Any]:
-        """The arrays that the flatbuffer takes for these arguments: parameters first."""
+        """The arrays that the flatbuffer takes for these arguments: parameters first. A seed is
+        drawn as torch.compile does it, after torch.manual_seed() the same one.
+        """
         leaves = pytree.tree_leaves((args, self._in_order(kwargs)))
         specs = self.program.graph_signature.input_specs
         wanted = sum(each.kind is InputKind.USER_INPUT for each in specs)
@@ -68,7 +71,8 @@ class Exported:
             next(given) if each.kind is InputKind.USER_INPUT else held[each.target]
             for each in specs
         ]
-        return [to_numpy(each) for each in values if isinstance(each, Tensor)]
+        arrays = [to_numpy(each) for each in values if isinstance(each, Tensor)]
+        return [*arrays, new_seed()] if draws(self.program.graph_module) else arrays
 
     def named_inputs(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
         """As inputs(), by the names that the file has: numpy.savez(FILE, **named_inputs(...))."""
@@ -88,16 +92,17 @@ class Exported:
 
     @property
     def input_names(self) -> list[str]:
-        """Of the parameters and buffers as the model has them, then of the arguments."""
+        """Of the parameters and buffers as the model has them, then of the arguments; see above."""
         signature = self.program.graph_signature
         values = {
             node.name: node.meta.get("val") for node in self.program.graph_module.graph.nodes
         }
-        return [
+        names = [
             str(each.target or each.arg.name)
             for each in signature.input_specs
             if isinstance(values.get(each.arg.name), Tensor)
         ]
+        return [*names, SEED_NAME] if draws(self.program.graph_module) else names
 
     @property
     def output_names(self) -> list[str]:

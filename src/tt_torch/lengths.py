@@ -57,7 +57,7 @@ class OpenExecutable:
             return None
         (one, first), (other, second), (third, last) = self.compiled
         place = _place(one, other)
-        if place is None or first.drawn or one[place] == third[place] == other[place]:
+        if place is None or one[place] == third[place] == other[place]:
             return None
         family = Family((one[place], first.program), (other[place], second.program))
         made = family.at(third[place])

@@ -21,6 +21,7 @@ import numpy as np
 
 import ttl
 from conformance.coming_rows import SECTIONS, Row
+from op_samples import coarse
 from ttl import ttnn
 from ttl.driver import PROCESS_DRIVER
 from ttl.driver.remarks import Remarks
@@ -74,9 +75,7 @@ def _outcome(row: Row, backend: str) -> str:
 
 def run(row: Row, backend: str) -> list[str]:
     """The codes of what was reported; the result is checked."""
-    # With as many digits as the chip's matrix unit has.
-    numbers = np.linspace(0.125, 1, int(np.prod(row.shape)), dtype=np.float16)
-    values = numbers.astype(np.float32).reshape(row.shape)
+    values = coarse(np.linspace(0.125, 1, int(np.prod(row.shape)))).reshape(row.shape)
     device = ttnn.open_device(device_id=0) if row.on_device else None
     tensors = [
         ttl.from_numpy(values * (at < len(row.dtypes) - 1), getattr(ttnn, dtype), device=device)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from kernels_d2m import elementwise
+from op_samples import coarse
 from ttl.diagnostics import UsageError
 from ttl.driver import TensorSpec
 from ttl.integrations.flatbuffer import Runtime, compile_operation
@@ -31,7 +32,7 @@ def test_one_generic_op(load):
     specs = [TensorSpec((128, 128), float32)] * 3
     rng = np.random.default_rng(0)
     # With as many digits as the matrix unit has.
-    lhs, rhs = (np.float32(rng.uniform(1, 2, (128, 128)).astype(np.float16)) for _ in range(2))
+    lhs, rhs = (coarse(rng.uniform(1, 2, (128, 128))) for _ in range(2))
     kernels = {
         "matmul": (load("custom_dm_matmul").matmul, lhs @ rhs),
         "add": (elementwise("+", grid=(2, 2)), lhs + rhs),

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from kernels_d2m import chained_add, elementwise, every_dma, loopback, passthrough
+from op_samples import coarse
 from ttl.semantics.dtypes import TF32_STEP
 from ttl.semantics.ops.matmul import LOST_DIGITS
 
@@ -13,7 +14,7 @@ RNG_SEED = 7
 def arrays(count, shape, dtype=np.float32):
     """With as many digits as the matrix unit has."""
     rng = np.random.default_rng(RNG_SEED)
-    return [rng.uniform(1, 2, shape).astype(np.float16).astype(dtype) for _ in range(count)]
+    return [coarse(rng.uniform(1, 2, shape)).astype(dtype) for _ in range(count)]
 
 
 MEANINGS = {"+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide, "@": np.matmul}

@@ -3,13 +3,14 @@
 import numpy as np
 import pytest
 
+from op_samples import coarse
 from pykernel.d2m_api import *
 from ttl.diagnostics import TTLError
 
 
 def uniform(*shape):
     """With as many digits as the matrix unit has."""
-    return np.random.default_rng(9).uniform(1, 2, shape).astype(np.float16).astype(np.float32)
+    return coarse(np.random.default_rng(9).uniform(1, 2, shape))
 
 
 def test_semantics_a_store_replaces_the_last(backend):

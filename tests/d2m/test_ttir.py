@@ -5,6 +5,7 @@ import pytest
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import VerifyException
 
+from op_samples import coarse
 from ttl.diagnostics import CompileError
 from ttl.dialects import make_context, print_module
 from ttl.integrations.d2m_graph import run_ttir
@@ -104,7 +105,7 @@ def test_shapes(call, attributes, shapes, meaning):
     rng = np.random.default_rng(4)
     sign = -1 if call == "max" else 1  # what tensors are padded with must not win
     # With as many digits as the matrix unit has.
-    arrays = [sign * np.float32(rng.uniform(1, 2, s).astype(np.float16)) for s in shapes[:-1]]
+    arrays = [sign * coarse(rng.uniform(1, 2, s)) for s in shapes[:-1]]
     if call == "logical_not":
         arrays[0][::2] = 0
     (found,) = run_ttir(parse(one(call, attributes, shapes)), arrays)
@@ -180,7 +181,7 @@ func.func @main(%0: tensor<32x64xf32>) -> tensor<32xf32> {
 
 
 def test_generic_text_with_properties():
-    x = np.random.default_rng(4).uniform(0, 1, (32, 64)).astype(np.float16).astype(np.float32)
+    x = coarse(np.random.default_rng(4).uniform(0, 1, (32, 64)))
     lines = GENERIC.splitlines()
     (found,) = run_ttir(parse("\n".join([*lines[:2], *lines[4:]])), [x])
     np.testing.assert_array_equal(found, x.max(1))

@@ -37,9 +37,9 @@ SUMS = {
     "ttl.math.min(a, b) + a": lambda a, b, to: to(np.minimum(a, b) + a),
 }
 PRODUCTS = {
-    "a @ w": lambda a, w: a @ w,
-    "c @ w": lambda c, w: c @ w,
-    "ttl.math.transpose(w) @ w": lambda w: w.T @ w,
+    "a @ w": lambda a, w: (a, w),
+    "c @ w": lambda c, w: (c, w),
+    "ttl.math.transpose(w) @ w": lambda w: (w.T, w),
 }
 
 
@@ -56,9 +56,9 @@ def rounded(values: Array, name: str) -> Array:
     return (np.clip(steps, -most, most) * step).reshape(values.shape)
 
 
-def in_source(values: Array) -> Array:
-    """The 11 digits that the matrix unit has of a number; the others are cut off."""
-    step = spacing(values, "float16")
+def in_source(values: Array, lost: int = 0) -> Array:
+    """The 11 digits that the matrix unit has of a number, less those that are lost."""
+    step = spacing(values, "float16") * 2.0**lost
     return np.trunc(values / step) * step
 
 
@@ -91,10 +91,10 @@ def check_sum(found: Array, text: str, inputs: dict[str, Array], dst: str, out: 
 
 def check_product(found: Array, text: str, inputs: dict[str, Array], out: str) -> None:
     names = [name for name in "acw" if f"{name} @" in text or f"@ {name}" in text]
-    operands = [in_source(inputs[name]) for name in names]
-    exact = PRODUCTS[text](*operands)
-    sizes = PRODUCTS[text](*map(np.abs, operands))
-    near = operands[-1].shape[-2] * 2.0**-23 * sizes
+    left, right = PRODUCTS[text](*(inputs[name] for name in names))
+    left, right = in_source(left), in_source(right, lost=1)  # no phase takes the last one
+    exact = left @ right
+    near = right.shape[-2] * 2.0**-23 * (np.abs(left) @ np.abs(right))
     groups = np.abs(exact).reshape(-1, 16).max(axis=1, keepdims=True)
     largest = groups.repeat(16, axis=1).reshape(exact.shape)
     allowed = near + spacing(largest + near, out)

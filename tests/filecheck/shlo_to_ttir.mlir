@@ -131,3 +131,15 @@ func.func @returned_tuple(%a: tensor<f32>) -> tuple<tensor<f32>, tensor<f32>> {
 // CHECK-SAME: -> (tensor<f32>, tensor<f32>)
 // CHECK: func.return %a, %a
 // CHECK-NOT: stablehlo
+
+// The state of random bits is 64 bits wide in StableHLO, and four words here.
+func.func @random(%words: tensor<2x2xui32>) -> tensor<6xui32> {
+  %0 = stablehlo.bitcast_convert %words : (tensor<2x2xui32>) -> tensor<2xui64>
+  %1, %2 = stablehlo.rng_bit_generator %0, algorithm = THREE_FRY : (tensor<2xui64>) -> (tensor<2xui64>, tensor<6xui32>)
+  return %2 : tensor<6xui32>
+}
+
+// CHECK-LABEL: func.func @random
+// CHECK: [[WORDS:%.*]] = ttir.reshape(%words) {shape = array<i64: 4>}
+// CHECK: ttir.random_bits([[WORDS]]) {shape = array<i64: 6>} : (tensor<4xui32>) -> tensor<6xui32>
+// CHECK-NOT: ui64

@@ -11,10 +11,16 @@
 !wide_block = tensor<2x2x!wide_tile>
 !wide_dst = !ttl.dst<!wide_block>
 
+!small_tile = !ttcore.tile<32x32, !ttcore.block_float<8 : i64>>
+!small_dfb = !ttl.dfb<[2 : i64, 2 : i64], !small_tile, 2 : i64>
+!small_block = tensor<2x2x!small_tile>
+!small_dst = !ttl.dst<!small_block>
+
 builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
   "ttl.dataflow_buffer"() <{sym_name = "narrow_dfb", type = !dfb}> : () -> ()
   "ttl.dataflow_buffer"() <{sym_name = "wide_dfb", type = !wide_dfb}> : () -> ()
   "ttl.dataflow_buffer"() <{sym_name = "unread_dfb", type = !wide_dfb}> : () -> ()
+  "ttl.dataflow_buffer"() <{sym_name = "small_dfb", type = !small_dfb}> : () -> ()
   // 16 bits are enough, and four registers fit in half of them.
   func.func @narrow() attributes {ttkernel.thread = #ttkernel.thread<compute>} {
     %narrow_dfb = "ttl.bind_dfb"() <{buffer = @narrow_dfb}> : () -> !dfb
@@ -55,7 +61,27 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
     func.return
   }
   // What the user chose stays.
-  func.func @chosen() attributes {ttkernel.thread = #ttkernel.thread<compute>, fp32_dest_acc_en = true, dst_full_sync_en = true} {
+  func.func @chosen() attributes {ttkernel.thread = #ttkernel.thread<compute>, fp32_dest_acc_en = true, dst_full_sync_en = true, math_fidelity = "LoFi"} {
+    func.return
+  }
+  // The fewest phases in which nothing of block floats is lost.
+  func.func @block_floats() attributes {ttkernel.thread = #ttkernel.thread<compute>} {
+    %small_dfb = "ttl.bind_dfb"() <{buffer = @small_dfb}> : () -> !small_dfb
+    %blk = "ttl.dfb_wait"(%small_dfb) : (!small_dfb) -> !small_block
+    "ttl.compute"() ({
+      %p = "ttl.tile_mul"(%blk, %blk) : (!small_block, !small_block) -> !small_dst
+      "ttl.tile_store"(%p, %blk) : (!small_dst, !small_block) -> ()
+    }) : () -> ()
+    func.return
+  }
+  // Elements of bfloat16 one by one are exact: all four.
+  func.func @elements() attributes {ttkernel.thread = #ttkernel.thread<compute>} {
+    %narrow_dfb = "ttl.bind_dfb"() <{buffer = @narrow_dfb}> : () -> !dfb
+    %blk = "ttl.dfb_wait"(%narrow_dfb) : (!dfb) -> !block
+    "ttl.compute"() ({
+      %p = "ttl.tile_mul"(%blk, %blk) : (!block, !block) -> !dst
+      "ttl.tile_store"(%p, %blk) : (!dst, !block) -> ()
+    }) : () -> ()
     func.return
   }
   func.func @read() attributes {ttkernel.thread = #ttkernel.thread<noc>, ttl.processor = "reader"} {
@@ -67,9 +93,11 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
 // CHECK-NEXT: sym_name = "wide_dfb", type = {{.*}}, 2 : i64>, unpack_to_dest_fp32 = true}>
 // CHECK-NEXT: sym_name = "unread_dfb", type = {{.*}}, 2 : i64>}>
 // CHECK:      func.func @narrow() {{.*}}fp32_dest_acc_en = false, dst_full_sync_en = false
-// CHECK:      func.func @product() {{.*}}fp32_dest_acc_en = true, dst_full_sync_en = false
+// CHECK:      func.func @product() {{.*}}fp32_dest_acc_en = true, dst_full_sync_en = false, math_fidelity = "HiFi3"
 // CHECK:      func.func @wide() {{.*}}fp32_dest_acc_en = true, dst_full_sync_en = true
-// CHECK:      func.func @chosen() {{.*}}fp32_dest_acc_en = true, dst_full_sync_en = true
+// CHECK:      func.func @chosen() {{.*}}fp32_dest_acc_en = true, dst_full_sync_en = true, math_fidelity = "LoFi"
+// CHECK:      func.func @block_floats() {{.*}}math_fidelity = "HiFi2"
+// CHECK:      func.func @elements() {{.*}}math_fidelity = "HiFi4"
 // CHECK:      func.func @read() attributes {ttkernel.thread = #ttkernel.thread<noc>, ttl.processor = "reader"}
 
 // OPTIONS:      func.func @narrow() {{.*}}fp32_dest_acc_en = true, dst_full_sync_en = true

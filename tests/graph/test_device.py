@@ -186,3 +186,29 @@ def test_threads_compute_and_export():
 
     with ThreadPoolExecutor(4) as pool:
         assert all(pool.map(work, range(1, 9)))
+
+
+@pytest.mark.parametrize("make", [nn.LSTM, nn.GRU, nn.RNN])
+def test_a_recurrent_layer_is_one_graph(make, monkeypatch):
+    from tt_torch import eager
+
+    made = []
+
+    def counted(graph):
+        made.append(eager_executable(graph))
+        return made[-1]
+
+    eager_executable = eager.Executable
+    monkeypatch.setattr(eager, "Executable", counted)
+    torch.manual_seed(3)
+    layer, x = make(3, 4, bidirectional=True, batch_first=True), torch.randn(2, 5, 3)
+    moved, given = copy.deepcopy(layer).to("tt"), x.to("tt").requires_grad_()
+    with torch.no_grad():
+        found = moved(given)[0]
+        kept = len([each for each in made if each.program.outputs])
+    expected = layer(x.requires_grad_())[0]
+    torch.testing.assert_close(found.cpu(), expected, rtol=1e-5, atol=1e-6)
+    assert kept == 1
+    expected.square().sum().backward()
+    moved(given)[0].square().sum().backward()
+    torch.testing.assert_close(given.grad.cpu(), x.grad, rtol=1e-4, atol=1e-5)

@@ -27,6 +27,7 @@ UNARY_MEANINGS = {
     "acosh": np.arccosh, "asin": np.arcsin, "asinh": np.arcsinh, "atan": np.arctan,
     "atanh": np.arctanh, "cosh": np.cosh, "sinh": np.sinh, "erfinv": _ERFINV,
     "gelu": lambda x: x * (1 + _ERF(x / sqrt(2))) / 2, "silu": lambda x: x / (1 + np.exp(-x)),
+    "gelu_tanh": lambda x: x * (1 + np.tanh(sqrt(2 / np.pi) * (x + 0.044715 * x**3))) / 2,
 }  # fmt: skip
 BINARY_MEANINGS = {
     "add": np.add, "subtract": np.subtract, "multiply": np.multiply, "divide": np.divide,

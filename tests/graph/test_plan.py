@@ -154,7 +154,7 @@ def of_tensors(name: str, arrays: list[np.ndarray], dtypes, out, **options):
 
 
 @pytest.mark.parametrize("dtype", [float32, bfloat16, int32], ids=str)
-@pytest.mark.parametrize("name", [*UNARY, *BINARY])
+@pytest.mark.parametrize("name", sorted({*UNARY, *BINARY} - {"gelu_tanh"}))  # a variant of gelu
 def test_arrays_give_the_bits_that_tensors_give(name, dtype) -> None:
     count = 1 if name in UNARY else 2
     if name.startswith("bitwise") or name == "logical_right_shift":

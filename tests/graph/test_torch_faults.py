@@ -209,55 +209,6 @@ def test_replace_computes_modules_with_kernels():
         tt_torch.replace(model, {nn.GELU: doubled})
 
 
-# Random numbers -----------------------------------------------------------------------------------
-
-DRAWS = {
-    "rand": lambda p: torch.rand(3, 4),
-    "randn": lambda p: torch.randn_like(p),
-    "randint": lambda p: torch.randint(2, 9, (5,)),
-    "randperm": lambda p: torch.randperm(9),
-    "bernoulli": torch.bernoulli,
-    "multinomial": lambda p: torch.multinomial(p, 3),
-    "one of them": lambda p: torch.multinomial(p, 1),
-    "normal": lambda p: torch.normal(p, p),
-    "exponential": lambda p: torch.empty(4).exponential_(),
-    "dropout": nn.functional.dropout,
-}
-
-
-@pytest.mark.parametrize("name", DRAWS)
-def test_random_numbers_are_those_of_the_cpu(name):
-    probabilities = torch.linspace(0.1, 0.9, 30).reshape(3, 10)
-    torch.manual_seed(5)
-    expected = DRAWS[name](probabilities)
-    torch.manual_seed(5)
-    found = torch.compile(DRAWS[name], backend="tt", fullgraph=True)(probabilities)
-    torch.testing.assert_close(found, expected)
-
-
-def test_random_numbers_that_nobody_uses_are_not_drawn(monkeypatch):
-    made = []
-
-    def make(graph):
-        made.append(Executable(graph))
-        return made[-1]
-
-    monkeypatch.setattr("tt_torch.capture.Executable", make)
-    compiled = torch.compile(lambda x: (torch.rand(3), x + 1)[1], backend="tt")
-    assert compiled(torch.ones(3)).tolist() == [2, 2, 2]
-    assert made[0].drawn == []
-
-
-def test_no_draw_is_exported():
-    class Noise(nn.Module):
-        def forward(self, x):
-            return x + torch.rand_like(x)
-
-    exported = tt_torch.export(Noise(), (torch.ones(3),))
-    with pytest.raises(UnsupportedOperation, match=r"aten\.rand_like\.default in what is exported"):
-        exported.flatbuffer()
-
-
 # Lengths that grow --------------------------------------------------------------------------------
 
 

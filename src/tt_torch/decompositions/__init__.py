@@ -12,18 +12,36 @@ from typing import Any
 
 import torch
 
-from . import arithmetic, indexing, layers, ordering, pooling, random, statistics, windows
+from . import (
+    arithmetic,
+    indexing,
+    layers,
+    ordering,
+    pooling,
+    random,
+    sampling,
+    statistics,
+    windows,
+)
 
 aten = torch.ops.aten
-_MODULES = (arithmetic, indexing, layers, ordering, pooling, random, statistics, windows)
+_MODULES = (
+    arithmetic, indexing, layers, ordering, pooling, random, sampling, statistics, windows,
+)  # fmt: skip
 LIMITS: dict[Any, str] = {
-    **indexing.LIMITS, **statistics.LIMITS, **windows.LIMITS,
+    **indexing.LIMITS, **sampling.LIMITS, **statistics.LIMITS,
 }  # fmt: skip
 
 
-@cache
 def decompositions() -> dict[Any, Callable[..., Any]]:
     """What is taken apart before it is lowered: torch's core set, and of that what is composed."""
+    table = _of_torch()
+    table.update(layers.of_transformers())  # which may be loaded at any time
+    return table
+
+
+@cache
+def _of_torch() -> dict[Any, Callable[..., Any]]:
     composed = (
         aten._softmax, aten._safe_softmax, aten._log_softmax, aten.native_layer_norm,
         aten.native_group_norm, aten._native_batch_norm_legit,

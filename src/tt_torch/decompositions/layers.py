@@ -1,4 +1,4 @@
-"""What torch's attention and recurrent layers call in one piece, taken apart.
+"""What attention, recurrent layers and layers of experts call in one piece, taken apart.
 
 The layers do so for every device that is not torch's own, and have no other way to say it.
 """
@@ -165,6 +165,34 @@ def _biased(gates: Tensor, bias: Tensor | None) -> Tensor:
     return gates if bias is None else gates + bias
 
 
+def grouped_mm(
+    x: Tensor,
+    weights: Tensor,
+    ends: Tensor | None = None,
+    bias: Tensor | None = None,
+    out_dtype: torch.dtype | None = None,
+) -> Any:
+    """Rows in groups, each times a matrix of its own; a group ends before the place in `ends`.
+
+    Where the groups end is not known before the run: rows of others are zero in each product.
+    """
+    if x.ndim != 2 or weights.ndim != 3 or ends is None or bias is not None:
+        return NotImplemented
+    places = torch.arange(x.shape[0], device=x.device)
+    begins = torch.cat([ends.new_zeros(1), ends[:-1]])
+    is_own = (places >= begins[:, None]) & (places < ends[:, None])
+    products = torch.bmm(x * is_own[:, :, None].to(x.dtype), weights)
+    return products.sum(0).to(out_dtype or x.dtype)
+
+
+def of_transformers() -> dict[Any, Callable[..., Any]]:
+    """What transformers, if it is loaded, has an operation of its own for."""
+    name = "transformers::grouped_mm_fallback"
+    if not torch._C._jit_get_schemas_for_operator(name):
+        return {}
+    return {torch.ops.transformers.grouped_mm_fallback.default: grouped_mm}
+
+
 DECOMPOSITIONS: dict[Any, Callable[..., Any]] = {
     aten._native_multi_head_attention.default: attention,
     aten._transformer_encoder_layer_fwd.default: encoder_layer,
@@ -172,4 +200,5 @@ DECOMPOSITIONS: dict[Any, Callable[..., Any]] = {
     aten._thnn_fused_lstm_cell_backward_impl.default: lstm_cell_backward,
     aten._thnn_fused_gru_cell.default: gru_cell,
     aten._thnn_fused_gru_cell_backward.default: gru_cell_backward,
+    aten._grouped_mm.default: grouped_mm,
 }

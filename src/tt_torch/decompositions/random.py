@@ -15,6 +15,8 @@ aten = torch.ops.aten
 
 def bernoulli(probability: Tensor, *, generator: Any = None) -> Tensor:
     """1 where a number that is equally likely everywhere is below the probability."""
+    if generator is not None:
+        return NotImplemented
     return (torch.rand_like(probability) < probability).to(probability.dtype)
 
 

@@ -1,4 +1,4 @@
-"""Convolutions and their gradients; what has one or two axes is lowered as it is."""
+"""Convolutions and their gradients; one or two axes are lowered as they are, three taken apart."""
 
 from __future__ import annotations
 
@@ -79,23 +79,37 @@ def _of_three_axes(
     groups: int,
 ) -> Any:
     """A sum over the first axis of the weights, each a convolution of planes."""
-    if transposed:
-        return NotImplemented
-    x = padded(x, 2, padding[0], padding[0])
-    depth, step, apart = weight.shape[2], stride[0], dilation[0]
-    count = (x.shape[2] - apart * (depth - 1) - 1) // step + 1
-    total: Any = None
-    for place in range(depth):
-        first = place * apart
-        part = x[:, :, first : first + (count - 1) * step + 1 : step]
+
+    def of_planes(part: Tensor, place: int) -> Tensor:
         planes = part.transpose(1, 2).flatten(0, 1)
         found = aten.convolution(
-            planes, weight[:, :, place], None, stride[1:], padding[1:], dilation[1:], False,
+            planes, weight[:, :, place], None, stride[1:], padding[1:], dilation[1:], transposed,
             more[1:], groups,
         )  # fmt: skip
-        total = found if total is None else total + found
-    total = total.reshape(x.shape[0], count, *total.shape[1:]).transpose(1, 2)
+        return found.reshape(part.shape[0], part.shape[2], *found.shape[1:]).transpose(1, 2)
+
+    depth, step, apart, edge = weight.shape[2], stride[0], dilation[0], padding[0]
+    reach = apart * (depth - 1)
+    if transposed:
+        parts = [_spread(of_planes(x, place), step, apart * place, reach, more[0])
+                 for place in range(depth)]  # fmt: skip
+        total = sum(parts[1:], parts[0])
+        total = total.narrow(2, edge, total.shape[2] - 2 * edge)
+    else:
+        x = padded(x, 2, edge, edge)
+        last = (x.shape[2] - reach - 1) // step * step + 1
+        parts = [of_planes(x[:, :, first : first + last : step], place)
+                 for place in range(depth) for first in (place * apart,)]  # fmt: skip
+        total = sum(parts[1:], parts[0])
     return total if bias is None else total + bias.reshape(-1, 1, 1, 1)
+
+
+def _spread(planes: Tensor, step: int, before: int, reach: int, more: int) -> Tensor:
+    """Planes `step` apart, as one place of the weights puts them where all of them reach."""
+    count = planes.shape[2]
+    apart = padded(planes.unsqueeze(3), 3, 0, step - 1).flatten(2, 3)
+    apart = apart.narrow(2, 0, (count - 1) * step + 1)
+    return padded(apart, 2, before, reach - before + more)
 
 
 def convolution_backward(
@@ -113,8 +127,6 @@ def convolution_backward(
 ) -> Any:
     """Both gradients of a convolution are convolutions."""
     axes = weight.ndim - 2
-    if axes == 3:
-        return NotImplemented
     stride, padding, dilation = (for_each(each, axes) for each in (stride, padding, dilation))
     of_x = of_weight = None
     if wanted[0]:
@@ -130,6 +142,8 @@ def convolution_backward(
         of_x = aten.convolution(
             grad, weight, None, stride, padding, dilation, not transposed, more, groups
         )
+        for axis, size in enumerate(x.shape[2:]):  # output_padding may be as wide as a step
+            of_x = of_x.narrow(2 + axis, 0, size)
     if wanted[1]:
         given, found = (grad, x) if transposed else (x, grad)
         of_weight = _of_weights(given, found, weight.shape[2:], stride, padding, dilation, groups)
@@ -162,8 +176,4 @@ def _of_weights(
 DECOMPOSITIONS: dict[Any, Callable[..., Any]] = {
     aten.convolution.default: convolution,
     aten.convolution_backward.default: convolution_backward,
-}
-LIMITS: dict[Any, str] = {
-    aten.convolution.default: "that is transposed, along three axes",
-    aten.convolution_backward.default: "along three axes",
 }

@@ -1,17 +1,19 @@
 """From FX graphs to StableHLO; importing this fills the table of lowerings."""
 
-from . import along, calls, elementwise, matrix, random, shapes, windows
-from .emitter import LOWERINGS, Drawn, UnsupportedOperation, emit_module
+from . import along, calls, elementwise, matrix, pairs, random, shapes, windows
+from .emitter import LOWERINGS, SEED_NAME, UnsupportedOperation, draws, emit_module
 
 __all__ = [
     "LOWERINGS",
-    "Drawn",
+    "SEED_NAME",
     "UnsupportedOperation",
     "along",
     "calls",
+    "draws",
     "elementwise",
     "emit_module",
     "matrix",
+    "pairs",
     "random",
     "shapes",
     "windows",

@@ -11,7 +11,7 @@ from xdsl.ir import SSAValue
 from ttl.semantics import graph_ops
 from ttl.semantics.graph_ops import GRAPH_OPS
 
-from .emitter import Drawn, Emitter, Lowering, dtype_of, lowers, overloads
+from .emitter import Emitter, Lowering, lowers, overloads
 
 aten = torch.ops.aten
 
@@ -96,20 +96,6 @@ def clamp(
         if limit is not None:
             result = emitter.binary(name, result, operand(emitter, limit, node, dtype))
     return result
-
-
-@lowers(aten.native_dropout.default)
-def native_dropout(
-    emitter: Emitter, node: fx.Node, x: SSAValue, rate: float, train: bool | None
-) -> list[SSAValue]:
-    """What is kept, made larger by what is not, and the mask of it."""
-    value, mask = node.meta["val"]
-    if train is False:
-        return [x, emitter.full(mask.shape, True, torch.bool)]
-    kept = emitter.draw(node, Drawn(tuple(mask.shape), torch.bool, "bernoulli_", (1 - rate,)))
-    scale = emitter.full(value.shape, 0.0 if rate == 1 else 1 / (1 - rate), dtype_of(x))
-    zero = emitter.full(value.shape, 0, dtype_of(x))
-    return [emitter.select(kept, emitter.binary("multiply", x, scale), zero), kept]
 
 
 # Constants ----------------------------------------------------------------------------------------

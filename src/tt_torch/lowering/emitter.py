@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
@@ -44,7 +43,14 @@ ELEMENTS: dict[torch.dtype, Attribute] = {
     torch.int8: IntegerType(8),
     torch.uint8: IntegerType(8, Signedness.UNSIGNED),
     torch.bool: IntegerType(1),
+    torch.uint32: IntegerType(32, Signedness.UNSIGNED),  # of random numbers only
 }
+aten = torch.ops.aten
+
+
+# The argument that all random numbers of a graph are made of.
+SEED = TensorType(ELEMENTS[torch.uint32], [2])
+SEED_NAME = "random_seed"
 
 
 class UnsupportedOperation(CompileError, NotImplementedError):
@@ -54,6 +60,7 @@ class UnsupportedOperation(CompileError, NotImplementedError):
 # A lowering gets the emitter, the node, and the node's arguments with values in place of nodes.
 Lowering = Callable[..., "SSAValue | list[SSAValue]"]
 LOWERINGS: dict[Any, Lowering] = {}
+PAIRS: dict[Any, Lowering] = {}  # those of complex numbers
 RANDOM: set[Any] = set()  # those of them that draw
 
 
@@ -82,42 +89,17 @@ def _name_for(name: str, value: SSAValue) -> str:
     return _OF_BOOLEANS.get(name, name) if dtype_of(value) is torch.bool else name
 
 
-@dataclass(frozen=True, slots=True)
-class Drawn:
-    """Random numbers, as the function of a tensor on the CPU fills it: `bernoulli_(0.5)`."""
-
-    shape: tuple[int, ...]
-    dtype: torch.dtype
-    function: str
-    args: tuple[Any, ...] = ()
-
-    def draw(self) -> Tensor:
-        """New ones, the same as on the CPU after the same torch.manual_seed()."""
-        if self.function == "randperm":
-            return torch.randperm(*self.shape, dtype=self.dtype)
-        empty = torch.empty(self.shape, dtype=self.dtype)
-        drawn: Tensor = getattr(empty, self.function)(*self.args)
-        return drawn
-
-
 class Emitter:
     """Builds the body of one function. Values are SSA values whose types know shape and dtype."""
 
-    def __init__(self, functional: bool = False, drawn: list[Drawn] | None = None):
+    def __init__(self, functional: bool = False):
         self.block = Block()
-        self.drawn = drawn
+        self.seed: SSAValue | None = None  # of a graph that draws random numbers
+        self.drawn = 0  # times
         self.functional = functional  # custom calls without the "out" operands
         self.scalars: dict[tuple[Any, torch.dtype], SSAValue] = {}
         # What a value is in other shapes: a layer after the other asks for the same.
         self.arranged: dict[tuple[SSAValue, str, tuple[int, ...]], SSAValue] = {}
-
-    def draw(self, node: fx.Node, drawn: Drawn) -> SSAValue:
-        """An argument after all others, new in each run."""
-        if self.drawn is None:
-            raise unsupported(f"no lowering for {node.target} in what is exported", node)
-        self.drawn.append(drawn)
-        type = tensor_type(drawn.shape, drawn.dtype)
-        return self.block.insert_arg(type, len(self.block.args))
 
     def add(self, op: Operation) -> SSAValue:
         self.block.add_op(op)
@@ -149,6 +131,8 @@ class Emitter:
         return self.scalars[key]
 
     def constant(self, tensor: Tensor) -> SSAValue:
+        if tensor.dtype.is_complex:
+            tensor = torch.view_as_real(tensor.resolve_conj())
         type = tensor_type(tensor.shape, tensor.dtype)
         values = tensor.reshape(-1).tolist()
         dense: Any = DenseIntOrFPElementsAttr.from_list(type, values)
@@ -267,17 +251,16 @@ def emit_module(
     name: str = "main",
     *,
     functional: bool = False,
-    drawn: list[Drawn] | None = None,
     names: tuple[Sequence[str], Sequence[str]] | None = None,
 ) -> ModuleOp:
     """The StableHLO of a functional aten graph whose nodes have fake tensors in meta["val"].
 
-    `functional` leaves the "out" operands out of the calls of TT-Lang operations. `drawn` gets what
-    is random: arguments after those of the graph. Without it, randomness is refused. `names` are
-    those of the arguments and of the results.
+    `functional` leaves the "out" operands out of the calls of TT-Lang operations. `names` are those
+    of the arguments and of the results. A graph that draws random numbers has a seed after all
+    arguments of its own: see `draws`.
     UnsupportedOperation names an aten operation that has no lowering.
     """
-    emitter = Emitter(functional, drawn)
+    emitter = Emitter(functional)
     with unset_fake_temporarily():  # constants have elements also while a graph is captured
         outputs = _emit_body(emitter, graph)
     inputs = [argument.type for argument in emitter.block.args]
@@ -290,13 +273,44 @@ def emit_module(
 def _emit_body(emitter: Emitter, graph: fx.GraphModule) -> list[Attribute]:
     """The types of the results."""
     values: dict[fx.Node, Any] = {}
-    for node in graph.graph.nodes:
+    nodes = _seen(graph)
+    given = [node for node in nodes if node.op == "placeholder"]
+    for node in given:
+        values[node] = _emit_node(emitter, graph, node, values)
+    if any(is_random(node) for node in nodes):
+        emitter.seed = emitter.block.insert_arg(SEED, len(emitter.block.args))
+    for node in nodes[len(given) :]:
         if node.op == "output":
             flat = [values[each] for each in _flat(node.args[0]) if isinstance(each, fx.Node)]
             emitter.block.add_op(ReturnOp(*flat))
             return [value.type for value in flat]
         values[node] = _emit_node(emitter, graph, node, values)
     raise AssertionError("a graph ends with its output")
+
+
+def draws(graph: fx.GraphModule) -> bool:
+    """Are there random numbers in the graph that somebody sees?"""
+    return any(is_random(node) for node in _seen(graph))
+
+
+def is_random(node: fx.Node) -> bool:
+    """A dropout that keeps all is not."""
+    if node.target is aten.native_dropout.default:
+        _, rate, train = node.args
+        return rate != 0 and train is not False
+    return node.target in RANDOM
+
+
+def _seen(graph: fx.GraphModule) -> list[fx.Node]:
+    """All nodes but random numbers that lead to no result, which torch keeps, and what only leads
+    to such numbers.
+    """
+    unseen: set[fx.Node] = set()
+    for node in reversed(graph.graph.nodes):
+        may_go = node.op == "call_function" and (node.users or node.target in RANDOM)
+        if may_go and all(user in unseen for user in node.users):
+            unseen.add(node)
+    return [node for node in graph.graph.nodes if node not in unseen]
 
 
 def _emit_node(
@@ -308,18 +322,23 @@ def _emit_node(
             return value
         _check_dtype(node, value)
         return emitter.block.insert_arg(
-            tensor_type(value.shape, value.dtype), len(emitter.block.args)
+            tensor_type(*as_pairs(value.shape, value.dtype)), len(emitter.block.args)
         )
     if node.op == "get_attr":
         from tt_torch.device import on_host
 
-        return emitter.constant(on_host(getattr(graph, str(node.target))))
+        held = getattr(graph, str(node.target))
+        return emitter.constant(on_host(held)) if isinstance(held, Tensor) else held
     lowering = LOWERINGS.get(node.target)
-    if lowering is not None and not node.users and node.target in RANDOM:
-        return []  # torch keeps what is drawn, though nobody looks at it
+    if is_complex(node) or any(is_complex(each) for each in node.all_input_nodes):
+        lowering = PAIRS.get(node.target)
+        if lowering is None:
+            raise unsupported(f"no lowering for {_name(node)} of complex numbers", node)
     if lowering is None:
         limit = f" {LIMITS[node.target]}" if node.target in LIMITS else ""
         raise unsupported(f"no lowering for {_name(node)}{limit}", node)
+    if node.kwargs.get("generator") is not None:
+        raise unsupported(f"{_name(node)} has a generator of its own", node)
     for value in _flat(node.meta.get("val")):
         if isinstance(value, Tensor):
             _check_dtype(node, value)
@@ -329,10 +348,23 @@ def _emit_node(
 
 
 def _check_dtype(node: fx.Node, value: Tensor) -> None:
-    if value.dtype not in ELEMENTS:
+    if value.dtype.is_complex:
+        return
+    if value.dtype not in ELEMENTS or value.dtype is torch.uint32:
         raise unsupported(f"{_name(node)} has elements of type {value.dtype}", node)
     if any(not isinstance(size, int) for size in value.shape):
         raise unsupported(f"{_name(node)} has sizes that are not known: {value.shape}", node)
+
+
+def is_complex(node: Any) -> bool:
+    """Has a node complex numbers?"""
+    values = _flat(node.meta.get("val")) if isinstance(node, fx.Node) else []
+    return any(isinstance(each, Tensor) and each.dtype.is_complex for each in values)
+
+
+def as_pairs(shape: Sequence[int], dtype: torch.dtype) -> tuple[Sequence[int], torch.dtype]:
+    """Complex numbers are pairs of others."""
+    return ((*shape, 2), dtype.to_real()) if dtype.is_complex else (shape, dtype)
 
 
 def _flat(value: Any) -> list[Any]:

@@ -1,94 +1,206 @@
-"""Random numbers: inputs of the graph that are drawn anew before each run, by the CPU's generator.
+"""Random numbers: functions of a seed, which is an argument of the graph, and of their place in it.
 
-So torch.manual_seed() gives the same numbers as on the CPU, in the order of the program.
+So the same seed gives the same numbers, wherever and in whatever order they are computed, and each
+run gets a seed of its own. They are distributed as those of torch on the CPU, down to the bits that
+a number of each type has; the numbers themselves are others.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import pi, prod
 from typing import Any
 
 import torch
 from torch import fx
+from xdsl.dialects.builtin import IntegerType, Signedness, TensorType
 from xdsl.ir import SSAValue
 
-from .emitter import RANDOM, Drawn, Emitter, lowers
+from ttl.dialects import stablehlo
+from ttl.dialects.stablehlo import shape_of
+
+from .along import sorted_with_places
+from .elementwise import result_dtype
+from .emitter import RANDOM, Emitter, dtype_of, lowers, tensor_type, unsupported
 
 aten = torch.ops.aten
+_STATE = TensorType(IntegerType(64, Signedness.UNSIGNED), [2])
+_DIGITS = {torch.bfloat16: 8, torch.float16: 11}  # binary ones of a uniform number; else 24
+_WORD = 2**32
 
 
-def _draw(emitter: Emitter, node: fx.Node, function: str, *args: Any) -> SSAValue:
-    value = node.meta["val"]
-    shape = tuple(int(size) for size in value.shape)
-    return emitter.draw(node, Drawn(shape, value.dtype, function, args))
+def _bits(emitter: Emitter, count: int) -> SSAValue:
+    """A list of uint32. Each has 2**32 counters of its own."""
+    assert emitter.seed is not None
+    counter = torch.tensor([0, emitter.drawn], dtype=torch.uint32)
+    emitter.drawn += 1
+    words = emitter.concatenate([emitter.seed, emitter.constant(counter)], 0)
+    pairs = emitter.reshape(words, (2, 2))
+    state = emitter.add(
+        stablehlo.BitcastConvertOp.create(operands=[pairs], result_types=[_STATE])
+    )
+    made = stablehlo.RngBitGeneratorOp.of(state, count)
+    emitter.block.add_op(made)
+    return made.output
+
+
+def _words(emitter: Emitter, name: str, value: SSAValue, number: int) -> SSAValue:
+    return emitter.binary(name, value, emitter.full(shape_of(value), number, torch.uint32))
+
+
+def _scaled(emitter: Emitter, value: SSAValue, factor: float, more: float = 0.0) -> SSAValue:
+    if factor != 1:
+        number = emitter.full(shape_of(value), factor, dtype_of(value))
+        value = emitter.binary("multiply", value, number)
+    if more != 0:
+        value = emitter.binary("add", value, emitter.full(shape_of(value), more, dtype_of(value)))
+    return value
+
+
+def _uniform(emitter: Emitter, count: int, dtype: torch.dtype = torch.float32) -> SSAValue:
+    """From 0 up to 1, which is never reached."""
+    digits = _DIGITS.get(dtype, 24)
+    bits = _words(emitter, "shift_right_logical", _bits(emitter, count), 32 - digits)
+    return _scaled(emitter, emitter.convert(bits, dtype), 2.0**-digits)
+
+
+def _normal(emitter: Emitter, count: int) -> SSAValue:
+    """Box and Muller: two numbers that are equally likely everywhere give two of these."""
+    pairs = -(-count // 2)
+    both = _uniform(emitter, 2 * pairs)
+    first, second = (emitter.cut(both, 0, k * pairs, (k + 1) * pairs) for k in (0, 1))
+    logs = emitter.unary("log", _scaled(emitter, first, -1.0, 1.0))
+    radius = emitter.unary("sqrt", _scaled(emitter, logs, -2.0))
+    angle = _scaled(emitter, second, 2 * pi)
+    parts = [
+        emitter.binary("multiply", radius, emitter.unary(name, angle))
+        for name in ("cosine", "sine")
+    ]
+    return emitter.cut(emitter.concatenate(parts, 0), 0, 0, count)
+
+
+def _exponential(emitter: Emitter, count: int) -> SSAValue:
+    """-log(u), where u is neither 0 nor 1: others divide by it."""
+    bits = _words(emitter, "shift_right_logical", _bits(emitter, count), 8)
+    odd = emitter.convert(_words(emitter, "or", bits, 1), torch.float32)
+    return emitter.unary("negate", emitter.unary("log", _scaled(emitter, odd, 2.0**-24)))
+
+
+def _kept(emitter: Emitter, count: int, probability: float) -> SSAValue:
+    """Truths."""
+    below = emitter.full((count,), probability, torch.float32)
+    return emitter.compare("LT", _uniform(emitter, count), below)
+
+
+def _placed(emitter: Emitter, node: fx.Node, value: SSAValue) -> SSAValue:
+    """A list in the shape and the type of the node."""
+    return emitter.reshape(emitter.convert(value, result_dtype(node)), _shape(node))
+
+
+def _shape(node: fx.Node) -> Sequence[int]:
+    return tuple(int(size) for size in node.meta["val"].shape)
+
+
+def _count(node: fx.Node) -> int:
+    return prod(_shape(node))
 
 
 @lowers(aten.rand.default, aten.rand_like.default)
 def uniform(emitter: Emitter, node: fx.Node, *_: Any, **__: Any) -> SSAValue:
-    return _draw(emitter, node, "uniform_")
+    return _placed(emitter, node, _uniform(emitter, _count(node), result_dtype(node)))
 
 
 @lowers(aten.randn.default, aten.randn_like.default)
 def normal(emitter: Emitter, node: fx.Node, *_: Any, **__: Any) -> SSAValue:
-    return _draw(emitter, node, "normal_")
+    return _placed(emitter, node, _normal(emitter, _count(node)))
 
 
 @lowers(aten.uniform.default)
 def uniform_between(
     emitter: Emitter, node: fx.Node, x: SSAValue, low: float = 0, high: float = 1, **_: Any
 ) -> SSAValue:
-    return _draw(emitter, node, "uniform_", low, high)
+    drawn = _uniform(emitter, _count(node), result_dtype(node))
+    return _placed(emitter, node, _scaled(emitter, drawn, high - low, low))
 
 
 @lowers(aten.normal_functional.default)
 def normal_of(
     emitter: Emitter, node: fx.Node, x: SSAValue, mean: float = 0, std: float = 1, **_: Any
 ) -> SSAValue:
-    return _draw(emitter, node, "normal_", mean, std)
+    return _placed(emitter, node, _scaled(emitter, _normal(emitter, _count(node)), std, mean))
 
 
 @lowers(aten.exponential.default)
 def exponential(
     emitter: Emitter, node: fx.Node, x: SSAValue, rate: float = 1, **_: Any
 ) -> SSAValue:
-    return _draw(emitter, node, "exponential_", rate)
+    drawn = _exponential(emitter, _count(node))
+    return _placed(emitter, node, _scaled(emitter, drawn, 1 / rate))
 
 
 @lowers(aten.bernoulli.p)
 def bernoulli(
     emitter: Emitter, node: fx.Node, x: SSAValue, probability: float = 0.5, **_: Any
 ) -> SSAValue:
-    return _draw(emitter, node, "bernoulli_", probability)
+    return _placed(emitter, node, _kept(emitter, _count(node), probability))
+
+
+@lowers(aten.native_dropout.default)
+def native_dropout(
+    emitter: Emitter, node: fx.Node, x: SSAValue, rate: float, train: bool | None
+) -> list[SSAValue]:
+    """What is kept, made larger by what is not, and the mask of it."""
+    shape = shape_of(x)
+    if rate == 0 or train is False:
+        return [x, emitter.full(shape, True, torch.bool)]
+    kept = emitter.reshape(_kept(emitter, prod(shape), 1 - rate), shape)
+    scale = emitter.full(shape, 0.0 if rate == 1 else 1 / (1 - rate), dtype_of(x))
+    zero = emitter.full(shape, 0, dtype_of(x))
+    return [emitter.select(kept, emitter.binary("multiply", x, scale), zero), kept]
+
+
+def _integers(emitter: Emitter, node: fx.Node, low: int, high: int) -> SSAValue:
+    """The rest of a division, as on the CPU; what is below 0 wraps around."""
+    if not -(2**31) <= low < high <= 2**31 or high - low >= _WORD:
+        raise unsupported(f"no lowering for {node.target} of more than 32 bits", node)
+    rest = _words(emitter, "remainder", _bits(emitter, _count(node)), high - low)
+    moved = _words(emitter, "add", rest, low % _WORD)
+    result = tensor_type(shape_of(moved), torch.int32)
+    signed = stablehlo.BitcastConvertOp.create(operands=[moved], result_types=[result])
+    return _placed(emitter, node, emitter.add(signed))
 
 
 @lowers(aten.randint.default)
 def randint(emitter: Emitter, node: fx.Node, high: int, *_: Any, **__: Any) -> SSAValue:
-    return _draw(emitter, node, "random_", 0, high)
+    return _integers(emitter, node, 0, high)
 
 
 @lowers(aten.randint.low)
 def randint_from(
     emitter: Emitter, node: fx.Node, low: int, high: int, *_: Any, **__: Any
 ) -> SSAValue:
-    return _draw(emitter, node, "random_", low, high)
+    return _integers(emitter, node, low, high)
 
 
 @lowers(aten.randint_like.default)
 def randint_like(
     emitter: Emitter, node: fx.Node, x: SSAValue, high: int, *_: Any, **__: Any
 ) -> SSAValue:
-    return _draw(emitter, node, "random_", 0, high)
+    return _integers(emitter, node, 0, high)
 
 
 @lowers(aten.randint_like.low_dtype)
 def randint_like_from(
     emitter: Emitter, node: fx.Node, x: SSAValue, low: int, high: int, **_: Any
 ) -> SSAValue:
-    return _draw(emitter, node, "random_", low, high)
+    return _integers(emitter, node, low, high)
 
 
 @lowers(aten.randperm.default)
-def randperm(emitter: Emitter, node: fx.Node, *_: Any, **__: Any) -> SSAValue:
-    return _draw(emitter, node, "randperm")
+def randperm(emitter: Emitter, node: fx.Node, count: int, *_: Any, **__: Any) -> SSAValue:
+    """The places of random numbers in order."""
+    places = sorted_with_places(emitter, _bits(emitter, count), 0, False)[1]
+    return _placed(emitter, node, places)
 
 
 RANDOM |= {

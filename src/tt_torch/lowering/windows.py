@@ -8,11 +8,11 @@ import torch
 from torch import fx
 from xdsl.ir import SSAValue
 
-from tt_torch.decompositions.windows import LIMITS, for_each
+from tt_torch.decompositions.windows import for_each
 from ttl.dialects import stablehlo
 from ttl.dialects.stablehlo import Axis, ConvolutionNumbers, shape_of
 
-from .emitter import Emitter, dtype_of, lowers, unsupported
+from .emitter import Emitter, dtype_of, lowers
 
 aten = torch.ops.aten
 
@@ -32,8 +32,6 @@ def convolution(
     groups: int,
 ) -> SSAValue:
     sizes = shape_of(weight)[2:]
-    if len(sizes) > 2:
-        raise unsupported(f"no lowering for {node.target} {LIMITS[aten.convolution.default]}", node)
     options = [for_each(each, len(sizes)) for each in (stride, padding, dilation, more)]
     lists = zip(sizes, *options, strict=True)
     numbers = ConvolutionNumbers.channels_first(len(sizes))

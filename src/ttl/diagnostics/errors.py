@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import traceback
@@ -146,7 +147,10 @@ def usage_error(code: Code, message: str, *helps: str, notes: tuple[str, ...] = 
 
 def file_not_usable(file: object, error: OSError) -> UsageError:
     """A file the user named cannot be read or written."""
-    return usage_error(codes.FILE_NOT_USABLE, f"{error.filename or file}: {error.strerror}")
+    message = f"{error.filename or file}: {error.strerror or error}"
+    is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+    helps = ("make room there, and run again: what was begun is removed",) if is_full else ()
+    return usage_error(codes.FILE_NOT_USABLE, message, *helps)
 
 
 def debug_traceback(error: TTLError) -> str:

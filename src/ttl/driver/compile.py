@@ -37,16 +37,25 @@ if TYPE_CHECKING:
 
 
 Report = Callable[[Diagnostic], None]
+Observe = Callable[[str, "ModuleOp"], None]  # the name of a pass, or FRONTEND; the module after it
+FRONTEND = "frontend"
 DEEPEST_CALLS = 20_000
 
 
 def compile_operation(
-    program: Program, target: Target, config: Config, report: Report | None = None
+    program: Program,
+    target: Target,
+    config: Config,
+    report: Report | None = None,
+    observe: Observe | None = None,
 ) -> CompiledOperation:
-    """The artifact of a program; `report` gets warnings. Every compilation goes through here."""
+    """The artifact of a program; `report` gets warnings, `observe` the module after each step.
+
+    Every compilation goes through here.
+    """
     try:
         with compiling():
-            return _compile(program, target, config, report)
+            return _compile(program, target, config, report, observe)
     except TTLError:
         raise
     except (Exception, RuleBroken) as error:
@@ -77,7 +86,11 @@ def compiling() -> Iterator[None]:
 
 
 def _compile(
-    program: Program, target: Target, config: Config, report: Report | None
+    program: Program,
+    target: Target,
+    config: Config,
+    report: Report | None,
+    observe: Observe | None,
 ) -> CompiledOperation:
     _load()
     from ttl.codegen import assemble
@@ -86,10 +99,12 @@ def _compile(
 
     module = make_module(program, target)
     _write_module(module, config.initial_mlir)
+    if observe is not None:
+        observe(FRONTEND, module)
     run_pipeline(
         module,
         before=_dump("before") if config.verbose_passes else None,
-        after=_dump("after") if config.verbose_passes else None,
+        after=observe or (_dump("after") if config.verbose_passes else None),
         report=report,
     )
     verify_module(module)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 
 from ttl.config import Config
 from ttl.diagnostics import (
@@ -55,7 +56,13 @@ def scalar_arguments(program: Program) -> list[Diagnostic]:
     return [note.at(definition_span(program.operation.function))]
 
 
+# Whoever wants what is shown finds it here.
+SHOWN: ContextVar[list[Diagnostic] | None] = ContextVar("shown", default=None)
+
+
 def show(found: Sequence[Diagnostic], config: Config) -> None:
+    if (kept := SHOWN.get()) is not None:
+        kept += found
     if found:
         print(render_all(found, config.json), file=sys.stderr)
 

@@ -44,6 +44,7 @@ class Runs:
         self.traces = Traces()
         self.counts: dict[str, CallCounts] = {}  # of each operation of the program, if wanted
         self.recorded: dict[CompiledOperation, Recorded] = {}  # for estimates, if wanted
+        self.recorded_calls: list[CompiledOperation] = []  # in the order of the program
         self.programs = Programs()  # of devices
         self._watch: Watch | None = None  # has read the logs up to some place
         self._counting = Lock()  # the counters are the library's: one run at a time
@@ -109,6 +110,7 @@ class Runs:
         """The calls of the kernels; a second call of the same kind is only counted."""
         from ttl import host
 
+        self.recorded_calls.append(compiled)
         if (known := self.recorded.get(compiled)) is not None:
             known.times += 1
             return

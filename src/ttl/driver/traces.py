@@ -57,7 +57,10 @@ class Traces:
             raise
         finally:
             with self._lock:
-                self._append(file, recorder, parts)
+                try:
+                    self._append(file, recorder, parts)
+                except OSError as error:
+                    raise file_not_usable(file, error) from None
 
     def _append(self, file: Path, recorder: Recorder, parts: Parts) -> None:
         if not file.exists() or not file.stat().st_size:  # somebody starts anew

@@ -8,7 +8,14 @@ from functools import lru_cache
 from pathlib import Path
 
 from ttl.artifact import CompiledOperation
-from ttl.diagnostics import Diagnostic, KernelFault, Severity, UsageError, codes
+from ttl.diagnostics import (
+    Diagnostic,
+    KernelFault,
+    Severity,
+    UsageError,
+    codes,
+    file_not_usable,
+)
 from ttl.target import Target
 from ttl.target import load as load_target
 from ttl.trace import Recorder
@@ -115,6 +122,8 @@ def load(
             kernels, runtime = _libraries(unit.text, cache_dir, compiled.device_api)
         except CompilerRejected as rejection:
             raise compiler_failure(compiled, rejection.output) from None
+        except OSError as error:  # no room left, or no folder to write to
+            raise file_not_usable(cache_dir, error) from None
         libraries.append(kernels)
         for position in unit.kernels:
             address = ctypes.cast(kernels[f"ttl_kernel_{position}"], ctypes.c_void_p).value

@@ -17,6 +17,7 @@ from ttl.artifact import (
     ThreadKind,
 )
 from ttl.target import Target
+from ttl.target.data_formats import MATH_FIDELITIES
 
 from .memory import TensorMemory
 from .shards import Homes, homes_of, shard_tiles
@@ -63,7 +64,7 @@ class KernelStruct(ctypes.Structure):
         ("common_arguments", POINTER(c_uint32)),
         ("arguments", POINTER(c_uint32)),
         ("argument_offsets", POINTER(c_uint32)),
-        *words("scratch_argument noc"),
+        *words("scratch_argument noc phases"),
         ("nodes", POINTER(c_uint8)),
     ]
 
@@ -351,8 +352,14 @@ def _kernel_struct(kernel: Kernel, entry: int, arguments: _Arguments) -> KernelS
         argument_offsets=arguments.offsets,
         scratch_argument=len(kernel.tensor_indices) if kernel.uses_pipe_scratch else NOBODY,
         noc=noc_of(kernel),
+        phases=_phases(kernel),
         nodes=arguments.nodes,
     )
+
+
+def _phases(kernel: Kernel) -> int:
+    """Of products: from 1 of LoFi to 4 of HiFi4."""
+    return 0 if kernel.config is None else MATH_FIDELITIES.index(kernel.config.math_fidelity) + 1
 
 
 def _initial_values(semaphores: Sequence[Semaphore]) -> ctypes.Array[c_uint32]:

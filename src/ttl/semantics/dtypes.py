@@ -212,15 +212,18 @@ def round_to(values: Array, dtype: DType, by_packer: bool = False) -> Array:
     return values.astype(dtype.storage).astype(_SINGLE)
 
 
-TF32_STEP = 2.0**-10  # of numbers from 1 to 2
+TF32_DIGITS = 10
+TF32_STEP = 2.0**-TF32_DIGITS  # of numbers from 1 to 2
+A_DIGITS = 9  # of a factor in source A: no phase of a product takes its last digit
 
 
-def to_tf32(values: Array) -> Array:
+def to_tf32(values: Array, digits: int = TF32_DIGITS) -> Array:
     """What a source of the matrix unit keeps of an f32: 10 digits of its mantissa, the rest is cut
     off. Integers, which do not get there, stay as they are."""
     if values.dtype != np.float32:
         return values
-    kept: Array = (values.view(np.uint32) & np.uint32(0xFFFFE000)).view(np.float32)
+    mask = np.uint32(0xFFFFFFFF << (23 - digits) & 0xFFFFFFFF)
+    kept: Array = (values.view(np.uint32) & mask).view(np.float32)
     return kept
 
 

@@ -151,6 +151,7 @@ _ROWS = (
     _unary("erfinv", 29, "chlo.erf_inv", "erfinv"),
     _unary("gelu", 40, "", ""),  # patterns of ttir-fuse-activations
     _unary("silu", 41, "", ""),
+    _unary("gelu_tanh", 42, "", ""),
     _binary("add", 0, "add", "add.Tensor add.Scalar"),
     _binary("subtract", 1, "subtract", "sub.Tensor sub.Scalar"),
     _binary("multiply", 2, "multiply", "mul.Tensor mul.Scalar"),
@@ -211,6 +212,8 @@ _ROWS = (
     _own("typecast", 114, "in", shapes.broadcast_shape,
          "stablehlo.convert", "clone alias lift_fresh_copy _to_copy"),
     _own("bitcast", 230, "in", shapes.broadcast_shape, "stablehlo.bitcast_convert"),
+    _own("random_bits", 237, "in", shapes.random_bits_shape,
+         "stablehlo.rng_bit_generator", "", "shape: ints"),
     # Patterns of the passes ttir-fuse-*; what may be left out stands last.
     _own("softmax", 231, "in", shapes.along_shape, "", "", "dim: int"),
     _own("rms_norm", 232, "inputs", shapes.norm_shape, "", "", "epsilon: float"),

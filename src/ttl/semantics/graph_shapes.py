@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from math import prod
 from typing import Any
 
+from .random_bits import STATE_WORDS
 from .types import Shape
 
 Attributes = Mapping[str, Any]
@@ -181,6 +182,13 @@ def arange_shape(shapes: Sequence[Shape], attributes: Attributes) -> Shape:
 
 def given_shape(shapes: Sequence[Shape], attributes: Attributes) -> Shape:
     return _sizes(attributes["shape"])
+
+
+def random_bits_shape(shapes: Sequence[Shape], attributes: Attributes) -> Shape:
+    shape = _sizes(attributes["shape"])
+    if shapes[0] != (STATE_WORDS,) or len(shape) != 1:
+        raise ValueError(f"a list of bits for {STATE_WORDS} words, not {_text(shapes[0])}")
+    return shape
 
 
 def norm_shape(shapes: Sequence[Shape], attributes: Attributes) -> Shape:

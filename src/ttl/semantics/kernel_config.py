@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from ttl.target.data_formats import MATH_FIDELITIES as MATH_FIDELITIES
 
@@ -26,6 +27,36 @@ def needs_fp32_dest(explicit: bool | None, uses_matmul: bool, dtypes: Iterable[D
     return uses_matmul or not set(dtypes).isdisjoint(WIDE)
 
 
+@dataclass(frozen=True, slots=True)
+class Product:
+    """What the matrix unit multiplies: a matmul, elements one by one, or a sum with its scaler."""
+
+    is_matmul: bool
+    operands: tuple[DType, ...]
+
+
+# The multipliers take 5 digits of source A and 7 of source B at a time (ISA documentation of the
+# chip, SrcASrcB.md). Phase 1 takes the next digits of A, phase 2 those of B, phase 3 those of both.
+FIRST_DIGITS_OF_A = 5
+FIRST_DIGITS_OF_B = 7
+
+
+def math_fidelity(products: Iterable[Product], results: Iterable[DType]) -> str:
+    """The fewest phases with which nothing is lost. Or, of matmuls of bfloat16 whose `results` are
+    no wider, at most 2 ** -11 of a product, which is less than rounding the result takes."""
+    products = tuple(products)
+    digits = max((_digits(dtype) for one in products for dtype in one.operands), default=None)
+    if digits is None:
+        return "HiFi4"
+    if digits <= FIRST_DIGITS_OF_A:
+        return "LoFi"
+    if digits <= FIRST_DIGITS_OF_B:
+        return "HiFi2"
+    are_matmuls = all(one.is_matmul for one in products)
+    is_narrow = digits == _digits(bfloat16) and set(results).isdisjoint(WIDE)
+    return "HiFi3" if are_matmuls and is_narrow else "HiFi4"
+
+
 def dest_dtype(fp32_dest_acc_en: bool, dtypes: Iterable[DType] = ()) -> DType:
     """The format of every intermediate float value; integers keep their own type.
 
@@ -40,3 +71,10 @@ def dest_dtype(fp32_dest_acc_en: bool, dtypes: Iterable[DType] = ()) -> DType:
 
 def _fits_bfloat16(dtype: DType) -> bool:
     return dtype is bfloat16 or dtype.is_block_float
+
+
+def _digits(dtype: DType) -> int:
+    """What a source of the matrix unit holds of a number, the leading 1 included."""
+    if dtype.is_block_float:
+        return dtype.mantissa_bits
+    return 8 if dtype is bfloat16 else 11

@@ -99,7 +99,8 @@ class Arch(Choice):
 
 
 class MathFidelity(Choice):
-    """What `math_fidelity=` of an operation takes; results do not depend on it here."""
+    """What `math_fidelity=` of an operation takes. Products of the executor have the digits of
+    LoFi and HiFi2, those of the simulator all."""
 
     LoFi = 0
     HiFi2 = 2

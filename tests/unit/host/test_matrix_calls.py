@@ -125,12 +125,13 @@ add_reuse_dest_init<{reuse}>(0);add_reuse_dest_tiles<{reuse}>(0, 0, 0);"""
     assert (result == 2.0).all()
 
 
-# Of 1 + 2^-10 + 2^-11 a source keeps 1 + 2^-10, rounded by nobody; DST keeps all of it.
+# Of 1 + 2^-10 + 2^-11 a source keeps 1 + 2^-10, rounded by nobody; DST keeps all of it. No phase of
+# a product takes the 2^-10 from source A.
 FINE, KEPT = 1 + 2.0**-10 + 2.0**-11, 1 + 2.0**-10
 TF32 = {
     "copy_init(0);copy_tile(0, 0, 0);": KEPT,
     "add_init(0, 1);add_tiles(0, 1, 0, 0, 0);": KEPT + 1,
-    "mul_init(0, 1);mul_tiles(0, 1, 0, 0, 0);": KEPT,
+    "mul_init(0, 1);mul_tiles(0, 1, 0, 0, 0);": 1,
     "add_bcast_rows_init(0, 1);add_tiles_bcast_rows(0, 1, 0, 0, 0);": KEPT + 1,
     "unary_bcast_init<BroadcastType::COL>(0);unary_bcast<BroadcastType::COL>(0, 0, 0);": KEPT,
     "transpose_init(0);transpose_tile(0, 0, 0);": KEPT,
@@ -335,3 +336,53 @@ def test_sources_of_a_sum_over_rows_are_swapped(run_compute):
     np.testing.assert_array_equal(to_matrix(result[0])[:, 0], X.sum(1).astype(BF16))
     with pytest.raises(KernelFault, match="reconfig_data_format is missing"):
         run_compute(section(math), inputs, formats=formats, headers=("reduce.h",))
+
+
+# Left times right in each fidelity. Source A has the right operand of a matmul, the left one of a
+# product of elements; numbers have the digits 1 + 2^-4 (first of A), 2^-5 (rest of A), 2^-6 (first
+# of B), 2^-7 (rest of B), 2^-9 (f32: rest of A) and 2^-10 (f32: rest of B alone).
+FACTOR = 1 + 2.0**-4 + 2.0**-5 + 2.0**-6 + 2.0**-7
+FIRST_OF_A, FIRST_OF_B = 1 + 2.0**-4, FACTOR - 2.0**-7
+WIDE_FACTOR = FACTOR + 2.0**-9 + 2.0**-10
+BY_FIDELITY = {"LoFi": (FIRST_OF_A, FIRST_OF_B), "HiFi2": (FACTOR, FIRST_OF_B),
+               "HiFi3": (FACTOR, FACTOR), "HiFi4": (FACTOR, FACTOR)}  # fmt: skip
+PRODUCTS = {
+    "elements": ("mul_init(0, 1);mul_tiles(0, 1, 0, 0, 0);", 1),
+    "columns": ("mul_bcast_cols_init(0, 1);mul_tiles_bcast_cols(0, 1, 0, 0, 0);", 1),
+    "matrices": ("matmul_init(0, 1, 0);matmul_tiles(0, 1, 0, 0, 0);", 32),
+}
+
+
+@pytest.mark.parametrize("form", PRODUCTS)
+@pytest.mark.parametrize("fidelity", BY_FIDELITY)
+def test_a_product_takes_the_digits_of_its_phases(run_compute, form, fidelity):
+    math, terms = PRODUCTS[form]
+    in_a, in_b = BY_FIDELITY[fidelity]
+    result = run_compute(
+        section(math), [[FACTOR], [FACTOR]], headers=("bcast.h",), output_format="Float32",
+        fp32_dest_acc_en=True, math_fidelity=fidelity,
+    )  # fmt: skip
+    assert result[0, 0] == np.float32(terms * in_a * in_b)
+
+
+@pytest.mark.parametrize("form", PRODUCTS)
+def test_source_a_loses_the_last_digit_of_a_tf32_factor(run_compute, form):
+    math, terms = PRODUCTS[form]
+    result = run_compute(
+        section(math), [[WIDE_FACTOR], [WIDE_FACTOR]], formats=("Float32", "Float32"),
+        headers=("bcast.h",), output_format="Float32", fp32_dest_acc_en=True,
+    )  # fmt: skip
+    wanted = terms * WIDE_FACTOR * (WIDE_FACTOR - 2.0**-10)
+    assert abs(result[0, 0] - wanted) < terms * 2.0**-20
+
+
+@pytest.mark.parametrize(("dim", "in_a"), [("ROW", False), ("COL", True), ("SCALAR", True)])
+def test_sums_lose_it_where_they_are_in_source_a(run_compute, dim, in_a):
+    template = f"<PoolType::SUM, ReduceDim::REDUCE_{dim}>"
+    math = f"reduce_init{template}(0, 1, 2);reduce_tile{template}(0, 1, 0, 0, 0);reduce_uninit();"
+    result = run_compute(
+        section(math), [[WIDE_FACTOR], [1.0]], formats=("Float32", "Float32"),
+        headers=("reduce.h",), output_format="Float32", fp32_dest_acc_en=True,
+    )  # fmt: skip
+    terms = 1024 if dim == "SCALAR" else 32
+    assert result[0, 0] == terms * (WIDE_FACTOR - in_a * 2.0**-10)

@@ -12,11 +12,14 @@ import ttl
 from block_runs import run
 from ttl.semantics.dtypes import to_tf32
 
-FINE, KEPT = 1 + 2.0**-10 + 2.0**-11, 1 + 2.0**-10
+FINE, KEPT = 1 + 2.0**-9 + 2.0**-10 + 2.0**-11, 1 + 2.0**-9 + 2.0**-10
+IN_A = 1 + 2.0**-9  # of a factor in source A, whose last digit no phase of a product takes
 X = np.full((32, 32), FINE, np.float32)
 # What is left of the last digit in element (0, 0), in units of what a TF32 holds.
 EXPRESSIONS: dict[str, tuple[Callable[..., Any], float, float]] = {
     "product": (lambda x: x @ ttl.math.fill(1.0, shape=(1, 1)), 32 * FINE, 32 * KEPT),
+    "right operand": (lambda x: ttl.math.fill(1.0, shape=(1, 1)) @ x, 32 * FINE, 32 * IN_A),
+    "sum of rows": (lambda x: ttl.math.reduce_sum(x, dims=[-2]), 32 * FINE, 32 * IN_A),
     "sum": (lambda x: ttl.math.reduce_sum(x, dims=[-1]), 32 * FINE, 32 * KEPT),
     "maximum": (lambda x: ttl.math.reduce_max(x, dims=[-2, -1]), FINE, KEPT),
     "minimum": (lambda x: ttl.math.reduce_min(x, dims=[-2]), FINE, KEPT),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 from pathlib import Path
 
@@ -189,3 +190,22 @@ def test_the_first_element_that_differs(tolerance, is_found) -> None:
             "call 1 of `add`: `y`, tile (1, 1), element (40, 33): 1.0 in A, 1.5 in B; 2 of 4096 "
             f"elements differ; `read` on node {NODE} wrote it in line 30"
         )
+
+
+@pytest.mark.parametrize("suffix", [".json", ".jsonl"])
+@pytest.mark.parametrize("calls", [0, 1])
+def test_a_full_disk_leaves_what_was_there(tmp_path, monkeypatch, suffix, calls) -> None:
+    file = tmp_path / f"trace{suffix}"
+    events = recorder(*EVENTS)
+    for _ in range(calls):
+        append_events(file, events)
+    before = file.read_bytes() if calls else b""
+
+    def write(out, *rest):
+        out.write(b"half of it")
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("ttl.trace.files.write_events", write)
+    with pytest.raises(OSError, match="No space"):
+        append_events(file, events)
+    assert file.read_bytes() == before

@@ -32,7 +32,7 @@ from .elementwise import (
     SelectOp,
     UnaryOp,
 )
-from .functions import FUNCTIONS, BitcastConvertOp
+from .functions import FUNCTIONS, BitcastConvertOp, RngBitGeneratorOp
 from .matrix import ConstantOp, DotGeneralOp, ReduceOp
 from .places import DynamicSliceOp, DynamicUpdateSliceOp, PadOp, ReverseOp
 from .regions import (
@@ -65,10 +65,11 @@ __all__ = [
     "ConvolutionDimensions", "ConvolutionNumbers", "ConvolutionOp", "CustomCallOp", "DotGeneralOp",
     "DynamicSliceOp", "DynamicUpdateSliceOp", "GatherDimensions", "GatherOp", "GetTupleElementOp",
     "IfOp", "IotaOp", "MeshOp", "OptimizationBarrierOp", "PadOp", "ReduceOp", "ReduceWindowOp",
-    "RegionReduceOp", "ReshapeOp", "ReturnOp", "ReverseOp", "RowOp", "ScatterDimensions",
-    "ScatterOp", "SelectAndScatterOp", "SelectOp", "ShardingConstraintOp", "SliceOp", "SortOp",
-    "TopKOp", "TransposeOp", "TupleOp", "UnaryOp", "WhileOp", "chlo_operations", "element_of",
-    "has_checked_indices", "ints", "make_dialects", "reducer_of", "shape_of", "tensor_type",
+    "RegionReduceOp", "ReshapeOp", "ReturnOp", "ReverseOp", "RngBitGeneratorOp", "RowOp",
+    "ScatterDimensions", "ScatterOp", "SelectAndScatterOp", "SelectOp", "ShardingConstraintOp",
+    "SliceOp", "SortOp", "TopKOp", "TransposeOp", "TupleOp", "UnaryOp", "WhileOp",
+    "chlo_operations", "element_of", "has_checked_indices", "ints", "make_dialects", "reducer_of",
+    "shape_of", "tensor_type",
 ]  # fmt: skip
 
 
@@ -86,7 +87,7 @@ def make_dialects() -> list[Dialect]:
         ConstantOp, DotGeneralOp, ReduceOp, CustomCallOp, TupleOp, GetTupleElementOp,
         CompositeOp, ConvolutionOp, PadOp, ReverseOp, DynamicSliceOp, DynamicUpdateSliceOp,
         WhileOp, CaseOp, IfOp, ReturnOp, OptimizationBarrierOp, BitcastConvertOp, SortOp, ScatterOp,
-        ReduceWindowOp, SelectAndScatterOp,
+        ReduceWindowOp, SelectAndScatterOp, RngBitGeneratorOp,
     ]  # fmt: skip
     operations += [op for op in FUNCTIONS.values() if op.dialect_name() == "stablehlo"]
     attributes: list[type[Attribute]] = [

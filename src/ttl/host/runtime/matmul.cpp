@@ -20,7 +20,7 @@ void multiply_tiles(const float* left, uint32_t in1, uint32_t tile, uint32_t slo
   Fiber& fiber = self(line);
   Compute& compute = compute_of(fiber);
   float* out = slot_values(fiber, slot, line);
-  const float* right = load_matrix(fiber, Side::A, in1, tile, line);
+  const float* right = load_factor(fiber, Side::A, in1, tile, line);
   if (compute.matmul_transpose) transpose_values(compute.source_a_values);
   tile_math().matmul_accumulate(left, right, out, matrix_rounding(fiber));
 }
@@ -46,7 +46,7 @@ void matmul_tiles(uint32_t in0, uint32_t in1, uint32_t tile0, uint32_t tile1, ui
   if (compute.matmul_columns != 1 || compute.matmul_rows != 1)
     fault(line, "matmul_tiles after matmul_block_init with ct_dim %u and rt_dim %u",
           compute.matmul_columns, compute.matmul_rows);
-  multiply_tiles(load_matrix(self(line), Side::B, in0, tile0, line), in1, tile1, slot, line);
+  multiply_tiles(load_factor(self(line), Side::B, in0, tile0, line), in1, tile1, slot, line);
 }
 
 // api/compute/matmul.h
@@ -70,7 +70,7 @@ void matmul_block(uint32_t in0, uint32_t in1, uint32_t tile0, uint32_t tile1, ui
     fault(line, "matmul_block with transpose %u after an init with %u", transpose,
           compute.matmul_transpose);
   for (uint32_t row = 0; row < rt_dim; ++row) {
-    const float* left = load_matrix(self(line), Side::B, in0, tile0 + row * kt_dim, line);
+    const float* left = load_factor(self(line), Side::B, in0, tile0 + row * kt_dim, line);
     for (uint32_t column = 0; column < ct_dim; ++column)
       multiply_tiles(left, in1, tile1 + column, slot + row * ct_dim + column, line);
   }

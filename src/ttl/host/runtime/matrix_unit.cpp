@@ -164,6 +164,23 @@ float* load_matrix(Fiber& fiber, Side side, uint32_t index, uint32_t tile, int l
   return values;
 }
 
+// The multipliers take 5 digits of source A and 7 of source B, the leading 1 included. Phase 1 takes
+// the next 5 of A, phase 2 the rest of B, phase 3 both (ISA documentation, SrcASrcB.md). Here three
+// phases are four: what they leave out is 2^-10 of a product at most, and would take a second one.
+void keep_factor(const Fiber& fiber, Side side, const TileFormat& format, float* values) {
+  const uint32_t phases = fiber.kernel->phases;
+  const uint32_t digits = side == Side::A ? (phases == 1 ? 4 : 9) : (phases <= 2 ? 6 : 10);
+  if (digits >= (format.fits_16_bit_dst ? 7 : 10)) return;
+  const uint32_t kept = ~0u << (23 - digits);
+  for (uint32_t i = 0; i < tile_values; ++i) values[i] = float_of(bits_of(values[i]) & kept);
+}
+
+float* load_factor(Fiber& fiber, Side side, uint32_t index, uint32_t tile, int line) {
+  float* values = load_matrix(fiber, side, index, tile, line);
+  keep_factor(fiber, side, *buffer_at(fiber, index, line).format, values);
+  return values;
+}
+
 void begin_move(FpuMode mode, uint32_t buffer) {
   begin_mode(mode);
   compute_of(self()).moved = source_of(buffer_at(self(), buffer, 0));
@@ -296,8 +313,9 @@ void binary_tiles(EltwiseBinaryType type, BroadcastType type_of_b, const BinaryT
   const bool adds_up = type == EltwiseBinaryType::ELWMUL || compute.accumulates;
   float* out = adds_up ? slot_values(fiber, call.idst, line)
                        : overwritten_slot(fiber, call.idst, line);
-  float* a = load_matrix(fiber, Side::A, call.icb0, call.itile0, line);
-  float* b = load_matrix(fiber, Side::B, call.icb1, call.itile1, line);
+  const auto load_operand = type == EltwiseBinaryType::ELWMUL ? load_factor : load_matrix;
+  float* a = load_operand(fiber, Side::A, call.icb0, call.itile0, line);
+  float* b = load_operand(fiber, Side::B, call.icb1, call.itile1, line);
   if (type_of_b != BroadcastType::NONE) broadcast(b, type_of_b, call.row);
   const TileMath& math = tile_math();
   const Rounding rounding = matrix_rounding(fiber);
@@ -325,10 +343,14 @@ void reuse_tiles(EltwiseBinaryType type, EltwiseBinaryReuseDestType reuse, uint3
   float* out = slot_values(fiber, slot, line);
   float* from_buffer = load_matrix(fiber, dst_is_a ? Side::B : Side::A, index, tile, line);
   float* from_dst = dst_is_a ? compute.source_a_values : compute.source_b_values;
-  const bool is_narrow = buffer_at(fiber, index, line).format->fits_16_bit_dst;
-  tile_math().copy(out, from_dst, is_narrow ? Rounding::Truncate : Rounding::Tf32);
-  const float* a = dst_is_a ? from_dst : from_buffer;
-  const float* b = dst_is_a ? from_buffer : from_dst;
+  const TileFormat& format = *buffer_at(fiber, index, line).format;
+  tile_math().copy(out, from_dst, format.fits_16_bit_dst ? Rounding::Truncate : Rounding::Tf32);
+  float* a = dst_is_a ? from_dst : from_buffer;
+  float* b = dst_is_a ? from_buffer : from_dst;
+  if (type == EltwiseBinaryType::ELWMUL) {
+    keep_factor(fiber, Side::A, format, a);
+    keep_factor(fiber, Side::B, format, b);
+  }
   const TileMath& math = tile_math();
   const auto loop = type == EltwiseBinaryType::ELWADD   ? math.add
                     : type == EltwiseBinaryType::ELWSUB ? math.subtract

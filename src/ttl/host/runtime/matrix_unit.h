@@ -35,4 +35,9 @@ constexpr uint32_t place_of(uint32_t row, uint32_t column) {
 
 void transpose_values(float* values);
 
+// What the phases of a product take of a factor in this source; the rest is lost.
+void keep_factor(const Fiber& fiber, Side side, const TileFormat& format, float* values);
+// load_matrix() of a factor.
+float* load_factor(Fiber& fiber, Side side, uint32_t buffer, uint32_t tile, int line);
+
 }  // namespace ttl_host

@@ -54,6 +54,7 @@ struct TtlKernel {
   const uint32_t* argument_offsets;  // where those of a node begin; one more than there are nodes
   uint32_t scratch_argument;  // the common argument that is the address of the scratch, or ~0
   uint32_t noc;               // of data movement kernels
+  uint32_t phases;            // of products in compute kernels: 1 (LoFi) to 4 (HiFi4)
   const uint8_t* nodes;  // for each whether the kernel runs there; null: on all
 };
 

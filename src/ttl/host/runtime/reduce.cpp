@@ -93,9 +93,10 @@ void reduce_tile(PoolType pool, ReduceDim dim, uint32_t index, uint32_t scaler_i
   check_mode(compute, reduce_mode(pool, dim), "reduce_tile", line);
   const bool is_sum = pool == PoolType::SUM || pool == PoolType::AVG;
   const bool swapped = is_sum && dim == ReduceDim::REDUCE_ROW;
-  float* values = load_matrix(fiber, swapped ? Side::B : Side::A, index, tile, line);
+  const auto load_operand = is_sum ? load_factor : load_matrix;
+  float* values = load_operand(fiber, swapped ? Side::B : Side::A, index, tile, line);
   const float* scaler_values =
-      load_matrix(fiber, swapped ? Side::A : Side::B, scaler_index, scaler_tile, line);
+      load_operand(fiber, swapped ? Side::A : Side::B, scaler_index, scaler_tile, line);
   const float scaler = scaler_of(scaler_values, line);
   if (!is_sum && scaler != 1.0f) fault(line, "a maximum needs the scaler 1");
   // Measured: a maximum of rows beside a scaler of 16 bits has 16 bits.

@@ -23,6 +23,7 @@ from ttl import ttnn
 from ttl.semantics.along import ALONG
 from ttl.semantics.dtypes import Array, DType, float32, round_to
 from ttl.semantics.graph_ops import REDUCTIONS
+from ttl.semantics.random_bits import random_bits
 from ttl.semantics.windows import Window, convolve, convolve_transposed
 from ttl.ttnn.moves import converted
 from ttl.ttnn.operations.run import Operation, carrier
@@ -89,6 +90,9 @@ def array_step(step: Step, given: Descriptions, out: TensorDescription) -> Array
     if name == "bitcast":
         held, seen, wanted = given[0].dtype.storage, out.dtype.storage, out.dtype.carrier
         return ArrayStep(lambda x: np.ascontiguousarray(x, held).view(seen).astype(wanted), own)
+    if name == "random_bits":
+        wanted = out.dtype.carrier
+        return ArrayStep(lambda words: random_bits(words, out.shape).astype(wanted), own)
     rounded = _rounded(out.dtype, is_scalar=not out.shape)
     if name in ALONG:
         return ArrayStep(_after(partial(ALONG[name], **step.attributes), rounded), own)

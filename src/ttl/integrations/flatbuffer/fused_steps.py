@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from math import pi, sqrt
 from typing import Any
 
 import numpy as np
@@ -87,9 +88,23 @@ def _rotary_embedding(x: Any, cosine: Any, sine: Any) -> Any:
     return turned
 
 
+def _gelu_tanh(x: Any) -> Any:
+    curve = np.square(x, dtype=np.float32)
+    curve *= 0.044715
+    curve += 1
+    curve *= x
+    curve *= sqrt(2 / pi)
+    curve = np.tanh(curve)
+    curve += 1
+    curve *= x
+    curve *= 0.5
+    return curve
+
+
 _FUNCTIONS: dict[str, Function] = {
     "softmax": _softmax,
     "rms_norm": _rms_norm,
     "layer_norm": _layer_norm,
     "rotary_embedding": _rotary_embedding,
+    "gelu_tanh": _gelu_tanh,
 }

@@ -43,20 +43,26 @@ class CompilerBuffers:
         return dest_dtype(bool(self.kernel.attributes[FP32]), buffer_dtypes(self.kernel))
 
     @property
+    def users_dtypes(self) -> set[DType]:
+        """Of the buffers that are not the compiler's."""
+        declarations = (op for op in self.module.ops if isinstance(op, ttl.DeclareBufferOp))
+        compilers = {op.sym_name for op in declarations if op.compiler_allocated is not None}
+        return {
+            op.result.type.tile.dtype
+            for op in self.kernel.body.block.ops
+            if isinstance(op, ttl.BindBufferOp) and op.buffer.root_reference not in compilers
+        }
+
+    @property
     def unpacks_to_dst(self) -> bool:
         """Are f32 buffers unpacked straight to the registers? Through the sources 10 digits are
         left of a mantissa: more than the user sees where all of his buffers have 16-bit floats,
         and enough where he says so. Integers take no other way.
         """
-        declarations = (op for op in self.module.ops if isinstance(op, ttl.DeclareBufferOp))
-        compilers = {op.sym_name for op in declarations if op.compiler_allocated is not None}
-        dtypes = {
-            op.result.type.tile.dtype
-            for op in self.kernel.body.block.ops
-            if isinstance(op, ttl.BindBufferOp) and op.buffer.root_reference not in compilers
-        }
         is_exact = TF32 not in self.kernel.attributes
-        is_wide = any((is_exact and dtype == float32) or not dtype.is_float for dtype in dtypes)
+        is_wide = any(
+            (is_exact and dtype == float32) or not dtype.is_float for dtype in self.users_dtypes
+        )
         return is_wide and bool(self.kernel.attributes[FP32])
 
     def dtype_of(self, value: SSAValue) -> DType:

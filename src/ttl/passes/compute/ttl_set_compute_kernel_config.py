@@ -1,8 +1,9 @@
-"""ttl-set-compute-kernel-config: how wide the registers are, and how many a section has.
+"""ttl-set-compute-kernel-config: how wide the registers are, how many a section has, and how many
+phases a product takes.
 
-Explicit choices of the operation win. 32 bits: the rule in semantics/kernel_config. Full sync:
-when a section needs more registers than half of them. f32 buffers are unpacked straight to DST
-where the user has such: the other way loses bits.
+Explicit choices of the operation win. 32 bits and fidelity: the rules in semantics/kernel_config.
+Full sync: when a section needs more registers than half of them. f32 buffers are unpacked straight
+to DST where the user has such: the other way loses bits.
 """
 
 from __future__ import annotations
@@ -13,14 +14,15 @@ from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import BoolAttr, ModuleOp
+from xdsl.dialects.builtin import BoolAttr, ModuleOp, StringAttr
+from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
 from ttl.dialects import ttl
 from ttl.dialects.building import walk
 from ttl.dialects.ttcore import block_type
 from ttl.semantics.dtypes import DType, float32
-from ttl.semantics.kernel_config import needs_fp32_dest
+from ttl.semantics.kernel_config import Product, dest_dtype, math_fidelity, needs_fp32_dest
 
 from ..buffer_ends import buffer_name_of
 from ..module_pass import kernels, not_yet, target_of
@@ -29,6 +31,8 @@ from .compiler_buffers import FP32, CompilerBuffers, buffer_dtypes
 from .dst_allocation import allocate, is_whole, section_shape
 
 FULL_SYNC = "dst_full_sync_en"
+FIDELITY = "math_fidelity"
+MULTIPLYING = ("mul", "matmul", "reduce_sum")  # of what the matrix unit does
 
 
 @dataclass(frozen=True)
@@ -46,6 +50,10 @@ class TtlSetComputeKernelConfig(ModulePass):
             if full_sync is None:
                 full_sync = _needs_full_sync(kernel, op, fp32)
             kernel.attributes[FULL_SYNC] = BoolAttr.from_bool(full_sync)
+            if FIDELITY not in kernel.attributes:
+                results = CompilerBuffers(op, kernel).users_dtypes
+                fidelity = math_fidelity(_products(kernel), results)
+                kernel.attributes[FIDELITY] = StringAttr(fidelity)
             _set_unpack_modes(op, kernel)
 
 
@@ -71,6 +79,22 @@ def _explicit(option: bool | None, kernel: func.FuncOp, name: str) -> bool | Non
     if option is not None or name not in kernel.attributes:
         return option
     return bool(kernel.attributes[name])
+
+
+def _products(kernel: func.FuncOp) -> Iterator[Product]:
+    """What the matrix unit multiplies. A factor in a register counts as one of its own width."""
+    width = dest_dtype(bool(kernel.attributes[FP32]), buffer_dtypes(kernel))
+    for op in walk(kernel):
+        if not isinstance(op, ttl.TileMathOp) or op.ENTRY.name not in MULTIPLYING:
+            continue
+        factors = op.inputs[:2]  # a third operand is what the product is added to
+        dtypes = [_dtype_in_buffer(value) for value in factors]
+        if any(dtypes):  # else the vector unit multiplies
+            yield Product(is_matmul(op), tuple(dtype or width for dtype in dtypes))
+
+
+def _dtype_in_buffer(value: SSAValue) -> DType | None:
+    return None if isinstance(value.type, ttl.DstType) else block_type(value.type).dtype
 
 
 def _needs_full_sync(kernel: func.FuncOp, module: ModuleOp, fp32: bool) -> bool:

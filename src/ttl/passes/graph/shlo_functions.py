@@ -8,9 +8,11 @@ from typing import Any, cast
 
 from xdsl.ir import SSAValue
 
-from ttl.dialects.stablehlo import element_of
+from ttl.dialects import stablehlo
+from ttl.dialects.stablehlo import element_of, shape_of, tensor_type
+from ttl.semantics.random_bits import STATE_WORDS
 
-from .graph_maker import Graph
+from .graph_maker import Graph, no_counterpart
 
 Function = Callable[[Graph, SSAValue], SSAValue]
 
@@ -132,7 +134,25 @@ def function(graph: Graph, op: Any) -> SSAValue:
     return _FUNCTIONS[op.name](graph, op.operand)
 
 
+def random_bits(graph: Graph, op: stablehlo.RngBitGeneratorOp) -> list[SSAValue]:
+    """A list of 32 bits, whose state comes as words: there are no 64 bits here."""
+    state, bits = op.initial_state, op.output
+    if op.rng_algorithm.data != "THREE_FRY" or len(shape_of(bits)) != 1 or op.output_state.uses:
+        what = f"{op.name} by {op.rng_algorithm.data}, or with the state after it,"
+        raise no_counterpart(op, what)
+    if shape_of(state) != (2, 2):  # not what was words before it was joined
+        raise no_counterpart(op)
+    words = graph.reshape(state, (STATE_WORDS,))
+    found = graph.add("random_bits", [words], tensor_type(bits), shape=list(shape_of(bits)))
+    return [words, found]
+
+
 def bitcast(graph: Graph, op: Any) -> SSAValue:
+    users = {use.operation for use in op.result.uses}
+    if op.joins_words and all(isinstance(each, stablehlo.RngBitGeneratorOp) for each in users):
+        return cast(SSAValue, op.operand)
+    if op.joins_words:
+        raise no_counterpart(op)
     if element_of(op.operand) == element_of(op.result):
         return cast(SSAValue, op.operand)
     return graph.add("bitcast", [op.operand], op.result.type)

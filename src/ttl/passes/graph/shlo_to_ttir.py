@@ -36,7 +36,7 @@ from ttl.semantics.graph_ops import BY_STABLEHLO
 from ..module_pass import Maker, cannot_compile, erase
 from . import shlo_along, shlo_convolutions
 from .graph_maker import REDUCERS, Graph, no_counterpart, tensor_like
-from .shlo_functions import bitcast, function
+from .shlo_functions import bitcast, function, random_bits
 from .shlo_orders import place_of_extreme, sort, top_k
 from .shlo_places import dynamic_slice, dynamic_update_slice, pad, reverse
 from .shlo_windows import select_and_scatter
@@ -260,6 +260,7 @@ _CONVERTERS: dict[type[Operation], Converter] = {
     stablehlo.DynamicSliceOp: dynamic_slice,
     stablehlo.DynamicUpdateSliceOp: dynamic_update_slice,
     stablehlo.BitcastConvertOp: bitcast,
+    stablehlo.RngBitGeneratorOp: random_bits,
     stablehlo.SelectAndScatterOp: select_and_scatter,
     stablehlo.SortOp: sort,
     stablehlo.TopKOp: top_k,

@@ -1,11 +1,12 @@
 """ttir-fuse-activations: x * sigmoid(x) becomes ttnn.silu, x * (1 + erf(x / sqrt 2)) / 2 ttnn.gelu.
 
-The gelu that is made of tanh stays as it is: it is another function, up to 5e-4 away.
+The gelu that is made of tanh is another function, up to 5e-4 away: ttnn.gelu with that variant,
+which is called gelu_tanh here.
 """
 
 from __future__ import annotations
 
-from math import sqrt
+from math import pi, sqrt
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
@@ -13,7 +14,7 @@ from xdsl.ir import SSAValue
 from ttl.dialects.graph import MathOp
 
 from .graph_maker import Graph
-from .graph_match import factors, is_near, made, number_of, replace_each, users
+from .graph_match import any_order, factors, is_near, made, number_of, replace_each, users
 
 
 def apply(op: ModuleOp) -> None:
@@ -34,6 +35,8 @@ def _fused(graph: Graph, op: MathOp) -> SSAValue | None:
             return graph.unary("silu", x)
         if is_near(number, 0.5) and _is_gate_of_gelu(x, other):
             return graph.unary("gelu", x)
+        if is_near(number, 0.5) and _is_gate_of_gelu_tanh(x, other):
+            return graph.unary("gelu_tanh", x)
     return None
 
 
@@ -52,14 +55,38 @@ def _is_gate_of_gelu(x: SSAValue, value: SSAValue) -> bool:
     rest = made(value, "erfc")
     if rest is not None:
         return _is_scaled(rest.inputs[0], x, -1 / sqrt(2))
-    total = made(value, "add")
-    if total is None:
+    error = _beside_one(value, "erf")
+    return error is not None and _is_scaled(error.inputs[0], x, 1 / sqrt(2))
+
+
+def _is_gate_of_gelu_tanh(x: SSAValue, value: SSAValue) -> bool:
+    """1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x * x * x)), also with x taken out of the sum"""
+    curve = _beside_one(value, "tanh")
+    if curve is None:
         return False
-    for first, second in ((0, 1), (1, 0)):
-        error = made(total.inputs[first], "erf")
-        if error is not None and number_of(total.inputs[second]) == 1:
-            return _is_scaled(error.inputs[0], x, 1 / sqrt(2))
-    return False
+    found, number = factors(curve.inputs[0])
+    is_whole = len(found) == 1
+    if x in found:
+        found.remove(x)
+    if not is_near(number, sqrt(2 / pi)) or len(found) != 1:
+        return False
+    total = made(found[0], "add")
+    return total is not None and any(
+        (first is x if is_whole else number_of(first) == 1) and _is_power(rest, x, 2 + is_whole)
+        for first, rest in any_order(total)
+    )
+
+
+def _is_power(value: SSAValue, x: SSAValue, count: int) -> bool:
+    found, number = factors(value)
+    return found == [x] * count and is_near(number, 0.044715)
+
+
+def _beside_one(value: SSAValue, name: str) -> MathOp | None:
+    """The operation of that name in a sum with 1."""
+    total = made(value, "add")
+    pairs = any_order(total) if total is not None else ()
+    return next((made(each, name) for each, one in pairs if number_of(one) == 1), None)
 
 
 def _is_scaled(value: SSAValue, x: SSAValue, wanted: float) -> bool:

@@ -20,8 +20,11 @@ VERBS = {
     "run-flatbuffer": "run a .ttnn file on this machine; compiles and runs the C++ in it",
     "replay": "run a compiled operation from its folder; compiles and runs the C++ in it",
     "opt": "run passes on IR text",
+    "view": "a page about a run, a trace, a compiled operation or a .ttnn file",
+    "lower": "a page with Python, the IR of each stage and C++ side by side",
     "estimate": "how long operations will take on a chip, and where the time goes",
     "tune": "estimate a program with several values of its constants, the best first",
+    "calibrate": "measure the costs of a chip on a device, for estimates",
     "explore": "run a program under many schedules and compare the results",
     "stats": "tables of what a trace has recorded",
     "diff": "the first difference between two traces, such as a simulated and a compiled run",
@@ -29,7 +32,7 @@ VERBS = {
     "doctor": "check the installation: what is there, what is missing, how to get it",
     "examples": "copy the example programs to a folder",
 }
-PROGRAM_VERBS = ("run", "check", "compile", "estimate", "explore")
+PROGRAM_VERBS = ("run", "check", "compile", "estimate", "explore", "view", "lower")
 INTERRUPTED = 130  # what a shell reports for a command that SIGINT ended
 
 

@@ -5,9 +5,14 @@ from __future__ import annotations
 import argparse
 
 from ttl.trace.files import read_trace
-from ttl.trace.stats import tables
+from ttl.trace.stats import tables, unit_of
 
 from .traces import read_with
+
+UNITS = {
+    "ticks": "A tick is an event of the run, not a time; for times: ttl run --trace FILE --times",
+    "us": "us: microseconds, estimated, added up over the nodes; a tick is an event of the run",
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -17,5 +22,5 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     records = read_with(read_trace, options.file, "ttl run --trace FILE PROGRAM")
     print("\n\n".join("\n".join(table.lines()) for table in tables(records)))
-    print("\nA tick is an event of the run, not a time; for times: ttl estimate PROGRAM")
+    print(f"\n{UNITS[unit_of(records)]}")
     return 0
