@@ -35,7 +35,8 @@ def compare(graphs, arrays, results):
         np.testing.assert_allclose(found, wanted, rtol=2e-2, atol=2e-2, err_msg=graph.name)
 
 
-PARTS = [(part, False) for part in in_parts(GRAPHS)] + [(part, True) for part in in_parts(WITH_BUFFER)]
+PARTS = [(part, False) for part in in_parts(GRAPHS)]
+PARTS += [(part, True) for part in in_parts(WITH_BUFFER)]
 
 
 @pytest.mark.parametrize(("graphs", "with_buffer"), PARTS)
@@ -52,7 +53,7 @@ TILES = ("add", "exp", "softmax", "layer_norm", "linear", "relu", "mean", "matmu
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("graph", [each for each in GRAPHS if each.call in TILES], ids=lambda g: g.name)
+@pytest.mark.parametrize("graph", [g for g in GRAPHS if g.call in TILES], ids=lambda g: g.name)
 def test_becomes_threads(graph):
     given = graph.arrays(np.random.default_rng(8))
     compare([graph], [given], run_ttir(read(text_of([graph], with_buffer=False)), given))

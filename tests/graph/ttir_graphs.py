@@ -1,3 +1,4 @@
+# ruff: noqa: E501
 """Graphs of one operation of TTIR, as tt-mlir writes them, with their meanings in numpy.
 
 A row is: call, attributes, shapes of the inputs, shape of the result, meaning; a shape may end in an
@@ -214,7 +215,7 @@ def _shapes() -> list[Graph]:
         graph("arange", "start = 2 : si64, end = 17 : si64, step = 3 : si64, arange_dimension = 1 : i64", [], (4, 5), lambda: np.arange(2, 17, 3)[None].repeat(4, 0)),
         graph("constant", "value = dense<1.25> : tensor<70x70xf32>", [], (70, 70), lambda: np.full((70, 70), 1.25)),
         graph("constant", "value = dense<[[1.0, 2.0]]> : tensor<1x2xf32>", [], (1, 2), lambda: np.array([[1.0, 2.0]])),
-    ]  # noqa: E501
+    ]
 
 
 def scattered(x, index, source):
@@ -244,7 +245,7 @@ def _products() -> list[Graph]:
         graph("avg_pool2d", "kernel = 2 : i32, stride = 2 : i32, dilation = 1 : i32, padding = 0 : i32, ceil_mode = false", [(1, 6, 6, 4)], (1, 3, 3, 4), lambda x: pool(x, np.mean, 2, 2)),
         graph("global_avg_pool2d", "", [(1, 6, 6, 4)], (1, 1, 1, 4), lambda x: x.mean((1, 2), keepdims=True)),
         graph("scaled_dot_product_attention", "is_causal = false, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>", [(1, 2, 8, 4)] * 3, (1, 2, 8, 4), attention),
-    ]  # noqa: E501
+    ]
 
 
 def rms(x):

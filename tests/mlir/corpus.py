@@ -27,7 +27,8 @@ from ttl.passes import run_passes
 from ttl.tools.cli.opt import parse_passes
 
 SEPARATOR = re.compile(r"^// -----[ \t]*$", re.MULTILINE)
-OPERATION = re.compile(r'(?:^|=)\s*"?(ttir|ttnn|d2m|ttkernel|ttmetal|stablehlo|emitc|emitpy|tosa)\.')
+DIALECTS = "ttir|ttnn|d2m|ttkernel|ttmetal|stablehlo|emitc|emitpy|tosa"
+OPERATION = re.compile(rf'(?:^|=)\s*"?({DIALECTS})\.')
 COMMENT = re.compile(r"//[^\n]*")
 
 

@@ -158,7 +158,7 @@ def test_what_a_pass_does_not_compute_is_named(file, capsys):
 
 
 @pytest.mark.parametrize("text", [
-    "func.func @f(%a: !ttcore.tile<32x32, f32>) { %0 = arith.addf %a, %a : !ttcore.tile<32x32, f32>\n return }",
+    "!t = !ttcore.tile<32x32, f32>\nfunc.func @f(%a: !t) { %0 = arith.addf %a, %a : !t\n return }",
     "func.func @f(%a: !ttkernel.cb<abc def>) { return }",
 ])  # fmt: skip
 def test_no_traceback(file, capsys, text):

@@ -89,7 +89,8 @@ class MLIRParser(KeepingParser):
             self._resume_from(start)
             return super().parse_dense_int_or_fp_elements_attr(type if is_given else None)
         one = value.to_type(self, type.element_type)
-        single = DenseIntOrFPElementsAttr.from_list(TensorType(type.element_type, ()), [one])
+        number: Any = TensorType(type.element_type, ())
+        single = DenseIntOrFPElementsAttr.from_list(number, [one])
         return DenseIntOrFPElementsAttr(type, single.data)
 
     def _parse_alias_def(self) -> None:

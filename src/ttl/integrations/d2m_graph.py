@@ -44,7 +44,7 @@ def run_ttir(module: ModuleOp, arrays: Sequence[Array]) -> list[Array]:
             program = programs[op.program.root_reference.data]
             values[op.result] = _run(program, inputs, op.result.type)
         elif isinstance(op, ttir.ConstantOp):
-            kind = dtype_of_element(op.result.type.element_type).storage  # type: ignore[attr-defined]
+            kind = dtype_of_element(op.result.type.element_type).storage
             values[op.result] = dense_values(op.value).astype(kind)
         elif isinstance(op, MathOp):  # what ttir-to-d2m leaves to the host
             inputs = [values[operand] for operand in op.inputs]
@@ -70,7 +70,7 @@ def _not_run(op: Operation) -> CompileError:
 
 
 def _on_host(op: MathOp, inputs: Sequence[Array]) -> Array:
-    kind = dtype_of_element(op.result.type.element_type).storage  # type: ignore[attr-defined]
+    kind = dtype_of_element(op.result.type.element_type).storage
     name, named = op.ENTRY.name, op.values()
     if name == "full":
         return np.full(named["shape"], named["fill_value"], kind)

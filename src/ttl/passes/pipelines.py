@@ -92,6 +92,8 @@ D2M = D2M_FRONTEND + D2M_MIDDLEEND + D2M_BACKEND
 LINALG_TO_LOOPS = D2M_BACKEND + SYNCHRONIZE + NODE_TO_NODE + COMPUTE
 D2M_TO_TTKERNEL = KERNEL[:5]
 
+_ASSIGN = "ttl-assign-dst"
+
 # What the command line knows under one name.
 PIPELINES = {
     "ttl-to-cpp": PIPELINE,
@@ -102,7 +104,7 @@ PIPELINES = {
     "ttir-to-ttmetal-backend": TTIR_TO_D2M + D2M + PIPELINE,
     "ttir-to-ttmetal-pipeline": TTIR_TO_D2M + D2M + PIPELINE,
     "convert-d2m-to-ttkernel": D2M_TO_TTKERNEL,
-    "d2m-insert-dst-register-access": LINALG_TO_LOOPS[: LINALG_TO_LOOPS.index("ttl-assign-dst") + 1],
+    "d2m-insert-dst-register-access": LINALG_TO_LOOPS[: LINALG_TO_LOOPS.index(_ASSIGN) + 1],
     "d2m-grid-selection": TTIR_TO_D2M,
     "ttir-to-ttnn-backend-pipeline": (),  # GRAPH, from ttir on: below
 }

@@ -1,7 +1,7 @@
 """The operations of TTIR as tt-mlir writes them: their operands and attributes, one row each.
 
-A row is `names | operands | attributes`. An operand with `?` may be missing, one with `*` is a list.
-An attribute has a kind (int, ints, bool, float, text, or number: int or float) and perhaps a
+A row is `names | operands | attributes`. An operand with `?` may be missing, one with `*` is a
+list. An attribute has a kind (int, ints, bool, float, text, or number: int or float) and perhaps a
 default, by which it may be missing. In destination-passing style the results' buffers come after
 the operands, in all rows. What is computed stands in passes/graph/ttir_to_ttir_decomposition.
 """

@@ -88,7 +88,9 @@ def kept_text(name: str) -> type[KeptTextOp]:
 
 
 # Which of them say where the elements of a memref lie.
-_LAYOUTS = ("ttcore.cb_layout", "ttcore.interleaved", "ttcore.host_layout", "ttcore.view", "ttcore.shard")
+_LAYOUTS = tuple(
+    f"ttcore.{each}" for each in ("cb_layout", "interleaved", "host_layout", "view", "shard")
+)
 
 
 class KeptLayout(ParametrizedAttribute, MemRefLayoutAttr):

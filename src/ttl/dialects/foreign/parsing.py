@@ -30,7 +30,9 @@ from .ttir import form_class
 _ALIAS = re.compile(r"[#!][A-Za-z_]\w*(?![\w.<])")
 _BLANKS = re.compile(r"(?://[^\n]*|\s)+")
 _DICTIONARY = re.compile(r"\{\s*(?:\}|(?P<word>\"[^\"]*\"|[A-Za-z_][\w.$]*)\s*[=,}])")
-_TYPE = re.compile(r"(?:tensor|memref|vector|tuple|complex)\s*<|(?:index|none|bf16|f\d+|[su]?i\d+)\b")
+_TYPE = re.compile(
+    r"(?:tensor|memref|vector|tuple|complex)\s*<|(?:index|none|bf16|f\d+|[su]?i\d+)\b"
+)
 _GOES_ON = (",", ":", "->", "=", "(", "[", "<")
 # What binds names to the arguments of a region; the forms of others here only use names.
 _BINDING = re.compile(r"\s*=(?!=)")
@@ -41,8 +43,9 @@ _INDEX = ("tensor.dim", "memref.dim")
 _ELEMENT = ("tensor.extract", "memref.load", "affine.load")
 
 
-def _element(type: Attribute) -> Attribute:
-    return type.get_element_type() if isinstance(type, ContainerType) else type
+def _element(type: Any) -> Attribute:
+    found: Attribute = type.get_element_type() if isinstance(type, ContainerType) else type
+    return found
 
 
 class NotKept(ParseError):
@@ -53,6 +56,11 @@ class KeepingParser(Parser):
     """xDSL's, which keeps what others write."""
 
     # Operations -----------------------------------------------------------------------------------
+
+    def __init__(self, *arguments: Any):
+        super().__init__(*arguments)
+        # Where a definition of ours did not do: an operation around it may be read once more.
+        self._not_own: dict[int, ParseError | VerifyException] = {}
 
     _kept_here = -1  # where an operation in MLIR's generic form is kept, whatever class it has
 
@@ -79,6 +87,8 @@ class KeepingParser(Parser):
         scope = (self.blocks, self.forward_block_references)
         depth = len(self._parser_state.dialect_stack)
         try:
+            if start in self._not_own:  # and what is in it was read, too
+                raise self._not_own[start]
             op = super().parse_operation()
             if op.dialect_name() in _LOOKED_AT:
                 op.verify(verify_nested_ops=False)
@@ -86,6 +96,7 @@ class KeepingParser(Parser):
         except NotKept:
             raise
         except (ParseError, VerifyException) as error:  # rule OWN
+            self._not_own[start] = error
             self._resume_from(start)
             for name in list(self.ssa_values)[known:]:
                 del self.ssa_values[name]
@@ -152,9 +163,10 @@ class KeepingParser(Parser):
     ) -> Attribute:
         start = self.pos
         try:
-            return super()._parse_dialect_type_or_attribute_body(
+            found: Attribute = super()._parse_dialect_type_or_attribute_body(
                 attr_name, is_type, is_opaque, starting_opaque_pos
             )
+            return found
         except (ParseError, VerifyException, ValueError):
             if not (is_attribute(attr_name) or self.ctx.allow_unregistered):
                 raise

@@ -17,7 +17,9 @@ from .graph_maker import Graph
 Rule = Callable[[Graph, Call], SSAValue]
 
 _BY_TTIR = {row.ttir: row.name for row in GRAPH_OPS.values()}
-TRUTHS = ("eq", "ne", "gt", "ge", "lt", "le", "logical_and", "logical_or", "logical_xor", "logical_not")
+TRUTHS = (
+    "eq", "ne", "gt", "ge", "lt", "le", "logical_and", "logical_or", "logical_xor", "logical_not",
+)  # fmt: skip
 _NAMES = {
     "logical_left_shift": "bitwise_left_shift", "right_shift": "bitwise_right_shift",
     "bitcast_convert": "bitcast",
@@ -67,7 +69,8 @@ def _selu(graph: Graph, call: Call) -> SSAValue:
     x, alpha, scale = call.first, call.values["alpha"], call.values["scale"]
     below = graph.unary("expm1", graph.binary("minimum", x, 0.0))
     below = graph.binary("multiply", below, alpha)
-    return graph.binary("multiply", graph.binary("add", graph.binary("maximum", x, 0.0), below), scale)
+    both = graph.binary("add", graph.binary("maximum", x, 0.0), below)
+    return graph.binary("multiply", both, scale)
 
 
 def _one_over(graph: Graph, x: SSAValue) -> SSAValue:

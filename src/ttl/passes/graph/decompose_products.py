@@ -50,7 +50,8 @@ def _dot_general(graph: Graph, call: Call) -> SSAValue:
     """Batches, then what is left of the left, then of the right."""
     batches, sides = [], []
     for side, name in ((call.first, "lhs"), (call.given(1), "rhs")):
-        batch, summed = (tuple(call.values[f"{kind}_dims_{name}"]) for kind in ("batch", "contract"))
+        batch = tuple(call.values[f"batch_dims_{name}"])
+        summed = tuple(call.values[f"contract_dims_{name}"])
         shape = shape_of(side)
         left = tuple(d for d in range(len(shape)) if d not in (*batch, *summed))
         order = (*batch, *left, *summed) if name == "lhs" else (*batch, *summed, *left)
@@ -196,7 +197,8 @@ def _pool(graph: Graph, call: Call) -> SSAValue:
     if call.values["count_include_pad"]:
         top, bottom, left, right = edges(call.values["padding"])
         one = graph.number(1.0, image)
-        ones = padded(graph, padded(graph, ones, 1, (top, bottom, 0), one), 2, (left, right, 0), one)
+        ones = padded(graph, ones, 1, (top, bottom, 0), one)
+        ones = padded(graph, ones, 2, (left, right, 0), one)
         counts = _windows(graph, call, ones, "add", 0.0, is_padded=True)
     else:
         counts = _windows(graph, call, ones, "add", 0.0)
@@ -208,7 +210,8 @@ def _windows(
 ) -> SSAValue:
     """One dimension after the other; with ceil_mode a last window may hang over."""
     values = call.values
-    kernel, stride, dilation = (two(each, values[each]) for each in ("kernel", "stride", "dilation"))
+    names = ("kernel", "stride", "dilation")
+    kernel, stride, dilation = (two(each, values[each]) for each in names)
     around = (0, 0, 0, 0) if is_padded else edges(values["padding"])
     filling = graph.number(border, image)
     for n, dim in enumerate((1, 2)):

@@ -69,14 +69,18 @@ def _concat(graph: Graph, call: Call) -> SSAValue:
     return graph.concat(call.all, call.dim("dim"))
 
 
+def _place(given: int, size: int) -> int:
+    """Counted from the end if it is negative."""
+    return min(size, given + size if given < 0 else given)
+
+
 def _slice(graph: Graph, call: Call) -> SSAValue:
     shape, steps = shape_of(call.first), call.values["step"]
     lists = [call.values["begins"], call.values["ends"], steps]
     if any(len(each) != call.rank for each in lists) or min(steps, default=1) < 1:
         raise ValueError("a slice has as many begins, ends and steps from 1 on as dimensions")
     begins, ends = (
-        [min(size, place + size if place < 0 else place) for place, size in zip(each, shape, strict=True)]
-        for each in lists[:2]
+        [_place(at, size) for at, size in zip(each, shape, strict=True)] for each in lists[:2]
     )
     return graph.slice(call.first, begins, ends, steps)
 
@@ -84,10 +88,7 @@ def _slice(graph: Graph, call: Call) -> SSAValue:
 def _index(graph: Graph, call: Call) -> SSAValue:
     dim = call.dim("dim")
     size = shape_of(call.first)[dim]
-    begin, end = (
-        min(size, each + size if each < 0 else each)
-        for each in (call.values["begin"], call.values["end"])
-    )
+    begin, end = (_place(call.values[name], size) for name in ("begin", "end"))
     return graph.slice_along(call.first, dim, begin, end, call.values["step"])
 
 
@@ -131,7 +132,9 @@ def _gather(graph: Graph, call: Call) -> SSAValue:
     return graph.add("gather", [call.first, index], call.result, dim=call.dim("dim"))
 
 
-_REDUCE = {"invalid": "replace", "sum": "add", "prod": "multiply", "max": "maximum", "min": "minimum"}
+_REDUCE = {
+    "invalid": "replace", "sum": "add", "prod": "multiply", "max": "maximum", "min": "minimum",
+}  # fmt: skip
 
 
 def _scatter(graph: Graph, call: Call) -> SSAValue:

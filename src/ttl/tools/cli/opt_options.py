@@ -1,4 +1,4 @@
-"""`ttl opt` in the manner of mlir-opt: passes as options, sections, diagnostics that are expected."""
+"""`ttl opt` in the manner of mlir-opt: passes as options, sections, expected diagnostics."""
 
 from __future__ import annotations
 
