@@ -230,11 +230,21 @@ def test_estimated_times(page: Path, tab: Tab) -> None:
 
 def test_lower_shows_the_code_alone(folder: Path, tab: Tab) -> None:
     file = folder / "lower.html"
-    assert ttl("lower", "-o", file, folder / "double.py") == 1  # nothing was computed
+    assert ttl("lower", "-o", file, folder / "double.py") == 0  # though its assertion fails
     tab.open(page_address(file))
     assert tab.evaluate(TABS) == ["code", "diagnostics"]
     assert shown_panels(tab) == ["code"]
     assert "cb_wait_front" in text_of(tab, ".column.cpp .lines")
+
+
+def test_lower_shows_how_far_it_came(folder: Path, tab: Tab) -> None:
+    file = folder / "refused.html"
+    assert ttl("lower", "-o", file, folder / "stuck.py") == 1
+    tab.open(page_address(file))
+    assert "TTL5001" in text_of(tab, ".diagnostic h2")
+    tab.press("1")
+    assert "ttl.dfb_wait" in text_of(tab, ".column.ir .lines")
+    assert "not compiled" in text_of(tab, ".column.cpp .lines")
 
 
 @pytest.mark.parametrize("has_source", [False, True])
@@ -250,6 +260,23 @@ def test_a_trace_alone(page: Path, folder: Path, tab: Tab, has_source: bool) -> 
     tab.press("5")
     assert ("y_blk.store" in text_of(tab, ".heatlines")) is has_source
     assert "No estimate" in text_of(tab, ".summary")
+
+
+def test_what_was_tuned_stands_beside_the_costs(folder: Path, page: Path, tab: Tab) -> None:
+    times = {"best": 1.0, "typical": 2.0, "worst": 3.0}
+    rows = [
+        {"values": {"BLOCK": 2}, "microseconds": times, "is_measured": False},
+        {"values": {"BLOCK": 4}, "problem": "too large", "code": "TTL2007"},
+    ]
+    tuned, file = folder / "tuned.json", folder / "tuned.html"
+    tuned.write_text(json.dumps([{"operation": "double", "call": "", "configurations": rows}]))
+    trace = folder / "double.jsonl"
+    assert ttl("view", trace, "--tuning", tuned, "-o", file) == 0
+    tab.open(page_address(file, "heat"))
+    text = text_of(tab, ".side")
+    assert "BLOCK=2" in text and "2.000" in text and "left out: too large" in text
+    tuned.write_text("{}")
+    assert ttl("view", trace, "--tuning", tuned, "-o", file) == 1
 
 
 @pytest.mark.parametrize("runs", [False, True])

@@ -56,6 +56,7 @@ class Shown:
     diagnostics: Sequence[Diagnostic] = ()
     source: str | None = None  # the program, as far as it is known
     graph: dict[str, Any] | None = None  # calls of ttnn, of a .ttnn file
+    tunings: Sequence[dict[str, Any]] = ()  # as `ttl tune --json` prints them
     panels: tuple[str, ...] = PANELS
 
 
@@ -80,6 +81,7 @@ def page_of(shown: Shown) -> str:
         "diagnostics": [_diagnostic(each, sources) for each in shown.diagnostics],
         "mainFile": None if main is None else sources.file(main),
         "graph": shown.graph,
+        "tunings": shown.tunings,
         **sources.described(),
     }
     return _html(shown.title, [as_text(json.dumps(values).encode()), *blobs])
