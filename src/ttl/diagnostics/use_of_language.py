@@ -50,8 +50,8 @@ NODE_OUTSIDE_GRID = _code(
 
 UNUSABLE_TENSOR = _code(
     "TTL1015", "unusable-tensor", Blame.USER, Effect.REFUSED,
-    """The tensors of one call lie on one open device or on one mesh, are not empty, and have two or
-    more dimensions if they consist of tiles, one or more if they are row-major.""",
+    """The tensors of one call lie on one open device or on one mesh, are not empty, and have one or
+    more dimensions.""",
 )
 CAPTURED_WRITTEN = _code(
     "TTL1016", "captured-written", Blame.USER, Effect.REFUSED,

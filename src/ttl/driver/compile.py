@@ -23,6 +23,7 @@ from ttl.diagnostics import (
     codes,
     file_not_usable,
 )
+from ttl.diagnostics.activity import busy
 from ttl.language.captured import captured_writes
 from ttl.language.operation import Program
 from ttl.semantics.dtypes import dtype_of
@@ -86,6 +87,17 @@ def compiling() -> Iterator[None]:
 
 
 def _compile(
+    program: Program,
+    target: Target,
+    config: Config,
+    report: Report | None,
+    observe: Observe | None,
+) -> CompiledOperation:
+    with busy(f"compiling {program.operation.__name__} to C++"):
+        return _compile_now(program, target, config, report, observe)
+
+
+def _compile_now(
     program: Program,
     target: Target,
     config: Config,

@@ -29,7 +29,10 @@ VERBS = {
     "stats": "tables of what a trace has recorded",
     "diff": "the first difference between two traces, such as a simulated and a compiled run",
     "explain": "explain a diagnostic code",
+    "cache": "how large the cache of compiled kernels is, and making it smaller",
+    "completion": "print a script that completes this command in bash, zsh or fish",
     "doctor": "check the installation: what is there, what is missing, how to get it",
+    "lsp": "the language server, for editors",
     "examples": "copy the example programs to a folder",
 }
 PROGRAM_VERBS = ("run", "check", "compile", "estimate", "tune", "explore", "view", "lower")
@@ -85,6 +88,8 @@ def parse_program_verb(
 ) -> argparse.Namespace:
     """The options of a verb that runs a program; argparse would look into its arguments."""
     ours, theirs = split_program_arguments(parser, given)
+    if "--" not in ours and not {"-h", "--help", "--version"} & {*ours}:
+        parser.error(f"name the program: {parser.prog} FILE")
     options = parser.parse_args(ours)
     options.verb, options.arguments = verb, theirs
     check = getattr(_module_of(verb), "check_arguments", None)
@@ -96,12 +101,16 @@ def parse_program_verb(
 def _run_verb(options: argparse.Namespace) -> int:
     from ttl.diagnostics import TTLError, render_all
     from ttl.diagnostics.errors import debug_traceback
+    from ttl.diagnostics.painting import show_text
+
+    from .progress import shown_progress
 
     try:
-        status: int = _module_of(options.verb).run(options)
+        with shown_progress():
+            status: int = _module_of(options.verb).run(options)
     except TTLError as error:
         print(debug_traceback(error), end="", file=sys.stderr)
-        print(render_all(error.diagnostics, getattr(options, "json", False)), file=sys.stderr)
+        show_text(render_all(error.diagnostics, getattr(options, "json", False)), sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("ttl: interrupted", file=sys.stderr)
