@@ -9,6 +9,7 @@ from urllib.request import urlopen
 
 import pytest
 
+from e2e.test_tune import TUNED
 from ttl.passes import PIPELINE
 from ttl.view import Shown, page_of, serve
 from view.chromium import Tab, page_address
@@ -262,23 +263,6 @@ def test_a_trace_alone(page: Path, folder: Path, tab: Tab, has_source: bool) -> 
     assert "No estimate" in text_of(tab, ".summary")
 
 
-def test_what_was_tuned_stands_beside_the_costs(folder: Path, page: Path, tab: Tab) -> None:
-    times = {"best": 1.0, "typical": 2.0, "worst": 3.0}
-    rows = [
-        {"values": {"BLOCK": 2}, "microseconds": times, "is_measured": False},
-        {"values": {"BLOCK": 4}, "problem": "too large", "code": "TTL2007"},
-    ]
-    tuned, file = folder / "tuned.json", folder / "tuned.html"
-    tuned.write_text(json.dumps([{"operation": "double", "call": "", "configurations": rows}]))
-    trace = folder / "double.jsonl"
-    assert ttl("view", trace, "--tuning", tuned, "-o", file) == 0
-    tab.open(page_address(file, "heat"))
-    text = text_of(tab, ".side")
-    assert "BLOCK=2" in text and "2.000" in text and "left out: too large" in text
-    tuned.write_text("{}")
-    assert ttl("view", trace, "--tuning", tuned, "-o", file) == 1
-
-
 @pytest.mark.parametrize("runs", [False, True])
 def test_a_compiled_operation(folder: Path, tab: Tab, runs: bool) -> None:
     bundle, file = folder / "bundle", folder / f"bundle{runs}.html"
@@ -343,3 +327,16 @@ def test_titles_are_text(tab: Tab, tmp_path: Path) -> None:
     file.write_text(page_of(Shown("</title><script>x</script>", "")))
     tab.open(page_address(file))
     assert text_of(tab, "#title") == "</title><script>x</script>"
+
+
+def test_what_tuning_has_found_has_a_panel(folder: Path, tab: Tab) -> None:
+    file = folder / "tuned.html"
+    (folder / "tuned.py").write_text(TUNED)
+    assert ttl("view", "--no-open", "-o", file, folder / "tuned.py") == 0
+    tab.open(page_address(file))
+    assert tab.evaluate(TABS) == [*PANELS, "tuning"]
+    tab.press("7")
+    assert shown_panels(tab) == ["tuning"]
+    assert "twice(x=32x256): 3 trials in " in text_of(tab, ".ttl-tuning")
+    assert text_of(tab, ".ttl-tuning tr.best td") == "2"
+    assert tab.evaluate("document.querySelectorAll('.ttl-tuning svg rect').length") == 4

@@ -35,9 +35,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="run a compiled operation or a .ttnn file on random tensors, for its timeline and its "
         "estimate; the C++ in it is compiled and run with your rights",
     )
-    parser.add_argument(
-        "--tuning", metavar="FILE.json", help="show what `ttl tune --json` has printed into FILE"
-    )
     add_program_arguments(parser)
     file = next(action for action in parser._actions if action.dest == "file")
     file.help = "a program, a trace, a folder of `ttl compile`, or a .ttnn file"
@@ -55,17 +52,8 @@ def run(options: argparse.Namespace) -> int:
     file = Path(options.file)
     if file.suffix == ".py":
         return _program(options)
-    make = _maker(file, options)
-    deliver(lambda: _with_tunings(make(), options), options)
+    deliver(_maker(file, options), options)
     return 0
-
-
-def _with_tunings(shown: Shown, options: argparse.Namespace) -> Shown:
-    from .view_inputs import read_tunings
-
-    if options.tuning is not None:
-        shown.tunings = read_tunings(options.tuning)
-    return shown
 
 
 def _maker(file: Path, options: argparse.Namespace) -> Callable[[], Shown]:
@@ -86,11 +74,7 @@ def _maker(file: Path, options: argparse.Namespace) -> Callable[[], Shown]:
 
 
 def _program(options: argparse.Namespace) -> int:
-    from .view_inputs import read_tunings
-
     check_output(options)
-    if options.tuning is not None:
-        read_tunings(options.tuning)  # before the run: it may be wrong
     made: list[Shown] = []
     trace = temporary_trace()
     variables = {**program_variables(options), "TTL_VIEW": "1", "TTL_TRACE": str(trace)}
@@ -100,5 +84,4 @@ def _program(options: argparse.Namespace) -> int:
     finally:  # of a program that fails, too
         trace.unlink()
         if made:
-            shown = _with_tunings(made[0], options)
-            deliver(lambda: shown, options)
+            deliver(lambda: made[0], options)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from ttl.artifact import CompiledOperation, check_includes, read_folder
 from ttl.config import Config
-from ttl.diagnostics import codes, file_not_usable, usage_error
+from ttl.diagnostics import file_not_usable
 from ttl.driver import PROCESS_DRIVER
 from ttl.view import Events, Shown, read_events, timed_events
 from ttl.view.page import ShownOperation
@@ -23,22 +21,6 @@ def check_source(source: str | None) -> None:
             Path(source).open("rb").close()
     except OSError as error:
         raise file_not_usable(source, error) from None
-
-
-def read_tunings(file: str) -> list[dict[str, Any]]:
-    """UsageError if `ttl tune --json` did not print it."""
-    try:
-        found = json.loads(Path(file).read_bytes())
-    except OSError as error:
-        raise file_not_usable(file, error) from None
-    except ValueError:
-        found = None
-    keys = {"operation", "call", "configurations"}
-    if not isinstance(found, list) or not all(isinstance(e, dict) and keys <= {*e} for e in found):
-        message = f"--tuning {file}: it is not what `ttl tune --json` prints"
-        help_text = "write it with `ttl tune --json PROGRAM > FILE.json`"
-        raise usage_error(codes.WRONG_ARGUMENT, message, help_text)
-    return found
 
 
 def shown_trace(file: Path, source: str | None) -> Shown:

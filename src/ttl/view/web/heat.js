@@ -107,24 +107,11 @@ class HeatPanel {
         [thread.kernel, thread.thread, percent(thread.busy), thread.waits.slice(0, 2).map(([reason, share]) => `${reason} ${percent(share)}`).join(', ')])));
       if (estimate.changes.length) parts.push(element('h3', {}, 'Worth a try, by the model'), element('ul', {}, estimate.changes.map((change) => element('li', {}, change.text))));
     }
-    for (const tuning of data.tunings) parts.push(element('h3', {}, `Tried by ttl tune: ${tuning.operation} ${tuning.call}`), this.tried(tuning));
     const hot = [...costs].sort(([, one], [, other]) => this.heatOf(other) - this.heatOf(one)).slice(0, 12);
     parts.push(element('h3', {}, 'Hottest lines'), element('ol', { class: 'hot' }, hot.map(([line, cost]) => element('li', {},
       element('button', { class: 'link', onclick: () => this.go(line) }, `${line}`), ` ${estimate ? `${grouped(this.heatOf(cost))} cycles` : counted(cost.events, 'event')} `, element('code', {}, sourceLine(data.mainFile, line))))));
     if (estimate?.unknown?.length) parts.push(element('h3', {}, 'Not known to the model'), element('ul', { class: 'dim' }, estimate.unknown.map((each) => element('li', {}, each))));
     this.side.replaceChildren(...parts);
-  }
-
-  // Configurations with their times, the best first, as `ttl tune --json` has them.
-  tried(tuning) {
-    const rows = tuning.configurations, longest = Math.max(1e-9, ...rows.map((row) => row.microseconds?.typical ?? 0));
-    return tableOf(['configuration', 'µs', ''], rows.map((row) => {
-      const text = Object.entries(row.values).map(([name, value]) => `${name}=${value}`).join(', ');
-      if (!row.microseconds) return [text, '', `left out: ${row.problem}`];
-      const { best, typical, worst } = row.microseconds;
-      const bar = element('span', { class: 'meter tried', title: `${microseconds(best)} to ${microseconds(worst)} µs` }, element('i', { class: 'busy', style: `width:${typical / longest * 100}%` }));
-      return [text, microseconds(typical), bar];
-    }));
   }
 
   go(line) { this.lines.querySelector(`[data-line="${line}"]`)?.scrollIntoView({ block: 'center' }); }
