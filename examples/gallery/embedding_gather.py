@@ -42,10 +42,10 @@ def embedding_gather(token, table, y):
 
 def main():
     generator = np.random.default_rng(0)
-    by_row = {"layout": ttnn.ROW_MAJOR_LAYOUT}
-    token = tensor(generator.integers(0, WORDS, (1, TOKENS)), ttnn.float32, **by_row)
-    table = tensor(generator.standard_normal((WORDS, FEATURES)), **by_row)
-    y = tensor(np.zeros((TOKENS, FEATURES)), **by_row)
+    rows = ttnn.ROW_MAJOR_LAYOUT
+    token = tensor(generator.integers(0, WORDS, (1, TOKENS)), ttnn.float32, rows)
+    table = tensor(generator.standard_normal((WORDS, FEATURES)), layout=rows)
+    y = tensor(np.zeros((TOKENS, FEATURES)), layout=rows)
     embedding_gather(token, table, y)
     alike("embedding_gather", y, values(table)[values(token)[0].astype(int)])
 

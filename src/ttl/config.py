@@ -54,6 +54,29 @@ def _number(variable: str, text: str) -> int | None:
     return int(text) if text else None
 
 
+UNITS = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
+NO_LIMIT = 0
+
+
+def read_bytes(text: str) -> int:
+    """512M, 2G, a number of bytes, or none; ValueError if it is something else."""
+    number, unit = text.strip().lower().removesuffix("b"), 1
+    if number == "none":
+        return NO_LIMIT
+    if number[-1:] in UNITS:
+        number, unit = number[:-1], UNITS[number[-1]]
+    if not is_positive(number):
+        raise ValueError(text)
+    return int(number) * unit
+
+
+def _bytes(variable: str, text: str) -> int | None:
+    try:
+        return read_bytes(text) if text else None
+    except ValueError:
+        raise _wrong(variable, text, "a size in bytes", "512M") from None
+
+
 def _seed(variable: str, text: str) -> int | None:
     if text and not (text.isascii() and text.isdecimal()):
         raise _wrong(variable, text, "a whole number", "1")
@@ -145,6 +168,8 @@ class Config:
     # DIR for the C++ of what is compiled; 1 is ttlang_kernel_dumps in the current folder.
     kernel_dumps: str | None = _option("TTLANG_KERNEL_DUMPS", _folder)
     cache_dir: Path = Path()  # PYTTL_CACHE, else the user's cache folder
+    # Bytes that compiled kernels may take there, as 512M; none: no limit. See `ttl cache`.
+    cache_limit: int | None = _option("PYTTL_CACHE_LIMIT", _bytes)
 
     @property
     def wants_artifact(self) -> bool:

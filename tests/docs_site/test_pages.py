@@ -21,7 +21,8 @@ WITH_PROGRAMS = [page for page in WRITTEN if program_of(page)]
 # Run by tests of their own: what they need is not a file and a command.
 ELSEWHERE = {
     "howto/graphs.md", "howto/hand-written-kernels.md", "howto/jax.md", "howto/tensors.md",
-    "howto/unified-operations.md", "howto/which-dsl.md", "reference/severity.md",
+    "howto/tuning.md", "howto/unified-operations.md", "howto/which-dsl.md",
+    "reference/severity.md",
 }  # fmt: skip
 WITH_TERMINALS = [
     page

@@ -128,24 +128,6 @@ def test_a_program_without_operations_has_no_estimate(
     assert "calls no operation" in capsys.readouterr().err
 
 
-def test_tune_ranks_the_values_and_lists_what_does_not_fit(
-    program: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    text = PROGRAM.replace("shape=(1, 1), block_count=2", "shape=(1, 1), block_count=BLOCKS")
-    (tmp_path / "tuned.py").write_text(text.replace("TILES = 4", "TILES = 8\nBLOCKS = 2"))
-    choice = ["-D", "BLOCKS=1,2,4000", "-j", "1"]
-    assert main(["tune", "--json", *choice, str(tmp_path / "tuned.py")]) == 0
-    first, second, third = json.loads(capsys.readouterr().out)
-    assert first["values"] == {"BLOCKS": "2"} and second["values"] == {"BLOCKS": "1"}
-    assert first["microseconds"]["typical"] < second["microseconds"]["typical"]
-    assert "bytes of L1" in third["problem"]
-
-
-def test_tune_wants_values() -> None:
-    with pytest.raises(SystemExit):
-        main(["tune", "-D", "BLOCKS", "x.py"])
-
-
 BLOCKS = """\
 import ttnn
 import ttl

@@ -132,6 +132,7 @@ def test_perfetto_has_flows_and_an_order(
     assert main(["stats", str(trace)]) == 0
 
 
-def test_times_need_a_trace(program: str) -> None:
+@pytest.mark.parametrize("options", [[], ["--trace", "t.json", "--backend", "device"]])
+def test_times_need_a_trace_and_no_device(program: str, options: list[str]) -> None:
     with pytest.raises(SystemExit):
-        main(["run", "--times", program])
+        main(["run", "--times", *options, program])

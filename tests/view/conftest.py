@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Iterator
 from pathlib import Path
-from unittest.mock import patch
 
 import pytest
 
-from ttl.tools.cli import main
 from view.chromium import NO_CHROMIUM, Browser, Tab, find_chromium, opened
-from view.programs import DEADLOCK, SENT_ON
+from view.programs import DEADLOCK, SENT_ON, ttl
 
 
 @pytest.fixture(scope="session")
@@ -31,17 +27,6 @@ def tab(browser: Browser) -> Iterator[Tab]:
     assert made.problems == []
     asked = [each for each in made.requests if not each.startswith(("file:", "about:", "data:"))]
     assert [each for each in asked if "127.0.0.1" not in each] == []
-
-
-def ttl(*arguments: object) -> int:
-    """The command, in this process, which it leaves as it was."""
-    with (
-        patch.dict(sys.modules, {"__main__": sys.modules["__main__"]}),
-        patch.object(sys, "argv", ["ttl", *map(str, arguments)]),
-        patch.object(sys, "path", sys.path.copy()),
-        patch.dict(os.environ),
-    ):
-        return main([str(each) for each in arguments])
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,12 @@
-"""Programs that the tests make pages of."""
+"""Programs that the tests make pages of, and the command that makes them."""
+
+from __future__ import annotations
+
+import os
+import sys
+from unittest.mock import patch
+
+from ttl.tools.cli import main
 
 SENT_ON = '''\
 """Two nodes: the first hands what it reads to the second."""
@@ -98,3 +106,14 @@ def line_of(text: str, program: str = SENT_ON) -> int:
     """Of the only line that has the text."""
     (line,) = [n for n, each in enumerate(program.splitlines(), 1) if text in each]
     return line
+
+
+def ttl(*arguments: object) -> int:
+    """The command, in this process, which it leaves as it was."""
+    with (
+        patch.dict(sys.modules, {"__main__": sys.modules["__main__"]}),
+        patch.object(sys, "argv", ["ttl", *map(str, arguments)]),
+        patch.object(sys, "path", sys.path.copy()),
+        patch.dict(os.environ),
+    ):
+        return main([str(each) for each in arguments])

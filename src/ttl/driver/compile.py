@@ -23,6 +23,7 @@ from ttl.diagnostics import (
     codes,
     file_not_usable,
 )
+from ttl.diagnostics.activity import busy
 from ttl.language.captured import captured_writes
 from ttl.language.operation import Program
 from ttl.semantics.dtypes import dtype_of
@@ -92,7 +93,18 @@ def _compile(
     report: Report | None,
     observe: Observe | None,
 ) -> CompiledOperation:
-    _load()
+    with busy(f"compiling {program.operation.__name__} to C++"):
+        return _compile_now(program, target, config, report, observe)
+
+
+def _compile_now(
+    program: Program,
+    target: Target,
+    config: Config,
+    report: Report | None,
+    observe: Observe | None,
+) -> CompiledOperation:
+    load_compiler()
     from ttl.codegen import assemble
     from ttl.dialects.verification import verify_module
     from ttl.passes import run_pipeline
@@ -113,7 +125,7 @@ def _compile(
 
 
 @cache
-def _load() -> None:
+def load_compiler() -> None:
     """Import the compiler, and count it among what is old: it is never garbage, and the next look
     for some need not go through it.
     """

@@ -18,6 +18,7 @@ from ttl.diagnostics import (
     codes,
     render_all,
 )
+from ttl.diagnostics.painting import show_text
 from ttl.language.arguments import is_tensor
 from ttl.language.captured import captured_writes
 from ttl.language.operation import Program, definition_span
@@ -64,7 +65,7 @@ def show(found: Sequence[Diagnostic], config: Config) -> None:
     if (kept := SHOWN.get()) is not None:
         kept += found
     if found:
-        print(render_all(found, config.json), file=sys.stderr)
+        show_text(render_all(found, config.json), sys.stderr)
 
 
 class Remarks:

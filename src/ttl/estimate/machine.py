@@ -121,13 +121,15 @@ class Machine:
         spent.times += 1
         spent.busy += end - before
         if self.slices is not None:
-            self.slices.append(Slice(thread, step, begin, end, thread.arrives))
-        thread.arrives = 0.0
+            held = (thread.arrives, thread.held, thread.held_for)
+            self.slices.append(Slice(thread, step, begin, end, *held))
+        thread.arrives = thread.held = 0.0
         return True
 
     def _waited(self, thread: Thread, spent: Spent, reason: str, cycles: float) -> None:
         spent.waited += cycles
-        spent.reason = reason
+        spent.reason = thread.held_for = reason
+        thread.held += cycles
         thread.reasons[reason] = thread.reasons.get(reason, 0.0) + cycles
 
     def _wait_until(self, thread: Thread, step: Step, reason: str, time: float) -> None:

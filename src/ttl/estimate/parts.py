@@ -52,6 +52,7 @@ class Thread:
         self.skipped: set[int] = set()
         self.owed: dict[int, int] = {}  # pages pushed earlier than recorded
         self.arrives = 0.0  # of the transfer of the step that is done
+        self.held, self.held_for = 0.0, ""  # what it has waited, and the last reason
         self.early = 0.0  # cycles of steps that a poll has done early
 
     @property
@@ -105,6 +106,8 @@ class Slice:
     begin: float
     end: float
     arrives: float = 0.0  # what it moves, if it does
+    waited: float = 0.0
+    reason: str = ""  # of the wait, if there was one
 
 
 class Stuck(Exception):

@@ -30,6 +30,8 @@ class StepTime:
     end: float
     details: dict[str, Any]  # transfers and bytes, or buffer and pages
     arrives: float = 0.0  # of a transfer: when it is through, which may be after `end`
+    waited: float = 0.0  # from `begin` on
+    reason: str = ""  # of the wait, if there was one
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +92,8 @@ def _step(each: Slice, recording: Recording, to_us: float) -> StepTime:
     site = recording.sites[each.step[1]]
     return StepTime(
         each.thread.plan.role, site.name, site.line, each.begin * to_us, each.end * to_us,
-        _details(each), each.arrives * to_us,
+        _details(each), each.arrives * to_us, each.waited * to_us,
+        each.reason if each.waited else "",
     )  # fmt: skip
 
 

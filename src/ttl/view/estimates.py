@@ -33,20 +33,22 @@ def timeline_of(compiled: CompiledOperation, recording: Recording) -> Timeline |
 
 
 def timeline_columns(made: Timeline) -> tuple[dict[str, Any], bytes]:
-    """A description, and columns: begin, length, what is under way after it, shape, value."""
+    """A description, and columns: begin, length, wait, how long a transfer is under way, shape,
+    value.
+    """
     tracks = list(_tracks(made))
     shapes: dict[tuple[Any, ...], int] = {}
     steps = [step for _, _, own in tracks for step in own]
     counts = np.array([len(own) for _, _, own in tracks], np.int64)
     firsts = (np.cumsum(counts) - counts)[counts > 0]
-    begin, end, arrives = (
+    begin, end, waited, arrives = (
         np.array([round(getattr(step, name) * PER_MICROSECOND) for step in steps], np.int64)
-        for name in ("begin", "end", "arrives")
+        for name in ("begin", "end", "waited", "arrives")
     )
     shape = np.array([shapes.setdefault(_shape(step), len(shapes)) for step in steps], np.int64)
     value = np.array([_value(step) for step in steps], np.int64)
-    columns = (deltas(begin, firsts), end - begin, np.maximum(arrives - begin, 0), shape, value)
-    planes, data = packed(columns)
+    flights = np.maximum(arrives - begin, 0)
+    planes, data = packed((deltas(begin, firsts), end - begin, waited, flights, shape, value))
     described = {
         "tracks": [
             {"node": _nodes_text(kernel), "kernel": f"{kernel.kernel}: {thread}", "count": len(own)}
@@ -75,7 +77,7 @@ def _nodes_text(kernel: KernelTimeline) -> str:
 
 
 def _shape(step: StepTime) -> tuple[Any, ...]:
-    return step.name, step.details.get("buffer", ""), step.line
+    return step.name, step.details.get("buffer", ""), step.line, step.reason
 
 
 def _value(step: StepTime) -> int:

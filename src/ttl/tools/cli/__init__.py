@@ -23,16 +23,19 @@ VERBS = {
     "view": "a page about a run, a trace, a compiled operation or a .ttnn file",
     "lower": "a page with Python, the IR of each stage and C++ side by side",
     "estimate": "how long operations will take on a chip, and where the time goes",
-    "tune": "estimate a program with several values of its constants, the best first",
+    "tune": "which configuration of operations, or values of constants, takes least time",
     "calibrate": "measure the costs of a chip on a device, for estimates",
     "explore": "run a program under many schedules and compare the results",
     "stats": "tables of what a trace has recorded",
     "diff": "the first difference between two traces, such as a simulated and a compiled run",
     "explain": "explain a diagnostic code",
+    "cache": "how large the cache of compiled kernels is, and making it smaller",
+    "completion": "print a script that completes this command in bash, zsh or fish",
     "doctor": "check the installation: what is there, what is missing, how to get it",
+    "lsp": "the language server, for editors",
     "examples": "copy the example programs to a folder",
 }
-PROGRAM_VERBS = ("run", "check", "compile", "estimate", "explore", "view", "lower")
+PROGRAM_VERBS = ("run", "check", "compile", "estimate", "tune", "explore", "view", "lower")
 INTERRUPTED = 130  # what a shell reports for a command that SIGINT ended
 
 
@@ -92,6 +95,8 @@ def parse_program_verb(
 ) -> argparse.Namespace:
     """The options of a verb that runs a program; argparse would look into its arguments."""
     ours, theirs = split_program_arguments(parser, given)
+    if "--" not in ours and not {"-h", "--help", "--version"} & {*ours}:
+        parser.error(f"name the program: {parser.prog} FILE")
     options = parser.parse_args(ours)
     options.verb, options.arguments = verb, theirs
     check = getattr(_module_of(verb), "check_arguments", None)
@@ -103,12 +108,16 @@ def parse_program_verb(
 def _run_verb(options: argparse.Namespace) -> int:
     from ttl.diagnostics import TTLError, render_all
     from ttl.diagnostics.errors import debug_traceback
+    from ttl.diagnostics.painting import show_text
+
+    from .progress import shown_progress
 
     try:
-        status: int = _module_of(options.verb).run(options)
+        with shown_progress():
+            status: int = _module_of(options.verb).run(options)
     except TTLError as error:
         print(debug_traceback(error), end="", file=sys.stderr)
-        print(render_all(error.diagnostics, getattr(options, "json", False)), file=sys.stderr)
+        show_text(render_all(error.diagnostics, getattr(options, "json", False)), sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("ttl: interrupted", file=sys.stderr)

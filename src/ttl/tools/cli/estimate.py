@@ -23,7 +23,7 @@ GRAPH_SUFFIX = ".ttnn"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--target", choices=TARGETS, help="the chip (default: wormhole_b0)")
     parser.add_argument(
-        "-D", dest="defines", action="append", default=[], type=_define, metavar="NAME=VALUE",
+        "-D", dest="defines", action="append", default=[], type=read_define, metavar="NAME=VALUE",
         help="a value that the program assigns to NAME at its top level is VALUE instead",
     )
     parser.add_argument(
@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_program_arguments(parser)
 
 
-def _define(text: str) -> tuple[str, Any]:
+def read_define(text: str) -> tuple[str, Any]:
     name, is_given, value = text.partition("=")
     if not name.isidentifier() or not is_given:
         raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE, as in K_BLOCK=4")
@@ -63,7 +63,7 @@ def run(options: argparse.Namespace) -> int:
         return _report_graph(options)
     from ttl.driver import PROCESS_DRIVER
 
-    costs = None if options.costs is None else _costs_of(options.costs)
+    costs = None if options.costs is None else costs_of(options.costs)
     PROCESS_DRIVER.runs.recorded.clear()
     variables = {**program_variables(options), "TTL_ESTIMATE": "1"}
     if options.target is not None:
@@ -90,7 +90,7 @@ def _report(
         print(f"ttl: {text}", file=sys.stderr)
     found = []
     for each in recorded:
-        _check_chip(options, costs, each.compiled.target)
+        check_chip(options, costs, each.compiled.target)
         own = costs or load_costs(each.compiled.target)
         found.append(estimate(each.compiled, each.recording, own, each.times))
     if options.timeline is not None:
@@ -109,7 +109,7 @@ def _report_graph(options: argparse.Namespace) -> int:
     from ttl.integrations.flatbuffer import Runtime
     from ttl.tools.graph_times import graph_lines, graph_time, graph_values
 
-    costs = None if options.costs is None else _costs_of(options.costs)
+    costs = None if options.costs is None else costs_of(options.costs)
     files = [options.file, *([options.against] if options.against else [])]
     found = []
     for file in files:
@@ -118,7 +118,7 @@ def _report_graph(options: argparse.Namespace) -> int:
         if target != runtime.target and runtime.has_kernels:
             message = f"the kernels in {file} are for {runtime.target.name}, not for {target.name}"
             raise usage_error(codes.WRONG_ARGUMENT, message, "export the graph for this chip")
-        _check_chip(options, costs, target.name)
+        check_chip(options, costs, target.name)
         found.append(graph_time(runtime, Path(file).name, target, costs))
     if options.json:
         print(json.dumps([graph_values(each) for each in found], indent=1))
@@ -144,13 +144,13 @@ def _write_timeline(file: str, recorded: list[Any], costs: Any) -> None:
         raise file_not_usable(file, error) from None
 
 
-def _check_chip(options: argparse.Namespace, costs: Any, target: str) -> None:
+def check_chip(options: argparse.Namespace, costs: Any, target: str) -> None:
     if costs is not None and costs["chip"] != target:
         message = f"--costs {options.costs} has the costs of {costs['chip']}, not of {target}"
         raise usage_error(codes.WRONG_ARGUMENT, message, f"use --target {costs['chip']}")
 
 
-def _costs_of(file: str) -> Any:
+def costs_of(file: str) -> Any:
     from ttl.target.costs import Case, read_costs
 
     try:

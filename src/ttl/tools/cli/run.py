@@ -178,6 +178,8 @@ def check_arguments(parser: argparse.ArgumentParser, options: argparse.Namespace
         parser.error("--trace-events and --no-trace-events need --trace")
     if (options.results or options.times) and options.trace is None:
         parser.error("--results and --times need --trace")
+    if options.times and options.backend == "device":
+        parser.error("--times are estimates: on a device the profiler has the times")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -7,6 +7,7 @@ import argparse
 from ttl.trace.files import read_trace
 from ttl.trace.stats import tables, unit_of
 
+from .terminal import show_tables
 from .traces import read_with
 
 UNITS = {
@@ -21,6 +22,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     records = read_with(read_trace, options.file, "ttl run --trace FILE PROGRAM")
-    print("\n\n".join("\n".join(table.lines()) for table in tables(records)))
+    show_tables(tables(records))
     print(f"\n{UNITS[unit_of(records)]}")
     return 0

@@ -77,7 +77,7 @@ class HeatPanel {
     if (cost) {
       row.addEventListener('click', () => showLine(data.mainFile ?? 0, number));
       row.addEventListener('pointermove', (event) => showTip(event, [`line ${number}: ${hasEstimate ? `${percent(cost.share)} of the time in its slowest thread` : counted(cost.events, 'event')}`,
-        ...cost.parts.map((part) => `${part.kernel} ${part.thread}: ${grouped(part.busy)} busy, ${grouped(part.waited)} waiting, ${counted(part.times, 'call')}`)]));
+        ...cost.parts.map((part) => `${part.kernel} ${part.thread}: ${grouped(part.busy)} busy, ${grouped(part.waited)} waiting${part.reason ? ` (${part.reason})` : ''}, ${counted(part.times, 'call')}`)]));
       row.addEventListener('pointerleave', hideTip);
     }
     return row;

@@ -185,12 +185,8 @@ class TraceTimeline {
   }
 }
 
-const WAITS = [
-  [/^cb_wait_front/, EMPTY], [/^cb_reserve_back/, FULL], [/^noc_semaphore_wait/, SEMAPHORE],
-  [/barrier|flushed/, TRANSFER], [/^tile_regs_(acquire|wait)/, UNIT],
-];
-
-const QUICK = 0.05; // µs
+// What the model says that a step waits for.
+const REASONS = [[/is empty$/, EMPTY], [/is full$/, FULL], [/^semaphore$/, SEMAPHORE], [/^barrier$/, TRANSFER], [/./, UNIT]];
 
 class EstimateTimeline {
   static async load(timeline) {
@@ -206,7 +202,7 @@ class EstimateTimeline {
     this.count = count;
     this.scale = timeline.unit;
     this.calls = [];
-    [this.begins, this.lengths, this.flights, this.shape, this.values] = columns(packed, timeline.planes, count);
+    [this.begins, this.lengths, this.waited, this.flights, this.shape, this.values] = columns(packed, timeline.planes, count);
     let first = 0;
     this.tracks = timeline.tracks.map((track) => {
       const made = new Track(track.node, track.kernel, first, track.count);
@@ -214,7 +210,7 @@ class EstimateTimeline {
       first += track.count;
       return made;
     });
-    this.waits = this.shapes.map((shape) => WAITS.find(([pattern]) => pattern.test(shape[0]))?.[1] ?? RUNS);
+    this.causes = this.shapes.map((shape) => REASONS.find(([pattern]) => pattern.test(shape[3]))?.[1] ?? RUNS);
   }
 
   subject(event) { return this.shapes[this.shape[event]][1]; }
@@ -233,26 +229,25 @@ class EstimateTimeline {
     return (track.transfers = made.finish());
   }
 
-  // A call that can wait and is over at once did not.
+  // A step waits first, then it does something.
   make(track) {
-    const made = new Slices(track.count);
+    const made = new Slices(2 * track.count);
     for (let n = track.first; n < track.first + track.count; n++) {
-      const shape = this.shape[n];
-      const waits = this.waits[shape] !== RUNS && this.lengths[n] * this.scale > QUICK;
-      made.add(this.begins[n] * this.scale, (this.begins[n] + this.lengths[n]) * this.scale, waits ? this.waits[shape] : RUNS, n);
+      const begin = this.begins[n], end = begin + this.lengths[n], runs = Math.min(begin + this.waited[n], end);
+      if (runs > begin) made.add(begin * this.scale, runs * this.scale, this.causes[this.shape[n]], n);
+      if (end > runs) made.add(runs * this.scale, end * this.scale, RUNS, n);
     }
     return made.finish();
   }
 
   title(track, slices, n) {
-    const [name, buffer] = this.shapes[this.shape[slices.event[n]]];
-    const why = slices.cause[n];
-    return `${name}${buffer ? ` ${buffer}` : ''}${why === RUNS ? '' : ` (waits: ${CAUSES[why].name})`}`;
+    const [name, buffer, , reason] = this.shapes[this.shape[slices.event[n]]];
+    return slices.cause[n] === RUNS ? `${name}${buffer ? ` ${buffer}` : ''}` : `${name} waits: ${reason}`;
   }
 
   label(track, slices, n) {
-    const [name, buffer] = this.shapes[this.shape[slices.event[n]]];
-    return slices.cause[n] === RUNS ? name : buffer || name;
+    const [name, buffer, , reason] = this.shapes[this.shape[slices.event[n]]];
+    return slices.cause[n] === RUNS ? name : buffer || reason;
   }
 
   text(event) { return this.shapes[this.shape[event]].slice(0, 2).join(' '); }
