@@ -19,6 +19,7 @@ from docs_site.pages import DOCS, ROOT, TUTORIAL, CodeBlock, code_blocks
 FOLDER = ROOT / "examples" / "notebooks"
 _SOLUTION = re.compile(r'^\?\?\? success "(.*)"\n\n', re.MULTILINE)
 _PICTURE = re.compile(r"!\[([^\]]*)\]\(pictures/([\w-]+\.svg)\)")
+_SCREEN = re.compile(r"!\[[^\]]*\]\(pictures/[\w-]+\.png\)\n*")  # large; they are on the site
 _LINK = re.compile(r"(?<!!)\[([^\]]*)\]\((?!http)[^)]*\)")
 
 
@@ -46,7 +47,7 @@ def _words(text: str) -> list[dict[str, Any]]:
     if found:
         rest = textwrap.dedent(text[found.end() :])
         head, rest = text[: found.start()], f"### {found[1]}\n\n{rest}"
-    text = _LINK.sub(r"\1", head + rest).strip()
+    text = _SCREEN.sub("", _LINK.sub(r"\1", head + rest)).strip()
     if not text:
         return []
     pictures = {name: _encoded(name) for _, name in _PICTURE.findall(text)}
