@@ -141,7 +141,8 @@ def test_a_damaged_cache_entry_is_built_again(run: Any, tmp_path: Path) -> None:
         path.write_bytes(b"")
     done = run(*command, PYTTL_CACHE=str(cache))
     assert (done.returncode, done.stderr) == (0, "")
-    assert sorted(cache.glob("*.so")) == libraries and all(path.stat().st_size for path in libraries)
+    assert sorted(cache.glob("*.so")) == libraries
+    assert all(path.stat().st_size for path in libraries)
 
 
 # The kernels hand over blocks for many minutes. A helper sends SIGINT as soon as they run: then
