@@ -31,6 +31,7 @@ GROUPS = {
     "Copies": ("copy", "Transfer", "GroupTransfer", "raw_element_read", "raw_element_write"),
     "Nodes": ("Pipe", "PipeNet", "SrcPipeIdentity", "DstPipeIdentity", "Semaphore",
               "UnicastRemoteSemaphore", "MulticastRemoteSemaphore"),
+    "Tuning": ("autotune", "Config", "choice", "powers_of_two"),
     "Arrays": ("from_numpy", "to_numpy"),
     "Debugging": ("signpost", "print"),
     "Errors": ("TTLError", "CompileError", "KernelFault", "UsageError", "InternalError"),

@@ -9,6 +9,7 @@ from urllib.request import urlopen
 
 import pytest
 
+from e2e.test_tune import TUNED
 from ttl.passes import PIPELINE
 from ttl.view import Shown, page_of, serve
 from view.chromium import Tab, page_address
@@ -230,11 +231,21 @@ def test_estimated_times(page: Path, tab: Tab) -> None:
 
 def test_lower_shows_the_code_alone(folder: Path, tab: Tab) -> None:
     file = folder / "lower.html"
-    assert ttl("lower", "-o", file, folder / "double.py") == 1  # nothing was computed
+    assert ttl("lower", "-o", file, folder / "double.py") == 0  # though its assertion fails
     tab.open(page_address(file))
     assert tab.evaluate(TABS) == ["code", "diagnostics"]
     assert shown_panels(tab) == ["code"]
     assert "cb_wait_front" in text_of(tab, ".column.cpp .lines")
+
+
+def test_lower_shows_how_far_it_came(folder: Path, tab: Tab) -> None:
+    file = folder / "refused.html"
+    assert ttl("lower", "-o", file, folder / "stuck.py") == 1
+    tab.open(page_address(file))
+    assert "TTL5001" in text_of(tab, ".diagnostic h2")
+    tab.press("1")
+    assert "ttl.dfb_wait" in text_of(tab, ".column.ir .lines")
+    assert "not compiled" in text_of(tab, ".column.cpp .lines")
 
 
 @pytest.mark.parametrize("has_source", [False, True])
@@ -316,3 +327,16 @@ def test_titles_are_text(tab: Tab, tmp_path: Path) -> None:
     file.write_text(page_of(Shown("</title><script>x</script>", "")))
     tab.open(page_address(file))
     assert text_of(tab, "#title") == "</title><script>x</script>"
+
+
+def test_what_tuning_has_found_has_a_panel(folder: Path, tab: Tab) -> None:
+    file = folder / "tuned.html"
+    (folder / "tuned.py").write_text(TUNED)
+    assert ttl("view", "--no-open", "-o", file, folder / "tuned.py") == 0
+    tab.open(page_address(file))
+    assert tab.evaluate(TABS) == [*PANELS, "tuning"]
+    tab.press("7")
+    assert shown_panels(tab) == ["tuning"]
+    assert "twice(x=32x256): 3 trials in " in text_of(tab, ".ttl-tuning")
+    assert text_of(tab, ".ttl-tuning tr.best td") == "2"
+    assert tab.evaluate("document.querySelectorAll('.ttl-tuning svg rect').length") == 4

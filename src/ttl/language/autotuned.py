@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial, update_wrapper
+from functools import cached_property, partial, update_wrapper
 from types import CellType, FunctionType
 from typing import Any, Protocol
 
@@ -53,14 +53,14 @@ class Tuned:
     def __name__(self) -> str:
         return str(self.function.__name__)
 
-    @property
+    @cached_property
     def signature(self) -> inspect.Signature:
         return inspect.signature(self.function)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """An operation runs with its best configuration; a factory gives a tuned operation."""
         if isinstance(self.made_of, Operation):
-            return TunedOperation(self)(*args, **kwargs)
+            return self.operation(*args, **kwargs)
         self._check_call(args, kwargs, self.signature)
         return TunedOperation(self, args, kwargs)
 
@@ -69,7 +69,12 @@ class Tuned:
         if not isinstance(self.made_of, Operation):
             text = f"`{self.__name__}` is a factory: call it, and tune what it returns"
             raise wrong_space(text, f"write {self.__name__}(...).tune(tensors)")
-        return TunedOperation(self).tune(*args, **kwargs)
+        return self.operation.tune(*args, **kwargs)
+
+    @cached_property
+    def operation(self) -> TunedOperation:
+        """Of an operation itself: one for all calls, which finds what earlier ones made."""
+        return TunedOperation(self)
 
     def _check_call(
         self, args: tuple[Any, ...], kwargs: Mapping[str, Any], signature: inspect.Signature
@@ -91,6 +96,7 @@ class TunedOperation:
     def __init__(self, tuned: Tuned, args: Sequence[Any] = (), kwargs: Any = None):
         self.tuned = tuned
         self.factory_args, self.factory_kwargs = tuple(args), dict(kwargs or {})
+        self.made: dict[Config, Variant] = {}  # what was run; backends know an operation again
         update_wrapper(self, tuned.function, updated=())
 
     @property
@@ -105,7 +111,9 @@ class TunedOperation:
     def __call__(self, *args: Any, **kwargs: Any) -> None:
         """Run with the best configuration, which is found at the first call of this kind."""
         best = self.tune(*args, **kwargs).best
-        chosen, more = self.variant(best)
+        if best not in self.made:
+            self.made[best] = self.variant(best)
+        chosen, more = self.made[best]
         chosen(*args, **kwargs, **more)
 
     def tune(self, *args: Any, **kwargs: Any) -> Any:

@@ -19,13 +19,7 @@ from ttl.source.frozen import NoKey, freeze_all
 from ttl.sweep import digest, version_of_pyttl
 from ttl.target.costs import load_costs
 
-from .trial import Trial
-
-# Options that change what a trial finds.
-COUNTED = (
-    "backend", "target", "compiler_options", "grid", "max_dataflow_buffers", "max_l1_bytes",
-    "num_devices", "float32", "rounding", "strict", "warnings", "scheduler", "seed",
-)  # fmt: skip
+from .trial import COUNTED, Trial
 
 
 def trial_key(trial: Trial) -> str:

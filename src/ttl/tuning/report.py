@@ -11,6 +11,7 @@ from .result import Tuning
 
 PAGE = "tuning.html"
 STYLE = """\
+.ttl-tuning { background: white; color: #222; padding: 0 12px }
 .ttl-tuning table { border-collapse: collapse; font: 13px monospace }
 .ttl-tuning td, .ttl-tuning th { padding: 2px 10px; text-align: right }
 .ttl-tuning tr { border-bottom: 1px solid #ddd }

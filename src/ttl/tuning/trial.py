@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ttl.arrays import to_numpy
-from ttl.config import chosen_options
+from ttl.config import OPTIONS, chosen_options
 from ttl.device import module_of
 from ttl.diagnostics import TTLError
 from ttl.driver import Driver
@@ -24,13 +24,15 @@ from ttl.testing import bench
 from .outcome import Outcome
 from .sketch import Rehearsal, Sketch, sketch
 
-# What the options of the program ask for is done for its own calls, not for trials.
-NOTHING_ELSE: dict[str, Any] = {
-    "check": False, "compile_only": False, "initial_mlir": None, "final_mlir": None,
-    "flatbuffer": None, "verbose_passes": False, "trace": None, "counts": False,
-    "compile_to": None, "show_threads": False, "kernel_dumps": None, "estimate": False,
-    "dry_run": False, "json": False,
-}  # fmt: skip
+# Options that change what a trial finds.
+COUNTED = (
+    "backend", "target", "compiler_options", "grid", "max_dataflow_buffers", "max_l1_bytes",
+    "num_devices", "float32", "rounding", "strict", "warnings", "scheduler", "seed",
+)  # fmt: skip
+# What else the program asks for is done for its own calls, not for trials.
+NOTHING_ELSE = {
+    option.name: option.default for option in OPTIONS.values() if option.name not in COUNTED
+}
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 
 

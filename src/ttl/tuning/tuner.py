@@ -43,14 +43,15 @@ class Tuner:
         self, tuned: TunedOperation, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Tuning:
         """What each configuration takes for this call; the calls of one key are tuned once."""
-        trials = [
-            Trial(tuned, config, args, kwargs, self.costs) for config in tuned.tuned.configs
-        ]
         key = tuned.tuned, call_key(tuned, args, kwargs)
-        return self._chosen.get(key, lambda: self._sweep(tuned, trials))
+        return self._chosen.get(key, lambda: self._sweep(tuned, args, kwargs))
 
-    def _sweep(self, tuned: TunedOperation, trials: list[Trial]) -> Tuning:
+    def _sweep(
+        self, tuned: TunedOperation, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Tuning:
         start = time.perf_counter()
+        configs = tuned.tuned.configs
+        trials = [Trial(tuned, config, args, kwargs, self.costs) for config in configs]
         tasks = [Task(trial, trial_key(trial)) for trial in trials]
         ran: list[int] = []
         run = self._counted(ran, self.calls)

@@ -26,9 +26,9 @@ from .stages import Stage
 WEB = Path(__file__).parent / "web"
 SCRIPTS = (
     "base.js", "tracks.js", "timeline_canvas.js", "timeline.js", "memory.js", "graph.js", "code.js",
-    "heat.js", "diagnostics.js", "main.js",
+    "heat.js", "diagnostics.js", "tuning.js", "main.js",
 )  # fmt: skip
-PANELS = ("timeline", "memory", "graph", "code", "heat", "diagnostics")
+PANELS = ("timeline", "memory", "graph", "code", "heat", "diagnostics", "tuning")
 
 
 @dataclass(slots=True)
@@ -56,6 +56,7 @@ class Shown:
     diagnostics: Sequence[Diagnostic] = ()
     source: str | None = None  # the program, as far as it is known
     graph: dict[str, Any] | None = None  # calls of ttnn, of a .ttnn file
+    tuning: str = ""  # a section of HTML about configurations
     panels: tuple[str, ...] = PANELS
 
 
@@ -80,6 +81,7 @@ def page_of(shown: Shown) -> str:
         "diagnostics": [_diagnostic(each, sources) for each in shown.diagnostics],
         "mainFile": None if main is None else sources.file(main),
         "graph": shown.graph,
+        "tuning": shown.tuning,
         **sources.described(),
     }
     return _html(shown.title, [as_text(json.dumps(values).encode()), *blobs])

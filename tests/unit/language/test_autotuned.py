@@ -124,3 +124,17 @@ def test_a_call_runs_the_configuration_that_was_chosen(monkeypatch: pytest.Monke
     y = zeros(32, 256)
     tuned(x, y)
     assert (ttl.to_numpy(y) == 2).all()
+
+
+def test_what_a_call_made_is_used_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    launched: list[Any] = []
+
+    class Chosen:
+        best = ttl.Config(BLOCK=4)
+
+    tuned: Tuned = ttl.autotune(ttl.Config(BLOCK=ttl.choice(1, 4)))(captured)
+    monkeypatch.setattr(ttl.LAUNCH_HOOK, "tune", lambda *call: Chosen)
+    monkeypatch.setattr(ttl.LAUNCH_HOOK, "launch", lambda made, *call: launched.append(made))
+    for _ in range(2):
+        tuned(zeros(32, 256), zeros(32, 256))
+    assert launched[0] is launched[1] and launched[0] is not captured

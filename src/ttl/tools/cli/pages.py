@@ -11,9 +11,10 @@ import webbrowser
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ttl.diagnostics import Diagnostic, TTLError, codes, file_not_usable, usage_error
+from ttl.language.engine import LAUNCH_HOOK
 
 if TYPE_CHECKING:
     from ttl.view import Shown
@@ -62,15 +63,45 @@ def observed(events: Path | None, made: Callable[[Shown], None], file: str) -> I
     views = driver.PROCESS_DRIVER.views = Views()
     command = shlex.join(["ttl", *sys.argv[1:]])  # the program gets others
     shown: list[Diagnostic] = []
+    tunings: list[Any] = []
     token = SHOWN.set(shown)
     try:
-        yield
+        with _tunings(tunings):
+            yield
     except TTLError as error:
         shown += error.diagnostics
         raise
     finally:
         SHOWN.reset(token)
-        made(_shown(file, command, events, [*views.found, *shown]))
+        about = _shown(file, command, events, [*views.found, *shown])
+        about.tuning = _tuning_section(tunings)
+        made(about)
+
+
+@contextmanager
+def _tunings(kept: list[Any]) -> Iterator[None]:
+    """Keeps what is found about calls of tuned operations, each once."""
+    plain = LAUNCH_HOOK.tune
+
+    def tune(*call: Any) -> Any:
+        found = plain(*call)
+        if not any(found is each for each in kept):
+            kept.append(found)
+        return found
+
+    LAUNCH_HOOK.tune = tune
+    try:
+        yield
+    finally:
+        LAUNCH_HOOK.tune = plain
+
+
+def _tuning_section(tunings: list[Any]) -> str:
+    if not tunings:
+        return ""
+    from ttl.tuning.report import html_section
+
+    return html_section(tunings)
 
 
 def _shown(file: str, command: str, events: Path | None, found: list[Diagnostic]) -> Shown:

@@ -2,6 +2,7 @@
 
 const PANELS = [
   ['timeline', 'Timeline'], ['memory', 'L1'], ['graph', 'Graph'], ['code', 'Code'], ['heat', 'Heat'], ['diagnostics', 'Diagnostics'],
+  ['tuning', 'Tuning'],
 ];
 const panels = new Map();
 
@@ -116,6 +117,7 @@ async function start() {
     timeline: (root) => { const made = new TimelinePanel(root, timesOf(run)); made.run = run; return made; },
     memory: (root) => new MemoryPanel(root, run), graph: (root) => new GraphPanel(root, run),
     code: (root) => new CodePanel(root), heat: (root) => new HeatPanel(root, run), diagnostics: (root) => new DiagnosticsPanel(root),
+    tuning: (root) => new TuningPanel(root),
   };
   for (const [name, title] of PANELS) if (isShown(name, run)) addPanel(name, title, makers[name]);
   $('#theme').addEventListener('click', () => setTheme(document.documentElement.dataset.theme === 'dark' ? 'light' : 'dark'));
@@ -136,6 +138,7 @@ async function start() {
 function isShown(name, run) {
   if (!data.panels.includes(name)) return false;
   if (name === 'timeline') return Boolean(run) || data.operations.some((each) => each.timeline);
+  if (name === 'tuning') return Boolean(data.tuning);
   if (name === 'heat') return Boolean(run) || data.operations.some((each) => each.estimate);
   if (name === 'graph') return data.operations.length > 0 || Boolean(run) || Boolean(data.graph);
   if (name === 'code' || name === 'memory') return data.operations.length > 0 || Boolean(run);
