@@ -153,7 +153,8 @@ class Call:
 
     def check_streams(self) -> None:
         """A stream says that a thread fills its buffer: no shard is put there instead."""
-        for stream in self.program.made_streams:
+        read = self.program.streams
+        for stream in (each for each in self.program.made_streams if each not in read):
             for position, operand in enumerate(self.operands):
                 if operand.argument is stream.argument and self.is_prefilled(position):
                     raise wrong_value(
