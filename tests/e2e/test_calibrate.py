@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -114,3 +116,33 @@ def test_the_operations_run(
     names = {record["subject"] for record in records}
     assert {"dram_read_576_1", "l1_write_4096_16", "abs_2048_8", "HiFi4_2048_32"} <= names
     assert {"grid_read_2048_32", "grid_write_2048_32"} <= names
+
+
+def test_without_a_device_it_is_told_what_is_missing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["calibrate", "-o", str(tmp_path / "costs.json")]) == 1
+    assert "error[TTL" in capsys.readouterr().err
+    assert not (tmp_path / "costs.json").exists()
+
+
+def test_on_a_device_the_program_runs_and_its_log_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A device that leaves the sample where tt-metal would have its log."""
+    ran: list[object] = []
+
+    def run_program(file: str, arguments: list[str], variables: dict[str, str]) -> int:
+        ran.append((Path(file), arguments, variables["TTL_BACKEND"]))
+        log = Path(os.environ["TT_METAL_PROFILER_DIR"], ".logs/profile_log_device.csv")
+        log.parent.mkdir(parents=True)
+        log.write_text("\n".join(sample()) + "\n")
+        return 0
+
+    monkeypatch.setenv("TT_METAL_PROFILER_DIR", str(tmp_path / "profiler"))
+    monkeypatch.setattr("ttl.tools.cli.device_run.device_run", lambda traces: nullcontext())
+    monkeypatch.setattr("ttl.tools.cli.program.run_program", run_program)
+    file = tmp_path / "costs.json"
+    assert main(["calibrate", "--repeats", "3", "-o", str(file)]) == 0
+    assert ran == [(PROGRAM, ["3"], "device")]
+    assert json.loads(file.read_text())["clock_ghz"]["value"] == [0.9, 0.9, 0.9]

@@ -231,11 +231,21 @@ def test_estimated_times(page: Path, tab: Tab) -> None:
 
 def test_lower_shows_the_code_alone(folder: Path, tab: Tab) -> None:
     file = folder / "lower.html"
-    assert ttl("lower", "-o", file, folder / "double.py") == 1  # nothing was computed
+    assert ttl("lower", "-o", file, folder / "double.py") == 0  # though its assertion fails
     tab.open(page_address(file))
     assert tab.evaluate(TABS) == ["code", "diagnostics"]
     assert shown_panels(tab) == ["code"]
     assert "cb_wait_front" in text_of(tab, ".column.cpp .lines")
+
+
+def test_lower_shows_how_far_it_came(folder: Path, tab: Tab) -> None:
+    file = folder / "refused.html"
+    assert ttl("lower", "-o", file, folder / "stuck.py") == 1
+    tab.open(page_address(file))
+    assert "TTL5001" in text_of(tab, ".diagnostic h2")
+    tab.press("1")
+    assert "ttl.dfb_wait" in text_of(tab, ".column.ir .lines")
+    assert "not compiled" in text_of(tab, ".column.cpp .lines")
 
 
 @pytest.mark.parametrize("has_source", [False, True])

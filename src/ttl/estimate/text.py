@@ -28,7 +28,10 @@ def estimate_text(found: Estimate) -> str:
         "",
         *_table(("kernel", "thread", "busy", "waits"), _thread_rows(found)),
         "",
-        *_table(("kernel", "thread", "line", "busy", "waiting", "share", "times"), _rows(found)),
+        "  cycles of the node that takes longest, by line",
+        *_table(
+            ("kernel", "thread", "line", "busy", "waiting", "share", "times", "for"), _rows(found)
+        ),
         "",
         *_changes(found),
         "not known:",
@@ -75,7 +78,7 @@ def _rows(found: Estimate) -> list[tuple[str, ...]]:
     return [
         (
             each.kernel, each.thread, str(each.line), f"{each.busy:.0f}", f"{each.waited:.0f}",
-            f"{each.share:.0%}", str(each.times),
+            f"{each.share:.0%}", str(each.times), each.reason if each.waited else "",
         )
         for each in found.lines[:MOST_LINES]
     ]  # fmt: skip

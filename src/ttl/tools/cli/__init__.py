@@ -55,6 +55,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if verb in PROGRAM_VERBS:
         options = parse_program_verb(verbs.choices[verb], verb, given[1:])
     else:
+        if verb == "opt":
+            given = [verb, *_module_of(verb).with_passes(verbs.choices[verb], given[1:])]
         options = parser.parse_args(given)
     return _run_verb(options)
 
@@ -76,6 +78,11 @@ def simulator_main(arguments: Sequence[str] | None = None) -> int:
 def stats_main(arguments: Sequence[str] | None = None) -> int:
     """Entry point of `tt-lang-sim-stats`: `ttl stats` under the name of the public tool."""
     return main(["stats", *(sys.argv[1:] if arguments is None else arguments)])
+
+
+def opt_main(arguments: Sequence[str] | None = None) -> int:
+    """Entry point of `ttlang-opt`: `ttl opt` in the manner of mlir-opt."""
+    return main(["opt", *(sys.argv[1:] if arguments is None else arguments)])
 
 
 def setup_main(arguments: Sequence[str] | None = None) -> int:

@@ -74,7 +74,6 @@ def _maker(file: Path, options: argparse.Namespace) -> Callable[[], Shown]:
 
 
 def _program(options: argparse.Namespace) -> int:
-
     check_output(options)
     made: list[Shown] = []
     trace = temporary_trace()
