@@ -141,6 +141,9 @@ def _made(make: Callable[[], Made]) -> Made:
 
     import tt_torch  # noqa: F401
 
+    from .model_zoo import prepare_torchvision
+
+    prepare_torchvision()
     torch.set_num_threads(1)
     torch.manual_seed(0)
     model, arguments = make()

@@ -7,6 +7,7 @@ names of their functions; some networks are written here. Nothing is downloaded.
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib.util import find_spec
 from typing import Any
 
 import torch
@@ -83,36 +84,37 @@ def _written(kind: Callable[[], nn.Module], pixels: int = PIXELS) -> Make:
 _NAMES_OF_TORCHVISION: list[torch.library.Library] = []  # which last as long as these
 
 
-def _of_torchvision(name: str, **options: Any) -> Make:
+def prepare_torchvision() -> None:
+    """Make a torchvision that was built for CUDA one that can be imported without.
+
+    Its compiled operations cannot be loaded, and what it says about their shapes needs their names.
+    transformers imports it, too, so this comes first.
+    """
+    if find_spec("torchvision") is None or _NAMES_OF_TORCHVISION:
+        return
+    try:
+        import torchvision  # noqa: F401
+    except RuntimeError:
+        library = torch.library.Library("torchvision", "DEF")
+        for name in ("nms", "qnms"):
+            library.define(f"{name}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
+        _NAMES_OF_TORCHVISION.append(library)
+
+
+def _of_torchvision(name: str) -> Make:
     """In eval mode these have no operation of their own."""
 
     def make() -> Made:
-        try:
-            import torchvision
-        except RuntimeError:
-            torchvision = _without_operations()
-        model = getattr(torchvision.models, name)(num_classes=10, **options)
+        import torchvision
+
+        model = getattr(torchvision.models, name)(num_classes=10)
         return model, {"x": torch.randn(2, 3, PIXELS, PIXELS)}
 
     return make
 
 
-def _without_operations() -> Any:
-    """A build for other machines: its compiled operations cannot be loaded, and what it says about
-    their shapes needs their names.
-    """
-    library = torch.library.Library("torchvision", "DEF")
-    for name in ("nms", "qnms"):
-        library.define(f"{name}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
-    _NAMES_OF_TORCHVISION.append(library)
-    import torchvision
-
-    return torchvision
-
-
 def _of_timm(name: str, pixels: int = PIXELS, **options: Any) -> Make:
     def make() -> Made:
-        _of_torchvision("alexnet")()  # timm loads it, too
         import timm
 
         model = timm.create_model(name, num_classes=10, **options)

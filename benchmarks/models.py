@@ -2,11 +2,11 @@
 
 python -m benchmarks.models [NAME ...] [--times] [--seconds 6]
 
-The first table has the times of models of a real size (benchmarks.model_times), the second one small
-models of many kinds: each is right, wrong, refused with the operation, slower than its aim, or of a
-package that is not installed. On one thread of the CPU; calls of eager torch, or of flax without jit,
-and of the compiled model take turns, and the least CPU time of each counts. Names choose rows of the
-second table, --times the first one alone.
+The first table has the times of models of a real size (benchmarks.model_times), the second one
+small models of many kinds: each is right, wrong, refused with the operation, slower than its aim,
+or of a package that is not installed. On one thread of the CPU; calls of eager torch, or of flax
+without jit, and of the compiled model take turns, and the least CPU time of each counts. Names
+choose rows of the second table, --times the first one alone.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 from . import model_times  # noqa: E402
-from .model_zoo import ROWS  # noqa: E402
+from .model_zoo import ROWS, prepare_torchvision  # noqa: E402
 
 OF_FLAX = ("flax-mlp", "flax-cnn", "flax-decoder", "flax-transformer", "flax-rnn", "nnx-mixer")
 NAMES = (*ROWS, *OF_FLAX)
@@ -77,6 +77,7 @@ def _of_torch(name: str) -> Calls:
 
     import tt_torch  # noqa: F401
 
+    prepare_torchvision()
     torch._dynamo.reset()
     torch.manual_seed(0)
     model, arguments = ROWS[name]()
