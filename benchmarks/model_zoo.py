@@ -7,6 +7,7 @@ names of their functions; some networks are written here. Nothing is downloaded.
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
@@ -93,7 +94,7 @@ def prepare_torchvision() -> None:
     if find_spec("torchvision") is None or _NAMES_OF_TORCHVISION:
         return
     try:
-        import torchvision  # noqa: F401
+        import_module("torchvision")
     except RuntimeError:
         library = torch.library.Library("torchvision", "DEF")
         for name in ("nms", "qnms"):
@@ -105,9 +106,7 @@ def _of_torchvision(name: str) -> Make:
     """In eval mode these have no operation of their own."""
 
     def make() -> Made:
-        import torchvision
-
-        model = getattr(torchvision.models, name)(num_classes=10)
+        model = getattr(import_module("torchvision.models"), name)(num_classes=10)
         return model, {"x": torch.randn(2, 3, PIXELS, PIXELS)}
 
     return make
@@ -115,9 +114,7 @@ def _of_torchvision(name: str) -> Make:
 
 def _of_timm(name: str, pixels: int = PIXELS, **options: Any) -> Make:
     def make() -> Made:
-        import timm
-
-        model = timm.create_model(name, num_classes=10, **options)
+        model = import_module("timm").create_model(name, num_classes=10, **options)
         return model, {"x": torch.randn(2, 3, pixels, pixels)}
 
     return make

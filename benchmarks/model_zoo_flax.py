@@ -22,7 +22,8 @@ class Convolutions(linen.Module):
     def __call__(self, x: Any) -> Any:
         for width in (16, 32):
             x = linen.BatchNorm(use_running_average=True)(linen.Conv(width, (3, 3))(x))
-            x = linen.avg_pool(linen.relu(x), (2, 2), (2, 2))
+            pool: Any = linen.avg_pool
+            x = pool(linen.relu(x), (2, 2), (2, 2))
         return linen.Dense(10)(x.mean((1, 2)))
 
 
@@ -51,7 +52,8 @@ class Transformer(linen.Module):
 class Recurrent(linen.Module):
     @linen.compact
     def __call__(self, x: Any) -> Any:
-        return linen.RNN(linen.GRUCell(24))(linen.RNN(linen.OptimizedLSTMCell(24))(x))
+        first: Any = linen.RNN(linen.OptimizedLSTMCell(24))(x)
+        return linen.RNN(linen.GRUCell(24))(first)
 
 
 class Mixer(nnx.Module):

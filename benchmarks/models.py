@@ -100,7 +100,8 @@ def _of_flax(name: str) -> Calls:
 
     function, arguments = rows[name]()
     compiled = compile_jax(function)
-    return lambda: jax.block_until_ready(function(*arguments)), lambda: compiled(*arguments)
+    wait: Any = jax.block_until_ready
+    return lambda: wait(function(*arguments)), lambda: compiled(*arguments)
 
 
 def _placed(value: Any) -> Any:
