@@ -11,7 +11,7 @@ BIN := $(VENV)/bin
 # Editable installs are not compiled, so they need no compiler to be fetched either.
 PIP_EDITABLE = HATCH_BUILD_NO_HOOKS=true $(call PIP_INSTALL,$(1)) --editable
 PIP_INSTALL = $(1)/bin/python -m pip install --quiet --disable-pip-version-check $(PIP_FLAGS)
-TEST_EXTRAS := dev,mlir,torch,flax,models
+TEST_EXTRAS := dev,editor,mlir,torch,flax,models,docs,cluster,plot
 # The public simulator that the benchmarks compare with; apart, because both own the package ttl.
 PEER_VERSION := 1.1.6
 PEER_TORCH := 2.13.0
@@ -40,9 +40,11 @@ help:
 	@echo 'make check            ruff, mypy and the fast tests'
 	@echo 'make test-full        the suite with its slow tests'
 	@echo 'make test-compiled    the tests of the simulator, with the compiled wheel'
+	@echo 'make docs             the site of the documentation, in site/'
 	@echo 'make bench            the benchmarks, side by side with tt-lang-sim in .venv-peer;'
 	@echo '                      ONLY="add-1x1 softmax" chooses rows of the table'
 	@echo 'make bench-device     what a call on a device costs the host, with the real ttnn and no device'
+	@echo 'make bench-view       a page of 64 nodes x 100,000 events: its size, when it is there'
 	@echo 'make ttnn-drift       the tests of headers and descriptors with the newest ttnn: a report;'
 	@echo '                      VERSIONS="0.81.1 0.82.0" chooses others'
 	@echo 'make tutorials        the tutorials of tt-lang-sim at full size, with their times;'
@@ -58,16 +60,21 @@ help:
 demo: $(VENV)/.demo
 	@$(BIN)/python -m benchmarks.demo
 
-test: $(VENV)/.test headers tutorial-wheel real-ttnn
+test: $(VENV)/.test headers tutorial-wheel real-ttnn chromium
 	$(BIN)/python $(PYTEST)
 
-test-full: $(VENV)/.test headers tutorial-wheel real-ttnn
+test-full: $(VENV)/.test headers tutorial-wheel real-ttnn chromium
 	$(BIN)/python $(PYTEST) --full
 
 check: $(VENV)/.test headers
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/python $(PYTEST) tests/unit tests/meta
+
+# Links that lead nowhere are errors. The pages open from disk; over a server they can be searched.
+.PHONY: docs
+docs: $(VENV)/.docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --site-dir site
 
 bench: $(BENCH_VENV)/.ready $(PEER_READY) $(if $(ONLY),,$(COMPILER_READY))
 	@$(BENCH_VENV)/bin/python -m benchmarks --peer $(PEER_VENV) \
@@ -118,6 +125,10 @@ $(VENV)/.dev: $(VENV)/.demo
 	$(call PIP_EDITABLE,$(VENV)) '.[dev]'
 	@touch $@
 
+$(VENV)/.docs: $(VENV)/.demo
+	$(call PIP_EDITABLE,$(VENV)) '.[docs]'
+	@touch $@
+
 $(VENV)/.test: $(VENV)/.dev
 	$(call PIP_EDITABLE,$(VENV)) '.[$(TEST_EXTRAS)]'
 	@touch $@
@@ -154,6 +165,11 @@ $(COMPILER_READY): $(VENV)/.demo
 real-ttnn: $(VENV)/.dev
 	@cd tests && ../$(BIN)/python -m device.real_ttnn
 
+# Debian's package, where this user may install it; the pages are looked at in it.
+.PHONY: chromium
+chromium: $(VENV)/.dev
+	@cd tests && ../$(BIN)/python -m view.chromium
+
 # Kernels and descriptors with the newest ttnn that the package registry has: a report.
 .PHONY: ttnn-drift
 ttnn-drift: $(VENV)/.test
@@ -164,10 +180,16 @@ ttnn-drift: $(VENV)/.test
 bench-device: real-ttnn
 	@$(BIN)/python -m benchmarks.device_calls
 
+# Pages of long runs.
+.PHONY: bench-view
+bench-view: $(VENV)/.dev
+	@$(BIN)/python -m benchmarks.view_speed
+
 test-py: .venv-$(PY)/.test
 	@cd tests && ../.venv-$(PY)/bin/python -m headers.metal_headers
 	@cd tests && ../.venv-$(PY)/bin/python -m tutorials.wheel
 	@cd tests && ../.venv-$(PY)/bin/python -m device.real_ttnn
+	@cd tests && ../.venv-$(PY)/bin/python -m view.chromium
 	.venv-$(PY)/bin/python $(PYTEST)
 
 .venv-$(PY)/.test: pyproject.toml
@@ -179,4 +201,4 @@ test-py: .venv-$(PY)/.test
 	@touch $@
 
 clean:
-	rm -rf .venv .venv-* .pytest_cache .mypy_cache .ruff_cache .hypothesis dist build
+	rm -rf .venv .venv-* .pytest_cache .mypy_cache .ruff_cache .hypothesis dist build site

@@ -87,9 +87,9 @@ def main():
     for name, arrays in sample_inputs(1):
         a = ttl.from_numpy(arrays[0], dtype=ttnn.bfloat16, device=device)
         width = BLOCK * ttl.TILE_SIZE
-        tiles = {"dtype": ttnn.bfloat16, "layout": ttnn.TILE_LAYOUT, "device": device}
-        partial = ttnn.zeros((a.shape[0], NODES * width), **tiles)
-        output = ttnn.zeros((a.shape[0], width), **tiles)
+        kind = ttnn.bfloat16, ttnn.TILE_LAYOUT, device
+        partial = ttnn.zeros((a.shape[0], NODES * width), *kind)
+        output = ttnn.zeros((a.shape[0], width), *kind)
         start = time.perf_counter()
         split_sum(a, partial, output)
         milliseconds = 1000 * (time.perf_counter() - start)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Generator
 from functools import wraps
@@ -20,6 +21,9 @@ from ttl.artifact import CompiledOperation
 # The module and the function that every compilation and every run of kernels goes through.
 COMPILE_FUNCTION = ("ttl.driver.compile", "compile_operation")
 LAUNCH_FUNCTION = ("ttl.host.launcher", "launch")
+
+# What tests compile is kept, whatever it takes: they compile thousands of kernels.
+os.environ.setdefault("PYTTL_CACHE_LIMIT", "none")
 
 hypothesis.settings.register_profile("ci", derandomize=True, deadline=None)
 hypothesis.settings.register_profile("full", deadline=None, max_examples=1000)

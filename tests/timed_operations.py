@@ -110,3 +110,61 @@ def chain(nodes: int) -> Any:
                 y_copy.wait()
 
     return chain
+
+
+def grid_stream(grid: tuple[int, int], tiles: int, is_crossed: bool) -> Any:
+    """Each node reads a row of tiles and writes it; crossed: reads on NoC 1, writes on NoC 0."""
+
+    def read(x: Any, dfb: Any) -> Any:
+        @ttl.datamovement()
+        def read():  # type: ignore[no-untyped-def]
+            column, row = ttl.node(dims=2)
+            node = row * grid[0] + column
+            with dfb.reserve() as blk:
+                x_copy = ttl.copy(x[node : node + 1, 0:tiles], blk)
+                x_copy.wait()
+
+    def write(y: Any, dfb: Any) -> Any:
+        @ttl.datamovement()
+        def write():  # type: ignore[no-untyped-def]
+            column, row = ttl.node(dims=2)
+            node = row * grid[0] + column
+            with dfb.wait() as blk:
+                y_copy = ttl.copy(blk, y[node : node + 1, 0:tiles])
+                y_copy.wait()
+
+    @ttl.operation(grid=grid)
+    def grid_stream(x, y):  # type: ignore[no-untyped-def]
+        dfb = ttl.make_dataflow_buffer_like(x, shape=(1, tiles), block_count=1)
+        if is_crossed:
+            write(y, dfb)
+            read(x, dfb)
+        else:
+            read(x, dfb)
+            write(y, dfb)
+
+    return grid_stream
+
+
+def same_tile(grid: tuple[int, int]) -> Any:
+    """All nodes read the same tile, and each writes one of its own."""
+
+    @ttl.operation(grid=grid)
+    def same_tile(x, y):  # type: ignore[no-untyped-def]
+        dfb = ttl.make_dataflow_buffer_like(x, shape=(1, 1), block_count=1)
+
+        @ttl.datamovement()
+        def read():  # type: ignore[no-untyped-def]
+            with dfb.reserve() as blk:
+                x_copy = ttl.copy(x[0:1, 0:1], blk)
+                x_copy.wait()
+
+        @ttl.datamovement()
+        def write():  # type: ignore[no-untyped-def]
+            column, row = ttl.node(dims=2)
+            node = row * grid[0] + column
+            with dfb.wait() as blk:
+                y_copy = ttl.copy(blk, y[node : node + 1, 0:1])
+                y_copy.wait()
+
+    return same_tile

@@ -17,6 +17,8 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+from .examples import PROGRAMS, examples_report, measured
+
 FOLDER = Path(__file__).parent
 AIM = 0.25
 MARK = "<!-- what follows is written by `python -m benchmarks.estimate -o` -->\n"
@@ -36,6 +38,7 @@ class Row:
     worst: float
     is_independent: bool
     wall: float | None = None  # of the host, where that is published too
+    whole: float = 0.0  # predicted for all threads
 
     @property
     def error(self) -> float:
@@ -58,13 +61,24 @@ def predict(row: dict[str, Any]) -> Row:
     group = row["program"].removesuffix(".py")
     is_independent = "also_used_for" not in row
     if "measured_cycles" in row:
-        cycles = _transfer_cycles(found, program, row["arguments"][0])
+        cycles = _transfer_cycles(found, program, row.get("kernel") or row["arguments"][0])
         times = (cycles, cycles, cycles)
         return Row(row["what"], row["chip"], group, row["measured_cycles"], *times, is_independent)
     spread = found["microseconds"]
-    times = (spread["best"], spread["typical"], spread["worst"])
-    wall = row.get("wall_us")
-    return Row(row["what"], row["chip"], group, row["measured_us"], *times, is_independent, wall)
+    share = _share_of_thread(found, row["thread"]) if "thread" in row else 1.0
+    return Row(
+        row["what"], row["chip"], group, row["measured_us"], share * spread["best"],
+        share * spread["typical"], share * spread["worst"], is_independent,
+        row.get("wall_us"), spread["typical"],
+    )  # fmt: skip
+
+
+def _share_of_thread(found: dict[str, Any], thread: str) -> float:
+    """The source has the time of this thread alone: its share of the whole is that of the typical
+    case, in the best case and in the worst as well.
+    """
+    (own,) = (each["microseconds"] for each in found["threads"] if each["thread"] == thread)
+    return float(own / found["microseconds"]["typical"])
 
 
 def _transfer_cycles(found: dict[str, Any], program: Path, kernel: str) -> float:
@@ -97,11 +111,11 @@ def report(rows: list[Row]) -> Iterator[str]:
     yield "| chip | what | measured | predicted | range | error | |"
     yield "|---|---|---:|---:|---|---:|---|"
     for row in rows:
-        unit = "cycles" if row.group == "stream" else "us"
+        unit = "cycles" if row.group.endswith("stream") else "us"
         span = "" if row.best == row.worst else f"{row.best:.3g} to {row.worst:.3g}"
         note = "" if row.is_independent else "a cost was derived from it"
         if row.wall is not None:
-            wall = f"{row.predicted / row.wall - 1:+.0%} of the wall time, {row.wall:g} us"
+            wall = f"all threads {row.whole:.4g}, wall time {row.wall:g} us"
             note = f"{wall}; {note}" if note else wall
         yield (
             f"| {row.chip} | {row.what} | {row.measured:g} {unit} | {row.predicted:.4g} | {span} | "
@@ -129,8 +143,10 @@ def _groups(rows: list[Row]) -> list[tuple[str, list[Row]]]:
         (f"{group}, {chip}", [row for row in rows if (row.group, row.chip) == (group, chip)])
         for group, chip in names
     ]
-    walls = [replace(row, measured=row.wall) for row in rows if row.wall is not None]
-    return [*groups, ("matmul, against wall times", walls)] if walls else groups
+    walls = [
+        replace(row, measured=row.wall, predicted=row.whole) for row in rows if row.wall is not None
+    ]
+    return [*groups, ("matmul, all threads against wall times", walls)] if walls else groups
 
 
 def main() -> None:
@@ -143,7 +159,10 @@ def main() -> None:
         if options.only in f"{row['program']} {row['chip']} {row['what']}":
             rows.append(predict(row))
             print(f"{rows[-1].what}: {rows[-1].error:+.0%}", file=sys.stderr, flush=True)
-    text = "\n".join(report(rows)) + "\n"
+    parts = list(report(rows))
+    if not options.only:
+        parts += ["", *examples_report([measured(COMMAND, each) for each in PROGRAMS])]
+    text = "\n".join(parts) + "\n"
     print(text)
     if options.page:
         write_page(Path(options.page), text)

@@ -8,7 +8,7 @@ GRID = (2, 2)
 
 
 @pykernel_gen(grid=GRID, block_factors=[(1, 1), (1, 1), (1, 1)])
-def matmul(lhs, rhs, out, block_factors=None, grid=None):
+def matmul(lhs, rhs, out, block_factors=None, grid=GRID):
     lhs_stream = Stream(lhs)
     rhs_stream = Stream(rhs)
     GY, GX = grid

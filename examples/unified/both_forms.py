@@ -28,6 +28,7 @@ def load(file, name):
     """An operation of one of the files."""
     sys.path.insert(0, str(HERE.parent))
     spec = util.spec_from_file_location(f"{file.parent.name}_{file.stem}", file)
+    assert spec is not None and spec.loader is not None
     module = util.module_from_spec(spec)
     spec.loader.exec_module(module)
     sys.path.remove(str(HERE.parent))
@@ -57,7 +58,7 @@ def main():
             operation(*given)
             results.append(ttl.to_numpy(given[-1]))
             lines.append(len(inspect.getsource(operation.function).splitlines()))
-        is_equal = np.array_equal(*results)
+        is_equal = np.array_equal(results[0], results[1])
         print(f"{example:18} {lines[0]:8} {lines[1]:8}   {'same bits' if is_equal else 'DIFFER'}")
 
 

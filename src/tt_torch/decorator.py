@@ -30,7 +30,7 @@ def tt_lang_operation(
     shard_spec: str = "",
     version_tag: str | None = None,
     backward: str | None = None,
-) -> Callable[[Callable[..., Any]], Callable[..., Result]]:
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register a @ttl.operation, or a function that calls one, for use in models.
 
     `arg_roles` has "in" or "out" for each tensor, all "in" first. The decorated function takes
@@ -41,7 +41,7 @@ def tt_lang_operation(
     """
     _check_id(operation_id)
 
-    def decorate(fn: Callable[..., Any]) -> Callable[..., Result]:
+    def decorate(fn: Callable[..., Any]) -> Callable[..., Any]:
         tag = version_tag or derive_version_tag(fn)
         roles = normalize_arg_roles(arg_roles, tensor_counts(fn), operation_id)
         entry = OperationEntry(operation_id, fn, tag, roles, backward)

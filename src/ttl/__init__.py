@@ -13,14 +13,14 @@ from ttl.diagnostics import (
     TTLangCompileError,
     TTLError,
     UsageError,
+    hide_frames,
     install_exception_hook,
 )
 from ttl.diagnostics.names import unknown_name
 from ttl.language import *  # noqa: F403
-from ttl.language import Operation, math
+from ttl.language import Operation
 from ttl.language.engine import LAUNCH_HOOK
-from ttl.language.functions import FLAT
-from ttl.language.functions import block_functions as block
+from ttl.language.functions import FLAT, block_functions
 from ttl.language.old_names import OLD_NAMES
 
 
@@ -36,24 +36,36 @@ def _body_of(operation: Operation, arguments: dict[str, Any]) -> Callable[..., A
     return body_of(operation, arguments)
 
 
+def _tune(tuned: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    from ttl.tuning import tune
+
+    return tune(tuned, args, kwargs)
+
+
 # `import ttl.math` and `from ttl.block import fill` are as good as `ttl.math` and `ttl.block`.
-sys.modules["ttl.math"], sys.modules["ttl.block"] = math, block
+sys.modules["ttl.math"], sys.modules["ttl.block"] = language.math, block_functions
 
 LAUNCH_HOOK.launch, LAUNCH_HOOK.body_of = _launch, _body_of
+LAUNCH_HOOK.tune = _tune
 install_exception_hook()
+hide_frames(__name__)
 
 __version__ = "0.1.0"
 
 __all__ = ["CompileError", "InternalError", "KernelFault", "TTLError", "TTLangCompileError"]
-__all__ += ["UsageError", "block", *arrays.__all__, *language.__all__]
+__all__ += ["UsageError", "block", "math", *arrays.__all__, *language.__all__]
 
 # What else programs name. `import *` does not bring it: it would hide Python's `max` and `round`.
 ttl = sys.modules[__name__]  # `from ttl import ttl`
 BlockExpr = language.BlockExpression  # as the specification prints it
-globals().update(FLAT)
-globals().update({old: globals()[now.present] for old, now in OLD_NAMES.items()})
 
-if not TYPE_CHECKING:
+if TYPE_CHECKING:  # stubs of what is made from the op table: python tests/editor/stubs.py
+    from ttl import block, math
+    from ttl._flat import *  # noqa: F403
+else:
+    math, block = language.math, block_functions
+    globals().update(FLAT)
+    globals().update({old: globals()[now.present] for old, now in OLD_NAMES.items()})
 
     def __getattr__(name: str) -> Any:
         raise unknown_name("ttl", name, __all__, also=FLAT)

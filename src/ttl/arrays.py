@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ttl.diagnostics import RuleBroken, UsageError, codes
 from ttl.diagnostics.frames import calling_span
@@ -52,7 +53,7 @@ def from_numpy(
     return ttnn.to_device(host, device, memory_config=memory_config)
 
 
-def to_numpy(tensor: Any, mesh_composer: Any = None) -> Array:
+def to_numpy(tensor: Any, mesh_composer: Any = None) -> NDArray[Any]:
     """A fresh array of the tensor's elements, without padding, in the tensor's own type.
 
     bfloat16 is that of ml_dtypes. numpy has no block floats: they come as float32. The parts of

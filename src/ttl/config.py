@@ -54,6 +54,29 @@ def _number(variable: str, text: str) -> int | None:
     return int(text) if text else None
 
 
+UNITS = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
+NO_LIMIT = 0
+
+
+def read_bytes(text: str) -> int:
+    """512M, 2G, a number of bytes, or none; ValueError if it is something else."""
+    number, unit = text.strip().lower().removesuffix("b"), 1
+    if number == "none":
+        return NO_LIMIT
+    if number[-1:] in UNITS:
+        number, unit = number[:-1], UNITS[number[-1]]
+    if not is_positive(number):
+        raise ValueError(text)
+    return int(number) * unit
+
+
+def _bytes(variable: str, text: str) -> int | None:
+    try:
+        return read_bytes(text) if text else None
+    except ValueError:
+        raise _wrong(variable, text, "a size in bytes", "512M") from None
+
+
 def _seed(variable: str, text: str) -> int | None:
     if text and not (text.isascii() and text.isdecimal()):
         raise _wrong(variable, text, "a whole number", "1")
@@ -101,50 +124,59 @@ def _wrong(variable: str, text: str, wanted: str, example: str) -> UsageError:
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    # sim | host | device; real tensors are always on a device
+    # Where operations run: sim, host or device; real tensors are always on a device.
     backend: str = _option("TTL_BACKEND", default="sim")
-    target: str = _option("TTL_TARGET", default="wormhole_b0")
+    target: str = _option("TTL_TARGET", default="wormhole_b0")  # the chip, or blackhole
     check: bool = _flag("TTL_CHECK")  # look for mistakes before an operation runs, report all
-    compile_only: bool = _flag("TTLANG_COMPILE_ONLY")  # compile, do not run
-    initial_mlir: str | None = _option("TTLANG_INITIAL_MLIR")  # FILE: before the first pass
-    final_mlir: str | None = _option("TTLANG_FINAL_MLIR")  # FILE: after the last pass
-    # FILE: of the last call of a pykernel program
+    compile_only: bool = _flag("TTLANG_COMPILE_ONLY")  # compile operations, do not run them
+    initial_mlir: str | None = _option("TTLANG_INITIAL_MLIR")  # FILE: the IR before the first pass
+    final_mlir: str | None = _option("TTLANG_FINAL_MLIR")  # FILE: the IR after the last pass
+    # FILE: the flatbuffer of the last call of a pykernel program
     flatbuffer: str | None = _option("TTLANG_FLATBUFFER_PATH")
-    verbose_passes: bool = _flag("TTLANG_VERBOSE_PASSES")  # the module around every pass, to stderr
-    compiler_options: str | None = _option("TTLANG_COMPILER_OPTIONS")  # over those of the decorator
-    # ROWS,COLUMNS of "auto"; here (columns, rows)
+    verbose_passes: bool = _flag("TTLANG_VERBOSE_PASSES")  # the IR around every pass, to stderr
+    # Options of the compiler; they win over those of the decorator.
+    compiler_options: str | None = _option("TTLANG_COMPILER_OPTIONS")
+    # ROWS,COLUMNS of the grid that "auto" means; the field is (columns, rows).
     grid: tuple[int, int] | None = _option("TTL_GRID", _grid)
-    max_dataflow_buffers: int | None = _option("TTL_MAX_DFBS", _number)  # of a node
-    max_l1_bytes: int | None = _option("TTL_MAX_L1", _number)  # of a node, for dataflow buffers
-    num_devices: int | None = _option("TTL_NUM_DEVICES", _number)  # of the embedded ttnn
-    scheduler: str = _option("TTL_SCHEDULER", default="greedy")  # one of SCHEDULERS
-    seed: int | None = _option("TTL_SEED", _seed)  # shuffle the simulator's schedule
+    max_dataflow_buffers: int | None = _option("TTL_MAX_DFBS", _number)  # buffers of a node
+    max_l1_bytes: int | None = _option("TTL_MAX_L1", _number)  # bytes of a node for buffers
+    num_devices: int | None = _option("TTL_NUM_DEVICES", _number)  # devices of the embedded ttnn
+    # When the simulator goes on to another kernel: greedy (when one waits) or fair.
+    scheduler: str = _option("TTL_SCHEDULER", default="greedy")
+    seed: int | None = _option("TTL_SEED", _seed)  # a number: shuffles the simulator's schedule
     float32: bool = _flag("TTL_FLOAT32")  # the simulator keeps all floats in f32
-    rounding: str = _option("TTL_ROUNDING", default="language")  # one of ROUNDINGS
+    # Factors of the simulator's matrix products: language (all digits) or chip (as the chip cuts).
+    rounding: str = _option("TTL_ROUNDING", default="language")
     # Warnings are errors, releases and waits are written, and races between nodes are followed.
     strict: bool = _flag("TTL_STRICT")
-    # -W of the commands, separated by commas: error, error=CODE, ignore=CODE
+    # What -W of the commands takes, separated by commas: error, error=CODE, ignore=CODE.
     warnings: WarningOptions = _option("TTL_WARNINGS", _warnings, NO_CHOICE)  # noqa: RUF009
-    json: bool = _flag("TTL_JSON")  # notes as JSON, one a line
-    trace: str | None = _option("TTL_TRACE")  # FILE: run events as JSON lines
-    trace_results: bool = _flag("TTL_TRACE_RESULTS")  # beside the trace, what is in the tensors
-    trace_events: tuple[str, ...] | None = _option("TTL_TRACE_EVENTS", _names)  # kernel,copy
+    json: bool = _flag("TTL_JSON")  # notes and diagnostics as JSON, one a line
+    trace: str | None = _option("TTL_TRACE")  # FILE: the events of the run as JSON lines
+    trace_results: bool = _flag("TTL_TRACE_RESULTS")  # beside the trace, what the tensors hold
+    # The kinds of events that are traced, as kernel,copy; all without it.
+    trace_events: tuple[str, ...] | None = _option("TTL_TRACE_EVENTS", _names)
+    trace_times: bool = _flag("TTL_TRACE_TIMES")  # record calls too, for the times of the trace
     counts: bool = _flag("TTL_COUNTS")  # count the calls of compiled kernels on this machine
     estimate: bool = _flag("TTL_ESTIMATE")  # record the calls of kernels, compute nothing
+    view: bool = _flag("TTL_VIEW")  # keep what a page shows: the IR of each stage, recorded calls
     dry_run: bool = _flag("TTL_DRY_RUN")  # run and check, but leave the tensors as they were
     # Seconds: wait for each launch on a device, show what it prints, report it if it hangs.
     device_timeout: int | None = _option("TTL_DEVICE_TIMEOUT", _number)
     compile_to: str | None = _option("TTL_COMPILE_TO")  # DIR: compile each operation into it
-    show_threads: bool = _flag("TTL_SHOW_THREADS")  # of unified operations, to stdout
-    kernel_dumps: str | None = _option("TTLANG_KERNEL_DUMPS", _folder)  # DIR, or 1
+    show_threads: bool = _flag("TTL_SHOW_THREADS")  # threads of unified operations, to stdout
+    # DIR for the C++ of what is compiled; 1 is ttlang_kernel_dumps in the current folder.
+    kernel_dumps: str | None = _option("TTLANG_KERNEL_DUMPS", _folder)
     cache_dir: Path = Path()  # PYTTL_CACHE, else the user's cache folder
+    # Bytes that compiled kernels may take there, as 512M; none: no limit. See `ttl cache`.
+    cache_limit: int | None = _option("PYTTL_CACHE_LIMIT", _bytes)
 
     @property
     def wants_artifact(self) -> bool:
         """Is there anything that only a compilation gives?"""
         files = (self.initial_mlir, self.final_mlir, self.compile_to, self.kernel_dumps)
         dumps = (*files, self.verbose_passes)
-        asked = self.compile_only or self.estimate
+        asked = self.compile_only or self.estimate or self.trace_times
         return self.backend in ("host", "device") or asked or any(dumps)
 
     def severity_of(self, code: Code) -> Severity | None:

@@ -123,6 +123,10 @@ PRINTS: dict[str, dict[str, str]] = {
         "compute": "print('a', i, a_blk, i, sep=' {} ', end='!\\n')\nprint(i, end='', flush=True)",
         "read": "print('x', i, sep=None, end=' ')\nprint('y', sep='')\nprint('\\n', end='')",
     },
+    "halves of characters": {
+        "compute": "print('\\ud800', i, sep='\\udc80')",
+        "read": "print(f'{i}\\udc80')",
+    },
     "numbers of two kinds": {
         "compute": "n = 0 if i else 1.5\nprint(n, n + 1)",
         "read": "n = 2.5\nif x:\n    n = 2\nm = True if i else 3\nprint(n * 2, m)",

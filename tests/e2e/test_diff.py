@@ -29,7 +29,7 @@ def test_the_two_roads_of_an_example(run, tmp_path) -> None:
 
 
 def test_wrong_command_lines(run, tmp_path) -> None:
-    assert "--results needs --trace" in run("ttl", "run", "--results", "x.py").stderr
+    assert "--results and --times need --trace" in run("ttl", "run", "--results", "x.py").stderr
     done = run("ttl", "diff", "a.json", "b.json")
     assert done.returncode == 1
     assert "error[TTL6003]" in done.stderr

@@ -128,19 +128,69 @@ def test_a_program_without_operations_has_no_estimate(
     assert "calls no operation" in capsys.readouterr().err
 
 
-def test_tune_ranks_the_values_and_lists_what_does_not_fit(
-    program: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+BLOCKS = """\
+import ttnn
+import ttl
+
+BLOCK = 1
+TILES = 64
+
+
+@ttl.operation(grid=(1, 1))
+def copied(x, y):
+    dfb = ttl.make_dataflow_buffer_like(x, shape=(1, BLOCK), block_count=2)
+    y_dfb = ttl.make_dataflow_buffer_like(y, shape=(1, BLOCK), block_count=2)
+
+    @ttl.compute()
+    def compute():
+        for _ in range(TILES // BLOCK):
+            with dfb.wait() as blk, y_dfb.reserve() as y_blk:
+                y_blk.store(blk + blk)
+
+    @ttl.datamovement()
+    def read():
+        for i in range(0, TILES, BLOCK):
+            with dfb.reserve() as blk:
+                x_copy = ttl.copy(x[0:1, i : i + BLOCK], blk)
+                x_copy.wait()
+
+    @ttl.datamovement()
+    def write():
+        for i in range(0, TILES, BLOCK):
+            with y_dfb.wait() as blk:
+                y_copy = ttl.copy(blk, y[0:1, i : i + BLOCK])
+                y_copy.wait()
+
+
+device = ttnn.open_device(device_id=0)
+x, y = (
+    ttnn.ones((32, 2048), dtype=ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=device)
+    for _ in range(2)
+)
+copied(x, y)
+"""
+
+
+def test_larger_blocks_are_tried_and_proposed_with_the_reason(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    text = PROGRAM.replace("shape=(1, 1), block_count=2", "shape=(1, 1), block_count=BLOCKS")
-    (tmp_path / "tuned.py").write_text(text.replace("TILES = 4", "TILES = 8\nBLOCKS = 2"))
-    choice = ["-D", "BLOCKS=1,2,4000", "-j", "1"]
-    assert main(["tune", "--json", *choice, str(tmp_path / "tuned.py")]) == 0
-    first, second, third = json.loads(capsys.readouterr().out)
-    assert first["values"] == {"BLOCKS": "2"} and second["values"] == {"BLOCKS": "1"}
-    assert first["microseconds"]["typical"] < second["microseconds"]["typical"]
-    assert "bytes of L1" in third["problem"]
+    file = tmp_path / "blocks.py"
+    file.write_text(BLOCKS)
+    assert main(["estimate", str(file)]) == 0
+    shown = capsys.readouterr().out
+    (line,) = [each for each in shown.splitlines() if "BLOCK=2 (now 1)" in each]
+    assert "waits" in line and "for the barrier in line" in line and "saves" in line
+    assert main(["estimate", "--json", "--trials", "1", "-D", "BLOCK=2", str(file)]) == 0
+    (found,) = json.loads(capsys.readouterr().out)
+    assert any(change["what"].startswith("BLOCK=4 (now 2)") for change in found["changes"])
 
 
-def test_tune_wants_values() -> None:
-    with pytest.raises(SystemExit):
-        main(["tune", "-D", "BLOCKS", "x.py"])
+def test_a_constant_that_changes_the_work_is_not_proposed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Half as many tiles would look twice as fast."""
+    file = tmp_path / "tiles.py"
+    text = BLOCKS.replace("shape=(1, BLOCK)", "shape=(1, TILES // 64)")
+    file.write_text(text)
+    assert main(["estimate", "--trials", "2", str(file)]) == 0
+    assert "TILES=" not in capsys.readouterr().out

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -156,3 +159,21 @@ def move(a, y):
 
 compile_from_spec(move, [TensorSpec((32, 32), bfloat16)] * 2)
 """
+
+
+@pytest.mark.parametrize(("source", "status"), [(GOOD, 0), (IMPATIENT, 1)])
+def test_schedules_are_divided_among_processes(tmp_path: Path, source: str, status: int) -> None:
+    """In a process without other threads, which forks; what is found is the same."""
+    (tmp_path / "program.py").write_text(HEAD + source)
+    main_of = "import sys; from ttl.tools.cli import main; sys.exit(main())"
+    clean = {name: text for name, text in os.environ.items() if not name.startswith("TTL")}
+    clean["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
+    found = [
+        subprocess.run(
+            [sys.executable, "-P", "-c", main_of, "explore", "-j", jobs, "program.py"],
+            capture_output=True, text=True, cwd=tmp_path, env=clean, check=False,
+        )
+        for jobs in ("1", "3")
+    ]  # fmt: skip
+    assert [each.returncode for each in found] == [status, status], found
+    assert (found[0].stdout, found[0].stderr) == (found[1].stdout, found[1].stderr)

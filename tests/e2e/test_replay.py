@@ -124,6 +124,36 @@ def test_includes_that_are_refused(run: Any, bundle: Path, include: str) -> None
     assert "root:" not in done.stderr
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        '__asm__(".incbin \\"/etc/passwd\\"");',
+        'asm(".inc" "bin \\"/etc/passwd\\"");',
+        '#pragma GCC dependency "/etc/passwd"',
+        '_Pragma("GCC dependency \\"/etc/passwd\\"")',
+        '#if __has_include("/etc/passwd")\n#endif',
+    ],
+)
+def test_other_ways_to_files_are_refused(run: Any, bundle: Path, text: str) -> None:
+    kernel = bundle / "kernels" / "read.cpp"
+    kernel.write_text(f"{text}\n{kernel.read_text()}")
+    done = run("ttl", "replay", bundle)
+    assert done.returncode == 1
+    assert "error[TTL6006]: kernel `read` has `" in done.stderr
+
+
+def test_a_header_of_the_current_folder_is_not_found(
+    run: Any, bundle: Path, tmp_path: Path
+) -> None:
+    kernel = bundle / "kernels" / "read.cpp"
+    kernel.write_text(f'#include "mine.h"\n{kernel.read_text()}')
+    (tmp_path / "mine.h").write_text("#error it was found")
+    done = run("ttl", "replay", bundle, cwd=tmp_path)
+    assert done.returncode == 1
+    assert "mine.h" in done.stderr
+    assert "it was found" not in done.stderr
+
+
 def test_headers_may_be_included_with_comments(run: Any, bundle: Path) -> None:
     kernel = bundle / "kernels" / "read.cpp"
     kernel.write_text(f"#include <cstdint> // a\n#include <cstddef>  /* b */\n{kernel.read_text()}")

@@ -50,7 +50,7 @@ def _in_ttl(
 ) -> Iterator[tuple[int, str]]:
     if module[:1] == ("ttnn",):
         yield line, "ttnn"  # the finder serves our own under this name
-    elif module[:1] != ("ttl",):
+    elif module[:1] != ("ttl",) or _is_stub(module):
         return
     elif len(module) > 1:
         yield line, module[1]
@@ -59,6 +59,11 @@ def _in_ttl(
         yield from ((line, name) for name in folders)
         if len(folders) < len(names) or not names:
             yield line, "__init__"
+
+
+def _is_stub(module: tuple[str, ...]) -> bool:
+    """Read by type checkers only: python tests/editor/stubs.py writes them."""
+    return len(module) == 2 and (PACKAGE / f"{module[1]}.pyi").is_file()
 
 
 def _exists(name: str) -> bool:

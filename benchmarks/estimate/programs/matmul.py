@@ -20,7 +20,7 @@ COLUMNS = N // 32 // GRID_X // PARTS
 STEPS = K // 32 // K_BLOCK
 
 
-@ttl.operation(grid=(GRID_X, GRID_Y), math_fidelity=FIDELITY)
+@ttl.operation(grid=(GRID_X, GRID_Y), math_fidelity=FIDELITY, fp32_dest_acc_en=False)
 def matmul(a, b, y):
     a_net = ttl.PipeNet([ttl.Pipe((0, row), (slice(1, GRID_X), row)) for row in range(GRID_Y)])
     b_net = ttl.PipeNet(
@@ -39,27 +39,6 @@ def matmul(a, b, y):
                     total += a_blk @ b_blk
             with y_dfb.reserve() as y_blk:
                 y_blk.store(total)
-
-    @ttl.datamovement()
-    def read_a():
-        _, node_row = ttl.node(dims=2)
-        for part in range(PARTS * PARTS):
-            row = (node_row * PARTS + part // PARTS) * ROWS
-            for step in range(0, STEPS * K_BLOCK, K_BLOCK):
-                with a_dfb.reserve() as a_blk:
-
-                    def send_a(pipe):
-                        a_copy = ttl.copy(a[row : row + ROWS, step : step + K_BLOCK], a_blk)
-                        a_copy.wait()
-                        a_send = ttl.copy(a_blk, pipe)
-                        a_send.wait()
-
-                    def receive_a(pipe):
-                        a_receive = ttl.copy(pipe, a_blk)
-                        a_receive.wait()
-
-                    a_net.if_src(send_a)
-                    a_net.if_dst(receive_a)
 
     @ttl.datamovement()
     def read_b_and_write():
@@ -87,6 +66,27 @@ def matmul(a, b, y):
             with y_dfb.wait() as y_blk:
                 y_copy = ttl.copy(y_blk, y[row : row + ROWS, column : column + COLUMNS])
                 y_copy.wait()
+
+    @ttl.datamovement()
+    def read_a():
+        _, node_row = ttl.node(dims=2)
+        for part in range(PARTS * PARTS):
+            row = (node_row * PARTS + part // PARTS) * ROWS
+            for step in range(0, STEPS * K_BLOCK, K_BLOCK):
+                with a_dfb.reserve() as a_blk:
+
+                    def send_a(pipe):
+                        a_copy = ttl.copy(a[row : row + ROWS, step : step + K_BLOCK], a_blk)
+                        a_copy.wait()
+                        a_send = ttl.copy(a_blk, pipe)
+                        a_send.wait()
+
+                    def receive_a(pipe):
+                        a_receive = ttl.copy(pipe, a_blk)
+                        a_receive.wait()
+
+                    a_net.if_src(send_a)
+                    a_net.if_dst(receive_a)
 
 
 device = ttnn.open_device(device_id=0)

@@ -20,6 +20,10 @@ from .operation import CompiledOperation, Kernel
 _INCLUDE = re.compile(
     r"(?:#|%:)(?:\s|/\*(?s:.*?)\*/)*(?:include|include_next|import|embed)\b(.*)$", re.M
 )
+# Other ways to read a file while compiling: the assembler's own directives, and a pragma.
+_READING = re.compile(
+    r"\b(?:asm|__asm|__asm__)\b|\.incbin\b|\bGCC\s+dependency\b|\b__has_(?:include|embed)\w*"
+)
 _COMMENT = re.compile(r"/\*.*?\*/|//.*")
 _NAME = re.compile(r'\s*(?:"([^"]+)"|<([^>]+)>)\s*')
 
@@ -37,13 +41,16 @@ def write_bundle(compiled: CompiledOperation, place: Path) -> Path:
 
 
 def check_includes(compiled: CompiledOperation) -> None:
-    """UsageError if a kernel includes anything but names of headers."""
+    """UsageError if a kernel includes anything but names of headers, or reads a file otherwise."""
     for kernel in compiled.kernels:
         lines = kernel.cpp_source.replace("\r\n", "\n").replace("\r", "\n")
         spliced = re.sub(r"\\[ \t]*\r?\n", "", lines)
         for operand in map(str.strip, _INCLUDE.findall(spliced)):
             if not _is_header(operand):
-                raise _refused(kernel, operand)
+                problem = f"includes {operand}, which is not the name of a device header"
+                raise _refused(kernel, problem)
+        if found := _READING.search(spliced):
+            raise _refused(kernel, f"has `{found[0]}`, which reaches the files of this machine")
 
 
 def _is_header(operand: str) -> bool:
@@ -55,10 +62,10 @@ def _is_header(operand: str) -> bool:
     return not is_absolute and ".." not in re.split(r"[/\\]", name) and "~" not in name
 
 
-def _refused(kernel: Kernel, operand: str) -> UsageError:
+def _refused(kernel: Kernel, problem: str) -> UsageError:
     broken = RuleBroken(
         codes.INCLUDE_REFUSED,
-        f"kernel `{kernel.name}` includes {operand}, which is not the name of a device header",
+        f"kernel `{kernel.name}` {problem}",
         notes=(f"in kernels/{kernel.name}.cpp",),
         helps=('include headers by their names, as in #include "api/dataflow/dataflow_api.h"',),
     )

@@ -7,7 +7,7 @@ from itertools import combinations
 
 from ttl.target import Target
 
-from .operation import CompiledOperation, Kernel, Rectangle, Rectangles
+from .operation import CompiledOperation, Coordinate, Kernel, Rectangle, Rectangles
 
 
 def check_fits(compiled: CompiledOperation, target: Target) -> None:
@@ -17,6 +17,10 @@ def check_fits(compiled: CompiledOperation, target: Target) -> None:
     """
     check_cores((each for kernel in compiled.kernels for each in _cores_of(kernel)), target)
     _check_buffers(compiled, target)
+    _check_tensors(compiled)
+    _check_pipes(compiled)
+    for kernel in compiled.kernels:
+        _check_arguments(kernel, compiled.core_range)
     if any(not 0 <= each.index < target.semaphores for each in compiled.semaphores):
         raise ValueError(f"{target.name} has {target.semaphores} semaphores, counted from 0")
     if len({kernel.own is None for kernel in compiled.kernels}) > 1:
@@ -25,6 +29,42 @@ def check_fits(compiled: CompiledOperation, target: Target) -> None:
         if one.thread is other.thread and overlap(_cores_of(one), _cores_of(other)):
             names = f"`{one.name}` and `{other.name}`"
             raise ValueError(f"two kernels for the same processor of a core, {names}")
+
+
+def _check_tensors(compiled: CompiledOperation) -> None:
+    count = len(compiled.operands)
+    for kernel in compiled.kernels:
+        if any(index >= count for index in kernel.tensor_indices):
+            indices = f"tensors {list(kernel.tensor_indices)}"
+            raise ValueError(f"`{kernel.name}` uses {indices} of {count}, counted from 0")
+
+
+def _check_arguments(kernel: Kernel, grid: Rectangle) -> None:
+    """Every node has what the kernel reads; one written by hand may read what it likes."""
+    nodes = [each.core for each in kernel.runtime_args]
+    if len(set(nodes)) != len(nodes) or not all(_is_in(node, grid) for node in nodes):
+        raise ValueError(f"`{kernel.name}` has arguments for other nodes than those of the grid")
+    count, (first, last) = len(kernel.runtime_arg_names), grid
+    if kernel.own is not None or not count:
+        return
+    if len(nodes) != (last[0] - first[0] + 1) * (last[1] - first[1] + 1):
+        raise ValueError(f"`{kernel.name}` has no arguments for some of the nodes")
+    if any(len(each.args) != count for each in kernel.runtime_args):
+        raise ValueError(f"`{kernel.name}` has {count} arguments by name, and others in number")
+
+
+def _is_in(node: Coordinate, grid: Rectangle) -> bool:
+    (x0, y0), (x1, y1) = grid
+    return x0 <= node[0] <= x1 and y0 <= node[1] <= y1
+
+
+def _check_pipes(compiled: CompiledOperation) -> None:
+    """They count nodes from the first one of the grid."""
+    (x0, y0), (x1, y1) = compiled.core_range
+    nodes = ((0, 0), (x1 - x0, y1 - y0))
+    for pipe in compiled.pipes:
+        if not all(_is_in(end, nodes) for end in (pipe.source, pipe.first, pipe.last)):
+            raise ValueError(f"pipe `{pipe.name}` leaves the grid")
 
 
 def check_cores(cores: Iterable[Rectangle], target: Target) -> None:

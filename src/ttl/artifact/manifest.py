@@ -7,6 +7,7 @@ knows stands under `pyttl`. docs/reference/artifact.md describes every key.
 from __future__ import annotations
 
 import json
+import reprlib
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -231,11 +232,32 @@ def from_json(manifest: Any) -> CompiledOperation:
     if not isinstance(manifest, dict):
         raise _not_an_artifact("it is not a JSON object")
     version = manifest.get("format_version")
-    if version not in FORMAT_VERSIONS:
+    if type(version) is not int or version not in FORMAT_VERSIONS:
         raise _not_an_artifact(f"format_version is {version!r}, and not 1 or 2")
     try:
-        return read_artifact(manifest, is_ours=True).operation
+        compiled = read_artifact(manifest, is_ours=True).operation
+        _check_same(manifest, to_json(compiled, version), "")
+        return compiled
     except MissingKey as missing:
         raise _not_an_artifact(f"it has no {missing.key!r}") from None
     except ValueError as error:
         raise _not_an_artifact(f"its parts do not fit together: {error}") from None
+
+
+def _check_same(given: Any, written: Any, path: str) -> None:
+    """ValueError where the manifest has more than its operation, or tells of it otherwise: a key
+    that is not known is seen here, and a number that follows from others."""
+    if isinstance(given, dict) and isinstance(written, dict):
+        for key in {**written, **given}:
+            place = f"{path}.{key}" if path else key
+            if key not in written:
+                raise ValueError(f"{place} is not known here")
+            if key not in given:
+                raise MissingKey(path, key)
+            _check_same(given[key], written[key], place)
+    elif isinstance(given, list) and isinstance(written, list) and len(given) == len(written):
+        for n, pair in enumerate(zip(given, written, strict=True)):
+            _check_same(*pair, f"{path}[{n}]")
+    elif type(given) is not type(written) or given != written:
+        shown = reprlib.repr(given)
+        raise ValueError(f"{path} is {shown}, and by the rest {reprlib.repr(written)}")

@@ -47,6 +47,22 @@ class CoreArguments:
     args: tuple[int, ...]
 
 
+# Those of ttl.trace.EventKind; `await`: what follows waits; `..._ends`: of all that began.
+MarkKind = str
+MARK_KINDS = (
+    "pipe_send",
+    "pipe_send_end",
+    "pipe_receive",
+    "pipe_receive_end",
+    "semaphore_set",
+    "semaphore_inc",
+    "semaphore_wait",
+    "await",
+    "pipe_send_ends",
+    "pipe_receive_ends",
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Mark:
     """An event of a pipe or a semaphore that the executor records before a line of a kernel.
@@ -56,7 +72,7 @@ class Mark:
     """
 
     cpp_line: int
-    kind: str  # of ttl.trace.EventKind; `await`: what follows waits; `..._ends`: of all that began
+    kind: MarkKind
     subject: str  # the net or the semaphore; empty if it is not known
     place: str
     value: str

@@ -12,11 +12,12 @@ from dataclasses import dataclass, fields
 from functools import partial
 from typing import Any, TypeVar
 
-from ttl.target import TARGETS, load
+from ttl.target import DEVICE_APIS, TARGETS, load
 from ttl.target.data_formats import MATH_FIDELITIES
 
 from .fits import check_fits
 from .operation import (
+    MARK_KINDS,
     PAGE_BYTES,
     Buffer,
     CompiledOperation,
@@ -110,7 +111,7 @@ class _Reader:
         operation = CompiledOperation(
             name=self._own(self.own, "name", Part.text, ""),
             target=self._own(self.own, "target", lambda part: part.one_of(TARGETS), ""),
-            device_api=self._own(self.own, "device_api", Part.text, ""),
+            device_api=self._own(self.own, "device_api", lambda part: part.one_of(DEVICE_APIS), ""),
             kernels=self._kernels(),
             buffers=tuple(
                 self._buffer(*each)
@@ -277,7 +278,8 @@ def _core_args(part: Part) -> CoreArguments:
 _READERS: dict[str, Callable[[Part], Any]] = {
     "int": Part.u32,
     "int | None": lambda part: None if part.value is None else part.u32(),
-    "str": Part.text,
+    "str": Part.line,
+    "MarkKind": lambda part: part.one_of(MARK_KINDS),
     "Coordinate": Part.coordinate,
     "tuple[int, ...]": Part.numbers,
     "tuple[tuple[str, int], ...]": lambda part: part.pairs(Part.line, Part.u32),

@@ -53,18 +53,28 @@ class ProfilerLog:
 
     def __init__(self) -> None:
         self._columns: list[str] = []
+        self.clock_mhz: float | None = None
 
     def zones(self, lines: Sequence[str]) -> list[Zone]:
         found = []
         for row in csv.reader(lines, skipinitialspace=True):
             if "core_x" in row:
                 self._columns = row
+            elif not self._columns:
+                self.clock_mhz = _clock_mhz(row) or self.clock_mhz
             elif self._columns and len(row) >= len(self._columns):
                 fields = dict(zip(self._columns, row, strict=False))
                 phase = fields.get("type") or fields.get("zone phase", "")
                 if phase in START + END and fields["RISC processor type"] in _BY_NAME:
                     found.append(_zone(fields, phase in START))
         return found
+
+
+def _clock_mhz(row: Sequence[str]) -> float | None:
+    """Of the first line: `ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000, ...`"""
+    entries = dict(entry.split(":", 1) for entry in row if ":" in entry)
+    text = entries.get("CHIP_FREQ[MHz]", "").strip()
+    return float(text) if text.isdecimal() else None
 
 
 def _zone(fields: dict[str, str], is_start: bool) -> Zone:

@@ -42,6 +42,12 @@ def metal_settings(logs: Path, *, profiles: bool, environment: Mapping[str, str]
     return {name: text for name, text in wanted.items() if name not in environment}
 
 
+def profiler_log(environment: Mapping[str, str]) -> Path:
+    folder = Path(environment.get(LOGS_FOLDER, "."))
+    profiler = Path(environment.get(PROFILER_FOLDER, folder / "generated/profiler"))
+    return profiler / ".logs/profile_log_device.csv"
+
+
 class NotEnded(RuntimeError):
     """The limit is over; the words are those of tt-metal for its own."""
 
@@ -55,11 +61,10 @@ class Watch:
     def __init__(self, environment: Mapping[str, str], limit_seconds: float):
         self.limit_seconds = limit_seconds
         folder = Path(environment.get(LOGS_FOLDER, "."))
-        profiler = Path(environment.get(PROFILER_FOLDER, folder / "generated/profiler"))
         printed = environment.get(PRINT_FILE)
         self.prints = None if printed is None else GrowingLog(Path(printed))
         self.profiles = environment.get(PROFILER) == "1"
-        self._profile = GrowingLog(profiler / ".logs/profile_log_device.csv")
+        self._profile = GrowingLog(profiler_log(environment))
         self._zones = ProfilerLog()
         self._printed_last: tuple[CompiledOperation, bool] | None = None
         self._watcher = folder / "generated/watcher/watcher.log"

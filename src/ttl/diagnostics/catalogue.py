@@ -57,6 +57,13 @@ PADDING_REDUCED = _code(
     zero when it is loaded and unspecified afterwards; a reduction over such tiles takes it into
     account unless it is masked.""",
 )
+BROADCAST_LEFT_OUT = _code(
+    "TTL2010", "broadcast-left-out", Blame.USER, Effect.UNCERTAIN,
+    """An operand has one row or one column of data, the rest of its tile is padding, and another
+    has more: the operation combines their data with padding, which is zero when it is loaded. What
+    was meant is probably ttl.math.broadcast(x, dims=[-2]) of the operand with one row, or
+    dims=[-1] of that with one column.""",
+)
 TENSOR_SHAPES = _code(
     "TTL2009", "tensor-shapes", Blame.USER, Effect.NO_MEANING,
     """The tensors of a ttnn operation do not fit together. Their sizes count elements. Counted from
@@ -301,6 +308,11 @@ INCLUDE_REFUSED = _code(
     headers of the device API by their names, and no other files by their paths.""",
 )
 
+PACKAGE_MISSING = _code(
+    "TTL6007", "package-missing", Blame.USER, Effect.NOT_RUN,
+    """A command needs a package that is installed on demand. The help names the extra of pyttl that
+    brings it.""",
+)
 NO_TTNN = _code(
     "TTL6010", "no-ttnn", Blame.USER, Effect.NOT_RUN,
     """A run on a device goes through Tenstorrent's own ttnn, which is not installed. What is
@@ -336,6 +348,14 @@ NOT_A_FLATBUFFER = _code(
     """A file that should hold a program of ttnn calls (.ttnn) is cut off or damaged, was written
     for another version, or asks for something that this runtime does not have. It is found while
     the file is loaded: nothing of it has run.""",
+)
+
+NO_CLUSTER = _code(
+    "TTL6030", "no-cluster", Blame.USER, Effect.NOT_RUN,
+    """`--scheduler` names a scheduler of Dask that the trials are sent to. Dask is not installed,
+    the scheduler cannot be reached, it has no workers, a worker has another version of pyttl, or
+    the scheduler was lost during the sweep. What was finished is kept: the same command goes on
+    there.""",
 )
 
 NOT_COMPILED_YET = _code(

@@ -161,7 +161,9 @@ def _message(root: _Root, waiting: Sequence[AnyWaiting]) -> str:
     if root.cause is _Cause.UNKNOWN and kernels == 1:
         return f"deadlock: `{entry.kernel}` on {nodes} waits on {_quoted(entry)} for ever"
     if kernels == 1 and len(root.chain) == 1:
-        return f"deadlock: `{entry.kernel}` on {nodes} waits for itself"
+        # Elsewhere the kernel may wait for others.
+        alike = {each.node for each in waiting if _place(each) == _place(entry)}
+        return f"deadlock: `{entry.kernel}` on {_count(len(alike), 'node')} waits for itself"
     if kernels == 1:
         return f"deadlock: `{entry.kernel}` on {nodes} waits for `{entry.kernel}` on other nodes"
     return f"deadlock: {kernels} kernels on {nodes} wait for each other"

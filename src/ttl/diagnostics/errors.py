@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import traceback
@@ -14,6 +15,7 @@ from typing import Any
 from . import catalogue as codes
 from .diagnostic import Code, Diagnostic, Label
 from .frames import user_traceback
+from .painting import show_text
 from .render import render_all
 from .span import Span
 
@@ -106,6 +108,11 @@ class TTLError(Exception):
         super().__init__(*diagnostics)
         self.diagnostics: Sequence[Diagnostic] = diagnostics
 
+    @property
+    def code(self) -> str:
+        """That of the first diagnostic, such as TTL5001; `diagnostics` has all of them."""
+        return self.diagnostics[0].code.code
+
     def __str__(self) -> str:
         return render_all(self.diagnostics)
 
@@ -146,7 +153,29 @@ def usage_error(code: Code, message: str, *helps: str, notes: tuple[str, ...] = 
 
 def file_not_usable(file: object, error: OSError) -> UsageError:
     """A file the user named cannot be read or written."""
-    return usage_error(codes.FILE_NOT_USABLE, f"{error.filename or file}: {error.strerror}")
+    message = f"{error.filename or file}: {error.strerror or error}"
+    is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+    helps = ("make room there, and run again: what was begun is removed",) if is_full else ()
+    return usage_error(codes.FILE_NOT_USABLE, message, *helps)
+
+
+def at_the_call(error: TTLError) -> TTLError:
+    """Without pyttl's frames: the diagnostic names the place. With TTL_DEBUG set, as it is."""
+    return error if os.environ.get("TTL_DEBUG") else error.with_traceback(None)
+
+
+def hide_frames(package: str) -> None:
+    """Let pytest leave out the frames of a package's modules where a diagnostic ends a test.
+
+    It asks each module's `__tracebackhide__`; other exceptions keep their frames.
+    """
+
+    def is_hidden(found: Any) -> bool:
+        return isinstance(found.value, TTLError)
+
+    for name, module in list(sys.modules.items()):
+        if name == package or name.startswith(f"{package}."):
+            vars(module).setdefault("__tracebackhide__", is_hidden)
 
 
 def debug_traceback(error: TTLError) -> str:
@@ -176,7 +205,7 @@ def install_exception_hook() -> None:
         kind: type[BaseException], error: BaseException, raised_at: TracebackType | None
     ) -> None:
         if isinstance(error, TTLError):
-            print(f"{debug_traceback(error)}{error}", file=sys.stderr)
+            show_text(f"{debug_traceback(error)}{error}", sys.stderr)
         else:
             shown = user_traceback(raised_at)
             previous(kind, error.with_traceback(shown), shown)

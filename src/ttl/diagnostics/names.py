@@ -12,6 +12,52 @@ from .frames import calling_span
 BUILTINS = ["abs", "enumerate", "float", "int", "len", "max", "min", "print", "range", "sum", "zip"]
 
 
+# What Triton, Pallas, CUDA, numpy and torch call it -> what is written here.
+OTHER_LANGUAGES = {
+    "program_id": "write ttl.node(dims=1), or column, row = ttl.node(dims=2)",
+    "num_programs": "write ttl.grid_size(dims=1), or columns, rows = ttl.grid_size(dims=2)",
+    "thread_id": "write ttl.node(): a kernel works on whole blocks, not on elements",
+    "sum": "write ttl.math.reduce_sum(x, dims=[-1])",
+    "mean": "write ttl.math.reduce_mean(x, dims=[-1])",
+    "amax": "write ttl.math.reduce_max(x, dims=[-1])",
+    "amin": "write ttl.math.reduce_min(x, dims=[-1])",
+    "maximum": "write ttl.math.max(a, b)",
+    "minimum": "write ttl.math.min(a, b)",
+    "dot": "write a @ b",
+    "mm": "write a @ b",
+    "einsum": "write a @ b, with ttl.math.transpose(x) where it is needed",
+    "load": "write ttl.copy(tensor[row, column], block).wait() in a data movement kernel",
+    "store": "write block.store(expression) in the compute kernel, and ttl.copy(block, tensor[row, "
+    "column]) in a data movement kernel",
+    "async_copy": "write ttl.copy(source, destination), and wait() for what it returns",
+    "reshape": "there is none: a block has the shape of its dataflow buffer; "
+    "ttl.math.squeeze() and ttl.math.unsqueeze() drop and add dimensions of size 1",
+    "view": "there is none: a block has the shape of its dataflow buffer",
+    "permute": "write ttl.math.transpose(x) for rows and columns; copies decide the order of tiles",
+    "zeros": "write ttl.math.fill(0, shape=(2, 2)); for a tensor ttnn.zeros()",
+    "zeros_like": "write ttl.math.fill(0); for a tensor ttnn.zeros_like()",
+    "full": "write ttl.math.fill(value, shape=(2, 2))",
+    "arange": "there is none: copy it from a tensor",
+    "cast": "write ttl.math.typecast(x, dtype)",
+    "astype": "write ttl.math.typecast(x, dtype)",
+    "to": "write ttl.math.typecast(x, dtype)",
+    "reciprocal": "write ttl.math.recip(x)",
+    "inv": "write ttl.math.recip(x)",
+    "softmax": "write it out: e = ttl.math.exp(x - ttl.math.broadcast(ttl.math.reduce_max(x, "
+    "dims=[-1]), dims=[-1])), divided by its sum",
+    "syncthreads": "there is none: kernels wait for blocks of dataflow buffers, nodes for pipes "
+    "and semaphores",
+    "barrier": "write a ttl.Semaphore() that every node increments: examples/barrier.py",
+    "cdiv": "write -(-a // b)",
+    "constexpr": "write a plain Python value: what the operation's body computes is constant",
+    "jit": "write @ttl.operation(grid=(columns, rows))",
+    "autotune": "run `ttl tune FILE -D NAME=1,2,4`",
+    "pallas_call": "write @ttl.operation(grid=(columns, rows))",
+    "BlockSpec": "write ttl.make_dataflow_buffer_like(tensor, shape=(rows, columns))",
+    "tile": "write ttl.make_dataflow_buffer_like(tensor, shape=(rows, columns)), in tiles",
+}  # fmt: skip
+
+
 class UnknownNameError(UsageError, AttributeError):
     """An AttributeError too, so that hasattr() and getattr() with a default work."""
 
@@ -44,6 +90,8 @@ def no_such_name(
     helps = (f"did you mean {' or '.join(near)}?",) if near else ()
     if instead and name in instead:
         helps = (instead[name],)
+    elif name in OTHER_LANGUAGES and owner.startswith(("ttl", "a block")):
+        helps = (OTHER_LANGUAGES[name],)
     return RuleBroken(
         codes.UNKNOWN_NAME,
         f"{owner} has no `{name}`",

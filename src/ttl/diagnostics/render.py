@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import linecache
 import os
+import sys
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 
@@ -113,9 +114,20 @@ def _underline(span: Span, source: str) -> tuple[int, int]:
 
 
 def _shown_path(file: str) -> str:
-    """Relative to the working folder where that is shorter to read."""
+    """Relative to the working folder where that is shorter to read; a notebook's cell by number."""
+    if (cell := _cell_number(file)) is not None:
+        return f"Cell [{cell}]"
     relative = os.path.relpath(file) if os.path.isabs(file) else file
     return file if relative.startswith("..") else relative
+
+
+def _cell_number(file: str) -> str | None:
+    """Notebooks give each cell a temporary file; IPython knows which cell it is of."""
+    notebook = sys.modules.get("IPython")
+    shell = None if notebook is None else notebook.get_ipython()
+    named = getattr(getattr(shell, "compile", None), "format_code_name", None)
+    found = named(file) if named is not None else None  # ("Cell", "In[8]")
+    return found[1].removeprefix("In[").removesuffix("]") if found else None
 
 
 def render_all(diagnostics: Iterable[Diagnostic], as_json: bool = False) -> str:

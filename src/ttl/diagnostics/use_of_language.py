@@ -50,8 +50,8 @@ NODE_OUTSIDE_GRID = _code(
 
 UNUSABLE_TENSOR = _code(
     "TTL1015", "unusable-tensor", Blame.USER, Effect.REFUSED,
-    """The tensors of one call lie on one open device or on one mesh, are not empty, and have two or
-    more dimensions if they consist of tiles, one or more if they are row-major.""",
+    """The tensors of one call lie on one open device or on one mesh, are not empty, and have one or
+    more dimensions.""",
 )
 CAPTURED_WRITTEN = _code(
     "TTL1016", "captured-written", Blame.USER, Effect.REFUSED,
@@ -129,4 +129,22 @@ TENSOR_BACKED = _code(
     lies in the node's shard of a tensor. The tensor has tiles of bfloat16 or float32 and is
     height-sharded in L1, with a shard on every node of the grid; all blocks fit into a shard, and
     the first one starts at a whole tile.""",
+)
+TUNING_SPACE = _code(
+    "TTL1030", "tuning-space", Blame.USER, Effect.NO_MEANING,
+    """A configuration of ttl.autotune gives values to parameters of the operation or factory under
+    it, to names around that function which it uses itself, or to what @ttl.operation takes, such as
+    grid and math_fidelity. All configurations of an operation have the same names, and a call does
+    not give these values.""",
+)
+TUNING_KEY = _code(
+    "TTL1031", "tuning-key", Blame.USER, Effect.NO_MEANING,
+    """The key of ttl.autotune names arguments of the operation or factory: configurations are tried
+    again when one of them has another value or, if it is a tensor, another shape or element type.
+    Without a key all arguments count.""",
+)
+NO_CONFIGURATION = _code(
+    "TTL1032", "no-configuration", Blame.USER, Effect.NOT_RUN,
+    """Every configuration of a tuned operation was left out: it does not fit into L1, has a
+    deadlock, or the operation fails with it in another way. The notes tell the reasons.""",
 )

@@ -228,6 +228,8 @@ class GenericOp(IRDLOperation):
         regions = parser.parse_optional_undelimited_comma_separated_list(
             parser.parse_optional_region, parser.parse_region
         )
+        if parser.parse_optional_keyword("additionalArgs") is not None:
+            parser.raise_error("additionalArgs are not computed here")
         ends: list[Attribute] = []
         if parser.parse_optional_punctuation(":"):
             ends = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)

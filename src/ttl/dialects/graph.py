@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, ClassVar, Self, cast
 
+import numpy as np
 from xdsl.dialects.builtin import (
     ArrayAttr,
     BoolAttr,
@@ -142,6 +143,13 @@ def from_attribute(attribute: Attribute) -> Any:
         number = attribute.value.data
         return bool(number) if attribute.type == BoolAttr.from_bool(True).type else number
     raise TypeError(f"{attribute} is no plain value")
+
+
+def dense_values(value: DenseIntOrFPElementsAttr[Any]) -> np.ndarray:
+    """The elements; one that stands for all of them is seen everywhere, but held once."""
+    found = np.asarray(value.get_values())
+    shape = value.get_shape()
+    return np.broadcast_to(found, shape) if len(found) == 1 else found.reshape(shape)
 
 
 _KINDS: dict[str, tuple[type, ...]] = {"int": (int,), "bool": (bool,), "float": (float, int)}

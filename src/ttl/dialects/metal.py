@@ -128,9 +128,12 @@ class ViewAttr(ParametrizedAttribute, MemRefLayoutAttr):
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> list[Attribute]:
+        """`map(4)` in the guide, 4 alone today."""
         with parser.in_angle_brackets():
-            text = _parse_map(parser)
-        return [IntAttr(int(text[4:-1]))]
+            rank = parser.parse_optional_integer()
+            if rank is None:
+                rank = int(_parse_map(parser)[4:-1])
+        return [IntAttr(rank)]
 
 
 @irdl_attr_definition

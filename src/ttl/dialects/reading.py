@@ -5,9 +5,12 @@ from __future__ import annotations
 import linecache
 import os
 import re
+from math import prod
+from typing import Any
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
+    DenseIntOrFPElementsAttr,
     FileLineColLoc,
     FusedLoc,
     IntAttr,
@@ -15,14 +18,15 @@ from xdsl.dialects.builtin import (
     ModuleOp,
     NoneAttr,
     StringAttr,
+    TensorType,
     UnknownLoc,
 )
-from xdsl.parser import Parser
-from xdsl.utils.exceptions import ParseError
+from xdsl.utils.exceptions import ParseError, VerifyException
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 from ttl.diagnostics import Label, RuleBroken, Span, UsageError, codes
 
+from .foreign.parsing import KeepingParser
 from .locations import location_of, span_of
 
 # Comments, strings that end, and quotes that begin one that does not.
@@ -35,13 +39,24 @@ def parse_module(text: str, file: str, context: Context) -> ModuleOp:
     for match in _QUOTED.finditer(text):
         if match["unclosed"]:
             raise _wrong(text, file, match.start(), match.end(), "this string is not closed")
+    parser = MLIRParser(context, text, file)
     try:
-        return MLIRParser(context, text, file).parse_module()
+        return parser.parse_module()
+    except _OF_DEFINITIONS as error:  # that xDSL lets through
+        message = f"this cannot be read: {str(error).strip().splitlines()[-1]}"
+        raise _wrong(text, file, parser.pos, parser.pos + 1, message) from None
     except ParseError as error:
         message = _UNKNOWN.sub(r"\1 is not among the operations that are read", error.args[-1])
         place = _source(text, error.span.start, context)
         raise _wrong(text, file, error.span.start, error.span.end, message, place) from None
 
+
+# What definitions, upstream's too, raise for operands and attributes that they do not foresee.
+_OF_DEFINITIONS = (VerifyException, ValueError, TypeError, KeyError, AttributeError, AssertionError)
+
+# `dense<0.0>`, and from how many elements on it is not expanded.
+_ONE_VALUE = re.compile(r"<\s*(?![\[\">])")
+MANY = 1 << 12
 
 _UNKNOWN = re.compile(r"Operation (\S+) is not registered")
 _LOCATION = re.compile(r"\bloc\((?=[^)])(?!.*\bloc\()")
@@ -50,13 +65,33 @@ _LOCATION = re.compile(r"\bloc\((?=[^)])(?!.*\bloc\()")
 _LOCATION_ALIAS = re.compile(r"^(#\w+) = loc\(", re.MULTILINE)
 
 
-class MLIRParser(Parser):
-    """xDSL's, for locations as MLIR has them: aliases that are defined later, and ranges."""
+class MLIRParser(KeepingParser):
+    """For locations as MLIR has them: aliases that are defined later, and ranges."""
 
     def __init__(self, context: Context, text: str, file: str = "<unknown>"):
         super().__init__(context, text, file)
         found = _LOCATION_ALIAS.finditer(text)
         self._later = {match[1]: match.end() for match in found}
+
+    def parse_dense_int_or_fp_elements_attr(
+        self, type: Any | None
+    ) -> DenseIntOrFPElementsAttr[Any]:
+        """One value for many elements is held once: `dense_values()` reads it."""
+        if not _ONE_VALUE.match(self.lexer.input.content, self.pos):
+            return super().parse_dense_int_or_fp_elements_attr(type)
+        start, is_given = self.pos, type is not None
+        with self.in_angle_brackets():
+            (value,), _ = self._parse_tensor_literal()
+        if type is None:
+            self.parse_punctuation(":")
+            type = self._parse_dense_literal_type()
+        if is_given or prod(type.get_shape()) < MANY:
+            self._resume_from(start)
+            return super().parse_dense_int_or_fp_elements_attr(type if is_given else None)
+        one = value.to_type(self, type.element_type)
+        number: Any = TensorType(type.element_type, ())
+        single = DenseIntOrFPElementsAttr.from_list(number, [one])
+        return DenseIntOrFPElementsAttr(type, single.data)
 
     def _parse_alias_def(self) -> None:
         self.attribute_aliases.pop(self._current_token.text, None)  # if it was met before

@@ -23,6 +23,7 @@ from ttl.diagnostics import (
     codes,
     file_not_usable,
 )
+from ttl.diagnostics.activity import busy
 from ttl.language.captured import captured_writes
 from ttl.language.operation import Program
 from ttl.semantics.dtypes import dtype_of
@@ -37,16 +38,25 @@ if TYPE_CHECKING:
 
 
 Report = Callable[[Diagnostic], None]
+Observe = Callable[[str, "ModuleOp"], None]  # the name of a pass, or FRONTEND; the module after it
+FRONTEND = "frontend"
 DEEPEST_CALLS = 20_000
 
 
 def compile_operation(
-    program: Program, target: Target, config: Config, report: Report | None = None
+    program: Program,
+    target: Target,
+    config: Config,
+    report: Report | None = None,
+    observe: Observe | None = None,
 ) -> CompiledOperation:
-    """The artifact of a program; `report` gets warnings. Every compilation goes through here."""
+    """The artifact of a program; `report` gets warnings, `observe` the module after each step.
+
+    Every compilation goes through here.
+    """
     try:
         with compiling():
-            return _compile(program, target, config, report)
+            return _compile(program, target, config, report, observe)
     except TTLError:
         raise
     except (Exception, RuleBroken) as error:
@@ -77,19 +87,36 @@ def compiling() -> Iterator[None]:
 
 
 def _compile(
-    program: Program, target: Target, config: Config, report: Report | None
+    program: Program,
+    target: Target,
+    config: Config,
+    report: Report | None,
+    observe: Observe | None,
 ) -> CompiledOperation:
-    _load()
+    with busy(f"compiling {program.operation.__name__} to C++"):
+        return _compile_now(program, target, config, report, observe)
+
+
+def _compile_now(
+    program: Program,
+    target: Target,
+    config: Config,
+    report: Report | None,
+    observe: Observe | None,
+) -> CompiledOperation:
+    load_compiler()
     from ttl.codegen import assemble
     from ttl.dialects.verification import verify_module
     from ttl.passes import run_pipeline
 
     module = make_module(program, target)
     _write_module(module, config.initial_mlir)
+    if observe is not None:
+        observe(FRONTEND, module)
     run_pipeline(
         module,
         before=_dump("before") if config.verbose_passes else None,
-        after=_dump("after") if config.verbose_passes else None,
+        after=observe or (_dump("after") if config.verbose_passes else None),
         report=report,
     )
     verify_module(module)
@@ -98,7 +125,7 @@ def _compile(
 
 
 @cache
-def _load() -> None:
+def load_compiler() -> None:
     """Import the compiler, and count it among what is old: it is never garbage, and the next look
     for some need not go through it.
     """

@@ -27,6 +27,7 @@ from .ready import Given, ReadyCalls
 from .remarks import Remarks
 from .running import Runs
 from .spmd import calls_by_device, mesh_of, on_device
+from .views import Views
 
 
 class Driver:
@@ -38,6 +39,7 @@ class Driver:
         self.checks = Checks()
         self.runs = Runs()
         self.ready = ReadyCalls()
+        self.views = Views()
 
     def launch(self, operation: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         config = Config.current()
@@ -159,10 +161,14 @@ class Call:
             self.checked = driver.checks.of(program, target, config, driver.remarks)
             if self.checked.errors or config.compile_only:
                 return
+        if config.view:
+            driver.views.see(program, target, config)
         compiled = self._artifact(program, target, config)
         if config.estimate and compiled is not None:
             driver.runs.record(program, compiled, config)
         elif not config.compile_only:
+            if config.trace_times and compiled is not None:
+                driver.runs.record(program, compiled, config)
             is_used = config.backend != "sim" or program.operation.loads_kernels
             with driver.remarks.of_a_run(config) as warn:
                 driver.runs.run(program, compiled if is_used else None, target, config, warn)

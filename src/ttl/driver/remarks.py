@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 
 from ttl.config import Config
 from ttl.diagnostics import (
@@ -17,6 +18,7 @@ from ttl.diagnostics import (
     codes,
     render_all,
 )
+from ttl.diagnostics.painting import show_text
 from ttl.language.arguments import is_tensor
 from ttl.language.captured import captured_writes
 from ttl.language.operation import Program, definition_span
@@ -55,9 +57,15 @@ def scalar_arguments(program: Program) -> list[Diagnostic]:
     return [note.at(definition_span(program.operation.function))]
 
 
+# Whoever wants what is shown finds it here.
+SHOWN: ContextVar[list[Diagnostic] | None] = ContextVar("shown", default=None)
+
+
 def show(found: Sequence[Diagnostic], config: Config) -> None:
+    if (kept := SHOWN.get()) is not None:
+        kept += found
     if found:
-        print(render_all(found, config.json), file=sys.stderr)
+        show_text(render_all(found, config.json), sys.stderr)
 
 
 class Remarks:

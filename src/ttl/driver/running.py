@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ttl.artifact import CompiledOperation
 from ttl.config import Config
 from ttl.device import Programs
 from ttl.diagnostics import InternalError, KernelFault, codes, usage_error
 from ttl.language.operation import Program
+from ttl.semantics.dtypes import dtype_of, spacing_at_1
+from ttl.source.facts import facts_of
+from ttl.source.inexact import inexact_operations
 from ttl.target import Target
 from ttl.trace import EventKind, Recorder
+from ttl.trace.results import Bound
 
+from .cache import keep_bounded
 from .compile import Report
 from .traces import Traces
 
@@ -44,8 +50,12 @@ class Runs:
         self.traces = Traces()
         self.counts: dict[str, CallCounts] = {}  # of each operation of the program, if wanted
         self.recorded: dict[CompiledOperation, Recorded] = {}  # for estimates, if wanted
+        self.recorded_calls: list[CompiledOperation] = []  # in the order of the program
         self.programs = Programs()  # of devices
+        # What is done around the run of a program, while the tensors are those that it works on.
+        self.around: Callable[[Program], AbstractContextManager[None]] = lambda _: nullcontext()
         self._watch: Watch | None = None  # has read the logs up to some place
+        self._is_cache_bounded = False  # looked at once in a process
         self._counting = Lock()  # the counters are the library's: one run at a time
 
     def run(
@@ -58,11 +68,13 @@ class Runs:
     ) -> None:
         """Run the kernels, those of the artifact if there is one."""
         name = program.operation.__name__
-        with self.traces.recorded(config, program.tensors) as recorder:
+        bound_of = partial(_bound_of, program)
+        with self.traces.recorded(config, program.tensors, bound_of) as recorder:
             if recorder is not None:
                 recorder.record(EventKind.OPERATION_START, (), "", name)
             try:
-                with _unchanged(program) if config.dry_run else nullcontext():
+                unchanged = _unchanged(program) if config.dry_run else nullcontext()
+                with unchanged, self.around(program):
                     if compiled is None:
                         _simulate(program, target, config, recorder, warn)
                     else:
@@ -93,6 +105,9 @@ class Runs:
             return
         from ttl import host
 
+        if not self._is_cache_bounded:
+            self._is_cache_bounded = True
+            keep_bounded(config)
         storages = [tensor.storage for tensor in program.tensors.values()]
         with self._counting if config.counts else nullcontext():
             host.launch(
@@ -109,6 +124,7 @@ class Runs:
         """The calls of the kernels; a second call of the same kind is only counted."""
         from ttl import host
 
+        self.recorded_calls.append(compiled)
         if (known := self.recorded.get(compiled)) is not None:
             known.times += 1
             return
@@ -142,6 +158,14 @@ class Runs:
         from ttl.host import CallCounts
 
         return self.counts.setdefault(program.operation.__name__, CallCounts())
+
+
+def _bound_of(program: Program, tensor: Any) -> Bound | None:
+    """How far what another engine leaves in the tensor may be away: by the op table."""
+    applied, dtype = inexact_operations(program), dtype_of(tensor)
+    if not applied or not dtype.is_float:
+        return None
+    return Bound(applied, spacing_at_1(facts_of(program).dest_dtype), spacing_at_1(dtype))
 
 
 def _simulate(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,10 +16,13 @@ from ttl.diagnostics import file_not_usable
 from ttl.semantics.layout import TILE_LAYOUT, layout_of
 from ttl.trace import Recorder
 from ttl.trace.files import append_events
+from ttl.trace.results import Bound, Result, append_results
 
 from .backend import is_real
 
-Parts = list[list[tuple[str, bool, Any]]]
+Parts = list[list[tuple[str, bool, Any, Bound | None]]]
+
+BoundOf = Callable[[Any], Bound | None]  # of a tensor
 
 
 @dataclass(slots=True)
@@ -37,7 +40,10 @@ class Traces:
 
     @contextmanager
     def recorded(
-        self, config: Config, results: dict[str, Any] | None = None
+        self,
+        config: Config,
+        results: dict[str, Any] | None = None,
+        bound_of: BoundOf = lambda tensor: None,
     ) -> Iterator[Recorder | None]:
         """What is recorded inside goes to the file, also that of a run that fails; None if no
         trace is wanted. With them, on demand, what the tensors `results` hold then.
@@ -50,14 +56,17 @@ class Traces:
         parts: Parts = []
         try:
             yield recorder
-            parts = parts_of(results) if results and config.trace_results else []
+            parts = parts_of(results, bound_of) if results and config.trace_results else []
         except BaseException:
             if results and config.trace_results and not has_real(results):  # a device may hang
-                parts = parts_of(results)
+                parts = parts_of(results, bound_of)
             raise
         finally:
             with self._lock:
-                self._append(file, recorder, parts)
+                try:
+                    self._append(file, recorder, parts)
+                except OSError as error:
+                    raise file_not_usable(file, error) from None
 
     def _append(self, file: Path, recorder: Recorder, parts: Parts) -> None:
         if not file.exists() or not file.stat().st_size:  # somebody starts anew
@@ -66,8 +75,6 @@ class Traces:
         append_events(file, recorder, written.ticks)
         written.ticks += recorder.size
         if parts:
-            from ttl.trace.results import Result, append_results
-
             results = [
                 Result(written.calls + number, *result)
                 for number, part in enumerate(parts)
@@ -81,12 +88,15 @@ def has_real(tensors: Mapping[str, Any]) -> bool:
     return any(map(is_real, tensors.values()))
 
 
-def parts_of(tensors: Mapping[str, Any]) -> Parts:
-    """Name, form and values of each tensor; a call on a mesh of devices is one for each of them."""
+def parts_of(tensors: Mapping[str, Any], bound_of: BoundOf) -> Parts:
+    """Name, form, values and bound of each tensor; a call on a mesh is one for each device."""
     parts = {n: parts_on_devices(t) if is_real(t) else [t] for n, t in tensors.items()}
     values = {name: list(map(to_numpy, own)) for name, own in parts.items()}
     return [
-        [(n, layout_of(tensors[n]) is TILE_LAYOUT, each[place]) for n, each in values.items()]
+        [
+            (n, layout_of(tensors[n]) is TILE_LAYOUT, each[place], bound_of(tensors[n]))
+            for n, each in values.items()
+        ]
         for place in range(max(map(len, values.values()), default=0))
     ]
 

@@ -1,10 +1,12 @@
 """How long an operation will take on its chip, and where the time goes."""
 
-from .result import Change, Estimate, LineCost, Range, ThreadCost, estimate
+from .changes import most_valuable, wait_in_words
+from .result import Change, Estimate, LineCost, Model, Range, ThreadCost, estimate
 from .text import estimate_text, estimate_values
-from .timeline import timeline_events
+from .timeline import KernelTimeline, StepTime, Timeline, timeline, timeline_events
 
 __all__ = [
-    "Change", "Estimate", "LineCost", "Range", "ThreadCost", "estimate", "estimate_text",
-    "estimate_values", "timeline_events",
+    "Change", "Estimate", "KernelTimeline", "LineCost", "Model", "Range", "StepTime", "ThreadCost",
+    "Timeline", "estimate", "estimate_text", "estimate_values", "most_valuable", "timeline",
+    "timeline_events", "wait_in_words",
 ]  # fmt: skip

@@ -2,36 +2,82 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from ttl.artifact import CompiledOperation
+from ttl.artifact import CompiledOperation, ThreadKind
 from ttl.target.data_formats import MATH_FIDELITIES
 
-from .machine import BARRIER, Machine
-from .result import Change, Model
+from .machine import BARRIER, SEMAPHORE, Machine
+from .parts import COMPILERS
+from .result import Change, LineCost, Model
 
 MOST_CHANGES = 3
 LEAST_SAVED = 0.02  # below that the model cannot tell
+LEAST_WAIT = 0.1  # a share that is worth a word
 
 Candidate = tuple[str, CompiledOperation]
 
 
-def changes_of(model: Model, machine: Machine) -> tuple[Change, ...]:
+def changes_of(
+    model: Model, machine: Machine, lines: Iterable[LineCost]
+) -> tuple[Change, ...]:
     """The most valuable ones, with what they save."""
-    costs = model.costs()
     budget = model.target.dataflow_buffer_budget_bytes
+    why = wait_in_words(lines)
     found: list[Change] = []
-    for kind in (_block_counts(model.compiled, budget), _fidelities(model.compiled)):
+    for kind, reason in (
+        (_block_counts(model.compiled, budget), why),
+        (_other_nocs(model.compiled), why),
+        (_fidelities(model.compiled), ""),
+    ):
         most = 0.0  # a change that costs more must save more
         for text, compiled in kind:
-            saved = 1 - model.cycles(costs, compiled) / machine.end
+            saved = 1 - _cycles(model, compiled) / machine.end
             if saved >= most + LEAST_SAVED:
                 most = saved
-                why = _why(model, machine) if compiled.buffers != model.compiled.buffers else ""
-                found.append(Change(f"{why}{text} saves {saved:.0%}", saved))
-    found.sort(key=lambda change: -change.saved)
-    return tuple(found[:MOST_CHANGES])
+                found.append(Change(reason, text, saved))
+    return most_valuable(found)
+
+
+def _cycles(model: Model, compiled: CompiledOperation) -> float:
+    kinds = [kernel.thread for kernel in compiled.kernels]
+    if kinds != [kernel.thread for kernel in model.compiled.kernels]:  # other routes
+        model = Model(compiled, model.recording, model.data)
+    return model.cycles(model.costs(), compiled)
+
+
+def most_valuable(changes: Iterable[Change]) -> tuple[Change, ...]:
+    return tuple(sorted(changes, key=lambda change: -change.saved)[:MOST_CHANGES])
+
+
+def wait_in_words(lines: Iterable[LineCost]) -> str:
+    """Who waits longest for something to be moved, as the beginning of a sentence."""
+    found = [each for each in lines if each.waited and _waiting_share(each) >= LEAST_WAIT]
+    movers = [each for each in found if each.reason in (BARRIER, SEMAPHORE)]  # the cause
+    waiting = movers or [each for each in found if _is_for_block(each)]
+    longest = max(waiting, key=lambda each: each.waited, default=None)
+    if longest is None:
+        return ""
+    share = f"{_waiting_share(longest):.0%} of the time"
+    return f"`{longest.kernel}` waits {share} {_for_what(longest)}: "
+
+
+def _is_for_block(line: LineCost) -> bool:
+    is_own = line.reason.startswith(COMPILERS)  # a result of the same kernel
+    return line.thread == "unpack" and line.reason.endswith("is empty") and not is_own
+
+
+def _waiting_share(line: LineCost) -> float:
+    return line.share * line.waited / (line.busy + line.waited)
+
+
+def _for_what(line: LineCost) -> str:
+    if line.reason == BARRIER:
+        return f"for the barrier in line {line.line}"
+    if line.reason == SEMAPHORE:
+        return f"for other nodes in line {line.line}"
+    return f"for a block of `{line.reason.split()[0]}` in line {line.line}"
 
 
 def _block_counts(compiled: CompiledOperation, budget: int) -> Iterator[Candidate]:
@@ -67,6 +113,21 @@ def _text(compiled: CompiledOperation, choice: list[int]) -> str:
     return f"block_count={' or '.join(map(str, counts))} of {names}"
 
 
+def _other_nocs(compiled: CompiledOperation) -> Iterator[Candidate]:
+    """Each kernel that moves data has the NoC of the other: that is their order in the text."""
+    other = {ThreadKind.READER: ThreadKind.WRITER, ThreadKind.WRITER: ThreadKind.READER}
+    movers = [kernel for kernel in compiled.kernels if kernel.thread in other]
+    if len(movers) != 2:
+        return
+    kernels = tuple(
+        replace(kernel, thread=other.get(kernel.thread, kernel.thread))
+        for kernel in compiled.kernels
+    )
+    first, second = (kernel.name for kernel in sorted(movers, key=lambda each: each.thread.value))
+    text = f"`{second}` defined before `{first}` (each has the other's NoC then)"
+    yield text, replace(compiled, kernels=kernels)
+
+
 def _fidelities(compiled: CompiledOperation) -> Iterator[Candidate]:
     """Lower ones: these change the results."""
     configs = [kernel.config for kernel in compiled.kernels if kernel.config is not None]
@@ -82,18 +143,3 @@ def _fidelities(compiled: CompiledOperation) -> Iterator[Candidate]:
         )
         text = f'math_fidelity="{fidelity}" (products of fewer digits)'
         yield text, replace(compiled, kernels=kernels)
-
-
-def _why(model: Model, machine: Machine) -> str:
-    """Who waits longest for transfers, and where."""
-    waits = []
-    for node in machine.nodes:
-        for thread in node.threads:
-            share = thread.reasons.get(BARRIER, 0.0) / machine.end
-            site = max(thread.spent, key=lambda number: thread.spent[number].waited, default=None)
-            if site is not None and share >= 0.25:
-                line = model.recording.sites[site].line
-                name = model.compiled.kernels[thread.plan.kernel].name
-                waits.append((share, f"`{name}` waits {share:.0%} of the time for transfers "
-                                     f"(line {line}): "))  # fmt: skip
-    return max(waits, default=(0.0, ""))[1]

@@ -4,8 +4,9 @@ Rules
 * thread: steps in order; a step begins when the one before it has ended.
 * buffer: waits and reservations end when enough pages are filled or free.
 * read-ahead: where a poll finds no room, what it would have put off is done at once.
-* transfer: latency, then the slowest of issue, link and DRAM; a node of a class stands for all of
-  them when it uses DRAM, and shares it with the others.
+* transfer: latency, then the slowest of issue, the node's own link, the links on the way and DRAM;
+  a node of a class stands for all of them on links and in DRAM, and shares these with the others.
+* link, bank: transfers pass one after the other, in the order in which they begin.
 * DST: math has a section until its commit, pack from there to its release.
 * sources: the unpacker is at most one tile ahead of the matrix unit.
 """
@@ -15,12 +16,15 @@ from __future__ import annotations
 from heapq import heappop, heappush
 from typing import Any
 
+import numpy as np
+
 from ttl.artifact import CompiledOperation
 from ttl.target import Target
 from ttl.target.costs import Costs
 
 from .parts import Dram, Node, Pages, Slice, Spent, Stuck, Thread
 from .streams import Delivery, Do, Step, Streams
+from .traffic import Loads
 
 BARRIER, SEMAPHORE, DST, SOURCES = "barrier", "semaphore", "DST", "sources"
 
@@ -32,6 +36,8 @@ class Machine:
         self.costs, self.target, self.streams = costs, target, streams
         sections = 1 if streams.costs.is_full_sync else 2
         self.dram = Dram()
+        self.links = np.zeros(streams.traffic.routes.count)  # free again
+        self.banks = np.zeros(target.dram_banks)
         self.queue: list[tuple[float, int, Any]] = []
         self.number = 0
         self.nodes = [Node(compiled, len(each.nodes), sections) for each in streams.classes]
@@ -52,6 +58,7 @@ class Machine:
         self.section_call = costs["processor.section_cycles"]
         self.signal_issue = costs["noc.signal_issue_cycles"]
         self.one_way = costs["noc.one_way_cycles"]
+        self.link_rate = costs["noc.link_bytes_per_cycle"]
         keys = ("latency_cycles", "issue_cycles", "bytes_per_cycle")
         names = {name.split(".")[1] for name in costs.numbers if name.startswith("noc.")}
         self.paths = {
@@ -114,11 +121,15 @@ class Machine:
         spent.times += 1
         spent.busy += end - before
         if self.slices is not None:
-            self.slices.append(Slice(thread, step, begin, end))
+            held = (thread.arrives, thread.held, thread.held_for)
+            self.slices.append(Slice(thread, step, begin, end, *held))
+        thread.arrives = thread.held = 0.0
         return True
 
     def _waited(self, thread: Thread, spent: Spent, reason: str, cycles: float) -> None:
         spent.waited += cycles
+        spent.reason = thread.held_for = reason
+        thread.held += cycles
         thread.reasons[reason] = thread.reasons.get(reason, 0.0) + cycles
 
     def _wait_until(self, thread: Thread, step: Step, reason: str, time: float) -> None:
@@ -228,7 +239,7 @@ class Machine:
 
     def _move(self, thread: Thread, step: Step, link: float) -> tuple[float, float]:
         """When the bytes have arrived, and when the link of the node is free again."""
-        _, _, path, count, size = step
+        _, _, (path, loads), count, size = step
         latency, issue, rate = self.paths[path]
         begin = thread.time
         on_link = count * size / rate
@@ -237,43 +248,59 @@ class Machine:
         arrives = max(begin + latency + max(issued, on_link), link + on_link)
         link = max(begin, link) + on_link
         self.noc_bytes += thread.node.count * count * size
+        served = self._pass(loads, begin + latency / 2, count * size / self.link_rate)
         if path in ("dram_read", "dram_write"):
-            served = self._dram(thread, path == "dram_read", count, size, begin + latency / 2)
-            arrives = max(arrives, served + latency / 2)
-        return arrives, link
+            used = self._dram(thread, path == "dram_read", step, begin + latency / 2)
+            served = max(served, used)
+        thread.arrives = max(arrives, served + latency / 2)
+        return thread.arrives, link
 
-    def _dram(
-        self, thread: Thread, is_read: bool, count: int, size: int, arrival: float
-    ) -> float:
-        costs, dram, banks = self.costs, self.dram, self.target.dram_banks
+    def _pass(self, loads: Loads, begin: float, cycles: float) -> float:  # rule link
+        """When the links on the way are passed; `cycles`: what one node takes on them."""
+        if not loads.links.size:
+            return 0.0
+        free = np.maximum(self.links[loads.links], begin) + loads.shares * cycles
+        self.links[loads.links] = free
+        return float(free.max())
+
+    def _dram(self, thread: Thread, is_read: bool, step: Step, arrival: float) -> float:
+        _, _, (_, loads), count, size = step
+        costs, dram = self.costs, self.dram
         moved = thread.node.count * count * size
-        imbalance = self.streams.bank_imbalance
         one_way = moved / costs[f"dram.all_nodes_{'read' if is_read else 'write'}_bytes_per_cycle"]
-        both = max(
-            moved / costs["dram.mixed_bytes_per_cycle"],
-            imbalance * moved / (banks * costs["dram.bank_bytes_per_cycle"]),
-            imbalance * thread.node.count * count * costs["dram.bank_request_cycles"] / banks,
-        )
+        both = moved / costs["dram.mixed_bytes_per_cycle"]
         dram.free = max(dram.free, arrival) + both
         dram.busy += max(both, one_way)
+        served = max(dram.free, self._bank(loads, arrival))
         if is_read:
             dram.read_bytes += moved
             dram.read_free = max(dram.read_free, arrival) + one_way
-            return max(dram.free, dram.read_free)
+            return max(served, dram.read_free)
         dram.written_bytes += moved
         dram.write_free = max(dram.write_free, arrival) + one_way
-        return max(dram.free, dram.write_free)
+        return max(served, dram.write_free)
+
+    def _bank(self, loads: Loads, arrival: float) -> float:  # rule bank
+        cycles = np.maximum(
+            loads.bank_bytes / self.costs["dram.bank_bytes_per_cycle"],
+            loads.bank_requests * self.costs["dram.bank_request_cycles"],
+        )
+        free = np.maximum(self.banks, arrival) + cycles
+        self.banks = np.where(cycles > 0, free, self.banks)
+        return float(free[cycles > 0].max(initial=0.0))
 
     def _multicast(self, thread: Thread, step: Step) -> bool:
-        _, _, receivers, count, size = step
+        _, _, (receivers, loads), count, size = step
         latency, issue, rate = self.paths["l1_write_both_axes"]
         packets = -(-size // self.target.noc_burst_bytes)
         handshake = self.costs.handshake_of(receivers)
         on_link = count * (packets * handshake + size / rate)
         begin = thread.time
         thread.time += count * packets * issue
-        thread.write_link = max(begin, thread.write_link) + on_link
-        thread.written = max(thread.written, thread.write_link + latency)
+        own = max(begin, thread.write_link) + on_link
+        thread.write_link = max(own, self._pass(loads, begin, on_link))
+        thread.arrives = thread.write_link + latency
+        thread.written = max(thread.written, thread.arrives)
         self.noc_bytes += thread.node.count * count * size
         return True
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, field
 
-from ttl.artifact import CompiledOperation
+from ttl.artifact import Buffer, CompiledOperation
 
 from .streams import Step, ThreadPlan
+
+COMPILERS = "compiler's"  # before the names of buffers that the program does not have
 
 
 @dataclass(slots=True)
@@ -17,6 +19,7 @@ class Spent:
     busy: float = 0.0
     waited: float = 0.0
     times: int = 0
+    reason: str = ""  # of the wait
 
 
 @dataclass(slots=True)
@@ -48,11 +51,17 @@ class Thread:
         self.read_link = self.write_link = 0.0  # free again
         self.skipped: set[int] = set()
         self.owed: dict[int, int] = {}  # pages pushed earlier than recorded
+        self.arrives = 0.0  # of the transfer of the step that is done
+        self.held, self.held_for = 0.0, ""  # what it has waited, and the last reason
         self.early = 0.0  # cycles of steps that a poll has done early
 
     @property
     def is_done(self) -> bool:
         return self.position >= len(self.steps)
+
+
+def _name(buffer: Buffer) -> str:
+    return f"{COMPILERS} {buffer.name}" if buffer.compiler_allocated else buffer.name
 
 
 class Node:
@@ -61,7 +70,7 @@ class Node:
     def __init__(self, compiled: CompiledOperation, count: int, sections: int):
         self.count = count
         self.buffers = {
-            each.index: Pages(each.name, each.block_tiles * each.block_count)
+            each.index: Pages(_name(each), each.block_tiles * each.block_count)
             for each in compiled.buffers
         }
         self.threads: list[Thread] = []
@@ -96,6 +105,9 @@ class Slice:
     step: Step
     begin: float
     end: float
+    arrives: float = 0.0  # what it moves, if it does
+    waited: float = 0.0
+    reason: str = ""  # of the wait, if there was one
 
 
 class Stuck(Exception):

@@ -13,7 +13,7 @@ from ttl.trace.calls import Recording
 
 from .calls import ComputeCosts
 from .machine import Machine
-from .parts import Stuck, Thread
+from .parts import COMPILERS, Stuck, Thread
 from .steady import extrapolated, shortened
 from .streams import AlikeNodes, Streams
 
@@ -22,7 +22,7 @@ FLOPS_OF_PRODUCT = 2 * TILE_SIZE**3  # of a tile by a tile
 # What would be faster, and the costs that say how fast it is.
 RESOURCES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("DRAM", ("dram.",)),
-    ("NoC", ("noc.*.bytes_per_cycle", "noc.one_way_cycles", "noc.handshake")),
+    ("NoC", ("noc.*.bytes_per_cycle", "noc.link", "noc.one_way_cycles", "noc.handshake")),
     ("latency", ("noc.*.latency_cycles",)),
     ("issue", ("noc.*.issue_cycles", "noc.signal_issue_cycles", "processor.buffer_call_cycles",
                "processor.barrier_cycles")),
@@ -36,8 +36,7 @@ RESOURCES: tuple[tuple[str, tuple[str, ...]], ...] = (
 UNKNOWN = (
     "harvested rows and columns: the grid of the program is taken as it is",
     "refresh and page conflicts of DRAM, beyond the spread of the measured rates",
-    "links between routers: contention is that of DRAM, of the links of each node, and of "
-    "multicasts",
+    "links: requests, signals and tensors in L1 are on none of them",
     "dispatch: what the host and the dispatcher take between operations",
     "scalar code of kernels: only calls of the chip have a cost",
 )
@@ -64,22 +63,29 @@ class LineCost:
     waited: float
     share: float  # of the time of the operation
     times: int
+    reason: str  # what it waits for most
 
 
 @dataclass(frozen=True, slots=True)
 class ThreadCost:
     kernel: str
     thread: str
+    microseconds: float  # from its start to its end, the mean of all nodes
     busy: float  # shares of the time of the operation
     waits: tuple[tuple[str, float], ...]  # for what, longest first
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What would be faster, by the model."""
+    """What would be faster, by the model, which has run with it."""
 
-    text: str
+    why: str  # who waits for what, where the change is one of waiting
+    what: str
     saved: float  # share of the time
+
+    @property
+    def text(self) -> str:
+        return f"{self.why}{self.what} saves {self.saved:.0%}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +113,12 @@ class Estimate:
         return self.flops / self.microseconds.typical / 1e6
 
     @property
+    def roofline(self) -> float:
+        """Microseconds, if the matrix units or DRAM did nothing else."""
+        moved = (self.read_bytes + self.written_bytes) / self.peak_gbytes / 1e3
+        return max(moved, self.flops / self.peak_tflops / 1e6)
+
+    @property
     def gbytes(self) -> float:
         return (self.read_bytes + self.written_bytes) / self.microseconds.typical / 1e3
 
@@ -118,7 +130,8 @@ class Model:
         self.compiled, self.recording, self.data = compiled, recording, costs
         self.target: Target = load(compiled.target)
         self.is_each_alone = False
-        self.alike = AlikeNodes(compiled, recording, self.target)
+        self.places = self.costs().places
+        self.alike = AlikeNodes(compiled, recording, self.target, self.places)
         self.shortened = shortened(self.alike, recording)
         self.unknown_calls: set[str] = set()
 
@@ -135,7 +148,9 @@ class Model:
                 self.shortened = None
             elif not self.is_each_alone:
                 self.is_each_alone = True
-                self.alike = AlikeNodes(compiled, self.recording, self.target, is_each_alone=True)
+                self.alike = AlikeNodes(
+                    compiled, self.recording, self.target, self.places, is_each_alone=True
+                )
             else:
                 raise
             return self.run(costs, compiled)
@@ -165,6 +180,10 @@ class Model:
         machine.run()
         return machine
 
+    @property
+    def flops(self) -> float:
+        return _flops(self.recording)
+
     def cycles(self, costs: Costs, compiled: CompiledOperation | None = None) -> float:
         return self.run(costs, compiled).end
 
@@ -186,6 +205,7 @@ def estimate(
     best, worst = (model.microseconds(case) for case in (Case.BEST, Case.WORST))
     clock = typical["clock_ghz"]
     nodes = len(recording.nodes)
+    lines = _lines(compiled, recording, machine)
     return Estimate(
         operation=compiled.name,
         chip=compiled.target,
@@ -193,16 +213,16 @@ def estimate(
         times_called=times_called,
         microseconds=Range(best, machine.end / clock / 1e3, worst),
         clock_ghz=clock,
-        flops=_flops(recording),
+        flops=model.flops,
         read_bytes=machine.dram.read_bytes,
         written_bytes=machine.dram.written_bytes,
         peak_tflops=_peak_tflops(compiled, typical, nodes),
         peak_gbytes=typical["dram.peak_bytes_per_cycle"] * clock,
         bound=_bound(gains, machine),
         gains=gains,
-        threads=_threads(compiled, machine),
-        lines=_lines(compiled, recording, machine),
-        changes=changes_of(model, machine),
+        threads=_threads(compiled, machine, clock),
+        lines=lines,
+        changes=changes_of(model, machine, lines),
         unknown=(*UNKNOWN, *_unknown_calls(model)),
     )
 
@@ -271,7 +291,7 @@ def _bound(gains: tuple[tuple[str, float], ...], machine: Machine) -> str:
         for thread in node.threads
         if thread.plan.role == "unpack"
         for reason, cycles in thread.reasons.items()
-        if reason.endswith("is empty")
+        if reason.endswith("is empty") and not reason.startswith(COMPILERS)
     ]
     longest = max(waits, default=(0.0, ""))
     if longest[0] > machine.end / 4 and name not in ("math", "unpack", "pack"):
@@ -298,13 +318,27 @@ def _roles(compiled: CompiledOperation, machine: Machine) -> list[tuple[str, Thr
     ]
 
 
-def _threads(compiled: CompiledOperation, machine: Machine) -> tuple[ThreadCost, ...]:
+def _mean_cycles(machine: Machine, position: int, role: str) -> float:
+    total = sum(
+        node.count * (thread.time - machine.start)
+        for node in machine.nodes
+        for thread in node.threads
+        if (thread.plan.kernel, thread.plan.role) == (position, role)
+    )
+    return total / sum(node.count for node in machine.nodes)
+
+
+def _threads(
+    compiled: CompiledOperation, machine: Machine, clock: float
+) -> tuple[ThreadCost, ...]:
     costs = []
     for name, thread in _roles(compiled, machine):
         busy = sum(each.busy for each in thread.spent.values())
         waits = sorted(thread.reasons.items(), key=lambda item: (-item[1], item[0]))
         shares = tuple((reason, cycles / machine.end) for reason, cycles in waits if cycles > 0)
-        costs.append(ThreadCost(name, thread.plan.role, busy / machine.end, shares))
+        plan = thread.plan
+        mean = _mean_cycles(machine, plan.kernel, plan.role) / clock / 1e3
+        costs.append(ThreadCost(name, plan.role, mean, busy / machine.end, shares))
     return tuple(costs)
 
 
@@ -312,15 +346,18 @@ def _lines(
     compiled: CompiledOperation, recording: Recording, machine: Machine
 ) -> tuple[LineCost, ...]:
     found: dict[tuple[str, str, int], list[float]] = {}
+    longest: dict[tuple[str, str, int], tuple[float, str]] = {}
     for name, thread in _roles(compiled, machine):
         for number, spent in thread.spent.items():
             line = recording.sites[number].line
-            total = found.setdefault((name, thread.plan.role, line), [0.0, 0.0, 0])
+            place = name, thread.plan.role, line
+            total = found.setdefault(place, [0.0, 0.0, 0])
+            longest[place] = max(longest.get(place, (0.0, "")), (spent.waited, spent.reason))
             total[0] += spent.busy
             total[1] += spent.waited
             total[2] += spent.times
     rows = [
-        LineCost(*place, busy, waited, (busy + waited) / machine.end, int(times))
+        LineCost(*place, busy, waited, (busy + waited) / machine.end, int(times), longest[place][1])
         for place, (busy, waited, times) in found.items()
     ]
     return tuple(sorted(rows, key=lambda row: (-row.busy - row.waited, row.kernel, row.line)))

@@ -89,7 +89,7 @@ def find_loop(runs: list[Run], recording: Recording) -> Loop | None:
 
 def _key(run: Run, recording: Recording) -> object:
     """What semaphores are to be grows from round to round; pages differ."""
-    (site, target, value, address), count = run
+    (site, target, value, address), count, _ = run
     name = recording.sites[site].name
     if name.startswith("noc_semaphore"):
         return site, address, count
@@ -127,7 +127,7 @@ def _is_balanced(
             loop = loops.get(id(runs))
             if loop is None:
                 continue
-            for (site, count, _, _), times in runs[loop.first : loop.first + loop.period]:
+            for (site, count, _, _), times, _ in runs[loop.first : loop.first + loop.period]:
                 at = recording.sites[site]
                 if at.name == "cb_push_back":
                     pages[at.buffers[0]] += count * times

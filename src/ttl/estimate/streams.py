@@ -16,6 +16,7 @@ import numpy as np
 
 from ttl.artifact import CompiledOperation, ThreadKind
 from ttl.target import Target
+from ttl.target.costs import Places
 from ttl.trace.calls import (
     KIND_SHIFT,
     RECTANGLE,
@@ -29,6 +30,7 @@ from ttl.trace.calls import (
 )
 
 from .calls import ComputeCosts
+from .traffic import RunPlace, Traffic
 
 
 class Do(IntEnum):
@@ -39,9 +41,9 @@ class Do(IntEnum):
     RESERVE = auto()
     PUSH = auto()
     POLL = auto()
-    READ = auto()  # path, transfers, bytes of each; in both
+    READ = auto()  # (path, loads), transfers, bytes of each; in both
     WRITE = auto()
-    MULTICAST = auto()  # receivers, transfers, bytes of each
+    MULTICAST = auto()  # (receivers, loads), transfers, bytes of each
     SET_ID = auto()  # of the reads that follow
     READ_BARRIER = auto()  # with this id, 0: all
     WRITE_BARRIER = auto()
@@ -61,7 +63,7 @@ class Do(IntEnum):
 
 
 Row = tuple[int, int, int, int]  # of Recording.calls
-Run = tuple[Row, int]  # how often it is repeated
+Run = tuple[Row, int, int]  # how often it is repeated; its place among the calls of the kernel
 Step = tuple[Do, int, Any, Any, Any]  # what, the site, three operands
 
 
@@ -97,6 +99,11 @@ _SECTIONS = {
     "tile_regs_acquire": (Do.ACQUIRE, 1), "tile_regs_commit": (Do.COMMIT, 1),
     "tile_regs_wait": (Do.SECTION_WAIT, 2), "tile_regs_release": (Do.RELEASE, 2),
 }  # fmt: skip
+_TRANSFERS = (
+    (r"noc_async_read(_page)?", Do.READ),
+    (r"noc_async_write_multicast\w*", Do.MULTICAST),
+    (r"noc_async_write(_page)?|noc_inline_dw_write", Do.WRITE),
+)
 _UNPACK, _MATH, _PACK = range(3)
 
 
@@ -111,13 +118,14 @@ class AlikeNodes:
         compiled: CompiledOperation,
         recording: Recording,
         target: Target,
+        places: Places,
         is_each_alone: bool = False,
     ):
         is_noc = np.array([site.name.startswith("noc_") for site in recording.sites], bool)
         rows = _rows_by_node(recording)
         self.groups = _groups(rows, is_noc, is_each_alone)
         self.class_of = {node: n for n, group in enumerate(self.groups) for node in group}
-        self.bank_imbalance = _bank_imbalance(compiled, recording, target, is_noc)
+        self.traffic = Traffic(compiled, recording, target, places, self.groups, rows)
         kernel_of = np.array([site.kernel for site in recording.sites])
         self.runs: list[list[list[Run]]] = []  # by class and kernel
         for group in self.groups:
@@ -149,7 +157,7 @@ class Streams:
         self.compiled, self.recording, self.target = compiled, recording, target
         self.costs = costs
         self.groups, self.class_of = alike.groups, alike.class_of
-        self.bank_imbalance = alike.bank_imbalance
+        self.traffic = alike.traffic
         self.classes = [
             NodeClass(tuple(group), self._threads(alike.runs[n], n))
             for n, group in enumerate(alike.groups)
@@ -162,20 +170,18 @@ class Streams:
             roles = ("unpack", "math", "pack") if is_compute else (kernel.thread.value,)
             own = [ThreadPlan(position, role) for role in roles]
             make = self._compute_steps if is_compute else self._movement_steps
-            for row, count in runs[position]:
-                make(own, row, count, number)
+            for run in runs[position]:
+                make(own, run, number)
             plans += own
         return tuple(plans)
 
     # Data movement
 
-    def _movement_steps(
-        self, plans: list[ThreadPlan], row: Row, count: int, number: int
-    ) -> None:
-        index, target, value, address = row
+    def _movement_steps(self, plans: list[ThreadPlan], run: Run, number: int) -> None:
+        (index, target, value, address), count, _ = run
         site = self.recording.sites[index]
         steps = plans[0].steps
-        merged = self._transfer(site, number, index, target, value, address, count)
+        merged = self._transfer(site, number, run)
         if merged is not None:
             steps.append(merged)
             return
@@ -183,18 +189,16 @@ class Streams:
         if step is not None:
             steps.extend([step] * count)
 
-    def _transfer(
-        self, site: CallSite, number: int, index: int, target: int, value: int, address: int,
-        count: int,
-    ) -> Step | None:  # fmt: skip
-        name = site.name
-        if name in ("noc_async_read", "noc_async_read_page"):
-            return Do.READ, index, self._path("read", target, number), count, value
-        if name.startswith("noc_async_write_multicast"):
-            return Do.MULTICAST, index, address, count, value
-        if name in ("noc_async_write", "noc_async_write_page", "noc_inline_dw_write"):
-            return Do.WRITE, index, self._path("write", target, number), count, value
-        return None
+    def _transfer(self, site: CallSite, number: int, run: Run) -> Step | None:
+        (index, target, value, address), count, first = run
+        do = next((do for pattern, do in _TRANSFERS if re.fullmatch(pattern, site.name)), None)
+        if do is None:
+            return None
+        loads = self.traffic.of(RunPlace(number, site.kernel, first, count))
+        if do is Do.MULTICAST:
+            return do, index, (address, loads), count, value
+        path = self._path("read" if do is Do.READ else "write", target, number)
+        return do, index, (path, loads), count, value
 
     def _movement_step(
         self, site: CallSite, number: int, index: int, target: int, value: int, address: int
@@ -243,10 +247,8 @@ class Streams:
 
     # Compute
 
-    def _compute_steps(
-        self, plans: list[ThreadPlan], row: Row, count: int, number: int
-    ) -> None:
-        index, first, second, _ = row
+    def _compute_steps(self, plans: list[ThreadPlan], run: Run, number: int) -> None:
+        (index, first, second, _), count, _ = run
         site = self.recording.sites[index]
         name = site.name
         if name in _BUFFER_STEPS:
@@ -331,19 +333,4 @@ def _runs(rows: np.ndarray, is_noc: np.ndarray) -> list[Run]:
     ends = np.concatenate((changes, [len(rows)]))
     counts = (ends - starts).tolist()
     firsts: list[Row] = list(map(tuple, rows[starts].tolist()))
-    return list(zip(firsts, counts, strict=True))
-
-
-def _bank_imbalance(
-    compiled: CompiledOperation, recording: Recording, target: Target, is_noc: np.ndarray
-) -> float:
-    """How much more the busiest bank of DRAM moves than the mean of all."""
-    calls = recording.calls
-    moves = is_noc[calls[:, 0] % len(recording.sites)] & (calls[:, 1] >> KIND_SHIFT == TENSOR)
-    places, sizes = calls[moves, 1], calls[moves, 2]
-    dram = np.array([each.memory.buffer_type == "DRAM" for each in compiled.operands] or [False])
-    chosen = dram[(places >> 24) & 0x3F]
-    banks = (places[chosen] & 0xFFFFFF) % target.dram_banks
-    loads = np.bincount(banks, weights=sizes[chosen], minlength=target.dram_banks)
-    return float(loads.max() / loads.mean()) if loads.sum() else 1.0
-
+    return list(zip(firsts, counts, starts.tolist(), strict=True))

@@ -20,13 +20,18 @@ def estimate_text(found: Estimate) -> str:
         f"of {_number(found.peak_tflops)}",
         f"  DRAM   {_number(found.gbytes)} GB/s, {_percent(found.gbytes, found.peak_gbytes)} "
         f"of {_number(found.peak_gbytes)}",
+        f"  roof   {_number(found.roofline)} us: "
+        f"{found.microseconds.typical / (found.roofline or 1):.1f} times as long is estimated",
         f"  bound  {found.bound}",
         "  twice as fast would save: "
         + ", ".join(f"{name} {gain:.0%}" for name, gain in found.gains if gain >= 0.005),
         "",
         *_table(("kernel", "thread", "busy", "waits"), _thread_rows(found)),
         "",
-        *_table(("kernel", "thread", "line", "busy", "waiting", "share", "times"), _rows(found)),
+        "  cycles of the node that takes longest, by line",
+        *_table(
+            ("kernel", "thread", "line", "busy", "waiting", "share", "times", "for"), _rows(found)
+        ),
         "",
         *_changes(found),
         "not known:",
@@ -37,8 +42,12 @@ def estimate_text(found: Estimate) -> str:
 
 def estimate_values(found: Estimate) -> dict[str, Any]:
     """For JSON."""
-    rates = {"tflops": found.tflops, "gbytes_per_second": found.gbytes}
-    return {**asdict(found), **rates}
+    rates = {
+        "tflops": found.tflops, "gbytes_per_second": found.gbytes,
+        "roofline_microseconds": found.roofline,
+    }  # fmt: skip
+    changes = [{**asdict(each), "text": each.text} for each in found.changes]
+    return {**asdict(found), "changes": changes, **rates}
 
 
 def _number(value: float) -> str:
@@ -69,7 +78,7 @@ def _rows(found: Estimate) -> list[tuple[str, ...]]:
     return [
         (
             each.kernel, each.thread, str(each.line), f"{each.busy:.0f}", f"{each.waited:.0f}",
-            f"{each.share:.0%}", str(each.times),
+            f"{each.share:.0%}", str(each.times), each.reason if each.waited else "",
         )
         for each in found.lines[:MOST_LINES]
     ]  # fmt: skip
@@ -77,7 +86,7 @@ def _rows(found: Estimate) -> list[tuple[str, ...]]:
 
 def _changes(found: Estimate) -> list[str]:
     if not found.changes:
-        return ["changes that were tried (block counts, math fidelity) save less than 2%", ""]
+        return ["changes that were tried (blocks, NoCs, math fidelity) save less than 2%", ""]
     return ["worth a try, by the model:", *(f"  {each.text}" for each in found.changes), ""]
 
 

@@ -1,73 +1,177 @@
-"""The estimated times of all steps, as Perfetto and chrome://tracing load them."""
+"""The estimated times of all steps: as data, by node and kernel, and for Perfetto."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from ttl.artifact import CompiledOperation
 from ttl.trace.calls import Recording
+from ttl.trace.events import Node
 
-from .machine import Machine
-from .parts import Slice
+from .parts import COMPILERS, Slice
 from .result import Model
 from .streams import Do
 
 Events = list[dict[str, Any]]
+TRANSFERS = (Do.READ, Do.WRITE, Do.MULTICAST)
+
+
+@dataclass(frozen=True, slots=True)
+class StepTime:
+    """One step of a thread; times are microseconds from the start of the operation."""
+
+    thread: str  # reader, writer, unpack, math, pack
+    name: str  # of the call
+    line: int  # of the program, 0 if it is not known
+    begin: float
+    end: float
+    details: dict[str, Any]  # transfers and bytes, or buffer and pages
+    arrives: float = 0.0  # of a transfer: when it is through, which may be after `end`
+    waited: float = 0.0  # from `begin` on
+    reason: str = ""  # of the wait, if there was one
+
+
+@dataclass(frozen=True, slots=True)
+class KernelTimeline:
+    """What a kernel does on each of these nodes, in the order of each of its threads."""
+
+    nodes: tuple[Node, ...]
+    kernel: str
+    file: str
+    start: float
+    end: float
+    steps: tuple[StepTime, ...]
+    sections: tuple[tuple[float, float], ...]  # of DST, from acquire to release
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    operation: str
+    microseconds: float
+    kernels: tuple[KernelTimeline, ...]
+
+    def of(self, node: Node, kernel: str) -> KernelTimeline | None:
+        found = (each for each in self.kernels if each.kernel == kernel and node in each.nodes)
+        return next(found, None)
+
+
+def timeline(compiled: CompiledOperation, recording: Recording, costs: Any) -> Timeline:
+    """A run of the model in the typical case, with every step."""
+    model = Model(compiled, recording, costs)
+    machine = model.timeline()
+    to_us = 1 / (model.costs()["clock_ghz"] * 1e3)
+    by_thread: dict[int, list[Slice]] = {}
+    for each in machine.slices or ():
+        by_thread.setdefault(id(each.thread), []).append(each)
+    kernels = []
+    for node, own in zip(machine.nodes, machine.streams.classes, strict=True):
+        places = tuple(tuple(recording.nodes[each][:2]) for each in own.nodes)
+        for position, kernel in enumerate(compiled.kernels):
+            threads = [each for each in node.threads if each.plan.kernel == position]
+            slices = [one for each in threads for one in by_thread.get(id(each), ())]
+            kernels.append(
+                KernelTimeline(
+                    places, kernel.name, _file(compiled, position), machine.start * to_us,
+                    max((each.time for each in threads), default=0.0) * to_us,
+                    tuple(_step(each, recording, to_us) for each in slices),
+                    tuple(_sections(slices, to_us)),
+                )
+            )  # fmt: skip
+    return Timeline(compiled.name, machine.end * to_us, tuple(kernels))
+
+
+def _file(compiled: CompiledOperation, position: int) -> str:
+    spans = compiled.kernels[position].source_map
+    return spans[0][1].file if spans else ""
+
+
+def _step(each: Slice, recording: Recording, to_us: float) -> StepTime:
+    site = recording.sites[each.step[1]]
+    return StepTime(
+        each.thread.plan.role, site.name, site.line, each.begin * to_us, each.end * to_us,
+        _details(each), each.arrives * to_us, each.waited * to_us,
+        each.reason if each.waited else "",
+    )  # fmt: skip
+
+
+def _details(each: Slice) -> dict[str, Any]:
+    do, _, first, second, third = each.step
+    if do in TRANSFERS:
+        return {"transfers": second, "bytes": second * third}
+    if do in (Do.WAIT_FRONT, Do.POP, Do.RESERVE, Do.PUSH):
+        name = each.thread.node.buffers[first].name.removeprefix(f"{COMPILERS} ")
+        return {"buffer": name, "pages": second}
+    return {}
+
+
+def _sections(slices: list[Slice], to_us: float) -> Iterator[tuple[float, float]]:
+    acquired = [each.end * to_us for each in slices if each.step[0] is Do.ACQUIRE]
+    released = [each.end * to_us for each in slices if each.step[0] is Do.RELEASE]
+    yield from zip(acquired, released, strict=False)
 
 
 def timeline_events(
     compiled: CompiledOperation, recording: Recording, costs: Any, start: float
 ) -> tuple[Events, float]:
-    """Slices of one node of each class, in microseconds from `start` on; and when they end."""
-    model = Model(compiled, recording, costs)
-    machine = model.timeline()
-    microseconds = 1 / (model.costs()["clock_ghz"] * 1e3)
-    tracks = {
-        id(thread): (number, position)
-        for number, node in enumerate(machine.nodes)
-        for position, thread in enumerate(node.threads)
-    }
-    events = _names(compiled, recording, machine)
-    for each in machine.slices or ():
-        process, track = tracks[id(each.thread)]
-        events.append(
-            {
-                "ph": "X", "pid": process, "tid": track, "name": _name(each, recording),
-                "ts": start + each.begin * microseconds,
-                "dur": (each.end - each.begin) * microseconds, "args": _details(each, recording),
-            }
-        )  # fmt: skip
-    return events, start + machine.end * microseconds
-
-
-def _names(compiled: CompiledOperation, recording: Recording, machine: Machine) -> Events:
+    """One node of each kind for Perfetto, from `start` on; and when they end."""
+    made = timeline(compiled, recording, costs)
+    processes: dict[tuple[Node, ...], int] = {}
     events: Events = []
-    for number, (node, own) in enumerate(
-        zip(machine.nodes, machine.streams.classes, strict=True)
-    ):
-        place = recording.nodes[own.nodes[0]]
-        text = f"node {place}" if node.count == 1 else f"node {place} and {node.count - 1} like it"
-        events.append(_metadata("process_name", number, 0, name=text))
-        for position, thread in enumerate(node.threads):
-            name = f"{compiled.kernels[thread.plan.kernel].name}: {thread.plan.role}"
-            events.append(_metadata("thread_name", number, position, name=name))
-            events.append(_metadata("thread_sort_index", number, position, sort_index=position))
+    for each in made.kernels:
+        process = processes.setdefault(each.nodes, len(processes))
+        if not any(e["pid"] == process for e in events):
+            events.append(_metadata("process_name", process, 0, name=_nodes_text(each.nodes)))
+            events.append(_metadata("process_sort_index", process, 0, sort_index=process))
+        first = sum(1 for e in events if e["name"] == "thread_name" and e["pid"] == process)
+        events += kernel_events(each, process, first, start)
+    return events, start + made.microseconds
+
+
+def _nodes_text(nodes: tuple[Node, ...]) -> str:
+    more = f" and {len(nodes) - 1} like it" if len(nodes) > 1 else ""
+    return f"node {nodes[0]}{more}"
+
+
+def kernel_events(each: KernelTimeline, process: int, first: int, start: float) -> Events:
+    """A track for each thread of the kernel, numbered from `first` on: slices of its steps, and
+    asynchronous ones of transfers and DST sections.
+    """
+    tracks = {name: first + n for n, name in enumerate(dict.fromkeys(s.thread for s in each.steps))}
+    file = Path(each.file).name
+    events: Events = []
+    for name, track in tracks.items():
+        text = f"{each.kernel}: {name}"
+        events.append(_metadata("thread_name", process, track, name=text, file=file))
+        events.append(_metadata("thread_sort_index", process, track, sort_index=track))
+    for step in each.steps:
+        track = tracks[step.thread]
+        begin, end = start + step.begin, start + step.end
+        args = {"line": step.line, "file": file, **step.details}
+        where = {"pid": process, "tid": track}
+        events.append({"ph": "X", **where, "name": step.name, "ts": begin, "dur": end - begin,
+                       "args": args})  # fmt: skip
+        if step.arrives:
+            name = f"{step.name} under way"
+            events += _asynchronous("noc", name, where, begin, start + step.arrives, args)
+    for begin, end in each.sections:
+        where = {"pid": process, "tid": tracks.get("math", first)}
+        events += _asynchronous("dst", "DST section", where, start + begin, start + end, {})
     return events
+
+
+def _asynchronous(
+    category: str, name: str, where: dict[str, int], begin: float, end: float, args: dict[str, Any]
+) -> Events:
+    place = f"{where['pid']}.{where['tid']}.{begin}"
+    common = {**where, "cat": category, "name": name, "id": f"{category} {place}"}
+    return [
+        {"ph": "b", **common, "ts": begin, "args": args},
+        {"ph": "e", **common, "ts": end, "args": {}},
+    ]
 
 
 def _metadata(kind: str, process: int, track: int, **values: Any) -> dict[str, Any]:
     return {"ph": "M", "pid": process, "tid": track, "name": kind, "args": values}
-
-
-def _name(each: Slice, recording: Recording) -> str:
-    return recording.sites[each.step[1]].name
-
-
-def _details(each: Slice, recording: Recording) -> dict[str, Any]:
-    do, site, first, second, third = each.step
-    details: dict[str, Any] = {"line": recording.sites[site].line}
-    if do in (Do.READ, Do.WRITE, Do.MULTICAST):
-        details |= {"transfers": second, "bytes": second * third}
-    elif do in (Do.WAIT_FRONT, Do.POP, Do.RESERVE, Do.PUSH):
-        details |= {"buffer": each.thread.node.buffers[first].name, "pages": second}
-    return details

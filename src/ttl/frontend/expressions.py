@@ -21,7 +21,7 @@ from .hir import RunTime, Scalar, Value, is_run_time, kind_of
 from .items import bind, comprehension, from_start, unpacked
 from .joins import choose
 from .operators import binary, compare, folded, unary
-from .problems import FlowBroken, describe, not_in_kernels, wrong_argument
+from .problems import FlowBroken, describe, not_in_kernels, raised, wrong_argument
 from .texts import CONVERSIONS, RunTimeText, known_text, spec_of_text
 from .value_ranges import as_constant, is_reached, known_number, needs_constant, node_object
 
@@ -196,7 +196,7 @@ def _item(builder: KernelBuilder, owner: Any, index: Value) -> Value:
             return builder.new(owner[index])
         return owner[index]
     except Exception as error:
-        raise wrong_argument(f"{type(error).__name__}: {error}") from None
+        raise raised(builder.frame, f"{type(error).__name__}: {error}") from None
 
 
 def _item_at_run_time(builder: KernelBuilder, owner: Value, index: Value) -> Value:
@@ -215,7 +215,7 @@ def _item_at_run_time(builder: KernelBuilder, owner: Value, index: Value) -> Val
         raise needs_constant(builder, index, what)
     if is_reached(builder, index, len(owner)):
         message = f"IndexError: {type(owner).__name__} index out of range"
-        raise wrong_argument(message)
+        raise raised(builder.frame, message)
 
     index = from_start(builder, owner, index)
 

@@ -13,7 +13,7 @@ from . import scalars
 from .builder import KernelBuilder
 from .hir import RunTime, Scalar, Value, is_run_time, kind_of
 from .joins import choose
-from .problems import FlowBroken, describe, not_in_kernels, not_yet, wrong_argument
+from .problems import FlowBroken, describe, not_in_kernels, not_yet, raised, wrong_argument
 from .ranges import RangeValue
 from .value_ranges import as_constant
 
@@ -142,7 +142,7 @@ def changed(builder: KernelBuilder, container: Any, how: Callable[[], Any]) -> A
     try:
         return how()
     except Exception as error:
-        raise wrong_argument(f"{type(error).__name__}: {error}") from None
+        raise raised(builder.frame, f"{type(error).__name__}: {error}") from None
 
 
 # Assignment ---------------------------------------------------------------------------------------

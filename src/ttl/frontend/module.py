@@ -23,7 +23,7 @@ from ttl.diagnostics import CompileError, Diagnostic, RuleBroken, codes
 from ttl.dialects import ttkernel, ttl
 from ttl.dialects.locations import location_of
 from ttl.language import DataflowBuffer
-from ttl.language.operation import KernelFunction, Program
+from ttl.language.operation import KernelFunction, Program, definition_span
 from ttl.semantics.kernel_kinds import KernelKind
 from ttl.semantics.layout import TILE_LAYOUT, layout_of
 from ttl.semantics.tensors import row_page_elements
@@ -44,7 +44,8 @@ from .translation import Translation
 def build_module(program: Program, target: Target) -> ModuleOp:
     """The ttl module of a program, or CompileError with every mistake found."""
     if len(program.grid) != 2:
-        raise CompileError(_unsupported_grid(program).at(None))
+        where = definition_span(program.operation.function)
+        raise CompileError(_unsupported_grid(program).at(where))
     mistakes: list[Diagnostic] = []
     nets = Nets(program.pipe_nets, program.grid, facts_of(program).nets_to_others)
     numbers = range(len(program.kernels))
@@ -186,6 +187,8 @@ def _attributes(
     ragged = [_ragged_dimensions(tensor) for tensor in program.tensors.values()]
     if any(ragged):
         attributes["ttl.ragged"] = ArrayAttr([_integers(dimensions) for dimensions in ragged])
+        shapes = [tuple(tensor.shape) for tensor in program.tensors.values()]
+        attributes["ttl.logical_shapes"] = ArrayAttr([_integers(shape) for shape in shapes])
     if handles.arguments:
         attributes["ttl.runtime_args"] = DictionaryAttr(
             {argument.name: _integers(argument.words) for argument in handles.arguments}

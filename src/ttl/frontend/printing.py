@@ -18,6 +18,7 @@ from ttl.semantics.printing import (
     buffer_text,
     check_print,
     expression_heading,
+    printable,
     tensor_heading,
 )
 from ttl.semantics.tensors import row_page_elements
@@ -79,7 +80,7 @@ class _Line:
 
 
 def escaped(text: str) -> str:
-    return text.replace("{", "{{").replace("}", "}}")
+    return printable(text).replace("{", "{{").replace("}", "}}")
 
 
 def print_values(builder: KernelBuilder, *values: Value, **options: Any) -> None:

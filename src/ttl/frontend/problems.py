@@ -12,7 +12,7 @@ from ttl.language.described import described
 from .hir import Value
 
 if TYPE_CHECKING:
-    from .state import Loop, Variable
+    from .state import Frame, Loop, Variable
     from .value_ranges import Undecided
 
 
@@ -100,6 +100,14 @@ def not_in_kernels(what: str, *helps: str) -> RuleBroken:
         f"{what}: not part of the language of kernels",
         helps=helps or ("write it with scalars, if, for over range, while, with and functions",),
     )
+
+
+def raised(frame: Frame, error: str) -> RuleBroken:
+    """Python code of a kernel fails when it is evaluated, as it would when it runs."""
+    while frame.caller is not None:
+        frame = frame.caller
+    name = getattr(frame.tree, "name", "<lambda>")
+    return RuleBroken(codes.KERNEL_EXCEPTION, f"kernel `{name}` raised {error}")
 
 
 def wrong_argument(message: str, helps: tuple[str, ...] = ()) -> RuleBroken:

@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import StringAttr, UnitAttr
 from ttl.diagnostics import RuleBroken
 from ttl.dialects import ttl
 from ttl.language import PipeNet, signpost
+from ttl.language.kernels import kernel_returns_value
 from ttl.semantics.function_source import FunctionTree
 from ttl.source.functions import place_of
 from ttl.source.scopes import own_names, shared_names
@@ -330,7 +331,7 @@ def return_statement(builder: Translation, node: ast.Return, rest: Steps) -> Ste
     if returned is not None:
         value = header(builder, lambda: expression(builder, returned))
     if builder.frame.caller is None and value is not None:
-        raise not_in_kernels("a kernel that returns a value", "write results into a tensor")
+        raise kernel_returns_value(getattr(builder.frame.tree, "name", "<lambda>"))
     builder.state.values[builder.frame.number, RETURNED] = value
     for loop in builder.loops:
         if loop.frame is builder.frame:

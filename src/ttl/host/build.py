@@ -1,15 +1,15 @@
 """Shared libraries made by the machine's compiler, kept in a cache folder.
 
 A library's name holds a hash of everything that went into it, so a stale entry is one nobody asks
-for. Libraries are built beside their place and renamed into it: processes that build the same one
-at the same time do the work twice and disturb nobody. An entry that cannot be loaded is built
-again, once.
+for. Libraries are built beside their place and renamed into it, by one process at a time. An entry
+that is not whole or cannot be loaded is built again, once.
 """
 
 from __future__ import annotations
 
 import atexit
 import ctypes
+import errno
 import hashlib
 import os
 import shutil
@@ -22,12 +22,13 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from ttl.target import of_all_chips
+from ttl.target import DEVICE_APIS, of_all_chips
 
+from .cache_entries import WORKSPACE, is_whole, only_builder, remove_stale, seal
 from .toolchain import Compiler
 
 RUNTIME_FOLDER = Path(__file__).parent / "runtime"
-CURRENT_API = "0.81"
+CURRENT_API = DEVICE_APIS[0]
 # Headers that add the names which the current API has no more.
 OLDER_API_FOLDERS = {"0.69": "include_0_69"}
 
@@ -98,7 +99,7 @@ def load(build: Callable[[bool], Path]) -> tuple[Path, ctypes.CDLL]:
     path = build(False)
     try:
         return path, ctypes.CDLL(str(path))
-    except OSError:  # a crash or a full disk has left half a file in the cache
+    except OSError:  # of another machine, perhaps
         path = build(True)
         return path, ctypes.CDLL(str(path))
 
@@ -169,19 +170,27 @@ def _build(compiler: Compiler, recipe: _Recipe, cache_dir: Path, anew: bool) -> 
     file_name = f"{recipe.name}-{recipe.key}.so"
     for folder in (cache_dir, _fallback_folder):
         place = (folder if isinstance(folder, Path) else folder()) / file_name
-        if place.is_file() and not anew:
+        if not anew and is_whole(place):
             return place
         try:
             workspace = _make_workspace(place.parent)
-        except OSError:  # missing and not to be made, or read-only
-            continue
-        return _build_in(workspace, compiler, recipe, place)
+        except OSError as error:
+            if error.errno == errno.ENOSPC:
+                raise
+            continue  # missing and not to be made, or read-only
+        with only_builder(place):
+            if not anew and is_whole(place):  # another process was faster
+                shutil.rmtree(workspace, ignore_errors=True)
+                return place
+            return _build_in(workspace, compiler, recipe, place)
     raise OSError(f"no folder to build in: {cache_dir} is not writable")
 
 
 def _make_workspace(parent: Path) -> Path:
-    parent.mkdir(parents=True, exist_ok=True)
-    return Path(tempfile.mkdtemp(prefix="building-", dir=parent))
+    """What is built here is run, so the folder is the user's alone."""
+    parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    remove_stale(parent)
+    return Path(tempfile.mkdtemp(prefix=WORKSPACE, dir=parent))
 
 
 def _build_in(workspace: Path, compiler: Compiler, recipe: _Recipe, place: Path) -> Path:
@@ -190,7 +199,8 @@ def _build_in(workspace: Path, compiler: Compiler, recipe: _Recipe, place: Path)
         naming = (f"-Wl,-install_name,{place}",) if sys.platform == "darwin" else ()
         parts = (*_objects(workspace, compiler, recipe), *recipe.link, *naming)
         arguments = ("-shared", *recipe.arguments, *parts, "-o", str(output))
-        _call(compiler, arguments, recipe.standard_input)
+        _call(compiler, arguments, workspace, recipe.standard_input)
+        seal(output)
         os.replace(output, place)
         return place
     finally:
@@ -202,22 +212,28 @@ def _objects(workspace: Path, compiler: Compiler, recipe: _Recipe) -> list[str]:
 
     def compile_unit(unit: str) -> str:
         compiled = str(workspace / f"{Path(unit).stem}.o")
-        _call(compiler, (*recipe.arguments, "-c", unit, "-o", compiled))
+        _call(compiler, (*recipe.arguments, "-c", unit, "-o", compiled), workspace)
         return compiled
 
     with ThreadPoolExecutor(os.cpu_count()) as threads:
         return list(threads.map(compile_unit, recipe.units))
 
 
-def _call(compiler: Compiler, arguments: Sequence[str], standard_input: str = "") -> None:
+def _call(
+    compiler: Compiler, arguments: Sequence[str], workspace: Path, standard_input: str = ""
+) -> None:
+    """There, and not where the user is: `#include "..."` looks in the current folder, too."""
     result = subprocess.run(
         (*compiler.command, *arguments),
         input=standard_input,
         capture_output=True,
         text=True,
         check=False,
+        cwd=workspace,
     )
     if result.returncode != 0:
+        if os.strerror(errno.ENOSPC) in result.stderr:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(workspace.parent))
         raise CompilerRejected(result.stderr)
 
 

@@ -30,7 +30,7 @@ _RULES: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"(add|sub|mul)_(reuse_dest_)?tiles\w*", (UNPACK, MATH)),
     (r"(reduce|transpose|transpose_wh|matmul)_(tiles?|block)", (UNPACK, MATH)),
     (r"binary_dest_reuse_tiles", (UNPACK, MATH)),
-    (r"\w+_tile(_\w+)?|copy_dest_values|transpose\w*_dest", (MATH,)),
+    (r"\w+_tile(_\w+)?|copy_dest_values|transpose\w*_dest|sfpu_reduce", (MATH,)),
 )
 _CALL = re.compile(r"\b([a-z_]\w*)(?:<[^;{}()]*>)?\(")
 

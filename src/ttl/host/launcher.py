@@ -8,7 +8,15 @@ from functools import lru_cache
 from pathlib import Path
 
 from ttl.artifact import CompiledOperation
-from ttl.diagnostics import Diagnostic, KernelFault, Severity, UsageError, codes
+from ttl.diagnostics import (
+    Diagnostic,
+    KernelFault,
+    Severity,
+    UsageError,
+    codes,
+    file_not_usable,
+)
+from ttl.diagnostics.activity import busy
 from ttl.target import Target
 from ttl.target import load as load_target
 from ttl.trace import Recorder
@@ -115,6 +123,8 @@ def load(
             kernels, runtime = _libraries(unit.text, cache_dir, compiled.device_api)
         except CompilerRejected as rejection:
             raise compiler_failure(compiled, rejection.output) from None
+        except OSError as error:  # no room left, or no folder to write to
+            raise file_not_usable(cache_dir, error) from None
         libraries.append(kernels)
         for position in unit.kernels:
             address = ctypes.cast(kernels[f"ttl_kernel_{position}"], ctypes.c_void_p).value
@@ -127,18 +137,20 @@ def load(
 def _libraries(unit: str, cache_dir: Path, device_api: str) -> tuple[ctypes.CDLL, ctypes.CDLL]:
     """The kernels and the runtime, loaded. Libraries stay loaded: a run may be using them."""
     compiler, runtime_path, runtime = _runtime(cache_dir)
-    _, kernels = build.load(
-        lambda anew: build_kernels(
-            compiler, unit, runtime_path, cache_dir, anew=anew, device_api=device_api
+    with busy("compiling the C++ of the kernels"):
+        _, kernels = build.load(
+            lambda anew: build_kernels(
+                compiler, unit, runtime_path, cache_dir, anew=anew, device_api=device_api
+            )
         )
-    )
     return kernels, runtime
 
 
 @lru_cache(maxsize=8)
 def _runtime(cache_dir: Path) -> tuple[Compiler, Path, ctypes.CDLL]:
     compiler = find_compiler()
-    path, library = build.load(lambda anew: build_runtime(compiler, cache_dir, anew=anew))
+    with busy("building the C++ runtime, once"):
+        path, library = build.load(lambda anew: build_runtime(compiler, cache_dir, anew=anew))
     library.ttl_run.argtypes = [ctypes.POINTER(ProgramStruct), ctypes.POINTER(ReportStruct)]
     library.ttl_run.restype = None
     library.ttl_stop.argtypes = [ctypes.POINTER(ProgramStruct), ctypes.c_uint32]
@@ -159,7 +171,8 @@ def _run(
     warn: Callable[[Diagnostic], None] | None,
 ) -> None:
     report = ReportStruct()
-    interruption = execute(runtime, program, report)
+    with busy(f"running the C++ kernels of {compiled.name}"):
+        interruption = execute(runtime, program, report)
     try:
         for tensor, memory, plan in zip(tensors, memories, program.tensors, strict=True):
             if plan.written:

@@ -4,23 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ttl.artifact import CompiledOperation, Kernel, Mark, Pipe
+from ttl.artifact import MARK_KINDS, CompiledOperation, Kernel, Mark, Pipe
 
 DECLARATION = "namespace ttl_trace { void mark(uint32_t, uint32_t, uint32_t, int32_t, uint32_t); }"
-# Numbered as in TtlEventKind (runtime/program.h).
-KINDS = (
-    "pipe_send",
-    "pipe_send_end",
-    "pipe_receive",
-    "pipe_receive_end",
-    "semaphore_set",
-    "semaphore_inc",
-    "semaphore_wait",
-    "await",
-    "pipe_send_ends",
-    "pipe_receive_ends",
-)
-FIRST_KIND = 12
+FIRST_KIND = 12  # in the order of MARK_KINDS, as in TtlEventKind (runtime/program.h)
 BY_MARK, NO_SUBJECT = 1 << 31, 0x7FFF
 SENDS = ("pipe_send", "pipe_send_end", "pipe_send_ends")
 
@@ -30,7 +17,7 @@ def marked_lines(compiled: CompiledOperation, kernel: Kernel) -> Iterator[str]:
     calls: dict[int, str] = {}
     numbers = {name: number for number, name in enumerate(_subjects(compiled))}
     for position, mark in enumerate(kernel.marks):
-        kind = FIRST_KIND + KINDS.index(mark.kind)
+        kind = FIRST_KIND + MARK_KINDS.index(mark.kind)
         number = numbers.get(mark.subject, NO_SUBJECT)
         call = f"ttl_trace::mark({kind}, {position}, {number}, {mark.place}, {mark.value}); "
         calls[mark.cpp_line] = calls.get(mark.cpp_line, "") + call

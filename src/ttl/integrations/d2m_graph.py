@@ -9,12 +9,16 @@ import numpy as np
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
+from xdsl.utils.exceptions import VerifyException
 
-from ttl.dialects import d2m
-from ttl.dialects.graph import MathOp
+from ttl.diagnostics import CompileError, RuleBroken, codes
+from ttl.dialects import d2m, ttir
+from ttl.dialects.graph import MathOp, dense_values
+from ttl.dialects.locations import span_of
 from ttl.dialects.ttcore import dtype_of_element
 from ttl.passes import find_pass, run_pipeline
+from ttl.passes.pipelines import in_tiles
 from ttl.semantics.dtypes import Array
 
 from .metal_program import run_metal
@@ -25,6 +29,8 @@ def run_ttir(module: ModuleOp, arrays: Sequence[Array]) -> list[Array]:
 
     The module is changed. CompileError for what does not become threads.
     """
+    _verify(module)
+    in_tiles().apply(Context(), module)
     find_pass("ttir-to-d2m")().apply(Context(), module)
     (main,) = (op for op in module.ops if isinstance(op, func.FuncOp))
     found = (op for op in module.ops if isinstance(op, ModuleOp))
@@ -37,12 +43,47 @@ def run_ttir(module: ModuleOp, arrays: Sequence[Array]) -> list[Array]:
             inputs = [values[operand] for operand in op.arguments[:-1]]
             program = programs[op.program.root_reference.data]
             values[op.result] = _run(program, inputs, op.result.type)
+        elif isinstance(op, ttir.ConstantOp):
+            kind = dtype_of_element(op.result.type.element_type).storage
+            values[op.result] = dense_values(op.value).astype(kind)
         elif isinstance(op, MathOp):  # what ttir-to-d2m leaves to the host
             inputs = [values[operand] for operand in op.inputs]
-            values[op.result] = _ON_HOST[op.ENTRY.name](inputs, op.values())
+            values[op.result] = _on_host(op, inputs)
+        elif not isinstance(op, (func.ReturnOp, d2m.EmptyOp)):
+            raise _not_run(op)
     last = main.body.block.last_op
     assert last is not None
     return [values[value] for value in last.operands]
+
+
+def _verify(module: ModuleOp) -> None:
+    try:
+        module.verify()
+    except VerifyException as error:
+        message = f"the graph does not verify: {str(error).splitlines()[-1]}"
+        raise CompileError(RuleBroken(codes.GRAPH_NOT_LOWERED, message).at(None)) from None
+
+
+def _not_run(op: Operation) -> CompileError:
+    message = f"`{op.name}` is not run: neither threads nor the host compute it"
+    return CompileError(RuleBroken(codes.GRAPH_NOT_LOWERED, message).at(span_of(op.location)))
+
+
+def _on_host(op: MathOp, inputs: Sequence[Array]) -> Array:
+    kind = dtype_of_element(op.result.type.element_type).storage
+    name, named = op.ENTRY.name, op.values()
+    if name == "full":
+        return np.full(named["shape"], named["fill_value"], kind)
+    if name == "typecast":
+        return inputs[0].astype(kind)
+    if name == "arange":
+        sizes = [1] * len(named["shape"])
+        sizes[named["dim"]] = -1
+        numbers = np.arange(named["shape"][named["dim"]]).reshape(sizes)
+        return np.broadcast_to(numbers, named["shape"]).astype(kind)
+    if name not in _ON_HOST:
+        raise _not_run(op)
+    return _ON_HOST[name](inputs, named)
 
 
 # What only moves elements.

@@ -3,10 +3,12 @@
 from ttl.semantics.layout import ROW_MAJOR_LAYOUT, TILE_LAYOUT
 from ttl.semantics.types import TILE_SHAPE, TILE_SIZE
 
+from .autotuned import autotune
 from .block import Block, BlockExpression
 from .buffer import DataflowBuffer, make_dataflow_buffer_like
+from .configs import Config, choice, powers_of_two
 from .copies import GroupTransfer, copy
-from .functions import math
+from .functions import math as math  # not in `__all__`: `ttl` has a stub of it
 from .grid import grid_size, node
 from .kernels import compute, datamovement
 from .operation import NamedKernels as Program
@@ -26,6 +28,7 @@ __all__ = [
     "TILE_SIZE",
     "Block",
     "BlockExpression",
+    "Config",
     "Count",
     "DataflowBuffer",
     "DstPipeIdentity",
@@ -47,15 +50,17 @@ __all__ = [
     "SrcPipeIdentity",
     "Transfer",
     "UnicastRemoteSemaphore",
+    "autotune",
+    "choice",
     "compute",
     "copy",
     "datamovement",
     "grid_size",
     "make_dataflow_buffer_like",
     "make_tensor_backed_dfb",
-    "math",
     "node",
     "operation",
+    "powers_of_two",
     "raw_element_read",
     "raw_element_write",
     "signpost",

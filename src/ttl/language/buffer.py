@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ttl.diagnostics import RuleBroken, Span, UsageError, codes
 from ttl.diagnostics.frames import calling_span
 from ttl.semantics.dtypes import DType, dtype_of, find_dtype
+from ttl.semantics.html import html_table
 from ttl.semantics.layout import TILE_LAYOUT, Layout, layout_of
 from ttl.semantics.shards import HeightShards
 from ttl.semantics.types import Shape, block_bytes, is_block_shape, tile_count
@@ -49,6 +51,25 @@ class DataflowBuffer:
 
     def __post_init__(self) -> None:
         self.name = self.name or f"dataflow_buffer_{self.index}"
+
+    def __repr__(self) -> str:
+        return f"<dataflow buffer {', '.join(f'{n}: {v}' for n, v in self._facts().items())}>"
+
+    def _repr_html_(self) -> str:
+        """In notebooks."""
+        return html_table("dataflow buffer", self._facts())
+
+    def _facts(self) -> dict[str, object]:
+        """For debuggers: what was declared and, in a kernel, how many blocks are what."""
+        unit = "tiles" if self.layout is TILE_LAYOUT else "elements"
+        blocks = f"{self.block_count} of {self.shape} {unit}, {self.dtype}"
+        facts: dict[str, object] = {"name": self.name, "blocks": blocks}
+        if ENGINE.get(None) is None:
+            return facts
+        with suppress(Exception, RuleBroken):  # an engine without blocks
+            state = self.stats()
+            facts["now"] = f"{state.visible} pushed, {state.reserved} reserved, {state.free} free"
+        return facts
 
     @property
     def block_tiles(self) -> int:

@@ -118,6 +118,8 @@ class LaunchHook:
     launch: Callable[[Operation, tuple[Any, ...], dict[str, Any]], None]
     # The function that declares the kernels: the operation's own, or one made of its body.
     body_of: Callable[[Operation, dict[str, Any]], Callable[..., Any]]
+    # What the configurations of a tuned operation take for such a call.
+    tune: Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]
     last_grid: Shape | None = None  # of the last call
 
 

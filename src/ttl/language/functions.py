@@ -28,7 +28,9 @@ class Namespace(ModuleType):
         vars(self).update(functions, __all__=self.NAMES)  # of `from ttl.math import *`
 
     def __getattr__(self, name: str) -> Function:
-        raise unknown_name(self.__name__, name, self.NAMES)
+        others = sorted({f"ttl.{space}.{n}" for space in NAMESPACES for n in NAMESPACES[space]})
+        elsewhere = {each.rpartition(".")[2]: f"write {each}()" for each in others}
+        raise unknown_name(self.__name__, name, self.NAMES, instead=elsewhere)
 
 
 def _function(op: BlockOp, namespace: str | None = None) -> Function:
@@ -58,10 +60,13 @@ def _function(op: BlockOp, namespace: str | None = None) -> Function:
 
 
 def _docstring(op: BlockOp) -> str:
-    summary = f"{op.summary[0].upper()}{op.summary[1:]}{', elementwise' * _shows_elementwise(op)}."
-    works_on = f"Works on {op.domain.value}."
+    """As sentences: editors show it at the call."""
+    summary = f"Returns {op.summary}{', elementwise' * _shows_elementwise(op)}."
+    given = (*op.parameters, *(op.with_flags.parameters if op.with_flags is not None else ()))
+    kinds = [f"`{each.name}` is {each.kind.value}." for each in given]
     forms = [f"    {form}" for form in op.forms]
-    return "\n".join([summary, "", *forms, *([""] if forms else []), works_on])
+    parts = (forms, [f"Works on {op.domain.value}.", *kinds])
+    return "\n".join([summary, *(line for part in parts if part for line in ("", *part))])
 
 
 def _shows_elementwise(op: BlockOp) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import product
 from math import prod
+from typing import Any, Literal, overload
 
 from ttl.diagnostics import RuleBroken, codes
 from ttl.semantics.types import Shape
@@ -20,6 +21,14 @@ def check_dims(dims: int) -> None:
         )
 
 
+@overload
+def grid_size(dims: Literal[1]) -> int: ...
+@overload
+def grid_size(dims: Literal[2] = 2) -> tuple[int, int]: ...
+@overload
+def grid_size(dims: Literal[3]) -> tuple[int, int, int]: ...
+@overload
+def grid_size(dims: int) -> Any: ...
 def grid_size(dims: int = 2) -> int | Shape:
     """The grid's size in `dims` dimensions: the highest are flattened, or ones added.
 
@@ -34,6 +43,14 @@ def grid_size(dims: int = 2) -> int | Shape:
     return flatten_size(grid, dims)
 
 
+@overload
+def node(dims: Literal[1]) -> int: ...
+@overload
+def node(dims: Literal[2] = 2) -> tuple[int, int]: ...
+@overload
+def node(dims: Literal[3]) -> tuple[int, int, int]: ...
+@overload
+def node(dims: int) -> Any: ...
 def node(dims: int = 2) -> int | Shape:
     """The coordinates of this node, x first, in `dims` dimensions as grid_size has them."""
     check_dims(dims)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from types import FunctionType
-from typing import Any
+from typing import Any, overload
 
+from ttl.diagnostics import RuleBroken, codes
 from ttl.semantics.kernel_kinds import KernelKind
 
 from .engine import scope
@@ -15,11 +16,19 @@ from .operation import KernelFunction, definition_span, refused
 Kernel = Callable[[], None]
 
 
+@overload
+def compute(function: Kernel, /) -> Kernel: ...
+@overload
+def compute() -> Callable[[Kernel], Kernel]: ...
 def compute(*function: Any, **unknown: Any) -> Any:
     """Declare the compute kernel of an operation; also as a decorator without parentheses."""
     return _register(KernelKind.COMPUTE, function, unknown)
 
 
+@overload
+def datamovement(function: Kernel, /) -> Kernel: ...
+@overload
+def datamovement() -> Callable[[Kernel], Kernel]: ...
 def datamovement(*function: Any, **unknown: Any) -> Any:
     """Declare a data movement kernel of an operation, likewise."""
     return _register(KernelKind.DATAMOVEMENT, function, unknown)
@@ -39,6 +48,14 @@ def _register(
         return function
 
     return decorate(*function) if function else decorate
+
+
+def kernel_returns_value(name: str) -> RuleBroken:
+    return RuleBroken(
+        codes.WRONG_ARGUMENT,
+        f"kernel `{name}` returns a value",
+        helps=("kernels return nothing: store results into blocks",),
+    )
 
 
 NEVER_RUN = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR

@@ -10,11 +10,12 @@ from itertools import chain
 from types import FunctionType
 from typing import Any
 
-from ttl.diagnostics import Code, RuleBroken, Span, UsageError, codes
-from ttl.diagnostics.frames import calling_span, traceback_spans
+from ttl.diagnostics import Code, RuleBroken, Span, TTLError, UsageError, at_the_call, codes
+from ttl.diagnostics.frames import calling_span, returning_instruction, traceback_spans
 from ttl.diagnostics.names import no_such_name
 from ttl.semantics.compiler_options import Options, parse_options
 from ttl.semantics.function_source import keep_source
+from ttl.semantics.html import html_table
 from ttl.semantics.kernel_config import DIVISIONS, F32_WAYS, MATH_FIDELITIES
 from ttl.semantics.kernel_kinds import KernelKind
 from ttl.semantics.tensors import check_tensor_arguments
@@ -187,7 +188,16 @@ class Operation:
                     f"operation {self.__name__} is called in {place}",
                     "call it from the program: operations run one after the other",
                 )
-        LAUNCH_HOOK.launch(self, args, kwargs)
+        try:
+            LAUNCH_HOOK.launch(self, args, kwargs)
+        except TTLError as error:
+            raise at_the_call(error)  # noqa: B904 - it is the same one, with its own cause
+
+    def _repr_html_(self) -> str:
+        """In notebooks."""
+        where, line = self.function.__code__.co_filename, self.function.__code__.co_firstlineno
+        facts = {"grid": self.grid, "defined at": f"{where}:{line}"}
+        return html_table(f"operation {self.__name__}{self.signature}", facts)
 
     def program(
         self,
@@ -247,11 +257,7 @@ class Operation:
         try:
             returned = self._call(arguments)
             if returned is not None and not isinstance(returned, NamedKernels):
-                raise RuleBroken(
-                    codes.WRONG_ARGUMENT,
-                    f"{self.__name__} returns a value",
-                    helps=("operations return nothing: write results into tensor arguments",),
-                )
+                raise self._returns_value()
         except RuleBroken as broken:
             spans = traceback_spans(broken.__traceback__)
             raise UsageError(broken.at(spans[0] if spans else None)) from None
@@ -268,6 +274,14 @@ class Operation:
         _name_declared(collected)
         self._check_kernels(collected)
         return collected
+
+    def _returns_value(self) -> UsageError:
+        code = self.function.__code__
+        return refused(
+            f"{self.__name__} returns a value",
+            "operations return nothing: write results into tensor arguments",
+            Span.of_instruction(code, returning_instruction(code)),
+        )
 
     def _call(self, arguments: dict[str, Any]) -> Any:
         """The inverse of named_arguments()."""
@@ -478,6 +492,9 @@ def operation(
             raise refused(f"{name}={given!r} is not known", choices)
 
     def decorate(*function: Callable[..., None]) -> Operation:
+        if function and hasattr(function[0], "configs"):
+            text = "@ttl.operation stands above @ttl.autotune"
+            raise refused(text, "write @ttl.autotune(...) above @ttl.operation(...)")
         if len(function) != 1 or not isinstance(function[0], FunctionType):
             raise no_parentheses("operation", "@ttl.operation(grid=(columns, rows))", grid)
         keep_source(function[0])

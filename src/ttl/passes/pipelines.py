@@ -83,13 +83,16 @@ D2M_MIDDLEEND = (
     "d2m-generic-regions-to-funcs",
 )
 D2M_BACKEND = ("convert-d2m-to-ttl", "convert-d2m-to-ttmetal")
-TTIR_TO_D2M = ("ttir-to-d2m",)  # a graph joins here
+# A graph joins here, as tt-mlir writes it or as shlo-to-ttir does.
+TTIR_TO_D2M = ("ttir-to-ttir-decomposition", "ttir-to-d2m")
 D2M = D2M_FRONTEND + D2M_MIDDLEEND + D2M_BACKEND
 
 # Two steps of the guide that the language's passes do: after d2m-generic-regions-to-funcs the math
 # of blocks becomes loops over tiles within the DST registers, then calls of the chip.
 LINALG_TO_LOOPS = D2M_BACKEND + SYNCHRONIZE + NODE_TO_NODE + COMPUTE
 D2M_TO_TTKERNEL = KERNEL[:5]
+
+_ASSIGN = "ttl-assign-dst"
 
 # What the command line knows under one name.
 PIPELINES = {
@@ -99,6 +102,11 @@ PIPELINES = {
     "ttir-to-ttmetal-frontend": TTIR_TO_D2M + D2M_FRONTEND,
     "ttir-to-ttmetal-middleend": D2M_MIDDLEEND,
     "ttir-to-ttmetal-backend": TTIR_TO_D2M + D2M + PIPELINE,
+    "ttir-to-ttmetal-pipeline": TTIR_TO_D2M + D2M + PIPELINE,
+    "convert-d2m-to-ttkernel": D2M_TO_TTKERNEL,
+    "d2m-insert-dst-register-access": LINALG_TO_LOOPS[: LINALG_TO_LOOPS.index(_ASSIGN) + 1],
+    "d2m-grid-selection": TTIR_TO_D2M,
+    "ttir-to-ttnn-backend-pipeline": (),  # GRAPH, from ttir on: below
 }
 # Passes that only look. The first are parts of one check that the pipeline makes after SYNCHRONIZE,
 # when every release and wait stands in the IR: verify/ has a table of them.
@@ -115,6 +123,7 @@ GRAPH = (
     "shlo-inline-calls",
     "shlo-outline-regions",  # after calls: a region that calls nothing becomes one function
     "shlo-to-ttir",
+    "ttir-to-ttir-decomposition",  # of a graph that came as ttir
     "ttir-fold-shapes",  # before patterns are looked for: it leaves one form of each
     "ttir-fuse-normalization",
     "ttir-fuse-softmax",
@@ -128,11 +137,12 @@ GRAPH = (
     "ttnn-resolve-tt-lang-kernels",  # after layouts: kernels are compiled for them
     "ttnn-lower-tt-lang-to-generic",
 )
+PIPELINES["ttir-to-ttnn-backend-pipeline"] = GRAPH[GRAPH.index("ttir-to-ttir-decomposition") :]
 KNOWN = (
     *PIPELINE,
     *PARTS,
     *VERIFY,
-    *TTIR_TO_D2M,
+    *TTIR_TO_D2M[1:],
     *D2M,
     *GRAPH,
     *(name for name in _XDSL if name not in PIPELINE),
@@ -145,7 +155,7 @@ ROOMS = {
     "compute": COMPUTE,
     "kernel": KERNEL,
     "verify": VERIFY,
-    "d2m": TTIR_TO_D2M + D2M,
+    "d2m": TTIR_TO_D2M[1:] + D2M,
     "graph": GRAPH,
 }
 
@@ -157,6 +167,11 @@ SUMMARIES = {
     "d2m-to-ttkernel": "those to calls of the chip",
     "ttir-to-ttmetal-frontend": "a graph to threads of cores",
     "ttir-to-ttmetal-middleend": "threads to kernel functions, with addresses",
+    "ttir-to-ttmetal-pipeline": "the same, by tt-mlir's name",
+    "convert-d2m-to-ttkernel": "d2m-to-ttkernel, by tt-mlir's name",
+    "d2m-insert-dst-register-access": "threads of cores to math in DST registers",
+    "d2m-grid-selection": "a graph to threads, with the cores that each operation gets",
+    "ttir-to-ttnn-backend-pipeline": "a graph of ttir to calls of ttnn, with kernels",
     "ttir-to-ttmetal-backend": "a graph all the way to C++ kernels and commands of the host",
 }
 
@@ -173,6 +188,20 @@ def summary_of(name: str) -> str:
 def find_passes(name: str) -> tuple[str, ...]:
     """The passes that a name on the command line stands for."""
     return PIPELINES.get(name, (name,))
+
+
+def make_passes(names: tuple[str, ...]) -> list[ModulePass]:
+    """Those of a pipeline."""
+    is_for_tiles = TTIR_TO_D2M[1] in names
+    return [
+        in_tiles() if is_for_tiles and name == TTIR_TO_D2M[0] else find_pass(name)()
+        for name in names
+    ]
+
+
+def in_tiles() -> ModulePass:
+    """The decomposition that ttir-to-d2m goes on from."""
+    return find_pass(TTIR_TO_D2M[0])(in_tiles=True)  # type: ignore[call-arg]
 
 
 @cache
@@ -230,10 +259,22 @@ def run_passes(
     for each in passes:
         if before:
             before(each.name, module)
+        if each.name in _OF_THREADS and _is_left_to_host(module):
+            continue
         for program in programs(module):
             each.apply(context, program)
         if after:
             after(each.name, module)
+
+
+_OF_THREADS = frozenset(D2M + PIPELINE)
+
+
+def _is_left_to_host(module: ModuleOp) -> bool:
+    """A graph of which nothing became threads: ttir-to-d2m leaves moves of elements to the host."""
+    if is_d2m(module) or any(isinstance(op, ModuleOp) for op in module.ops):
+        return False
+    return any(op.dialect_name() == "ttir" for op in module.walk())
 
 
 def is_d2m(module: ModuleOp) -> bool:

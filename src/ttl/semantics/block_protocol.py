@@ -100,6 +100,14 @@ for _state in STATES:
         setattr(_state, f"after_{_event.name.lower()}", TRANSITIONS.get((_state, _event)))
 
 ACQUIRED_HERE = "acquired here"
+IN_WORDS = {
+    MW: "must be written",
+    MR: "must be read",
+    RW: "may be read and written",
+    ROR: "read by transfers",
+    NAW: "written by a transfer",
+    OS: "released",
+}
 REASONS = {
     MW: "nothing has been written to it since reserve()",
     MR: "its value has not been read yet",
@@ -162,7 +170,7 @@ def illegal(state: State, event: Event, block: object) -> RuleBroken:
         codes.BLOCK_STATE,
         f"{block} cannot be {event.value} now: {REASONS[state]}",
         helps=(help_text,) if help_text else (),
-        notes=(f"the block is in state {state.value}",),
+        notes=(f"the block is in state {state.value}: {IN_WORDS[state]}",),
         subject=block,
         state=state.value,
         event=event.name,

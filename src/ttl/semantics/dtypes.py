@@ -162,6 +162,14 @@ def find_dtype(value: Any) -> DType | None:
     return dtype if isinstance(dtype, DType) else _of_real_ttnn(dtype)
 
 
+def spacing_at_1(dtype: DType) -> float:
+    """From 1.0 to the next number of a float type; numbers of a block float share an exponent."""
+    if dtype.is_block_float:
+        return 2.0 ** (1 - dtype.mantissa_bits)
+    one = np.ones((), dtype.storage)
+    return float(np.nextafter(one, 2 * one, dtype=dtype.storage)) - 1.0
+
+
 def dtype_of_array(values: Array) -> DType | None:
     """The element type of a tensor with an array's elements: float32 for float64, None if several
     would do.

@@ -3,6 +3,8 @@
 rule KEPT    the texts of the files that an operation is made of are kept when it is decorated: a
              file may be edited while its functions run, and a notebook cell may be run again
 rule LOADED  a definition is taken from a text only if that text compiles to the function's own code
+rule CELL    a notebook compiles the statements of a cell one by one; to Python a name that the same
+             text imports is then not known to be a module, and the code of a call is another one
 rule MADE    a function that pyttl made of the user's has the definition that it was made from
 rule ASSERTS pytest rewrites `assert`: of a function that has one, all other lines must be the same
 """
@@ -12,6 +14,7 @@ from __future__ import annotations
 import ast
 import dis
 import linecache
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from types import CodeType, FunctionType, ModuleType
@@ -114,7 +117,10 @@ def _found(code: CodeType, file: str) -> FunctionTree:
     for look in (_kept_texts, _texts_now):
         for text in look(file):
             # A cell of a notebook has the flags of the cells before it, too.
-            functions.append(_functions(text, code.co_flags & FUTURE_FLAGS))
+            flags = code.co_flags & FUTURE_FLAGS
+            functions.append(_functions(text, flags))
+            if code not in functions[-1] and not os.path.isfile(file):  # rule CELL
+                functions.append(_functions(text, flags, one_by_one=True))
             if code in functions[-1]:
                 return functions[-1][code]
     for each in functions:
@@ -140,11 +146,15 @@ def nodes_of(tree: ast.AST) -> tuple[ast.AST, ...]:
 
 
 @lru_cache(maxsize=64)
-def _functions(text: str, flags: int) -> dict[CodeType, FunctionTree]:
+def _functions(
+    text: str, flags: int, one_by_one: bool = False
+) -> dict[CodeType, FunctionTree]:
     """The functions of a text, by what they are compiled to."""
     try:
         module = ast.parse(text)
-        codes = list(nested_codes(compile(module, "", "exec", flags, dont_inherit=True)))
+        units = [ast.Module([each], []) for each in module.body] if one_by_one else [module]
+        compiled = [compile(unit, "", "exec", flags, dont_inherit=True) for unit in units]
+        codes = [code for each in compiled for code in nested_codes(each)]
     except (SyntaxError, ValueError):  # edited, and not to its end
         return {}
     return _by_code(codes, [node for node in ast.walk(module) if isinstance(node, FunctionTree)])

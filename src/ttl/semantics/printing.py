@@ -46,6 +46,11 @@ def check_print(
         )
 
 
+def printable(text: str) -> str:
+    """Half of a character (a surrogate) has no form in UTF-8: it is shown as Python writes it."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
 READABLE = (State.MUST_READ, State.READ_WRITE, State.READ_BY_TRANSFERS)
 
 

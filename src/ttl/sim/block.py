@@ -22,6 +22,7 @@ from ttl.semantics.block_protocol import (
 )
 from ttl.semantics.current_engine import ENGINE
 from ttl.semantics.dtypes import Array, round_into
+from ttl.semantics.padding import Sizes
 from ttl.semantics.types import BlockType
 
 from .buffer import BufferEnd
@@ -46,14 +47,20 @@ RELEASED: Final = State.RELEASED
 class SimExpression(BlockExpression):
     """A computed value, rounded to the DST format. Its array broadcasts to the block's extent."""
 
-    __slots__ = ("array", "kernel", "padding")
+    __slots__ = ("array", "kernel", "padding", "sizes")
 
     padding: str  # set by sim/padding.py, if at all
+    sizes: Sizes  # likewise
 
     def __init__(self, type: BlockType, array: Array, kernel: KernelRun):
         self.type = type
         self.array = array
         self.kernel = kernel  # a value is in the registers of one core
+
+    def __repr__(self) -> str:
+        from .showing import expression_text
+
+        return expression_text(self)
 
 
 class SimBlock(Block):
@@ -138,6 +145,17 @@ class SimBlock(Block):
 
     def __str__(self) -> str:
         return self.end.buffer.block_name
+
+    def __repr__(self) -> str:
+        from .showing import block_text
+
+        return block_text(self)
+
+    def _repr_html_(self) -> str:
+        """In notebooks."""
+        from .showing import block_html
+
+        return block_html(self)
 
     @property
     def name(self) -> str:

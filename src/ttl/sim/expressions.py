@@ -141,7 +141,7 @@ def _apply_unlike(
     if applied.is_open:
         _follow_shapeless(kernel, operands, result)
     if kernel.simulation.padding is not None:
-        kernel.simulation.padding.applied(kernel, op, operands, result)
+        kernel.simulation.padding.applied(kernel, op, operands, parameters, result)
     return result
 
 

@@ -36,14 +36,14 @@ def fault_at(
     return _fault(kernel, broken, [span] if span is not None else [], label)
 
 
-def exception_fault(kernel: KernelRun, error: Exception) -> TTLError | SystemExit:
+def exception_fault(kernel: KernelRun, error: BaseException) -> TTLError | SystemExit:
     """An exception of the user's own code, or of ours, which is never the user's mistake."""
     # Imported only when something went wrong.
     from ttl.language.mistakes import language_mistake, misspelt_name
 
     if _is_quit_of_debugger(error):
         return SystemExit(1)
-    mistake = language_mistake(error)
+    mistake = language_mistake(error) if isinstance(error, Exception) else None
     if isinstance(error, NameError):
         mistake = misspelt_name(error, kernel.simulation.program.operation.local_names)
     if mistake is not None:
@@ -54,8 +54,10 @@ def exception_fault(kernel: KernelRun, error: Exception) -> TTLError | SystemExi
     if is_ours and not isinstance(error, RecursionError):  # a recursion ends wherever it is
         broken = RuleBroken(codes.INTERNAL, f"pyttl failed: {text}")
         return InternalError(_fault(kernel, broken, spans).diagnostics[0])
-    broken = RuleBroken(codes.KERNEL_EXCEPTION, f"kernel `{kernel.name}` raised {text}")
-    return _fault(kernel, broken, spans)
+    ends = ("a kernel ends where its function does: use `return`, or raise an exception",)
+    helps = ends if isinstance(error, SystemExit) else ()
+    message = f"kernel `{kernel.name}` raised {text}"
+    return _fault(kernel, RuleBroken(codes.KERNEL_EXCEPTION, message, helps=helps), spans)
 
 
 def spinning_fault(kernel: KernelRun, spinning: Spinning) -> KernelFault:
@@ -67,7 +69,7 @@ def spinning_fault(kernel: KernelRun, spinning: Spinning) -> KernelFault:
     return _fault(kernel, broken, traceback_spans(spinning.__traceback__), "still running here")
 
 
-def _is_quit_of_debugger(error: Exception) -> bool:
+def _is_quit_of_debugger(error: BaseException) -> bool:
     """`q` in pdb. The module is loaded if it can be."""
     return (type(error).__module__, type(error).__name__) == ("bdb", "BdbQuit")
 

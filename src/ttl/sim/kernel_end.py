@@ -5,6 +5,8 @@ from __future__ import annotations
 from types import FunctionType
 
 from ttl.diagnostics import KernelFault, RuleBroken, codes
+from ttl.diagnostics.frames import returning_instruction
+from ttl.language.kernels import kernel_returns_value
 from ttl.semantics.function_source import function_tree
 from ttl.semantics.ops.rules import shapeless_value
 from ttl.source.functions import own_code
@@ -16,12 +18,8 @@ from .place import labels
 
 
 def returned(kernel: KernelRun) -> KernelFault:
-    broken = RuleBroken(
-        codes.WRONG_ARGUMENT,
-        f"kernel `{kernel.name}` returns a value",
-        helps=("kernels return nothing: store results into blocks",),
-    )
-    return fault_at(kernel, broken, (kernel.function.__code__, 0))
+    code = kernel.function.__code__
+    return fault_at(kernel, kernel_returns_value(kernel.name), (code, returning_instruction(code)))
 
 
 def check_end(kernel: KernelRun) -> None:

@@ -1,19 +1,35 @@
-"""Reductions that take the padding of ragged tensors into account.
+"""Reductions that take the padding of ragged tensors into account, and broadcasts left out.
 
 Only for programs with a ragged tensor: which slots and values hold padding. It is zero when it was
-just loaded, which a sum does not mind; any operation may have changed it. A mask takes it out.
+just loaded, which a sum does not mind; any operation may have changed it. A mask takes it out. And
+how many rows and columns of them are data.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from sys import _getframe
 from typing import TYPE_CHECKING, Any
 
-from ttl.diagnostics import Diagnostic
+from ttl.diagnostics import Diagnostic, RuleBroken
 from ttl.diagnostics.frames import user_frame
+from ttl.semantics.layout import TILE_LAYOUT
 from ttl.semantics.ops import BlockOp, is_number
-from ttl.semantics.padding import ANY, ZERO, after, is_reduced, padding_reduced
+from ttl.semantics.padding import (
+    ANY,
+    UNKNOWN,
+    ZERO,
+    Sizes,
+    after,
+    broadcast_left_out,
+    data_sizes,
+    is_reduced,
+    left_out_broadcast,
+    padding_reduced,
+    sizes_after,
+)
 from ttl.semantics.tensors import TensorSlice
+from ttl.semantics.types import TILE_SIZE
 
 from .block import SimBlock, SimExpression
 from .place import Place, span_of
@@ -27,10 +43,11 @@ if TYPE_CHECKING:
 class Padding:
     """Follows padding through a run; `warnings` has one entry for each line that reduces it."""
 
-    __slots__ = ("slots", "warnings")
+    __slots__ = ("sizes", "slots", "warnings")
 
     def __init__(self) -> None:
         self.slots: dict[int, str] = {}  # by the identity of a slot's array
+        self.sizes: dict[int, Sizes] = {}  # likewise
         self.warnings: dict[Place, Diagnostic] = {}
 
     @classmethod
@@ -42,12 +59,17 @@ class Padding:
     def loaded(self, part: TensorSlice, block: SimBlock) -> None:
         reaches = part.tensor.storage.reaches_padding(part)
         self._set(block, ZERO if reaches else None)
+        if block.layout is TILE_LAYOUT:
+            shape = tuple(part.tensor.shape)
+            self.sizes[id(block.array)] = data_sizes(shape, part.starts, part.shape, TILE_SIZE)
 
     def copied(self, source: SimBlock, block: SimBlock) -> None:
         self._set(block, self.slots.get(id(source.array)))
+        self.sizes[id(block.array)] = self.size_of(source)
 
     def stored(self, value: Any, block: SimBlock) -> None:
         self._set(block, self.of_value(value))
+        self.sizes[id(block.array)] = self.size_of(value)
 
     def accumulated(self, value: Any, block: SimBlock, is_first: bool) -> None:
         """Padding of zeros stays zero only if zeros are added."""
@@ -55,9 +77,12 @@ class Padding:
         added = ANY if before and is_number(value) else self.of_value(value)
         found = (before, added)
         self._set(block, ANY if ANY in found else ZERO if ZERO in found else None)
+        if is_first:
+            self.sizes[id(block.array)] = self.size_of(value)
 
     def reserved(self, block: SimBlock) -> None:
         self._set(block, None)
+        self.sizes.pop(id(block.array), None)
 
     def _set(self, block: SimBlock, padding: str | None) -> None:
         if padding is None:
@@ -70,19 +95,34 @@ class Padding:
             return self.slots.get(id(value.array))
         return getattr(value, "padding", None)
 
+    def size_of(self, value: Any) -> Sizes:
+        if isinstance(value, SimBlock):
+            return self.sizes.get(id(value.array), UNKNOWN)
+        return getattr(value, "sizes", UNKNOWN)
+
     def applied(
-        self, kernel: KernelRun, op: BlockOp, operands: tuple[Any, ...], result: SimExpression
+        self,
+        kernel: KernelRun,
+        op: BlockOp,
+        operands: tuple[Any, ...],
+        parameters: Mapping[str, Any],
+        result: SimExpression,
     ) -> None:
         found = [padding for operand in operands if (padding := self.of_value(operand))]
         if is_reduced(op.name, found):
-            self._warn(kernel, op)
+            self._warn(kernel, padding_reduced(op.spelling))
         if (padding := after(op.name, found)) is not None:
             result.padding = padding
+        sizes = [self.size_of(operand) for operand in operands]
+        if (dim := left_out_broadcast(op, sizes)) is not None:
+            self._warn(kernel, broadcast_left_out(op.spelling, dim))
+        rank = len(result.type.shape or ())
+        result.sizes = sizes_after(op, sizes, parameters.get("dims") or (), rank)
 
-    def _warn(self, kernel: KernelRun, op: BlockOp) -> None:
+    def _warn(self, kernel: KernelRun, broken: RuleBroken) -> None:
         frame = user_frame(_getframe(1))
         if frame is None or (frame.f_code, frame.f_lasti) in self.warnings:
             return
         place = (frame.f_code, frame.f_lasti)
         note = f"in kernel `{kernel.name}` on node {kernel.coordinate}"
-        self.warnings[place] = padding_reduced(op.spelling).at(span_of(place), notes=(note,))
+        self.warnings[place] = broken.at(span_of(place), notes=(note,))

@@ -22,6 +22,7 @@ from ttl.semantics.printing import (
     check_printed_block,
     expression_heading,
     page_heading,
+    printable,
     tensor_heading,
 )
 
@@ -54,7 +55,7 @@ def _replace_print() -> Callable[[], None]:
             started[running] = line
 
     def write(kernel: KernelRun, line: str) -> None:
-        original(f"{kernel.coordinate} {kernel.name}:", line)
+        original(f"{kernel.coordinate} {kernel.name}:", printable(line))
 
     def undo() -> None:
         builtins.print = original

@@ -13,6 +13,7 @@ import numpy as np
 from greenlet import GreenletExit, getcurrent
 
 from ttl.diagnostics import OBSERVER, Diagnostic, KernelFault, RuleBroken, TTLError, accesses
+from ttl.diagnostics.activity import busy
 from ttl.language.grid import nodes_of
 from ttl.language.operation import KernelFunction, Program
 from ttl.semantics.current_engine import ENGINE
@@ -93,7 +94,10 @@ def run(
             program, recorder, seed, float32, finds_races, rounds_like_chip
         )
         try:
-            with watchdog(spin_seconds, simulation.progress, simulation.steps):
+            with (
+                watchdog(spin_seconds, simulation.progress, simulation.steps),
+                busy(f"simulating {program.operation.__name__}: kernels done", simulation.done),
+            ):
                 simulation.run()
         finally:
             if report is not None:
@@ -299,6 +303,10 @@ class Simulation:
 
     def progress(self) -> int:
         return self.synchronized + self.polls
+
+    def done(self) -> tuple[int, int]:
+        """How many kernels have ended, on all nodes, and of how many."""
+        return len([kernel for kernel in self.kernels if kernel.is_finished]), len(self.kernels)
 
     def steps(self) -> int:
         """Block expressions computed so far."""

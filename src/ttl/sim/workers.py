@@ -67,7 +67,7 @@ def main(kernel: KernelRun) -> None:
         raise
     except Spinning as spinning:
         raise spinning_fault(kernel, spinning) from None
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise exception_fault(kernel, error) from error
     finally:
         kernel.is_finished = True

@@ -9,6 +9,7 @@ from functools import cache
 from typing import Any
 
 TARGETS = ("wormhole_b0", "blackhole")
+DEVICE_APIS = ("0.81", "0.69")  # of kernels, by the version of ttnn; the first is what is emitted
 
 
 @dataclass(frozen=True, slots=True)

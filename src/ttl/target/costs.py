@@ -26,7 +26,7 @@ PATH_KEYS = ("latency_cycles", "issue_cycles", "bytes_per_cycle")
 # Group -> the numbers in it; tables and calls are checked by themselves.
 GROUPS = {
     "": ("clock_ghz", "dispatch_us"),
-    "noc": ("one_way_cycles", "signal_issue_cycles"),
+    "noc": ("link_bytes_per_cycle", "one_way_cycles", "signal_issue_cycles"),
     "dram": (
         "peak_bytes_per_cycle", "all_nodes_read_bytes_per_cycle",
         "all_nodes_write_bytes_per_cycle", "mixed_bytes_per_cycle", "bank_bytes_per_cycle",
@@ -40,8 +40,10 @@ GROUPS = {
         "unpack_bytes_per_cycle", "unpack_tile_cycles", "pack_bytes_per_cycle", "pack_tile_cycles",
         "pack_call_cycles", "matmul_overhead_cycles", "other_call_cycles",
     ),
+    "profiler": ("zone_cycles",),
 }  # fmt: skip
 HANDSHAKE = ("noc", "multicast_handshake_cycles")
+PLACES = ("noc", "places")
 
 
 class Case(IntEnum):
@@ -60,6 +62,16 @@ class CallCost:
 
 
 @dataclass(frozen=True, slots=True)
+class Places:
+    """Routers of the NoC: how many columns and rows, and what is at which of them."""
+
+    size: tuple[int, int]
+    columns: tuple[int, ...]  # of the grid of nodes
+    rows: tuple[int, ...]
+    dram: tuple[tuple[tuple[int, int], ...], ...]  # of each NoC: that of each bank
+
+
+@dataclass(frozen=True, slots=True)
 class Costs:
     """The costs of a chip in one case: plain numbers, by `group.name`."""
 
@@ -67,6 +79,7 @@ class Costs:
     numbers: dict[str, float]
     handshake: tuple[tuple[int, float], ...]  # receivers of a multicast, cycles; ascending
     calls: tuple[CallCost, ...]  # the first whose pattern fits holds
+    places: Places
 
     def __getitem__(self, name: str) -> float:
         return self.numbers[name]
@@ -102,7 +115,7 @@ def read_costs(data: Any, case: Case) -> Costs:
     chip = data.get("chip")
     if not isinstance(chip, str):
         raise ValueError("chip is not a string")
-    return Costs(chip, numbers, _handshake(data), _calls(data, case))
+    return Costs(chip, numbers, _handshake(data), _calls(data, case), _places(data))
 
 
 def _names() -> list[str]:
@@ -114,7 +127,7 @@ def _names() -> list[str]:
 
 def _check_keys(data: dict[str, Any], names: list[str]) -> None:
     """What nobody reads is a mistake in a name."""
-    known = {"chip", "compute.calls", ".".join(HANDSHAKE), *names}
+    known = {"chip", "compute.calls", ".".join(HANDSHAKE), ".".join(PLACES), *names}
     for path in _paths(data, ""):
         if path not in known:
             raise ValueError(f"{path} is not a cost")
@@ -165,6 +178,20 @@ def _handshake(data: Any) -> tuple[tuple[int, float], ...]:
     if not is_table or sorted(rows) != rows:
         raise ValueError(f"{name} is not a list of [receivers, cycles], ascending")
     return tuple((int(n), float(cycles)) for n, cycles in rows)
+
+
+def _places(data: Any) -> Places:
+    name = ".".join(PLACES)
+    value = _value(_at(data, name), name)
+    try:
+        size, columns, rows = (tuple(map(int, value[key])) for key in ("size", "columns", "rows"))
+        dram = tuple(tuple((int(x), int(y)) for x, y in banks) for banks in value["dram"])
+    except (KeyError, TypeError, ValueError):
+        raise ValueError(f"{name} has no size, columns, rows and dram") from None
+    routers = [(x, y) for x in columns for y in rows] + [each for banks in dram for each in banks]
+    if len(size) != 2 or len(dram) != 2 or not all(x < size[0] and y < size[1] for x, y in routers):
+        raise ValueError(f"{name} has routers that are not on its two NoCs")
+    return Places((size[0], size[1]), columns, rows, dram)
 
 
 def _calls(data: Any, case: Case) -> tuple[CallCost, ...]:

@@ -6,6 +6,8 @@ rule AHEAD    a compiled kernel may reserve and begin to read a block before it 
               before: a stream that has as many events of each kind is the same
 rule KNOWN    what one of the runs has no word for is not compared: buffers that the compiler adds
 rule CALL     the first call that differs is reported: its events, else what it left in its tensors
+rule BOUND    elements may differ by the bounds that the op table has for the operations of a call,
+              unless a tolerance is given
 rule WRITER   an element is traced back to the copy that wrote its tile last, if a trace has slices
 """
 
@@ -32,7 +34,7 @@ def first_difference(
     one: Sequence[Record],
     other: Sequence[Record],
     results: tuple[Sequence[Result], Sequence[Result]],
-    tolerance: float = 0.0,
+    tolerance: float | None = None,
 ) -> str | None:
     """What differs, in words that name the lines of the user's program."""
     calls = (_calls(one), _calls(other))
@@ -119,17 +121,26 @@ def _kinds(records: Sequence[Record]) -> Counter[str]:
 
 
 def _results_differ(
-    one: Sequence[Result], other: Sequence[Result], events: Sequence[Record], tolerance: float
+    one: Sequence[Result],
+    other: Sequence[Result],
+    events: Sequence[Record],
+    tolerance: float | None,
 ) -> str | None:
     theirs = {result.tensor: result for result in other}
     for result in one:
         if result.tensor not in theirs:
             continue
         values, others = result.values, theirs[result.tensor].values
-        differ = _differ(values, others, tolerance)
+        allowed = allowed_by(result) if tolerance is None else tolerance
+        differ = _differ(values, others, allowed)
         if differ.any():
             return _element(result, values, others, differ, events)
     return None
+
+
+def allowed_by(result: Result) -> float:
+    """rule BOUND: relative to the largest element."""
+    return 0.0 if result.bound is None else result.bound.relative
 
 
 def _differ(one: NDArray[Any], other: NDArray[Any], tolerance: float) -> NDArray[np.bool_]:

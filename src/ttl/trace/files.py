@@ -6,6 +6,7 @@ Either file is complete after every operation: the next one adds to it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from json import JSONDecodeError, dumps, loads
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,27 @@ Record = dict[str, Any]
 
 
 def append_events(file: Path, recorder: Recorder, first_tick: int = 0) -> None:
-    """Add the events of an operation. Ticks go on where the operation before it has stopped."""
+    """Add the events of an operation, or none of them where there is no room (OSError). Ticks go on
+    where the operation before it has stopped."""
+    size = file.stat().st_size if file.exists() else 0
+    try:
+        _append(file, recorder, first_tick)
+    except OSError:
+        with suppress(OSError):
+            _cut_off(file, size)
+        raise
+
+
+def _cut_off(file: Path, size: int) -> None:
+    """The file as it was when it had so many bytes."""
+    is_ended = size and file.suffix == PERFETTO_SUFFIX
+    with file.open("r+b") as out:
+        out.truncate(size - len(TAIL) if is_ended else size)
+        out.seek(0, 2)
+        out.write(TAIL.encode() if is_ended else b"")
+
+
+def _append(file: Path, recorder: Recorder, first_tick: int) -> None:
     if file.suffix != PERFETTO_SUFFIX:
         with file.open("ab") as out:
             write_events(out, recorder, JsonLines(), first_tick)

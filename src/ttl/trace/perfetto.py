@@ -4,7 +4,8 @@ rule TRACK     a node is a process, a kernel on it a thread; operations have a p
 rule SLICE     kernels, operations, signposts and times of being blocked are slices of their track
 rule TRANSFER  copies are asynchronous slices: they go on while their kernel does something else
 rule COUNTER   how full a dataflow buffer is on a node is a counter
-rule TICK      a tick is a microsecond: the axis shows the order of the events, not their duration
+rule TICK      a tick is a microsecond: the axis shows the order of the events, not their duration;
+               stamped.py has estimated times instead
 rule WHOLE     `args` has what else the event says, so that the trace can be read back
 """
 
@@ -81,10 +82,10 @@ class PerfettoForm:
         ]
 
     def track(self, node: Node, kernel: str) -> str:
-        return f'{_process(node)}, "tid": {_thread(kernel)}'
+        return f'{process_of(node)}, "tid": {thread_of(kernel)}'
 
     def process(self, node: Node) -> str:
-        return str(_process(node))
+        return str(process_of(node))
 
     def names(self, tracks: Iterable[tuple[Node, str]]) -> Iterator[str]:
         named: set[Node] = set()
@@ -92,11 +93,16 @@ class PerfettoForm:
             yield from _names(node, kernel, named)
 
 
-def _thread(kernel: str) -> int:
+def shown(kind: EventKind) -> tuple[str, str]:
+    """The phase of an event, and the words before its subject."""
+    return _SHOWN[kind]
+
+
+def thread_of(kernel: str) -> int:
     return crc32(kernel.encode()) & 0x7FFFFFFF
 
 
-def _process(node: Node) -> int:
+def process_of(node: Node) -> int:
     """A number for a node that does not depend on what else is in the trace."""
     if not node:
         return OPERATIONS
@@ -108,7 +114,7 @@ def _process(node: Node) -> int:
 
 def _names(node: Node, kernel: str, named: set[Node]) -> Iterator[str]:
     """Of a track, and of its process if that is not named yet."""
-    process, thread = _process(node), _thread(kernel)
+    process, thread = process_of(node), thread_of(kernel)
     if node not in named:
         named.add(node)
         name = f"node {node}" if node else "operations"
@@ -129,7 +135,7 @@ def records_of(trace: Any) -> list[dict[str, Any]]:
             args = entry["args"]
             if entry["name"] == "process_name":
                 nodes[entry["pid"]] = args["node"]
-            elif entry["name"] == "thread_name":
+            elif entry["name"] == "thread_name" and "kernel" in args:  # not of estimated steps
                 kernels[entry["pid"], entry["tid"]] = args["kernel"]
             elif "kind" in args:
                 process = entry["pid"]

@@ -12,6 +12,26 @@ import numpy as np
 from numpy.lib import format as array_format
 from numpy.typing import NDArray
 
+BOUND = "~"  # in the names of the archive: what the bound is made of
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """Operations that the kernels of a call apply and whose bound in the op table is not 0.
+
+    The spacings are those at 1.0 of the registers' format and of the tensor's.
+    """
+
+    operations: tuple[str, ...]
+    spacing: float
+    spacing_of_result: float
+
+    @property
+    def relative(self) -> float:
+        """To the largest element: each engine within its bound, once for each operation, and the
+        roundings of the result on both sides of a tie."""
+        return 2 * len(self.operations) * self.spacing + self.spacing_of_result
+
 
 @dataclass(frozen=True, slots=True)
 class Result:
@@ -19,6 +39,7 @@ class Result:
     tensor: str
     is_tiled: bool
     values: NDArray[Any]  # floats as float32
+    bound: Bound | None = None  # how far another engine may be away; None: not at all
 
 
 def results_file(trace: Path) -> Path:
@@ -32,6 +53,9 @@ def append_results(trace: Path, results: Iterable[Result], is_first: bool) -> No
             is_float = each.values.dtype.kind not in "iub"
             values = each.values.astype(np.float32) if is_float else each.values
             form = "tiles" if each.is_tiled else "rows"
+            if each.bound is not None:
+                numbers = each.bound.spacing.hex(), each.bound.spacing_of_result.hex()
+                form += BOUND + BOUND.join((*numbers, *each.bound.operations)).replace(".", ";")
             with archive.open(f"{each.call}.{form}.{each.tensor}.npy", "w") as out:
                 array_format.write_array(out, np.ascontiguousarray(values))
 
@@ -50,5 +74,12 @@ def read_results(trace: Path) -> list[Result]:
 
 def _read(archive: ZipFile, name: str) -> Result:
     call, form, tensor = name.removesuffix(".npy").split(".", 2)
+    form, *bound = form.replace(";", ".").split(BOUND)
     with archive.open(name) as source:
-        return Result(int(call), tensor, form == "tiles", array_format.read_array(source))
+        values = array_format.read_array(source)
+    return Result(int(call), tensor, form == "tiles", values, _bound(bound) if bound else None)
+
+
+def _bound(parts: list[str]) -> Bound:
+    spacing, of_result, *operations = parts
+    return Bound(tuple(operations), float.fromhex(spacing), float.fromhex(of_result))

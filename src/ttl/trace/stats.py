@@ -1,6 +1,7 @@
 """What a trace says in numbers: kernels, dataflow buffers, copies, pipes. Nodes are added up.
 
-A tick is an event of the run: ticks tell an order and how much happens, not a time.
+A tick is an event of the run: ticks tell an order and how much happens, not a time. Traces with
+estimated times have microseconds instead.
 """
 
 from __future__ import annotations
@@ -43,18 +44,20 @@ def tables(records: Sequence[Record]) -> list[Table]:
 
 def _kernels(records: Sequence[Record]) -> Table:
     def row(name: object, events: Sequence[Record]) -> tuple[object, ...]:
-        blocked = _blocked_ticks(events)
+        blocked = _blocked(events, unit)
         times = _count(events, EventKind.KERNEL_BLOCKED)
         on = sorted(blocked, key=lambda subject: (-blocked[subject], subject))
-        shown = ", ".join(f"{subject} {blocked[subject]}" for subject in on[:MOST_SUBJECTS])
+        shown = ", ".join(f"{subject} {_told(blocked[subject])}" for subject in on[:MOST_SUBJECTS])
         nodes = _count(events, EventKind.KERNEL_START)
         busy = len(events) - 2 * times  # without those of being blocked
+        waited = _told(sum(blocked.values()))
         moved = sum(event["value"] for event in events if event["kind"] in MOVES)
-        return name, nodes, busy, times, sum(blocked.values()), shown, moved
+        return name, nodes, busy, times, waited, shown, moved
 
+    unit = unit_of(records)
     named = [record for record in records if record["kernel"]]
     columns = (
-        "kernel", "nodes", "busy (ticks)", "times blocked", "blocked (ticks)", "on (ticks)",
+        "kernel", "nodes", "events (ticks)", "times blocked", f"blocked ({unit})", f"on ({unit})",
         "bytes moved",
     )  # fmt: skip
     return _table("Kernels", columns, named, lambda record: record["kernel"], row)
@@ -64,17 +67,27 @@ MOST_SUBJECTS = 3  # that are shown of those that a kernel waited for
 MOVES = (EventKind.COPY_START.value, EventKind.PIPE_SEND.value)
 
 
-def _blocked_ticks(events: Sequence[Record]) -> dict[str, int]:
-    """For how many events of others the kernel was blocked, by what it waited for."""
-    since: dict[object, int] = {}
-    ticks: dict[str, int] = {}
+def unit_of(records: Sequence[Record]) -> str:
+    """Of durations: us, estimated, if all events have times."""
+    return "us" if records and all("us" in record for record in records) else "ticks"
+
+
+def _told(duration: float) -> object:
+    return f"{duration:.1f}" if isinstance(duration, float) else duration
+
+
+def _blocked(events: Sequence[Record], unit: str) -> dict[str, float]:
+    """How long the kernel was blocked, by what it waited for; ticks are events of others."""
+    key = "us" if unit == "us" else "tick"
+    since: dict[object, float] = {}
+    ticks: dict[str, float] = {}
     for event in events:
         node = tuple(event["node"])
         if event["kind"] == EventKind.KERNEL_BLOCKED.value:
-            since[node] = event["tick"]
+            since[node] = event[key]
             ticks.setdefault(event["subject"], 0)
         elif event["kind"] == EventKind.KERNEL_RESUMED.value and node in since:
-            ticks[event["subject"]] += event["tick"] - since.pop(node)
+            ticks[event["subject"]] += event[key] - since.pop(node)
     return ticks
 
 

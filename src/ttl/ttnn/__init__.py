@@ -3,6 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from ttl.diagnostics import hide_frames
 from ttl.diagnostics.names import unknown_name
 from ttl.semantics.dtypes import (
     bfloat4_b,
@@ -127,3 +128,6 @@ else:
 
     def __dir__() -> list[str]:
         return sorted({*globals(), *__all__})
+
+
+hide_frames(__name__)

@@ -6,6 +6,7 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
+from numpy.typing import NDArray
 
 from ttl.semantics.dtypes import (
     NARROW,
@@ -177,7 +178,7 @@ def _distributed(
     return MeshTensor(mapper.mesh, parts)
 
 
-def to_numpy(tensor: Tensor, mesh_composer: Any = None) -> Array:
+def to_numpy(tensor: Tensor, mesh_composer: Any = None) -> NDArray[Any]:
     """A fresh array of the tensor's elements, without padding, in the tensor's own type.
 
     numpy has no block floats: they come as float32. The parts of several devices are joined by a

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ttl.semantics.dtypes import Array, DType
+from ttl.semantics.html import html_table
 
 from .faults import wrong
 from .tensor import Tensor
@@ -45,6 +46,19 @@ def set_printoptions(
 def tensor_text(tensor: Tensor) -> str:
     """What print() shows; a tensor of a mesh part by part."""
     return "\n".join(_text(part) for part in tensor.shards)
+
+
+def tensor_html(tensor: Tensor) -> str:
+    """What a notebook shows; a tensor of a mesh part by part."""
+    return "".join(_html(part) for part in tensor.shards)
+
+
+def _html(tensor: Tensor) -> str:
+    facts = {"shape": tuple(tensor.shape), "dtype": tensor.dtype, "layout": tensor.layout.name}
+    if not tensor.is_allocated():
+        return html_table("ttnn.Tensor (not allocated)", facts)
+    dtype, values = tensor.dtype, tensor.storage.logical
+    return html_table("ttnn.Tensor", facts, values.astype(np.float64 if dtype.is_float else int))
 
 
 def _text(tensor: Tensor) -> str:

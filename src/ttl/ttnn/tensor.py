@@ -266,6 +266,12 @@ class Tensor(Operators):
 
         return tensor_text(self)
 
+    def _repr_html_(self) -> str:
+        """In notebooks."""
+        from .printing import tensor_html
+
+        return tensor_html(self)
+
     def __format__(self, spec: str) -> str:
         """In messages: what it is, without its elements."""
         kind = f"shape={self.shape}, dtype={self.dtype}, layout={self.layout.name}"

@@ -213,3 +213,44 @@ def test_a_folder_that_is_a_file(tmp_path: Path) -> None:
 def test_span_of_a_line_is_that_of_the_last_entry_before_it() -> None:
     found = [COMPUTE.span_of(line) for line in (0, 1, 6, 7, 99)]
     assert found == [None, SPAN, SPAN, replace(SPAN, line=4), replace(SPAN, line=4)]
+
+
+def changed(path: str, value: object) -> dict[str, object]:
+    """The manifest of EVERYTHING with one value replaced, or added."""
+    manifest = json.loads(json.dumps(to_json(EVERYTHING)))
+    *outer, last = [int(key) if key.isdigit() else key for key in path.split(".")]
+    place = manifest
+    for key in outer:
+        place = place[key]
+    place[last] = value
+    return manifest
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "told"),
+    [
+        ("format_version", 1.0, "format_version is 1.0"),
+        ("kernels.1.tensor_indices", [99], "`write` uses tensors [99] of 2"),
+        ("kernels.1.tensor_indices", [-1], "kernels[1].tensor_indices[0] = -1"),
+        ("pipe_sram_scratch_bytes", -1, "pipe_sram_scratch_bytes = -1"),
+        ("core_range.end", [1000000, 1000000], "core_range has more than 65536 cores"),
+        ("cb_configs.0.block_count", 0, "cb_configs[0].block_count is 0"),
+        ("operand_metadata.shapes.0.1", -32, "operand_metadata.shapes[0][1] = -32"),
+        ("operand_metadata.mesh_shape.0", 2, "operand_metadata.mesh_shape[0] is 2"),
+        ("num_tensors", 7, "num_tensors is 7, and by the rest 2"),
+        ("more", 1, "more is not known here"),
+        ("pyttl.kernels.0.more", 1, "pyttl.kernels[0].more is not known here"),
+        ("pyttl.device_api", "../../../tmp", "pyttl.device_api = '../../../tmp' is not one of"),
+        ("pyttl.kernels.1.marks.0.kind", "x", "pyttl.kernels[1].marks[0].kind = 'x' is not one of"),
+        ("pyttl.kernels.1.marks.0.place", "0\n#", "kernels[1].marks[0].place is not one line"),
+        ("pyttl.kernels.1.runtime_args", [], "`write` has no arguments for some of the nodes"),
+        ("pyttl.kernels.1.runtime_args.0.args", [1], "`write` has 2 arguments by name"),
+        ("pyttl.kernels.1.runtime_args.0.core", [0, 0], "for other nodes than those of the grid"),
+        ("pyttl.kernels.0.file", "/etc/passwd", "pyttl.kernels[0].file is '/etc/passwd'"),
+        ("pyttl.pipes.0.last", [1, 1], "leaves the grid"),
+    ],
+)
+def test_every_field_is_checked(path: str, value: object, told: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        from_json(changed(path, value))
+    assert told in str(refused.value)

@@ -12,7 +12,7 @@ from ttl.target import TARGETS
 
 ROOT = Path(__file__).parents[3]
 KEYS = {"what", "chip", "program", "arguments", "source"}
-ALSO = {"measured_us", "measured_cycles", "also_used_for", "wall_us"}
+ALSO = {"measured_us", "measured_cycles", "also_used_for", "wall_us", "thread", "kernel"}
 
 
 @pytest.fixture

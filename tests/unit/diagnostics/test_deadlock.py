@@ -126,6 +126,14 @@ def test_a_kernel_that_waits_for_itself():
     assert diagnostic.notes[0] == "cycle: compute -> t_dfb -> compute"
 
 
+def test_only_the_nodes_that_wait_for_themselves_are_counted():
+    """Others wait elsewhere, for these."""
+    alike = [waiting("compute", "wait", "t_dfb", 0, (0, row)) for row in range(4)]
+    others = [waiting("compute", "wait", "u_dfb", 0, (1, row), 20) for row in range(12)]
+    diagnostic = report(*alike, *others, producers={"t_dfb": "compute"}, node_count=16)
+    assert diagnostic.message == "deadlock: `compute` on 4 nodes waits for itself"
+
+
 def test_ends_that_are_not_known():
     diagnostic = report(waiting("compute", "wait", "a_dfb", 0), producers={}, consumers={})
     assert diagnostic.message == "deadlock: `compute` on 1 node waits on `a_dfb` for ever"

@@ -17,6 +17,7 @@ from ttl.estimate import (
     estimate_text,
     estimate_values,
     steady,
+    timeline,
     timeline_events,
 )
 from ttl.estimate.result import Model
@@ -153,3 +154,17 @@ def test_the_timeline_has_a_slice_for_each_step_in_microseconds(record: Any) -> 
             assert one["ts"] + one["dur"] <= next_one["ts"] + 1e-9
     reads = [event for event in slices if event["name"] == "noc_async_read_page"]
     assert sum(event["args"]["bytes"] for event in reads) == 3 * 2048
+
+
+def test_steps_tell_what_they_waited_for(record: Any) -> None:
+    found = record(exponential((1, 1), 3), zeros(32, 96), zeros(32, 96))
+    made = timeline(found.compiled, found.recording, COSTS)
+    told = estimate(found.compiled, found.recording, COSTS)
+    for thread in told.threads:
+        (kernel,) = [each for each in made.kernels if each.kernel == thread.kernel]
+        steps = [step for step in kernel.steps if step.thread == thread.thread]
+        for reason, share in thread.waits:
+            waited = sum(step.waited for step in steps if step.reason == reason)
+            assert waited == pytest.approx(share * made.microseconds)
+        assert all(step.waited <= step.end - step.begin + 1e-9 for step in steps)
+        assert all(bool(step.reason) == bool(step.waited) for step in steps)

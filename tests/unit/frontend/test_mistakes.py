@@ -108,7 +108,9 @@ CASES = {
     "item of a tuple": Case(
         "TTL7003", "a change of a tuple", read="x = (1, 2)\n            [[x[0] = 3]]"
     ),
-    "missing item": Case("TTL1003", "KeyError: 'two'", read="x = [[{'one': 1}['two']]]"),
+    "missing item": Case(
+        "TTL5002", "kernel `read` raised KeyError: 'two'", read="x = [[{'one': 1}['two']]]"
+    ),
     "yield from a while": Case(
         "TTL7003", "a loop without end", read="[[while SIZE:\n                pass]]"
     ),
@@ -121,7 +123,7 @@ CASES = {
         read="for i in [[range(1, 2, 0)]]:\n                pass",
     ),
     "kernel that returns": Case(
-        "TTL7003", "a kernel that returns a value", read="[[return row]]"
+        "TTL1003", "kernel `read` returns a value", read="[[return row]]"
     ),
     "condition on a block": Case(
         "TTL1003",

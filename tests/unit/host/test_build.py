@@ -8,6 +8,7 @@ import shutil
 import stat
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ import pytest
 from ttl.diagnostics import UsageError, codes, render_text
 from ttl.host import build, toolchain
 from ttl.host.build import RUNTIME_FOLDER, build_kernels, build_runtime
+from ttl.host.cache_entries import STALE_SECONDS, is_whole
 from ttl.host.toolchain import Compiler, find_compiler
 
 UNIT = 'extern "C" __attribute__((visibility("default"))) int answer() { return 42; }\n'
@@ -158,6 +160,24 @@ print(build_runtime(find_compiler(), cache, folder))
     assert place.name.startswith("runtime-") and not place.parent.exists()
 
 
+def test_one_process_builds_and_the_others_wait(small_runtime, tmp_path):
+    """The compiler notes its calls: two for the runtime (one unit, one link)."""
+    calls, command = tmp_path / "calls", tmp_path / "noting"
+    real = " ".join(find_compiler().command)
+    command.write_text(f'#!/bin/sh\necho x >> {calls}\nsleep 0.2\nexec {real} "$@"\n')
+    command.chmod(0o700)
+    program = f"""
+from pathlib import Path
+from ttl.host.build import build_runtime
+from ttl.host.toolchain import Compiler
+compiler = Compiler(({str(command)!r},), "1")
+build_runtime(compiler, Path({str(tmp_path / "cache")!r}), Path({str(small_runtime)!r}))
+"""
+    for process in [_start(program) for _ in range(4)]:
+        assert process.communicate()[1] == ""
+    assert calls.read_text() == "x\n" * 2
+
+
 def test_processes_that_start_at_once_on_an_empty_cache(small_runtime, tmp_path):
     program = f"""
 import ctypes
@@ -197,6 +217,48 @@ def test_a_damaged_entry_is_built_again(compiler, small_runtime, tmp_path):
     damaged.write_bytes(b"")
     path, library = build.load(kernels)
     assert (path, library.answer()) == (damaged, 42)
+
+
+def test_a_library_that_was_cut_off_is_not_loaded(compiler, small_runtime, tmp_path):
+    """Loading it would end the process: its pages are not there."""
+    cache = tmp_path / "cache"
+    whole = build_runtime(compiler, cache, small_runtime)
+    content = whole.read_bytes()
+    for end in (len(content) // 2, len(content) - 1):
+        whole.write_bytes(content[:end])
+        assert build_runtime(compiler, cache, small_runtime) == whole
+        assert whole.read_bytes()[:end] == content[:end] and is_whole(whole)
+    whole.write_bytes(b"?" + content[1:])
+    build_runtime(compiler, cache, small_runtime)
+    assert whole.read_bytes()[:1] == content[:1]
+
+
+def test_what_a_killed_process_was_building_is_removed(compiler, small_runtime, tmp_path):
+    cache = tmp_path / "cache"
+    for name, age in (("building-old", 2 * STALE_SECONDS), ("building-now", 0)):
+        (cache / name).mkdir(parents=True)
+        os.utime(cache / name, (time.time() - age,) * 2)
+    build_runtime(compiler, cache, small_runtime)
+    assert not (cache / "building-old").exists() and (cache / "building-now").exists()
+
+
+@pytest.mark.parametrize("umask", [0o000, 0o022])
+def test_the_cache_is_the_users_alone(compiler, small_runtime, tmp_path, umask):
+    before = os.umask(umask)
+    try:
+        build_runtime(compiler, tmp_path / "cache", small_runtime)
+    finally:
+        os.umask(before)
+    assert (tmp_path / "cache").stat().st_mode & 0o777 == 0o700
+
+
+def test_a_full_disk_is_no_mistake_of_the_source(small_runtime, tmp_path):
+    command = tmp_path / "full"
+    command.write_text("#!/bin/sh\necho 'cannot write: No space left on device' >&2\nexit 1\n")
+    command.chmod(0o700)
+    with pytest.raises(OSError, match="No space left on device"):
+        build_runtime(Compiler((str(command),), "1"), tmp_path / "cache", small_runtime)
+    assert list((tmp_path / "cache").iterdir()) == []
 
 
 def test_damage_in_a_cache_that_cannot_be_written(compiler, small_runtime, tmp_path, monkeypatch):

@@ -26,6 +26,7 @@ HEAD = '#include "api/dataflow/dataflow_api.h"\nvoid kernel_main() {\n'
         ("matmul_block", (UNPACK, MATH)),
         ("reduce_tile", (UNPACK, MATH)),
         ("exp_tile", (MATH,)),
+        ("sfpu_reduce", (MATH,)),
         ("add_binary_tile", (MATH,)),
         ("typecast_tile", (MATH,)),
         ("pack_tile", (PACK,)),

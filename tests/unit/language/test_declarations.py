@@ -52,10 +52,12 @@ def test_neither_kernels_nor_operations_return_values() -> None:
 
         return a
 
-    with pytest.raises(KernelFault, match="kernel `kernel` returns a value"):
+    with pytest.raises(KernelFault, match="kernel `kernel` returns a value") as kernels:
         kernel_returns(tensor())
-    with pytest.raises(UsageError, match="operation_returns returns a value"):
+    assert "return 5" in str(kernels.value)  # not the decorator
+    with pytest.raises(UsageError, match="operation_returns returns a value") as operations:
         operation_returns(tensor())
+    assert "        return a\n" in str(operations.value)
 
 
 def test_a_buffer_of_another_call_is_refused() -> None:

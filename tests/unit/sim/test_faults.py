@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -62,13 +63,19 @@ def test_an_exception_inside_a_library_points_at_the_call(report, tensor) -> Non
     assert report(with_kernel(shape), tensor()).primary == "np.zeros(3) + np.zeros(4)"
 
 
-@pytest.mark.parametrize("kind", [KeyboardInterrupt, SystemExit])
-def test_interrupts_pass_through(simulate, tensor, kind) -> None:
+def test_interrupts_pass_through(simulate, tensor) -> None:
     def interrupt(a):
-        raise kind
+        raise KeyboardInterrupt
 
-    with pytest.raises(kind):
+    with pytest.raises(KeyboardInterrupt):
         simulate(with_kernel(interrupt), tensor())
+
+
+def test_a_kernel_does_not_end_the_process(report, tensor) -> None:
+    found = report(with_kernel(lambda a: sys.exit(3)), tensor())
+    assert found.primary == "sys.exit(3)"
+    assert "kernel `kernel` raised SystemExit: 3" in found.text
+    assert "use `return`" in found.text
 
 
 def test_a_usage_error_stays_one(simulate, tensor) -> None:

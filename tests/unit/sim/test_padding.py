@@ -80,3 +80,47 @@ def test_a_mask_takes_the_padding_out() -> None:
 
 def test_nothing_is_reduced() -> None:
     assert run(lambda a, ones: ttl.math.exp(a)) == []
+
+
+def times(a, ones):
+    return a * ones
+
+
+def times_broadcast(a, ones):
+    return ttl.math.broadcast(a, dims=[-2]) * ones
+
+
+def times_broadcast_column(a, ones):
+    return ttl.math.broadcast(a, dims=[-1]) * ones
+
+
+def masked(a, ones):
+    return ttl.math.mask(a, ones)
+
+
+def sum_of_rows(a, ones):
+    return ttl.math.broadcast(ttl.math.reduce_sum(a, dims=[-2]), dims=[-2]) * ones
+
+
+@pytest.mark.parametrize(
+    ("expression", "shape", "dim"),
+    [(times, (1, 32), -2), (times, (32, 1), -1), (times_broadcast, (1, 1), -1)],
+)
+def test_a_broadcast_that_is_left_out_is_a_warning(expression, shape, dim) -> None:
+    (warning,) = (each for each in run(expression, shape) if each.code.code == "TTL2010")
+    assert f"dims=[{dim}]" in warning.helps[0]
+
+
+@pytest.mark.parametrize(
+    ("expression", "shape"),
+    [
+        (times_broadcast, (1, 32)),
+        (times_broadcast_column, (32, 1)),
+        (masked, (1, 32)),
+        (sum_of_rows, (1, 32)),
+        (times, (20, 32)),
+        (times, (32, 32)),
+    ],
+)
+def test_no_warning_where_none_is_left_out(expression, shape) -> None:
+    assert "TTL2010" not in {each.code.code for each in run(expression, shape)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import linecache
 import sys
@@ -139,6 +140,17 @@ def test_a_cell_that_is_run_again(backend, monkeypatch) -> None:
         exec(compile(text, name, "exec"), names)
         operations.append(names["scale"])
     assert [result(operation) for operation in operations] == [6, 90]
+
+
+def test_a_cell_whose_statements_are_compiled_one_by_one(backend, monkeypatch) -> None:
+    """As notebooks do. A call of a module's function is other code where the import is not seen."""
+    monkeypatch.setenv("TTL_BACKEND", backend)
+    name, text = "<ipython-input-8-0123456789ab>", program("a * 2")
+    linecache.cache[name] = (len(text), None, text.splitlines(True), name)
+    names: dict[str, object] = {}
+    for statement in ast.parse(text).body:
+        exec(compile(ast.Module([statement], []), name, "exec"), names)
+    assert result(names["scale"]) == 6
 
 
 def test_functions_with_asserts_which_pytest_rewrites(backend) -> None:

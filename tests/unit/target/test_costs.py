@@ -42,6 +42,9 @@ def changed(path: str, value: Any) -> Any:
         ("clock_ghz", {"value": [1, 3, 2], "source": "x"}, "not between the best and the worst"),
         ("noc.dram_read.slow", {"value": 1, "source": "x"}, "noc.dram_read.slow is not a cost"),
         ("noc.multicast_handshake_cycles", {"value": [[9, 1], [4, 1]], "source": "x"}, "ascending"),
+        ("noc.places", {"value": {"size": [10, 12]}, "source": "x"}, "has no size, columns"),
+        ("noc.places", {"value": {"size": [2, 2], "columns": [1], "rows": [2], "dram": [[], []]},
+                        "source": "x"}, "are not on its two NoCs"),
         ("compute.calls", [{"call": "x"}], r"compute.calls\[0\] is not an object"),
     ],
 )  # fmt: skip

@@ -38,9 +38,9 @@ TRACE = "\n".join(
 
 EXPECTED = """\
 Kernels
-kernel  nodes  busy (ticks)  times blocked  blocked (ticks)  on (ticks)  bytes moved
-read        2             7              0                0                     4096
-write       1             2              1                5  a_dfb 5               0
+kernel  nodes  events (ticks)  times blocked  blocked (ticks)  on (ticks)  bytes moved
+read        2               7              0                0                     4096
+write       1               2              1                5  a_dfb 5               0
 
 Dataflow buffers
 dataflow buffer  pushes  pops  high water  kernels blocked
@@ -54,7 +54,7 @@ Pipes
 pipe                   sends  receives  bytes sent
 pipe (0, 0) -> (1, 0)      1         1        2048
 
-A tick is an event of the run, not a time; for times: ttl estimate PROGRAM
+A tick is an event of the run, not a time; for times: ttl run --trace FILE --times
 """
 
 

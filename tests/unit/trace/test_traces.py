@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from ttl.tools.cli import main
 from ttl.trace import EventKind, Recorder
 from ttl.trace.difference import first_difference
 from ttl.trace.files import append_events, read_trace
-from ttl.trace.results import Result
+from ttl.trace.results import Bound, Result, append_results, read_results
 
 NODE = (1, 0)
 
@@ -189,3 +190,41 @@ def test_the_first_element_that_differs(tolerance, is_found) -> None:
             "call 1 of `add`: `y`, tile (1, 1), element (40, 33): 1.0 in A, 1.5 in B; 2 of 4096 "
             f"elements differ; `read` on node {NODE} wrote it in line 30"
         )
+
+
+def test_elements_may_differ_by_the_bounds_of_the_op_table(tmp_path) -> None:
+    values = np.ones((32, 32), np.float32)
+    others = values + np.float32(2.0**-7)
+    events = records((EventKind.COPY_START, "y", 2048, 30))
+
+    def found_with(bound: Bound | None, tolerance: float | None = None) -> str | None:
+        results = [[Result(0, "y", True, each, bound)] for each in (values, others)]
+        return first_difference(events, events, (results[0], results[1]), tolerance)
+
+    exp = Bound(("exp",), 2.0**-7, 2.0**-7)
+    assert found_with(None) is not None
+    assert found_with(exp) is None
+    assert found_with(exp, tolerance=0.0) is not None  # what is asked for counts
+    assert found_with(Bound(("exp",), 2.0**-23, 2.0**-23)) is not None
+    append_results(tmp_path / "t.jsonl", [Result(0, "a.b", True, values, exp)], is_first=True)
+    (read,) = read_results(tmp_path / "t.jsonl")
+    assert (read.tensor, read.bound, read.is_tiled) == ("a.b", exp, True)
+
+
+@pytest.mark.parametrize("suffix", [".json", ".jsonl"])
+@pytest.mark.parametrize("calls", [0, 1])
+def test_a_full_disk_leaves_what_was_there(tmp_path, monkeypatch, suffix, calls) -> None:
+    file = tmp_path / f"trace{suffix}"
+    events = recorder(*EVENTS)
+    for _ in range(calls):
+        append_events(file, events)
+    before = file.read_bytes() if calls else b""
+
+    def write(out, *rest):
+        out.write(b"half of it")
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("ttl.trace.files.write_events", write)
+    with pytest.raises(OSError, match="No space"):
+        append_events(file, events)
+    assert file.read_bytes() == before

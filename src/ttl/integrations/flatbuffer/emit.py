@@ -38,6 +38,9 @@ _DTYPES = {dtype.data_format: dtype for dtype in DTYPES.values()}
 def emit_flatbuffer(module: ModuleOp, *, mesh_shape: tuple[int, int] = (1, 1)) -> bytes:
     """The bytes of a .ttnn file with one program for each function."""
     functions = [op for op in module.ops if isinstance(op, func.FuncOp) and not op.is_declaration]
+    if not functions:
+        message = "the module has no function that a flatbuffer could have as a program"
+        raise _not_lowered(message, "give a graph, lowered to ttnn")
     places = {function.sym_name.data: place for place, function in enumerate(functions)}
     mesh, numbers = {"y": mesh_shape[0], "x": mesh_shape[1]}, count(1)
     value = {
@@ -205,6 +208,8 @@ def _constant_bytes(op: ttnn.ConstantOp) -> bytes:
     assert layout is not None
     dtype = _DTYPES[_format(layout.element)]
     rounded = round_to(_elements(op.value), dtype)
+    if rounded.size == 1:  # one that stands for all
+        rounded = np.broadcast_to(rounded, shape_of(op.result))
     return rounded.astype(dtype.storage).tobytes()
 
 

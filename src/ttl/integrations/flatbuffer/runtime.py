@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from ttl.semantics.dtypes import Array
 from ttl.semantics.layout import ROW_MAJOR_LAYOUT, TILE_LAYOUT
 from ttl.target import Target, of_all_chips
 from ttl.trace import Recorder
+from ttl.trace.calls import Recording
 from ttl.ttnn.allocation import check_l1, new_tensor
 from ttl.ttnn.cores import Grid
 from ttl.ttnn.device import Device
@@ -82,6 +83,11 @@ class Runtime:
         made.programs, made._kernels, made._plans = [program], {}, {}
         return made
 
+    def operations(self, program: int = 0) -> list[CompiledOperation]:
+        """The kernels of a program, in the order in which it calls them."""
+        of_program = [each for (number, _), each in self._kernels.items() if number == program]
+        return [operations[0] for operations in of_program]
+
     @classmethod
     def from_file(cls, file: str | Path, **options: Any) -> Runtime:
         try:
@@ -108,6 +114,30 @@ class Runtime:
         except MemoryError:
             name = self.programs[program].name
             raise _wrong(f"this machine has too little memory to run `{name}`") from None
+
+    @property
+    def target(self) -> Target:
+        return self._target
+
+    @property
+    def has_kernels(self) -> bool:
+        return bool(self._kernels)
+
+    def record(
+        self, program: int, position: int
+    ) -> Iterator[tuple[CompiledOperation, Recording]]:
+        """What the kernels of a step call with tensors of zeros, for estimates."""
+        from ttl.host import record
+
+        step, device = self.programs[program].steps[position], Device(0, self._target)
+        assert isinstance(step, GenericStep)
+        tensors = [
+            _filled(np.zeros(each.shape, each.dtype.carrier), each, device)
+            for each in self.programs[program].described(step.tensors)
+        ]
+        for operation in self._kernels[program, position]:
+            own: list[Any] = [tensor.storage for tensor in tensors[: len(operation.operands)]]
+            yield operation, record(operation, own, cache_dir=self._cache_dir)
 
     def _run(
         self, program: int, inputs: Sequence[Any], recorder: Recorder | None

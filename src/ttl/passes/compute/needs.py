@@ -91,7 +91,8 @@ class Needs:
         return [
             use.operation
             for use in value.uses
-            if self._still_needs(use.operation, computed, memo)
+            if not self.placement.is_carried_on(value, use.operation)
+            and self._still_needs(use.operation, computed, memo)
         ]
 
     def _still_needs(self, user: Operation, computed: Computed, memo: Memo) -> bool:
@@ -143,6 +144,7 @@ class Needs:
             if isinstance(user, ttl.BlockMathOp)
             and any(
                 not self.placement.is_seen(use.operation)
+                and not self.placement.is_carried_on(user.result, use.operation)
                 and self._still_needs(use.operation, {}, memo)
                 for use in user.result.uses
             )

@@ -119,6 +119,10 @@ class Placement:
     def is_computed(self, value: SSAValue) -> bool:
         return self.is_kept(value) or self.is_open(value)
 
+    def is_carried_on(self, value: SSAValue, user: Operation) -> bool:
+        """Is it in the buffer in which this terminator passes it?"""
+        return any(user is scope.end and value in scope.carried for scope in self.scopes)
+
     def place_of(self, value: SSAValue, matrix: bool) -> SSAValue | None:
         """The block that holds the value, for the matrix unit or for the other ways of reading."""
         way = matrix and self.is_wide

@@ -1,5 +1,6 @@
 """What the host arranges around programs of ttir-to-d2m, so that each has what its threads can do.
 
+rule NUMBER one number without dimensions gets as many as the result has
 rule REPEAT a tensor that is repeated along some of its leading dimensions only is written out
 rule LAST   dimensions that lie elsewhere are reduced as one, the last of two
 rule PAD    the largest element of whole tiles: they are filled with a column that is there
@@ -22,7 +23,7 @@ from ttl.semantics.types import TILE_SIZE, Shape
 
 from ..module_pass import Maker, erase
 
-OF_HOST = ("reshape", "expand", "permute", "concat", "slice")
+OF_HOST = ("reshape", "expand", "permute", "concat", "slice", "full", "arange", "empty", "typecast")
 LONGEST_BATCH = 8
 
 
@@ -32,6 +33,7 @@ def arrange(op: MathOp) -> list[MathOp]:
     graph = _Graph(Maker.before(op))
     made: SSAValue | None = None
     if name in (*BINARY, "where"):
+        _give_dimensions(graph, op)
         made = _repeated(graph, op)
     elif name in REDUCTIONS:
         made = _reduced(graph, op)
@@ -74,6 +76,14 @@ class _Graph:
         begins = [first if d == dim else 0 for d in range(len(shape))]
         ends = [last if d == dim else size for d, size in enumerate(shape)]
         return self.do("slice", value, begins=begins, ends=ends, step=[1] * len(shape))
+
+
+def _give_dimensions(graph: _Graph, op: MathOp) -> None:
+    """rule NUMBER"""
+    rank = len(shape_of(op.result))
+    for position, value in enumerate(op.inputs):
+        if rank and not shape_of(value):
+            op.operands[position] = graph.reshape(value, (1,) * rank)
 
 
 def _repeated(graph: _Graph, op: MathOp) -> SSAValue | None:

@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import AnyFloat, IntegerType, i1
 from xdsl.ir import SSAValue
 
 from ttl.dialects import ttir
-from ttl.dialects.graph import MathOp, shape_of
+from ttl.dialects.graph import MathOp, dense_values, shape_of
 from ttl.dialects.stablehlo import element_of
 
 MOST_ELEMENTS = 1 << 22
@@ -47,7 +47,7 @@ class KnownValues:
     def _value(self, value: SSAValue) -> Any:
         op = value.owner
         if isinstance(op, ttir.ConstantOp):
-            return np.asarray(op.value.get_values()).reshape(shape_of(value))
+            return dense_values(op.value)
         if not isinstance(op, MathOp):
             return None
         given = [self.of(each) for each in op.inputs]

@@ -26,11 +26,11 @@ def reduce_window(graph: Graph, op: stablehlo.ReduceWindowOp) -> SSAValue:
     for dim, size in enumerate(sizes):
         low, high = borders[dim]
         value = padded(graph, value, dim, (low, high, base[dim] - 1), init)
-        value = _along(graph, name, value, dim, (size, strides[dim], apart[dim]))
+        value = reduced_along(graph, name, value, dim, (size, strides[dim], apart[dim]))
     return value
 
 
-def _along(
+def reduced_along(
     graph: Graph, name: str, value: SSAValue, dim: int, window: tuple[int, int, int]
 ) -> SSAValue:
     """Windows of one dimension: their size, stride, and the distance of their elements."""
@@ -121,7 +121,7 @@ def _choice(op: stablehlo.SelectAndScatterOp) -> str:
 
 def _best(graph: Graph, op: stablehlo.SelectAndScatterOp, wide: SSAValue) -> SSAValue:
     for dim, size in enumerate(op.sizes):
-        wide = _along(graph, _choice(op), wide, dim, (size, op.strides[dim], 1))
+        wide = reduced_along(graph, _choice(op), wide, dim, (size, op.strides[dim], 1))
     return wide
 
 

@@ -1,6 +1,8 @@
-"""Reductions that take the padding of ragged tensors into account, as far as it is known.
+"""Reductions that take the padding of ragged tensors into account, and broadcasts left out, as far
+as it is known.
 
-rule JOIN    a buffer or a net holds padding if any block that goes through it does
+rule JOIN    a buffer or a net holds padding if any block that goes through it does; its blocks have
+             as many rows and columns of data as any of them
 rule BRANCH  what loops and branches carry is not followed, and reductions under a condition are
              not mentioned: the condition may be about the padding
 """
@@ -13,12 +15,27 @@ from typing import Any
 from xdsl.dialects import scf
 from xdsl.ir import Operation, SSAValue
 
-from ttl.diagnostics import Diagnostic
+from ttl.diagnostics import Diagnostic, RuleBroken
 from ttl.dialects import ttl
 from ttl.dialects.locations import span_of
 from ttl.dialects.ttcore import block_type
 from ttl.dialects.ttkernel import name_of
-from ttl.semantics.padding import ANY, ZERO, after, is_reduced, padding_reduced
+from ttl.semantics.layout import TILE_LAYOUT
+from ttl.semantics.padding import (
+    ANY,
+    UNKNOWN,
+    ZERO,
+    Sizes,
+    after,
+    broadcast_left_out,
+    data_sizes,
+    is_reduced,
+    joined,
+    left_out_broadcast,
+    padding_reduced,
+    sizes_after,
+)
+from ttl.semantics.types import TILE_SIZE
 
 from ..buffer_ends import buffer_name
 from ..module_pass import around
@@ -32,21 +49,55 @@ def check_padding(walked: WalkedModule) -> list[Diagnostic]:
     ragged = set(_slices(walked))
     if not ragged:
         return []
-    padding = _Padding(ragged)
+    padding = _Padding(ragged, _data(walked))
     kernels = [kernel.function for kernel in walked.kernels]
     while padding.is_growing:
         padding.is_growing = False
         for op in (op for kernel in kernels for op in kernel.walk()):
             padding.follow(op)
     found = [
-        padding_reduced(op.ENTRY.spelling).at(span_of(op.location), notes=(f"in kernel `{name}`",))
+        broken.at(span_of(op.location), notes=(f"in kernel `{name}`",))
         for name, kernel in ((name_of(kernel), kernel) for kernel in kernels)
         for op in kernel.walk()
         if isinstance(op, ttl.BlockMathOp)
-        and is_reduced(op.ENTRY.name, padding.of_inputs(op))
         and not any(isinstance(outer, scf.IfOp) for outer in around(op))
+        for broken in _wrong(op, padding)
     ]
-    return list({each.primary: each for each in found}.values())
+    return list({(each.code.code, each.primary): each for each in found}.values())
+
+
+def _wrong(op: ttl.BlockMathOp, padding: _Padding) -> Iterator[RuleBroken]:
+    if is_reduced(op.ENTRY.name, padding.of_inputs(op)):
+        yield padding_reduced(op.ENTRY.spelling)
+    dim = left_out_broadcast(op.ENTRY, [padding.size_of(value) for value in op.inputs])
+    if dim is not None:
+        yield broadcast_left_out(op.ENTRY.spelling, dim)
+
+
+def _data(walked: WalkedModule) -> dict[Operation, Sizes]:
+    """How much of what each slice reads is data, on any node."""
+    found: dict[Operation, Sizes] = {}
+    for of_kernels in walked.slices:
+        for kernel, slices in zip(walked.kernels, of_kernels, strict=True):
+            shapes: Any = kernel.function.attributes.get("ttl.logical_shapes")
+            for op, starts in slices if shapes is not None else ():
+                shape = [size.value.data for size in shapes.data[tensor_of(kernel, op)[0]]]
+                sizes = _sizes(op, starts, shape)
+                found[op] = joined(found[op], sizes) if op in found else sizes
+    return found
+
+
+def _sizes(op: Any, starts: tuple[Number, ...], shape: list[int]) -> Sizes:
+    ends = [extremes(start) for start in starts]
+    part = block_type(op.result.type)
+    if part.layout is not TILE_LAYOUT or part.shape is None or None in ends:
+        return UNKNOWN
+    units = part.shape
+    first, last = (
+        data_sizes(shape, [end[at] for end in ends if end is not None], units, TILE_SIZE)
+        for at in (0, 1)
+    )
+    return joined(first, last)
 
 
 def _slices(walked: WalkedModule) -> Iterator[Operation]:
@@ -70,16 +121,20 @@ def _reaches_end(op: Any, starts: tuple[Number, ...], dimension: int) -> bool:
 class _Padding:
     """What the blocks of each buffer and the values of each kernel hold."""
 
-    def __init__(self, slices: set[Operation]):
+    def __init__(self, slices: set[Operation], data: dict[Operation, Sizes]):
         self.slices = slices
+        self.data = data
+        self.sizes: dict[str, Sizes] = {}  # by the name of a buffer or a net
         self.held: dict[str, str] = {}  # by the name of a buffer or a net
         self.is_growing = True
 
     def follow(self, op: Operation) -> None:
         if isinstance(op, ttl.CopyOp):
             self._add(op.destination, self.of(op.source))
+            self._join(op.destination, self.size_of(op.source))
         elif isinstance(op, ttl.StoreOp):
             self._add(op.view, self.of(op.value))
+            self._join(op.view, self.size_of(op.value))
 
     def _add(self, place: SSAValue, padding: str | None) -> None:
         name = _name(place)
@@ -87,6 +142,25 @@ class _Padding:
             return
         self.held[name] = padding
         self.is_growing = True
+
+    def _join(self, place: SSAValue, sizes: Sizes) -> None:
+        name = _name(place)
+        if name is None:
+            return
+        before = self.sizes.get(name)
+        self.sizes[name] = sizes if before is None else joined(before, sizes)
+        self.is_growing |= self.sizes[name] != before
+
+    def size_of(self, value: SSAValue) -> Sizes:
+        if isinstance(value.owner, ttl.BlockMathOp):
+            op = value.owner
+            inputs = [self.size_of(each) for each in op.inputs]
+            rank = len(block_type(op.result.type).shape or ())
+            return sizes_after(op.ENTRY, inputs, op.given_types().get("dims") or (), rank)
+        if isinstance(value.owner, Operation) and value.owner in self.data:
+            return self.data[value.owner]
+        name = _name(value)
+        return UNKNOWN if name is None else self.sizes.get(name, UNKNOWN)
 
     def of(self, value: SSAValue) -> str | None:
         if value.owner in self.slices:

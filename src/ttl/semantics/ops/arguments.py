@@ -119,14 +119,25 @@ def _checked(op: BlockOp, parameter: Parameter, value: Any) -> Any:
     if value is None and parameter.default is None:
         return None
     if not CHECKS[parameter.kind](value):
-        raise wrong_call(
-            op, f"takes {parameter.kind.value} as `{parameter.name}`, not {text_of(value)}"
-        )
+        problem = f"takes {parameter.kind.value} as `{parameter.name}`, not {text_of(value)}"
+        raise wrong_call(op, problem, _instead_of_power(op, value))
     if parameter.kind is Kind.DIMS:
         return (value,) if isinstance(value, int) else tuple(value)
     if parameter.kind is Kind.DTYPE:
         return as_dtype(value)
     return tuple(value) if parameter.kind is Kind.SHAPE else value
+
+
+ROOTS = {0.5: "sqrt", -0.5: "rsqrt", -1: "recip", 1 / 3: "cbrt"}
+
+
+def _instead_of_power(op: BlockOp, exponent: Any) -> tuple[str, ...]:
+    """Powers are products; what other exponents mean has functions of its own."""
+    if op.name != "pow" or not is_number(exponent):
+        return ()
+    if exponent in ROOTS:
+        return (f"write ttl.math.{ROOTS[exponent]}(x)",)
+    return (f"write ttl.math.exp({exponent!r} * ttl.math.log(x)), for positive x",)
 
 
 def is_number(value: Any) -> bool:
@@ -170,8 +181,8 @@ def text_of(value: Any) -> str:
     return "a block" if is_value(value) else known if isinstance(known, str) else repr(value)
 
 
-def wrong_call(op: BlockOp, problem: str) -> RuleBroken:
-    helps = tuple(f"write {call}" for call in op.calls)
+def wrong_call(op: BlockOp, problem: str, helps: tuple[str, ...] = ()) -> RuleBroken:
+    helps = helps or tuple(f"write {call}" for call in op.calls)
     return RuleBroken(codes.WRONG_ARGUMENT, f"{op.spelling} {problem}", helps=helps)
 
 

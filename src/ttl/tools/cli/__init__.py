@@ -20,16 +20,22 @@ VERBS = {
     "run-flatbuffer": "run a .ttnn file on this machine; compiles and runs the C++ in it",
     "replay": "run a compiled operation from its folder; compiles and runs the C++ in it",
     "opt": "run passes on IR text",
+    "view": "a page about a run, a trace, a compiled operation or a .ttnn file",
+    "lower": "a page with Python, the IR of each stage and C++ side by side",
     "estimate": "how long operations will take on a chip, and where the time goes",
-    "tune": "estimate a program with several values of its constants, the best first",
+    "tune": "which configuration of operations, or values of constants, takes least time",
+    "calibrate": "measure the costs of a chip on a device, for estimates",
     "explore": "run a program under many schedules and compare the results",
     "stats": "tables of what a trace has recorded",
     "diff": "the first difference between two traces, such as a simulated and a compiled run",
     "explain": "explain a diagnostic code",
+    "cache": "how large the cache of compiled kernels is, and making it smaller",
+    "completion": "print a script that completes this command in bash, zsh or fish",
     "doctor": "check the installation: what is there, what is missing, how to get it",
+    "lsp": "the language server, for editors",
     "examples": "copy the example programs to a folder",
 }
-PROGRAM_VERBS = ("run", "check", "compile", "estimate", "explore")
+PROGRAM_VERBS = ("run", "check", "compile", "estimate", "tune", "explore", "view", "lower")
 INTERRUPTED = 130  # what a shell reports for a command that SIGINT ended
 
 
@@ -49,6 +55,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if verb in PROGRAM_VERBS:
         options = parse_program_verb(verbs.choices[verb], verb, given[1:])
     else:
+        if verb == "opt":
+            given = [verb, *_module_of(verb).with_passes(verbs.choices[verb], given[1:])]
         options = parser.parse_args(given)
     return _run_verb(options)
 
@@ -72,6 +80,11 @@ def stats_main(arguments: Sequence[str] | None = None) -> int:
     return main(["stats", *(sys.argv[1:] if arguments is None else arguments)])
 
 
+def opt_main(arguments: Sequence[str] | None = None) -> int:
+    """Entry point of `ttlang-opt`: `ttl opt` in the manner of mlir-opt."""
+    return main(["opt", *(sys.argv[1:] if arguments is None else arguments)])
+
+
 def setup_main(arguments: Sequence[str] | None = None) -> int:
     """Entry point of `tt-lang-setup` and `tt-lang-setup-tutorials`: `ttl examples`."""
     return main(["examples", *(sys.argv[1:] if arguments is None else arguments)])
@@ -82,6 +95,8 @@ def parse_program_verb(
 ) -> argparse.Namespace:
     """The options of a verb that runs a program; argparse would look into its arguments."""
     ours, theirs = split_program_arguments(parser, given)
+    if "--" not in ours and not {"-h", "--help", "--version"} & {*ours}:
+        parser.error(f"name the program: {parser.prog} FILE")
     options = parser.parse_args(ours)
     options.verb, options.arguments = verb, theirs
     check = getattr(_module_of(verb), "check_arguments", None)
@@ -93,12 +108,16 @@ def parse_program_verb(
 def _run_verb(options: argparse.Namespace) -> int:
     from ttl.diagnostics import TTLError, render_all
     from ttl.diagnostics.errors import debug_traceback
+    from ttl.diagnostics.painting import show_text
+
+    from .progress import shown_progress
 
     try:
-        status: int = _module_of(options.verb).run(options)
+        with shown_progress():
+            status: int = _module_of(options.verb).run(options)
     except TTLError as error:
         print(debug_traceback(error), end="", file=sys.stderr)
-        print(render_all(error.diagnostics, getattr(options, "json", False)), file=sys.stderr)
+        show_text(render_all(error.diagnostics, getattr(options, "json", False)), sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("ttl: interrupted", file=sys.stderr)

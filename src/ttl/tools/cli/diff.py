@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 
 from ttl.trace.difference import first_difference
 from ttl.trace.files import Record, read_trace
@@ -16,8 +17,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("a", metavar="A", help=traces)
     parser.add_argument("b", metavar="B", help="another one, as of `ttl run --host --trace B ...`")
     parser.add_argument(
-        "--tolerance", type=float, default=0.0, metavar="X",
-        help="elements may differ by X times the largest one (default: 0)",
+        "--tolerance", type=float, metavar="X",
+        help="elements may differ by X times the largest one (default: what the op table allows "
+        "for the operations that are applied, 0 if all of them are exact)",
     )
 
 
@@ -30,7 +32,24 @@ def run(options: argparse.Namespace) -> int:
         return 1
     compared = "events and results" if ones and others else "events; there are no results beside"
     print(f"no difference ({len(one)} and {len(other)} {compared})")
+    if ones and others:
+        print("\n".join(_allowed(ones, options.tolerance)))
     return 0
+
+
+def _allowed(results: list[Result], tolerance: float | None) -> Iterator[str]:
+    """How elements were compared, for each kind of results once."""
+    if tolerance is not None:
+        yield f"elements were allowed to differ by {tolerance:g} times the largest"
+        return
+    bounds = dict.fromkeys(result.bound for result in results)
+    for bound in bounds:
+        if bound is None:
+            yield "bit for bit: tensors that only exact operations lead to"
+        else:
+            applied = ", ".join(f"`{name}`" for name in dict.fromkeys(bound.operations))
+            share = f"{bound.relative:.2g} times the largest element"
+            yield f"within the bounds of the op table for {applied}: {share}"
 
 
 def _read(file: str) -> tuple[list[Record], list[Result]]:

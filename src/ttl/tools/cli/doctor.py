@@ -9,7 +9,7 @@ import platform
 import tempfile
 import tomllib
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from enum import Enum
 from importlib import import_module, metadata
 from importlib.util import find_spec
@@ -29,6 +29,9 @@ from ttl.device.readiness import (
 )
 from ttl.diagnostics import TTLError
 from ttl.trace.stats import Table
+
+from .cache import table_of
+from .terminal import show_tables
 
 DISTRIBUTION = "pyttl"
 # Variables of tt-metal that change what a run on a device does; is it a folder that must be there?
@@ -74,7 +77,7 @@ def run(options: argparse.Namespace) -> int:
 def _show(findings: list[Finding]) -> None:
     rows = tuple((f.what, f.state.value, f.found, f.needed_for) for f in findings)
     table = Table(f"pyttl {__version__}", ("what", "state", "found", "needed for"), rows)
-    print("\n".join(table.lines()))
+    show_tables([table])
     fixes = [each for each in findings if each.fix]
     if fixes:
         print()
@@ -219,10 +222,18 @@ def _caches() -> Iterator[Finding]:
         cache = Config.from_environment().cache_dir
     except TTLError:  # said above
         return
-    yield _writable("cache", EXECUTOR, cache, "PYTTL_CACHE")
+    yield _sized(_writable("cache", EXECUTOR, cache, "PYTTL_CACHE"))
     metal = Path(os.environ.get("TT_METAL_CACHE") or Path.home() / ".cache/tt-metal-cache")
     if metal.exists():
         yield _writable("cache of tt-metal", DEVICE, metal, "TT_METAL_CACHE")
+
+
+def _sized(cache: Finding) -> Finding:
+    """With how much is in it, and what it may grow to."""
+    if cache.state is not State.OK:
+        return cache
+    _, _, size, limit = table_of(Config.from_environment()).rows
+    return replace(cache, found=f"{cache.found}: {size[1]}, limit {limit[1]}")
 
 
 def _writable(what: str, needed_for: str, folder: Path, variable: str) -> Finding:

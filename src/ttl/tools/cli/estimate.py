@@ -11,15 +11,19 @@ from pathlib import Path
 from typing import Any
 
 from ttl.diagnostics import codes, file_not_usable, usage_error
-from ttl.target import TARGETS
+from ttl.target import TARGETS, load
 
-from .program import add_program_arguments, program_variables, run_to_its_end
+from .program import add_program_arguments, natural, program_variables, run_to_its_end
+from .what_if import with_block_changes
+
+TRIALS = 6
+GRAPH_SUFFIX = ".ttnn"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--target", choices=TARGETS, help="the chip (default: wormhole_b0)")
     parser.add_argument(
-        "-D", dest="defines", action="append", default=[], type=_define, metavar="NAME=VALUE",
+        "-D", dest="defines", action="append", default=[], type=read_define, metavar="NAME=VALUE",
         help="a value that the program assigns to NAME at its top level is VALUE instead",
     )
     parser.add_argument(
@@ -29,10 +33,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--timeline", metavar="FILE.json",
         help="write the estimated times of all steps, for Perfetto (ui.perfetto.dev)",
     )
+    parser.add_argument(
+        "--against", metavar="FILE.ttnn",
+        help="for a FILE.ttnn: the same graph in another form, such as without kernels",
+    )
+    parser.add_argument(
+        "--trials", type=natural, metavar="N",
+        help="run the program again with up to N other values of the constants that it gives to "
+        f"its blocks (default: {TRIALS}, with --json none)",
+    )
     add_program_arguments(parser)
 
 
-def _define(text: str) -> tuple[str, Any]:
+def read_define(text: str) -> tuple[str, Any]:
     name, is_given, value = text.partition("=")
     if not name.isidentifier() or not is_given:
         raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE, as in K_BLOCK=4")
@@ -46,9 +59,11 @@ def run(options: argparse.Namespace) -> int:
     """Operations compute nothing here: what the program checks about its results may fail, and
     the estimates are printed all the same.
     """
+    if options.file.endswith(GRAPH_SUFFIX):
+        return _report_graph(options)
     from ttl.driver import PROCESS_DRIVER
 
-    costs = None if options.costs is None else _costs_of(options.costs)
+    costs = None if options.costs is None else costs_of(options.costs)
     PROCESS_DRIVER.runs.recorded.clear()
     variables = {**program_variables(options), "TTL_ESTIMATE": "1"}
     if options.target is not None:
@@ -56,10 +71,12 @@ def run(options: argparse.Namespace) -> int:
     options.defines = dict(options.defines)
     with redirect_stdout(sys.stderr) if options.json else nullcontext():
         status = run_to_its_end(options, variables)
-    return _report(options, costs, status)
+    return _report(options, variables, costs, status)
 
 
-def _report(options: argparse.Namespace, costs: Any, status: int) -> int:
+def _report(
+    options: argparse.Namespace, variables: dict[str, str], costs: Any, status: int
+) -> int:
     from ttl.driver import PROCESS_DRIVER
     from ttl.estimate import estimate, estimate_text, estimate_values
     from ttl.target.costs import load_costs
@@ -73,15 +90,40 @@ def _report(options: argparse.Namespace, costs: Any, status: int) -> int:
         print(f"ttl: {text}", file=sys.stderr)
     found = []
     for each in recorded:
-        _check_chip(options, costs, each.compiled.target)
+        check_chip(options, costs, each.compiled.target)
         own = costs or load_costs(each.compiled.target)
         found.append(estimate(each.compiled, each.recording, own, each.times))
     if options.timeline is not None:
         _write_timeline(options.timeline, recorded, costs)
+    if options.trials is None:
+        options.trials = 0 if options.json else TRIALS
+    found = with_block_changes(options, variables, costs, found)
     if options.json:
         print(json.dumps([estimate_values(each) for each in found], indent=1))
     else:
         print("\n\n".join(map(estimate_text, found)))
+    return 0
+
+
+def _report_graph(options: argparse.Namespace) -> int:
+    from ttl.integrations.flatbuffer import Runtime
+    from ttl.tools.graph_times import graph_lines, graph_time, graph_values
+
+    costs = None if options.costs is None else costs_of(options.costs)
+    files = [options.file, *([options.against] if options.against else [])]
+    found = []
+    for file in files:
+        runtime = Runtime.from_file(file)
+        target = load(options.target or runtime.target.name)
+        if target != runtime.target and runtime.has_kernels:
+            message = f"the kernels in {file} are for {runtime.target.name}, not for {target.name}"
+            raise usage_error(codes.WRONG_ARGUMENT, message, "export the graph for this chip")
+        check_chip(options, costs, target.name)
+        found.append(graph_time(runtime, Path(file).name, target, costs))
+    if options.json:
+        print(json.dumps([graph_values(each) for each in found], indent=1))
+    else:
+        print("\n".join(graph_lines(found[0], found[1] if len(found) > 1 else None)))
     return 0
 
 
@@ -102,13 +144,13 @@ def _write_timeline(file: str, recorded: list[Any], costs: Any) -> None:
         raise file_not_usable(file, error) from None
 
 
-def _check_chip(options: argparse.Namespace, costs: Any, target: str) -> None:
+def check_chip(options: argparse.Namespace, costs: Any, target: str) -> None:
     if costs is not None and costs["chip"] != target:
         message = f"--costs {options.costs} has the costs of {costs['chip']}, not of {target}"
         raise usage_error(codes.WRONG_ARGUMENT, message, f"use --target {costs['chip']}")
 
 
-def _costs_of(file: str) -> Any:
+def costs_of(file: str) -> Any:
     from ttl.target.costs import Case, read_costs
 
     try:

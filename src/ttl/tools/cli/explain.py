@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import re
 from textwrap import fill
 
 from ttl.diagnostics import codes, usage_error
 from ttl.diagnostics.pages import page_of
+from ttl.trace.stats import Table
+
+from .terminal import show_markdown, show_tables
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -15,8 +19,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     if options.code is None:
-        for entry in codes.CATALOGUE.values():
-            print(f"{entry.code}  {entry.slug}")
+        rows = tuple((e.code, e.slug, _sentence(e.explanation)) for e in codes.CATALOGUE.values())
+        show_tables([Table("Diagnostics", ("code", "name", "what it is"), rows)])
         return 0
     wanted = options.code.upper()
     names = (wanted, f"TTL{wanted}")
@@ -26,8 +30,15 @@ def run(options: argparse.Namespace) -> int:
         raise usage_error(codes.UNKNOWN_NAME, message, "`ttl explain` without a code lists them")
     entry = found[0]
     verdict = entry.blame.value if entry.is_fault else entry.effect.value
-    print(f"{entry.code} ({entry.slug}): {verdict}\n\n{fill(entry.explanation, 90)}")
+    text = f"{entry.code} ({entry.slug}): {verdict}\n\n{fill(entry.explanation, 90)}\n"
     page = page_of(entry.code)
-    if page is not None and "\n## " in page:  # its head is what was printed
-        print("\n" + page[page.index("\n## ") + 1 :], end="")
+    if page is not None and "\n## " in page:  # its head is what was said
+        text += "\n" + page[page.index("\n## ") + 1 :]
+    show_markdown(text)
     return 0
+
+
+def _sentence(explanation: str) -> str:
+    """The first one; a point inside `code` or a number ends none."""
+    text = " ".join(explanation.split())
+    return re.split(r"(?<=[.:])\s+(?=[A-Z`])", text, maxsplit=1)[0].rstrip(":.") + "."

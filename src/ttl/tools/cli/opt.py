@@ -1,4 +1,4 @@
-"""ttl opt FILE.mlir -p 'pass-a,pass-b{x=1}'"""
+"""ttl opt FILE.mlir -p 'pass-a,pass-b{x=1}', or ttlang-opt --pass-a --pass-b=x=1 FILE.mlir"""
 
 from __future__ import annotations
 
@@ -10,10 +10,17 @@ from typing import TYPE_CHECKING
 
 from ttl.diagnostics import RuleBroken, TTLError, UsageError, codes, file_not_usable, usage_error
 
+from .opt_options import check_expected, sections_of
+from .opt_options import with_passes as with_passes
+
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from xdsl.context import Context
     from xdsl.dialects.builtin import ModuleOp
     from xdsl.passes import ModulePass
+
+    from ttl.diagnostics import Diagnostic
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,12 +30,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-p", "--passes", default="", metavar="PIPELINE",
         help="passes in order, with options: 'pass-a,pass-b{x=1}'",
     )
+    _add_printing(parser)
+    parser.add_argument("-o", dest="output", metavar="FILE", help="write there, not to stdout")
     parser.add_argument(
-        "--print-ir-after-all", action="store_true", help="the module after each pass, to stderr"
+        "--split-input-file", action="store_true", help="parts between `// -----` on their own"
     )
     parser.add_argument(
-        "--print-ir-after", action="append", default=[], metavar="PASS",
-        help="the module after this pass, to stderr",
+        "--verify-diagnostics", action="store_true",
+        help="errors are those that the text expects: `// expected-error {{...}}`",
+    )
+    parser.add_argument(
+        "--allow-unregistered-dialect", action="store_true",
+        help="keep operations and attributes of any dialect as they stand",
     )
     parser.add_argument(
         "--verify-each", action="store_true", help="verify the module after each pass"
@@ -41,6 +54,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="write the module, lowered to ttnn, as a flatbuffer and not as text",
     )
     parser.add_argument("--json", action="store_true", help="diagnostics as JSON, one a line")
+
+
+def _add_printing(parser: argparse.ArgumentParser) -> None:
+    """Names of mlir-opt, and shorter ones."""
+    for when in ("before", "after"):
+        parser.add_argument(
+            f"--print-ir-{when}-all", f"--mlir-print-ir-{when}-all", action="store_true",
+            help=f"the module {when} each pass, to stderr",
+        )  # fmt: skip
+        parser.add_argument(
+            f"--print-ir-{when}", f"--mlir-print-ir-{when}", action="append", default=[],
+            metavar="PASS", help=f"the module {when} this pass, to stderr",
+        )  # fmt: skip
+    parser.add_argument(
+        "--print-ir-after-failure", "--mlir-print-ir-after-failure", action="store_true",
+        help="the module that a pass cannot work on, to stderr",
+    )
+    parser.add_argument(
+        "--mlir-print-op-generic", action="store_true", help="print MLIR's generic form"
+    )
 
 
 class _List(argparse.Action):
@@ -61,45 +94,93 @@ class _List(argparse.Action):
 
 
 def run(options: argparse.Namespace) -> int:
-    from ttl.dialects import make_context, print_module
-    from ttl.passes import run_passes
-
     passes = parse_passes(options.passes)
-    _check_print_after(options.print_ir_after, [each.name for each in passes])
-    context = make_context()
-    module = read_file(options.file, context)
-
-    running = ""
-    times: list[tuple[str, float]] = []
-
-    def before(name: str, module: ModuleOp) -> None:
-        nonlocal running
-        running = name
-        times.append((name, perf_counter()))
-
-    def after(name: str, module: ModuleOp) -> None:
-        times[-1] = (name, perf_counter() - times[-1][1])
-        if options.verify_each:
-            _verify(module, options.file, name)
-        if options.print_ir_after_all or name in options.print_ir_after:
-            text = print_module(module)
-            print(f"// -----// IR after {name} //----- //\n{text}", file=sys.stderr)
-
-    try:
-        run_passes(passes, context, module, before=before, after=after)
-    except TTLError:
-        raise
-    except (Exception, RuleBroken) as error:
-        raise _pass_failed(running, error) from error
-    _verify(module, options.file)
-    if options.flatbuffer:
-        _write_flatbuffer(module, options.flatbuffer)
-    else:
-        print(print_module(module), end="")
-    if options.time_passes:
-        for name, seconds in (*times, ("total", sum(seconds for _, seconds in times))):
-            print(f"{seconds * 1000:9.3f} ms  {name}", file=sys.stderr)
+    _check_names(options, [each.name for each in passes])
+    file = options.file
+    printed = []
+    for text in sections_of(read_text(file), options.split_input_file):
+        found: Sequence[Diagnostic] = ()
+        try:
+            printed.append(_Run(options, passes).section(text))
+        except TTLError as error:
+            if not options.verify_diagnostics:
+                raise
+            found = error.diagnostics
+        if options.verify_diagnostics:
+            check_expected(text, found)
+    if not options.flatbuffer:
+        _write("\n// -----\n".join(printed), options.output)
     return 0
+
+
+def _write(text: str, file: str | None) -> None:
+    if file in (None, "-"):
+        print(text, end="")
+        return
+    assert file is not None
+    try:
+        Path(file).write_text(text, "utf-8")
+    except OSError as error:
+        raise file_not_usable(file, error) from None
+
+
+class _Run:
+    """Passes on one part of a file."""
+
+    def __init__(self, options: argparse.Namespace, passes: list[ModulePass]):
+        self.options, self.passes = options, passes
+        self.times: list[tuple[str, float]] = []
+
+    def section(self, text: str) -> str:
+        """What is printed of it."""
+        from ttl.dialects import make_context, print_module
+
+        options, context = self.options, make_context()
+        context.allow_unregistered = options.allow_unregistered_dialect
+        module = read_module(text, options.file, context)
+        self._transform(context, module)
+        _verify(module, options.file)
+        if options.time_passes:
+            self._print_times()
+        if options.flatbuffer:
+            _write_flatbuffer(module, options.flatbuffer)
+            return ""
+        return print_module(module, options.mlir_print_op_generic)
+
+    def _transform(self, context: Context, module: ModuleOp) -> None:
+        from ttl.passes import run_passes
+
+        try:
+            run_passes(self.passes, context, module, before=self._before, after=self._after)
+        except (Exception, RuleBroken) as error:
+            if self.options.print_ir_after_failure:
+                _show(f"after {self.times[-1][0]} failed", module)
+            if isinstance(error, TTLError):
+                raise
+            raise _pass_failed(self.times[-1][0], module, error) from error
+
+    def _before(self, name: str, module: ModuleOp) -> None:
+        if self.options.print_ir_before_all or name in self.options.print_ir_before:
+            _show(f"before {name}", module)
+        self.times.append((name, perf_counter()))
+
+    def _after(self, name: str, module: ModuleOp) -> None:
+        self.times[-1] = (name, perf_counter() - self.times[-1][1])
+        if self.options.verify_each:
+            _verify(module, self.options.file, name)
+        if self.options.print_ir_after_all or name in self.options.print_ir_after:
+            _show(f"after {name}", module)
+
+    def _print_times(self) -> None:
+        total = sum(seconds for _, seconds in self.times)
+        for name, seconds in (*self.times, ("total", total)):
+            print(f"{seconds * 1000:9.3f} ms  {name}", file=sys.stderr)
+
+
+def _show(when: str, module: ModuleOp) -> None:
+    from ttl.dialects import print_module
+
+    print(f"// -----// IR {when} //----- //\n{print_module(module)}", file=sys.stderr)
 
 
 def _write_flatbuffer(module: ModuleOp, file: str) -> None:
@@ -112,10 +193,15 @@ def _write_flatbuffer(module: ModuleOp, file: str) -> None:
         raise file_not_usable(file, error) from None
 
 
-def _pass_failed(name: str, error: BaseException) -> UsageError:
+def _pass_failed(name: str, module: ModuleOp, error: BaseException) -> UsageError:
+    from ttl.dialects.foreign.kept import KeptOp
     from ttl.passes import PIPELINE
     from ttl.passes.pipelines import D2M
 
+    kept = sorted({op.name for op in module.walk() if isinstance(op, KeptOp)})
+    if kept:
+        message = f"pass `{name}` cannot work on this IR: it does not compute {', '.join(kept)}"
+        return usage_error(codes.PASS_FAILED, message)
     pipeline = (*D2M, *PIPELINE) if name in D2M else PIPELINE
     return usage_error(
         codes.PASS_FAILED,
@@ -130,6 +216,7 @@ def parse_passes(pipeline: str) -> list[ModulePass]:
     from xdsl.utils.exceptions import ArgSpecParseError
 
     from ttl.passes import find_pass, find_passes
+    from ttl.passes.pipelines import make_passes
 
     try:
         specs = list(parse_pipeline(pipeline))
@@ -139,7 +226,7 @@ def parse_passes(pipeline: str) -> list[ModulePass]:
     for spec in specs:
         try:
             if (names := find_passes(spec.name)) != (spec.name,):
-                passes += [find_pass(name)() for name in names]
+                passes += make_passes(names)
             else:
                 passes.append(find_pass(spec.name).from_spec(spec))
         except KeyError:
@@ -149,14 +236,16 @@ def parse_passes(pipeline: str) -> list[ModulePass]:
     return passes
 
 
-def _check_print_after(wanted: list[str], running: list[str]) -> None:
+def _check_names(options: argparse.Namespace, running: list[str]) -> None:
     from ttl.passes import KNOWN
 
-    for name in wanted:
-        if name not in KNOWN:
-            raise _unknown_pass(f"--print-ir-after: there is no pass `{name}`", name)
-        if name not in running:
-            raise _unknown_pass(f"--print-ir-after: pass `{name}` is not in the pipeline")
+    for option in ("print_ir_after", "print_ir_before"):
+        shown = f"--{option.replace('_', '-')}"
+        for name in getattr(options, option):
+            if name not in KNOWN:
+                raise _unknown_pass(f"{shown}: there is no pass `{name}`", name)
+            if name not in running:
+                raise _unknown_pass(f"{shown}: pass `{name}` is not in the pipeline")
 
 
 def _unknown_pass(message: str, name: str = "") -> UsageError:
@@ -171,16 +260,19 @@ def _unknown_pass(message: str, name: str = "") -> UsageError:
     return usage_error(codes.UNKNOWN_PASS, message, *helps, notes=notes)
 
 
-def read_file(file: str, context: Context) -> ModuleOp:
-    from ttl.dialects.reading import parse_module
-
+def read_text(file: str) -> str:
     try:
-        text = sys.stdin.read() if file == "-" else Path(file).read_text("utf-8")
+        return sys.stdin.read() if file == "-" else Path(file).read_text("utf-8")
     except OSError as error:
         raise file_not_usable(file, error) from None
     except UnicodeDecodeError as error:
         message = f"{file}: not IR text: byte {error.start} is not {error.encoding.upper()}"
         raise usage_error(codes.IR_SYNTAX, message) from None
+
+
+def read_module(text: str, file: str, context: Context) -> ModuleOp:
+    from ttl.dialects.reading import parse_module
+
     module = parse_module(text, file, context)
     _verify(module, file)
     return module

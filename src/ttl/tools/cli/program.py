@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import linecache
 import sys
 import threading
 import traceback
@@ -17,6 +18,10 @@ from typing import Any
 from ttl.config import Config, process_variables
 from ttl.diagnostics import TTLError, WarningOptions, codes, file_not_usable, usage_error
 from ttl.diagnostics.frames import user_traceback
+from ttl.tools.lsp.calls import recorded_calls
+
+STANDARD_INPUT = "-"  # in the place of FILE
+FROM_STANDARD_INPUT = "<stdin>"  # its name in messages
 
 
 def natural(text: str) -> int:
@@ -33,7 +38,7 @@ def add_program_arguments(parser: argparse.ArgumentParser, with_compile_only: bo
         )
     add_warning_arguments(parser)
     parser.add_argument("--json", action="store_true", help="diagnostics as JSON, one a line")
-    parser.add_argument("file", metavar="FILE", help="the program")
+    parser.add_argument("file", metavar="FILE", help="the program; - reads it from standard input")
     parser.add_argument(
         "arguments", metavar="ARGUMENT", nargs="*", help="its arguments; after -- all are its own"
     )
@@ -96,7 +101,7 @@ def split_program_arguments(
             theirs += tokens
             break
         if action is None:
-            if not theirs and token.startswith("-"):
+            if not theirs and token.startswith("-") and token != STANDARD_INPUT:
                 parser.error(f"unknown option {token}; options of the program stand after FILE")
             theirs.append(token)
         else:
@@ -127,10 +132,7 @@ def run_program(
 
     Diagnostics, exits and interrupts pass through to whoever runs the verb.
     """
-    try:
-        source = Path(file).read_bytes()
-    except OSError as error:
-        raise file_not_usable(file, error) from None
+    file, source = _read(file)
     sys.argv = [file, *arguments]
     sys.path.insert(0, str(Path(file).resolve().parent))
     main = ModuleType("__main__")
@@ -143,7 +145,12 @@ def run_program(
         traceback.print_exception(error.with_traceback(None))
         return 1
     try:
-        with process_variables(variables), _ttnn_of_backend(), _threads_awaited():
+        with (
+            process_variables(variables),
+            _ttnn_of_backend(),
+            recorded_calls(),
+            _threads_awaited(),
+        ):
             exec(code, main.__dict__)
     except (TTLError, SystemExit, KeyboardInterrupt):
         raise
@@ -151,6 +158,20 @@ def run_program(
         traceback.print_exception(error.with_traceback(user_traceback(error.__traceback__)))
         return 1
     return 0
+
+
+def _read(file: str) -> tuple[str, bytes]:
+    """Its name in messages, and the text."""
+    if file == STANDARD_INPUT:
+        lines = linecache.getlines(FROM_STANDARD_INPUT)  # of the run before this one
+        source = "".join(lines) or sys.stdin.read()
+        lines = source.splitlines(keepends=True)
+        linecache.cache[FROM_STANDARD_INPUT] = len(source), None, lines, FROM_STANDARD_INPUT
+        return FROM_STANDARD_INPUT, source.encode()
+    try:
+        return file, Path(file).read_bytes()
+    except OSError as error:
+        raise file_not_usable(file, error) from None
 
 
 def _with_values(program: ast.Module, values: Mapping[str, Any], file: str) -> ast.Module:

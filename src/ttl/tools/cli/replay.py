@@ -54,7 +54,7 @@ def run(options: argparse.Namespace) -> int:
         raise usage_error(codes.WRONG_ARGUMENT, message, "leave --counts out")
     given = _read_arrays(options.inputs, compiled) if options.inputs else {}
     try:
-        tensors = _tensors(compiled, given, options.seed)
+        tensors = tensors_for(compiled, given, options.seed)
     except MemoryError as error:
         message = f"this is no compiled operation: its tensors do not fit in memory: {error}"
         raise usage_error(codes.NOT_AN_ARTIFACT, message) from None
@@ -74,7 +74,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _tensors(compiled: CompiledOperation, given: dict[str, Any], seed: int) -> list[Any]:
+def tensors_for(compiled: CompiledOperation, given: dict[str, Any], seed: int) -> list[Any]:
     device = ttnn.open_device(device_id=0)
     generator = np.random.default_rng(seed)
     tensors: list[Any] = []

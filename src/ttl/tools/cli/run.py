@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
 
 from ttl import __version__
 from ttl.config import BACKENDS, ROUNDINGS, SCHEDULERS, is_positive, read_grid
@@ -19,7 +21,7 @@ from .program import (
     run_program,
     warning_words,
 )
-from .traces import emptied
+from .traces import emptied, finish_trace
 
 TRACE_FILE = "trace.jsonl"
 ALL = "all"
@@ -41,6 +43,7 @@ SWITCHES = {
     "dry_run": ("TTL_DRY_RUN", "1"),
     "counts": ("TTL_COUNTS", "1"),
     "results": ("TTL_TRACE_RESULTS", "1"),
+    "times": ("TTL_TRACE_TIMES", "1"),
 }
 
 
@@ -122,6 +125,15 @@ def _add_trace_arguments(parser: argparse.ArgumentParser) -> None:
         "--results", action="store_true",
         help="with --trace: keep beside it what each operation left in its tensors, for ttl diff",
     )
+    parser.add_argument(
+        "--view", metavar="FILE.html",
+        help="write a page about the run: timeline, memory, graph, code, costs, diagnostics",
+    )
+    parser.add_argument(
+        "--times", action="store_true",
+        help="with --trace: estimate each operation before it runs, and give the events the "
+        "estimated times; without it they have ticks, which tell their order",
+    )
     chosen = parser.add_mutually_exclusive_group()
     names = f"{','.join(CATEGORIES)} or {ALL}"
     chosen.add_argument(
@@ -164,24 +176,47 @@ def check_arguments(parser: argparse.ArgumentParser, options: argparse.Namespace
     events = options.trace_events or options.no_trace_events
     if events and options.trace is None:
         parser.error("--trace-events and --no-trace-events need --trace")
-    if options.results and options.trace is None:
-        parser.error("--results needs --trace")
+    if (options.results or options.times) and options.trace is None:
+        parser.error("--results and --times need --trace")
+    if options.times and options.backend == "device":
+        parser.error("--times are estimates: on a device the profiler has the times")
 
 
 def run(options: argparse.Namespace) -> int:
     variables = run_variables(options)
     on_device = options.backend == "device"
     try:
-        with device_run(options.trace is not None) if on_device else nullcontext():
+        with (
+            _viewed(options, variables) if options.view else nullcontext(),
+            device_run(options.trace is not None) if on_device else nullcontext(),
+        ):
             return run_program(options.file, options.arguments, variables)
     except KernelFault as fault:
         raise (fault if options.seed is None else _repeatable(fault, options)) from fault.__cause__
     finally:
+        if options.trace is not None:
+            finish_trace(options.trace, options.file, options.times)
         if options.counts:
             from ttl.driver import PROCESS_DRIVER
             from ttl.host import counts_table
 
             print(counts_table(PROCESS_DRIVER.runs.counts))
+
+
+@contextmanager
+def _viewed(options: argparse.Namespace, variables: dict[str, str]) -> Iterator[None]:
+    """The page is of a run that fails, too. Without --trace its trace is not kept."""
+    from .pages import check_writable, observed, temporary_trace, write_page
+
+    check_writable(options.view)
+    trace = temporary_trace() if options.trace is None else Path(variables["TTL_TRACE"])
+    variables |= {"TTL_VIEW": "1", "TTL_TRACE": str(trace)}
+    try:
+        with observed(trace, lambda shown: write_page(shown, options.view), options.file):
+            yield
+    finally:
+        if options.trace is None:
+            trace.unlink()
 
 
 def _repeatable(fault: KernelFault, options: argparse.Namespace) -> TTLError:

@@ -50,7 +50,10 @@ def run(options: argparse.Namespace) -> int:
     if options.list:
         _show(program)
         return 0
-    inputs = _given(options.inputs, program) if options.inputs else _random(program, options.seed)
+    if options.inputs:
+        inputs = _given(options.inputs, program)
+    else:
+        inputs = random_inputs(program, options.seed)
     with process_variables(warning_variables(options)):
         config = Config.current()
         if options.trace is not None:
@@ -89,7 +92,7 @@ def _given(file: str, program: Program) -> list[Any]:
     raise not_arrays(f"{file} has {', '.join(arrays) or 'no array'}, and not {wanted}")
 
 
-def _random(program: Program, seed: int) -> list[Any]:
+def random_inputs(program: Program, seed: int) -> list[Any]:
     generator = np.random.default_rng(seed)
     described = program.described(program.inputs)
     return [random_array(tensor.shape, tensor.dtype, generator) for tensor in described]

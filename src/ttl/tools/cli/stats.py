@@ -5,9 +5,15 @@ from __future__ import annotations
 import argparse
 
 from ttl.trace.files import read_trace
-from ttl.trace.stats import tables
+from ttl.trace.stats import tables, unit_of
 
+from .terminal import show_tables
 from .traces import read_with
+
+UNITS = {
+    "ticks": "A tick is an event of the run, not a time; for times: ttl run --trace FILE --times",
+    "us": "us: microseconds, estimated, added up over the nodes; a tick is an event of the run",
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -16,6 +22,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     records = read_with(read_trace, options.file, "ttl run --trace FILE PROGRAM")
-    print("\n\n".join("\n".join(table.lines()) for table in tables(records)))
-    print("\nA tick is an event of the run, not a time; for times: ttl estimate PROGRAM")
+    show_tables(tables(records))
+    print(f"\n{UNITS[unit_of(records)]}")
     return 0

@@ -22,6 +22,42 @@ def read_with(read: Callable[[Path], T], file: str, how_to_write: str) -> T:
         raise usage_error(codes.WRONG_ARGUMENT, f"{file}: {error}", help_text) from None
 
 
+def finish_trace(trace: str, program: str, has_times: bool) -> None:
+    """After the run: estimated times, or what Perfetto shows of a trace of ticks."""
+    from ttl.trace.stamped import finish_perfetto
+
+    if has_times:
+        _give_times(Path(trace))
+    else:
+        finish_perfetto(Path(trace), program)
+
+
+def _give_times(file: Path) -> None:
+    from ttl.driver import PROCESS_DRIVER
+    from ttl.estimate import Timeline, timeline
+    from ttl.estimate.stamps import more_events, stamped
+    from ttl.target.costs import load_costs
+    from ttl.trace.files import read_trace
+    from ttl.trace.stamped import write_stamped
+
+    runs = PROCESS_DRIVER.runs
+    made: dict[object, Timeline] = {}
+    for compiled, each in runs.recorded.items():
+        made[compiled] = timeline(compiled, each.recording, load_costs(compiled.target))
+    calls = iter([made.get(each) for each in runs.recorded_calls])
+    used: list[Timeline] = []
+
+    def next_of(name: str) -> Timeline | None:
+        found = next(calls, None)
+        if found is not None:
+            used.append(found)
+        return found
+
+    records = stamped(read_trace(file), next_of)
+    files = {each.kernel: Path(each.file).name for one in used for each in one.kernels}
+    write_stamped(file, records, more_events(used), files)
+
+
 def emptied(trace: str) -> str:
     """The file in full, empty: every operation adds its events."""
     try:

@@ -1,131 +1,238 @@
-"""ttl tune FILE -D NAME=VALUE,VALUE"""
+"""ttl tune FILE"""
 
 from __future__ import annotations
 
 import argparse
-import itertools
 import json
-import os
-import subprocess
 import sys
+import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from contextlib import ExitStack, nullcontext, redirect_stdout
+from pathlib import Path
 from typing import Any
 
+from ttl.config import Config as Options
+from ttl.config import chosen_variables, process_variables
+from ttl.diagnostics import TTLError, codes, file_not_usable, render_all, usage_error
+from ttl.language import Config
+from ttl.language.autotuned import TOLERANCE
+from ttl.language.configs import Choice, configs_of
+from ttl.sweep import Job, Runner, Task, digest, program_files, sweep
 from ttl.target import TARGETS
+from ttl.tuning import Outcome, Tuner, Tuning
+from ttl.tuning.keys import surroundings
+from ttl.tuning.outcome import without_results, without_wrong_results
+from ttl.tuning.report import write_report
+from ttl.tuning.trial import Trial
+from ttl.tuning.tuner import store
 
-from .program import natural
+from .estimate import check_chip, costs_of, read_define
+from .program import run_to_its_end
+from .trials import only_tuning
+from .where import add_where, runner
 
-MAIN = "import sys; from ttl.tools.cli import main; sys.exit(main())"
-
-
-@dataclass(frozen=True, slots=True)
-class Trial:
-    """One choice of values: its estimated time, or why it is left out."""
-
-    values: tuple[tuple[str, str], ...]
-    best: float = 0.0
-    typical: float = 0.0
-    worst: float = 0.0
-    bound: str = ""
-    problem: str = ""
+REPORT = "tuning_report"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--target", choices=TARGETS, help="the chip (default: wormhole_b0)")
     parser.add_argument("--costs", metavar="FILE", help="as for ttl estimate")
     parser.add_argument(
-        "-D", dest="choices", action="append", required=True, type=_choice,
+        "-D", dest="choices", action="append", default=[], type=_choice,
         metavar="NAME=VALUE,VALUE",
         help="values to try for what the program assigns to NAME at its top level; all "
-        "combinations of several are tried",
+        "combinations of several are tried. Without -D, what @ttl.autotune says is tried",
     )
     parser.add_argument(
-        "-j", "--jobs", type=natural, default=os.cpu_count() or 1, metavar="N",
-        help="trials at a time (default: %(default)s)",
+        "--report", nargs="?", const=REPORT, metavar="DIR",
+        help=f"write the table and a plot as HTML, SVG and PNG into DIR (default: {REPORT})",
+    )
+    add_where(parser)
+    parser.add_argument(
+        "--no-check", action="store_true", help="do not compute and compare results (with -D)"
+    )
+    parser.add_argument(
+        "--fresh", action="store_true", help="try again what is known from before"
     )
     parser.add_argument("--json", action="store_true", help="the table as JSON")
     parser.add_argument("file", metavar="FILE", help="the program")
     parser.add_argument("arguments", metavar="ARGUMENT", nargs="*", help="its arguments")
 
 
-def _choice(text: str) -> tuple[str, tuple[str, ...]]:
+def _choice(text: str) -> tuple[str, Choice]:
     name, _, values = text.partition("=")
     if not name.isidentifier() or not values:
         raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE,VALUE, as in BLOCK=1,2,4")
-    return name, tuple(values.split(","))
+    return name, Choice(tuple(read_define(f"{name}={each}")[1] for each in values.split(",")))
 
 
 def run(options: argparse.Namespace) -> int:
-    """The status is 1 if no choice of values has an estimate."""
-    names = [name for name, _ in options.choices]
-    spaces = [values for _, values in options.choices]
-    chosen = [tuple(zip(names, each, strict=True)) for each in itertools.product(*spaces)]
-    trials = []
-    with ThreadPoolExecutor(max(1, options.jobs)) as threads:
-        for trial in threads.map(lambda values: _try(options, values), chosen):
-            trials.append(trial)
-            print(f"\r{len(trials)} of {len(chosen)}", end="", file=sys.stderr, flush=True)
-    print(file=sys.stderr)
-    ranked = sorted(
-        (each for each in trials if not each.problem), key=lambda each: (each.typical, each.values)
-    )
-    left_out = [each for each in trials if each.problem]
-    if options.json:
-        print(json.dumps([_value_of(each) for each in (*ranked, *left_out)], indent=1))
-    else:
-        print("\n".join(_lines(ranked, left_out)))
-    return 0 if ranked else 1
-
-
-def _try(options: argparse.Namespace, values: tuple[tuple[str, str], ...]) -> Trial:
-    """In a process of its own: the program is executed anew."""
-    arguments = ["estimate", "--json"]
-    arguments += [word for name, value in values for word in ("-D", f"{name}={value}")]
+    """The status is 1 if some call has no configuration that can be used."""
+    costs = None if options.costs is None else costs_of(options.costs)
+    variables = {n: text for n, text in chosen_variables().items() if n != "PYTTL_CACHE"}
     if options.target is not None:
-        arguments += ["--target", options.target]
-    if options.costs is not None:
-        arguments += ["--costs", options.costs]
-    command = [sys.executable, "-c", MAIN, *arguments, options.file, "--", *options.arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        return Trial(values, problem=_problem(done.stderr))
-    found = json.loads(done.stdout)
-    best, typical, worst = (
-        sum(each["microseconds"][case] * each["times_called"] for each in found)
-        for case in ("best", "typical", "worst")
-    )
-    slowest = max(found, key=lambda each: each["microseconds"]["typical"])
-    return Trial(values, best, typical, worst, bound=slowest["bound"])
+        variables["TTL_TARGET"] = options.target
+    with process_variables(variables):
+        check_chip(options, costs, Options.current().target)
+    with runner(options) as run_jobs:
+        if options.choices:
+            tunings = [_tune_program(options, variables, costs, run_jobs)]
+        else:
+            tunings = _tune_calls(options, variables, costs, run_jobs)
+    _show(options, tunings)
+    return 0 if all(tuning.ranked for tuning in tunings) else 1
 
 
-def _problem(text: str) -> str:
-    """The message of the first diagnostic, or the last line."""
-    lines = text.strip().splitlines() or ["no output"]
-    for line in lines:
-        try:
-            return str(json.loads(line)["message"])
-        except (ValueError, KeyError, TypeError):
-            continue
-    return lines[-1]
+def _show(options: argparse.Namespace, tunings: list[Tuning]) -> None:
+    if options.json:
+        print(json.dumps([_values_of(tuning) for tuning in tunings], indent=1))
+    else:
+        print("\n\n".join(map(str, tunings)))
+    if options.report is None:
+        return
+    try:
+        written = write_report(tunings, Path(options.report))
+    except OSError as error:
+        raise file_not_usable(options.report, error) from None
+    for file in written:
+        print(f"ttl: wrote {file}", file=sys.stderr)
+    if not any(file.suffix == ".png" for file in written):
+        print('ttl: plots as PNG need Pillow: pip install "pyttl[plot]"', file=sys.stderr)
 
 
-def _value_of(trial: Trial) -> dict[str, Any]:
-    given = {"values": dict(trial.values)}
-    if trial.problem:
-        return {**given, "problem": trial.problem}
-    times = {"best": trial.best, "typical": trial.typical, "worst": trial.worst}
-    return {**given, "microseconds": times, "bound": trial.bound}
+def _values_of(tuning: Tuning) -> dict[str, Any]:
+    return {
+        "operation": tuning.operation,
+        "call": tuning.call,
+        "chip": tuning.chip,
+        "trials": len(tuning.tried),
+        "from_disk": tuning.from_disk,
+        "seconds": tuning.seconds,
+        "first_microseconds": tuning.first_microseconds,
+        "configurations": tuning.as_values(),
+    }
 
 
-def _lines(ranked: Sequence[Trial], left_out: Sequence[Trial]) -> Iterator[str]:
-    for trial in ranked:
-        span = f"{trial.typical:8.1f} us ({trial.best:.1f} to {trial.worst:.1f})"
-        yield f"{span:34} {_named(trial)}; bound: {trial.bound}"
-    for trial in left_out:
-        yield f"{'left out':34} {_named(trial)}: {trial.problem}"
+# The values of constants: every trial executes the program anew. ---------------------------------
 
 
-def _named(trial: Trial) -> str:
-    return ", ".join(f"{name}={value}" for name, value in trial.values)
+def _tune_program(
+    options: argparse.Namespace, variables: dict[str, str], costs: Any, run_jobs: Runner[Job]
+) -> Tuning:
+    configs = configs_of(Config(**dict(options.choices)))
+    start = time.perf_counter()
+    ran: list[int] = []
+
+    def counted(jobs: Sequence[Job]) -> Iterator[tuple[int, dict[str, Any]]]:
+        ran.append(len(jobs))
+        return run_jobs(jobs) if options.scheduler else _first_alone(run_jobs, jobs)
+
+    with process_variables(variables):
+        tasks = [_program_task(options, variables, costs, config) for config in configs]
+        values = sweep(tasks, counted, store(), "tuning", options.fresh)
+        chip = Options.current().target
+    outcomes = [Outcome.of_values(each) for each in values]
+    if not options.no_check:
+        outcomes = without_wrong_results(outcomes, TOLERANCE)
+    tried = tuple(zip(configs, map(without_results, outcomes), strict=True))
+    seconds = time.perf_counter() - start
+    name = Path(options.file).name
+    return Tuning(name, "", tried, seconds, len(configs) - sum(ran), chip)
+
+
+def _first_alone(
+    run_jobs: Runner[Job], jobs: Sequence[Job]
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """What every trial loads, and what one of them builds for all, is there before the others."""
+    from ttl.driver.compile import load_compiler
+
+    load_compiler()
+    yield from run_jobs(jobs[:1])
+    for number, result in run_jobs(jobs[1:]):
+        yield number + 1, result
+
+
+def _program_task(
+    options: argparse.Namespace, variables: dict[str, str], costs: Any, config: Config
+) -> Task[Job]:
+    values = {
+        "arguments": options.arguments,
+        "defines": dict(config),
+        "variables": variables,
+        "costs": costs,
+        "checks": not options.no_check,
+    }
+    files = _files(options)
+    job = Job("ttl.tools.cli.trials:try_program", values, options.file, files)
+    chosen = [files, options.arguments, dict(config), not options.no_check]
+    return Task(job, digest("program", chosen, surroundings(costs)))
+
+
+def _files(options: argparse.Namespace) -> dict[str, str]:
+    program = Path(options.file)
+    try:
+        program.read_bytes()
+    except OSError as error:
+        raise file_not_usable(options.file, error) from None
+    return program_files(program)
+
+
+# Tuned operations: the program is executed once, and its calls are tuned. ------------------------
+
+
+def _tune_calls(
+    options: argparse.Namespace, variables: dict[str, str], costs: Any, run_jobs: Runner[Job]
+) -> list[Tuning]:
+    tuner = Tuner(costs=costs, jobs=options.jobs, anew=options.fresh)
+    if options.scheduler is not None:
+        files = _files(options)
+
+        def elsewhere(call: int, trials: Sequence[Trial]) -> Iterator[tuple[int, dict[str, Any]]]:
+            jobs = [_call_job(options, variables, files, call, trial) for trial in trials]
+            return run_jobs(jobs)
+
+        tuner.elsewhere = elsewhere
+    found: dict[int, Tuning] = {}
+
+    def tune(tuned: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tuning:
+        result = tuner.tune(tuned, args, kwargs)
+        found.setdefault(id(result), result)
+        return result
+
+    with ExitStack() as around:
+        around.enter_context(only_tuning(tune))
+        around.enter_context(redirect_stdout(sys.stderr) if options.json else nullcontext())
+        status = _run_for_its_calls(options, variables)
+    if not found:
+        message = f"{options.file} calls no operation with @ttl.autotune"
+        help_text = "decorate one, or name constants to try: -D BLOCK=1,2,4"
+        raise usage_error(codes.WRONG_ARGUMENT, message, help_text)
+    if status:
+        print("ttl: the program failed; operations compute nothing here", file=sys.stderr)
+    return list(found.values())
+
+
+def _run_for_its_calls(options: argparse.Namespace, variables: dict[str, str]) -> int:
+    """A call for which no configuration is left ends the program; the others are shown."""
+    try:
+        return run_to_its_end(options, variables)
+    except TTLError as error:
+        if error.diagnostics[0].code is not codes.NO_CONFIGURATION:
+            raise
+        print(render_all(error.diagnostics), file=sys.stderr)
+        return 1
+
+
+def _call_job(
+    options: argparse.Namespace, variables: dict[str, str], files: dict[str, str], call: int,
+    trial: Trial,
+) -> Job:  # fmt: skip
+    values = {
+        "arguments": options.arguments,
+        "variables": variables,
+        "costs": trial.costs,
+        "call": call,
+        "operation": trial.tuned.name,
+        "config": trial.tuned.tuned.configs.index(trial.config),
+    }
+    return Job("ttl.tools.cli.trials:try_call", values, options.file, files)

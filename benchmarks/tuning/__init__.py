@@ -1,0 +1,1 @@
+"""What tuning costs and what it gains."""

@@ -1,0 +1,40 @@
+"""Diagnostics in colours, where a terminal shows them and NO_COLOR does not ask for none."""
+
+from __future__ import annotations
+
+import os
+from typing import TextIO
+
+STYLES = (
+    (r"(?m)^error(?=\[)", "bold red"),
+    (r"(?m)^warning(?=\[)", "bold yellow"),
+    (r"(?m)^note(?=\[)", "bold cyan"),
+    (r"(?m)^(?:error|warning|note)\[TTL\d+\](?P<message>: .*)$", "bold"),
+    (r"(?m)^ *--> .*$", "cyan"),
+    (r"(?m)^ *\d* \|", "blue"),
+    (r"(?m)^ *\| *\^+.*$", "red"),
+    (r"(?m)^ *\| *-+ .*$", "blue"),
+    (r"(?m)^ *= (?:help|more):", "green"),
+)
+
+
+def shows_colours(stream: TextIO) -> bool:
+    """Is it worth loading rich? It looks at the variables again, and more closely."""
+    return bool(os.environ.get("FORCE_COLOR")) or (
+        stream.isatty() and not os.environ.get("NO_COLOR")
+    )
+
+
+def show_text(text: str, stream: TextIO) -> None:
+    """Rendered diagnostics, plain unless the stream is a terminal with colours."""
+    if not shows_colours(stream):
+        print(text, file=stream)
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    painted = Text(text)
+    for pattern, style in STYLES:
+        painted.highlight_regex(pattern, style)
+    # Long lines are the terminal's to break: a mark stands under what it marks.
+    Console(file=stream, highlight=False).print(painted, soft_wrap=True)

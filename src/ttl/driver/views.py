@@ -1,0 +1,84 @@
+"""What a page shows of the operations of a program, kept while it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import TYPE_CHECKING
+
+from ttl.config import Config
+from ttl.diagnostics import Diagnostic, InternalError, TTLError
+from ttl.language.operation import Program
+from ttl.source.frozen import NoKey
+from ttl.target import Target
+
+from .check import check_operation
+from .compile import compile_operation
+from .memo import compile_key
+from .running import Runs
+from .traces import has_real
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
+    from ttl.view.page import ShownOperation
+
+
+class Views:
+    """The operations that a program called, each of its kinds once."""
+
+    def __init__(self) -> None:
+        self.operations: list[ShownOperation] = []
+        self.calls: list[int] = []  # by their positions
+        self.found: list[Diagnostic] = []
+        self._known: dict[Hashable, int] = {}
+        self._runs = Runs()  # others count what they record themselves
+
+    def see(self, program: Program, target: Target, config: Config) -> None:
+        """Before a run. What is wrong is for the page; the run reports what it finds itself."""
+        try:
+            key = compile_key(program, target, config)
+        except NoKey:
+            key = object()
+        position = self._known.get(key)
+        if position is None:
+            position = self._known[key] = len(self.operations)
+            self.operations.append(self._look(program, target, config))
+        else:
+            self.operations[position].times += 1
+        self.calls.append(position)
+
+    def _look(self, program: Program, target: Target, config: Config) -> ShownOperation:
+        from ttl.view.page import ShownOperation
+        from ttl.view.stages import stage_of
+
+        shown = ShownOperation(program.operation.__name__)
+
+        def keep(name: str, module: ModuleOp) -> None:
+            shown.stages.append(stage_of(name, module))
+
+        try:
+            self.found += check_operation(program, target)
+            shown.compiled = compile_operation(program, target, config, self.found.append, keep)
+            if not config.compile_only:
+                self._record(shown, program, config)
+        except InternalError:
+            raise
+        except TTLError as error:
+            shown.missing = error.diagnostics[0].message
+            self.found += error.diagnostics
+        return shown
+
+    def _record(self, shown: ShownOperation, program: Program, config: Config) -> None:
+        """Its calls, for the estimate. Without a C++ compiler there is none: the page says so."""
+        assert shown.compiled is not None
+        if has_real(program.tensors):
+            shown.missing = "tensors of a device: there is no estimate"
+            return
+        try:
+            self._runs.record(program, shown.compiled, config)
+        except InternalError:
+            raise
+        except TTLError as error:
+            shown.missing = error.diagnostics[0].message
+        else:
+            shown.recording = self._runs.recorded[shown.compiled].recording

@@ -1,0 +1,254 @@
+"""Operations with several configurations: the one that takes least time is chosen at a call."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial, update_wrapper
+from types import CellType, FunctionType
+from typing import Any, Protocol
+
+from ttl.diagnostics import RuleBroken, Span, UsageError, codes
+from ttl.diagnostics.frames import calling_span
+from ttl.diagnostics.names import no_such_name
+from ttl.semantics.function_source import global_names, keep_source
+
+from .configs import Config, configs_of, wrong_space
+from .engine import LAUNCH_HOOK
+from .operation import Operation, definition_span, operation
+
+TOLERANCE = 0.05
+# What the decorator of an operation takes, and a configuration may therefore choose.
+OPTIONS = (
+    "grid", "fp32_dest_acc_en", "dst_full_sync_en", "math_fidelity", "options", "f32", "division",
+)  # fmt: skip
+Variant = tuple[Operation, dict[str, Any]]  # and the values that it takes as arguments
+
+
+class Tuning(Protocol):
+    """What was found out about the configurations of a call."""
+
+    @property
+    def best(self) -> Config: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Tuned:
+    """What `@ttl.autotune` makes of an operation or of a factory of operations."""
+
+    made_of: Operation | FunctionType
+    configs: tuple[Config, ...]
+    key: tuple[str, ...] | None
+    tolerance: float = TOLERANCE
+    checks_results: bool = True
+    span: Span | None = None  # of the decorator
+
+    @property
+    def function(self) -> Any:
+        made_of = self.made_of
+        return made_of.function if isinstance(made_of, Operation) else made_of
+
+    @property
+    def __name__(self) -> str:
+        return str(self.function.__name__)
+
+    @cached_property
+    def signature(self) -> inspect.Signature:
+        return inspect.signature(self.function)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """An operation runs with its best configuration; a factory gives a tuned operation."""
+        if isinstance(self.made_of, Operation):
+            return self.operation(*args, **kwargs)
+        self._check_call(args, kwargs, self.signature)
+        return TunedOperation(self, args, kwargs)
+
+    def tune(self, *args: Any, **kwargs: Any) -> Any:
+        """What each configuration takes for such a call. Nothing is run on these tensors."""
+        if not isinstance(self.made_of, Operation):
+            text = f"`{self.__name__}` is a factory: call it, and tune what it returns"
+            raise wrong_space(text, f"write {self.__name__}(...).tune(tensors)")
+        return self.operation.tune(*args, **kwargs)
+
+    @cached_property
+    def operation(self) -> TunedOperation:
+        """Of an operation itself: one for all calls, which finds what earlier ones made."""
+        return TunedOperation(self)
+
+    def _check_call(
+        self, args: tuple[Any, ...], kwargs: Mapping[str, Any], signature: inspect.Signature
+    ) -> None:
+        try:
+            given = signature.bind_partial(*args, **kwargs).arguments
+        except TypeError as error:
+            broken = RuleBroken(codes.WRONG_ARGUMENT, f"{self.__name__}: {error}")
+            raise UsageError(broken.at(calling_span())) from None
+        if twice := sorted(set(given) & set(self.configs[0])):
+            text = f"`{twice[0]}` is chosen by ttl.autotune, and this call gives it, too"
+            help_text = f"leave `{twice[0]}` out of the call, or out of the configurations"
+            raise wrong_space(text, help_text)
+
+
+class TunedOperation:
+    """An operation in all its configurations. Call it with tensors."""
+
+    def __init__(self, tuned: Tuned, args: Sequence[Any] = (), kwargs: Any = None):
+        self.tuned = tuned
+        self.factory_args, self.factory_kwargs = tuple(args), dict(kwargs or {})
+        self.made: dict[Config, Variant] = {}  # what was run; backends know an operation again
+        update_wrapper(self, tuned.function, updated=())
+
+    @property
+    def name(self) -> str:
+        return self.tuned.__name__
+
+    @property
+    def is_made(self) -> bool:
+        """By a factory, and not an operation itself."""
+        return not isinstance(self.tuned.made_of, Operation)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> None:
+        """Run with the best configuration, which is found at the first call of this kind."""
+        best = self.tune(*args, **kwargs).best
+        if best not in self.made:
+            self.made[best] = self.variant(best)
+        chosen, more = self.made[best]
+        chosen(*args, **kwargs, **more)
+
+    def tune(self, *args: Any, **kwargs: Any) -> Any:
+        """What each configuration takes for such a call. Nothing is run on these tensors."""
+        if not self.is_made:
+            self.tuned._check_call(args, kwargs, self.tuned.signature)
+        return LAUNCH_HOOK.tune(self, args, kwargs)
+
+    def variant(self, config: Config) -> Variant:
+        """The operation with these values, and those that a call passes to it.
+
+        What the user's factory raises passes through.
+        """
+        tuned, left = self.tuned, dict(config)
+        named = {name: left.pop(name) for name in config if name in tuned.signature.parameters}
+        if isinstance(tuned.made_of, Operation):
+            options = {name: left.pop(name) for name in OPTIONS if name in left}
+            return _with_options(tuned.made_of, _with_values(tuned.function, left), options), named
+        factory = _with_values(tuned.function, left)
+        made = factory(*self.factory_args, **self.factory_kwargs, **named)
+        if not isinstance(made, Operation):
+            text = f"`{self.name}` returns a {type(made).__name__}, not an operation"
+            help_text = "let the function under @ttl.autotune return what @ttl.operation made"
+            raise wrong_space(text, help_text, definition_span(tuned.function))
+        return made, {}
+
+    def key_of(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments that tell calls apart, of the factory and of the call."""
+        signature = self.tuned.signature
+        if self.is_made:
+            bound = signature.bind_partial(*self.factory_args, **self.factory_kwargs)
+            given = {f"argument {n}": value for n, value in enumerate(args)} | dict(kwargs)
+        else:
+            bound, given = signature.bind_partial(*args, **kwargs), {}
+        bound.apply_defaults()
+        named = {n: v for n, v in bound.arguments.items() if n not in self.tuned.configs[0]}
+        key = self.tuned.key
+        return named | given if key is None else {name: named.get(name) for name in key}
+
+
+def _with_options(made: Operation, function: Any, options: dict[str, Any]) -> Operation:
+    if not options and function is made.function:
+        return made
+    kept = {name: getattr(made, name) for name in OPTIONS}
+    return operation(**{**kept, **options})(function)
+
+
+def _with_values(function: Any, values: Mapping[str, Any]) -> Any:
+    """The same function, in whose surroundings these names have these values."""
+    if not values:
+        return function
+    cells = [
+        CellType(values[name]) if name in values else cell
+        for name, cell in zip(
+            function.__code__.co_freevars, function.__closure__ or (), strict=True
+        )
+    ]
+    around = {**function.__globals__, **values}
+    code, name = function.__code__, function.__name__
+    changed = FunctionType(code, around, name, function.__defaults__, tuple(cells))
+    changed.__kwdefaults__ = function.__kwdefaults__
+    return changed
+
+
+def autotune(
+    configs: Config | Sequence[Config],
+    key: Sequence[str] | None = None,
+    *,
+    tolerance: float = TOLERANCE,
+    check: bool = True,
+) -> Callable[[Any], Any]:
+    """Choose the configuration of an operation that takes least time, by the estimate or on the
+    device of the tensors; it stands above `@ttl.operation(...)`, or above a factory of operations.
+
+    A configuration gives values to parameters, to names around the function, or to what the
+    decorator of the operation takes. Those that cannot run are left out, and so are those whose
+    results differ from those of the first by more than `tolerance`, unless `check=False`. `key`
+    names the arguments whose values, or shapes, make a call another one; without it, all do.
+    """
+    if isinstance(configs, (FunctionType, Operation)):
+        help_text = "write @ttl.autotune(configs=[ttl.Config(BLOCK=2), ttl.Config(BLOCK=4)])"
+        raise wrong_space("@ttl.autotune needs configurations", help_text)
+    span = calling_span()
+    found = configs_of(configs)
+    names = None if key is None else ((key,) if isinstance(key, str) else tuple(key))
+    return partial(_decorate, found, names, tolerance, check, span)
+
+
+def _decorate(
+    configs: tuple[Config, ...], key: tuple[str, ...] | None, tolerance: float, check: bool,
+    span: Span | None, decorated: Any,
+) -> Tuned:  # fmt: skip
+    if isinstance(decorated, Tuned) or not isinstance(decorated, (Operation, FunctionType)):
+        what = getattr(decorated, "__name__", type(decorated).__name__)
+        text = f"@ttl.autotune stands above an operation or a factory of operations, not `{what}`"
+        raise wrong_space(text, "write it once, directly above @ttl.operation(...)", span)
+    tuned = Tuned(decorated, configs, key, tolerance, check, span)
+    _check_names(tuned)
+    _check_key(tuned)
+    if isinstance(decorated, FunctionType):
+        keep_source(decorated)
+    return tuned
+
+
+def _check_names(tuned: Tuned) -> None:
+    """UsageError if a configuration has a name that nothing depends on."""
+    function = tuned.function
+    parameters = [p for p in tuned.signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
+    known = {each.name for each in parameters} | set(function.__code__.co_freevars)
+    known |= {name for name in global_names(function.__code__) if name in function.__globals__}
+    known |= set(OPTIONS) if isinstance(tuned.made_of, Operation) else set()
+    for name in tuned.configs[0]:
+        if name not in known:
+            missing = no_such_name(f"`{tuned.__name__}`", name, [each.name for each in parameters])
+            found = f"ttl.Config has `{name}`, which `{tuned.__name__}` does not use"
+            helps = missing.helps or (f"make `{name}` a parameter of `{tuned.__name__}`",)
+            broken = RuleBroken(codes.TUNING_SPACE, found, helps=helps)
+            raise UsageError(broken.at(tuned.span))
+
+
+def _check_key(tuned: Tuned) -> None:
+    parameters = list(tuned.signature.parameters)
+    for name in tuned.key or ():
+        if name not in parameters:
+            what = "argument of the factory" if isinstance(tuned.made_of, FunctionType) else (
+                "argument of the operation")  # fmt: skip
+            text = f"key has `{name}`, which is no {what} `{tuned.__name__}`"
+        elif name in tuned.configs[0]:
+            text = f"key has `{name}`, which the configurations choose"
+        else:
+            continue
+        free = ", ".join(each for each in parameters if each not in tuned.configs[0])
+        broken = RuleBroken(
+            codes.TUNING_KEY, text,
+            helps=("name arguments; a tensor stands for its shape and its element type",),
+            notes=(f"its arguments: {free}",) if free else (),
+        )  # fmt: skip
+        raise UsageError(broken.at(tuned.span))

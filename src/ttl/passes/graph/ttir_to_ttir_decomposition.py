@@ -1,0 +1,154 @@
+"""ttir-to-ttir-decomposition: TTIR as tt-mlir writes it, in operations of the table of graphs.
+
+rule OUT   buffers that results were to be written to are left out: results are values
+rule NAMED an operation that no rule decomposes is refused by its name, with what is missing
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import VerifyException
+
+from ttl.diagnostics import CompileError, RuleBroken, codes
+from ttl.dialects import ttir
+from ttl.dialects.foreign.kept import KeptOp
+from ttl.dialects.foreign.ttir import FormOp
+from ttl.dialects.graph import MathOp, shape_of
+
+from ..module_pass import Maker, cannot_compile, erase
+from . import decompose_elementwise, decompose_products, decompose_shapes
+from .decompose_call import Call, result_type
+from .decompose_elementwise import same
+from .graph_maker import Graph
+
+_RULES: dict[str, Callable[[Graph, Call], Any]] = {
+    **decompose_elementwise.RULES,
+    **decompose_shapes.RULES,
+    **decompose_products.RULES,
+    "sort": decompose_shapes.sort,
+    "topk": decompose_shapes.topk,
+}
+_TABLE = {kind.name for kind in ttir.MATH.values()}
+_SAME = ("bitcast_convert", "logical_left_shift", "right_shift")
+
+
+@dataclass(frozen=True)
+class TtirToTtirDecomposition(ModulePass):
+    """`in_tiles`: only into what a tile operation does, for ttir-to-d2m."""
+
+    name = "ttir-to-ttir-decomposition"
+
+    in_tiles: bool = False
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for found in list(op.walk()):
+            if isinstance(found, FormOp):
+                _replace(found, Call(found, (), {}, self.in_tiles))
+            elif self.in_tiles and isinstance(found, _WHOLE):
+                _replace(found, _call_of(found))
+            elif isinstance(found, ttir.ConstantOp) and len(found.value) == 1:
+                _fill(found)
+            elif isinstance(found, KeptOp) and found.name == "ttir.empty":
+                _make_empty(found)
+            elif isinstance(found, KeptOp) and found.dialect_name() == "ttir":
+                raise not_computed(found)
+        for found in [each for each in op.walk() if isinstance(each, ttir.MATH["empty"])]:
+            if not any(found.result.uses):  # rule OUT
+                erase(found)
+
+
+_WHOLE = tuple(ttir.MATH[name] for name in ("linear", "softmax", "layer_norm", "rms_norm"))
+
+
+def _call_of(op: MathOp) -> Call:
+    """Of an operation of the table, as if it had tt-mlir's form."""
+    values, last = op.values(), shape_of(op.inputs[0])[-1]
+    missing = {"transpose_a": False, "normalized_shape": [last], "dimension": values.get("dim")}
+    inputs: list[SSAValue | None] = [*op.inputs, None, None]
+    return Call(op, tuple(inputs[:3]), {**values, **missing}, True)
+
+
+def _replace(op: Operation, call: Call) -> None:
+    before = op.prev_op
+    try:
+        if isinstance(op, FormOp):
+            call = replace(call, inputs=tuple(op.inputs()), values=op.values())
+        results = _decomposed(Graph(Maker.before(op)), call)
+        for made in _between(before, op):
+            made.verify(verify_nested_ops=False)
+    except (ValueError, VerifyException) as error:  # rule NAMED
+        raise not_computed(op, str(error)) from None
+    for old, new in zip(op.results, results, strict=True):
+        new.name_hint = new.name_hint or old.name_hint
+        old.replace_all_uses_with(new)
+    erase(op)
+
+
+def _between(first: Operation | None, last: Operation) -> list[Operation]:
+    """What was added before an operation."""
+    found = []
+    op = last.prev_op
+    while op is not None and op is not first:
+        found.append(op)
+        op = op.prev_op
+    return found
+
+
+def _decomposed(graph: Graph, call: Call) -> list[SSAValue]:
+    op, name = call.op, call.name
+    rule = _RULES.get(name)
+    if rule is None and (op.name in _TABLE or name in _SAME):
+        rule = same
+    if rule is None:
+        raise ValueError("")
+    found = rule(graph, call)
+    values = found if isinstance(found, list) else [found]
+    return [
+        _of_type(graph, value, result_type(result.type))
+        for value, result in zip(values, op.results, strict=True)
+    ]
+
+
+def _of_type(graph: Graph, value: SSAValue, type: TensorType[Any]) -> SSAValue:
+    if shape_of(value) != tuple(type.get_shape()):
+        raise ValueError(f"it gives the shape {shape_of(value)}, and not {type}")
+    return graph.cast(value, type.element_type)
+
+
+def _fill(op: ttir.ConstantOp) -> None:
+    """One value for all elements."""
+    (value,) = op.value.get_values()
+    made = Graph(Maker.before(op)).full(value, result_type(op.result.type))
+    made.name_hint = op.result.name_hint
+    op.result.replace_all_uses_with(made)
+    erase(op)
+
+
+def _make_empty(op: KeptOp) -> None:
+    type = result_type(op.results[0].type)
+    made = ttir.MATH["empty"].of([], type, shape=list(type.get_shape()))
+    op.results[0].replace_all_uses_with(Maker.before(op).value(made))
+    erase(op)
+
+
+def not_computed(op: Operation, what: str = "") -> CompileError:
+    """Of an operation that is read and kept, and that nothing here computes."""
+    reason = f": {what}" if what else ""
+    message = f"`{op.name}` is read, but not computed{reason}"
+    helps = ("write it with other operations, or as a TT-Lang operation",)
+    return cannot_compile(RuleBroken(codes.GRAPH_NOT_LOWERED, message, helps=helps), op)
+
+
+def refuse_kept(module: ModuleOp) -> None:
+    """CompileError for the first operation that no pass takes."""
+    for op in module.walk():
+        if isinstance(op, KeptOp):
+            raise not_computed(op)
+

@@ -1,0 +1,133 @@
+"""The operations of TTIR as tt-mlir writes them: their operands and attributes, one row each.
+
+A row is `names | operands | attributes`. An operand with `?` may be missing, one with `*` is a
+list. An attribute has a kind (int, ints, bool, float, text, or number: int or float) and perhaps a
+default, by which it may be missing. In destination-passing style the results' buffers come after
+the operands, in all rows. What is computed stands in passes/graph/ttir_to_ttir_decomposition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+# Of a window over images; one number stands for both dimensions, two for height and width.
+_CONVOLUTION = (
+    "stride: ints, padding: ints, dilation: ints, groups: int, "
+    "batch_dim: int = 0, height_dim: int = 1, width_dim: int = 2, channel_dim: int = 3, "
+    "flattened_compat_info: text = none"
+)
+_POOL = (
+    "kernel: ints, stride: ints, dilation: ints, padding: ints, ceil_mode: bool, "
+    "flattened_compat_info: text = none"
+)
+_REDUCTION = "keep_dim: bool, dim_arg: ints = all"
+
+_ROWS = f"""
+abs acos acosh asin asinh atan atanh bitwise_not cbrt ceil cos erf erfc exp exp2 expm1 floor | input |
+frac gelu hardsigmoid isfinite log log1p logical_not mish neg reciprocal relu relu6 rsqrt | input |
+sigmoid sign signbit silu sin softsign sqrt square tan tanh trunc | input |
+selu | input | alpha: float = 1.6732632423543772, scale: float = 1.0507009873554805
+leaky_relu | input | parameter: float
+typecast | input | conservative_folding: bool = false
+bitcast_convert | input |
+add atan2 bitwise_and bitwise_or bitwise_xor div eq ge gt le logical_and | lhs rhs |
+logical_left_shift logical_or logical_right_shift logical_xor lt maximum minimum | lhs rhs |
+multiply ne pow remainder right_shift subtract | lhs rhs |
+where | condition on_true on_false |
+sum mean max min prod reduce_and reduce_or argmax | input | {_REDUCTION}
+matmul | a b | transpose_a: bool = false, transpose_b: bool = false
+linear | a b bias? | transpose_a: bool = false, transpose_b: bool = false
+dot_general | lhs rhs | batch_dims_lhs: ints, contract_dims_lhs: ints, batch_dims_rhs: ints, contract_dims_rhs: ints
+softmax | input | dimension: int, numericStable: bool = false
+transpose | input | dim0: int, dim1: int
+permute | input | permutation: ints
+reshape | input | shape: ints
+squeeze unsqueeze | input | dim: int
+broadcast | input | broadcast_dimensions: ints
+concat | inputs* | dim: int
+repeat | input | repeat_dimensions: ints
+repeat_interleave | input | repeats: int, dim: int
+slice_static | input | begins: ints, ends: ints, step: ints
+index | input | dim: int, begin: int, end: int, step: int
+index_select | input | dim: int, begin: int, length: int, stride: int = 0
+pad | input | padding: ints, value: number
+reverse | input | dimensions: ints
+clamp_scalar | input | min: number, max: number
+clamp_tensor | input min max |
+embedding | input weight |
+gather | input index | dim: int
+scatter | input index source | dim: int, scatter_reduce_type: text
+gather | input start_indices | offset_dims: ints, collapsed_slice_dims: ints, operand_batching_dims: ints, start_indices_batching_dims: ints, start_index_map: ints, index_vector_dim: int, slice_sizes: ints, indices_are_sorted: bool
+scatter | input scatter_indices update | update_window_dims: ints, inserted_window_dims: ints, input_batching_dims: ints, scatter_indices_batching_dims: ints, scatter_dims_to_operand_dims: ints, index_vector_dim: int, indices_are_sorted: bool, unique_indices: bool
+scatter_in_dim | input index source | dim: int
+cumsum cumprod | input | dim: int
+sort | input | dim: int = -1, descending: bool = false, stable: bool = false
+topk | input_tensor | k: int, dim: int = -1, largest: bool = true, sorted: bool = false
+batch_norm_inference | operand scale offset mean variance | epsilon: float, dimension: int
+batch_norm_training | operand scale offset running_mean running_variance | epsilon: float, dimension: int, momentum: float
+layer_norm rms_norm | input weight? bias? | normalized_shape: ints, epsilon: float = 1e-05
+group_norm | input input_mask? weight? bias? | num_groups: int, epsilon: float = 1e-12, channel_dim: int = 3
+conv2d | input weight bias? | {_CONVOLUTION}
+conv_transpose2d | input weight bias? | {_CONVOLUTION}, output_padding: ints
+max_pool2d | input | {_POOL}
+avg_pool2d | input | {_POOL}, count_include_pad: bool = true
+global_avg_pool2d | input |
+upsample2d | input | scale_factor: ints, mode: text = nearest
+zeros ones | | shape: ints
+full | | shape: ints, fill_value: number
+arange | | start: int, end: int, step: int, arange_dimension: int
+concatenate_heads | input |
+scaled_dot_product_attention | query key value attention_mask? attention_sink? | is_causal: bool = true, scale: float = none, sliding_window_size: int = none
+"""  # noqa: E501
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """An attribute; REQUIRED if it has no default."""
+
+    kind: str
+    default: Any
+
+
+REQUIRED = object()
+_WORDS: dict[str, Any] = {"true": True, "false": False, "none": None, "all": None}
+_NUMBERS = {"int": int, "float": float}
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How an operation is written."""
+
+    name: str
+    operands: tuple[str, ...]  # without their marks
+    optional: frozenset[str]
+    is_list: bool
+    attributes: dict[str, Field]
+
+
+def _field(text: str) -> tuple[str, Field]:
+    name, _, rest = text.partition(": ")
+    kind, has_default, default = rest.partition(" = ")
+    if not has_default:
+        return name, Field(kind, REQUIRED)
+    read = _NUMBERS.get(kind, str)
+    return name, Field(kind, _WORDS[default] if default in _WORDS else read(default))
+
+
+def _forms() -> Iterator[Form]:
+    for line in _ROWS.strip().splitlines():
+        names, operands, attributes = (part.strip() for part in line.split("|"))
+        words = operands.split()
+        fields = dict(map(_field, attributes.split(", "))) if attributes else {}
+        optional = frozenset(word[:-1] for word in words if word.endswith("?"))
+        for name in names.split():
+            plain = tuple(word.rstrip("?*") for word in words)
+            yield Form(name, plain, optional, operands.endswith("*"), fields)
+
+
+# Today's form first, then those that an operation of the same name had before.
+FORMS: dict[str, tuple[Form, ...]] = {}
+for _form in _forms():
+    FORMS[_form.name] = (*FORMS.get(_form.name, ()), _form)

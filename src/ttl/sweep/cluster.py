@@ -1,0 +1,116 @@
+"""Jobs on the workers of a Dask cluster.
+
+Dask gives the jobs of a worker that was lost to others, and gives up a job that has cost several
+workers their lives. Whether the scheduler is still there is asked while nothing is done.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import logging
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from ttl.diagnostics import UsageError, codes, usage_error
+
+from .job import CRASHED, Job, Result, run_job
+from .store import version_of_pyttl
+from .store import version_of_pyttl as own_version
+
+CONNECT_SECONDS = 20
+ASKED_EVERY_SECONDS = 2.0
+# What Dask raises for it. A TimeoutError is an OSError, too.
+LOST_CONNECTION = (OSError, asyncio.CancelledError, concurrent.futures.CancelledError)
+LOST = "the scheduler at {} was lost"
+AGAIN = "start the same command again: what was finished is kept and is not done again"
+
+
+@contextmanager
+def cluster(address: str) -> Iterator[Any]:
+    """A client of the scheduler, whose workers have this version of pyttl; UsageError if not."""
+    try:
+        from distributed import Client
+    except ImportError:
+        message = "--scheduler needs Dask, which is not installed"
+        raise usage_error(codes.NO_CLUSTER, message, 'pip install "pyttl[cluster]"') from None
+    _quiet()
+    try:
+        client = Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
+    except (OSError, ValueError) as error:
+        message = f"--scheduler {address}: {error}"
+        help_text = "start one with `dask scheduler`, and name its address as it prints it"
+        raise usage_error(codes.NO_CLUSTER, message, help_text) from None
+    try:
+        _check_workers(client, address)
+        yield client
+    finally:
+        with suppress(Exception):  # the scheduler may be gone
+            client.close(timeout=ASKED_EVERY_SECONDS)
+
+
+def _quiet() -> None:
+    """What is wrong is reported by us, once."""
+    for name in list(logging.root.manager.loggerDict):
+        if name.startswith(("distributed", "tornado")):
+            logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+
+
+def _check_workers(client: Any, address: str) -> None:
+    versions = client.run(version_of_pyttl, on_error="return")
+    if not versions:
+        message = f"the scheduler at {address} has no workers"
+        raise usage_error(codes.NO_CLUSTER, message, f"start some: dask worker {address}")
+    for worker, version in sorted(versions.items()):
+        if version != own_version():
+            what = f" ({version})" if isinstance(version, BaseException) else ""
+            message = f"worker {worker} does not have this version of pyttl{what}"
+            help_text = 'install the same pyttl in the environment of the workers: "pyttl[cluster]"'
+            raise usage_error(codes.NO_CLUSTER, message, help_text)
+
+
+def on_cluster(client: Any, jobs: Sequence[Job]) -> Iterator[tuple[int, Result]]:
+    """Results as they arrive; UsageError if the scheduler goes away."""
+    from distributed import wait
+
+    address = client.scheduler.address
+    numbers = {client.submit(run_job, job, pure=False): n for n, job in enumerate(jobs)}
+    try:
+        while numbers:
+            try:
+                with client.as_current():
+                    done = wait(list(numbers), ASKED_EVERY_SECONDS, "FIRST_COMPLETED").done
+            except TimeoutError:
+                _ask(client, address)
+                continue
+            except LOST_CONNECTION as error:
+                raise _lost(address) from error
+            for future in done:
+                yield numbers.pop(future), _result(future, address)
+    finally:
+        with suppress(Exception):
+            client.cancel(list(numbers))
+
+
+def _ask(client: Any, address: str) -> None:
+    try:
+        found = client.sync(client.scheduler.identity, callback_timeout=CONNECT_SECONDS)
+    except LOST_CONNECTION as error:
+        raise _lost(address) from error
+    if client.status != "running" or found is None:
+        raise _lost(address)
+
+
+def _result(future: Any, address: str) -> Result:
+    if future.status == "finished":
+        result: Result = future.result()
+        return result
+    if future.status == "error":
+        error = future.exception()
+        return {CRASHED: f"{type(error).__name__}: {error}".splitlines()[0]}
+    raise _lost(address)  # cancelled or lost, and not by us
+
+
+def _lost(address: str) -> UsageError:
+    return usage_error(codes.NO_CLUSTER, LOST.format(address), AGAIN)

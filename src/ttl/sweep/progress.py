@@ -1,0 +1,27 @@
+"""How far a sweep is, for those who look at a terminal."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+
+@contextmanager
+def progress(text: str, total: int, done: int) -> Iterator[Callable[[], None]]:
+    """Call what it gives when one more is done. Files and pipes see nothing."""
+    if not sys.stderr.isatty() or done >= total:
+        yield lambda: None
+        return
+    from rich.console import Console
+    from rich.progress import MofNCompleteColumn, Progress, TimeRemainingColumn
+
+    columns = (*Progress.get_default_columns()[:2], MofNCompleteColumn(), TimeRemainingColumn())
+    # Without a thread that paints: the process may be forked.
+    bar = Progress(
+        *columns, console=Console(stderr=True), transient=True, auto_refresh=False
+    )
+    with bar:
+        task = bar.add_task(text, total=total, completed=done)
+        bar.refresh()
+        yield lambda: (bar.advance(task), bar.refresh())[1]  # type: ignore[func-returns-value]

@@ -1,0 +1,82 @@
+"""ttl cache"""
+
+from __future__ import annotations
+
+import argparse
+import time
+
+from ttl.config import NO_LIMIT, Config, read_bytes
+from ttl.diagnostics import file_not_usable
+from ttl.driver.cache import LIMIT_FILE, entries, limit_of, prune
+from ttl.trace.stats import Table
+
+from .terminal import show_tables
+
+LIMIT = "limit"  # as the size of --prune
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.description = (
+        "Show how large the cache of compiled kernels is. Once a day, what was used longest ago is "
+        "removed from one that exceeds its limit."
+    )
+    parser.add_argument(
+        "--prune", nargs="?", const=LIMIT, type=_size, metavar="SIZE",
+        help="remove what was used longest ago until SIZE is left, as 100M (default: the limit)",
+    )
+    parser.add_argument(
+        "--limit", type=_size, metavar="SIZE",
+        help="what the cache may grow to from now on, as 2G; none: no limit",
+    )
+    parser.add_argument("--clear", action="store_true", help="remove all of it")
+
+
+def _size(text: str) -> str:
+    try:
+        _ = text == LIMIT or read_bytes(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a size, as 512M or none") from None
+    return text
+
+
+def run(options: argparse.Namespace) -> int:
+    config = Config.from_environment()
+    if options.limit is not None:
+        try:
+            config.cache_dir.mkdir(parents=True, exist_ok=True)
+            (config.cache_dir / LIMIT_FILE).write_text(f"{options.limit}\n")
+        except OSError as error:
+            raise file_not_usable(config.cache_dir, error) from None
+    wanted = 0 if options.clear else _wanted(options.prune, config)
+    if wanted is not None:
+        done = prune(config.cache_dir, wanted, time.time())
+        print(f"removed {done.entries} files, {shown_size(done.bytes)}")
+    show_tables([table_of(config)])
+    return 0
+
+
+def _wanted(given: str | None, config: Config) -> int | None:
+    """How much is to stay; None if nothing is to go."""
+    if given is None:
+        return None
+    limit = limit_of(config) if given == LIMIT else read_bytes(given)
+    return None if limit == NO_LIMIT else limit
+
+
+def table_of(config: Config) -> Table:
+    found = list(entries(config.cache_dir))
+    limit = limit_of(config)
+    rows = (
+        ("folder", str(config.cache_dir)),
+        ("libraries", str(len(found))),
+        ("size", shown_size(sum(entry.bytes for entry in found))),
+        ("limit", "none" if limit == NO_LIMIT else shown_size(limit)),
+    )
+    return Table("Cache of compiled kernels", ("what", "now"), rows)
+
+
+def shown_size(count: int) -> str:
+    for unit, size in (("GB", 1 << 30), ("MB", 1 << 20), ("kB", 1 << 10)):
+        if count >= size:
+            return f"{count / size:.1f} {unit}"
+    return f"{count} bytes"

@@ -1,0 +1,77 @@
+"""ttl calibrate"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from pathlib import Path
+
+from ttl.diagnostics import codes, file_not_usable, usage_error
+from ttl.target import TARGETS
+
+from .program import natural
+
+REPEATS = 5
+NO_LOG = "use a tt-metal built with the profiler (Tracy): the wheel of PyPI has none"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--target", choices=TARGETS, default=TARGETS[0],
+                        help="the chip (default: %(default)s)")  # fmt: skip
+    parser.add_argument("-o", "--output", metavar="FILE", required=True,
+                        help="the cost file, for ttl estimate --costs FILE")  # fmt: skip
+    parser.add_argument("--repeats", type=natural, default=REPEATS, metavar="N",
+                        help="of each operation (default: %(default)s)")  # fmt: skip
+    parser.add_argument(
+        "--log", metavar="CSV",
+        help="run nothing: take a profile_log_device.csv of the same operations",
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    from ttl.target.costs import Case, load_costs, read_costs
+    from ttl.tools.calibration.measured import calibrated
+
+    lines = _read(options.log) if options.log else _measured_lines(options.repeats)
+    from ttl.device.profile import ProfilerLog
+
+    log = ProfilerLog()
+    zones = log.zones(lines)
+    costs, names = calibrated(load_costs(options.target), zones, log.clock_mhz)
+    if not names:
+        message = f"{options.log or 'the log of the profiler'} has no zones of ttl calibrate"
+        raise usage_error(codes.WRONG_ARGUMENT, message, NO_LOG)
+    for case in Case:
+        read_costs(costs, case)
+    try:
+        Path(options.output).write_text(json.dumps(costs, indent=1) + "\n")
+    except OSError as error:
+        raise file_not_usable(options.output, error) from None
+    print(f"{options.output}: {len(names)} costs of {options.target} were measured")
+    print("\n".join(f"  {name}" for name in names))
+    return 0
+
+
+def _read(file: str) -> list[str]:
+    try:
+        return Path(file).read_text(errors="replace").splitlines()
+    except OSError as error:
+        raise file_not_usable(file, error) from None
+
+
+def _measured_lines(repeats: int) -> list[str]:
+    """Runs the operations on the device, and gives what the profiler wrote."""
+    from ttl.device.watch import profiler_log
+    from ttl.tools.calibration import PROGRAM
+
+    from .device_run import LIMIT_SECONDS, device_run
+    from .program import run_program
+
+    variables = {"TTL_BACKEND": "device", "TTL_DEVICE_TIMEOUT": str(LIMIT_SECONDS)}
+    with device_run(traces=True):
+        status = run_program(str(PROGRAM), [str(repeats)], variables)
+        if status:
+            raise SystemExit(status)
+        file = profiler_log(os.environ)
+        return file.read_text(errors="replace").splitlines() if file.exists() else []

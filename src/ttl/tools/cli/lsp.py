@@ -1,0 +1,29 @@
+"""ttl lsp"""
+
+from __future__ import annotations
+
+import argparse
+
+from ttl.diagnostics import codes, usage_error
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.description = (
+        "The language server, over standard input and output: an editor starts it. It shows what "
+        "is wrong in a program while it is written, for the arguments of the last `ttl run`."
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    try:
+        from ttl.tools.lsp.server import serve
+    except ModuleNotFoundError as error:
+        if error.name not in ("pygls", "lsprotocol"):
+            raise
+        raise usage_error(
+            codes.PACKAGE_MISSING,
+            "ttl lsp needs pygls, which is not installed",
+            "pip install 'pyttl[editor]'",
+        ) from None
+    serve()
+    return 0

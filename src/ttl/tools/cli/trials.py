@@ -1,0 +1,145 @@
+"""Trials that execute a program: jobs of `ttl tune`, also on other machines."""
+
+from __future__ import annotations
+
+import argparse
+import io
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from dataclasses import dataclass, field, replace
+from types import SimpleNamespace
+from typing import Any
+
+from ttl.config import process_variables
+from ttl.language.engine import LAUNCH_HOOK
+from ttl.tuning.keys import call_key
+from ttl.tuning.outcome import Outcome
+from ttl.tuning.sketch import Rehearsal, Sketch
+from ttl.tuning.trial import Trial, outcome_of, real_tensors, times_of
+
+from .program import run_to_its_end
+
+Values = dict[str, Any]
+
+
+def try_program(
+    file: str, arguments: list[str], defines: Values, variables: dict[str, str], costs: Any,
+    checks: bool,
+) -> Values:  # fmt: skip
+    """What all operations of a program take together, with these values of its constants."""
+    options = argparse.Namespace(file=file, arguments=arguments, defines=defines)
+
+    def run() -> Outcome:
+        best, typical, worst = _times(options, variables, costs)
+        results = _results(options, variables) if checks else []
+        return Outcome(best, typical, worst, results=results)
+
+    with process_variables(variables):
+        return _values(outcome_of(run))
+
+
+def _times(options: argparse.Namespace, variables: dict[str, str], costs: Any) -> list[float]:
+    from ttl.driver import PROCESS_DRIVER
+
+    PROCESS_DRIVER.runs.recorded.clear()
+    status, shown = _run(options, {**variables, "TTL_ESTIMATE": "1"})
+    recorded = list(PROCESS_DRIVER.runs.recorded.values())
+    if not recorded:
+        raise ProgramFailed(_last_line(shown) if status else "it calls no operation")
+    each = [(times_of(one, costs), one.times) for one in recorded]
+    return [sum(times[case] * count for times, count in each) for case in range(3)]
+
+
+def _results(options: argparse.Namespace, variables: dict[str, str]) -> list[Sketch]:
+    from ttl.driver import PROCESS_DRIVER
+
+    rehearsal = Rehearsal(fills=False)
+    runs = PROCESS_DRIVER.runs
+    before, runs.around = runs.around, rehearsal.around
+    try:
+        status, shown = _run(options, {**variables, "TTL_BACKEND": "host", "TTL_ESTIMATE": ""})
+    finally:
+        runs.around = before
+    if status:
+        raise ProgramFailed(_last_line(shown))
+    return rehearsal.sketches
+
+
+class ProgramFailed(Exception):
+    """With these values the program ends with an error of its own."""
+
+
+def _run(options: argparse.Namespace, variables: dict[str, str]) -> tuple[int, str]:
+    shown = io.StringIO()
+    with redirect_stdout(io.StringIO()), redirect_stderr(shown):
+        try:
+            status = run_to_its_end(options, variables)
+        except SystemExit as end:
+            status = end.code if isinstance(end.code, int) else 1
+            shown.write(str(end.code) if isinstance(end.code, str) else "")
+    return status, shown.getvalue()
+
+
+def _last_line(text: str) -> str:
+    return (text.strip().splitlines() or ["it ends with an error"])[-1]
+
+
+def try_call(
+    file: str, arguments: list[str], variables: dict[str, str], costs: Any, call: int,
+    operation: str, config: int,
+) -> Values:  # fmt: skip
+    """One configuration of the call with this number, of those of tuned operations."""
+    found = _OneTrial(call, operation, config, costs)
+    options = argparse.Namespace(file=file, arguments=arguments)
+
+    def run() -> Outcome:
+        with only_tuning(found.tune):
+            _, shown = _run(options, variables)
+        if found.outcome is None:
+            what = f"in another process the program does not call `{operation}`"
+            raise ProgramFailed(f"{what} ({_last_line(shown)})" if shown else what)
+        return found.outcome
+
+    return _values(outcome_of(run))
+
+
+def _values(outcome: Outcome) -> Values:
+    named = outcome.problem.removeprefix(f"{ProgramFailed.__name__}: ")
+    return replace(outcome, problem=named).as_values()
+
+
+@dataclass(slots=True)
+class _OneTrial:
+    call: int
+    operation: str
+    config: int
+    costs: Any
+    outcome: Outcome | None = None
+    seen: set[Any] = field(default_factory=set)
+
+    def tune(self, tuned: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        configs = tuned.tuned.configs
+        key = tuned.tuned, call_key(tuned, args, kwargs)
+        if key not in self.seen:
+            if len(self.seen) == self.call and tuned.name == self.operation:
+                trial = Trial(tuned, configs[self.config], args, kwargs, self.costs)
+                self.outcome = trial.run()
+                raise SystemExit(0)  # nobody needs the rest of the program
+            self.seen.add(key)
+        return SimpleNamespace(best=configs[0])
+
+
+@contextmanager
+def only_tuning(tune: Callable[..., Any]) -> Iterator[None]:
+    """Calls of tuned operations go here; no operation computes anything, but on a device."""
+    plain, plain_tune = LAUNCH_HOOK.launch, LAUNCH_HOOK.tune
+
+    def launch(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        if real_tensors(args, kwargs):
+            plain(operation, args, kwargs)
+
+    LAUNCH_HOOK.launch, LAUNCH_HOOK.tune = launch, tune
+    try:
+        yield
+    finally:
+        LAUNCH_HOOK.launch, LAUNCH_HOOK.tune = plain, plain_tune

@@ -1,0 +1,96 @@
+"""The arguments with which a program called its operations when it last ran: an editor has none.
+
+`ttl run` and its like write them, the first call of each operation; the language server reads them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from ttl.config import Config
+from ttl.language.arguments import is_tensor
+from ttl.language.engine import LAUNCH_HOOK
+from ttl.semantics.dtypes import DTYPES
+from ttl.semantics.layout import ROW_MAJOR_LAYOUT, TILE_LAYOUT, layout_of
+
+FOLDER = "last-calls"
+LAYOUTS = {"TILE": TILE_LAYOUT, "ROW_MAJOR": ROW_MAJOR_LAYOUT}
+Calls = dict[str, dict[str, Any]]  # by the name of an operation: its arguments, by name
+
+
+def record_of(cache: Path, file: str) -> Path:
+    name = hashlib.sha256(os.path.realpath(file).encode()).hexdigest()[:24]
+    return cache / FOLDER / f"{name}.json"
+
+
+def last_calls(cache: Path, file: str) -> Calls:
+    try:
+        found: Calls = json.loads(record_of(cache, file).read_text())
+    except (OSError, ValueError):
+        return {}
+    return found
+
+
+@contextmanager
+def recorded_calls() -> Iterator[None]:
+    """Keep the arguments of what is called inside; files that cannot be written are left out."""
+    plain, seen = LAUNCH_HOOK.launch, set[int]()
+    found: dict[str, Calls] = {}
+
+    def launch(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        if id(operation) not in seen:
+            seen.add(id(operation))
+            with suppress(Exception):  # a call that fails has its own report
+                file = operation.function.__code__.co_filename
+                described = _described(operation.named_arguments(args, dict(kwargs)))
+                found.setdefault(file, {})[operation.__name__] = described
+        plain(operation, args, kwargs)
+
+    LAUNCH_HOOK.launch = launch
+    try:
+        yield
+    finally:
+        LAUNCH_HOOK.launch = plain
+        _write(found)
+
+
+def _write(found: dict[str, Calls]) -> None:
+    with suppress(Exception):
+        cache = Config.current().cache_dir
+        for file, calls in found.items():
+            if os.path.isfile(file):
+                record = record_of(cache, file)
+                record.parent.mkdir(parents=True, exist_ok=True)
+                record.write_text(json.dumps(calls))
+
+
+def _described(arguments: dict[str, Any]) -> dict[str, Any]:
+    """ValueError for what cannot be made again from text."""
+    return {name: _value(value) for name, value in arguments.items()}
+
+
+def _value(value: Any) -> Any:
+    if not is_tensor(value):
+        return {"value": json.loads(json.dumps(value))}
+    config = value.memory_config()
+    if config.is_sharded() or value.dtype.spelling not in DTYPES:
+        raise ValueError("not made again")
+    layout = next(name for name, known in LAYOUTS.items() if known is layout_of(value))
+    shape = [int(size) for size in value.shape]
+    return {"shape": shape, "dtype": value.dtype.spelling, "layout": layout}
+
+
+def tensor_like(described: dict[str, Any], device: Any) -> Any:
+    """A tensor of zeros, or the value that is no tensor."""
+    if "value" in described:
+        return described["value"]
+    from ttl import ttnn
+
+    dtype, layout = DTYPES[described["dtype"]], LAYOUTS[described["layout"]]
+    return ttnn.zeros(described["shape"], dtype, layout, device)

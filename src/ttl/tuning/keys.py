@@ -1,0 +1,91 @@
+"""What a trial depends on, as the name of a file: the same in every process.
+
+The operation as it is with the configuration: its code and everything that the code names; the
+tensors; the chip and its costs; the options; pyttl itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from types import CodeType
+from typing import Any
+
+from ttl.config import Config as Options
+from ttl.diagnostics import TTLError
+from ttl.language.autotuned import OPTIONS, TunedOperation
+from ttl.semantics.dtypes import find_dtype
+from ttl.semantics.ttnn_values import memory_config_of
+from ttl.source.frozen import NoKey, freeze_all
+from ttl.sweep import digest, version_of_pyttl
+from ttl.target.costs import load_costs
+
+from .trial import COUNTED, Trial
+
+
+def trial_key(trial: Trial) -> str:
+    """Empty if nobody can tell what the trial depends on, or if there is no operation."""
+    try:
+        operation, more = trial.tuned.variant(trial.config)
+    except (Exception, TTLError):  # the trial finds it out again, and fast
+        return ""
+    given = {**trial.kwargs, **more}
+    tensors = tensors_of(trial.args, given)
+    options = [getattr(operation, name) for name in OPTIONS]
+    try:
+        frozen = freeze_all([operation.function, options, trial.args, given], tensors)
+    except NoKey:
+        return ""
+    checks = trial.tuned.tuned.checks_results
+    specs = [spec_of(tensor) for tensor in tensors]
+    return digest("call", stable(frozen), specs, checks, *surroundings(trial.costs))
+
+
+def surroundings(costs: Any) -> list[Any]:
+    """What all trials of a process have in common."""
+    options = asdict(Options.current())
+    chosen = [repr(options[name]) for name in COUNTED]
+    own = costs if costs is not None else load_costs(options["target"])
+    return [version_of_pyttl(), chosen, digest(own)]
+
+
+def call_key(tuned: TunedOperation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What tells this call from others of the same process, by the key of the operation."""
+    named = tuned.key_of(args, kwargs)
+    tensors = tensors_of(tuple(named.values()), {})
+    try:
+        values = stable(freeze_all(list(named.values()), tensors))
+    except NoKey:
+        values = repr(named)
+    specs = repr([spec_of(tensor) for tensor in tensors])
+    return tuple(named), str(values), specs, Options.current().target
+
+
+def tensors_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+    return [each for each in (*args, *kwargs.values()) if find_dtype(each) is not None]
+
+
+def spec_of(tensor: Any) -> list[str]:
+    layout, memory = getattr(tensor, "layout", ""), memory_config_of(tensor)
+    return [str(tuple(tensor.shape)), str(tensor.dtype), str(layout), repr(memory)]
+
+
+def stable(key: Any) -> Any:
+    """A key of frozen values without what is another one in the next process."""
+    if isinstance(key, tuple | list):
+        return [stable(each) for each in key]
+    if isinstance(key, CodeType):
+        return _of_code(key)
+    if isinstance(key, type):
+        return [key.__module__, key.__qualname__]
+    if isinstance(key, bytes):
+        return ["bytes", key.hex()]
+    if isinstance(key, frozenset | set):
+        return sorted(str(stable(each)) for each in key)
+    return key if isinstance(key, str | int | bool | type(None)) else repr(key)
+
+
+def _of_code(code: CodeType) -> list[Any]:
+    constants = [stable(each) if not isinstance(each, str) else each for each in code.co_consts]
+    names = [code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars]
+    counts = [code.co_argcount, code.co_kwonlyargcount, code.co_flags]
+    return ["code", code.co_name, code.co_code.hex(), constants, *map(list, names), *counts]

@@ -1,0 +1,100 @@
+"""What tuning a call has found: every configuration, the fastest first, and what was left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from ttl.diagnostics import RuleBroken, UsageError, codes
+from ttl.diagnostics.span import Span
+from ttl.language import Config
+
+from .outcome import Outcome
+
+MOST_REASONS = 8
+Tried = tuple[Config, Outcome]
+
+
+@dataclass(frozen=True)
+class Tuning:
+    operation: str
+    call: str  # the arguments that it was tuned for, in words
+    tried: tuple[Tried, ...]
+    seconds: float  # of the sweep
+    from_disk: int = 0  # results that were known before
+    chip: str = ""
+    span: Span | None = None
+
+    @cached_property
+    def ranked(self) -> tuple[Tried, ...]:
+        """Those that can be used, the fastest first; of equally fast ones the first written."""
+        usable = [each for each in self.tried if not each[1].is_left_out]
+        return tuple(sorted(usable, key=lambda each: each[1].typical))
+
+    @property
+    def left_out(self) -> tuple[Tried, ...]:
+        return tuple(each for each in self.tried if each[1].is_left_out)
+
+    @property
+    def best(self) -> Config:
+        """The fastest; UsageError if none can be used."""
+        if self.ranked:
+            return self.ranked[0][0]
+        reasons = [f"{config}: {found.problem}" for config, found in self.left_out]
+        if len(reasons) > MOST_REASONS:
+            reasons[MOST_REASONS:] = [f"and {len(reasons) - MOST_REASONS} more"]
+        what = f"none of the {len(self.tried)} configurations of `{self.operation}` can be used"
+        if len(self.tried) == 1:
+            what = f"the only configuration of `{self.operation}` cannot be used"
+        help_text = "the notes tell why; smaller blocks, or fewer of them, need less L1"
+        broken = RuleBroken(
+            codes.NO_CONFIGURATION, what, helps=(help_text,), notes=tuple(reasons)
+        )
+        raise UsageError(broken.at(self.span))
+
+    @property
+    def first_microseconds(self) -> float | None:
+        """Of the configuration whose results the others were compared with."""
+        usable = (found.typical for _, found in self.tried if not found.is_left_out)
+        return next(usable, None)
+
+    @property
+    def is_measured(self) -> bool:
+        return any(found.is_measured for _, found in self.tried)
+
+    @property
+    def headline(self) -> str:
+        times = "measured" if self.is_measured else f"estimated for {self.chip}"
+        known = f", {self.from_disk} known from before" if self.from_disk else ""
+        sweep = f"{len(self.tried)} trials in {self.seconds:.1f} s{known}"
+        called = f"({self.call})" if self.call else ""
+        return f"{self.operation}{called}: {sweep}, times {times}"
+
+    def __str__(self) -> str:
+        return "\n".join([self.headline, *self.rows()])
+
+    def rows(self) -> Iterator[str]:
+        for config, found in self.ranked:
+            span = f"{found.typical:8.1f} us ({found.best:.1f} to {found.worst:.1f})"
+            yield f"{span:34} {config}"
+        for config, found in self.left_out:
+            code = f"[{found.code}] " if found.code else ""
+            yield f"{'left out':34} {config}: {code}{found.problem}"
+
+    def as_values(self) -> list[dict[str, Any]]:
+        """For JSON: the table, row by row."""
+        return [_values_of(config, found) for config, found in (*self.ranked, *self.left_out)]
+
+
+def _values_of(config: Config, found: Outcome) -> dict[str, Any]:
+    values = {name: _plain(value) for name, value in config.items()}
+    if found.is_left_out:
+        return {"values": values, "problem": found.problem, "code": found.code}
+    times = {"best": found.best, "typical": found.typical, "worst": found.worst}
+    return {"values": values, "microseconds": times, "is_measured": found.is_measured}
+
+
+def _plain(value: Any) -> Any:
+    return value if isinstance(value, str | int | float | bool | None) else repr(value)

@@ -1,0 +1,100 @@
+"""What a run leaves in its tensors, in so few numbers that they can be kept and compared later.
+
+The elements of a tensor are divided into cells, one after the other. A cell is two numbers: its
+norm, and the sum of its elements with signs that are always the same. Elements that are off by a
+share of their size move the sum by about that share of the norm, wherever in the cell they are.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+MOST_CELLS = 4096  # of a tensor
+SEED = 22
+
+Values = NDArray[Any]
+Sketch = dict[str, Any]
+
+
+@dataclass(slots=True)
+class Rehearsal:
+    """Sketches the tensors that programs have written."""
+
+    sketches: list[Sketch] = field(default_factory=list)
+    fills: bool = True  # tensors that say nothing; these are copies, or the program minds
+
+    @contextmanager
+    def around(self, program: Any) -> Iterator[None]:
+        tensors = {n: t for n, t in sorted(program.tensors.items()) if hasattr(t, "storage")}
+        for number, tensor in enumerate(tensors.values() if self.fills else ()):
+            with_numbers(tensor.storage, SEED + number)
+        before = {name: tensor.storage.logical.tobytes() for name, tensor in tensors.items()}
+        yield
+        for name, tensor in tensors.items():
+            after = tensor.storage.logical
+            if after.tobytes() != before[name]:
+                self.sketches.append(sketch(name, after))
+
+
+def with_numbers(storage: Any, seed: int) -> None:
+    """A tensor of which all elements are equal says nothing: it gets others, always the same."""
+    values = storage.logical
+    if values.size < 2 or not storage.dtype.is_float or (values != values.flat[0]).any():
+        return
+    numbers = np.random.default_rng(seed).uniform(-1, 1, values.shape)
+    storage.fill(numbers.astype(np.float32))
+
+
+def sketch(name: str, values: Values) -> Sketch:
+    numbers = np.asarray(values).astype(np.float64).ravel()
+    is_odd = ~np.isfinite(numbers)
+    numbers = np.where(is_odd, 0.0, numbers)
+    length = max(1, -(-numbers.size // MOST_CELLS))
+    cells = np.pad(numbers, (0, -numbers.size % length)).reshape(-1, length)
+    signs = np.random.default_rng(SEED).choice([-1.0, 1.0], length)
+    found = np.stack([cells @ signs, np.sqrt((cells * cells).sum(axis=1))]).astype("<f4")
+    return {
+        "name": name,
+        "shape": list(values.shape),
+        "not_finite": int(is_odd.sum()),
+        "cells": base64.b64encode(found.tobytes()).decode(),
+    }
+
+
+def difference(first: list[Sketch], other: list[Sketch], tolerance: float) -> str:
+    """What differs, in words; empty if nothing does."""
+    written, now = ([each["name"] for each in sketches] for sketches in (first, other))
+    if written != now:
+        return f"it writes {_named(now)}, the first writes {_named(written)}"
+    for one, two in zip(first, other, strict=True):
+        if one["shape"] != two["shape"]:
+            return f"`{one['name']}` has the shape {two['shape']}, with the first {one['shape']}"
+        if one["not_finite"] != two["not_finite"]:
+            counts = f"{two['not_finite']} infinities and NaNs, with the first {one['not_finite']}"
+            return f"`{one['name']}` has {counts}"
+        if (share := _share_off(_cells(one), _cells(two), tolerance)) > 0:
+            return f"`{one['name']}` differs from that of the first in {share:.0%} of its parts"
+    return ""
+
+
+def _named(names: list[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names) or "no tensor"
+
+
+def _cells(found: Sketch) -> Values:
+    return np.frombuffer(base64.b64decode(found["cells"]), "<f4").reshape(2, -1).astype(np.float64)
+
+
+def _share_off(one: Values, two: Values, tolerance: float) -> float:
+    """A cell of small numbers is compared with one of the usual size."""
+    norms = np.maximum(one[1], two[1])
+    allowed = tolerance * np.maximum(norms, np.sqrt((norms * norms).mean()))
+    off = (np.abs(one - two) > allowed).any(axis=0)
+    return float(off.mean())

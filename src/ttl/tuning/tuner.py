@@ -1,0 +1,121 @@
+"""Tuning a call: its configurations are tried once, here or elsewhere; the best is chosen."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ttl.config import Config as Options
+from ttl.driver.recent import Recent
+from ttl.language.autotuned import TunedOperation
+from ttl.semantics.dtypes import find_dtype
+from ttl.sweep import Runner, Store, Task, cores, forked, may_fork, sweep
+
+from .keys import call_key, trial_key
+from .outcome import Outcome, without_results, without_wrong_results
+from .result import Tuning
+from .trial import Trial
+
+MOST_CALLS = 1024  # of a process whose choices are remembered
+FOLDER = "tuning"  # in the user's cache
+Values = dict[str, Any]
+
+
+def store() -> Store:
+    return Store(Options.current().cache_dir / FOLDER)
+
+
+@dataclass(slots=True)
+class Tuner:
+    """Chooses configurations, and keeps what it found about the calls of a program."""
+
+    costs: Any = None  # other than those of the chip
+    jobs: int = field(default_factory=cores)
+    # Where trials are run that are not kept on disk; on this machine if it is None.
+    elsewhere: Callable[[int, Sequence[Trial]], Iterator[tuple[int, Values]]] | None = None
+    anew: bool = False  # also what is known from before
+    calls: int = 0  # that were tuned so far
+    _chosen: Recent[Tuning] = field(default_factory=lambda: Recent(MOST_CALLS))
+
+    def tune(
+        self, tuned: TunedOperation, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Tuning:
+        """What each configuration takes for this call; the calls of one key are tuned once."""
+        key = tuned.tuned, call_key(tuned, args, kwargs)
+        return self._chosen.get(key, lambda: self._sweep(tuned, args, kwargs))
+
+    def _sweep(
+        self, tuned: TunedOperation, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Tuning:
+        start = time.perf_counter()
+        configs = tuned.tuned.configs
+        trials = [Trial(tuned, config, args, kwargs, self.costs) for config in configs]
+        tasks = [Task(trial, trial_key(trial)) for trial in trials]
+        ran: list[int] = []
+        run = self._counted(ran, self.calls)
+        values = sweep(tasks, run, store(), f"tuning {tuned.name}", self.anew)
+        self.calls += 1
+        outcomes = [Outcome.of_values(each) for each in values]
+        if tuned.tuned.checks_results:
+            outcomes = without_wrong_results(outcomes, tuned.tuned.tolerance)
+        return Tuning(
+            operation=tuned.name,
+            call=call_text(tuned, trials[0]),
+            tried=tuple(zip(tuned.tuned.configs, map(without_results, outcomes), strict=True)),
+            seconds=time.perf_counter() - start,
+            from_disk=len(trials) - sum(ran),
+            chip=Options.current().target,
+            span=tuned.tuned.span,
+        )
+
+    def _counted(self, ran: list[int], number: int) -> Runner[Trial]:
+        """A runner for the call of this number, which tells how many trials it has run."""
+
+        def run(trials: Sequence[Trial]) -> Iterator[tuple[int, Values]]:
+            ran.append(len(trials))
+            if not trials:
+                return
+            if self.elsewhere is not None:
+                yield from self.elsewhere(number, trials)
+            else:
+                yield from here(trials, self.jobs)
+
+        return run
+
+
+def here(trials: Sequence[Trial], jobs: int) -> Iterator[tuple[int, Values]]:
+    """In forks of this process; one after the other on a device, or beside other threads.
+
+    The first one runs here: what it loads and builds, others need not load and build.
+    """
+    yield 0, _values(trials[0])
+    left = trials[1:]
+    is_alone = jobs > 1 and may_fork() and not trials[0].is_on_device
+    others = forked(_values, left, jobs) if is_alone else enumerate(map(_values, left))
+    for number, values in others:
+        yield number + 1, values
+
+
+def _values(trial: Trial) -> Values:
+    return trial.run().as_values()
+
+
+def call_text(tuned: TunedOperation, trial: Trial) -> str:
+    key = tuned.key_of(trial.args, trial.kwargs)
+    return ", ".join(f"{name}={_text(value)}" for name, value in key.items())
+
+
+def _text(value: Any) -> str:
+    if find_dtype(value) is None:
+        return repr(value)
+    return "x".join(str(size) for size in value.shape)
+
+
+_PROCESS_TUNER = Tuner()
+
+
+def tune(tuned: TunedOperation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tuning:
+    """For the calls of a program that is run as it is."""
+    return _PROCESS_TUNER.tune(tuned, args, kwargs)

@@ -1,0 +1,10 @@
+"""Pages about a run: one HTML file each, with everything in it."""
+
+from .events import Events, read_events
+from .page import Shown, page_of, serve
+from .stages import Stage, stage_of
+from .timed import timed_events
+
+__all__ = [
+    "Events", "Shown", "Stage", "page_of", "read_events", "serve", "stage_of", "timed_events",
+]  # fmt: skip

@@ -1,0 +1,149 @@
+"""The events of a trace as columns, track by track: a trace may have millions of them."""
+
+from __future__ import annotations
+
+import json
+import re
+from array import array
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from math import nan
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ttl.trace import EventKind, Node
+from ttl.trace.files import PERFETTO_SUFFIX, read_trace
+from ttl.trace.stamped import US
+
+from .columns import deltas, packed
+
+KINDS = tuple(kind.value for kind in EventKind)
+_NUMBER_OF_KIND = {kind: number for number, kind in enumerate(KINDS)}
+# What JsonLines writes: only tick, value and part differ between events that say the same.
+_LINE = re.compile(
+    r'\{"tick": (\d+), (.*"value": )(-?\d+)(, "line": \d+)'
+    r'(?:, "part": [^"]*)?(?:, "us": ([\d.e+-]+))?\}\n?'
+)
+
+Track = tuple[Node, str]
+Shape = tuple[int, str, int]  # number of the kind, subject, line
+
+
+@dataclass(slots=True)
+class Events:
+    """Events in the order of the run; what they say is told by numbers of tracks and shapes."""
+
+    tracks: dict[Track, int] = field(default_factory=dict)
+    shapes: dict[Shape, int] = field(default_factory=dict)
+    ticks: array[int] = field(default_factory=lambda: array("q"))
+    values: array[int] = field(default_factory=lambda: array("q"))
+    times: array[float] = field(default_factory=lambda: array("d"))  # microseconds, or not a number
+    track_of: array[int] = field(default_factory=lambda: array("l"))
+    shape_of: array[int] = field(default_factory=lambda: array("l"))
+
+    def __len__(self) -> int:
+        return len(self.ticks)
+
+    def numbers_of(self, record: Mapping[str, Any]) -> tuple[int, int]:
+        """Of its track and its shape; ValueError if it is not an event."""
+        try:
+            track = tuple(record["node"]), record["kernel"]
+            shape = _NUMBER_OF_KIND[record["kind"]], record["subject"], record["line"]
+        except (KeyError, TypeError):
+            raise ValueError("it has a line that is not an event of a trace") from None
+        return (
+            self.tracks.setdefault(track, len(self.tracks)),
+            self.shapes.setdefault(shape, len(self.shapes)),
+        )
+
+    def add(self, tick: int, value: int, numbers: tuple[int, int], time: float = nan) -> None:
+        self.ticks.append(tick)
+        self.times.append(time)
+        self.values.append(value)
+        self.track_of.append(numbers[0])
+        self.shape_of.append(numbers[1])
+
+    def columns(self) -> tuple[dict[str, Any], bytes]:
+        """What a page has of them: a description, and the columns tick, shape and value."""
+        track = np.array(self.track_of, np.int64)
+        order = np.argsort(track, kind="stable")
+        counts = np.bincount(track, minlength=len(self.tracks))
+        firsts = (np.cumsum(counts) - counts)[counts > 0]
+        ticks = np.array(self.ticks, np.int64)[order]
+        columns = [
+            deltas(ticks, firsts),
+            np.array(self.shape_of, np.int64)[order],
+            np.clip(np.array(self.values, np.int64)[order], -(2**31), 2**31 - 1),
+        ]
+        times = self._times()
+        if len(times):
+            columns.append(deltas(np.rint(times[order] / self._unit).astype(np.int64), firsts))
+        described: dict[str, Any] = {
+            "kinds": KINDS,
+            "tracks": [
+                {"node": node, "kernel": kernel, "count": int(count)}
+                for (node, kernel), count in zip(self.tracks, counts, strict=True)
+            ],
+            "shapes": list(self.shapes),
+            "end": int(ticks.max()) + 1 if len(ticks) else 0,
+            "unit": self._unit if len(times) else 0,
+            "endTime": float(times.max()) if len(times) else 0,
+        }
+        described["planes"], data = packed(columns)
+        return described, data
+
+
+    def _times(self) -> NDArray[np.float64]:
+        """Those of all events; none if some have none, as of an operation without an estimate."""
+        times = np.array(self.times, np.float64)
+        return np.zeros(0) if np.isnan(times).any() else times
+
+    @property
+    def _unit(self) -> float:
+        """Microseconds: small, and all times are 31 bits of it."""
+        return max(1e-4, max(self.times, default=0.0) / 2**30)
+
+
+def read_events(file: Path) -> Events:
+    """Those of a trace of either form; ValueError says what is wrong with the file."""
+    if file.suffix == PERFETTO_SUFFIX:
+        return events_of(read_trace(file))
+    with file.open(encoding="utf-8") as lines:
+        return _events_of_lines(lines)
+
+
+def events_of(records: Iterable[Mapping[str, Any]]) -> Events:
+    found = Events()
+    for record in records:
+        found.add(record["tick"], record["value"], found.numbers_of(record), record.get(US, nan))
+    return found
+
+
+def _events_of_lines(lines: Iterator[str]) -> Events:
+    found = Events()
+    known: dict[tuple[str, str], tuple[int, int]] = {}
+    for line in lines:
+        if (match := _LINE.fullmatch(line)) is None:
+            record = _parsed(line)
+            time = record.get(US, nan)
+            found.add(record.get("tick", 0), record.get("value", 0), found.numbers_of(record), time)
+            continue
+        tick, head, value, tail, us = match.groups()
+        numbers = known.get((head, tail))
+        if numbers is None:
+            numbers = known[head, tail] = found.numbers_of(_parsed(f"{{{head}0{tail}}}"))
+        found.add(int(tick), int(value), numbers, nan if us is None else float(us))
+    return found
+
+
+def _parsed(line: str) -> dict[str, Any]:
+    try:
+        record = json.loads(line)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"it has a line that is not JSON: {error.msg}") from None
+    if not isinstance(record, dict):
+        raise ValueError("it has a line that is not an event of a trace")
+    return record

@@ -1,0 +1,46 @@
+"""The files that a page shows, and places in them."""
+
+from __future__ import annotations
+
+import linecache
+import os
+from typing import Any
+
+from ttl.diagnostics import Span
+
+
+class Sources:
+    """Files by the numbers that a page has for them; spans likewise, each once.
+
+    `given` is where the text of a file of its name is now.
+    """
+
+    def __init__(self, given: str | None = None) -> None:
+        self._given = given
+        self._files: dict[str, int] = {}
+        self._spans: dict[tuple[int, ...], int] = {}
+
+    def file(self, name: str) -> int:
+        return self._files.setdefault(name, len(self._files))
+
+    def span(self, span: Span) -> int:
+        key = (self.file(span.file), span.line, span.column, span.end_line, span.end_column)
+        return self._spans.setdefault(key, len(self._spans))
+
+    def described(self) -> dict[str, Any]:
+        files = [
+            {"name": _shown(name), "text": "".join(linecache.getlines(self._path(name)))}
+            for name in self._files
+        ]
+        return {"files": files, "spans": list(self._spans)}
+
+    def _path(self, name: str) -> str:
+        if self._given is not None and os.path.basename(name) == os.path.basename(self._given):
+            return self._given
+        return name
+
+
+def _shown(name: str) -> str:
+    """Relative to the working folder where that is shorter to read."""
+    relative = os.path.relpath(name) if os.path.isabs(name) else name
+    return name if relative.startswith("..") else relative

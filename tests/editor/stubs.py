@@ -1,0 +1,197 @@
+"""Makes the stubs that editors and type checkers read.
+
+python tests/editor/stubs.py            write them
+python tests/editor/stubs.py --check    exit 1 if one is out of date
+
+`ttl.math` and `ttl.block` are made from the op table when ttl is imported, and `import ttnn` is
+served by a finder: neither is a file that a type checker could read.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterable, Iterator
+from importlib import import_module
+from inspect import Parameter, signature
+from pathlib import Path
+from textwrap import wrap
+from types import ModuleType
+from typing import Any
+
+import ttl
+from ttl import ttnn
+from ttl.language.functions import FLAT, Function
+from ttl.language.old_names import OLD_NAMES
+from ttl.semantics.ops import BLOCK_OPS, BlockOp, Kind
+
+SOURCES = Path(__file__).parents[2] / "src"
+HEAD = '"""{}"""\n\n# ruff: noqa\n# Written by `python tests/editor/stubs.py`; do not edit.\n\n'
+EXPRESSION = "BlockExpression"
+LONGEST = 100  # line
+TYPES = {
+    Kind.NUMBER: "float", Kind.NATURAL: "int", Kind.INTEGER: "int", Kind.FLAG: "bool",
+    Kind.DIMS: "int | Sequence[int]", Kind.DTYPE: "Any", Kind.SHAPE: "Sequence[int] | None",
+}  # fmt: skip
+
+
+def stubs() -> dict[Path, str]:
+    """Every stub by its path in src."""
+    found = {
+        Path("ttl/math.pyi"): _namespace(ttl.math, "The functions of the op table."),
+        Path("ttl/block.pyi"): _namespace(ttl.block, "Functions that arrange, fill and select."),
+        Path("ttl/_flat.pyi"): _flat(),
+        Path("ttnn-stubs/__init__.pyi"): _ttnn(),
+    }
+    for name in ttnn.MODULES:
+        found[Path(f"ttnn-stubs/{name}.pyi")] = _reexported(import_module(f"ttl.ttnn.{name}"))
+    return found
+
+
+# ttl.math and ttl.block ---------------------------------------------------------------------------
+
+
+def _namespace(namespace: ModuleType, summary: str) -> str:
+    names = sorted(namespace.__all__)
+    functions = [_stub(getattr(namespace, name), BLOCK_OPS.get(name)) for name in names]
+    return HEAD.format(summary) + _imports() + _all(names) + "\n" + "\n".join(functions)
+
+
+def _imports() -> str:
+    return (
+        "from collections.abc import Sequence\nfrom typing import Any, overload\n\n"
+        "from ttl.language.block import Block, BlockExpression\n"
+    )
+
+
+def _stub(function: Function, op: BlockOp | None) -> str:
+    op = None if function.__name__ == "matmul" else op  # written by hand, with its own signature
+    ways = [_parameters(function, op), *_other_ways(function, op)]
+    overload = "@overload\n" if len(ways) > 1 else ""
+    first, *others = [f"{overload}{_head(function.__name__, way)}" for way in ways]
+    return f"{first}\n{_docstring(function)}" + "".join(f"{each} ...\n" for each in others)
+
+
+def _head(name: str, parameters: list[str]) -> str:
+    line = f"def {name}({', '.join(parameters)}) -> {EXPRESSION}:"
+    if len(line) + len(" ...") <= LONGEST:
+        return line
+    listed = "".join(f"    {each},\n" for each in parameters)
+    return f"def {name}(\n{listed}) -> {EXPRESSION}:"
+
+
+def _docstring(function: Function) -> str:
+    given = f'"""{(function.__doc__ or "").strip()}'.splitlines()
+    lines = [part for line in given for part in wrap(line, LONGEST - 4) or [""]]
+    return "".join(f"    {line}".rstrip() + "\n" for line in (*lines, '"""'))
+
+
+def _parameters(
+    function: Function, op: BlockOp | None, renamed: dict[str, str] | None = None
+) -> list[str]:
+    shown, is_keyword_only = [], False
+    for parameter in signature(function).parameters.values():
+        if parameter.kind is Parameter.KEYWORD_ONLY and not is_keyword_only:
+            shown.append("*")
+            is_keyword_only = True
+        name = (renamed or {}).get(parameter.name, parameter.name)
+        default = "" if parameter.default is Parameter.empty else f" = {parameter.default!r}"
+        shown.append(f"{name}: {_type(parameter, op)}{default}")
+    return shown
+
+
+def _type(parameter: Parameter, op: BlockOp | None) -> str:
+    if op is None:
+        return {"bool": "bool", "Any": EXPRESSION}[str(parameter.annotation)]
+    kinds = {each.name: each.kind for each in (*op.parameters, *_flags(op))}
+    if parameter.name in kinds:
+        return TYPES[kinds[parameter.name]]
+    return f"{EXPRESSION} | float" if parameter.name in op.scalars else EXPRESSION
+
+
+def _flags(op: BlockOp) -> tuple[Any, ...]:
+    return op.with_flags.parameters if op.with_flags is not None else ()
+
+
+def _other_ways(function: Function, op: BlockOp | None) -> Iterator[list[str]]:
+    """With the keywords of public versions, and with a block that gives the shape."""
+    if op is None:
+        return
+    if op.aliases:  # of two keywords for one argument the first
+        names = {ours: theirs for theirs, ours in reversed(op.aliases.items())}
+        yield _parameters(function, op, names)
+    for form in op.forms:
+        call = ast.parse(form, mode="eval").body
+        assert isinstance(call, ast.Call)
+        given = [each.id for each in call.args if isinstance(each, ast.Name)]
+        if "out_blk" in given:
+            yield list(_form_parameters(function, op, given, call.keywords))
+
+
+def _form_parameters(
+    function: Function, op: BlockOp, given: list[str], keywords: list[ast.keyword]
+) -> Iterator[str]:
+    known = signature(function).parameters
+    for name in (*given, *(each.arg for each in keywords if each.arg)):
+        yield f"{name}: Block" if name == "out_blk" else f"{name}: {_type(known[name], op)}"
+
+
+# Flat names ---------------------------------------------------------------------------------------
+
+
+def _flat() -> str:
+    """`ttl.exp` as well as `ttl.math.exp`, operators as functions, and older names."""
+    text = HEAD.format("What `ttl` names beside its `__all__`.") + _imports()
+    moved = {space: sorted(_names_of(space)) for space in ("math", "block")}
+    left = sorted(FLAT.keys() - {name for names in moved.values() for name in names})
+    text += "".join(_import(f"ttl.{space}", names) for space, names in sorted(moved.items()))
+    for old, now in sorted(OLD_NAMES.items()):
+        text += f"from ttl.language import {now.present} as {old}\n"
+    text += _all({*FLAT, *OLD_NAMES}) + "\n"
+    return text + "\n".join(_stub(FLAT[name], BLOCK_OPS[name]) for name in left)
+
+
+def _names_of(space: str) -> Iterator[str]:
+    """Those whose flat name is that of this namespace."""
+    functions = vars(getattr(ttl, space))
+    return (name for name, function in FLAT.items() if functions.get(name) is function)
+
+
+# ttnn ---------------------------------------------------------------------------------------------
+
+
+def _ttnn() -> str:
+    text = HEAD.format("ttnn as pyttl has it where the real one is not installed.")
+    names = sorted(set(ttnn.__all__) - set(ttnn.MODULES))
+    modules = f"\nfrom . import {', '.join(sorted(ttnn.MODULES))}\n"
+    return text + _import("ttl.ttnn", names) + modules + _all(ttnn.__all__)
+
+
+def _reexported(module: ModuleType) -> str:
+    home = module.__name__
+    own = [n for n, value in vars(module).items() if getattr(value, "__module__", "") == home]
+    names = getattr(module, "__all__", None) or own
+    summary = (module.__doc__ or "").splitlines()[0]
+    public = sorted(name for name in names if name[0] != "_")
+    return HEAD.format(summary) + _import(module.__name__, public) + _all(public)
+
+
+def _import(module: str, names: list[str]) -> str:
+    return f"from {module} import (\n" + "".join(f"    {name},\n" for name in names) + ")\n"
+
+
+def _all(names: Iterable[str]) -> str:
+    listed = "".join(f'    "{name}",\n' for name in sorted(names))
+    return f"\n__all__ = [\n{listed}]\n"
+
+
+def is_up_to_date() -> bool:
+    files = {SOURCES / path: text for path, text in stubs().items()}
+    return all(file.is_file() and file.read_text() == text for file, text in files.items())
+
+
+if __name__ == "__main__":
+    if "--check" in sys.argv[1:]:
+        sys.exit(not is_up_to_date())
+    for path, text in stubs().items():
+        (SOURCES / path).write_text(text)

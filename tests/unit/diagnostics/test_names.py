@@ -1,0 +1,33 @@
+"""Names that do not exist: the nearest that do, and what is written here for other languages'."""
+
+from __future__ import annotations
+
+import pytest
+import ttnn
+
+import ttl
+
+CASES = {
+    "program_id": (ttl, "ttl.node("),
+    "sum": (ttl.math, "ttl.math.reduce_sum(x, dims=[-1])"),
+    "mean": (ttl, "ttl.math.reduce_mean("),
+    "reshape": (ttl.math, "ttl.math.squeeze()"),
+    "load": (ttl, "ttl.copy(tensor[row, column], block)"),
+    "store": (ttl, "block.store(expression)"),
+    "exp": (ttl.block, "write ttl.math.exp()"),
+    "reduce_summ": (ttl, "`reduce_sum`"),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_was_meant(name: str) -> None:
+    space, wanted = CASES[name]
+    with pytest.raises(ttl.TTLError) as caught:
+        getattr(space, name)
+    assert wanted in caught.value.diagnostics[0].helps[0]
+
+
+def test_names_of_other_languages_are_not_those_of_ttnn() -> None:
+    with pytest.raises(ttl.TTLError) as caught:
+        ttnn.program_id  # noqa: B018
+    assert "ttl.node" not in str(caught.value)
