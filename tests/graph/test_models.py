@@ -29,7 +29,7 @@ models = of_this_project("benchmarks.models")
 
 IS_THERE = find_spec("timm") is not None  # an extra of its own: pyproject.toml tells why
 NAMES = [each for each in models.NAMES if IS_THERE or not each.startswith(("tv-", "timm-"))]
-SAMPLE = ("llama", "bert", "t5", "vit", "resnet18", "unet", "flax-transformer")
+SAMPLE = ("llama", "bert", "t5", "vit", "unet", "flax-transformer")
 IDS = torch.tensor([[5, 7, 9, 11]])
 MODES = {
     "greedy": {"do_sample": False},
@@ -47,6 +47,23 @@ def check(name):
 @pytest.mark.parametrize("name", SAMPLE)
 def test_a_sample_of_models_is_right(name):
     check(name)
+
+
+def test_a_row_of_the_table(capsys):
+    assert models.main(["resnet18"]) == 0
+    *_, row, total = capsys.readouterr().out.splitlines()
+    assert row.startswith("resnet18") and total in ("1 right", "1 slower")
+    with pytest.raises(SystemExit):
+        models.main(["resnet181"])
+
+
+@pytest.mark.full
+def test_the_table_of_times(capsys):
+    models.model_times.table(0.1)
+    lines = capsys.readouterr().out.splitlines()[2:]
+    titles = [row.title for row in models.model_times.ROWS.values()]
+    assert [line[:32].rstrip() for line in lines[:4]] == titles
+    assert [line.split()[2] for line in lines[5:]] == ["dynamo", "torch's", "ours"]
 
 
 @pytest.mark.full
