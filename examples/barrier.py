@@ -16,7 +16,7 @@ NODES = 4
 
 
 @ttl.operation(grid=(NODES, 1))
-def rotate_rows(x, scratch, y):
+def rotate_rows(x: ttnn.Tensor, scratch: ttnn.Tensor, y: ttnn.Tensor) -> None:
     """y has the groups of rows of x, each one place further up."""
     rows_of_node = x.shape[0] // ttl.TILE_SIZE // NODES
     width = x.shape[1] // ttl.TILE_SIZE
@@ -25,12 +25,12 @@ def rotate_rows(x, scratch, y):
     arrived = ttl.Semaphore(0)
     all_arrived = ttl.Semaphore(0)
 
-    def part(tensor, number):
+    def part(tensor: ttnn.Tensor, number: int) -> object:
         first = number % NODES * rows_of_node
         return tensor[first : first + rows_of_node, 0:width]
 
     @ttl.datamovement()
-    def read():
+    def read() -> None:
         node, _ = ttl.node(dims=2)
         with dfb.reserve() as block:
             x_copy = ttl.copy(part(x, node), block)
@@ -41,7 +41,7 @@ def rotate_rows(x, scratch, y):
             scratch_copy.wait()
 
     @ttl.datamovement()
-    def write():
+    def write() -> None:
         node, _ = ttl.node(dims=2)
         with dfb.wait() as block:
             scratch_copy = ttl.copy(block, part(scratch, node))
@@ -55,7 +55,7 @@ def rotate_rows(x, scratch, y):
             y_copy.wait()
 
 
-def main():
+def main() -> None:
     device = ttnn.open_device(device_id=0)
     for name, arrays in sample_inputs(1):
         x = ttl.from_numpy(arrays[0], dtype=ttnn.bfloat16, device=device)

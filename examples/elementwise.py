@@ -12,7 +12,7 @@ BLOCK = 2  # tiles along each side of a block
 
 
 @ttl.operation(grid=(2, 2))
-def multiply_add_exp(a, b, c, y):
+def multiply_add_exp(a: ttnn.Tensor, b: ttnn.Tensor, c: ttnn.Tensor, y: ttnn.Tensor) -> None:
     a_dfb = ttl.make_dataflow_buffer_like(a, shape=(BLOCK, BLOCK), block_count=2)
     b_dfb = ttl.make_dataflow_buffer_like(b, shape=(BLOCK, BLOCK), block_count=2)
     c_dfb = ttl.make_dataflow_buffer_like(c, shape=(BLOCK, BLOCK), block_count=2)
@@ -23,7 +23,7 @@ def multiply_add_exp(a, b, c, y):
     block_columns = a.shape[1] // (BLOCK * ttl.TILE_SIZE) // grid_columns
 
     @ttl.compute()
-    def compute():
+    def compute() -> None:
         for _ in range(block_rows):
             for _ in range(block_columns):
                 with (
@@ -35,7 +35,7 @@ def multiply_add_exp(a, b, c, y):
                     y_blk.store(a_blk * b_blk + ttl.math.exp(c_blk))
 
     @ttl.datamovement()
-    def read():
+    def read() -> None:
         node_column, node_row = ttl.node(dims=2)
         for i in range(block_rows):
             row = (node_row * block_rows + i) * BLOCK
@@ -54,7 +54,7 @@ def multiply_add_exp(a, b, c, y):
                     c_copy.wait()
 
     @ttl.datamovement()
-    def write():
+    def write() -> None:
         node_column, node_row = ttl.node(dims=2)
         for i in range(block_rows):
             row = (node_row * block_rows + i) * BLOCK
@@ -65,7 +65,7 @@ def multiply_add_exp(a, b, c, y):
                     y_copy.wait()
 
 
-def main():
+def main() -> None:
     device = ttnn.open_device(device_id=0)
     for name, arrays in sample_inputs(3):
         inputs = [ttl.from_numpy(x, dtype=ttnn.bfloat16, device=device) for x in arrays]

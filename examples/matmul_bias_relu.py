@@ -12,7 +12,7 @@ BLOCK = 2  # tiles along each side of a block
 
 
 @ttl.operation(grid=(2, 2))
-def matmul_bias_relu(a, b, bias, y):
+def matmul_bias_relu(a: ttnn.Tensor, b: ttnn.Tensor, bias: ttnn.Tensor, y: ttnn.Tensor) -> None:
     a_dfb = ttl.make_dataflow_buffer_like(a, shape=(BLOCK, BLOCK), block_count=2)
     b_dfb = ttl.make_dataflow_buffer_like(b, shape=(BLOCK, BLOCK), block_count=2)
     bias_dfb = ttl.make_dataflow_buffer_like(bias, shape=(BLOCK, BLOCK), block_count=2)
@@ -24,7 +24,7 @@ def matmul_bias_relu(a, b, bias, y):
     k_blocks = a.shape[1] // (BLOCK * ttl.TILE_SIZE)
 
     @ttl.compute()
-    def compute():
+    def compute() -> None:
         for _ in range(m_blocks):
             for _ in range(n_blocks):
                 total = ttl.math.fill(0, shape=(BLOCK, BLOCK))
@@ -35,7 +35,7 @@ def matmul_bias_relu(a, b, bias, y):
                     y_blk.store(ttl.math.relu(total + bias_blk))
 
     @ttl.datamovement()
-    def read():
+    def read() -> None:
         node_column, node_row = ttl.node(dims=2)
         for i in range(m_blocks):
             row = (node_row * m_blocks + i) * BLOCK
@@ -55,7 +55,7 @@ def matmul_bias_relu(a, b, bias, y):
                     bias_copy.wait()
 
     @ttl.datamovement()
-    def write():
+    def write() -> None:
         node_column, node_row = ttl.node(dims=2)
         for i in range(m_blocks):
             row = (node_row * m_blocks + i) * BLOCK
@@ -66,7 +66,7 @@ def matmul_bias_relu(a, b, bias, y):
                     y_copy.wait()
 
 
-def main():
+def main() -> None:
     device = ttnn.open_device(device_id=0)
     for name, arrays in sample_inputs(3):
         inputs = [ttl.from_numpy(x, dtype=ttnn.bfloat16, device=device) for x in arrays]

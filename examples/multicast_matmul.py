@@ -14,7 +14,7 @@ GRID = 2  # nodes along each side
 
 
 @ttl.operation(grid=(GRID, GRID))
-def multicast_matmul(a, b, y):
+def multicast_matmul(a: ttnn.Tensor, b: ttnn.Tensor, y: ttnn.Tensor) -> None:
     a_net = ttl.PipeNet([ttl.Pipe((0, row), (slice(1, GRID), row)) for row in range(GRID)])
     b_net = ttl.PipeNet([ttl.Pipe((column, 0), (column, slice(1, GRID))) for column in range(GRID)])
     a_dfb = ttl.make_dataflow_buffer_like(a, shape=(BLOCK, BLOCK), block_count=2)
@@ -26,7 +26,7 @@ def multicast_matmul(a, b, y):
     k_blocks = a.shape[1] // (BLOCK * ttl.TILE_SIZE)
 
     @ttl.compute()
-    def compute():
+    def compute() -> None:
         for _ in range(m_blocks):
             for _ in range(n_blocks):
                 total = ttl.math.fill(0, shape=(BLOCK, BLOCK))
@@ -37,7 +37,7 @@ def multicast_matmul(a, b, y):
                     y_blk.store(total)
 
     @ttl.datamovement()
-    def read_a():
+    def read_a() -> None:
         _, node_row = ttl.node(dims=2)
         for i in range(m_blocks):
             row = (node_row * m_blocks + i) * BLOCK
@@ -45,13 +45,13 @@ def multicast_matmul(a, b, y):
                 for step in range(0, k_blocks * BLOCK, BLOCK):
                     a_blk = a_dfb.reserve()
 
-                    def send(pipe):
+                    def send(pipe: ttl.SrcPipeIdentity) -> None:
                         a_copy = ttl.copy(a[row : row + BLOCK, step : step + BLOCK], a_blk)
                         a_copy.wait()
                         a_sent = ttl.copy(a_blk, pipe)
                         a_sent.wait()
 
-                    def receive(pipe):
+                    def receive(pipe: ttl.DstPipeIdentity) -> None:
                         a_received = ttl.copy(pipe, a_blk)
                         a_received.wait()
 
@@ -60,7 +60,7 @@ def multicast_matmul(a, b, y):
                     a_blk.push()
 
     @ttl.datamovement()
-    def read_b_and_write():
+    def read_b_and_write() -> None:
         node_column, node_row = ttl.node(dims=2)
         for i in range(m_blocks):
             row = (node_row * m_blocks + i) * BLOCK
@@ -69,13 +69,13 @@ def multicast_matmul(a, b, y):
                 for step in range(0, k_blocks * BLOCK, BLOCK):
                     b_blk = b_dfb.reserve()
 
-                    def send(pipe):
+                    def send(pipe: ttl.SrcPipeIdentity) -> None:
                         b_copy = ttl.copy(b[step : step + BLOCK, column : column + BLOCK], b_blk)
                         b_copy.wait()
                         b_sent = ttl.copy(b_blk, pipe)
                         b_sent.wait()
 
-                    def receive(pipe):
+                    def receive(pipe: ttl.DstPipeIdentity) -> None:
                         b_received = ttl.copy(pipe, b_blk)
                         b_received.wait()
 
@@ -88,7 +88,7 @@ def multicast_matmul(a, b, y):
                 y_blk.pop()
 
 
-def main():
+def main() -> None:
     device = ttnn.open_device(device_id=0)
     for name, arrays in sample_inputs(2):
         inputs = [ttl.from_numpy(x, dtype=ttnn.bfloat16, device=device) for x in arrays]

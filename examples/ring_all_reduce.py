@@ -18,7 +18,7 @@ BLOCK = 2  # tiles along each side of a block
 
 
 @ttl.operation(grid=(NODES, 1))
-def ring_all_reduce(x, y):
+def ring_all_reduce(x: ttnn.Tensor, y: ttnn.Tensor) -> None:
     """Node n has the n-th group of rows of x; in y every group is the sum of those of x."""
     ring = ttl.PipeNet([ttl.Pipe((n, 0), ((n + 1) % NODES, 0)) for n in range(NODES)])
     x_dfb = ttl.make_dataflow_buffer_like(x, shape=(BLOCK, BLOCK), block_count=3)
@@ -28,7 +28,7 @@ def ring_all_reduce(x, y):
     columns = x.shape[1] // ttl.TILE_SIZE
 
     @ttl.compute()
-    def add():
+    def add() -> None:
         for _ in range(0, rows_of_node, BLOCK):
             for _ in range(0, columns, BLOCK):
                 total = ttl.math.fill(0, shape=(BLOCK, BLOCK))
@@ -39,7 +39,7 @@ def ring_all_reduce(x, y):
                     y_blk.store(total)
 
     @ttl.datamovement()
-    def hand_round():
+    def hand_round() -> None:
         first = ttl.node(dims=1) * rows_of_node
         for row in range(first, first + rows_of_node, BLOCK):
             for column in range(0, columns, BLOCK):
@@ -57,7 +57,7 @@ def ring_all_reduce(x, y):
                 held.push()
 
     @ttl.datamovement()
-    def write():
+    def write() -> None:
         first = ttl.node(dims=1) * rows_of_node
         for row in range(first, first + rows_of_node, BLOCK):
             for column in range(0, columns, BLOCK):
@@ -66,7 +66,7 @@ def ring_all_reduce(x, y):
                     y_copy.wait()
 
 
-def main():
+def main() -> None:
     device = ttnn.open_device(device_id=0)
     for name, arrays in sample_inputs(1):
         x = ttl.from_numpy(arrays[0], dtype=ttnn.bfloat16, device=device)

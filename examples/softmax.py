@@ -10,7 +10,7 @@ import ttl
 
 
 @ttl.operation(grid=(2, 2))
-def softmax(x, y):
+def softmax(x: ttnn.Tensor, y: ttnn.Tensor) -> None:
     tile_rows, width = (size // ttl.TILE_SIZE for size in x.shape)
     grid_columns, grid_rows = ttl.grid_size(dims=2)
     rows_of_node = tile_rows // (grid_columns * grid_rows)
@@ -19,7 +19,7 @@ def softmax(x, y):
     y_dfb = ttl.make_dataflow_buffer_like(y, shape=(1, width), block_count=2)
 
     @ttl.compute()
-    def compute():
+    def compute() -> None:
         for _ in range(rows_of_node):
             with x_dfb.wait() as x_blk, y_dfb.reserve() as y_blk:
                 largest = ttl.math.reduce_max(x_blk, dims=[-1])
@@ -29,7 +29,7 @@ def softmax(x, y):
                 y_blk.store(powers / ttl.block.broadcast(total, dims=[-1]))
 
     @ttl.datamovement()
-    def read():
+    def read() -> None:
         first = ttl.node(dims=1) * rows_of_node
         for row in range(first, first + rows_of_node):
             with x_dfb.reserve() as x_blk:
@@ -37,7 +37,7 @@ def softmax(x, y):
                 x_copy.wait()
 
     @ttl.datamovement()
-    def write():
+    def write() -> None:
         first = ttl.node(dims=1) * rows_of_node
         for row in range(first, first + rows_of_node):
             with y_dfb.wait() as y_blk:
@@ -45,7 +45,7 @@ def softmax(x, y):
                 y_copy.wait()
 
 
-def main():
+def main() -> None:
     device = ttnn.open_device(device_id=0)
     for name, arrays in sample_inputs(1):
         x = ttl.from_numpy(arrays[0], dtype=ttnn.bfloat16, device=device)

@@ -13,7 +13,7 @@ NODES = 4
 
 
 @ttl.operation(grid=(NODES, 1))
-def split_sum(a, partial, y):
+def split_sum(a: ttnn.Tensor, partial: ttnn.Tensor, y: ttnn.Tensor) -> None:
     a_dfb = ttl.make_dataflow_buffer_like(a, shape=(BLOCK, BLOCK), block_count=2)
     sum_dfb = ttl.make_dataflow_buffer_like(y, shape=(BLOCK, BLOCK), block_count=2)
     part_dfb = ttl.make_dataflow_buffer_like(partial, shape=(BLOCK, BLOCK), block_count=2)
@@ -24,7 +24,7 @@ def split_sum(a, partial, y):
     columns = a.shape[1] // (BLOCK * ttl.TILE_SIZE) // NODES
 
     @ttl.compute()
-    def compute():
+    def compute() -> None:
         node, _ = ttl.node(dims=2)
         for _ in range(rows):
             total = ttl.math.fill(0, shape=(BLOCK, BLOCK))
@@ -43,7 +43,7 @@ def split_sum(a, partial, y):
                     y_blk.store(whole)
 
     @ttl.datamovement()
-    def read():
+    def read() -> None:
         node, _ = ttl.node(dims=2)
         for i in range(rows):
             row = i * BLOCK
@@ -65,7 +65,7 @@ def split_sum(a, partial, y):
                         part_copy.wait()
 
     @ttl.datamovement()
-    def write():
+    def write() -> None:
         node, _ = ttl.node(dims=2)
         column = node * BLOCK
         for i in range(rows):
@@ -82,7 +82,7 @@ def split_sum(a, partial, y):
                     y_copy.wait()
 
 
-def main():
+def main() -> None:
     device = ttnn.open_device(device_id=0)
     for name, arrays in sample_inputs(1):
         a = ttl.from_numpy(arrays[0], dtype=ttnn.bfloat16, device=device)

@@ -232,6 +232,18 @@ def test_lines_of_a_unified_operation_have_threads(program, tmp_path, monkeypatc
     assert lines["12"]["threads"] == ["data movement 1"]
 
 
+def test_only_so_many_programs_are_kept(program, tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr("ttl.tools.lsp.calls.MOST_RECORDS", 2)
+    with monkeypatch.context() as patched:
+        patched.setenv("PYTTL_CACHE", str(tmp_path / "cache"))
+        for number in range(3):
+            other = tmp_path / f"program_{number}.py"
+            other.write_text(PROGRAM)
+            assert main(["run", str(other)]) == 0
+            assert record_of(tmp_path / "cache", str(other)).is_file()
+    assert len(list((tmp_path / "cache" / "last-calls").iterdir())) == 2
+
+
 def test_names() -> None:
     text = "import ttl as t\n\ndef kernel():\n    x = t.math.exq(lenght)\n    return x\n"
     found = wrong_names(text, "p.py")

@@ -9,7 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from ttl.config import Config
-from ttl.diagnostics import InternalError, RuleBroken, Span, TTLError, file_not_usable
+from ttl.diagnostics import (
+    InternalError,
+    RuleBroken,
+    Span,
+    TTLError,
+    UsageError,
+    file_not_usable,
+)
 from ttl.diagnostics.frames import calling_span
 from ttl.semantics.dtypes import dtype_of
 from ttl.semantics.kernel_kinds import KernelKind
@@ -50,6 +57,7 @@ from .mistakes import (
 )
 from .objects import ARGUMENTS, CircularBuffer, MemTx, Semaphore, Stream, TensorBlock
 from .operands import copy_back, is_tensor, make_operands
+from .padding import padding_warnings
 from .program import BoundProgram, Call, Operand, Program, check_call, check_written, make_operation
 from .threads import Thread, make_thread
 
@@ -208,6 +216,10 @@ class PykernelFunction:
             raise WrongValue(broken.at(self._span())) from None
         config = Config.current()
         check_memory(call, config)
+        if found := padding_warnings(call):
+            from ttl.driver import PROCESS_DRIVER
+
+            PROCESS_DRIVER.remarks.warn(found, config, UsageError)
         operation = make_operation(
             call, self.function, kernel_folder=self.kernel_folder, loads_kernels=self.loads_kernels
         )

@@ -20,6 +20,7 @@ from ttl.semantics.dtypes import DTYPES
 from ttl.semantics.layout import ROW_MAJOR_LAYOUT, TILE_LAYOUT, layout_of
 
 FOLDER = "last-calls"
+MOST_RECORDS = 500  # programs
 LAYOUTS = {"TILE": TILE_LAYOUT, "ROW_MAJOR": ROW_MAJOR_LAYOUT}
 Calls = dict[str, dict[str, Any]]  # by the name of an operation: its arguments, by name
 
@@ -68,6 +69,13 @@ def _write(found: dict[str, Calls]) -> None:
                 record = record_of(cache, file)
                 record.parent.mkdir(parents=True, exist_ok=True)
                 record.write_text(json.dumps(calls))
+        _forget_oldest(cache / FOLDER)
+
+
+def _forget_oldest(folder: Path) -> None:
+    kept = sorted(folder.iterdir(), key=lambda record: record.stat().st_mtime)
+    for record in kept[:-MOST_RECORDS]:
+        record.unlink(missing_ok=True)
 
 
 def _described(arguments: dict[str, Any]) -> dict[str, Any]:

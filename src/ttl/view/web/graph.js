@@ -234,7 +234,9 @@ function flowGraph(sums, threadOf) {
     }
   }
   const known = new Map((operation()?.buffers ?? []).map((buffer) => [buffer.name, buffer]));
-  for (const [kernel, buffer] of [...pushed, ...popped]) {
+  const places = [...known.keys()]; // buffers stand in the order of the program
+  const inOrder = [...pushed, ...popped].sort(([, one], [, other]) => places.indexOf(one) - places.indexOf(other));
+  for (const [kernel, buffer] of inOrder) {
     const made = known.get(buffer), note = made ? `${made.block_count} × ${made.block_tiles} tiles` : '';
     const fromCompute = pushed.some(([k, b]) => b === buffer && isCompute(k)), toCompute = popped.some(([k, b]) => b === buffer && isCompute(k));
     put(fromCompute && toCompute ? 3 : fromCompute ? 4 : 2, `b ${buffer}`, made?.compiler ? 'own' : 'buffer', buffer, note);
