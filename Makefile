@@ -75,6 +75,7 @@ check: $(VENV)/.test headers
 .PHONY: docs
 docs: $(VENV)/.docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --site-dir site
+	@echo 'the site: site/index.html'
 
 bench: $(BENCH_VENV)/.ready $(PEER_READY) $(if $(ONLY),,$(COMPILER_READY))
 	@$(BENCH_VENV)/bin/python -m benchmarks --peer $(PEER_VENV) \

@@ -43,6 +43,18 @@ Every variable that pyttl reads, from `src/ttl/config.py`. A flag is on unless i
 
 | variable | default | what it does |
 |---|---|---|"""
+# Those that are no options of a run.
+OTHER_VARIABLES = {
+    "PYTTL_CACHE": "the folder of compiled kernels and other results; without it `~/.cache/pyttl`",
+    "XDG_CACHE_HOME": "where the folder `pyttl` is, if `PYTTL_CACHE` is not set",
+    "CXX": "the C++ compiler; without it c++, g++, clang++ or the wheel `ziglang`",
+    "PATH": "where compilers and browsers are looked for",
+    "TTL_DEBUG": "tracebacks show the frames of pyttl, too",
+    "NO_COLOR": "no colours, though it is a terminal",
+    "FORCE_COLOR": "colours, though it is no terminal",
+    "TT_METAL_CACHE": "the cache of tt-metal, at which `ttl doctor` looks",
+    "DISPLAY": "where `ttl view` can open a browser; also `WAYLAND_DISPLAY`",
+}
 DIAGNOSTICS = """# Diagnostics
 
 What each code means, in a sentence. Its page has wrong programs, what they get, and the programs
@@ -61,11 +73,7 @@ def environment_page() -> str:
         has_default = option.default not in (None, False, config.NO_CHOICE)
         shown = f"`{option.default}`" if has_default else ""
         lines.append(f"| `{variable}` | {shown} | {_cell(texts[option.name])} |")
-    lines += [
-        "| `PYTTL_CACHE` | `~/.cache/pyttl` | the folder of compiled kernels and other results |",
-        "| `XDG_CACHE_HOME` | `~/.cache` | where `pyttl` is, if `PYTTL_CACHE` is not set |",
-        "| `CXX` | | the C++ compiler; without it c++, g++, clang++ or the wheel `ziglang` |",
-    ]
+    lines += [f"| `{name}` | | {text} |" for name, text in OTHER_VARIABLES.items()]
     return "\n".join(lines) + "\n"
 
 

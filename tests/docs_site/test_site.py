@@ -49,6 +49,17 @@ def test_every_variable_has_a_sentence() -> None:
     assert [name for name, text in rows.items() if len(text.split()) < 3] == []
 
 
+def test_every_variable_that_the_source_reads_is_on_the_page() -> None:
+    page, read = environment_page(), re.compile(r"environ(?:ment)?\.get\(\"(\w+)\"")
+    found = {
+        name
+        for path in (ROOT / "src").rglob("*.py")
+        for name in read.findall(path.read_text(encoding="utf-8"))
+    }
+    assert {"CXX", "TTL_DEBUG"} <= found
+    assert [name for name in sorted(found) if f"`{name}`" not in page] == []
+
+
 def test_every_verb_has_its_help() -> None:
     page = command_line_page()
     for verb in VERBS:
