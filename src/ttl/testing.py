@@ -13,6 +13,7 @@ from ttl.driver.backend import is_real
 from ttl.driver.launch import Driver
 from ttl.estimate import Estimate, estimate
 from ttl.language import Operation
+from ttl.language.autotuned import Tuned, TunedOperation
 from ttl.semantics.dtypes import find_dtype
 from ttl.target.costs import load_costs
 
@@ -36,13 +37,22 @@ class Bench:
 
 
 def bench(
-    operation: Operation, *args: Any, warm_ups: int = 2, repeats: int = 10, **kwargs: Any
+    operation: Operation | Tuned | TunedOperation,
+    *args: Any,
+    warm_ups: int = 2,
+    repeats: int = 10,
+    **kwargs: Any,
 ) -> Bench:
     """Tensors of the real ttnn: runs the operation on their device. Others: the estimate for the
     chip of TTL_TARGET; their tensors keep what they hold.
 
     Raises what the call of the operation raises.
     """
+    if isinstance(operation, Tuned):
+        operation = operation.operation
+    if isinstance(operation, TunedOperation):  # the configuration that a call would run
+        operation, more = operation.chosen(*args, **kwargs)
+        kwargs = {**kwargs, **more}
     given = (*args, *kwargs.values())
     tensors = [value for value in given if find_dtype(value) is not None]
     if any(is_real(tensor) for tensor in tensors):

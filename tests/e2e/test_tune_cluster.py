@@ -75,7 +75,7 @@ def starts(folder: Path, value: int = 1) -> dict[int, Path]:
     return {int(file.name.rpartition("-")[2]): file for file in folder.glob(f"started-{value}-*")}
 
 
-def test_tuned_calls_go_to_the_workers_and_a_worker_that_dies_is_replaced(
+def test_a_worker_that_dies_is_replaced(
     cluster: Any, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = waiting(folder)
@@ -95,8 +95,14 @@ def test_tuned_calls_go_to_the_workers_and_a_worker_that_dies_is_replaced(
     assert status == 0 and found["trials"] == 2 and found["from_disk"] == 0
     assert all("microseconds" in each for each in found["configurations"]), found
 
-    # The calls of the tuned operation in it; every trial executes the program up to there.
-    assert main(["tune", "--json", "--scheduler", address, file]) == 0
+
+@pytest.mark.full
+def test_tuned_calls_go_to_the_workers(
+    cluster: Any, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Every trial executes the program up to the call."""
+    where = ["--scheduler", cluster.scheduler_address]
+    assert main(["tune", "--json", *where, program(folder, TUNED)]) == 0
     (found,) = json.loads(capsys.readouterr().out)
     assert found["operation"] == "twice" and found["trials"] == 3
     assert found["configurations"][0]["values"] == {"block": 2}
@@ -140,6 +146,7 @@ def address_in(file: Path) -> str:
     return str(wait_for(read))
 
 
+@pytest.mark.full
 def test_after_a_scheduler_was_killed_a_second_start_goes_on(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

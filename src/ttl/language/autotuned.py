@@ -16,7 +16,7 @@ from ttl.semantics.function_source import global_names, keep_source
 
 from .configs import Config, configs_of, wrong_space
 from .engine import LAUNCH_HOOK
-from .operation import Operation, definition_span, operation
+from .operation import Operation, definition_span, operation, refuse_inside
 
 TOLERANCE = 0.05
 # What the decorator of an operation takes, and a configuration may therefore choose.
@@ -110,14 +110,19 @@ class TunedOperation:
 
     def __call__(self, *args: Any, **kwargs: Any) -> None:
         """Run with the best configuration, which is found at the first call of this kind."""
+        chosen, more = self.chosen(*args, **kwargs)
+        chosen(*args, **kwargs, **more)
+
+    def chosen(self, *args: Any, **kwargs: Any) -> Variant:
+        """The operation that such a call runs, and the values that it passes to it."""
         best = self.tune(*args, **kwargs).best
         if best not in self.made:
             self.made[best] = self.variant(best)
-        chosen, more = self.made[best]
-        chosen(*args, **kwargs, **more)
+        return self.made[best]
 
     def tune(self, *args: Any, **kwargs: Any) -> Any:
         """What each configuration takes for such a call. Nothing is run on these tensors."""
+        refuse_inside(self.name)
         if not self.is_made:
             self.tuned._check_call(args, kwargs, self.tuned.signature)
         return LAUNCH_HOOK.tune(self, args, kwargs)
@@ -184,6 +189,7 @@ def autotune(
     *,
     tolerance: float = TOLERANCE,
     check: bool = True,
+    **unknown: Any,
 ) -> Callable[[Any], Any]:
     """Choose the configuration of an operation that takes least time, by the estimate or on the
     device of the tensors; it stands above `@ttl.operation(...)`, or above a factory of operations.
@@ -193,13 +199,18 @@ def autotune(
     results differ from those of the first by more than `tolerance`, unless `check=False`. `key`
     names the arguments whose values, or shapes, make a call another one; without it, all do.
     """
+    if unknown:
+        parameters = inspect.signature(autotune).parameters.values()
+        names = [each.name for each in parameters if each.kind is not each.VAR_KEYWORD]
+        broken = no_such_name("@ttl.autotune()", next(iter(unknown)), names)
+        raise UsageError(broken.at(calling_span()))
     if isinstance(configs, (FunctionType, Operation)):
         help_text = "write @ttl.autotune(configs=[ttl.Config(BLOCK=2), ttl.Config(BLOCK=4)])"
         raise wrong_space("@ttl.autotune needs configurations", help_text)
     span = calling_span()
     found = configs_of(configs)
-    names = None if key is None else ((key,) if isinstance(key, str) else tuple(key))
-    return partial(_decorate, found, names, tolerance, check, span)
+    named = None if key is None else ((key,) if isinstance(key, str) else tuple(key))
+    return partial(_decorate, found, named, tolerance, check, span)
 
 
 def _decorate(

@@ -11,6 +11,7 @@ from ttl.diagnostics import RuleBroken, UsageError, codes
 from ttl.diagnostics.frames import calling_span
 from ttl.diagnostics.span import Span
 
+EXAMPLE = "write ttl.Config(BLOCK=2, block_count=3)"
 MOST_CONFIGS = 100_000  # of one operation: more are a slip, and nobody waits for them
 
 
@@ -22,17 +23,21 @@ class Choice:
 
 
 class Config(Mapping[str, Any]):
-    """Values for compile-time names: `ttl.Config(BLOCK=2, block_count=3)`.
+    """Values for compile-time names: `ttl.Config(BLOCK=2, block_count=3)`, or some of them as a
+    dict: `ttl.Config({"BLOCK": 2}, block_count=3)`.
 
     A value that is a `ttl.choice(...)` makes it a space: all combinations of its choices.
     """
 
     __slots__ = ("_values",)
 
-    def __init__(self, **values: Any):
-        if not values:
-            raise wrong_space("ttl.Config() has no values", "write ttl.Config(BLOCK=2)")
-        self._values = values
+    def __init__(self, values: Mapping[str, Any] | None = None, /, **more: Any):
+        given = {} if values is None else values
+        if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
+            raise wrong_space(f"ttl.Config({given!r}): no values by names", EXAMPLE)
+        self._values = {**given, **more}
+        if not self._values:
+            raise wrong_space("ttl.Config() has no values", EXAMPLE)
 
     def __getitem__(self, name: str) -> Any:
         return self._values[name]
@@ -74,7 +79,7 @@ class Config(Mapping[str, Any]):
             for value in self._values.values()
         ]
         for values in itertools.product(*chosen):
-            yield Config(**dict(zip(self._values, values, strict=True)))
+            yield Config(dict(zip(self._values, values, strict=True)))
 
 
 def choice(*values: Any) -> Choice:

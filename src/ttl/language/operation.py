@@ -182,12 +182,7 @@ class Operation:
 
     def __call__(self, *args: Any, **kwargs: Any) -> None:
         """Run on these tensors and constants; `options=` are compiler options for this call."""
-        for inside, place in ((ENGINE, "a kernel"), (SCOPE, "the body of an operation")):
-            if inside.get(None) is not None:
-                raise refused(
-                    f"operation {self.__name__} is called in {place}",
-                    "call it from the program: operations run one after the other",
-                )
+        refuse_inside(self.__name__)
         try:
             LAUNCH_HOOK.launch(self, args, kwargs)
         except TTLError as error:
@@ -394,6 +389,16 @@ class Operation:
                 "declare at most one compute and two data movement kernels",
                 definition_span(self.function),
                 codes.KERNEL_COUNT,
+            )
+
+
+def refuse_inside(name: str) -> None:
+    """UsageError if an operation is called by a kernel, or by the body of another one."""
+    for inside, place in ((ENGINE, "a kernel"), (SCOPE, "the body of an operation")):
+        if inside.get(None) is not None:
+            raise refused(
+                f"operation {name} is called in {place}",
+                "call it from the program: operations run one after the other",
             )
 
 

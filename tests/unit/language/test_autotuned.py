@@ -83,6 +83,7 @@ def wrongly(what: str) -> Any:
         "key": lambda: ttl.autotune(config, key=["z"])(double),
         "key is tuned": lambda: ttl.autotune(config, key="block")(double),
         "order": lambda: ttl.operation(grid=(1, 1))(ttl.autotune(config)(make_double)),
+        "unknown option": lambda: ttl.autotune(config, keys=["x"]),
         "arguments": lambda: ttl.autotune(config)(double)(x, x, z=3),
     }
     return made[what]()
@@ -103,6 +104,7 @@ def wrongly(what: str) -> Any:
         ("key", "TTL1031", "no argument of the operation `double`"),
         ("key is tuned", "TTL1031", "which the configurations choose"),
         ("order", "TTL1003", "@ttl.operation stands above @ttl.autotune"),
+        ("unknown option", "TTL1004", "@ttl.autotune() has no `keys`"),
         ("arguments", "TTL1003", "unexpected keyword argument 'z'"),
     ],
 )
@@ -138,3 +140,18 @@ def test_what_a_call_made_is_used_again(monkeypatch: pytest.MonkeyPatch) -> None
     for _ in range(2):
         tuned(zeros(32, 256), zeros(32, 256))
     assert launched[0] is launched[1] and launched[0] is not captured
+
+
+def test_a_tuned_operation_is_called_from_the_program_only() -> None:
+    tuned = ttl.autotune(ttl.Config(block=ttl.choice(1, 2)))(double)
+
+    @ttl.operation(grid=(1, 1))
+    def outer(x, y):
+        tuned(x, y)
+
+        @ttl.datamovement()
+        def read():
+            pass
+
+    with pytest.raises(ttl.UsageError, match="double is called in the body of an operation"):
+        outer(zeros(32, 256), zeros(32, 256))

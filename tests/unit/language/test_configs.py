@@ -35,6 +35,7 @@ def test_configurations_are_values_and_each_is_tried_once() -> None:
     one, same, other = ttl.Config(B=1), ttl.Config(B=1), ttl.Config(B=1.0)
     assert one == same and hash(one) == hash(same) and one != other
     assert configs_of([one, same, other]) == (one, other)
+    assert ttl.Config({"B": 1}, C=2) == ttl.Config(B=1, C=2)
     assert str(ttl.Config(B=1, name="x")) == "B=1, name='x'"
 
 
@@ -42,6 +43,9 @@ def test_configurations_are_values_and_each_is_tried_once() -> None:
     ("make", "message"),
     [
         (lambda: ttl.Config(), "has no values"),
+        (lambda: ttl.Config({}), "has no values"),
+        (lambda: ttl.Config([1]), "ttl.Config([1]): no values by names"),
+        (lambda: ttl.Config({1: 2}), "no values by names"),
         (lambda: ttl.choice(), "has no values"),
         (lambda: ttl.choice([]), "has no values"),
         (lambda: ttl.powers_of_two(5, 7), "powers_of_two(5, 7) has no values"),

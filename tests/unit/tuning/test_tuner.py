@@ -17,6 +17,7 @@ from timed_operations import zeros
 from ttl.config import chosen_options
 from ttl.language.autotuned import TunedOperation
 from ttl.sweep import Store
+from ttl.testing import bench
 from ttl.tuning import Outcome, Tuner, Tuning
 from ttl.tuning.keys import trial_key
 from ttl.tuning.report import html_section, write_report
@@ -124,6 +125,14 @@ def test_the_key_of_a_trial_is_what_it_depends_on(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(tuned_operations, "body", lambda *args: None)
     others += [around, key(captured, {"BLOCK": 2}), key()]
     assert len({known, *others}) == 1 + len(others), "each of them is another one"
+
+
+def test_bench_takes_what_a_call_would_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ttl.LAUNCH_HOOK, "tune", Tuner(jobs=1).tune)
+    operation = ttl.autotune(CONFIGS[:2])(double)
+    x, y = zeros(32, 256), zeros(32, 256)
+    times = {bench(each, x, y).microseconds for each in (operation, operation.operation)}
+    assert times == {bench(double, x, y, **CONFIGS[1]).microseconds}
 
 
 def test_none_left_is_reported_with_the_reasons() -> None:
