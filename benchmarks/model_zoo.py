@@ -1,12 +1,14 @@
 """Small models of many kinds, as their owners have them: configurations in code, random weights.
 
-Those of transformers are made by the names of their classes; networks that it does not have are
-written here. Nothing is downloaded.
+Those of transformers are made by the names of their classes, those of torchvision and timm by the
+names of their functions; some networks are written here. Nothing is downloaded.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 import torch
@@ -78,6 +80,44 @@ def _sound(name: str, **config: Any) -> Make:
 
 def _written(kind: Callable[[], nn.Module], pixels: int = PIXELS) -> Make:
     return lambda: (kind(), {"x": torch.randn(2, 3, pixels, pixels)})
+
+
+_NAMES_OF_TORCHVISION: list[torch.library.Library] = []  # which last as long as these
+
+
+def prepare_torchvision() -> None:
+    """Make a torchvision that was built for CUDA one that can be imported without.
+
+    Its compiled operations cannot be loaded, and what it says about their shapes needs their names.
+    transformers imports it, too, so this comes first.
+    """
+    if find_spec("torchvision") is None or _NAMES_OF_TORCHVISION:
+        return
+    try:
+        import_module("torchvision")
+    except RuntimeError:
+        library = torch.library.Library("torchvision", "DEF")
+        for name in ("nms", "qnms"):
+            library.define(f"{name}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
+        _NAMES_OF_TORCHVISION.append(library)
+
+
+def _of_torchvision(name: str) -> Make:
+    """In eval mode these have no operation of their own."""
+
+    def make() -> Made:
+        model = getattr(import_module("torchvision.models"), name)(num_classes=10)
+        return model, {"x": torch.randn(2, 3, PIXELS, PIXELS)}
+
+    return make
+
+
+def _of_timm(name: str, pixels: int = PIXELS, **options: Any) -> Make:
+    def make() -> Made:
+        model = import_module("timm").create_model(name, num_classes=10, **options)
+        return model, {"x": torch.randn(2, 3, pixels, pixels)}
+
+    return make
 
 
 # Networks that are written here -------------------------------------------------------------------
@@ -324,6 +364,21 @@ ROWS: dict[str, Make] = {
                     num_attention_heads=[2, 3, 4], depths=[1, 1, 1], key_dim=[8, 8, 8]),
     "bit": _image("BitForImageClassification", embedding_size=32, layer_type="bottleneck",
                   hidden_sizes=[128, 256], depths=[1, 1]),
+    # of torchvision
+    "tv-resnet18": _of_torchvision("resnet18"),
+    "tv-mobilenetv3": _of_torchvision("mobilenet_v3_small"),
+    "tv-shufflenetv2": _of_torchvision("shufflenet_v2_x0_5"),
+    "tv-squeezenet": _of_torchvision("squeezenet1_1"),
+    "tv-mnasnet": _of_torchvision("mnasnet0_5"),
+    "tv-regnet": _of_torchvision("regnet_y_400mf"),
+    # of timm
+    "timm-vit": _of_timm("vit_tiny_patch16_224", img_size=PIXELS, patch_size=8, depth=2),
+    "timm-mixer": _of_timm("mixer_s32_224", pixels=64, img_size=64),
+    "timm-resnet": _of_timm("resnet10t"),
+    "timm-convnext": _of_timm("convnext_atto", depths=(1, 1, 2, 1)),
+    "timm-mobilenetv3": _of_timm("mobilenetv3_small_050"),
+    "timm-efficientnet": _of_timm("efficientnet_lite0"),
+    "timm-ghostnet": _of_timm("ghostnet_050"),
     # written here
     "resnet50": _written(ResNet50),
     "vgg": _written(vgg),

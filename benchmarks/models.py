@@ -1,10 +1,12 @@
-"""Models as they come, compiled for `tt`: which give what torch gives, and how quickly.
+"""Models as they come, compiled for `tt`: how quickly, and which give what their owner gives.
 
-python -m benchmarks.models [NAME ...]
+python -m benchmarks.models [NAME ...] [--times] [--seconds 6]
 
-A row is right, wrong, refused with the operation, or slower than its aim. On one thread of the CPU;
-calls of eager torch and of the compiled model take turns, and the least of each counts. The times
-of models of a real size are those of benchmarks.models_speed.
+The first table has the times of models of a real size (benchmarks.model_times), the second one
+small models of many kinds: each is right, wrong, refused with the operation, slower than its aim,
+or of a package that is not installed. On one thread of the CPU; calls of eager torch, or of flax
+without jit, and of the compiled model take turns, and the least CPU time of each counts. Names
+choose rows of the second table, --times the first one alone.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ import os
 import sys
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,8 +25,11 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
-from .model_zoo import ROWS  # noqa: E402
+from . import model_times  # noqa: E402
+from .model_zoo import ROWS, prepare_torchvision  # noqa: E402
 
+OF_FLAX = ("flax-mlp", "flax-cnn", "flax-decoder", "flax-transformer", "flax-rnn", "nnx-mixer")
+NAMES = (*ROWS, *OF_FLAX)
 # Times eager: small models are mostly calls of Python, ours as well as torch's.
 AIM = 8.0
 TOLERANCE = 2e-5  # of the largest number of a result, in f32
@@ -34,23 +39,50 @@ CALLS = 5
 @dataclass(frozen=True, slots=True)
 class Found:
     name: str
-    state: str  # right, wrong, refused, slower
+    state: str  # right, wrong, refused, slower, missing
     detail: str = ""
     error: float = 0.0
     ratio: float = 0.0
 
     def __str__(self) -> str:
-        figures = f"{self.error:.1e} {self.ratio:6.1f} x" if self.state != "refused" else " " * 16
-        return f"{self.name:16} {self.state:8} {figures}  {self.detail}".rstrip()
+        has_figures = self.state not in ("refused", "missing")
+        figures = f"{self.error:.1e} {self.ratio:6.1f} x" if has_figures else " " * 16
+        return f"{self.name:20} {self.state:8} {figures}  {self.detail}".rstrip()
 
 
 def judge(name: str) -> Found:
     """Compile one of the models, and compare it with itself."""
+    from ttl.diagnostics import CompileError
+
+    try:
+        eager, compiled, exact = _of_flax(name) if name in OF_FLAX else _of_torch(name)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            wanted, found = _arrays(eager()), _arrays(compiled())
+            error = _apart(wanted, found)
+            if error > TOLERANCE:  # eager's own kernels may be as far from the truth
+                truth = _arrays(exact())
+                error = max(error - _apart(truth, wanted), _apart(truth, found))
+            if error > TOLERANCE:
+                return Found(name, "wrong", error=error)
+            ratio = _ratio(eager, compiled)
+    except CompileError as refused:
+        return Found(name, "refused", refused.diagnostics[0].message)
+    except ModuleNotFoundError as missing:
+        return Found(name, "missing", f"{missing.name} is not installed")
+    return Found(name, "right" if ratio <= AIM else "slower", "", error, ratio)
+
+
+# As its owner has it, compiled, and as its owner has it in f64.
+Calls = tuple[Callable[[], Any], Callable[[], Any], Callable[[], Any]]
+
+
+def _of_torch(name: str) -> Calls:
     import torch
 
     import tt_torch  # noqa: F401
-    from tt_torch.lowering import UnsupportedOperation
 
+    prepare_torchvision()
     torch._dynamo.reset()
     torch.manual_seed(0)
     model, arguments = ROWS[name]()
@@ -60,30 +92,50 @@ def judge(name: str) -> Found:
     moved = copy.deepcopy(model).to("tt")  # so that nothing is left to the CPU
     given = {key: _placed(value) for key, value in arguments.items()}
     compiled = torch.compile(moved, backend="tt")
-    with torch.no_grad(), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        wanted = _tensors(model(**arguments))
-        try:
-            found = [each.cpu() for each in _tensors(compiled(**given))]
-        except UnsupportedOperation as refused:
-            return Found(name, "refused", refused.diagnostics[0].message)
-        error = _apart(wanted, found)
-        if error > TOLERANCE:
-            return Found(name, "wrong", error=error)
-        ratio = _ratio(lambda: model(**arguments), lambda: compiled(**given))
-    return Found(name, "right" if ratio <= AIM else "slower", "", error, ratio)
+    without = torch.no_grad()
+
+    def exact() -> Any:
+        wide = {key: each.double() if _is_float(each) else each for key, each in arguments.items()}
+        return copy.deepcopy(model).double()(**wide)
+
+    return without(lambda: model(**arguments)), without(lambda: compiled(**given)), without(exact)
+
+
+def _of_flax(name: str) -> Calls:
+    import jax
+
+    from ttl.integrations.jax import compile as compile_jax
+
+    from .model_zoo_flax import ROWS as rows
+
+    function, arguments = rows[name]()
+    compiled = compile_jax(function)
+    wait: Any = jax.block_until_ready
+
+    def eager() -> Any:
+        return wait(function(*arguments))
+
+    return eager, lambda: compiled(*arguments), eager
+
+
+def _is_float(value: Any) -> bool:
+    return getattr(getattr(value, "dtype", None), "is_floating_point", False) is True
 
 
 def _placed(value: Any) -> Any:
     return value.to("tt") if hasattr(value, "to") else value
 
 
-def _tensors(value: Any) -> list[Any]:
+def _arrays(value: Any) -> list[Any]:
+    """Of what a model returns, the arrays that are not empty, in f32."""
+    import numpy as np
     import torch
     from torch.utils import _pytree as pytree
 
     leaves = pytree.tree_leaves(dict(value) if hasattr(value, "keys") else value)
-    return [each for each in leaves if isinstance(each, torch.Tensor) and each.numel()]
+    tensors = [each.cpu().float() if isinstance(each, torch.Tensor) else each for each in leaves]
+    arrays = [np.asarray(each, np.float32) for each in tensors if hasattr(each, "shape")]
+    return [each for each in arrays if each.size]
 
 
 def _apart(wanted: Sequence[Any], found: Sequence[Any]) -> float:
@@ -91,7 +143,7 @@ def _apart(wanted: Sequence[Any], found: Sequence[Any]) -> float:
     if [each.shape for each in wanted] != [each.shape for each in found]:
         return float("inf")
     errors = [
-        float((right.float() - own.float()).abs().max() / right.float().abs().max().clamp(1e-30))
+        float(abs(right - own).max() / max(abs(right).max(), 1e-30))
         for right, own in zip(wanted, found, strict=True)
     ]
     return max(errors, default=0.0)
@@ -108,11 +160,23 @@ def _ratio(eager: Any, compiled: Any) -> float:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(ROWS)}")
-    chosen = parser.parse_args(arguments).names or list(ROWS)
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.models", description=(__doc__ or "").splitlines()[0]
+    )
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(NAMES)}")
+    parser.add_argument("--times", action="store_true", help="the table of times alone")
+    parser.add_argument("--seconds", type=float, default=6.0, help="of calls of each row of times")
+    options = parser.parse_args(arguments)
+    if unknown := set(options.names) - set(NAMES):
+        parser.error(f"there is no model {', '.join(sorted(unknown))}")
+    status = 0 if options.names else model_times.table(options.seconds)
+    return status if options.times else compatibility(options.names or NAMES) or status
+
+
+def compatibility(names: Sequence[str]) -> int:
     counts: dict[str, int] = {}
-    for name in chosen:
+    print(f"\n{'':20} {'':8} {'apart':7} {'x eager':>8}")
+    for name in names:
         found = judge(name)
         counts[found.state] = counts.get(found.state, 0) + 1
         print(found, flush=True)

@@ -244,12 +244,16 @@ def _recurrent(name: str) -> Callable[..., Any]:
     op = getattr(getattr(torch.ops.aten, packet), overload)
 
     def run(*args: Any) -> Any:
-        """Gradients are those of the operations, and so is a graph."""
+        """Gradients are those of the operations. What torch has in Python for graphs forgets to
+        drop anything between layers.
+        """
+        layers, dropout, train = args[4:7]
         tensors = [each for each in pytree.tree_leaves(args) if isinstance(each, Tensor)]
         has_gradient = torch.is_grad_enabled() and any(each.requires_grad for each in tensors)
-        if has_gradient or _get_current_dispatch_mode() is not None:
-            return op.decompose(*args)
-        return _run_eagerly(op, *args)
+        is_traced = _get_current_dispatch_mode() is not None
+        if (train and dropout and layers > 1) or (has_gradient and not is_traced):
+            return op._op_dk(torch._C.DispatchKey.CompositeImplicitAutograd, *args)
+        return op.decompose(*args) if is_traced else _run_eagerly(op, *args)
 
     return run
 

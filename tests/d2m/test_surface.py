@@ -492,3 +492,54 @@ def kernel(x, out):
     assert ILLEGAL[statement] in found.message
     assert found.primary.span.file.endswith("program.py")
     assert found.primary.span.line == 12
+
+
+# Found with programs of others --------------------------------------------------------------------
+
+CB = CircularBuffer
+
+
+def test_another_name_of_an_annotation():
+    @pykernel_gen(grid=(1, 1), block_factors=[(1, 1)] * 2)
+    def double(x, out, block_factors=None, grid=None):
+        @compute()
+        async def twice(x_cb: CB, out_cb: CB):
+            block, result = x_cb.pop(), out_cb.reserve()
+            result.store(block + block)
+            out_cb.pop()
+
+        return Program(twice)(x, out)
+
+    x, out = ones(32, 32), np.zeros((32, 32), np.float32)
+    double(x, out)
+    assert (out == 2).all()
+
+
+def test_a_stream_that_nobody_reads_is_no_shard():
+    @pykernel_gen(grid=(1, 1), block_factors=[(1, 1)] * 2)
+    def double(x, out, block_factors=None, grid=None):
+        x_stream = Stream(x)  # noqa: F841
+
+        @compute()
+        async def twice(x_cb: CircularBuffer, out_cb: CircularBuffer):
+            block, result = x_cb.pop(), out_cb.reserve()
+            result.store(block + block)
+            out_cb.pop()
+
+        return Program(twice)(x, out)
+
+    with pytest.raises(ValueError, match="no thread reads the stream and none fills its buffer"):
+        double(ones(32, 32), ones(32, 32))
+
+
+def test_a_popped_input_is_not_written():
+    with pytest.raises(TTLError, match="writes a block that pop"):
+
+        @compute()
+        async def overwrites(x_cb: CircularBuffer, out_cb: CircularBuffer):
+            block, result = x_cb.pop(), out_cb.reserve()
+            block.store(block + block)
+            result.store(block)
+            out_cb.pop()
+
+        Program(overwrites)

@@ -249,7 +249,7 @@ def wrong(body, kind="compute"):
         "from pykernel.d2m_api import *",
         "@pykernel_gen(grid=(1, 1))",
         "def kernel(x, y, out):",
-        "    x_stream = Stream(x)",
+        "    x_stream = Stream(x)" if any("x_stream" in line for line in body) else "    ONE = 1",
         f"    @{kind}()",
         "    def thread(x_cb: CircularBuffer, y_cb: CircularBuffer, out_cb: CircularBuffer):",
         *(f"        {line}" for line in body),

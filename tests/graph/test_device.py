@@ -212,3 +212,11 @@ def test_a_recurrent_layer_is_one_graph(make, monkeypatch):
     expected.square().sum().backward()
     moved(given)[0].square().sum().backward()
     torch.testing.assert_close(given.grad.cpu(), x.grad, rtol=1e-4, atol=1e-5)
+
+
+def test_what_is_dropped_between_recurrent_layers():
+    layer, x = nn.LSTM(3, 4, 2, dropout=0.5).to("tt"), torch.ones(5, 2, 3, device="tt")
+    for has_gradient in (True, False):
+        with torch.set_grad_enabled(has_gradient):
+            first, second = (layer(x)[0].cpu() for _ in range(2))
+        assert not torch.equal(first, second)

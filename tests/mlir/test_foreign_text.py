@@ -81,6 +81,14 @@ def test_corpus_names_what_passes_miss(tmp_path):
     assert found.cause == "passes: `ttir.all_reduce` is read, but not computed"
 
 
+def test_attributes_that_do_not_fit_are_named(tmp_path):
+    step = "dim = 0 : i32, begin = 0 : i32, end = 4 : i32, step = 0 : i32"
+    text = f'"ttir.index"(%a) <{{{step}}}> : (tensor<4xf32>) -> tensor<4xf32>'
+    text = f"func.func @f(%a: tensor<4xf32>) {{ %0 = {text}\n return }}"
+    found = outcome(Section(tmp_path, 0, text), "ttir-to-ttir-decomposition")
+    assert "its attributes do not fit its operands" in found.cause
+
+
 def test_a_name_of_nobody_is_refused_unless_allowed():
     text = '"other.thing"() {a = #other.b<1 x>} : () -> ()'
     with pytest.raises(UsageError, match="other"):

@@ -16,7 +16,7 @@ from xdsl.ir import SSAValue
 from ttl.dialects.stablehlo import GatherOp, shape_of
 
 from . import shapes
-from .emitter import PAIRS, Emitter, Lowering, is_complex, overloads
+from .emitter import PAIRS, Emitter, Lowering, is_complex, overloads, unsupported
 
 aten = torch.ops.aten
 
@@ -85,7 +85,9 @@ def multiply(emitter: Emitter, node: fx.Node, x: Any, y: Any) -> SSAValue:
 
 
 def _of_both(name: str) -> Lowering:
-    def lower(emitter: Emitter, node: fx.Node, x: Any, y: Any) -> SSAValue:
+    def lower(emitter: Emitter, node: fx.Node, x: Any, y: Any, alpha: Any = 1) -> SSAValue:
+        if alpha != 1:
+            raise unsupported(f"no lowering for {node.target} of complex numbers with alpha", node)
         parts = zip(*_operands(emitter, node, x, y), strict=True)
         return _pairs(emitter, *(emitter.binary(name, *each) for each in parts))
 

@@ -55,7 +55,7 @@ from .mistakes import (
     wrong_type,
     wrong_value,
 )
-from .objects import ARGUMENTS, CircularBuffer, MemTx, Semaphore, Stream, TensorBlock
+from .objects import ARGUMENTS, STREAMS, CircularBuffer, MemTx, Semaphore, Stream, TensorBlock
 from .operands import copy_back, is_tensor, make_operands
 from .padding import padding_warnings
 from .program import BoundProgram, Call, Operand, Program, check_call, check_written, make_operation
@@ -181,11 +181,12 @@ class PykernelFunction:
             raise wrong_type(text, "call it with its tensors", calling_span())
 
     def _threads(self, arguments: dict[str, Any], tensors: dict[str, Any]) -> BoundProgram:
-        token = ARGUMENTS.set(tensors)
+        token, streams = ARGUMENTS.set(tensors), STREAMS.set([])
         try:
             bound = self.function(**arguments)
         finally:
             ARGUMENTS.reset(token)
+            STREAMS.reset(streams)
         if isinstance(bound, BoundProgram):
             return bound
         if isinstance(bound, Program):

@@ -34,7 +34,7 @@ class Stream(Described):
     The block at grid coordinate (i, j) has the tiles that core (i, j) would have.
     """
 
-    __slots__ = ("argument", "grid", "layout", "name", "tensor")
+    __slots__ = ("argument", "grid", "layout", "name", "span", "tensor")
 
     noun = "a stream"
     instead = {"shape": "index it by a coordinate of the grid: stream[y, x]"}  # noqa: RUF012
@@ -53,7 +53,8 @@ class Stream(Described):
                 span,
             )
         self.name = name
-        self.argument = tensor
+        self.argument, self.span = tensor, span
+        STREAMS.get().append(self)
         # Known when the program is called.
         self.tensor: Any = None
         self.grid: Shape = ()
@@ -125,6 +126,8 @@ def out_of_range(stream: Stream, dim: int, index: int) -> RuleBroken:
 
 # The tensors of the function decorated with @pykernel_gen that is running, by name.
 ARGUMENTS: ContextVar[Mapping[str, Any]] = ContextVar("pykernel_arguments", default={})  # noqa: B039
+# The streams that it has made.
+STREAMS: ContextVar[list[Stream]] = ContextVar("pykernel_streams", default=[])  # noqa: B039
 
 
 class CircularBuffer(Described):

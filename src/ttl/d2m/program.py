@@ -21,7 +21,7 @@ from ttl.semantics.types import Shape
 
 from .iteration import Iteration, Iterations, Mover
 from .mistakes import wrong_type, wrong_value
-from .objects import CircularBuffer, Semaphore, Stream, require_output_unstreamed
+from .objects import STREAMS, CircularBuffer, Semaphore, Stream, require_output_unstreamed
 from .threads import (
     Moves,
     Thread,
@@ -71,7 +71,7 @@ class Program:
                 "write the circular buffers first, then the semaphores",
                 self.threads[0].span(parameters[-1]),
             )
-        return BoundProgram(self.threads, args)
+        return BoundProgram(self.threads, args, tuple(STREAMS.get()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +80,7 @@ class BoundProgram:
 
     threads: tuple[Thread, ...]
     tensors: tuple[Any, ...]
+    made_streams: tuple[Stream, ...] = ()  # also those that no thread captures
 
     @property
     def streams(self) -> list[Stream]:
@@ -148,6 +149,20 @@ class Call:
             operand = found[0]
             stream.tensor, stream.layout = operand.tensor, operand.layout
             stream.grid = operand.grid
+        self.check_streams()
+
+    def check_streams(self) -> None:
+        """A stream says that a thread fills its buffer: no shard is put there instead."""
+        read = self.program.streams
+        for stream in (each for each in self.program.made_streams if each not in read):
+            for position, operand in enumerate(self.operands):
+                if operand.argument is stream.argument and self.is_prefilled(position):
+                    raise wrong_value(
+                        f"`{stream.name}` is streamed, but no thread reads the stream and none "
+                        "fills its buffer",
+                        "fill it: dma(stream[y, x], cb.reserve()); or leave Stream() out",
+                        stream.span,
+                    )
 
     # Who does what to which buffer ----------------------------------------------------------------
 

@@ -94,7 +94,21 @@ def make_thread(kind: KernelKind, function: Any, verbose: bool, span: Span | Non
         text = f"the source of {getattr(function, '__name__', function)!r} is not available"
         help_text = "write the thread as a function in a file"
         raise WrongType(diagnostic(text, help_text, span, codes.NO_SOURCE))
+    for argument in tree.args.args:
+        _name_annotation(argument, function)
     return Thread(kind, function, tree, verbose)
+
+
+def _name_annotation(argument: ast.arg, function: FunctionType) -> None:
+    """`CB = CircularBuffer` is another name of the same."""
+    if argument.annotation is None or kind_of(argument) is not None:
+        return
+    found = function.__annotations__.get(argument.arg)
+    if isinstance(found, str):
+        found = function.__globals__.get(found)
+    name = getattr(found, "__name__", "")
+    if name in ANNOTATIONS and getattr(found, "__module__", "").startswith("ttl."):
+        argument.annotation = ast.copy_location(ast.Name(name, ast.Load()), argument.annotation)
 
 
 # Checks -------------------------------------------------------------------------------------------
@@ -200,6 +214,40 @@ def _broadcasts(thread: Thread) -> Iterator[Diagnostic]:
         yield diagnostic(text, help_text, thread.span(node), codes.SHAPE_MISMATCH)
 
 
+def _stores_to_inputs(thread: Thread) -> Iterator[Diagnostic]:
+    """A block that pop() gave is read; of the output, which is reserved first, it is the same."""
+    given: dict[str, set[str]] = {}
+    for node in thread.nodes:
+        for name, value in _assigned(node):
+            given.setdefault(name, set()).add(_popped(value))
+    for node in thread.nodes:
+        if not (isinstance(node, ast.Attribute) and node.attr == "store"):
+            continue
+        owners = given.get(node.value.id, {""}) if isinstance(node.value, ast.Name) else {""}
+        if not any(not owner or "reserve" in thread.calls_on(owner) for owner in owners):
+            text = f"`{ast.unparse(node)}()` writes a block that pop() gave to read"
+            help_text = "store into a block of reserve()"
+            yield diagnostic(text, help_text, thread.span(node), codes.BLOCK_STATE)
+
+
+def _assigned(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
+    if not isinstance(node, ast.Assign):
+        return
+    for target in node.targets:
+        pairs = [(target, node.value)]
+        if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
+            pairs = list(zip(target.elts, node.value.elts, strict=False))
+        yield from ((each.id, value) for each, value in pairs if isinstance(each, ast.Name))
+
+
+def _popped(value: ast.expr) -> str:
+    """The buffer of `name.pop()`."""
+    call = value.func if isinstance(value, ast.Call) else None
+    if isinstance(call, ast.Attribute) and call.attr == "pop" and isinstance(call.value, ast.Name):
+        return call.value.id
+    return ""
+
+
 _REFUSED: dict[type[ast.AST], str] = {
     ast.Return: "return",
     ast.Break: "break",
@@ -234,6 +282,7 @@ def _different(threads: Sequence[Thread]) -> Iterator[Diagnostic]:
 
 CHECKS = (
     _annotations, _captures, _unknown_names, _syntax, _broadcasts, _handed_on, _arguments,
+    _stores_to_inputs,
 )  # fmt: skip
 
 # Running ------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ttl.config import Config
 from ttl.diagnostics import CompileError, RuleBroken, codes
+from ttl.diagnostics.activity import busy
 from ttl.dialects import print_module
 from ttl.passes import GRAPH, find_pass, run_passes
 
@@ -42,10 +43,12 @@ def compile_module(
     passes: list[ModulePass] = [
         find_pass(name)(**(options if name == RESOLVE else {})) for name in GRAPH
     ]
-    run_passes(passes, Context(), module, None, _show if Config.current().verbose_passes else None)
-    _verify(module)
-    rows, columns = (*mesh_shape, 1, 1)[:2]
-    return emit_flatbuffer(module, mesh_shape=(rows, columns))
+    show = _show if Config.current().verbose_passes else None
+    with busy("compiling a graph"):
+        run_passes(passes, Context(), module, None, show)
+        _verify(module)
+        rows, columns = (*mesh_shape, 1, 1)[:2]
+        return emit_flatbuffer(module, mesh_shape=(rows, columns))
 
 
 def _verify(module: ModuleOp) -> None:

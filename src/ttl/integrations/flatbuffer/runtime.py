@@ -76,6 +76,10 @@ class Runtime:
         except Malformed as error:
             raise _wrong(f"{name} cannot be run: {error}") from None
         self._plans: dict[int, Plan] = {}  # bound at the first run
+        if self._kernels:  # which are compiled into the cache
+            from ttl.driver.cache import keep_bounded
+
+            keep_bounded(Config.current())
 
     def with_program(self, program: Program) -> Runtime:
         """The same with another program, which has no kernels and calls no other."""

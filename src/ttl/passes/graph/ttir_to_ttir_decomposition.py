@@ -85,6 +85,8 @@ def _replace(op: Operation, call: Call) -> None:
             made.verify(verify_nested_ops=False)
     except (ValueError, VerifyException) as error:  # rule NAMED
         raise not_computed(op, str(error)) from None
+    except (LookupError, ArithmeticError):  # a dimension that is not there, a step of 0
+        raise not_computed(op, "its attributes do not fit its operands") from None
     for old, new in zip(op.results, results, strict=True):
         new.name_hint = new.name_hint or old.name_hint
         old.replace_all_uses_with(new)

@@ -1,6 +1,4 @@
-"""Models of Hugging Face transformers, compiled for `tt`, side by side with eager torch.
-
-python -m benchmarks.models_speed [NAME ...] [--device tt] [--seconds 6]
+"""The times of models of a real size, side by side with eager torch: a part of benchmarks.models.
 
 On one thread of the CPU, random weights, configurations built here: nothing is downloaded. Each
 model has a process of its own; calls of both take turns, so what another process takes away it
@@ -9,7 +7,6 @@ takes from both. Figures are medians, and in brackets from the first to the last
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import statistics
@@ -80,41 +77,52 @@ ROWS = {
     ),
     "resnet18": Row("ResNet-18, 64 x 64", lambda: resnet18(64), 4),
 }
-COMPILE = {"compile": "tt", "dynamo": "eager"}  # by the backend: torch's own does nothing
 COMPILE_AIM = 1.5  # seconds
+# Parts of compiling the first row. torch's own backend does nothing: what it takes is dynamo.
+COMPILE, DYNAMO = "compile", "dynamo"
 
 
 # In the process of one model ----------------------------------------------------------------------
 
 
-def calls(row: Row, device: str, seconds: float) -> dict[str, Any]:
+def calls(row: Row, seconds: float) -> dict[str, Any]:
     """Milliseconds of calls, eager and compiled in turns, and how far their results are apart."""
     import torch
 
     model, arguments = _made(row.make)
-    placed = {name: _placed(value, device) for name, value in arguments.items()}
-    compiled = torch.compile(model if device == "cpu" else _copy(model, device), backend="tt")
+    compiled = torch.compile(model, backend="tt")
     with torch.no_grad():
-        wanted, found = model(**arguments).logits, compiled(**placed).logits.cpu()
+        wanted, found = model(**arguments).logits, compiled(**arguments).logits
         times: dict[str, list[float]] = {"eager": [], "ours": []}
         end = perf_counter() + seconds
         while len(times["ours"]) < 5 or perf_counter() < end:
             times["eager"].append(_milliseconds(lambda: model(**arguments)))
-            times["ours"].append(_milliseconds(lambda: compiled(**placed)))
+            times["ours"].append(_milliseconds(lambda: compiled(**arguments)))
     apart = (wanted - found).abs().max() / wanted.abs().max()
     return {**times, "apart": float(apart)}
 
 
-def compilations(backend: str) -> list[float]:
-    """CPU seconds of the first call, and of what torch itself takes for it: dynamo alone.
+def compilations(backend: str) -> dict[str, list[float]]:
+    """CPU seconds of the first call, and of our part in it: from the graph that torch's tracing
+    gives to a program that runs.
 
     The first of each list is that of a process that has compiled nothing yet, so each of the two
-    has a process of its own.
+    backends has a process of its own.
     """
     import torch
 
-    from tt_torch import executable
+    from tt_torch import capture, executable
 
+    own: list[float] = []
+    make = executable.Executable
+
+    def timed(graph: Any) -> Any:
+        start = process_time()
+        made = make(graph)
+        own[-1] += process_time() - start
+        return made
+
+    setattr(capture, "Executable", timed)  # noqa: B010  (what it calls, which it does not export)
     model, arguments = _made(small_llama)
     times = []
     with torch.no_grad():
@@ -122,9 +130,10 @@ def compilations(backend: str) -> list[float]:
         for _ in range(ROUNDS):
             torch._dynamo.reset()
             executable._RUNTIMES.clear()
+            own.append(0.0)
             compiled = torch.compile(model, backend=backend)
             times.append(_cpu_seconds(partial(compiled, **arguments)))
-    return times
+    return {"whole": times, "own": own}
 
 
 def _made(make: Callable[[], Made]) -> Made:
@@ -132,20 +141,13 @@ def _made(make: Callable[[], Made]) -> Made:
 
     import tt_torch  # noqa: F401
 
+    from .model_zoo import prepare_torchvision
+
+    prepare_torchvision()
     torch.set_num_threads(1)
     torch.manual_seed(0)
     model, arguments = make()
     return model.eval(), arguments
-
-
-def _placed(value: Any, device: str) -> Any:
-    return value.to(device) if hasattr(value, "to") else value
-
-
-def _copy(model: Any, device: str) -> Any:
-    import copy
-
-    return copy.deepcopy(model).to(device)
 
 
 def _cpu_seconds(call: Callable[[], Any]) -> float:
@@ -164,14 +166,11 @@ def _milliseconds(call: Callable[[], Any]) -> float:
 # The table ----------------------------------------------------------------------------------------
 
 
-def figures(name: str, device: str, seconds: float) -> Any:
-    command = [sys.executable, "-P", "-m", "benchmarks.models_speed", name, "--child"]
-    options = ["--device", device, "--seconds", str(seconds)]
+def figures(name: str, seconds: float) -> Any:
+    command = [sys.executable, "-P", "-m", "benchmarks.model_times", name, str(seconds)]
     environment = {**os.environ, **THREADS}
     environment["PYTHONPATH"] = os.pathsep.join([os.getcwd(), environment.get("PYTHONPATH", "")])
-    done = subprocess.run(
-        [*command, *options], env=environment, stdout=subprocess.PIPE, text=True, check=True
-    )
+    done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
     return json.loads(done.stdout.splitlines()[-1])
 
 
@@ -187,47 +186,43 @@ def model_line(row: Row, found: dict[str, Any]) -> tuple[str, bool]:
     return f"{text} {ratio:8.2f} {row.aim:6g}  {found['apart']:.0e}{verdict}", ratio <= row.aim
 
 
-def compile_line(name: str, times: list[float]) -> tuple[str, bool]:
-    again = statistics.median(times[1:])
-    fits = again <= COMPILE_AIM or name != "compile"
-    title = {"compile": "compile of the first, s of CPU", "dynamo": "  of which dynamo"}[name]
-    text = f"{title:32} {again:8.2f}   {times[0]:.2f} as the first of a process"
-    aim = f"; aim {COMPILE_AIM}" if name == "compile" else ""
-    return f"{text}{aim}{'' if fits else '  (over)'}", fits
+def compile_lines(seconds: float) -> tuple[str, bool]:
+    """The whole, and what dynamo, torch's tracing and our own part take of it."""
+    found, dynamo = figures(COMPILE, seconds), figures(DYNAMO, seconds)["whole"]
+    whole, own = found["whole"], found["own"]
+    again = statistics.median(whole[1:])
+    rest = [a - b - c for a, b, c in zip(whole, dynamo, own, strict=True)]
+    parts = {"dynamo": dynamo, "torch's tracing": rest, "ours": own}
+    fits = again <= COMPILE_AIM
+    aim = f"; aim {COMPILE_AIM}{'' if fits else '  (over)'}"
+    return "\n".join([
+        _seconds("compile of the first, s of CPU", whole) + aim,
+        *(_seconds(f"  of which {name}", taken) for name, taken in parts.items()),
+    ]), fits  # fmt: skip
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.models_speed")
-    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join([*ROWS, *COMPILE]))
-    parser.add_argument("--device", default="cpu", choices=["cpu", "tt"])
-    parser.add_argument("--seconds", type=float, default=6.0, help="of calls of each model")
-    parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if unknown := set(options.names) - {*ROWS, *COMPILE}:
-        parser.error(f"there is no model {', '.join(sorted(unknown))}")
-    if options.child:
-        (name,) = options.names
-        print(json.dumps(child(name, options.device, options.seconds)))
-        return 0
-    return table(options.names or [*ROWS, *COMPILE], options.device, options.seconds)
+def _seconds(title: str, taken: list[float]) -> str:
+    again = statistics.median(taken[1:])
+    return f"{title:32} {again:8.2f}   {taken[0]:.2f} as the first of a process"
 
 
-def child(name: str, device: str, seconds: float) -> Any:
-    return compilations(COMPILE[name]) if name in COMPILE else calls(ROWS[name], device, seconds)
-
-
-def table(names: list[str], device: str, seconds: float) -> int:
+def table(seconds: float) -> int:
     print(f"load of the machine: {os.getloadavg()[0]:.1f} on {os.cpu_count()} CPUs")
-    print(f"{'':32} {'eager ms':>26} {'tt ms':>26} {'ratio':>8} {'aim':>6}  apart")
+    print(f"{'':32} {'eager ms':>26} {'tt ms':>26} {'ratio':>8} {'aim':>6}  apart", flush=True)
     good = True
-    for name in names:
-        found = figures(name, device, seconds)
-        is_model = name in ROWS
-        text, fits = model_line(ROWS[name], found) if is_model else compile_line(name, found)
+    for name, row in ROWS.items():
+        text, fits = model_line(row, figures(name, seconds))
         print(text, flush=True)
         good = good and fits
-    return 0 if good else 1
+    text, fits = compile_lines(seconds)
+    print(text, flush=True)
+    return 0 if good and fits else 1
+
+
+def child(name: str, seconds: float) -> Any:
+    backends = {COMPILE: "tt", DYNAMO: "eager"}
+    return compilations(backends[name]) if name in backends else calls(ROWS[name], seconds)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    print(json.dumps(child(sys.argv[1], float(sys.argv[2]))))
