@@ -32,17 +32,27 @@ while N == 1 and not pathlib.Path("go").exists():
 """
 
 
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[Any]:
-    from distributed import LocalCluster
+# In a process of its own: the main module of this one changes with every program that is run.
+CLUSTER = """\
+import sys
+from distributed import LocalCluster
+with LocalCluster(
+    n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+) as cluster:
+    print(cluster.scheduler_address, flush=True)
+    sys.stdin.read()
+"""
 
-    paths = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTHONPATH", paths["PYTHONPATH"])
-        with LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
-        ) as started:
-            yield started
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[str]:
+    """The address of its scheduler."""
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    command = [sys.executable, "-P", "-c", CLUSTER]
+    started = subprocess.Popen(command, env=environment, text=True, **pipes)
+    yield started.stdout.readline().strip()
+    started.communicate()
 
 
 @pytest.fixture(autouse=True)
@@ -76,7 +86,7 @@ def starts(folder: Path, value: int = 1) -> dict[int, Path]:
 
 
 def test_a_worker_that_dies_is_replaced(
-    cluster: Any, folder: Path, capsys: pytest.CaptureFixture[str]
+    cluster: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = waiting(folder)
 
@@ -88,8 +98,7 @@ def test_a_worker_that_dies_is_replaced(
 
     killer = threading.Thread(target=kill)
     killer.start()
-    address = cluster.scheduler_address
-    status = main(["tune", "--json", "--no-check", "--scheduler", address, "-D", "N=1,2", file])
+    status = main(["tune", "--json", "--no-check", "--scheduler", cluster, "-D", "N=1,2", file])
     killer.join()
     (found,) = json.loads(capsys.readouterr().out)
     assert status == 0 and found["trials"] == 2 and found["from_disk"] == 0
@@ -98,10 +107,10 @@ def test_a_worker_that_dies_is_replaced(
 
 @pytest.mark.full
 def test_tuned_calls_go_to_the_workers(
-    cluster: Any, folder: Path, capsys: pytest.CaptureFixture[str]
+    cluster: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Every trial executes the program up to the call."""
-    where = ["--scheduler", cluster.scheduler_address]
+    where = ["--scheduler", cluster]
     assert main(["tune", "--json", *where, program(folder, TUNED)]) == 0
     (found,) = json.loads(capsys.readouterr().out)
     assert found["operation"] == "twice" and found["trials"] == 3
@@ -111,9 +120,9 @@ def test_tuned_calls_go_to_the_workers(
 
 @pytest.mark.full
 def test_schedules_go_to_the_workers(
-    cluster: Any, folder: Path, capsys: pytest.CaptureFixture[str]
+    cluster: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    where = ["--schedules", "3", "--scheduler", cluster.scheduler_address]
+    where = ["--schedules", "3", "--scheduler", cluster]
     assert main(["explore", *where, program(folder, HEAD + GOOD)]) == 0
     assert capsys.readouterr().out.startswith("3 schedules of 1 call: no race")
     assert main(["explore", *where, program(folder, HEAD + IMPATIENT)]) == 1
@@ -121,11 +130,11 @@ def test_schedules_go_to_the_workers(
 
 
 def test_a_worker_of_another_version_is_refused(
-    cluster: Any, folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    cluster: str, folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Here it is another one than there, where the function has its own name.
     monkeypatch.setattr("ttl.sweep.cluster.own_version", lambda: "another")
-    assert main(["tune", "--scheduler", cluster.scheduler_address, program(folder, TUNED)]) == 1
+    assert main(["tune", "--scheduler", cluster, program(folder, TUNED)]) == 1
     assert "does not have this version of pyttl" in capsys.readouterr().err
 
 

@@ -187,6 +187,11 @@ def test_in_the_manner_of_mlir_opt(file, tmp_path, capsys):
     assert "was not reported" in capsys.readouterr().err
 
 
+def test_one_dash_as_in_the_guide(file, capsys):
+    assert opt_main([file(MOVED), "-ttir-to-ttmetal-frontend", "-print-ir-after-all"]) == 0
+    assert "IR after ttir-to-d2m" in capsys.readouterr().err
+
+
 def test_generic_text_and_what_failed(file, capsys):
     text = '%0 = "ttir.all_reduce"() : () -> tensor<4xf32>'
     words = ["--ttir-to-ttir-decomposition", "--mlir-print-ir-after-failure"]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -31,7 +32,8 @@ def cores() -> int:
 
 
 def may_fork() -> bool:
-    return hasattr(os, "fork") and threading.active_count() == 1
+    """Not beside threads: those of Python, or those that jax keeps busy."""
+    return hasattr(os, "fork") and threading.active_count() == 1 and "jax" not in sys.modules
 
 
 def on_cores(jobs: Sequence[Job], at_a_time: int) -> Done:

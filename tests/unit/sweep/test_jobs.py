@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
+import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,7 @@ from typing import Any
 import pytest
 
 from ttl.sweep import CRASHED, Job, Store, Task, forked, perform, program_files, run_job, sweep
-from ttl.sweep.local import on_cores
+from ttl.sweep.local import may_fork, on_cores
 
 
 def test_forks_give_results_as_they_are_done() -> None:
@@ -135,8 +137,6 @@ def test_what_crashed_is_tried_again(tmp_path: Path) -> None:
 def test_a_bar_is_shown_on_a_terminal_only(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    import sys
-
     tasks = [Task(1), Task(2)]
     run = lambda items: ((n, {}) for n, _ in enumerate(items))  # noqa: E731
     sweep(tasks, run, text="things")
@@ -145,3 +145,14 @@ def test_a_bar_is_shown_on_a_terminal_only(
     monkeypatch.setenv("TERM", "xterm")
     sweep(tasks, run, text="things")
     assert "things" in capsys.readouterr().err
+
+
+def test_nothing_is_forked_beside_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threading, "active_count", lambda: 1)
+    monkeypatch.delitem(sys.modules, "jax", raising=False)
+    assert may_fork()
+    monkeypatch.setattr(threading, "active_count", lambda: 2)
+    assert not may_fork()
+    monkeypatch.setattr(threading, "active_count", lambda: 1)
+    monkeypatch.setitem(sys.modules, "jax", None)
+    assert not may_fork()

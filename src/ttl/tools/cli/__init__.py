@@ -81,7 +81,7 @@ def stats_main(arguments: Sequence[str] | None = None) -> int:
 
 
 def opt_main(arguments: Sequence[str] | None = None) -> int:
-    """Entry point of `ttlang-opt`: `ttl opt` in the manner of mlir-opt."""
+    """Entry point of `ttlang-opt` and the guide's `ttc`: `ttl opt` in the manner of mlir-opt."""
     return main(["opt", *(sys.argv[1:] if arguments is None else arguments)])
 
 

@@ -34,6 +34,8 @@ def with_passes(parser: argparse.ArgumentParser, given: Sequence[str]) -> list[s
             passes.append(found[1] if found else options)
         elif word.startswith("-") and f"--{name}" not in own and name in (*KNOWN, *PIPELINES):
             passes.append(f"{name}{{{options.strip('{}')}}}" if options else name)
+        elif f"--{name}" in own and not word.startswith("--"):  # LLVM's tools take one dash, too
+            left.append(f"-{word}")
         else:
             left.append(word)
     return [*left, "--passes", ",".join(passes)] if passes else left
