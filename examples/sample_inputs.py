@@ -26,5 +26,5 @@ def distinct(step: int) -> NDArray[np.float32]:
     tile = np.arange(64).reshape(8, 1, 8, 1)
     code = (position * 5 + tile * 37).reshape(SIZE, SIZE) * step % 2048
     sign, mantissa, exponent = code % 2, code // 2 % 128, code // 256
-    values: NDArray[np.float64] = (1 - 2 * sign) * np.ldexp(1 + mantissa / 128, exponent - 6)
+    values = (1 - 2 * sign) * np.ldexp(1 + mantissa / 128, exponent - 6)
     return values.astype(np.float32)

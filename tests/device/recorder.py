@@ -70,7 +70,7 @@ class Recorder:
         self._hold(tensor, ttl.to_numpy(self._held[_place(tensor)]))
         return tensor
 
-    def zeros(self, shape: Any, *, dtype: Any, layout: Any, device: Any) -> Any:
+    def zeros(self, shape: Any, dtype: Any, layout: Any, device: Any) -> Any:
         values = np.zeros(tuple(shape), np.float32)
         return ttl.from_numpy(values, dtype=dtype, layout=layout, device=device)
 

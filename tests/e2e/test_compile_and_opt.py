@@ -119,8 +119,10 @@ def test_opt_times_and_verifies_passes(run: Any) -> None:
 def test_explain(run: Any) -> None:
     done = run("ttl", "explain", "ttl5001")
     assert done.returncode == 0 and done.stdout.startswith("TTL5001 (deadlock)")
-    listed = run("ttl", "explain").stdout.splitlines()
-    assert "TTL5001  deadlock" in listed and listed == sorted(listed)
+    _, columns, *listed = run("ttl", "explain").stdout.splitlines()
+    assert columns.split() == ["code", "name", "what", "it", "is"]
+    assert any(line.startswith("TTL5001  deadlock  ") for line in listed)
+    assert listed == sorted(listed)
 
 
 # Arguments, exit status, what is said. 2: the command line cannot be read; 1: it can.

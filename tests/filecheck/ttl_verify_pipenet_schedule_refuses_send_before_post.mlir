@@ -5,7 +5,7 @@
 !block = tensor<1x1x!tile>
 
 // Node (0, 0) is a receiver of its own pipe: it sends, and waits for that, before it posts.
-// CHECK: error[TTL5001]: deadlock: `dm` on 2 nodes waits for itself
+// CHECK: error[TTL5001]: deadlock: `dm` on 1 node waits for itself
 // CHECK: = cycle: `dm` on node (0, 0) waits for node (0, 0) to post a receive on pipe (0, 0) -> (0:2, 0)
 // CHECK: = help: the source has the block already: leave it out of the pipe's `dst`
 // CHECK: = help: or post before sending

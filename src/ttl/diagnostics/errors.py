@@ -174,7 +174,8 @@ def hide_frames(package: str) -> None:
         return isinstance(found.value, TTLError)
 
     for name, module in list(sys.modules.items()):
-        if name == package or name.startswith(f"{package}."):
+        is_ours = name == package or name.startswith(f"{package}.")
+        if is_ours and module is not None:  # None: somebody forbids it to be imported
             vars(module).setdefault("__tracebackhide__", is_hidden)
 
 

@@ -2,6 +2,7 @@
 
 rule OWN   A definition of ours reads first. Only where it cannot, or where what it reads does not
            verify, is an operation kept.
+rule CALL  A call of the chip in MLIR's generic form has what the chip's function takes, or is refused.
 rule NAME  Kept are the names of names.txt, and any name if the context allows unregistered ones.
 rule END   The form of an operation ends before a line that begins another one, and before a brace
            that it has not opened.
@@ -129,7 +130,8 @@ class KeepingParser(Parser):
 
     def _parse_kept_generic(self, start: int, error: ParseError | VerifyException) -> Operation:
         name = self._current_token.kind.get_string_literal_value(self._current_token.span)
-        if not self._is_kept(name) or self._kept_here == start:
+        is_wrong_call = name.startswith("ttkernel.") and isinstance(error, VerifyException)
+        if not self._is_kept(name) or self._kept_here == start or is_wrong_call:  # rule CALL
             raise self._final(error, self._current_token.span)
         self._resume_from(start)
         self._kept_here = start

@@ -185,6 +185,10 @@ def check_arguments(parser: argparse.ArgumentParser, options: argparse.Namespace
 def run(options: argparse.Namespace) -> int:
     variables = run_variables(options)
     on_device = options.backend == "device"
+    if options.times:
+        from ttl.driver import PROCESS_DRIVER
+
+        PROCESS_DRIVER.runs.recorded_calls.clear()  # a process may run several programs
     try:
         with (
             _viewed(options, variables) if options.view else nullcontext(),
