@@ -75,6 +75,15 @@ def test_without_checks_a_wrong_one_may_win() -> None:
     assert found.best == CONFIGS[2] and not found.left_out
 
 
+@pytest.mark.parametrize(("tiles", "found"), [(0, "it writes no tensor"), (4, "`y` differs")])
+def test_a_first_one_that_leaves_tensors_unwritten_is_left_out(tiles: int, found: str) -> None:
+    configs = [ttl.Config(block=2, count=2, tiles=each) for each in (tiles, 8)]
+    tuning = tune(tuned(configs))
+    assert tuning.best == configs[1]
+    ((config, outcome),) = tuning.left_out
+    assert config == configs[0] and found in outcome.problem and "the others" in outcome.problem
+
+
 def test_what_the_factory_raises_is_a_reason() -> None:
     operation = TunedOperation(ttl.autotune(ttl.Config(block=ttl.choice(1, 5)))(make_double), (8,))
     found = tune(operation)
