@@ -106,6 +106,16 @@ def test_constants_are_ranked_and_what_cannot_be_used_has_its_reason(
     assert found["from_disk"] == 0 and found["configurations"][0]["values"] == {"TILES": 4}
 
 
+@pytest.mark.parametrize("numbers", ["rand(32, 256)", "default_rng().random((32, 256))"])
+def test_every_trial_has_the_same_random_numbers(
+    numbers: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program = PLAIN.replace("np.arange(8192).reshape(32, 256) % 50", f"np.random.{numbers}")
+    (folder / "plain.py").write_text(program)
+    assert main(["tune", "--json", "-D", "BLOCKS=1,2", "-j", "2", "plain.py"]) == 0
+    assert all("microseconds" in each for each in rows(capsys)["configurations"])
+
+
 def test_tuned_operations_are_found_and_reported(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

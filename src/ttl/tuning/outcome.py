@@ -40,6 +40,11 @@ class Outcome:
         return cls(**values)
 
 
+def is_mixed(outcomes: list[Outcome]) -> bool:
+    """Have they results for different elements?"""
+    return len({each.elements for each in outcomes if each.elements}) > 1
+
+
 def without_wrong_results(outcomes: list[Outcome], tolerance: float) -> list[Outcome]:
     """Those whose results are not those of the first that writes all there is have a problem."""
     usable = [each for each in outcomes if not each.is_left_out]

@@ -8,9 +8,10 @@ share of their size move the sum by about that share of the norm, wherever in th
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
@@ -29,12 +30,18 @@ class Rehearsal:
 
     sketches: list[Sketch] = field(default_factory=list)
     fills: bool = True  # tensors that say nothing; these are copies, or the program minds
+    # Tensors, by number, that are filled in any case: they may hold the result already.
+    written: set[int] = field(default_factory=set)
+    elements: str = ""  # a digest of what the tensors held
 
     @contextmanager
     def around(self, program: Any) -> Iterator[None]:
         tensors = {n: t for n, t in sorted(program.tensors.items()) if hasattr(t, "storage")}
-        for number, tensor in enumerate(tensors.values() if self.fills else ()):
-            with_numbers(tensor.storage, SEED + number)
+        held = [tensor.storage.logical for tensor in tensors.values()]
+        self.elements = digest_of(held, self.elements)
+        written = {name for n, name in enumerate(program.tensors) if n in self.written}
+        for number, (name, tensor) in enumerate(tensors.items() if self.fills else ()):
+            with_numbers(tensor.storage, SEED + number, name in written)
         before = {name: tensor.storage.logical.copy() for name, tensor in tensors.items()}
         yield
         for name, tensor in tensors.items():
@@ -43,16 +50,25 @@ class Rehearsal:
                 self.sketches.append(sketch(name, after, changed))
 
 
+def digest_of(arrays: Iterable[Values], others: str = "") -> str:
+    found = sha256(others.encode())
+    for array in arrays:
+        found.update(array.tobytes())
+    return found.hexdigest()[:32]
+
+
 def elements_changed(before: Values, after: Values) -> int:
     """How many have other bits: a NaN is equal to itself."""
     one, two = (np.ascontiguousarray(each).view(np.uint8) for each in (before, after))
     return int((one != two).reshape(before.size, -1).any(axis=1).sum())
 
 
-def with_numbers(storage: Any, seed: int) -> None:
+def with_numbers(storage: Any, seed: int, in_any_case: bool = False) -> None:
     """A tensor of which all elements are equal says nothing: it gets others, always the same."""
     values = storage.logical
-    if values.size < 2 or not storage.dtype.is_float or (values != values.flat[0]).any():
+    if values.size < 2 or not storage.dtype.is_float:
+        return
+    if not in_any_case and (values != values.flat[0]).any():
         return
     numbers = np.random.default_rng(seed).uniform(-1, 1, values.shape)
     storage.fill(numbers.astype(np.float32))
