@@ -21,13 +21,14 @@ from .decompositions import decompositions
 from .executable import MOST_KEPT, Executable
 
 _SAMPLES = 3
+aten = torch.ops.aten
 
 
 class OpenExecutable:
     """A functional aten graph, of tensors whose sizes are those of the call."""
 
     def __init__(self, graph: fx.GraphModule):
-        self.graph = graph
+        self.graph = _with_any_strides(graph)
         self.made: Recent[Executable] = Recent(MOST_KEPT)
         self.compiled: list[tuple[tuple[int, ...], Executable]] = []  # the last ones, by sizes
         self.family: tuple[int, Any] | None = None  # the size that counts, and the programs
@@ -83,6 +84,17 @@ class OpenExecutable:
             None if like is None else like.new_empty(next(shapes).shape) for like in first.outputs
         ]
         return made
+
+
+def _with_any_strides(graph: fx.GraphModule) -> fx.GraphModule:
+    """Views become reshapes: they were recorded for the strides that torch's own kernels give, and
+    the decompositions that the graph is traced again with give others.
+    """
+    for node in graph.graph.nodes:
+        if node.target in (aten.view.default, aten._unsafe_view.default):
+            node.target = aten.reshape.default
+    graph.recompile()
+    return graph
 
 
 def _sizes(inputs: Sequence[Any]) -> tuple[int, ...]:

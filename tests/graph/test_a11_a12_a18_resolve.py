@@ -101,7 +101,8 @@ def test_a11_another_process_gives_the_same_bytes_without_ttnn_and_without_a_dev
         [str(tmp_path), os.path.dirname(here), *sys.path]
     )
     command = [sys.executable, "-P", "-c", program, here]
-    done = subprocess.run(command, env=environment, capture_output=True, check=True)
+    done = subprocess.run(command, env=environment, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr.decode()
     assert done.stdout == resolve()
 
 

@@ -103,6 +103,7 @@ CASES = {
         whole >> (whole & 3), (whole.to(torch.int8) << 3).int(), whole & 6, whole << 2, whole >> 1,
         torch.bitwise_left_shift(whole, 1), torch.bitwise_right_shift(whole, whole & 3),
         torch.bitwise_left_shift(whole, whole & 3), torch.bitwise_right_shift(whole, 1),
+        whole >> 40,
     ),
     "angles": lambda x, y, **_: (torch.atan2(x, y), torch.erfinv(x.tanh() * 0.9)),
     "comparisons": lambda x, y, whole, **_: (

@@ -239,6 +239,23 @@ def test_a_cache_that_grows_is_not_compiled_for_each_length(monkeypatch):
     assert len(made) == 3
 
 
+def test_attention_takes_another_batch_and_another_length():
+    """torch's own attention has other strides than the sums that it is decomposed into."""
+    inner = nn.Linear(8, 8)
+
+    def attend(x):
+        batch, length, _ = x.shape
+        split = inner(x).view(batch, length, 2, 4).transpose(1, 2)
+        found = nn.functional.scaled_dot_product_attention(split, split, split)
+        return inner(found.transpose(1, 2).reshape(batch, length, -1).contiguous())
+
+    compiled = torch.compile(attend, backend="tt")
+    with torch.no_grad():
+        for sizes in ((2, 7), (2, 9), (4, 5)):
+            x = torch.randn(*sizes, 8)
+            torch.testing.assert_close(compiled(x), attend(x), rtol=1e-5, atol=1e-5)
+
+
 def test_a_number_that_does_not_grow_along_a_line_is_compiled_each_time():
     def mean(x):
         return x.mean(0) + x.shape[0] ** 2

@@ -99,5 +99,6 @@ def test_bits(device):
     assert ttl.to_numpy(ttnn.bitwise_not(a)).tolist() == [[-13, 6]]
     assert ttl.to_numpy(ttnn.bitwise_left_shift(a, 40)).tolist() == [[0, 0]]
     assert ttl.to_numpy(ttnn.bitwise_right_shift(a, 1)).tolist() == [[6, -4]]
+    assert ttl.to_numpy(ttnn.bitwise_right_shift(a, 40)).tolist() == [[0, -1]]
     with pytest.raises(RuntimeError, match="bits of numbers that are not whole"):
         ttnn.bitwise_and(ttnn.typecast(a, ttnn.float32), ttnn.typecast(a, ttnn.float32))

@@ -2,7 +2,7 @@
 
 rule OWN   A definition of ours reads first. Only where it cannot, or where what it reads does not
            verify, is an operation kept.
-rule CALL  A call of the chip in MLIR's generic form has what the chip's function takes, or is refused.
+rule CALL  A call of the chip in MLIR's generic form has what the chip takes, or is refused.
 rule NAME  Kept are the names of names.txt, and any name if the context allows unregistered ones.
 rule END   The form of an operation ends before a line that begins another one, and before a brace
            that it has not opened.
