@@ -222,3 +222,9 @@ def test_the_program_of_the_page_is_tuned_as_the_page_shows(
 def test_values_are_wanted() -> None:
     with pytest.raises(SystemExit):
         main(["tune", "-D", "BLOCKS", "x.py"])
+
+
+def test_one_process_is_the_least(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["tune", "-j", "-3", "x.py"])
+    assert "'-3': there must be one process or more" in capsys.readouterr().err
