@@ -9,6 +9,8 @@ from typing import Any
 
 from ttl.config import chosen_options
 from ttl.device import module_of
+from ttl.diagnostics import RuleBroken, UsageError, codes
+from ttl.diagnostics.frames import calling_span
 from ttl.driver.backend import is_real
 from ttl.driver.launch import Driver
 from ttl.estimate import Estimate, estimate
@@ -57,6 +59,8 @@ def bench(
     tensors = [value for value in given if find_dtype(value) is not None]
     if any(is_real(tensor) for tensor in tensors):
         return _measured(operation, tensors, args, kwargs, warm_ups, repeats)
+    if not isinstance(operation, Operation):
+        raise _no_operation(operation)
     driver = Driver()
     with chosen_options(estimate=True):
         driver.launch(operation, args, kwargs)
@@ -67,6 +71,13 @@ def bench(
     slowest = max(found, key=lambda each: each.microseconds.typical)  # devices run side by side
     times = slowest.microseconds
     return Bench(times.typical, times.best, times.worst, slowest)
+
+
+def _no_operation(given: Any) -> UsageError:
+    message = f"bench() takes an operation, not a {type(given).__name__}"
+    help_text = "give it what @ttl.operation made, and the arguments: bench(operation, x, y)"
+    broken = RuleBroken(codes.WRONG_ARGUMENT, message, helps=(help_text,))
+    return UsageError(broken.at(calling_span()))
 
 
 def _measured(

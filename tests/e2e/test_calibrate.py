@@ -95,9 +95,12 @@ def test_a_log_becomes_a_file_that_estimates_take(
     assert found["clock_ghz"] == 0.9
 
 
-def test_another_log_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("first", [0, 1])  # with the line of the clock, and without
+def test_another_log_is_refused(
+    first: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     log = tmp_path / "log.csv"
-    log.write_text("\n".join([*HEAD, *zone("NCRISC", 0, "NCRISC-KERNEL", 0, 9000)][1:]))
+    log.write_text("\n".join([*HEAD, *zone("NCRISC", 0, "NCRISC-KERNEL", 0, 9000)][first:]))
     out = str(tmp_path / "costs.json")
     assert main(["calibrate", "--log", str(log), "-o", out]) == 1
     assert "has no zones of ttl calibrate" in capsys.readouterr().err

@@ -106,6 +106,16 @@ def test_constants_are_ranked_and_what_cannot_be_used_has_its_reason(
     assert found["from_disk"] == 0 and found["configurations"][0]["values"] == {"TILES": 4}
 
 
+@pytest.mark.parametrize("numbers", ["rand(32, 256)", "default_rng().random((32, 256))"])
+def test_every_trial_has_the_same_random_numbers(
+    numbers: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program = PLAIN.replace("np.arange(8192).reshape(32, 256) % 50", f"np.random.{numbers}")
+    (folder / "plain.py").write_text(program)
+    assert main(["tune", "--json", "-D", "BLOCKS=1,2", "-j", "2", "plain.py"]) == 0
+    assert all("microseconds" in each for each in rows(capsys)["configurations"])
+
+
 def test_tuned_operations_are_found_and_reported(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -212,3 +222,9 @@ def test_the_program_of_the_page_is_tuned_as_the_page_shows(
 def test_values_are_wanted() -> None:
     with pytest.raises(SystemExit):
         main(["tune", "-D", "BLOCKS", "x.py"])
+
+
+def test_one_process_is_the_least(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["tune", "-j", "-3", "x.py"])
+    assert "'-3': there must be one process or more" in capsys.readouterr().err

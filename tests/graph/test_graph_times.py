@@ -48,3 +48,12 @@ def test_larger_tensors_take_longer(
 def test_kernels_are_for_their_chip(model: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["estimate", "--target", "blackhole", model]) == 1
     assert "are for wormhole_b0, not for blackhole" in capsys.readouterr().err
+
+
+def test_options_that_would_do_nothing_are_refused(
+    model: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["estimate", "-D", "BLOCK=2", model]) == 1
+    assert "-D is for a program" in capsys.readouterr().err
+    assert main(["estimate", "--against", model, "program.py"]) == 1
+    assert "--against is for a graph (FILE.ttnn)" in capsys.readouterr().err

@@ -73,7 +73,8 @@ class CallCounts:
 
     calls: Counter[str] = field(default_factory=Counter)
     result_pages: int = 0
-    configuration: str = ""  # of the kernel that computes
+    # Of the kernels that compute, each once: operations of one name may have several.
+    configurations: dict[str, None] = field(default_factory=dict)
 
     @property
     def columns(self) -> dict[str, int]:
@@ -116,7 +117,7 @@ def counts_table(counts: dict[str, CallCounts]) -> str:
         if pages := counted.result_pages:
             rows.append(("  per result page", *(per_page(totals[c], pages) for c in COLUMNS)))
     widths = [max(len(row[n]) for row in rows) for n in range(len(rows[0]))]
-    notes = [f"{name}: {each.configuration}" for name, each in counts.items()]
+    notes = [f"{name}: {text}" for name, each in counts.items() for text in each.configurations]
     return "\n".join(
         "  ".join(
             cell.rjust(width) if n else cell.ljust(width)

@@ -89,7 +89,7 @@ def launch(
             for kernels in libraries:
                 counts.take(kernels, counted)
             counts.result_pages += sum(each.pages for each in program.tensors if each.written)
-            counts.configuration = configuration_of(compiled)
+            counts.configurations[configuration_of(compiled)] = None
 
 
 def addresses_of(compiled: CompiledOperation) -> list[int]:

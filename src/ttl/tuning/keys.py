@@ -57,7 +57,15 @@ def call_key(tuned: TunedOperation, args: tuple[Any, ...], kwargs: dict[str, Any
     except NoKey:
         values = repr(named)
     specs = repr([spec_of(tensor) for tensor in tensors])
-    return tuple(named), str(values), specs, Options.current().target
+    return tuple(named), str(values), specs, Options.current().target, _code_key(tuned)
+
+
+def _code_key(tuned: TunedOperation) -> str:
+    """The code and what it names: the program may have changed a global since the last call."""
+    try:
+        return str(stable(freeze_all([tuned.tuned.function], [])))
+    except NoKey:
+        return ""
 
 
 def tensors_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from ttl.sweep import CRASHED
 
 from .sketch import Sketch, difference
+
+NOTHING_LEFT_OUT = 0.9  # of the elements that others change; some get what they held by chance
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +24,7 @@ class Outcome:
     problem: str = ""
     code: str = ""  # of the diagnostic that is the problem
     results: list[Sketch] = field(default_factory=list)
+    elements: str = ""  # a digest of what the tensors held; results of others cannot be compared
 
     @property
     def is_left_out(self) -> bool:
@@ -36,17 +40,46 @@ class Outcome:
         return cls(**values)
 
 
+def is_mixed(outcomes: list[Outcome]) -> bool:
+    """Have they results for different elements?"""
+    return len({each.elements for each in outcomes if each.elements}) > 1
+
+
 def without_wrong_results(outcomes: list[Outcome], tolerance: float) -> list[Outcome]:
-    """Those whose results are not those of the first that could run have a problem."""
-    first = next((each for each in outcomes if not each.is_left_out), None)
-    if first is None:
+    """Those whose results are not those of the first that writes all there is have a problem."""
+    usable = [each for each in outcomes if not each.is_left_out]
+    if not usable:
         return outcomes
+    right = _trusted(usable)
+    name = "the first" if right is usable[0] else "the others"
     return [
         each
-        if each.is_left_out or not (found := difference(first.results, each.results, tolerance))
+        if each.is_left_out
+        or not (found := difference(right.results, each.results, tolerance, name))
         else replace(each, problem=f"wrong result: {found}")
         for each in outcomes
     ]
+
+
+def _trusted(outcomes: list[Outcome]) -> Outcome:
+    """The first, unless it leaves something unwritten: the tensors that most of those write
+    that write any, or a good part of their elements.
+    """
+    counts = Counter(_names(each) for each in outcomes if each.results)
+    if not counts:
+        return outcomes[0]
+    usual = max(counts, key=lambda names: (counts[names], len(names)))
+    alike = [each for each in outcomes if _names(each) == usual]
+    enough = NOTHING_LEFT_OUT * max(_changed(each) for each in alike)
+    return next(each for each in alike if _changed(each) >= enough)
+
+
+def _names(outcome: Outcome) -> tuple[str, ...]:
+    return tuple(each["name"] for each in outcome.results)
+
+
+def _changed(outcome: Outcome) -> int:
+    return sum(each["changed"] for each in outcome.results)
 
 
 def without_results(outcome: Outcome) -> Outcome:

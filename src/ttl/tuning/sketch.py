@@ -8,9 +8,10 @@ share of their size move the sum by about that share of the norm, wherever in th
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
@@ -29,30 +30,51 @@ class Rehearsal:
 
     sketches: list[Sketch] = field(default_factory=list)
     fills: bool = True  # tensors that say nothing; these are copies, or the program minds
+    # Tensors, by number, that are filled in any case: they may hold the result already.
+    written: set[int] = field(default_factory=set)
+    elements: str = ""  # a digest of what the tensors held
 
     @contextmanager
     def around(self, program: Any) -> Iterator[None]:
         tensors = {n: t for n, t in sorted(program.tensors.items()) if hasattr(t, "storage")}
-        for number, tensor in enumerate(tensors.values() if self.fills else ()):
-            with_numbers(tensor.storage, SEED + number)
-        before = {name: tensor.storage.logical.tobytes() for name, tensor in tensors.items()}
+        held = [tensor.storage.logical for tensor in tensors.values()]
+        self.elements = digest_of(held, self.elements)
+        written = {name for n, name in enumerate(program.tensors) if n in self.written}
+        for number, (name, tensor) in enumerate(tensors.items() if self.fills else ()):
+            with_numbers(tensor.storage, SEED + number, name in written)
+        before = {name: tensor.storage.logical.copy() for name, tensor in tensors.items()}
         yield
         for name, tensor in tensors.items():
             after = tensor.storage.logical
-            if after.tobytes() != before[name]:
-                self.sketches.append(sketch(name, after))
+            if changed := elements_changed(before[name], after):
+                self.sketches.append(sketch(name, after, changed))
 
 
-def with_numbers(storage: Any, seed: int) -> None:
+def digest_of(arrays: Iterable[Values], others: str = "") -> str:
+    found = sha256(others.encode())
+    for array in arrays:
+        found.update(array.tobytes())
+    return found.hexdigest()[:32]
+
+
+def elements_changed(before: Values, after: Values) -> int:
+    """How many have other bits: a NaN is equal to itself."""
+    one, two = (np.ascontiguousarray(each).view(np.uint8) for each in (before, after))
+    return int((one != two).reshape(before.size, -1).any(axis=1).sum())
+
+
+def with_numbers(storage: Any, seed: int, in_any_case: bool = False) -> None:
     """A tensor of which all elements are equal says nothing: it gets others, always the same."""
     values = storage.logical
-    if values.size < 2 or not storage.dtype.is_float or (values != values.flat[0]).any():
+    if values.size < 2 or not storage.dtype.is_float:
+        return
+    if not in_any_case and (values != values.flat[0]).any():
         return
     numbers = np.random.default_rng(seed).uniform(-1, 1, values.shape)
     storage.fill(numbers.astype(np.float32))
 
 
-def sketch(name: str, values: Values) -> Sketch:
+def sketch(name: str, values: Values, changed: int = 0) -> Sketch:
     numbers = np.asarray(values).astype(np.float64).ravel()
     is_odd = ~np.isfinite(numbers)
     numbers = np.where(is_odd, 0.0, numbers)
@@ -63,24 +85,28 @@ def sketch(name: str, values: Values) -> Sketch:
     return {
         "name": name,
         "shape": list(values.shape),
+        "changed": changed,
         "not_finite": int(is_odd.sum()),
         "cells": base64.b64encode(found.tobytes()).decode(),
     }
 
 
-def difference(first: list[Sketch], other: list[Sketch], tolerance: float) -> str:
-    """What differs, in words; empty if nothing does."""
+def difference(
+    first: list[Sketch], other: list[Sketch], tolerance: float, name: str = "the first"
+) -> str:
+    """What differs, in words; empty if nothing does. `name`: of whom the first are."""
     written, now = ([each["name"] for each in sketches] for sketches in (first, other))
     if written != now:
-        return f"it writes {_named(now)}, the first writes {_named(written)}"
+        writes = "write" if name.endswith("s") else "writes"
+        return f"it writes {_named(now)}, {name} {writes} {_named(written)}"
     for one, two in zip(first, other, strict=True):
         if one["shape"] != two["shape"]:
-            return f"`{one['name']}` has the shape {two['shape']}, with the first {one['shape']}"
+            return f"`{one['name']}` has the shape {two['shape']}, with {name} {one['shape']}"
         if one["not_finite"] != two["not_finite"]:
-            counts = f"{two['not_finite']} infinities and NaNs, with the first {one['not_finite']}"
+            counts = f"{two['not_finite']} infinities and NaNs, with {name} {one['not_finite']}"
             return f"`{one['name']}` has {counts}"
         if (share := _share_off(_cells(one), _cells(two), tolerance)) > 0:
-            return f"`{one['name']}` differs from that of the first in {share:.0%} of its parts"
+            return f"`{one['name']}` differs from that of {name} in {share:.0%} of its parts"
     return ""
 
 

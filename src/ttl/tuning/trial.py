@@ -22,7 +22,7 @@ from ttl.target.costs import Case, load_costs
 from ttl.testing import bench
 
 from .outcome import Outcome
-from .sketch import Rehearsal, Sketch, sketch
+from .sketch import Rehearsal, digest_of, sketch
 
 # Options that change what a trial finds.
 COUNTED = (
@@ -59,23 +59,22 @@ class Trial:
         given = self.args, {**self.kwargs, **more}
         if self.is_on_device:
             return self._measured(operation, given)
-        best, typical, worst = estimated(operation, given, self.costs)
-        checks = self.tuned.tuned.checks_results
-        results = computed(operation, given) if checks else []
-        return Outcome(best, typical, worst, results=results)
+        (best, typical, worst), written = estimated(operation, given, self.costs)
+        if not self.tuned.tuned.checks_results:
+            return Outcome(best, typical, worst)
+        done = rehearsed(operation, given, written)
+        return Outcome(best, typical, worst, results=done.sketches, elements=done.elements)
 
     def _measured(self, operation: Operation, given: Arguments) -> Outcome:
         """On copies: the tensors of the program are its own."""
         args, kwargs = _clones(given)
+        tensors = real_tensors(args, kwargs) if self.tuned.tuned.checks_results else []
+        elements = digest_of(map(to_numpy, tensors)) if tensors else ""
         operation(*args, **kwargs)
-        results = [
-            sketch(str(number), to_numpy(tensor))
-            for number, tensor in enumerate(real_tensors(args, kwargs))
-        ]
+        results = [sketch(str(number), to_numpy(each)) for number, each in enumerate(tensors)]
         found = bench(operation, *args, **kwargs)
         times = found.best, found.microseconds, found.worst
-        checks = self.tuned.tuned.checks_results
-        return Outcome(*times, is_measured=True, results=results if checks else [])
+        return Outcome(*times, is_measured=True, results=results, elements=elements)
 
 
 def outcome_of(run: Callable[[], Outcome]) -> Outcome:
@@ -94,13 +93,17 @@ def outcome_of(run: Callable[[], Outcome]) -> Outcome:
         return Outcome(problem=f"{type(error).__name__}{': ' if text else ''}{''.join(text[:1])}")
 
 
-def estimated(operation: Operation, given: Arguments, costs: Any) -> tuple[float, ...]:
-    """Microseconds in the best, the typical and the worst case; devices run side by side."""
+def estimated(operation: Operation, given: Arguments, costs: Any) -> tuple[list[float], set[int]]:
+    """Microseconds in the best, the typical and the worst case; devices run side by side. And the
+    numbers of the tensors that it writes.
+    """
     driver = Driver()
     with chosen_options(estimate=True):
         driver.launch(operation, *given)
-    times = [times_of(each, costs) for each in driver.runs.recorded.values()]
-    return tuple(max(each[case] for each in times) for case in Case)
+    recorded = driver.runs.recorded.values()
+    times = [times_of(each, costs) for each in recorded]
+    written = {n for each in recorded for n, found in enumerate(each.recording.written) if found}
+    return [max(each[case] for each in times) for case in Case], written
 
 
 def times_of(recorded: Any, costs: Any) -> list[float]:
@@ -110,13 +113,13 @@ def times_of(recorded: Any, costs: Any) -> list[float]:
     return [model.microseconds(case) for case in Case]
 
 
-def computed(operation: Operation, given: Arguments) -> list[Sketch]:
+def rehearsed(operation: Operation, given: Arguments, written: set[int]) -> Rehearsal:
     """What its compiled kernels compute on this machine, on copies of the tensors."""
-    driver, rehearsal = Driver(), Rehearsal()
+    driver, rehearsal = Driver(), Rehearsal(written=written)
     driver.runs.around = rehearsal.around
     with chosen_options(dry_run=True, backend="host", float32=False):
         driver.launch(operation, *given)
-    return rehearsal.sketches
+    return rehearsal
 
 
 def real_tensors(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:

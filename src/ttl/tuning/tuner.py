@@ -14,7 +14,7 @@ from ttl.semantics.dtypes import find_dtype
 from ttl.sweep import Runner, Store, Task, cores, forked, may_fork, sweep
 
 from .keys import call_key, trial_key
-from .outcome import Outcome, without_results, without_wrong_results
+from .outcome import Outcome, is_mixed, without_results, without_wrong_results
 from .result import Tuning
 from .trial import Trial
 
@@ -53,28 +53,38 @@ class Tuner:
         configs = tuned.tuned.configs
         trials = [Trial(tuned, config, args, kwargs, self.costs) for config in configs]
         tasks = [Task(trial, trial_key(trial)) for trial in trials]
-        ran: list[int] = []
+        ran: list[Trial] = []
         run = self._counted(ran, self.calls)
-        values = sweep(tasks, run, store(), f"tuning {tuned.name}", self.anew)
-        self.calls += 1
-        outcomes = [Outcome.of_values(each) for each in values]
+        outcomes = swept(tasks, run, f"tuning {tuned.name}", self.anew)
         if tuned.tuned.checks_results:
+            if is_mixed(outcomes):  # what is known is of other elements than what is new
+                self._again(tasks, outcomes, run, {id(each) for each in ran})
             outcomes = without_wrong_results(outcomes, tuned.tuned.tolerance)
+        self.calls += 1
         return Tuning(
             operation=tuned.name,
             call=call_text(tuned, trials[0]),
             tried=tuple(zip(tuned.tuned.configs, map(without_results, outcomes), strict=True)),
             seconds=time.perf_counter() - start,
-            from_disk=len(trials) - sum(ran),
+            from_disk=len(trials) - len(ran),
             chip=Options.current().target,
             span=tuned.tuned.span,
         )
 
-    def _counted(self, ran: list[int], number: int) -> Runner[Trial]:
-        """A runner for the call of this number, which tells how many trials it has run."""
+    def _again(
+        self, tasks: list[Task[Trial]], outcomes: list[Outcome], run: Runner[Trial], new: set[int]
+    ) -> None:
+        """Tries those that are not new once more, on the elements of this call."""
+        old = [number for number, task in enumerate(tasks) if id(task.item) not in new]
+        found = swept([tasks[each] for each in old], run, "comparing results", anew=True)
+        for number, outcome in zip(old, found, strict=True):
+            outcomes[number] = outcome
+
+    def _counted(self, ran: list[Trial], number: int) -> Runner[Trial]:
+        """A runner for the call of this number, which tells the trials that it has run."""
 
         def run(trials: Sequence[Trial]) -> Iterator[tuple[int, Values]]:
-            ran.append(len(trials))
+            ran.extend(trials)
             if not trials:
                 return
             if self.elsewhere is not None:
@@ -83,6 +93,10 @@ class Tuner:
                 yield from here(trials, self.jobs)
 
         return run
+
+
+def swept(tasks: Sequence[Task[Trial]], run: Runner[Trial], text: str, anew: bool) -> list[Outcome]:
+    return [Outcome.of_values(each) for each in sweep(tasks, run, store(), text, anew)]
 
 
 def here(trials: Sequence[Trial], jobs: int) -> Iterator[tuple[int, Values]]:

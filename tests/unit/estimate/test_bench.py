@@ -21,6 +21,11 @@ def test_without_a_device_it_is_the_estimate() -> None:
     assert np.array_equal(y.storage.elements, before)
 
 
+def test_what_is_no_operation_is_refused() -> None:
+    with pytest.raises(ttl.UsageError, match="bench\\(\\) takes an operation, not a function"):
+        ttl.testing.bench(lambda: None)  # type: ignore[arg-type]
+
+
 def test_on_a_device_it_is_the_time_of_the_calls(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[str] = []
     tensor = SimpleNamespace(dtype="real", device=lambda: "device")

@@ -103,3 +103,8 @@ def test_the_table():
     table = [line.split() for line in counts_table({"f": counts}).splitlines()]
     assert table[1] == ["f", "0", "3", "9", "4", "0", "0", "0"]
     assert table[2] == ["per", "result", "page", "0", "0.75", "2.25", "1", "0", "0", "0"]
+
+
+def test_operations_of_one_name_show_each_configuration() -> None:
+    counts = CallCounts(configurations={"HiFi2": None, "LoFi": None})
+    assert counts_table({"f": counts}).splitlines()[-2:] == ["f: HiFi2", "f: LoFi"]

@@ -75,6 +75,15 @@ def test_without_checks_a_wrong_one_may_win() -> None:
     assert found.best == CONFIGS[2] and not found.left_out
 
 
+@pytest.mark.parametrize(("tiles", "found"), [(0, "it writes no tensor"), (4, "`y` differs")])
+def test_a_first_one_that_leaves_tensors_unwritten_is_left_out(tiles: int, found: str) -> None:
+    configs = [ttl.Config(block=2, count=2, tiles=each) for each in (tiles, 8)]
+    tuning = tune(tuned(configs))
+    assert tuning.best == configs[1]
+    ((config, outcome),) = tuning.left_out
+    assert config == configs[0] and found in outcome.problem and "the others" in outcome.problem
+
+
 def test_what_the_factory_raises_is_a_reason() -> None:
     operation = TunedOperation(ttl.autotune(ttl.Config(block=ttl.choice(1, 5)))(make_double), (8,))
     found = tune(operation)
@@ -90,6 +99,38 @@ def test_a_second_start_knows_what_the_first_found(own_store: Path) -> None:
     next(own_store.glob("*.json")).unlink()
     assert 3 <= tune(tuned(CONFIGS)).from_disk < again.from_disk
     assert tune(tuned(CONFIGS), anew=True).from_disk == 0
+
+
+def test_results_for_other_elements_are_not_compared() -> None:
+    def found(seed: int, *configs: ttl.Config) -> Tuning:
+        x = zeros(32, 256)
+        x.storage.fill(np.random.default_rng(seed).random((32, 256), np.float32))
+        return Tuner(jobs=1).tune(tuned(configs), (x, zeros(32, 256)), {})
+
+    right, also_right, wrong = CONFIGS[:3]
+    assert found(1, right).from_disk == 0
+    more = found(2, right, also_right, wrong)
+    assert [config for config, _ in more.left_out] == [wrong] and more.from_disk == 0
+    assert found(3, right, also_right, wrong).from_disk == 3, "they fit each other"
+
+
+def test_a_tensor_that_holds_the_result_already_hides_nothing() -> None:
+    x, y = zeros(32, 256), zeros(32, 256)
+    x.storage.fill(np.random.default_rng(1).random((32, 256), np.float32))
+    double(x, y)
+    configs = [CONFIGS[1], CONFIGS[2], ttl.Config(block=2, count=2, tiles=0)]
+    found = Tuner(jobs=1).tune(tuned(configs), (x, y), {})
+    assert [config for config, _ in found.left_out] == configs[1:]
+    assert (ttl.to_numpy(y) == 2 * ttl.to_numpy(x)).all()
+
+
+def test_a_global_that_was_changed_makes_another_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    tuner, operation = Tuner(jobs=1), tuned([ttl.Config(grid=(1, 1))], captured, check=False)
+    arguments = (zeros(32, 256), zeros(32, 256)), {}
+    one = tuner.tune(operation, *arguments)
+    assert tuner.tune(operation, *arguments) is one
+    monkeypatch.setattr(tuned_operations, "BLOCK", 4)
+    assert tuner.tune(operation, *arguments).ranked[0][1].typical < one.ranked[0][1].typical
 
 
 def test_a_call_of_the_same_key_is_tuned_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,6 +24,7 @@ from ttl.device.profile import MATH, Zone
 UNPACK, PACK = "TRISC_0", "TRISC_2"
 SMALL, TILE, LARGE = 576, 2048, 4096  # bytes of a page
 SOURCE = "measured by ttl calibrate"
+CLOCK = "clock_ghz"
 _NAME = re.compile(r"(\w+?)_(\d+)_(\d+)")
 
 Key = tuple[str, int, int]  # kind, bytes, count
@@ -109,7 +110,7 @@ def _numbers(
     costs: Any, measured: Measured, clock_mhz: float | None
 ) -> Iterator[tuple[str, list[float]]]:
     if clock_mhz:
-        yield "clock_ghz", [clock_mhz / 1e3] * 3
+        yield CLOCK, [clock_mhz / 1e3] * 3
     zone = costs["profiler"]["zone_cycles"]["value"]
     for where, paths in (("dram", ("dram_{}",)), ("l1", ("l1_{}_both_axes",))):
         for way in ("read", "write"):

@@ -59,7 +59,9 @@ def run(options: argparse.Namespace) -> int:
     """Operations compute nothing here: what the program checks about its results may fail, and
     the estimates are printed all the same.
     """
-    if options.file.endswith(GRAPH_SUFFIX):
+    is_graph = options.file.endswith(GRAPH_SUFFIX)
+    _refuse_unused(options, is_graph)
+    if is_graph:
         return _report_graph(options)
     from ttl.driver import PROCESS_DRIVER
 
@@ -72,6 +74,17 @@ def run(options: argparse.Namespace) -> int:
     with redirect_stdout(sys.stderr) if options.json else nullcontext():
         status = run_to_its_end(options, variables)
     return _report(options, variables, costs, status)
+
+
+def _refuse_unused(options: argparse.Namespace, is_graph: bool) -> None:
+    """Options that say nothing about such a file."""
+    for_programs = {"-D": options.defines, "--timeline": options.timeline}
+    unused = for_programs if is_graph else {"--against": options.against}
+    for option, value in unused.items():
+        if value:
+            kind = "a program" if is_graph else f"a graph (FILE{GRAPH_SUFFIX})"
+            message = f"{option} is for {kind}, and {options.file} is none"
+            raise usage_error(codes.WRONG_ARGUMENT, message, f"leave {option} out")
 
 
 def _report(

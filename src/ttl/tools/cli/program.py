@@ -26,7 +26,7 @@ FROM_STANDARD_INPUT = "<stdin>"  # its name in messages
 
 def natural(text: str) -> int:
     if not (text.isascii() and text.isdecimal()):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0 on")
     return int(text)
 
 

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import argparse
 import io
+import random
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field, replace
+from itertools import count
 from types import SimpleNamespace
 from typing import Any
+
+import numpy as np
 
 from ttl.config import process_variables
 from ttl.language.engine import LAUNCH_HOOK
@@ -19,6 +24,7 @@ from ttl.tuning.trial import Trial, outcome_of, real_tensors, times_of
 
 from .program import run_to_its_end
 
+SEED = 22
 Values = dict[str, Any]
 
 
@@ -71,13 +77,34 @@ class ProgramFailed(Exception):
 
 def _run(options: argparse.Namespace, variables: dict[str, str]) -> tuple[int, str]:
     shown = io.StringIO()
-    with redirect_stdout(io.StringIO()), redirect_stderr(shown):
+    with redirect_stdout(io.StringIO()), redirect_stderr(shown), same_random_numbers():
         try:
             status = run_to_its_end(options, variables)
         except SystemExit as end:
             status = end.code if isinstance(end.code, int) else 1
             shown.write(str(end.code) if isinstance(end.code, str) else "")
     return status, shown.getvalue()
+
+
+@contextmanager
+def same_random_numbers() -> Iterator[None]:
+    """For a program that gives its generators no seed: trials compute the same only for the same
+    elements.
+    """
+    random.seed(SEED)
+    np.random.seed(SEED)
+    if (torch := sys.modules.get("torch")) is not None:
+        torch.manual_seed(SEED)
+    own, seeds = np.random.default_rng, count(SEED)
+
+    def default_rng(seed: Any = None) -> np.random.Generator:
+        return own(next(seeds) if seed is None else seed)
+
+    np.random.default_rng = default_rng
+    try:
+        yield
+    finally:
+        np.random.default_rng = own
 
 
 def _last_line(text: str) -> str:

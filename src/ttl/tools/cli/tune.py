@@ -28,7 +28,7 @@ from ttl.tuning.tuner import store
 
 from .estimate import check_chip, costs_of, read_define
 from .program import run_to_its_end
-from .trials import only_tuning
+from .trials import only_tuning, same_random_numbers
 from .where import add_where, runner
 
 REPORT = "tuning_report"
@@ -201,6 +201,7 @@ def _tune_calls(
 
     with ExitStack() as around:
         around.enter_context(only_tuning(tune))
+        around.enter_context(same_random_numbers())
         around.enter_context(redirect_stdout(sys.stderr) if options.json else nullcontext())
         status = _run_for_its_calls(options, variables)
     if not found:

@@ -12,10 +12,17 @@ from ttl.sweep import Job, Runner, cores, on_cores
 from .program import natural
 
 
+def _at_least_one(text: str) -> int:
+    number = natural(text) if text.isdecimal() else 0
+    if not number:
+        raise argparse.ArgumentTypeError(f"{text!r}: there must be one process or more")
+    return number
+
+
 def add_where(parser: argparse.ArgumentParser) -> None:
     """Where the jobs of a sweep run."""
     parser.add_argument(
-        "-j", "--jobs", type=natural, default=cores(), metavar="N",
+        "-j", "--jobs", type=_at_least_one, default=cores(), metavar="N",
         help="processes at a time on this machine (default: %(default)s)",
     )
     parser.add_argument(
