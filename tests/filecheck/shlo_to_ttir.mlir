@@ -143,3 +143,18 @@ func.func @random(%words: tensor<2x2xui32>) -> tensor<6xui32> {
 // CHECK: [[WORDS:%.*]] = ttir.reshape(%words) {shape = array<i64: 4>}
 // CHECK: ttir.random_bits([[WORDS]]) {shape = array<i64: 6>} : (tensor<4xui32>) -> tensor<6xui32>
 // CHECK-NOT: ui64
+
+// A float that a short number cannot hold becomes the nearest one that it can, NaN zero.
+func.func @short(%a: tensor<4xf32>, %n: tensor<4xi32>) -> (tensor<4xi8>, tensor<4xui8>) {
+  %0 = stablehlo.convert %a : (tensor<4xf32>) -> tensor<4xi8>
+  %1 = stablehlo.convert %n : (tensor<4xi32>) -> tensor<4xui8>
+  return %0, %1 : tensor<4xi8>, tensor<4xui8>
+}
+
+// CHECK-LABEL: func.func @short
+// CHECK: ttir.ne(%a, %a)
+// CHECK: [[LEAST:%.*]] = ttir.maximum(
+// CHECK: [[MOST:%.*]] = ttir.minimum([[LEAST]],
+// CHECK: ttir.typecast([[MOST]]) : (tensor<4xf32>) -> tensor<4xi8>
+// CHECK-NOT: ttir.minimum
+// CHECK: ttir.typecast(%n) : (tensor<4xi32>) -> tensor<4xui8>

@@ -221,6 +221,26 @@ def test_complex_numbers_are_refused_by_name():
         return x * 1j
 
     assert "of complex numbers" in refusal(product, jnp.ones(4))
+    found = refusal(lambda z: jnp.abs(z + 1j), jnp.ones(4))
+    assert "of complex numbers" in found and "verify" not in found
+
+
+@pytest.mark.parametrize("dtype", [jnp.int8, jnp.uint8, jnp.int16])
+@pytest.mark.parametrize("source", [jnp.float32, jnp.bfloat16])
+def test_floats_that_short_numbers_cannot_hold_become_the_nearest(source, dtype):
+    def short(x):
+        return x.astype(dtype)
+
+    x = jnp.array([1.5, -2.5, -3e5, 3e5, jnp.nan, jnp.inf, -jnp.inf, 100.0], source)
+    np.testing.assert_array_equal(compile_jax(short)(x), jax.jit(short)(x))
+
+
+def test_calls_of_python_while_a_graph_runs_are_refused():
+    def shown(x):
+        jax.debug.print("{}", x)
+        return x
+
+    assert "jax cannot export the function" in refusal(shown, jnp.ones(4))
 
 
 def test_a_call_of_a_library_is_refused_at_the_line_of_the_user():

@@ -315,3 +315,9 @@ def test_tensors_that_a_model_makes_are_exported_with_it():
     exported = tt_torch.export(Placed(), (x,))
     (found,) = Runtime(exported.flatbuffer()).run(exported.inputs(x))
     assert found.tolist() == [[2, 4, 6, 8]] * 2
+
+
+@pytest.mark.parametrize("dtype", [torch.int8, torch.uint8, torch.int16])
+def test_floats_become_short_numbers_as_on_the_cpu(dtype):
+    x = torch.tensor([1.5, -2.5, -300.0, 300.0, 70000.0])
+    assert torch.equal(torch.compile(lambda x: x.to(dtype), backend="tt")(x), x.to(dtype))

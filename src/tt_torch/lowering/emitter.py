@@ -45,6 +45,7 @@ ELEMENTS: dict[torch.dtype, Attribute] = {
     torch.bool: IntegerType(1),
     torch.uint32: IntegerType(32, Signedness.UNSIGNED),  # of random numbers only
 }
+_SHORT = (torch.int16, torch.int8, torch.uint8)
 aten = torch.ops.aten
 
 
@@ -149,6 +150,8 @@ class Emitter:
             return self.compare(
                 "NE", value, self.full(stablehlo.shape_of(value), 0, dtype_of(value))
             )
+        if dtype in _SHORT and dtype_of(value).is_floating_point:  # wraps around, as on the CPU
+            value = self.convert(value, torch.int32)
         result = TensorType(element, stablehlo.shape_of(value))
         return self._create(stablehlo.ConvertOp, [value], result)
 

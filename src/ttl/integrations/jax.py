@@ -149,7 +149,7 @@ class Compiled:
         jitted: Any = self._function
         if call.fixed or self._options or not hasattr(jitted, "trace"):
             jitted = jax.jit(call.with_fixed(jitted), **self._options)
-        exported = jax.export.export(jitted, platforms=["cpu"])(*call.arguments, **call.named)
+        exported = _exported(jitted, call)
         if len(exported.in_avals) != count:
             message = "a function from jax.jit with static arguments that compile() does not know"
             help_text = "name them here too: compile(function, static_argnames=...)"
@@ -160,6 +160,15 @@ class Compiled:
             raise type(error)(*map(_without_own_lines, error.diagnostics)) from None
         runtime = Runtime(binary, cache_dir=Config.current().cache_dir)
         return Lowered(exported, binary), runtime
+
+
+def _exported(jitted: Any, call: _Call) -> Any:
+    try:
+        return jax.export.export(jitted, platforms=["cpu"])(*call.arguments, **call.named)
+    except NotImplementedError as error:  # jax has no text for it: calls of Python while it runs
+        message = f"jax cannot export the function: {error}"
+        help_text = "leave out what calls Python while it runs: jax.debug.print, jax.pure_callback"
+        raise _wrong(message, help_text) from None
 
 
 def _without_own_lines(diagnostic: Diagnostic) -> Diagnostic:

@@ -23,6 +23,7 @@ from xdsl.dialects.builtin import (
     StringAttr,
     TensorType,
     TupleType,
+    f32,
     i1,
 )
 from xdsl.ir import Operation, SSAValue
@@ -167,7 +168,25 @@ def _convert_type(graph: Graph, op: stablehlo.ConvertOp) -> SSAValue:
     if element_of(op.result) == i1:  # the truth of a number, not its last bit
         zero = graph.full(0, tensor_like(op.operand, ()))
         return graph.add("ne", [op.operand, zero], op.result.type)
-    return graph.add("typecast", [op.operand], op.result.type)
+    value, element = op.operand, element_of(op.result)
+    is_short = isinstance(element, IntegerType) and element.width.data in (8, 16)
+    if is_short and isinstance(element_of(value), AnyFloat):
+        value = _saturated(graph, value, element)
+    return graph.add("typecast", [value], op.result.type)
+
+
+def _saturated(graph: Graph, value: SSAValue, element: Any) -> SSAValue:
+    """What does not fit becomes the nearest number that does, NaN zero: as XLA has it."""
+    type = TensorType(f32, shape_of(value))
+    value = value if value.type == type else graph.add("typecast", [value], type)
+    is_unsigned = element.signedness.data is Signedness.UNSIGNED
+    span = 2**element.width.data
+    low = 0 if is_unsigned else -span // 2
+    number = tensor_like(value, ())
+    is_none = graph.add("ne", [value, value], TensorType(i1, shape_of(value)))
+    value = graph.add("where", [is_none, graph.full(0, number), value], type)
+    value = graph.add("maximum", [value, graph.full(low, number)], type)
+    return graph.add("minimum", [value, graph.full(low + span - 1, number)], type)
 
 
 def _clamp(graph: Graph, op: stablehlo.ClampOp) -> SSAValue:
