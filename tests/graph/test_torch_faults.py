@@ -321,3 +321,9 @@ def test_tensors_that_a_model_makes_are_exported_with_it():
 def test_floats_become_short_numbers_as_on_the_cpu(dtype):
     x = torch.tensor([1.5, -2.5, -300.0, 300.0, 70000.0])
     assert torch.equal(torch.compile(lambda x: x.to(dtype), backend="tt")(x), x.to(dtype))
+
+
+def test_what_is_no_probability_is_refused():
+    compiled = torch.compile(lambda x: torch.bernoulli(x, 2.0), backend="tt")
+    with pytest.raises(UnsupportedOperation, match=r"with 2\.0, which is no probability"):
+        compiled(torch.ones(4))

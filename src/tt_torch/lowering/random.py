@@ -142,6 +142,8 @@ def exponential(
 def bernoulli(
     emitter: Emitter, node: fx.Node, x: SSAValue, probability: float = 0.5, **_: Any
 ) -> SSAValue:
+    if not 0 <= probability <= 1:
+        raise unsupported(f"{node.target} with {probability}, which is no probability", node)
     return _placed(emitter, node, _kept(emitter, _count(node), probability))
 
 
