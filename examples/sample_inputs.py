@@ -27,4 +27,5 @@ def distinct(step: int) -> NDArray[np.float32]:
     code = (position * 5 + tile * 37).reshape(SIZE, SIZE) * step % 2048
     sign, mantissa, exponent = code % 2, code // 2 % 128, code // 256
     values = (1 - 2 * sign) * np.ldexp(1 + mantissa / 128, exponent - 6)
-    return values.astype(np.float32)
+    singles: NDArray[np.float32] = values.astype(np.float32)
+    return singles

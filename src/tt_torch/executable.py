@@ -17,6 +17,7 @@ from ttl.dialects import print_module
 from ttl.driver.recent import Recent
 from ttl.integrations.flatbuffer import Runtime, compile_module, run_traced
 from ttl.integrations.flatbuffer.program import Program
+from ttl.integrations.flatbuffer.wide import with_64_bits
 
 from .device import NAME, on_host, on_tt
 from .lowering import draws, emit_module
@@ -36,9 +37,10 @@ class Executable:
         self.stablehlo = print_module(module)
         self.outputs = _outputs(graph)
         config = Config.current()
+        is_wide = _has_only_64_bits(graph)
         self.runtime = _RUNTIMES.get(
-            _content(self.stablehlo, config),
-            lambda: Runtime(compile_module(module), cache_dir=config.cache_dir),
+            (is_wide, _content(self.stablehlo, config)),
+            lambda: _runtime(module, config, is_wide),
         )
 
     @property
@@ -52,6 +54,19 @@ class Executable:
             arrays.append(new_seed())
         found = iter(run_traced(self.runtime, arrays, Config.current()))
         return [None if like is None else from_numpy(next(found), like) for like in self.outputs]
+
+
+def _has_only_64_bits(graph: fx.GraphModule) -> bool:
+    """Is no whole number of the graph shorter, so that it would have to wrap around?"""
+    values = [node.meta.get("val") for node in graph.graph.nodes]
+    found = {each.dtype for each in values if isinstance(each, Tensor)}
+    return torch.int64 in found and not found & {torch.int32, torch.int16, torch.int8}
+
+
+def _runtime(module: Any, config: Config, is_wide: bool) -> Runtime:
+    made = Runtime(compile_module(module), cache_dir=config.cache_dir)
+    program = with_64_bits(made.programs[0]) if is_wide else None
+    return made if program is None else made.with_program(program)
 
 
 def new_seed() -> Any:

@@ -143,5 +143,6 @@ def export(
     )
     with TRACING, torch.no_grad(), constants_on_cpu(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", ".*LeafSpec", FutureWarning)  # about torch itself
-        program = torch.export.export(placed, moved, named, strict=False)
+        with torch.device(NAME):  # where tensors are that the model makes itself
+            program = torch.export.export(placed, moved, named, strict=False)
         return Exported(program.run_decompositions(decompositions()), functional)

@@ -283,3 +283,35 @@ def test_models_that_differ_in_a_number_are_compiled_one_after_the_other() -> No
     for scale in (0.25, 0.125, 0.3):
         model = Scaled(scale)
         torch.testing.assert_close(torch.compile(model, backend="tt")(x), model(x))
+
+
+# Whole numbers ------------------------------------------------------------------------------------
+
+
+def test_numbers_of_64_bits_may_leave_32():
+    def leave(x, y):
+        moved = (x << 40) >> 38
+        added = x + torch.tensor([1, 2, 2**30])
+        return x.sum(), x * y, x.cumsum(0), moved, added, x * x > x, x // 3
+
+    x, y = torch.tensor([2**30, 2**30, -(2**29)]), torch.tensor([3, 1, 2])
+    found = torch.compile(leave, backend="tt")(x, y)
+    for one, other in zip(found, leave(x, y), strict=True):
+        assert torch.equal(one, other)
+
+
+def test_numbers_of_32_bits_wrap_around():
+    x = torch.tensor([2**30] * 3, dtype=torch.int32)
+    assert torch.compile(lambda x: x + x, backend="tt")(x).tolist() == (x + x).tolist()
+
+
+def test_tensors_that_a_model_makes_are_exported_with_it():
+    class Placed(nn.Module):
+        def forward(self, x):
+            added = torch.arange(4) + torch.zeros(2, 1) + torch.tensor([1.0, 2.0, 3.0, 4.0])
+            return x + added * torch.rand(4).ceil()  # which is 1, but drawn
+
+    x = torch.ones(2, 4)
+    exported = tt_torch.export(Placed(), (x,))
+    (found,) = Runtime(exported.flatbuffer()).run(exported.inputs(x))
+    assert found.tolist() == [[2, 4, 6, 8]] * 2

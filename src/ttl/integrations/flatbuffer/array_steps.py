@@ -103,6 +103,8 @@ def array_step(step: Step, given: Descriptions, out: TensorDescription) -> Array
     op: Operation | None = getattr(getattr(ttnn, name, None), "operation", None)
     if op is None:
         return None
+    if name == "divide" and not any(each.dtype.is_float for each in (*given, out)):
+        return ArrayStep(_after(_quotient, rounded), own, op.broadcasts)
     if name == "embedding":  # takes rows, whatever they are made of
         return ArrayStep(op.meaning, (np.dtype(np.int64), None))
     meaning = op.meaning
@@ -112,6 +114,11 @@ def array_step(step: Step, given: Descriptions, out: TensorDescription) -> Array
     elif step.attributes:
         return None
     return ArrayStep(_after(meaning, rounded), _carriers(op, given), op.broadcasts)
+
+
+def _quotient(a: Any, b: Any) -> Any:
+    """Of whole numbers, towards 0: the digits of float32 are not enough for large ones."""
+    return (a - np.fmod(a, b)) // b if np.all(b) else np.divide(a, b)
 
 
 _CONVOLUTIONS = {"conv2d": convolve, "conv_transpose2d": convolve_transposed}

@@ -121,15 +121,21 @@ def _shifted(shift: Function) -> Function:
 
 
 def _shifted_right(a: Any, count: Any) -> Any:
-    """By less than 0 or by all of its 32 bits, the sign of a number is left."""
-    return np.right_shift(a, np.where((count >= 0) & (count < 32), count, 63))
+    """By less than 0 or by all of its bits, the sign of a number is left."""
+    return np.right_shift(a, np.where((count >= 0) & (count < 64), count, 63))
+
+
+def _shifted_left(a: Any, count: Any) -> Any:
+    """By less than 0 or by all of its 32 bits, nothing of a number is left when it is rounded."""
+    is_inside = (count >= 0) & (count < 64)
+    return np.where(is_inside, np.left_shift(a, np.where(is_inside, count, 0)), 0)
 
 
 bitwise_and = _of_bits("bitwise_and", "the bits that a and b have", np.bitwise_and)
 bitwise_or = _of_bits("bitwise_or", "the bits that a or b has", np.bitwise_or)
 bitwise_xor = _of_bits("bitwise_xor", "the bits that only one of a and b has", np.bitwise_xor)
 bitwise_left_shift = _of_bits(
-    "bitwise_left_shift", "a with its bits b places higher", _shifted(np.left_shift)
+    "bitwise_left_shift", "a with its bits b places higher", _shifted_left
 )
 bitwise_right_shift = _of_bits(
     "bitwise_right_shift", "a with its bits b places lower", _shifted_right

@@ -1,0 +1,43 @@
+"""A program whose whole numbers had 64 bits before it was lowered, computed with them on the host.
+
+The chip has 32, and so has the file. Here every result is what the model's own type gives.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from ttl.semantics.dtypes import DType, int32
+
+from .program import FreeStep, Program, Step
+
+_INT64 = DType("int64", int32.data_format, int32.mlir, np.dtype(np.int64), np.dtype(np.int64))
+_OF_32_BITS = ("bitcast", "random_bits", "logical_right_shift")  # they see how many bits there are
+
+
+def with_64_bits(program: Program) -> Program | None:
+    """None where something counts on 32 bits: kernels, other programs, bits of floats."""
+    if not all(_has_any_width(each) for each in program.steps):
+        return None
+    narrow = {number for number, each in program.tensors.items() if each.dtype is int32}
+    tensors = {
+        number: replace(each, dtype=_INT64) if number in narrow else each
+        for number, each in program.tensors.items()
+    }
+    steps = tuple(
+        _widened(each) if isinstance(each, Step) and each.data and each.output in narrow else each
+        for each in program.steps
+    )
+    return replace(program, tensors=tensors, steps=steps)
+
+
+def _has_any_width(step: object) -> bool:
+    if isinstance(step, Step):
+        return step.operation not in _OF_32_BITS
+    return isinstance(step, FreeStep)
+
+
+def _widened(constant: Step) -> Step:
+    return replace(constant, data=np.frombuffer(constant.data, np.int32).astype(np.int64).tobytes())
