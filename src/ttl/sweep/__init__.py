@@ -1,12 +1,12 @@
 """Many independent jobs: on all cores or on a cluster, with what was done before kept on disk."""
 
 from .job import CRASHED, Job, failed, perform, run_job
-from .local import cores, forked, may_fork, on_cores
+from .local import cores, forked, limited, may_fork, on_cores
 from .program_files import program_files
 from .store import Store, digest, version_of_pyttl
 from .sweeping import Runner, Task, sweep
 
 __all__ = [
-    "CRASHED", "Job", "Runner", "Store", "Task", "cores", "digest", "failed", "forked", "may_fork",
-    "on_cores", "perform", "program_files", "run_job", "sweep", "version_of_pyttl",
+    "CRASHED", "Job", "Runner", "Store", "Task", "cores", "digest", "failed", "forked", "limited",
+    "may_fork", "on_cores", "perform", "program_files", "run_job", "sweep", "version_of_pyttl",
 ]  # fmt: skip

@@ -18,7 +18,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import TypeVar
 
-from .job import Job, Result, failed, perform, run_job
+from .job import CRASHED, Job, Result, failed, perform, run_job
 
 Item = TypeVar("Item")
 Done = Iterator[tuple[int, Result]]  # the number of a job and its result, as they are done
@@ -68,6 +68,28 @@ def forked(call: Callable[[Item], Result], items: Sequence[Item], at_a_time: int
         for _, process in running.values():
             process.terminate()
             process.join()
+
+
+class _TooLong(BaseException):
+    """Not an Exception: nobody is to take it for one of the program."""
+
+
+def limited(call: Callable[[Item], Result], item: Item, seconds: int) -> Result:
+    """In a fork: what takes more time of the CPU, such as a loop without end, crashes."""
+    import resource  # where there is a fork there is this
+    import signal
+
+    def stop(number: int, frame: object) -> None:
+        signal.signal(number, signal.SIG_IGN)  # it comes every second from now on
+        raise _TooLong
+
+    signal.signal(signal.SIGXCPU, stop)
+    _, most = resource.getrlimit(resource.RLIMIT_CPU)
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, most))
+    try:
+        return call(item)
+    except _TooLong:
+        return {CRASHED: f"it takes more than {seconds} s of CPU: does it end?"}
 
 
 def _fork(call: Callable[[Item], Result], item: Item) -> tuple[Connection, BaseProcess]:

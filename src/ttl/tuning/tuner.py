@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from ttl.config import Config as Options
 from ttl.driver.recent import Recent
 from ttl.language.autotuned import TunedOperation
 from ttl.semantics.dtypes import find_dtype
-from ttl.sweep import Runner, Store, Task, cores, forked, may_fork, sweep
+from ttl.sweep import Runner, Store, Task, cores, forked, limited, may_fork, sweep
 
 from .keys import call_key, trial_key
 from .outcome import Outcome, is_mixed, without_results, without_wrong_results
@@ -19,6 +20,7 @@ from .result import Tuning
 from .trial import Trial
 
 MOST_CALLS = 1024  # of a process whose choices are remembered
+LEAST_LIMIT, TIMES_THE_FIRST = 60, 20  # seconds of CPU that a trial in a fork may take
 FOLDER = "tuning"  # in the user's cache
 Values = dict[str, Any]
 
@@ -104,10 +106,13 @@ def here(trials: Sequence[Trial], jobs: int) -> Iterator[tuple[int, Values]]:
 
     The first one runs here: what it loads and builds, others need not load and build.
     """
+    start = time.process_time()
     yield 0, _values(trials[0])
+    limit = max(LEAST_LIMIT, TIMES_THE_FIRST * (time.process_time() - start))
     left = trials[1:]
     is_alone = jobs > 1 and may_fork() and not trials[0].is_on_device
-    others = forked(_values, left, jobs) if is_alone else enumerate(map(_values, left))
+    run = partial(limited, _values, seconds=int(limit))
+    others = forked(run, left, jobs) if is_alone else enumerate(map(_values, left))
     for number, values in others:
         yield number + 1, values
 

@@ -7,13 +7,14 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ttl.sweep import CRASHED, Job, Store, Task, forked, perform, program_files, run_job, sweep
-from ttl.sweep.local import may_fork, on_cores
+from ttl.sweep.local import limited, may_fork, on_cores
 
 
 def test_forks_give_results_as_they_are_done() -> None:
@@ -34,6 +35,16 @@ def test_a_fork_that_dies_is_a_result_too() -> None:
     assert found[0] == {"item": 0} and found[3] == {"item": 3}
     assert found[1] == {CRASHED: "its process ended with signal 9"}
     assert found[2] == {CRASHED: "its process ended with status 1"}
+
+
+def test_a_fork_that_does_not_end_is_a_result_too() -> None:
+    def call(item: int) -> dict[str, Any]:
+        while item:
+            pass
+        return {}
+
+    found = dict(forked(partial(limited, call, seconds=1), [0, 1], 2))
+    assert found == {0: {}, 1: {CRASHED: "it takes more than 1 s of CPU: does it end?"}}
 
 
 def test_forks_end_when_nobody_wants_them(tmp_path: Path) -> None:
