@@ -19,7 +19,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     if options.code is None:
-        rows = tuple((e.code, e.slug, _sentence(e.explanation)) for e in codes.CATALOGUE.values())
+        listed = sorted(codes.CATALOGUE.values(), key=lambda each: each.code)
+        rows = tuple((each.code, each.slug, _sentence(each.explanation)) for each in listed)
         show_tables([Table("Diagnostics", ("code", "name", "what it is"), rows)])
         return 0
     wanted = options.code.upper()
