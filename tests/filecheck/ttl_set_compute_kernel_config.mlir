@@ -84,6 +84,19 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
     }) : () -> ()
     func.return
   }
+  // So is a sum, which is a product with its scaler, also beside a matmul.
+  func.func @sums() attributes {ttkernel.thread = #ttkernel.thread<compute>} {
+    %narrow_dfb = "ttl.bind_dfb"() <{buffer = @narrow_dfb}> : () -> !dfb
+    %blk = "ttl.dfb_wait"(%narrow_dfb) : (!dfb) -> !block
+    "ttl.compute"() ({
+      %zero = "ttl.tile_fill"() <{value = 0.0 : f32}> : () -> !dst
+      %p = "ttl.tile_matmul"(%blk, %blk, %zero) : (!block, !block, !dst) -> !dst
+      "ttl.tile_store"(%p, %blk) : (!dst, !block) -> ()
+      %s = "ttl.tile_reduce_sum"(%blk, %blk) : (!block, !block) -> !dst
+      "ttl.tile_store"(%s, %blk) : (!dst, !block) -> ()
+    }) : () -> ()
+    func.return
+  }
   func.func @read() attributes {ttkernel.thread = #ttkernel.thread<noc>, ttl.processor = "reader"} {
     func.return
   }
@@ -98,6 +111,7 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
 // CHECK:      func.func @chosen() {{.*}}fp32_dest_acc_en = true, dst_full_sync_en = true, math_fidelity = "LoFi"
 // CHECK:      func.func @block_floats() {{.*}}math_fidelity = "HiFi2"
 // CHECK:      func.func @elements() {{.*}}math_fidelity = "HiFi4"
+// CHECK:      func.func @sums() {{.*}}math_fidelity = "HiFi4"
 // CHECK:      func.func @read() attributes {ttkernel.thread = #ttkernel.thread<noc>, ttl.processor = "reader"}
 
 // OPTIONS:      func.func @narrow() {{.*}}fp32_dest_acc_en = true, dst_full_sync_en = true

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ttl.target.data_formats import MATH_FIDELITIES as MATH_FIDELITIES
 
-from .dtypes import DType, bfloat16, float16, float32, int32, uint8, uint16, uint32
+from .dtypes import TF32_DIGITS, DType, bfloat16, float16, float32, int32, uint8, uint16, uint32
 
 # An integer is 32 bits wide in a register, whatever its type. A float16 has digits that the 16-bit
 # registers of the chip's own functions, which are bfloat16, would lose.
@@ -77,4 +77,4 @@ def _digits(dtype: DType) -> int:
     """What a source of the matrix unit holds of a number, the leading 1 included."""
     if dtype.is_block_float:
         return dtype.mantissa_bits
-    return 8 if dtype is bfloat16 else 11
+    return 8 if dtype is bfloat16 else TF32_DIGITS + 1

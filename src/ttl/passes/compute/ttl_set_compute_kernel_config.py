@@ -32,7 +32,6 @@ from .dst_allocation import allocate, is_whole, section_shape
 
 FULL_SYNC = "dst_full_sync_en"
 FIDELITY = "math_fidelity"
-MULTIPLYING = ("mul", "matmul", "reduce_sum")  # of what the matrix unit does
 
 
 @dataclass(frozen=True)
@@ -85,7 +84,7 @@ def _products(kernel: func.FuncOp) -> Iterator[Product]:
     """What the matrix unit multiplies. A factor in a register counts as one of its own width."""
     width = dest_dtype(bool(kernel.attributes[FP32]), buffer_dtypes(kernel))
     for op in walk(kernel):
-        if not isinstance(op, ttl.TileMathOp) or op.ENTRY.name not in MULTIPLYING:
+        if not isinstance(op, ttl.TileMathOp) or not op.ENTRY.multiplies:
             continue
         factors = op.inputs[:2]  # a third operand is what the product is added to
         dtypes = [_dtype_in_buffer(value) for value in factors]

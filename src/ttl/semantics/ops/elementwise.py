@@ -151,6 +151,7 @@ _BINARY = (
         "a * b",
         "*",
         tile=_with_whole(arithmetic("mul", template=""), "mul", f"mul_int_tile_init{_FORMAT}"),
+        multiplies=True,
     ),
     binary(
         "div",

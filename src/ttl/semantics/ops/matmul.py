@@ -73,5 +73,6 @@ MATMUL = BlockOp(
     tile={API: TileForms(from_buffers=_CALL, by_tile=_TILES)},
     bound=_sum_bound,
     in_sources=_product_in_sources,
+    multiplies=True,
     elementwise=False,
 )

@@ -212,7 +212,7 @@ def _reduction(
 
 
 OPS = (
-    _reduction("reduce_sum", "sum", _sum, _tile("SUM"), bound=_sum_bound(_sum)),
+    _reduction("reduce_sum", "sum", _sum, _tile("SUM"), bound=_sum_bound(_sum), multiplies=True),
     _reduction("reduce_max", "largest element", _max, _tile("MAX")),
     _reduction(
         "reduce_min",
