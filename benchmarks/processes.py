@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import subprocess
 import sys
 import time
@@ -35,3 +36,15 @@ def run(
     if process.returncode:
         raise subprocess.CalledProcessError(process.returncode, command)
     return Cost(wall, usage.ru_utime + usage.ru_stime)
+
+
+def output_of(command: Sequence[str]) -> tuple[str, float]:
+    """What a command prints in the project's folder, and the CPU seconds of its processes;
+    SystemExit with what it wrote when it fails.
+    """
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    if done.returncode:
+        raise SystemExit(f"{' '.join(command)}: {done.stdout}{done.stderr}")
+    return done.stdout, after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime

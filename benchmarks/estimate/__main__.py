@@ -1,7 +1,7 @@
 """`python -m benchmarks.estimate [-o PAGE]`: predicted against measured, by rows of measured.json.
 
 The rows are published measurements; the programs beside them have the same shape. A row that a
-cost was derived from says so: it shows that the model is made as meant, not that it predicts.
+cost was derived from is marked: it shows that the model is made as meant, not that it predicts.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import json
 import statistics
-import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -17,14 +16,14 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+from benchmarks.processes import TTL, output_of
+
 from .examples import PROGRAMS, examples_report, measured
 
 FOLDER = Path(__file__).parent
 AIM = 0.25
 MARK = "<!-- what follows is written by `python -m benchmarks.estimate -o` -->\n"
 CLOSE = 0.1  # measurements that differ by less have no order
-MAIN = "import sys; from ttl.tools.cli import main; sys.exit(main())"
-COMMAND = (sys.executable, "-P", "-c", MAIN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +53,8 @@ def predict(row: dict[str, Any]) -> Row:
     """Runs the row's program in a process of its own."""
     program = FOLDER / "programs" / row["program"]
     arguments = ["estimate", "--json", "--target", row["chip"], str(program), *row["arguments"]]
-    done = subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise SystemExit(f"{row['what']}: {done.stdout}{done.stderr}")
-    (found,) = json.loads(done.stdout)
+    output, _ = output_of([*TTL, *arguments])
+    (found,) = json.loads(output)
     group = row["program"].removesuffix(".py")
     is_independent = "also_used_for" not in row
     if "measured_cycles" in row:
@@ -161,7 +158,7 @@ def main() -> None:
             print(f"{rows[-1].what}: {rows[-1].error:+.0%}", file=sys.stderr, flush=True)
     parts = list(report(rows))
     if not options.only:
-        parts += ["", *examples_report([measured(COMMAND, each) for each in PROGRAMS])]
+        parts += ["", *examples_report([measured(each) for each in PROGRAMS])]
     text = "\n".join(parts) + "\n"
     print(text)
     if options.page:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import resource
-import subprocess
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parents[2]
+from benchmarks.processes import TTL, output_of
+
 PROGRAMS: tuple[tuple[str, ...], ...] = (
     ("examples/elementwise.py",),
     ("examples/matmul_bias_relu.py",),
@@ -32,22 +31,14 @@ class Example:
     run_seconds: float
 
 
-def measured(command: Sequence[str], program: tuple[str, ...]) -> Example:
-    base = [*command]
+def measured(program: tuple[str, ...]) -> Example:
     file, *arguments = program
-    chosen = [*base, "estimate", "--json", "--trials", "6", file, *arguments]
-    output, estimate_seconds = _timed(chosen)
-    _, run_seconds = _timed([*base, "run", "--host", file, *arguments])
+    output, estimate_seconds = output_of(
+        [*TTL, "estimate", "--json", "--trials", "6", file, *arguments]
+    )
+    _, run_seconds = output_of([*TTL, "run", "--host", file, *arguments])
     name = " ".join((Path(file).name, *arguments))
     return Example(name, json.loads(output), estimate_seconds, run_seconds)
-
-
-def _timed(command: Sequence[str]) -> tuple[str, float]:
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    user, system = after.ru_utime - before.ru_utime, after.ru_stime - before.ru_stime
-    return done.stdout, user + system
 
 
 def examples_report(examples: Sequence[Example]) -> Iterator[str]:

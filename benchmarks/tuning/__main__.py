@@ -7,15 +7,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import resource
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from benchmarks.processes import TTL, output_of
+
 PROGRAMS = Path(__file__).parent / "programs"
-MAIN = "import sys; from ttl.tools.cli import main; sys.exit(main())"
 ROWS = (
     ("matmul 2048 x 2048 x 2048", "matmul.py", ("2048", "2048", "2048")),
     ("softmax 16384 x 1024", "softmax.py", ("16384", "1024")),
@@ -27,14 +25,9 @@ HEAD = ("operation", "trials", "left out", "chosen", "us", "first usable, us", "
 def tune(program: str, arguments: tuple[str, ...], known: bool) -> tuple[Any, float]:
     """What `ttl tune` finds, and the CPU seconds of it and of all its processes."""
     options = ["tune", "--json", *([] if known else ["--fresh"])]
-    command = [sys.executable, "-P", "-c", MAIN, *options, str(PROGRAMS / program), *arguments]
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    if done.returncode:
-        raise SystemExit(f"{program}: {done.stdout}{done.stderr}")
-    (found,) = json.loads(done.stdout)
-    return found, after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+    output, cpu_seconds = output_of([*TTL, *options, str(PROGRAMS / program), *arguments])
+    (found,) = json.loads(output)
+    return found, cpu_seconds
 
 
 def cells(what: str, found: Any, cpu_seconds: float) -> Iterator[str]:

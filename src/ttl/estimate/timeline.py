@@ -118,16 +118,22 @@ def timeline_events(
 ) -> tuple[Events, float]:
     """One node of each kind for Perfetto, from `start` on; and when they end."""
     made = timeline(compiled, recording, costs)
-    processes: dict[tuple[Node, ...], int] = {}
-    events: Events = []
+    by_nodes: dict[tuple[Node, ...], list[KernelTimeline]] = {}
     for each in made.kernels:
-        process = processes.setdefault(each.nodes, len(processes))
-        if not any(e["pid"] == process for e in events):
-            events.append(_metadata("process_name", process, 0, name=_nodes_text(each.nodes)))
-            events.append(_metadata("process_sort_index", process, 0, sort_index=process))
-        first = sum(1 for e in events if e["name"] == "thread_name" and e["pid"] == process)
-        events += kernel_events(each, process, first, start)
+        by_nodes.setdefault(each.nodes, []).append(each)
+    events: Events = []
+    for process, (nodes, kernels) in enumerate(by_nodes.items()):
+        events.append(_metadata("process_name", process, 0, name=_nodes_text(nodes)))
+        events.append(_metadata("process_sort_index", process, 0, sort_index=process))
+        first = 0
+        for each in kernels:
+            events += kernel_events(each, process, first, start)
+            first += len(_threads(each))
     return events, start + made.microseconds
+
+
+def _threads(kernel: KernelTimeline) -> list[str]:
+    return list(dict.fromkeys(step.thread for step in kernel.steps))
 
 
 def _nodes_text(nodes: tuple[Node, ...]) -> str:
@@ -139,7 +145,7 @@ def kernel_events(each: KernelTimeline, process: int, first: int, start: float) 
     """A track for each thread of the kernel, numbered from `first` on: slices of its steps, and
     asynchronous ones of transfers and DST sections.
     """
-    tracks = {name: first + n for n, name in enumerate(dict.fromkeys(s.thread for s in each.steps))}
+    tracks = {name: first + n for n, name in enumerate(_threads(each))}
     file = Path(each.file).name
     events: Events = []
     for name, track in tracks.items():

@@ -117,7 +117,7 @@ class Traffic:
 
     def _loads(self, run: RunPlace) -> Loads:
         links = np.zeros(self.routes.count)
-        bank_bytes, bank_requests = np.zeros((2, self.target.dram_banks))
+        bank_requests = np.zeros(self.target.dram_banks)
         group = self.groups[run.node_class]
         size = 0
         for node in group:
@@ -133,8 +133,7 @@ class Traffic:
                 for target in own[:, 1].tolist():
                     links[self._passed(way, node, target)] += 1
         used = np.flatnonzero(links)
-        bank_bytes += size * bank_requests
-        return Loads(used, links[used] / run.calls, bank_bytes, bank_requests)
+        return Loads(used, links[used] / run.calls, size * bank_requests, bank_requests)
 
     def _way_of(self, run: RunPlace, site: int) -> Way:
         noc = int(self.compiled.kernels[run.kernel].thread is ThreadKind.WRITER)

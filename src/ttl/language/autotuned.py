@@ -16,13 +16,11 @@ from ttl.semantics.function_source import global_names, keep_source
 
 from .configs import Config, configs_of, wrong_space
 from .engine import LAUNCH_HOOK
-from .operation import Operation, definition_span, operation, refuse_inside
+from .operation import Operation, definition_span, operation, option_names, refuse_inside
 
 TOLERANCE = 0.05
-# What the decorator of an operation takes, and a configuration may therefore choose.
-OPTIONS = (
-    "grid", "fp32_dest_acc_en", "dst_full_sync_en", "math_fidelity", "options", "f32", "division",
-)  # fmt: skip
+# What the decorator of an operation takes and keeps: a configuration may choose it.
+OPTIONS = tuple(name for name in option_names(operation) if name in Operation.__slots__)
 Variant = tuple[Operation, dict[str, Any]]  # and the values that it takes as arguments
 
 
@@ -61,7 +59,7 @@ class Tuned:
         """An operation runs with its best configuration; a factory gives a tuned operation."""
         if isinstance(self.made_of, Operation):
             return self.operation(*args, **kwargs)
-        self._check_call(args, kwargs, self.signature)
+        self._check_call(args, kwargs)
         return TunedOperation(self, args, kwargs)
 
     def tune(self, *args: Any, **kwargs: Any) -> Any:
@@ -76,11 +74,9 @@ class Tuned:
         """Of an operation itself: one for all calls, which finds what earlier ones made."""
         return TunedOperation(self)
 
-    def _check_call(
-        self, args: tuple[Any, ...], kwargs: Mapping[str, Any], signature: inspect.Signature
-    ) -> None:
+    def _check_call(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
         try:
-            given = signature.bind_partial(*args, **kwargs).arguments
+            given = self.signature.bind_partial(*args, **kwargs).arguments
         except TypeError as error:
             broken = RuleBroken(codes.WRONG_ARGUMENT, f"{self.__name__}: {error}")
             raise UsageError(broken.at(calling_span())) from None
@@ -124,7 +120,7 @@ class TunedOperation:
         """What each configuration takes for such a call. Nothing is run on these tensors."""
         refuse_inside(self.name)
         if not self.is_made:
-            self.tuned._check_call(args, kwargs, self.tuned.signature)
+            self.tuned._check_call(args, kwargs)
         return LAUNCH_HOOK.tune(self, args, kwargs)
 
     def variant(self, config: Config) -> Variant:
@@ -200,9 +196,7 @@ def autotune(
     names the arguments whose values, or shapes, make a call another one; without it, all do.
     """
     if unknown:
-        parameters = inspect.signature(autotune).parameters.values()
-        names = [each.name for each in parameters if each.kind is not each.VAR_KEYWORD]
-        broken = no_such_name("@ttl.autotune()", next(iter(unknown)), names)
+        broken = no_such_name("@ttl.autotune()", next(iter(unknown)), option_names(autotune))
         raise UsageError(broken.at(calling_span()))
     if isinstance(configs, (FunctionType, Operation)):
         help_text = "write @ttl.autotune(configs=[ttl.Config(BLOCK=2), ttl.Config(BLOCK=4)])"

@@ -479,7 +479,7 @@ def operation(
     public programs give them; nothing depends on them.
     """
     if unknown:
-        broken = no_such_name("@ttl.operation()", next(iter(unknown)), _options_of_operations())
+        broken = no_such_name("@ttl.operation()", next(iter(unknown)), option_names(operation))
         raise UsageError(broken.at(calling_span()))
     grid = as_grid(grid)
     if not _is_grid(grid):
@@ -517,8 +517,8 @@ def operation(
     return decorate
 
 
-def _options_of_operations() -> list[str]:
-    parameters = inspect.signature(operation).parameters.values()
+def option_names(decorator: Callable[..., Any]) -> list[str]:
+    parameters = inspect.signature(decorator).parameters.values()
     return [p.name for p in parameters if p.kind is not p.VAR_KEYWORD]
 
 

@@ -24,4 +24,9 @@ def progress(text: str, total: int, done: int) -> Iterator[Callable[[], None]]:
     with bar:
         task = bar.add_task(text, total=total, completed=done)
         bar.refresh()
-        yield lambda: (bar.advance(task), bar.refresh())[1]  # type: ignore[func-returns-value]
+
+        def one_more() -> None:
+            bar.advance(task)
+            bar.refresh()
+
+        yield one_more

@@ -36,8 +36,8 @@ def sweep(
     So a sweep that was interrupted goes on where it was, unless all is to be done `anew`. What a
     crash left is tried again.
     """
-    looks = store is not None and not anew
-    kept = [store.get(task.key) if looks and store and task.key else None for task in tasks]
+    known = None if anew else store
+    kept = [known.get(task.key) if known is not None and task.key else None for task in tasks]
     left = [number for number, result in enumerate(kept) if result is None]
     with progress(text, len(tasks), len(tasks) - len(left)) as one_more:
         for place, result in run([tasks[number].item for number in left]):

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from math import ceil, prod
 from typing import Any
 
@@ -45,8 +45,12 @@ class GraphTime:
 
     @property
     def microseconds(self) -> Range:
-        total = [self.dispatch, *(each.times for each in self.calls)]
-        return Range(*(sum(getattr(t, key) for t in total) for key in ("best", "typical", "worst")))
+        return _total([self.dispatch, *(each.times for each in self.calls)])
+
+
+def _total(times: Sequence[Range]) -> Range:
+    best, typical, worst = zip(*((t.best, t.typical, t.worst) for t in times), strict=True)
+    return Range(sum(best), sum(typical), sum(worst))
 
 
 def graph_time(runtime: Runtime, name: str, target: Target, data: Any = None) -> GraphTime:
@@ -155,10 +159,9 @@ def _totals(calls: Iterable[CallTime]) -> list[tuple[str, int, Range, str]]:
     for call in calls:
         by_name.setdefault(call.name, []).append(call)
     rows = [
-        (name, len(own), Range(*(sum(getattr(each.times, key) for each in own)
-                                 for key in ("best", "typical", "worst"))), own[0].bound)
+        (name, len(own), _total([each.times for each in own]), own[0].bound)
         for name, own in by_name.items()
-    ]  # fmt: skip
+    ]
     return sorted(rows, key=lambda row: -row[2].typical)
 
 
@@ -167,12 +170,9 @@ def _span(times: Range) -> str:
 
 
 def graph_values(found: GraphTime) -> dict[str, Any]:
-    def of(times: Range) -> dict[str, float]:
-        return {"best": times.best, "typical": times.typical, "worst": times.worst}
-
     return {
-        "graph": found.name, "chip": found.chip, "microseconds": of(found.microseconds),
-        "dispatch": of(found.dispatch),
+        "graph": found.name, "chip": found.chip, "microseconds": asdict(found.microseconds),
+        "dispatch": asdict(found.dispatch),
         "calls": [{"name": each.name, "is_kernel": each.is_kernel, "bound": each.bound,
-                   "microseconds": of(each.times)} for each in found.calls],
+                   "microseconds": asdict(each.times)} for each in found.calls],
     }  # fmt: skip

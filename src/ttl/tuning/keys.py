@@ -11,22 +11,23 @@ from types import CodeType
 from typing import Any
 
 from ttl.config import Config as Options
-from ttl.diagnostics import TTLError
 from ttl.language.autotuned import OPTIONS, TunedOperation
-from ttl.semantics.dtypes import find_dtype
 from ttl.semantics.ttnn_values import memory_config_of
 from ttl.source.frozen import NoKey, freeze_all
 from ttl.sweep import digest, version_of_pyttl
 from ttl.target.costs import load_costs
 
-from .trial import COUNTED, Trial
+from .trial import COUNTED, Trial, tensors_of
 
 
-def trial_key(trial: Trial) -> str:
-    """Empty if nobody can tell what the trial depends on, or if there is no operation."""
+def trial_key(trial: Trial, common: list[Any]) -> str:
+    """Empty if nobody can tell what the trial depends on, or if there is no operation.
+
+    `common`: the surroundings() of all trials of the sweep.
+    """
     try:
         operation, more = trial.tuned.variant(trial.config)
-    except (Exception, TTLError):  # the trial finds it out again, and fast
+    except Exception:  # the trial finds it out again, and fast
         return ""
     given = {**trial.kwargs, **more}
     tensors = tensors_of(trial.args, given)
@@ -37,11 +38,11 @@ def trial_key(trial: Trial) -> str:
         return ""
     checks = trial.tuned.tuned.checks_results
     specs = [spec_of(tensor) for tensor in tensors]
-    return digest("call", stable(frozen), specs, checks, *surroundings(trial.costs))
+    return digest("call", stable(frozen), specs, checks, *common)
 
 
 def surroundings(costs: Any) -> list[Any]:
-    """What all trials of a process have in common."""
+    """What all trials of a sweep have in common."""
     options = asdict(Options.current())
     chosen = [repr(options[name]) for name in COUNTED]
     own = costs if costs is not None else load_costs(options["target"])
@@ -66,10 +67,6 @@ def _code_key(tuned: TunedOperation) -> str:
         return str(stable(freeze_all([tuned.tuned.function], [])))
     except NoKey:
         return ""
-
-
-def tensors_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-    return [each for each in (*args, *kwargs.values()) if find_dtype(each) is not None]
 
 
 def spec_of(tensor: Any) -> list[str]:

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from pathlib import Path
 
+from ttl.language import Config
+
 from .plot import plot_of, svg, write_png
 from .result import Tuning
 
@@ -71,6 +73,5 @@ def _of_one(tuning: Tuning) -> Iterator[str]:
     yield "</table>"
 
 
-def _values(config: object) -> str:
-    assert hasattr(config, "values")
+def _values(config: Config) -> str:
     return "".join(f'<td class="text">{escape(repr(each))}</td>' for each in config.values())

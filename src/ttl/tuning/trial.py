@@ -123,8 +123,11 @@ def rehearsed(operation: Operation, given: Arguments, written: set[int]) -> Rehe
 
 
 def real_tensors(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-    tensors = [each for each in (*args, *kwargs.values()) if find_dtype(each) is not None]
-    return [tensor for tensor in tensors if is_real(tensor)]
+    return [tensor for tensor in tensors_of(args, kwargs) if is_real(tensor)]
+
+
+def tensors_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+    return [each for each in (*args, *kwargs.values()) if find_dtype(each) is not None]
 
 
 def _clones(given: Arguments) -> Arguments:

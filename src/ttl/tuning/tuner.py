@@ -14,7 +14,7 @@ from ttl.language.autotuned import TunedOperation
 from ttl.semantics.dtypes import find_dtype
 from ttl.sweep import Runner, Store, Task, cores, forked, limited, may_fork, sweep
 
-from .keys import call_key, trial_key
+from .keys import call_key, surroundings, trial_key
 from .outcome import Outcome, is_mixed, without_results, without_wrong_results
 from .result import Tuning
 from .trial import Trial
@@ -54,7 +54,8 @@ class Tuner:
         start = time.perf_counter()
         configs = tuned.tuned.configs
         trials = [Trial(tuned, config, args, kwargs, self.costs) for config in configs]
-        tasks = [Task(trial, trial_key(trial)) for trial in trials]
+        common = surroundings(self.costs)
+        tasks = [Task(trial, trial_key(trial, common)) for trial in trials]
         ran: list[Trial] = []
         run = self._counted(ran, self.calls)
         outcomes = swept(tasks, run, f"tuning {tuned.name}", self.anew)
@@ -66,7 +67,7 @@ class Tuner:
         return Tuning(
             operation=tuned.name,
             call=call_text(tuned, trials[0]),
-            tried=tuple(zip(tuned.tuned.configs, map(without_results, outcomes), strict=True)),
+            tried=tuple(zip(configs, map(without_results, outcomes), strict=True)),
             seconds=time.perf_counter() - start,
             from_disk=len(trials) - len(ran),
             chip=Options.current().target,

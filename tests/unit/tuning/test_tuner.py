@@ -19,7 +19,7 @@ from ttl.language.autotuned import TunedOperation
 from ttl.sweep import Store
 from ttl.testing import bench
 from ttl.tuning import Outcome, Tuner, Tuning
-from ttl.tuning.keys import trial_key
+from ttl.tuning.keys import surroundings, trial_key
 from ttl.tuning.report import html_section, write_report
 from ttl.tuning.trial import Trial
 from tuned_operations import captured, crossed, double, make_double
@@ -154,7 +154,8 @@ def test_the_key_of_a_trial_is_what_it_depends_on(monkeypatch: pytest.MonkeyPatc
 
     def key(operation: Any = double, values: Any = None, tensors: Any = (x, y), **more: Any) -> str:
         config = ttl.Config(**(values or {"block": 2}))
-        return trial_key(Trial(tuned([config], operation), config, tensors, {}, **more))
+        trial = Trial(tuned([config], operation), config, tensors, {}, **more)
+        return trial_key(trial, surroundings(trial.costs))
 
     known = key()
     assert known == key(tensors=(zeros(32, 256), zeros(32, 256))), "elements do not count"

@@ -14,11 +14,12 @@ from typing import Any
 import ttnn
 
 import ttl
+from ttl.tools.calibration.measured import LARGE, SMALL, TILE
 
 REPEATS = int(sys.argv[1]) if len(sys.argv) > 1 else 5
 IS_SHORT = sys.argv[2:3] == ["short"]  # enough of it to see that everything runs
 COUNTS = (1, 16) if IS_SHORT else (1, 16, 64)
-BYTES = {"bfloat4_b": 576, "bfloat16": 2048, "float32": 4096}
+BYTES = {"bfloat4_b": SMALL, "bfloat16": TILE, "float32": LARGE}  # of a tile
 FEW, MANY = 4, 8  # tiles, whose difference is that of a tile
 FUNCTIONS = ("abs", "exp", "tanh", "sigmoid", "sqrt", "rsqrt", "recip", "gelu", "relu")
 FIDELITIES = ("LoFi", "HiFi4")
@@ -59,7 +60,7 @@ def grid_stream(grid: tuple[int, int]) -> Any:
         def read():
             column, row = ttl.node(dims=2)
             node = row * grid[0] + column
-            with dfb.reserve() as blk, ttl.signpost(f"grid_read_2048_{GRID_TILES}"):
+            with dfb.reserve() as blk, ttl.signpost(f"grid_read_{TILE}_{GRID_TILES}"):
                 x_copy = ttl.copy(x[node : node + 1, 0:GRID_TILES], blk)
                 x_copy.wait()
 
@@ -67,7 +68,7 @@ def grid_stream(grid: tuple[int, int]) -> Any:
         def write():
             column, row = ttl.node(dims=2)
             node = row * grid[0] + column
-            with dfb.wait() as blk, ttl.signpost(f"grid_write_2048_{GRID_TILES}"):
+            with dfb.wait() as blk, ttl.signpost(f"grid_write_{TILE}_{GRID_TILES}"):
                 y_copy = ttl.copy(blk, y[node : node + 1, 0:GRID_TILES])
                 y_copy.wait()
 
@@ -86,7 +87,7 @@ def function(name: str, tiles: int) -> Any:
         @ttl.compute()
         def compute():
             with x_dfb.wait() as x_blk, y_dfb.reserve() as y_blk:  # noqa: SIM117
-                with ttl.signpost(f"{name}_2048_{tiles}"):
+                with ttl.signpost(f"{name}_{TILE}_{tiles}"):
                     y_blk.store(applied(x_blk))
 
         @ttl.datamovement()
@@ -116,7 +117,7 @@ def product(fidelity: str, depth: int) -> Any:
         @ttl.compute()
         def compute():
             with a_dfb.wait() as a_blk, b_dfb.wait() as b_blk, y_dfb.reserve() as y_blk:  # noqa: SIM117
-                with ttl.signpost(f"{fidelity}_2048_{4 * depth}"):
+                with ttl.signpost(f"{fidelity}_{TILE}_{4 * depth}"):
                     y_blk.store(a_blk @ b_blk)
 
         @ttl.datamovement()

@@ -112,12 +112,11 @@ def _numbers(
     if clock_mhz:
         yield CLOCK, [clock_mhz / 1e3] * 3
     zone = costs["profiler"]["zone_cycles"]["value"]
-    for where, paths in (("dram", ("dram_{}",)), ("l1", ("l1_{}_both_axes",))):
+    for where, axes in (("dram", ""), ("l1", "_both_axes")):
         for way in ("read", "write"):
-            for path in paths:
-                yield from _stream(measured, f"{where}_{way}", path.format(way), zone)
-    for kind in ("read", "write"):
-        yield f"dram.all_nodes_{kind}_bytes_per_cycle", _spread(measured.grid_rates(f"grid_{kind}"))
+            yield from _stream(measured, f"{where}_{way}", f"{where}_{way}{axes}", zone)
+    for way in ("read", "write"):
+        yield f"dram.all_nodes_{way}_bytes_per_cycle", _spread(measured.grid_rates(f"grid_{way}"))
     yield from _compute(costs, measured)
 
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from ttl.config import process_variables
 from ttl.language.engine import LAUNCH_HOOK
+from ttl.target.costs import Case
 from ttl.tuning.keys import call_key
 from ttl.tuning.outcome import Outcome
 from ttl.tuning.sketch import Rehearsal, Sketch
@@ -52,8 +53,8 @@ def _times(options: argparse.Namespace, variables: dict[str, str], costs: Any) -
     recorded = list(PROCESS_DRIVER.runs.recorded.values())
     if not recorded:
         raise ProgramFailed(_last_line(shown) if status else "it calls no operation")
-    each = [(times_of(one, costs), one.times) for one in recorded]
-    return [sum(times[case] * count for times, count in each) for case in range(3)]
+    calls = [(times_of(each, costs), each.times) for each in recorded]
+    return [sum(times[case] * number for times, number in calls) for case in Case]
 
 
 def _results(options: argparse.Namespace, variables: dict[str, str]) -> list[Sketch]:

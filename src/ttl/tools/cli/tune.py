@@ -128,7 +128,10 @@ def _tune_program(
         return run_jobs(jobs) if options.scheduler else _first_alone(run_jobs, jobs)
 
     with process_variables(variables):
-        tasks = [_program_task(options, variables, costs, config) for config in configs]
+        files, common = _files(options), surroundings(costs)
+        tasks = [
+            _program_task(options, variables, costs, config, files, common) for config in configs
+        ]
         values = sweep(tasks, counted, store(), "tuning", options.fresh)
         chip = Options.current().target
     outcomes = [Outcome.of_values(each) for each in values]
@@ -153,8 +156,9 @@ def _first_alone(
 
 
 def _program_task(
-    options: argparse.Namespace, variables: dict[str, str], costs: Any, config: Config
-) -> Task[Job]:
+    options: argparse.Namespace, variables: dict[str, str], costs: Any, config: Config,
+    files: dict[str, str], common: list[Any],
+) -> Task[Job]:  # fmt: skip
     values = {
         "arguments": options.arguments,
         "defines": dict(config),
@@ -162,10 +166,9 @@ def _program_task(
         "costs": costs,
         "checks": not options.no_check,
     }
-    files = _files(options)
     job = Job("ttl.tools.cli.trials:try_program", values, options.file, files)
     chosen = [files, options.arguments, dict(config), not options.no_check]
-    return Task(job, digest("program", chosen, surroundings(costs)))
+    return Task(job, digest("program", chosen, common))
 
 
 def _files(options: argparse.Namespace) -> dict[str, str]:
