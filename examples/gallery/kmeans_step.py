@@ -49,7 +49,8 @@ def kmeans_step(points, centres, y):
 
 def main():
     generator = np.random.default_rng(0)
-    start = 4 * generator.standard_normal((CENTRES, FEATURES))
+    lengths = generator.uniform(1, 4, (CENTRES, 1))
+    start = lengths * generator.standard_normal((CENTRES, FEATURES))
     cloud = start[generator.integers(0, CENTRES, POINTS)]
     points = tensor(cloud + 0.5 * generator.standard_normal(cloud.shape), ttnn.float32)
     centres = tensor(start, ttnn.float32)

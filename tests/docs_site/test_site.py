@@ -31,7 +31,7 @@ def test_links_lead_somewhere() -> None:
     """Files of the repository, or pages that are made when the site is."""
     broken = [
         f"{page.relative_to(ROOT)}: {link}"
-        for page in DOCS.rglob("*.md")
+        for page in (*ROOT.glob("*.md"), *DOCS.rglob("*.md"))
         for link in _LINK.findall(_CODE.sub("", page.read_text(encoding="utf-8")))
         if not link.startswith(("http:", "https:")) and not _exists(page, link)
     ]
@@ -41,6 +41,13 @@ def test_links_lead_somewhere() -> None:
 def _exists(page: Path, link: str) -> bool:
     target = (page.parent / link).resolve()
     return target.exists() or str(target.relative_to(ROOT)).removeprefix("docs/") in PAGES
+
+
+def test_decisions_are_numbered_one_after_the_other() -> None:
+    pages = sorted((DOCS / "decisions").glob("*.md"))
+    assert [int(page.name[:4]) for page in pages] == list(range(1, len(pages) + 1))
+    for number, page in enumerate(pages, start=1):
+        assert page.read_text(encoding="utf-8").startswith(f"# {number}. "), page.name
 
 
 def test_every_variable_has_a_sentence() -> None:

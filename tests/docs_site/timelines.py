@@ -20,7 +20,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from docs_site.pages import DOCS, ROOT, TUTORIAL, file_name, program_of
+from docs_site.gallery_pages import PROGRAMS
+from docs_site.pages import DOCS, TUTORIAL, file_name, program_of
 from ttl.tools.cli import main
 
 # The operation of each page that its picture shows.
@@ -157,10 +158,9 @@ def draw_tutorial(folder: Path) -> None:
 
 
 def draw_gallery(folder: Path) -> None:
-    for program in sorted((ROOT / "examples" / "gallery").glob("*.py")):
-        if program.stem != "against_numpy":
-            node, bars = bars_of(program, 0)
-            (folder / f"{program.stem}.svg").write_text(picture(f"{program.stem}, {node}", bars))
+    for program in PROGRAMS:
+        node, bars = bars_of(program, 0)
+        (folder / f"{program.stem}.svg").write_text(picture(f"{program.stem}, {node}", bars))
 
 
 if __name__ == "__main__":

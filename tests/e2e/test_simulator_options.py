@@ -213,6 +213,7 @@ def test_examples_are_copied_and_run(run: Any, tmp_path: Path, command: str) -> 
     done = run(*command.split(), "-t", "mine")
     assert done.returncode == 0, done.stderr
     assert run("ttl", "run", tmp_path / "mine" / "elementwise.py").returncode == 0
+    assert (tmp_path / "mine" / "notebooks" / "1-add.ipynb").exists()
     again = run(*command.split(), "-t", "mine")
     assert again.returncode == 1
     assert "is there already" in again.stderr and "--force" in again.stderr

@@ -10,6 +10,7 @@ import ttl
 from ttl.diagnostics import codes, file_not_usable, usage_error
 
 DEFAULT_FOLDER = "ttl-examples"
+COPIED = (".py", ".ipynb")  # not what Python leaves beside them
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -21,7 +22,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     source, target = shipped_examples(), Path(options.target)
-    files = [file.relative_to(source) for file in sorted(source.rglob("*.py"))]
+    found = (file for file in sorted(source.rglob("*")) if file.suffix in COPIED)
+    files = [file.relative_to(source) for file in found]
     present = [name for name in files if (target / name).exists()]
     if present and not options.force:
         raise usage_error(
