@@ -7,16 +7,6 @@ from collections.abc import Sequence
 from typing import Any, overload
 
 from ttl.language.block import Block, BlockExpression
-from ttl.block import (
-    broadcast,
-    fill,
-    mask,
-    mask_posinf,
-    squeeze,
-    transpose,
-    unsqueeze,
-    where,
-)
 from ttl.math import (
     abs,
     acos,
@@ -25,6 +15,7 @@ from ttl.math import (
     asinh,
     atan,
     atanh,
+    broadcast,
     cbrt,
     ceil,
     celu,
@@ -37,6 +28,7 @@ from ttl.math import (
     exp,
     exp2,
     expm1,
+    fill,
     floor,
     frac,
     ge,
@@ -54,6 +46,8 @@ from ttl.math import (
     logical_or,
     logp1,
     lt,
+    mask,
+    mask_posinf,
     matmul,
     max,
     min,
@@ -84,11 +78,15 @@ from ttl.math import (
     softsign,
     sqrt,
     square,
+    squeeze,
     tan,
     tanh,
     threshold,
+    transpose,
     trunc,
     typecast,
+    unsqueeze,
+    where,
 )
 from ttl.language import DataflowBuffer as CircularBuffer
 from ttl.language import NodeCoord as CoreCoord

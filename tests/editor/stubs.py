@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from importlib import import_module
 from inspect import Parameter, signature
 from pathlib import Path
@@ -38,8 +38,8 @@ TYPES = {
 def stubs() -> dict[Path, str]:
     """Every stub by its path in src."""
     found = {
-        Path("ttl/math.pyi"): _namespace(ttl.math, "The functions of the op table."),
-        Path("ttl/block.pyi"): _namespace(ttl.block, "Functions that arrange, fill and select."),
+        Path("ttl/math.pyi"): _math(),
+        Path("ttl/block.pyi"): _block(),
         Path("ttl/_flat.pyi"): _flat(),
         Path("ttnn-stubs/__init__.pyi"): _ttnn(),
     }
@@ -51,10 +51,33 @@ def stubs() -> dict[Path, str]:
 # ttl.math and ttl.block ---------------------------------------------------------------------------
 
 
-def _namespace(namespace: ModuleType, summary: str) -> str:
-    names = sorted(namespace.__all__)
-    functions = [_stub(getattr(namespace, name), BLOCK_OPS.get(name)) for name in names]
-    return HEAD.format(summary) + _imports() + _all(names) + "\n" + "\n".join(functions)
+def _math() -> str:
+    written = _stubs(_functions(ttl.math))
+    head = HEAD.format("The functions of the op table.") + _imports() + _all(written)
+    return f"{head}\n" + "\n".join(written.values())
+
+
+def _block() -> str:
+    functions = _functions(ttl.block)
+    return _beside_math("Functions that arrange, fill and select.", functions, _all(functions))
+
+
+def _beside_math(summary: str, functions: Mapping[str, Function], more: str) -> str:
+    """What ttl.math has alike is imported from there; `more` stands after the imports."""
+    known = _stubs(_functions(ttl.math)).items()
+    found = _stubs(functions)
+    shared = [name for name, stub in found.items() if (name, stub) in known]
+    written = [stub for name, stub in found.items() if name not in shared]
+    text = HEAD.format(summary) + (_imports() if written else "")
+    return text + _import("ttl.math", shared) + more + "\n".join(["", *written])
+
+
+def _functions(namespace: ModuleType) -> dict[str, Function]:
+    return {name: getattr(namespace, name) for name in namespace.__all__}
+
+
+def _stubs(functions: Mapping[str, Function]) -> dict[str, str]:
+    return {name: _stub(functions[name], BLOCK_OPS.get(name)) for name in sorted(functions)}
 
 
 def _imports() -> str:
@@ -141,20 +164,13 @@ def _form_parameters(
 
 def _flat() -> str:
     """`ttl.exp` as well as `ttl.math.exp`, operators as functions, and older names."""
-    text = HEAD.format("What `ttl` names beside its `__all__`.") + _imports()
-    moved = {space: sorted(_names_of(space)) for space in ("math", "block")}
-    left = sorted(FLAT.keys() - {name for names in moved.values() for name in names})
-    text += "".join(_import(f"ttl.{space}", names) for space, names in sorted(moved.items()))
-    for old, now in sorted(OLD_NAMES.items()):
-        text += f"from ttl.language import {now.present} as {old}\n"
-    text += _all({*FLAT, *OLD_NAMES}) + "\n"
-    return text + "\n".join(_stub(FLAT[name], BLOCK_OPS[name]) for name in left)
-
-
-def _names_of(space: str) -> Iterator[str]:
-    """Those whose flat name is that of this namespace."""
-    functions = vars(getattr(ttl, space))
-    return (name for name, function in FLAT.items() if functions.get(name) is function)
+    old = "".join(
+        f"from ttl.language import {now.present} as {name}\n"
+        for name, now in sorted(OLD_NAMES.items())
+    )
+    return _beside_math(
+        "What `ttl` names beside its `__all__`.", FLAT, old + _all({*FLAT, *OLD_NAMES})
+    )
 
 
 # ttnn ---------------------------------------------------------------------------------------------

@@ -209,7 +209,7 @@ def scale(x, y):
     x_dfb = ttl.make_dataflow_buffer_like(x, shape=(1, 1))
     y_dfb = ttl.make_dataflow_buffer_like(y, shape=(1, 1))
     with x_dfb.reserve() as x_blk:
-        ttl.copy(x[0, 0], x_blk).wait()
+        tx = ttl.copy(x[0, 0], x_blk); tx.wait()
     with x_dfb.wait() as x_blk, y_dfb.reserve() as y_blk:
         y_blk.store(x_blk * 2)
     with y_dfb.wait() as y_blk:
@@ -227,6 +227,7 @@ def test_lines_of_a_unified_operation_have_threads(program, tmp_path, monkeypatc
     program.write_text(UNIFIED + CALL)
     assert main(["run", str(program)]) == 0
     lines = looked_at(UNIFIED, tmp_path, monkeypatch)["lines"]
+    assert lines["5"]["threads"] == ["the body"]
     assert lines["8"]["threads"] == ["data movement 0"]
     assert lines["10"]["threads"] == ["compute"]
     assert lines["12"]["threads"] == ["data movement 1"]

@@ -51,7 +51,6 @@ OTHER_LANGUAGES = {
     "cdiv": "write -(-a // b)",
     "constexpr": "write a plain Python value: what the operation's body computes is constant",
     "jit": "write @ttl.operation(grid=(columns, rows))",
-    "autotune": "run `ttl tune FILE -D NAME=1,2,4`",
     "pallas_call": "write @ttl.operation(grid=(columns, rows))",
     "BlockSpec": "write ttl.make_dataflow_buffer_like(tensor, shape=(rows, columns))",
     "tile": "write ttl.make_dataflow_buffer_like(tensor, shape=(rows, columns)), in tiles",

@@ -79,7 +79,7 @@ def _labels(diagnostic: Diagnostic) -> list[tuple[Label, str]]:
 def _render_file(file: str, labels: list[tuple[Label, str]], gutter: int) -> Iterator[str]:
     first = labels[0][0].span
     margin = " " * gutter
-    yield f"{margin}--> {_shown_path(file)}:{first.line}:{first.column}"
+    yield f"{margin}--> {shown_path(file)}:{first.line}:{first.column}"
     yield f"{margin} |"
     for label, mark in labels:
         yield from _render_label(label, mark, gutter)
@@ -100,7 +100,7 @@ def _render_label(label: Label, mark: str, gutter: int) -> Iterator[str]:
 def label_text(label: Label) -> str:
     """With the call of an operation that put the span's body there, and so on outwards."""
     places = [
-        f"in `{each.operation}`, expanded at {_shown_path(each.file)}:{each.line}"
+        f"in `{each.operation}`, expanded at {shown_path(each.file)}:{each.line}"
         for each in label.span.expanded
     ]
     return "; ".join([*([label.text] if label.text else []), *places])
@@ -113,7 +113,7 @@ def _underline(span: Span, source: str) -> tuple[int, int]:
     return start, max(1, len(source[:end].expandtabs(4)) - start)
 
 
-def _shown_path(file: str) -> str:
+def shown_path(file: str) -> str:
     """Relative to the working folder where that is shorter to read; a notebook's cell by number."""
     if (cell := _cell_number(file)) is not None:
         return f"Cell [{cell}]"

@@ -85,13 +85,14 @@ def _remove(path: Path) -> None:
 
 def keep_bounded(config: Config, now: float | None = None) -> Pruned | None:
     """Once a day, before compiled kernels run; None if it is not the time, or there is no limit."""
-    limit, looked = limit_of(config), config.cache_dir / LOOKED_FILE
+    looked = config.cache_dir / LOOKED_FILE
     now = time.time() if now is None else now
-    if limit == NO_LIMIT or not config.cache_dir.is_dir():
-        return None
     with suppress(OSError):
         if now - looked.stat().st_mtime < DAY_SECONDS:
             return None
+    limit = limit_of(config)
+    if limit == NO_LIMIT or not config.cache_dir.is_dir():
+        return None
     try:
         looked.touch()
         os.utime(looked, (now, now))

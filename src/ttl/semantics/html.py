@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from html import escape
 
 from .dtypes import Array
 
@@ -12,6 +11,8 @@ MOST_ROWS = 8  # and columns
 
 def html_table(title: str, facts: Mapping[str, object], values: Array | None = None) -> str:
     """A title, facts by name and, of an array, its first rows and columns."""
+    from html import escape  # its table of entities, only where something is shown
+
     cells = ((escape(name), escape(str(fact))) for name, fact in facts.items())
     rows = "".join(f"<tr><th>{name}</th><td>{fact}</td></tr>" for name, fact in cells)
     shown = "" if values is None else _numbers(values)

@@ -95,7 +95,6 @@ class Events:
         described["planes"], data = packed(columns)
         return described, data
 
-
     def _times(self) -> NDArray[np.float64]:
         """Those of all events; none if some have none, as of an operation without an estimate."""
         times = np.array(self.times, np.float64)

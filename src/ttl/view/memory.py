@@ -12,8 +12,8 @@ from typing import Any
 
 from ttl.artifact import Buffer, CompiledOperation, Operand
 from ttl.semantics.dtypes import DTYPES
+from ttl.semantics.types import tiles_of
 from ttl.target import Target, load
-from ttl.target.data_formats import PAGE_BYTES, TILE_ELEMENTS
 
 Region = dict[str, Any]
 
@@ -68,10 +68,9 @@ def bytes_of_a_node(operand: Operand, target: Target) -> int:
     dtype = DTYPES[operand.dtype]
     shape = operand.memory.shard_shape or operand.shape
     if operand.layout == "TILE":
-        padded = [*shape[:-2], *(ceil(size / 32) * 32 for size in shape[-2:])]
-        size = prod(padded) // TILE_ELEMENTS * PAGE_BYTES[dtype.data_format]
+        size = prod(tiles_of(shape)) * dtype.tile_bytes
     else:
-        size = prod(shape) * max(1, dtype.storage.itemsize)
+        size = prod(shape) * dtype.element_bytes
     if operand.memory.shard_shape:
         return size
     return ceil(size / prod(target.default_grid))

@@ -7,6 +7,7 @@ import os
 from typing import Any
 
 from ttl.diagnostics import Span
+from ttl.diagnostics.render import shown_path
 
 
 class Sources:
@@ -29,7 +30,7 @@ class Sources:
 
     def described(self) -> dict[str, Any]:
         files = [
-            {"name": _shown(name), "text": "".join(linecache.getlines(self._path(name)))}
+            {"name": shown_path(name), "text": "".join(linecache.getlines(self._path(name)))}
             for name in self._files
         ]
         return {"files": files, "spans": list(self._spans)}
@@ -38,9 +39,3 @@ class Sources:
         if self._given is not None and os.path.basename(name) == os.path.basename(self._given):
             return self._given
         return name
-
-
-def _shown(name: str) -> str:
-    """Relative to the working folder where that is shorter to read."""
-    relative = os.path.relpath(name) if os.path.isabs(name) else name
-    return name if relative.startswith("..") else relative

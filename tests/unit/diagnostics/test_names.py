@@ -6,6 +6,7 @@ import pytest
 import ttnn
 
 import ttl
+from ttl.diagnostics.names import OTHER_LANGUAGES
 
 CASES = {
     "program_id": (ttl, "ttl.node("),
@@ -25,6 +26,10 @@ def test_what_was_meant(name: str) -> None:
     with pytest.raises(ttl.TTLError) as caught:
         getattr(space, name)
     assert wanted in caught.value.diagnostics[0].helps[0]
+
+
+def test_names_of_other_languages_are_not_those_of_this_one() -> None:
+    assert OTHER_LANGUAGES.keys().isdisjoint(ttl.__all__)
 
 
 def test_names_of_other_languages_are_not_those_of_ttnn() -> None:

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from ttl.tools.cli.what_if import block_constants, other_values
+from types import SimpleNamespace as Values
+from typing import Any
+
+import pytest
+
+from ttl.tools.cli.what_if import block_constants, change_of, other_values
 
 TEXT = """
 ROWS, COUNT = 4, 8
@@ -28,3 +33,23 @@ def test_twice_half_and_all() -> None:
     assert list(other_values({"A": 1, "B": 6})) == [{"A": 2}, {"B": 12}, {"B": 3}, both]
     assert list(other_values({"A": 3})) == [{"A": 6}]
     assert list(other_values({})) == []
+
+
+def model(cycles: int, flops: int = 8, written: int = 64, name: str = "op") -> Any:
+    machine = Values(end=cycles, dram=Values(written_bytes=written))
+    compiled = Values(name=name, target="chip")
+    return Values(compiled=compiled, flops=flops, costs=lambda: None, run=lambda costs: machine)
+
+
+def test_only_the_same_work_in_less_time_is_a_change() -> None:
+    known: Any = Values(
+        operation="op", chip="chip", flops=8, written_bytes=64, lines=(),
+        microseconds=Values(typical=1.0), clock_ghz=1.0,
+    )  # fmt: skip
+    now, values = {"BLOCK": 2}, {"BLOCK": 4}
+    found = change_of(known, model(750), now, values)
+    assert found is not None
+    assert found.saved == pytest.approx(0.25)
+    assert "BLOCK=4 (now 2)" in str(found)
+    others = (model(1000), model(750, flops=4), model(750, written=32), model(750, name="other"))
+    assert [change_of(known, each, now, values) for each in others] == [None] * 4

@@ -6,13 +6,15 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from ttl.artifact import Buffer, CompiledOperation, Kernel, Memory, Operand, ThreadKind
 from ttl.diagnostics import Span
 from ttl.dialects import make_context, print_module
 from ttl.dialects.locations import location_of
 from ttl.dialects.reading import parse_module
 from ttl.target import load
-from ttl.view.memory import l1_map
+from ttl.view.memory import bytes_of_a_node, l1_map
 from ttl.view.operations import operation_values, stages_values
 from ttl.view.sources import Sources
 from ttl.view.stages import Stage, stage_of
@@ -68,6 +70,13 @@ def test_tensors_of_l1_lie_at_the_other_end() -> None:
     assert x == ("tensor", "x", top - 2 * 2048, 2 * 2048)
     assert rows == ("tensor", "rows", top - 2 * 2048 - 256, 256)  # of 64 nodes
     assert low == [("free", "free", 0, rows[2])]
+
+
+@pytest.mark.parametrize(("shape", "tiles"), [((40,), 2), ((20, 40), 2), ((2, 33, 33), 8)])
+def test_shards_take_whole_tiles(shape: tuple[int, ...], tiles: int) -> None:
+    sharded = Memory("L1", "HEIGHT_SHARDED", (((0, 0), (1, 0)),), shape)
+    held = bytes_of_a_node(Operand("x", shape, "bfloat16", "TILE", sharded), TARGET)
+    assert held == tiles * 2048
 
 
 def test_kernels_have_the_ends_of_their_buffers_and_tensors() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import linecache
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from .assignment import Assignment, sites_of
@@ -21,6 +21,16 @@ def listing(frame: Frame, assignment: Assignment, sections: Sections) -> str:
         units = _units_by_line(each)
         parts.append("\n".join(_lines(each, units, assignment, sections)))
     return "\n\n".join(parts)
+
+
+def threads_by_line(frame: Frame, sections: Sections) -> dict[int, list[Thread]]:
+    """The threads of the lines of a body; none for what comes before the kernels."""
+    found = {}
+    for line, units in _units_by_line(frame).items():
+        threads = _threads(units, sections)
+        if threads or _is_setup(units, sections):
+            found[line] = threads
+    return found
 
 
 def _units_by_line(frame: Frame) -> dict[int, list[Unit]]:
@@ -53,16 +63,20 @@ def _title(frame: Frame) -> str:
     return f"`{frame.name}` {place}, expanded at {at}"
 
 
-def _marks(units: Iterable[Unit], sections: Sections) -> str:
-    here = [*units]
-    kernels = [thread for thread in Thread if _has(sections, thread, here)]
-    if not kernels:
-        return "op" if any(unit in sections.setup for unit in here) else ""
-    return " ".join(MARKS[t] if t in kernels else " " for t in Thread)
+def _marks(units: Sequence[Unit], sections: Sections) -> str:
+    threads = _threads(units, sections)
+    if not threads:
+        return "op" if _is_setup(units, sections) else ""
+    return " ".join(MARKS[t] if t in threads else " " for t in Thread)
 
 
-def _has(sections: Sections, thread: Thread, units: Iterable[Unit]) -> bool:
-    return any(unit in sections.kernels.get(thread, ()) for unit in units)
+def _threads(units: Sequence[Unit], sections: Sections) -> list[Thread]:
+    kernels = sections.kernels
+    return [t for t in Thread if any(unit in kernels.get(t, ()) for unit in units)]
+
+
+def _is_setup(units: Sequence[Unit], sections: Sections) -> bool:
+    return any(unit in sections.setup for unit in units)
 
 
 def reason(unit: Unit, assignment: Assignment, sections: Sections) -> str:

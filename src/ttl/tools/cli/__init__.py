@@ -51,17 +51,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for name, text in VERBS.items():
         verb_parser = verbs.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.")
         if name == verb:  # only the verb in use is loaded
-            _module_of(verb).add_arguments(verb_parser)
+            module_of(verb).add_arguments(verb_parser)
     if verb in PROGRAM_VERBS:
         options = parse_program_verb(verbs.choices[verb], verb, given[1:])
     else:
         if verb == "opt":
-            given = [verb, *_module_of(verb).with_passes(verbs.choices[verb], given[1:])]
+            given = [verb, *module_of(verb).with_passes(verbs.choices[verb], given[1:])]
         options = parser.parse_args(given)
     return _run_verb(options)
 
 
-def _module_of(verb: str) -> Any:
+def module_of(verb: str) -> Any:
     return import_module(f"{__package__}.{verb.replace('-', '_')}")
 
 
@@ -99,7 +99,7 @@ def parse_program_verb(
         parser.error(f"name the program: {parser.prog} FILE")
     options = parser.parse_args(ours)
     options.verb, options.arguments = verb, theirs
-    check = getattr(_module_of(verb), "check_arguments", None)
+    check = getattr(module_of(verb), "check_arguments", None)
     if check is not None:
         check(parser, options)
     return options
@@ -114,7 +114,7 @@ def _run_verb(options: argparse.Namespace) -> int:
 
     try:
         with shown_progress():
-            status: int = _module_of(options.verb).run(options)
+            status: int = module_of(options.verb).run(options)
     except TTLError as error:
         print(debug_traceback(error), end="", file=sys.stderr)
         show_text(render_all(error.diagnostics, getattr(options, "json", False)), sys.stderr)

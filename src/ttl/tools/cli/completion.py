@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
-from importlib import import_module
 from itertools import chain
 
 SHELLS = ("bash", "zsh", "fish")
@@ -38,8 +37,10 @@ def _verbs() -> dict[str, str]:
 
 
 def _options(verb: str) -> Iterator[argparse.Action]:
+    from . import module_of
+
     parser = argparse.ArgumentParser(prog=f"{COMMAND} {verb}")
-    import_module(f"{__package__}.{verb.replace('-', '_')}").add_arguments(parser)
+    module_of(verb).add_arguments(parser)
     return (action for action in parser._actions if action.option_strings or action.choices)
 
 

@@ -87,4 +87,3 @@ def shown_flatbuffer(file: Path, runs: bool) -> Shown:
         finally:
             trace.unlink()
     return shown
-

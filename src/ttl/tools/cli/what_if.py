@@ -82,7 +82,7 @@ def with_block_changes(
     for values in islice(other_values(now), options.trials):
         for model in _models(options, variables, costs, values):
             for known in found:
-                change = _change(known, model, now, values)
+                change = change_of(known, model, now, values)
                 if change is not None:
                     more.setdefault(known.operation, []).append(change)
     return [
@@ -91,7 +91,7 @@ def with_block_changes(
     ]
 
 
-def _change(known: Estimate, model: Model, now: Values, values: Values) -> Change | None:
+def change_of(known: Estimate, model: Model, now: Values, values: Values) -> Change | None:
     if known.operation != model.compiled.name or known.chip != model.compiled.target:
         return None
     machine = model.run(model.costs())

@@ -17,11 +17,10 @@ from ttl.config import Config
 from ttl.language.arguments import is_tensor
 from ttl.language.engine import LAUNCH_HOOK
 from ttl.semantics.dtypes import DTYPES
-from ttl.semantics.layout import ROW_MAJOR_LAYOUT, TILE_LAYOUT, layout_of
+from ttl.semantics.layout import Layout, layout_of
 
 FOLDER = "last-calls"
 MOST_RECORDS = 500  # programs
-LAYOUTS = {"TILE": TILE_LAYOUT, "ROW_MAJOR": ROW_MAJOR_LAYOUT}
 Calls = dict[str, dict[str, Any]]  # by the name of an operation: its arguments, by name
 
 
@@ -89,9 +88,8 @@ def _value(value: Any) -> Any:
     config = value.memory_config()
     if config.is_sharded() or value.dtype.spelling not in DTYPES:
         raise ValueError("not made again")
-    layout = next(name for name, known in LAYOUTS.items() if known is layout_of(value))
     shape = [int(size) for size in value.shape]
-    return {"shape": shape, "dtype": value.dtype.spelling, "layout": layout}
+    return {"shape": shape, "dtype": value.dtype.spelling, "layout": layout_of(value).name}
 
 
 def tensor_like(described: dict[str, Any], device: Any) -> Any:
@@ -100,5 +98,5 @@ def tensor_like(described: dict[str, Any], device: Any) -> Any:
         return described["value"]
     from ttl import ttnn
 
-    dtype, layout = DTYPES[described["dtype"]], LAYOUTS[described["layout"]]
+    dtype, layout = DTYPES[described["dtype"]], Layout[described["layout"]]
     return ttnn.zeros(described["shape"], dtype, layout, device)

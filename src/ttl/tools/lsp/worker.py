@@ -196,19 +196,19 @@ def dst_use(kernel: Kernel) -> dict[int, int]:
     return used
 
 
-SHOWN = re.compile(r"^(?P<marks>[C01 op]{5}) (?P<why>.{22}) +(?P<line>\d+) \|", re.MULTILINE)
-THREADS = {"C": "compute", "0": "data movement 0", "1": "data movement 1", "op": "the body"}
-
-
 def _threads(operation: Operation, arguments: Found, found: Found) -> None:
-    """Of a unified operation: the thread of each line."""
-    from ttl.source.unified import shown_threads
+    """Of a unified operation: the threads of each line, also of operations that it expands."""
+    from ttl.source.unified import threads_of
+    from ttl.source.unified.listing import threads_by_line
 
-    listed = shown_threads(operation, arguments) or ""
-    for match in SHOWN.finditer(listed):
-        names = [THREADS[mark] for mark in match["marks"].split()]
-        if names:
-            _at(found, int(match["line"]))["threads"] = names
+    unified = threads_of(operation, arguments)
+    if unified is None:
+        return
+    for frame in unified.frame.all():
+        if frame.file == unified.frame.file:
+            for line, threads in threads_by_line(frame, unified.sections).items():
+                names = [thread.title for thread in threads]
+                _at(found, line)["threads"] = names or ["the body"]
 
 
 def _estimate(operation: Operation, call: Found, found: Found) -> None:
