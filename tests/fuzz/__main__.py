@@ -27,6 +27,7 @@ from fuzz.running import (
     batches,
     done_again,
     failure_of,
+    load_everything,
     manner,
     on_cluster,
     on_cores,
@@ -46,6 +47,7 @@ def main(arguments: Sequence[str]) -> int:
         print(json.dumps(perform(Batch(options.batch[0], tuple(map(int, options.batch[1:]))))))
         return 0
     os.environ.setdefault("PYTTL_CACHE", str(FOLDER / "cache"))
+    load_everything()
     past = options.files or past_failures(options.failures)
     failing = replay(past)
     if options.files:

@@ -105,7 +105,7 @@ def check(text: str) -> tuple[Outcome, list[Diagnostic]]:
     found: list[Diagnostic] = []
 
     def launch(plain: Any, operation: Any, args: Any, kwargs: Any) -> None:
-        args = tuple(each.parts[0] if hasattr(each, "parts") else each for each in args)
+        args = tuple(_of_first_device(each) for each in args)
         program = operation.program(args, kwargs, TARGET.default_grid)
         found.extend(check_operation(program, TARGET))
 
@@ -127,6 +127,10 @@ def _execute(text: str, launch: Any) -> None:
 
 def _is_tensor(value: Any) -> bool:
     return hasattr(value, "storage") or hasattr(value, "mesh")
+
+
+def _of_first_device(value: Any) -> Any:
+    return ttnn.get_device_tensors(value)[0] if hasattr(value, "mesh") else value
 
 
 def _numbers(tensor: Any) -> np.ndarray[Any, Any]:
