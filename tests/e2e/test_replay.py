@@ -97,6 +97,19 @@ def test_an_edited_kernel_is_the_one_that_runs(run: Any, bundle: Path) -> None:
     assert "(0, 0) compute: edited\n" in done.stdout
 
 
+def test_an_isolated_kernel_that_crashes(run: Any, bundle: Path) -> None:
+    isolated = ("ttl", "replay", bundle, "--isolate", "-W", "ignore=TTL6016")
+    done, plain = run(*isolated), run("ttl", "replay", bundle)
+    assert (done.returncode, done.stdout, done.stderr) == (0, plain.stdout, "")
+    kernel = bundle / "kernels" / "compute.cpp"
+    kernel.write_text(kernel.read_text().replace("kernel_main() {", "kernel_main() {\n  abort();"))
+    kernel.write_text('extern "C" void abort();\n' + kernel.read_text())
+    done = run(*isolated)
+    assert done.returncode == 1 and "Traceback" not in done.stderr
+    assert done.stderr.startswith("error[TTL5003]: the kernels of `multiply_add_exp` broke the ")
+    assert "SIGABRT" in done.stderr
+
+
 @pytest.mark.parametrize(
     "include",
     [

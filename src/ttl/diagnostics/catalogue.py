@@ -343,6 +343,13 @@ KERNEL_REJECTED = _code(
     kernel.""",
 )
 
+ISOLATION_PARTIAL = _code(
+    "TTL6016", "isolation-partial", Blame.UNSUPPORTED, Effect.UNCERTAIN,
+    """With --isolate kernels run in a process of their own, with limits on memory and time. Here
+    that process could not be kept from everything else: files are closed to it by Landlock, a part
+    of Linux, through the package landlockpy; the network by a network namespace. `-W
+    error=TTL6016` makes this an error.""",
+)
 NOT_A_FLATBUFFER = _code(
     "TTL6020", "not-a-flatbuffer", Blame.USER, Effect.NOT_RUN,
     """A file that should hold a program of ttnn calls (.ttnn) is cut off or damaged, was written
