@@ -29,8 +29,8 @@ from .program import add_isolate_argument, add_warning_arguments, warning_variab
 LAYOUTS = {layout.name: layout for layout in (ttnn.TILE_LAYOUT, ttnn.ROW_MAJOR_LAYOUT)}
 DESCRIPTION = (
     "Run a compiled operation on this machine: a folder that `ttl compile` or "
-    "TTLANG_KERNEL_DUMPS has written. Without --isolate the C++ in it is run with your rights: "
-    "then replay only what you would run."
+    "TTLANG_KERNEL_DUMPS has written. The C++ in it is compiled and run with your rights: replay "
+    "only what you would run, or use --isolate."
 )
 
 

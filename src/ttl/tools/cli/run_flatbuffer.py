@@ -24,8 +24,8 @@ from .program import add_isolate_argument, add_warning_arguments, warning_variab
 from .traces import emptied
 
 DESCRIPTION = (
-    "Run the first program of a .ttnn file on this machine. Without --isolate the C++ in it is run "
-    "with your rights: then run only what you would run."
+    "Run the first program of a .ttnn file on this machine. The C++ in it is compiled and run with "
+    "your rights: run only what you would run, or use --isolate."
 )
 
 
