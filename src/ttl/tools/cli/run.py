@@ -175,6 +175,8 @@ def check_arguments(parser: argparse.ArgumentParser, options: argparse.Namespace
         parser.error("--counts needs --host: the simulator runs Python, not calls of the chip")
     if options.isolate and options.backend != "host":
         parser.error("--isolate needs --host: the simulator runs kernels as Python")
+    if options.isolate and (options.counts or options.trace or options.view):
+        parser.error("--isolate leaves no events and no counts: not with --trace, --view, --counts")
     if options.device_timeout and options.backend != "device":
         parser.error("--device-timeout needs --backend device")
     events = options.trace_events or options.no_trace_events
