@@ -90,7 +90,8 @@ def fuzz(options: argparse.Namespace) -> Tally:
     tally = Tally()
     until = time.monotonic() + options.minutes * 60
     given = batches(options.kinds, options.seed, tally, until)
-    run = on_cluster(given, options.scheduler) if options.scheduler else on_cores(given, options.jobs)
+    place = options.scheduler
+    run = on_cluster(given, place) if place else on_cores(given, options.jobs)
     for batch, result in _results(run):
         known = len(tally.failures)
         tally.take(batch, result)
@@ -121,7 +122,8 @@ def report(tally: Tally, folder: Path) -> None:
     width = max(map(len, KINDS))
     for kind, endings in sorted(tally.endings.items()):
         words = ", ".join(f"{count} {ending}" for ending, count in sorted(endings.items()))
-        print(f"{kind:{width}}  {sum(endings.values()):6} cases  {tally.seconds[kind]:5.0f} s  {words}")
+        done, seconds = sum(endings.values()), tally.seconds[kind]
+        print(f"{kind:{width}}  {done:6} cases  {seconds:5.0f} s  {words}")
     codes = sorted({code for _, code in tally.codes})
     print(f"codes that were raised: {' '.join(codes)}")
     print(f"{tally.cases()} cases, {len(tally.failures)} failures"

@@ -17,7 +17,7 @@ import ttl
 from fuzz import numpy_ttl
 from ttl import ttnn
 from ttl.config import process_variables
-from ttl.diagnostics import Blame, Diagnostic, InternalError, RuleBroken, Severity, TTLError
+from ttl.diagnostics import Diagnostic, InternalError, RuleBroken, Severity, TTLError
 from ttl.driver.check import check_operation
 from ttl.language.engine import LAUNCH_HOOK
 from ttl.target import load as load_target
@@ -165,7 +165,7 @@ def _refused(diagnostics: Sequence[Diagnostic]) -> Outcome:
     for each in errors:
         if each.code.code.startswith(OF_LANGUAGE) and each.primary is None:
             return Outcome("fault", f"{each.code.code} without a place: {each.message}")
-    compilers = all(e.code.blame in (Blame.UNSUPPORTED, Blame.NOT_YET) for e in errors)
+    compilers = all(each.code.code.startswith("TTL7") for each in errors)
     return Outcome("refused", ", ".join(codes), codes=codes, is_compilers=compilers)
 
 

@@ -89,8 +89,8 @@ def manifest(seed: int) -> str:
 def _paths(value: Any, path: tuple[Any, ...] = ()) -> Any:
     if path:
         yield list(path)
-    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, each in items:
+    items = value.items() if isinstance(value, dict) else ()
+    for key, each in enumerate(value) if isinstance(value, list) else items:
         yield from _paths(each, (*path, key))
 
 
@@ -156,7 +156,8 @@ def flatbuffer(seed: int) -> str:
     size = len(_flatbuffer(name))
     edits: list[list[Any]] = []
     for _ in range(random.choice((1, 1, 2, 8))):
-        edits.append(["byte", random.randrange(size), random.choice((*BYTES, random.randrange(256)))])
+        value = random.choice((*BYTES, random.randrange(256)))
+        edits.append(["byte", random.randrange(size), value])
     if random.random() < 0.2:
         edits.append(["cut", random.randrange(size), random.randrange(1, 16)])
     if random.random() < 0.1:
@@ -238,6 +239,6 @@ def check_ir(text: str) -> Verdict:
     with tempfile.TemporaryDirectory() as name:
         file = Path(name) / "damaged.mlir"
         file.write_text(text, encoding="utf-8")
-        command = ["opt", str(file), "--split-input-file"]
-        verdict.failure = said([*command, "-p", passes[0]] if passes and passes[0] else command, verdict)
+        chosen = ["-p", passes[0]] if passes and passes[0] else []
+        verdict.failure = said(["opt", str(file), "--split-input-file", *chosen], verdict)
     return verdict

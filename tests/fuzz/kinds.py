@@ -33,8 +33,8 @@ class Kind:
 @cache
 def _wrong_programs() -> list[str]:
     """Those of the pages about diagnostics that are programs alone, with no options."""
-    return [case.wrong for case in PAGES if case.command in (["ttl", "run", "program.py"],
-                                                             ["ttl", "run", "--host", "program.py"])]
+    plain = (["ttl", "run", "program.py"], ["ttl", "run", "--host", "program.py"])
+    return [case.wrong for case in PAGES if case.command in plain]
 
 
 def changed_program(seed: int) -> str:

@@ -165,27 +165,28 @@ def _exact_or_close(
     run: Run, name: str, operands: tuple[Approximate, ...], numbers: dict[str, Any]
 ) -> Approximate:
     values = [each.values.astype(np.float64) for each in operands]
-    if name == "where":
-        values_found, bound = reference.where(*values), None
-    elif name in reference.EXACT_BINARY | reference.EXACT_UNARY and not numbers:
-        values_found = (reference.EXACT_BINARY | reference.EXACT_UNARY)[name](*values)
-        bound = None
+    if name in WITHOUT_NUMBERS and not numbers:
+        found = WITHOUT_NUMBERS[name](*values)
     elif name in reference.EXACT_NUMBERS:
         given = [np.float32(each) for each in numbers.values()]
-        values_found, bound = reference.EXACT_NUMBERS[name][0](*values, *given), None
-    elif name in reference.CLOSE_BINARY | reference.CLOSE_UNARY and not numbers:
-        values_found = (reference.CLOSE_BINARY | reference.CLOSE_UNARY)[name](*values)
-        bound = _op_of(name).bound
+        found = reference.EXACT_NUMBERS[name][0](*values, *given)
     else:  # known to the op table alone
         shape = np.broadcast_shapes(*(each.shape for each in values))
         return Approximate(np.zeros(shape, np.float32), np.full(shape, np.inf))
-    error = np.zeros(values_found.shape)
+    error, bound = np.zeros(found.shape), _op_of(name).bound
     if bound is not None:
         error = bound(SPACING[run.dst], *[np.float32(each) for each in values])
-    unknown = sum(each.error for each in operands) != 0
-    with np.errstate(over="ignore"):
-        single = values_found.astype(np.float32)
-    return Approximate(single, np.where(unknown, np.inf, error))
+    is_off = sum(each.error for each in operands) != 0
+    return Approximate(found.astype(np.float32), np.where(is_off, np.inf, error))
+
+
+WITHOUT_NUMBERS = {
+    "where": reference.where,
+    **reference.EXACT_BINARY,
+    **reference.EXACT_UNARY,
+    **reference.CLOSE_BINARY,
+    **reference.CLOSE_UNARY,
+}
 
 
 def _op_of(name: str) -> Any:

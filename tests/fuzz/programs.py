@@ -121,8 +121,8 @@ def of_programs(seed: int) -> Text:
 def of_nodes(seed: int) -> Text:
     """Pipes and semaphores; some of them hang."""
     width = NODE_COLUMNS * 32
-    inputs: list[Input] = [((NODE_ROWS * 32, width), "float32", -99, 99, 1)]
-    return with_tail(node_program(seed), [*inputs, ((2 * NODE_ROWS * 32, width), "float32", 0, 1, 1)])
+    a, y = (NODE_ROWS * 32, width), (2 * NODE_ROWS * 32, width)
+    return with_tail(node_program(seed), [(a, "float32", -99, 99, 1), (y, "float32", 0, 1, 1)])
 
 
 def of_unified(seed: int, mesh: tuple[int, int] | None = None) -> Text:

@@ -1,7 +1,7 @@
 """A smaller text that fails in the same way.
 
 Statements go, or stand without what is around them; expressions become one of their parts; lists of
-changes lose some. Whether a smaller one fails is asked of the caller, as often as the budget allows.
+changes lose some. Whether a smaller one fails is asked of the caller, as often as the budget lets.
 """
 
 from __future__ import annotations

@@ -313,7 +313,7 @@ def test_names_for_messages_may_be_anything() -> None:
 
 def test_a_string_that_is_not_closed_is_found_at_once() -> None:
     """The parser of xDSL would take time exponential in its length."""
-    with pytest.raises(UsageError, match="TTL8001.*this string is not closed"):
+    with pytest.raises(UsageError, match=r"TTL8001.*this string is not closed"):
         read_module('module attributes {a = "' + "a" * 200)
     read_module('module { // a "comment\n}')
 

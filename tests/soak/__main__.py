@@ -149,7 +149,8 @@ def processes(options: argparse.Namespace) -> Iterator[str]:
         assert sum(name.startswith("runtime-") and name.endswith(".so") for name in names) == 1
         assert not any(name.startswith("building-") or name.endswith(".lock") for name in names)
         seconds = time.perf_counter() - begun
-        yield f"{options.processes} processes on one empty cache: {seconds:.1f} s, one runtime built"
+        count = options.processes
+        yield f"{count} processes on one empty cache: {seconds:.1f} s, one runtime built"
 
 
 PARTS = {

@@ -1,4 +1,4 @@
-"""The operations of the soak, as text: blocks of a tensor doubled, by many nodes or many statements."""
+"""The operations of the soak: they double a tensor, by many nodes or in many statements."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ import concurrent.futures
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any, TypeVar
+from typing import Any
 
 from ttl.diagnostics import UsageError, codes, usage_error
 
@@ -19,7 +19,6 @@ from .job import CRASHED, Result, run_job
 from .store import version_of_pyttl
 from .store import version_of_pyttl as own_version
 
-Item = TypeVar("Item")
 CONNECT_SECONDS = 20
 ASKED_EVERY_SECONDS = 2.0
 # What Dask raises for it. A TimeoutError is an OSError, too.
@@ -72,7 +71,7 @@ def _check_workers(client: Any, address: str) -> None:
 
 
 def on_cluster(
-    client: Any, jobs: Sequence[Item], call: Callable[[Item], Result] = run_job
+    client: Any, jobs: Sequence[Any], call: Callable[[Any], Result] = run_job
 ) -> Iterator[tuple[int, Result]]:
     """Results as they arrive; UsageError if the scheduler goes away."""
     from distributed import wait
