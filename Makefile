@@ -15,7 +15,7 @@ PIP_EDITABLE = HATCH_BUILD_NO_HOOKS=true $(call PIP_INSTALL,$(1)) --editable
 UV := $(shell command -v uv 2>/dev/null)
 PIP_INSTALL = $(if $(UV),$(UV) pip install --python $(1)/bin/python --constraint dev.lock,\
   $(1)/bin/python -m pip install --disable-pip-version-check) --quiet $(PIP_FLAGS)
-TEST_EXTRAS := dev,editor,mlir,torch,flax,models,docs,cluster,plot
+TEST_EXTRAS := dev,editor,isolate,mlir,torch,flax,models,docs,cluster,plot
 # The public simulator that the benchmarks compare with; apart, because both own the package ttl.
 PEER_VERSION := 1.1.6
 PEER_TORCH := 2.13.0

@@ -69,7 +69,8 @@ def follow(step: Step, folder: Path) -> None:
     elif step.what.startswith("new "):
         (folder / step.what.removeprefix("new ")).write_text(step.block)
     else:
-        assert (place := PLACE.fullmatch(step.what)), step.what
+        place = PLACE.fullmatch(step.what)
+        assert place is not None, step.what
         insert(folder / place["path"], place["where"], place["line"], step.block)
 
 
@@ -91,15 +92,13 @@ def output_of(command: list[str], folder: Path) -> str:
     tool, *arguments = command
     if tool == "pytest":
         arguments += ["-n", "0", "-p", "no:cacheprovider"]
-    environment = {
-        **os.environ,
-        "PYTHONPATH": str(folder / "src"),
-        "PYTTL_CACHE": str(folder / "cache") if tool == "ttl" else os.environ.get("PYTTL_CACHE", ""),
-    }
+    environment = {**os.environ, "PYTHONPATH": str(folder / "src")}
+    if tool == "ttl":
+        environment["PYTTL_CACHE"] = str(folder / "cache")
     done = subprocess.run(
         [sys.executable, "-P", "-m", tool, *arguments],
         cwd=folder,
-        env={name: value for name, value in environment.items() if value},
+        env=environment,
         capture_output=True,
         text=True,
         check=False,
