@@ -2,7 +2,7 @@
 
 The versions in use are read where they are pinned. A newer one is put before the packages of this
 environment, in a folder of its own, and the tests that meet the package are run with it. What comes
-out is a report: the exit status is 0 also where something breaks. docs/decisions/0029 tells when we
+out is a report: the exit status is 0 also where something breaks. docs/decisions/0031 tells when we
 move.
 """
 
