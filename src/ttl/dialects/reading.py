@@ -53,7 +53,7 @@ def parse_module(text: str, file: str, context: Context) -> ModuleOp:
         message = f"this cannot be read: {str(error).strip().splitlines()[-1]}"
         raise _wrong(text, file, parser.pos, parser.pos + 1, message) from None
     except ParseError as error:
-        message = _UNKNOWN.sub(r"\1 is not among the operations that are read", error.args[-1])
+        message = _UNKNOWN.sub(r"\1 is not among the operations that are read", error.msg)
         place = _source(text, error.span.start, context)
         raise _wrong(text, file, error.span.start, error.span.end, message, place) from None
 
