@@ -157,7 +157,7 @@ class _Run:
                 _show(f"after {self.times[-1][0]} failed", module)
             if isinstance(error, TTLError):
                 raise
-            raise _pass_failed(self.times[-1][0], module, error) from error
+            raise pass_failed(self.times[-1][0], module, error) from error
 
     def _before(self, name: str, module: ModuleOp) -> None:
         if self.options.print_ir_before_all or name in self.options.print_ir_before:
@@ -193,7 +193,8 @@ def _write_flatbuffer(module: ModuleOp, file: str) -> None:
         raise file_not_usable(file, error) from None
 
 
-def _pass_failed(name: str, module: ModuleOp, error: BaseException) -> UsageError:
+def pass_failed(name: str, module: ModuleOp, error: BaseException) -> UsageError:
+    """Of an exception that a pass did not foresee."""
     from ttl.dialects.foreign.kept import KeptOp
     from ttl.passes import PIPELINE
     from ttl.passes.pipelines import D2M
