@@ -17,6 +17,7 @@ rule SET   a semaphore that is set on other cores keeps the own value: who sends
 from __future__ import annotations
 
 import ast
+from copy import deepcopy
 from typing import Any
 
 from ttl.semantics.function_source import Definition
@@ -36,7 +37,7 @@ def _is_tensor(argument: ast.arg) -> bool:
 
 
 def in_todays_spelling(tree: Definition) -> Definition:
-    """The tree is changed."""
+    tree = deepcopy(tree)  # of which others have the original
     names = {argument.arg for argument in tree.args.args if _is_tensor(argument)}
     waits = [each.value for each in ast.walk(tree) if getattr(each, "attr", "") == "wait"]  # type: ignore[attr-defined]
     waited = {each.id for each in waits if isinstance(each, ast.Name)}
