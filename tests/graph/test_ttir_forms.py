@@ -180,3 +180,67 @@ def test_random_numbers_are_those_of_the_seed():
     kept = dropped != 0
     assert abs(kept.mean() - 0.75) < 0.05
     np.testing.assert_array_equal(dropped[kept], 2 * found[kept])
+
+
+# Programs for several devices: each has its part of %x, which mesh_shard divides and puts together.
+
+SHARD = """<{{shard_type = #ttcore.shard_type<devices>, shard_shape = array<i64: {shape}>,
+  shard_dims = array<i64: {dims}>, shard_direction = #ttcore.shard_direction<{direction}>}}>"""
+
+
+def on_devices(call, attributes, local, result, x, whole, dims="-1, 1"):
+    """A collective of the columns (or rows and columns) of x, doubled on each device before it."""
+    def type_of(shape):
+        return f"tensor<{'x'.join(map(str, shape))}xf32>"
+
+    ones = ", ".join("1" for _ in x.shape)
+    down = SHARD.format(shape=ones, dims=dims, direction="full_to_shard")
+    up = SHARD.format(shape=ones, dims=dims, direction="shard_to_full")
+    given, part, made, full = map(type_of, (x.shape, local, result, whole))
+    body = f"""%p = "ttir.mesh_shard"(%x) {down} : ({given}) -> {part}
+    %d = "ttir.add"(%p, %p) : ({part}, {part}) -> {part}
+    %c = "ttir.{call}"(%d) <{{{attributes}}}> : ({part}) -> {made}
+    %r = "ttir.mesh_shard"(%c) {up} : ({made}) -> {full}
+    return %r"""
+    (found,) = run(body, f"%x: {given}", full, x)
+    return found
+
+
+def test_collectives():
+    x = uniform(4, 8)
+    parts = [2 * x[:, :4], 2 * x[:, 4:]]
+    both = parts[0] + parts[1]
+    axis = "cluster_axis = 1 : ui32"
+    total = "reduce_type = #ttcore.reduce_type<sum>"
+    groups = "replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>"
+    pairs = "source_target_pairs = dense<[[0, 1]]> : tensor<1x2xi64>"
+    split = "split_dim = 0 : si32, concat_dim = 1 : si32, split_count = 2 : si32"
+    gathered = np.concatenate(parts, 0)
+    for call, attributes, result, wanted in (
+        ("all_gather", f"all_gather_dim = 0 : si32, {axis}", (8, 4), [gathered, gathered]),
+        ("all_reduce", f"{total}, {axis}", (4, 4), [both, both]),
+        ("reduce_scatter", f"{total}, scatter_dim = 0 : si32, {axis}", (2, 4), [both[:2], both[2:]]),
+        ("collective_broadcast", groups, (4, 4), [parts[0], parts[0]]),
+        ("collective_permute", pairs, (4, 4), [np.zeros((4, 4)), parts[0]]),
+        ("mesh_partition", f"dim = 0 : si32, {axis}", (2, 4), [parts[0][:2], parts[1][2:]]),
+        ("all_to_all", f"{split}, {groups}", (2, 8),
+         [np.concatenate([p[:2] for p in parts], 1), np.concatenate([p[2:] for p in parts], 1)]),
+    ):  # fmt: skip
+        whole = np.concatenate(wanted, 1)
+        found = on_devices(call, attributes, (4, 4), result, x, whole.shape)
+        np.testing.assert_allclose(found, whole, rtol=1e-2, err_msg=call)
+
+
+def test_collectives_of_rows_and_columns_of_devices():
+    x = uniform(4, 6)
+    attributes = "reduce_type = #ttcore.reduce_type<max>, cluster_axis = 0 : ui32"
+    found = on_devices("all_reduce", attributes, (2, 2), (2, 2), x, (4, 6), dims="0, 1")
+    np.testing.assert_allclose(found, np.tile(2 * np.maximum(x[:2], x[2:]), (2, 1)), rtol=1e-2)
+
+
+def test_parts_that_are_returned_are_named():
+    text = """func.func @main(%x: tensor<4x8xf32>) -> tensor<4x4xf32> {
+      %0 = "ttir.mesh_partition"(%x) <{dim = 1 : si32, cluster_axis = 1 : ui32}> : (tensor<4x8xf32>) -> tensor<4x4xf32>
+      return %0 : tensor<4x4xf32> }"""  # noqa: E501
+    with pytest.raises(CompileError, match="parts of devices are returned"):
+        compile_module(read(text))

@@ -141,10 +141,13 @@ def _apply(passes: str, module: ModuleOp) -> None:
 
 
 def _run_graph(module: ModuleOp) -> None:
-    runtime = Runtime(compile_module(module))
-    for number, program in enumerate(runtime.programs):
-        if sum(prod(tensor.shape) for tensor in program.tensors.values()) <= MOST_ELEMENTS:
-            runtime.run(_inputs(program), program=number)
+    """A file may have several modules."""
+    parts = [op for op in module.ops if isinstance(op, ModuleOp)]
+    for part in parts if len(parts) > 1 else [module]:
+        runtime = Runtime(compile_module(part))
+        for number, program in enumerate(runtime.programs):
+            if sum(prod(tensor.shape) for tensor in program.tensors.values()) <= MOST_ELEMENTS:
+                runtime.run(_inputs(program), program=number)
 
 
 def _inputs(program: Program) -> list[np.ndarray]:
@@ -171,7 +174,7 @@ def main(arguments: list[str]) -> int:
         found = outcome(section, options.passes, options.run)
         group = section.dialect if options.by == "dialect" else _folder(section, options.folder)
         groups[group]["negative" if section.is_negative else "sections"] += 1
-        groups[group]["fault"] += "FAULT" in found.cause
+        groups[group]["fault"] += found.cause.startswith("FAULT")
         if section.is_negative:
             groups[group]["refused"] += bool(found.cause)
             continue

@@ -83,7 +83,7 @@ conv2d | input weight bias? | {_CONVOLUTION}
 conv_transpose2d | input weight bias? | {_CONVOLUTION}, output_padding: ints
 conv1d | input weight bias? | stride: ints, padding: ints, dilation: ints, groups: int, batch_dim: int = 0, length_dim: int = 1, channel_dim: int = 2
 conv3d | input weight bias? | stride: ints, padding: ints, groups: int, batch_dim: int = 0, depth_dim: int = 1, height_dim: int = 2, width_dim: int = 3, channel_dim: int = 4, padding_mode: text = zeros
-max_pool2d max_pool2d_with_indices | input | {_POOL}
+max_pool2d max_pool2d_with_indices | input | {_POOL}, channel_last: int = 1
 avg_pool2d | input | {_POOL}, count_include_pad: bool = true
 global_avg_pool2d | input |
 upsample2d | input | scale_factor: ints, mode: text = nearest, channel_last: int = 1
@@ -102,6 +102,14 @@ embedding_backward | input weight in_gradient |
 adamw | param grad exp_avg exp_avg_sq max_exp_avg_sq? | {_ADAMW}
 rand | | size: ints, low: float = 0.0, high: float = 1.0, seed: int = 0
 dropout | input | prob: float = 0.0, scale: float = 1.0, seed: int = 0, use_per_device_seed: bool = true
+mesh_shard | input | shard_type: text, shard_direction: text, shard_shape: ints, shard_dims: ints
+all_gather | input | all_gather_dim: int, cluster_axis: int
+all_reduce all_reduce_async | input | reduce_type: text, cluster_axis: int
+reduce_scatter | input | reduce_type: text, scatter_dim: int, cluster_axis: int
+mesh_partition | input | dim: int, cluster_axis: int = none
+all_to_all | input | split_dim: int, concat_dim: int, split_count: int, replica_groups: ints
+collective_permute | input | source_target_pairs: ints
+collective_broadcast | input | replica_groups: ints
 quantize dequantize requantize | input |
 quantize_unrolled dequantize_unrolled | input scale zero_point | axis: int = none
 requantize_unrolled | input in_scale in_zero_point out_scale out_zero_point | axis: int = none

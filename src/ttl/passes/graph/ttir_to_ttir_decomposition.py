@@ -1,6 +1,7 @@
 """ttir-to-ttir-decomposition: TTIR as tt-mlir writes it, in operations of the table of graphs.
 
 rule OUT   buffers that results were to be written to are left out: results are values
+rule MESH  a program for several devices computes the parts of all of them
 rule PLACE what is written in place is a new value, which all that follows uses
 rule NAMED an operation that no rule decomposes is refused by its name, with what is missing
 """
@@ -37,6 +38,7 @@ from .decompose_call import Call, result_type
 from .decompose_elementwise import same
 from .decompose_quantized import refuse_quantized, store_quantized, store_results
 from .graph_maker import Graph
+from .mesh_devices import unroll_meshes
 
 _RULES: dict[str, Callable[[Graph, Call], Any]] = {
     **decompose_elementwise.RULES,
@@ -63,6 +65,7 @@ class TtirToTtirDecomposition(ModulePass):
     in_tiles: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        unroll_meshes(op, not_computed)
         types = {each: tuple(v.type for v in each.operands) for each in op.walk()}
         store_quantized(op)
         for found in types:
