@@ -34,7 +34,7 @@ def flash_attention(Q, K, V, out, block_factors=None, grid=None):
         l_old = fill(0, shape)
         O_acc = fill(0, shape)
 
-        for kv_idx in range(NUM_KV_BLOCKS):
+        for _ in range(NUM_KV_BLOCKS):
             Q_block = Q_cb.pop()
             K_block = K_cb.pop()
             V_block = V_cb.pop()

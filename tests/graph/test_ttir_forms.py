@@ -1,4 +1,4 @@
-"""Operations of TTIR with several results, written in place, quantized, or random: against numpy."""
+"""TTIR with several results, written in place, quantized, random, or for meshes, against numpy."""
 
 import numpy as np
 import pytest
@@ -161,7 +161,7 @@ def test_other_math_of_quantized_numbers_is_named():
     text = f"""func.func @main(%x: {COARSE}) -> {COARSE} {{
       %0 = "ttir.add"(%x, %x) : ({COARSE}, {COARSE}) -> {COARSE}
       return %0 : {COARSE} }}"""
-    with pytest.raises(CompileError, match="`ttir.add` .* calculates with quantized numbers"):
+    with pytest.raises(CompileError, match=r"`ttir.add` .* calculates with quantized numbers"):
         compile_module(read(text))
 
 
@@ -219,7 +219,8 @@ def test_collectives():
     for call, attributes, result, wanted in (
         ("all_gather", f"all_gather_dim = 0 : si32, {axis}", (8, 4), [gathered, gathered]),
         ("all_reduce", f"{total}, {axis}", (4, 4), [both, both]),
-        ("reduce_scatter", f"{total}, scatter_dim = 0 : si32, {axis}", (2, 4), [both[:2], both[2:]]),
+        ("reduce_scatter", f"{total}, scatter_dim = 0 : si32, {axis}", (2, 4),
+         [both[:2], both[2:]]),
         ("collective_broadcast", groups, (4, 4), [parts[0], parts[0]]),
         ("collective_permute", pairs, (4, 4), [np.zeros((4, 4)), parts[0]]),
         ("mesh_partition", f"dim = 0 : si32, {axis}", (2, 4), [parts[0][:2], parts[1][2:]]),

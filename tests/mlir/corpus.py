@@ -8,7 +8,7 @@ is printed of it is read as the same. One that marks an error it expects (`expec
 is in the project.
 
 With --run each section that parses is run: graphs by the ttnn runtime on random numbers, threads
-and kernels up to their C++. It runs, or a diagnostic names what is missing; anything else is a FAULT.
+and kernels up to their C++. It runs, or a diagnostic names what is missing; all else is a FAULT.
 """
 
 from __future__ import annotations
@@ -135,8 +135,10 @@ def _apply(passes: str, module: ModuleOp) -> None:
         run_passes(
             parse_passes(passes), make_context(), module, before=lambda name, _: begun.append(name)
         )
+    except TTLError:
+        raise
     except (Exception, RuleBroken) as error:
-        raise error if isinstance(error, TTLError) else pass_failed(begun[-1], module, error) from error
+        raise pass_failed(begun[-1], module, error) from error
     module.verify()
 
 

@@ -273,10 +273,10 @@ def broadcast(builder: KernelBuilder, x: Value, like: Any) -> Value:
     return LANGUAGE.calls[math.broadcast](builder, x, dims=[-1], shape=shape)
 
 
-def spread_block(builder: KernelBuilder, x: Value, like: Value, dims: Value) -> Value:
-    shapes = [block_math.operand_type(each).shape for each in (x, like)]
+def spread_block(builder: KernelBuilder, x: Value, like: Value, dims: Any) -> Value:
+    shapes = [block_math.operand_type(each).shape or () for each in (x, like)]
     shape = common_shape(*shapes)
-    return LANGUAGE.calls[math.broadcast](builder, x, dims=list(dims), shape=shape)  # type: ignore[arg-type]
+    return LANGUAGE.calls[math.broadcast](builder, x, dims=list(dims), shape=shape)
 
 
 THREADS = LANGUAGE.extended(

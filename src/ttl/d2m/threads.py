@@ -453,7 +453,8 @@ def _bound(thread: Thread, tree: ast.FunctionDef, values: dict[str, Any]) -> Fun
     """A function whose free names are the thread's own cells and cells with `values`."""
     original = thread.function
     cells = dict(zip(original.__code__.co_freevars, original.__closure__ or (), strict=True))
-    cells |= {name: CellType(value) for name, value in (values | {SCOPE: Scope, **thread.names}).items()}
+    bound = {**values, SCOPE: Scope, **thread.names}
+    cells |= {name: CellType(value) for name, value in bound.items()}
     code = compiled(tree, cells, original.__code__.co_filename)
     closure = tuple(cells[name] for name in code.co_freevars)
     return FunctionType(code, original.__globals__, tree.name, None, closure)

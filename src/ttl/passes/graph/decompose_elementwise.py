@@ -79,7 +79,7 @@ def _gelu(graph: Graph, call: Call) -> SSAValue:
 
 def is_tanh(call: Call) -> bool:
     """Of the two ways to calculate gelu."""
-    given = call.values["approximate"]
+    given: str | None = call.values["approximate"]
     if given not in (None, "none", "tanh"):
         raise ValueError(f"`approximate = {given}`")
     return given == "tanh"

@@ -205,7 +205,7 @@ def _split_heads(graph: Graph, call: Call) -> list[SSAValue]:
     parts = [(given, 0, heads), (given, heads, pairs), (given, heads + pairs, pairs)]
     if others is not None:
         parts = [(given, 0, heads), (others, 0, pairs), (others, pairs, pairs)]
-    found = []
+    found: list[SSAValue] = []
     for value, start, count in parts:
         part = graph.slice_along(value, 2, start * size, (start + count) * size)
         part = graph.reshape(part, (*shape_of(value)[:2], count, size))

@@ -1,4 +1,4 @@
-"""Part of ttir-to-ttir-decomposition: a program for a mesh, as one graph of the parts of all devices.
+"""Part of ttir-to-ttir-decomposition: a program for a mesh, as one graph of all devices' parts.
 
 A value is the same on all devices, or a list with one for each. What has a list for an operand is
 done for each device; between them `ttir.mesh_shard` and the collectives move parts.
