@@ -137,6 +137,29 @@ def test_c2_missing_and_wrong_annotations():
     ]
 
 
+def test_c2_what_threads_do_not_have():
+    with pytest.raises(TTLError) as error:
+
+        @pykernel_gen(grid=(1, 1))
+        def kernel(x, out):
+            @compute()
+            def thread(x_cb: CircularBuffer, out_cb: CircularBuffer):
+                while True:
+                    pass
+
+            return Program(thread)(x, out)
+
+        kernel(ones(), ones())
+    assert [code for code, _ in messages(error)] == ["TTL7003"]
+
+
+def test_c2_a_thread_without_a_source():
+    with pytest.raises(TypeError) as error:
+        compute()(len)
+    ((code, text),) = messages(error)
+    assert (code, text) == ("TTL7002", "the source of 'len' is not available")
+
+
 def test_c2_captures_are_integers_and_streams():
     @pykernel_gen(grid=(1, 1))
     def kernel(x, out):
