@@ -1,7 +1,7 @@
 """The call into the runtime, in a thread of its own.
 
 Python handles signals in the main thread, between two instructions: inside the call it would see
-Ctrl-C only when the run has ended. All kernels still run in one thread, the one made here.
+Ctrl-C only when the run has ended. Kernels run in the thread made here and in helpers of the runtime.
 """
 
 from __future__ import annotations
@@ -42,10 +42,11 @@ def execute(runtime: ctypes.CDLL, program: Program, report: ReportStruct) -> Bas
 
 
 def _wait(runtime: ctypes.CDLL, program: Program, ended: threading.Event) -> None:
-    calls, silent = 0, 0.0
+    before, silent = 0, 0.0
     while not ended.wait(LOOK_SECONDS):
-        silent = silent + LOOK_SECONDS if program.struct.calls == calls else 0.0
-        calls = program.struct.calls
+        beats = sum(program.heartbeats)
+        silent = silent + LOOK_SECONDS if beats == before else 0.0
+        before = beats
         if silent >= SILENT_SECONDS:
             runtime.ttl_stop(ctypes.byref(program.struct), SPINNING)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -59,6 +60,7 @@ def launch(
     recorder: Recorder | None = None,
     step_budget: int = STEP_BUDGET,
     seed: int | None = None,
+    threads: int | None = None,
     counts: CallCounts | None = None,
     report: Callable[[Diagnostic], None] | None = None,
 ) -> None:
@@ -68,7 +70,8 @@ def launch(
     `step_budget` steps without letting others run; the tensors keep what was written until then, as
     they do after a KeyboardInterrupt. UsageError without a compiler or for a format that the
     runtime does not know, InternalError where the compiler rejects a kernel. Transfers land as late
-    as the barriers allow, in an order that a seed shuffles. The calls are added to `counts`, if it
+    as the barriers allow, in an order that a seed shuffles. Nodes run on so many threads, or one for
+    each processor; with a seed, a recorder or counts on one. The calls are added to `counts`, if it
     is given; `report` gets warnings.
     """
     target = load_target(compiled.target)
@@ -80,7 +83,13 @@ def launch(
     counted = None if counts is None else counted_calls(compiled)
     runtime, libraries, entries = load(compiled, plans, cache_dir, counted=counted)
     memories = tensor_memories(tensors)
-    options = RunOptions(trace=recorder is not None, step_budget=step_budget, seed=seed)
+    options = RunOptions(
+        trace=recorder is not None,
+        step_budget=step_budget,
+        seed=seed,
+        threads=threads or processors(),
+        is_in_turn=counts is not None,
+    )
     program = make_program(compiled, target, plans, memories, entries, options)
     try:
         _run(runtime, program, compiled, tensors, memories, recorder, report)
@@ -90,6 +99,11 @@ def launch(
                 counts.take(kernels, counted)
             counts.result_pages += sum(each.pages for each in program.tensors if each.written)
             counts.configurations[configuration_of(compiled)] = None
+
+
+def processors() -> int:
+    """That this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def addresses_of(compiled: CompiledOperation) -> list[int]:

@@ -27,6 +27,7 @@ TENSOR_ADDRESS_STEP = 0x1000
 
 DONE, FAULT, DEADLOCK, UNKNOWN_FORMAT, NO_MEMORY, SPINNING, NOT_RESERVED, STOPPED = range(8)
 AWAIT_DATA, AWAIT_SPACE, AWAIT_EQUAL, AWAIT_AT_LEAST = range(4)
+WORDS_PER_HEARTBEAT = 8  # running.h
 NOBODY = 2**32 - 1  # in the place of a kernel or a semaphore
 
 Mask = ctypes.Array[c_uint8]
@@ -75,10 +76,10 @@ class ProgramStruct(ctypes.Structure):
         *words("buffer_count tensor_count kernel_count"),
         *words("buffer_alignment dram_read_alignment dst_slots fp32_dest_acc_en"),
         *words("semaphore_count scratch_bytes grid_columns grid_rows"),
-        *words("trace is_seeded seed stop follows_writes by_hand"),
+        *words("trace is_seeded seed stop follows_writes by_hand is_in_turn thread_count"),
         ("step_budget", c_uint64),
-        ("calls", c_uint64),
-        ("thread", c_uint64),
+        ("heartbeats", POINTER(c_uint64)),
+        ("threads", POINTER(c_uint64)),
         ("semaphores", POINTER(c_uint32)),
         ("virtual_columns", POINTER(c_uint8)),
         ("virtual_rows", POINTER(c_uint8)),
@@ -160,6 +161,8 @@ class RunOptions:
     trace: bool
     step_budget: int
     seed: int | None = None  # shuffles the order in which transfers land
+    threads: int = 1  # that may run nodes
+    is_in_turn: bool = False  # the nodes run in the order of one thread
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +171,7 @@ class Program:
 
     struct: ProgramStruct
     tensors: ctypes.Array[TensorStruct]
+    heartbeats: ctypes.Array[c_uint64]  # change while kernels make calls
     kept_alive: tuple[Any, ...]
 
 
@@ -190,6 +194,8 @@ def make_program(
     semaphores = _initial_values(compiled.semaphores)
     columns, rows = target.noc_columns, target.noc_rows
     coordinates = (c_uint8 * len(columns))(*columns), (c_uint8 * len(rows))(*rows)
+    heartbeats = (c_uint64 * (options.threads * WORDS_PER_HEARTBEAT))()
+    threads = (c_uint64 * options.threads)()
     struct = ProgramStruct(
         buffers=buffers,
         tensors=tensors,
@@ -207,13 +213,23 @@ def make_program(
         trace=options.trace,
         follows_writes=not compiled.semaphores and not compiled.pipe_scratch_bytes,
         by_hand=any(kernel.own is not None for kernel in compiled.kernels),
+        is_in_turn=options.is_in_turn or must_run_in_turn(compiled),
+        thread_count=options.threads,
+        heartbeats=heartbeats,
+        threads=threads,
         is_seeded=options.seed is not None,
         seed=(options.seed or 0) & 0xFFFFFFFF,
         step_budget=options.step_budget,
         **_chip_fields(compiled, target),
     )
-    kept = (buffers, places, kernels, arguments, semaphores, coordinates, pages, homes)
-    return Program(struct, tensors, kept)
+    kept = (buffers, places, kernels, arguments, semaphores, coordinates, pages, homes, threads)
+    return Program(struct, tensors, heartbeats, kept)
+
+
+def must_run_in_turn(compiled: CompiledOperation) -> bool:
+    """Kernels written by hand may look at any word until it changes and have data of their own that
+    all nodes share; what kernels print has an order."""
+    return any(each.own is not None or "DPRINT" in each.cpp_source for each in compiled.kernels)
 
 
 def _set_homes(

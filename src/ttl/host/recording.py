@@ -212,7 +212,7 @@ def record(
     unit = RecordedUnit(compiled)
     runtime, libraries, entries = load(compiled, plans, cache_dir, unit)
     memories: list[TensorMemory] = tensor_memories(tensors)
-    options = RunOptions(trace=False, step_budget=STEP_BUDGET)
+    options = RunOptions(trace=False, step_budget=STEP_BUDGET, is_in_turn=True)
     program = make_program(compiled, target, plans, memories, entries, options)
     program.struct.follows_writes = 0
     report = ReportStruct()

@@ -71,9 +71,11 @@ struct TtlProgram {
   uint32_t stop;             // a TtlStatus, set by another thread to end the run with it
   uint32_t follows_writes;   // nothing orders the nodes: do two write a unit of a tensor?
   uint32_t by_hand;          // kernels may use pages of a buffer that nobody reserved
+  uint32_t is_in_turn;       // the nodes run in the order of one thread
+  uint32_t thread_count;     // at most
   uint64_t step_budget;      // of a kernel that does not let others run
-  uint64_t calls;            // of the runtime, by all kernels; counted by the run
-  uint64_t thread;           // that runs the kernels; set by the run
+  uint64_t* heartbeats;      // of each thread, in lines of a cache: change while kernels make calls
+  uint64_t* threads;         // that run kernels; set by the run
   const uint32_t* semaphores;       // their values at the start, by id
   const uint8_t* virtual_columns;   // the NoC's coordinates of the grid's columns and rows
   const uint8_t* virtual_rows;

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "addresses.h"
+#include "pool.h"
 #include "running.h"
 #include "transfers.h"
 #include "written.h"
@@ -48,17 +49,25 @@ bool allocate(Run& run) {
   run.fiber_count = run.node_count * program.kernel_count;
   run.nodes = static_cast<Node*>(calloc(run.node_count, sizeof(Node)));
   run.fibers = static_cast<Fiber*>(calloc(run.fiber_count, sizeof(Fiber)));
+  run.lane_count = run.is_in_turn ? 1 : run.node_count;
+  run.lanes = static_cast<Lane*>(calloc(run.lane_count, sizeof(Lane)));
+  run.active = static_cast<Node**>(calloc(run.node_count, sizeof(Node*)));
   run.stacks = static_cast<uint8_t*>(map_memory(run.fiber_count * (stack_bytes + guard_bytes)));
   run.buffer_offsets =
       static_cast<uint32_t*>(calloc(program.buffer_count + 1, sizeof(uint32_t)));
   run.tensor_offsets =
       static_cast<uint32_t*>(calloc(program.tensor_count + 1, sizeof(uint32_t)));
-  return run.nodes && run.fibers && run.stacks && run.buffer_offsets && run.tensor_offsets;
+  return run.nodes && run.fibers && run.lanes && run.active && run.stacks &&
+         run.buffer_offsets && run.tensor_offsets;
 }
 
 size_t l1_bytes(const Run& run) { return size_t{run.node_bytes} * run.node_count; }
 
 // Memory that nobody wrote reads as NaN.
+void clear_l1(Run& run, uint32_t node, uint32_t) {
+  memset(run.l1 + size_t{run.node_bytes} * node, 0xff, run.node_bytes);
+}
+
 bool give_l1(Run& run) {
   constexpr uint32_t virtual_address = 0x100000;
   run.l1 = static_cast<uint8_t*>(map_low_memory(l1_bytes(run)));
@@ -67,7 +76,7 @@ bool give_l1(Run& run) {
   if (!run.l1) return false;
   run.l1_address = run.l1_is_low ? static_cast<uint32_t>(reinterpret_cast<uintptr_t>(run.l1))
                                  : virtual_address;
-  memset(run.l1, 0xff, l1_bytes(run));
+  for_all(run, run.node_count, clear_l1);
   return true;
 }
 
@@ -177,6 +186,8 @@ bool make_node(Run& run, uint32_t position) {
   node.y = program.first_y + position / columns;
   node.l1 = run.l1 + size_t{run.node_bytes} * position;
   node.l1_address = run.l1_address + run.node_bytes * position;
+  node.lane = &run.lanes[run.is_in_turn ? 0 : position];
+  node.lane->run = &run;
   node.compute = static_cast<Compute*>(map_memory(sizeof(Compute)));
   if (!node.compute) return false;
   place_buffers(run, node);
@@ -196,9 +207,11 @@ void start_fibers(Run& run, Node& node) {
     mprotect(stack, guard_bytes, PROT_NONE);  // a kernel that recurses for ever stops here
     fiber.run = &run;
     fiber.node = &node;
+    fiber.lane = node.lane;
+    fiber.lane->fiber_count += 1;
     fiber.kernel = &program.kernels[k];
     prepare(fiber.context, stack + guard_bytes, stack_bytes, run_kernel);
-    start(run, fiber);
+    make_ready(*fiber.lane, fiber);
   }
 }
 
@@ -227,6 +240,7 @@ void tear_down(Run& run) {
   if (run.l1) write_shards_back(run);
   for (uint32_t i = 0; run.fibers && i < run.fiber_count; ++i) {
     discard_transfers(run.fibers[i]);
+    discard(run.fibers[i].context);
     free(run.fibers[i].transfers.items);
     free(run.fibers[i].copies.items);
     free(run.fibers[i].pipe_copies.items);
@@ -239,6 +253,8 @@ void tear_down(Run& run) {
   free(run.buffer_offsets);
   free(run.tensor_offsets);
   free(run.nodes);
+  free(run.lanes);
+  free(run.active);
   free(run.fibers);
 }
 
