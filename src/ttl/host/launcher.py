@@ -5,8 +5,10 @@ from __future__ import annotations
 import ctypes
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from ttl.artifact import CompiledOperation
 from ttl.diagnostics import (
@@ -27,6 +29,7 @@ from .build import CompilerRejected, build_kernels, build_runtime
 from .clashes import clashes
 from .counts import CallCounts, configuration_of, counted_calls
 from .events import declare, record_events
+from .execution import declare as declare_running
 from .execution import execute
 from .leftovers import leftover_diagnostics
 from .memory import PagedTensor, TensorMemory, shard_words_of, tensor_memories
@@ -34,6 +37,7 @@ from .printed import printed_lines
 from .program import (
     FIRST_TENSOR_ADDRESS,
     TENSOR_ADDRESS_STEP,
+    Parts,
     Program,
     ProgramStruct,
     ReportStruct,
@@ -41,6 +45,7 @@ from .program import (
     TensorPlan,
     make_program,
     plan_tensor,
+    program_parts,
 )
 from .recording import RecordedUnit
 from .report import compiler_failure, raise_if_failed
@@ -74,14 +79,8 @@ def launch(
     each processor; with a seed, a recorder or counts on one. The calls are added to `counts`, if it
     is given; `report` gets warnings.
     """
-    target = load_target(compiled.target)
-    _check(compiled, tensors, target)
-    plans = [
-        plan_tensor(address, tensor.page_bytes, tensor.memory, target, shard_words_of(tensor))
-        for address, tensor in zip(addresses_of(compiled), tensors, strict=True)
-    ]
     counted = None if counts is None else counted_calls(compiled)
-    runtime, libraries, entries = load(compiled, plans, cache_dir, counted=counted)
+    ready = _ready(compiled, tensors, cache_dir, counted)
     memories = tensor_memories(tensors)
     options = RunOptions(
         trace=recorder is not None,
@@ -90,15 +89,55 @@ def launch(
         threads=threads or processors(),
         is_in_turn=counts is not None,
     )
-    program = make_program(compiled, target, plans, memories, entries, options)
+    program = make_program(ready.parts, memories, options)
     try:
-        _run(runtime, program, compiled, tensors, memories, recorder, report)
+        _run(ready.runtime, program, compiled, tensors, memories, recorder, report)
     finally:
         if counts is not None and counted is not None:
-            for kernels in libraries:
+            for kernels in ready.libraries:
                 counts.take(kernels, counted)
             counts.result_pages += sum(each.pages for each in program.tensors if each.written)
             counts.configurations[configuration_of(compiled)] = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Ready:
+    """An operation that can run: its kernels are loaded."""
+
+    runtime: ctypes.CDLL
+    libraries: list[ctypes.CDLL]
+    parts: Parts
+
+
+# Under the identity of the operation, which its parts keep alive; the eldest goes first.
+_ready_operations: dict[tuple[Any, ...], _Ready] = {}
+MOST_READY = 256
+
+
+def _ready(
+    compiled: CompiledOperation,
+    tensors: Sequence[PagedTensor],
+    cache_dir: Path,
+    counted: tuple[str, ...] | None,
+) -> _Ready:
+    shapes = tuple((each.page_bytes, each.memory, shard_words_of(each)) for each in tensors)
+    key = (id(compiled), shapes, cache_dir, counted)
+    if (known := _ready_operations.get(key)) is not None:
+        return known
+    target = load_target(compiled.target)
+    _check(compiled, tensors, target)
+    plans = [
+        plan_tensor(address, page_bytes, memory, target, words)
+        for address, (page_bytes, memory, words) in zip(
+            addresses_of(compiled), shapes, strict=True
+        )
+    ]
+    runtime, libraries, entries = load(compiled, plans, cache_dir, counted=counted)
+    ready = _Ready(runtime, libraries, program_parts(compiled, target, plans, entries))
+    if len(_ready_operations) >= MOST_READY:
+        del _ready_operations[next(iter(_ready_operations))]
+    _ready_operations[key] = ready
+    return ready
 
 
 def processors() -> int:
@@ -172,6 +211,7 @@ def _runtime(cache_dir: Path) -> tuple[Compiler, Path, ctypes.CDLL]:
     library.ttl_free_report.argtypes = [ctypes.POINTER(ReportStruct)]
     library.ttl_free_report.restype = None
     declare(library)
+    declare_running(library)
     return compiler, path, library
 
 

@@ -211,6 +211,12 @@ struct Fiber {
   AwaitedMark awaited_mark;
 };
 
+// The tiles of a matrix product, unpacked.
+struct Factors {
+  alignas(64) float left[tile_values];
+  alignas(64) float right[max_dst_slots][tile_values];
+};
+
 // What one thread runs at a time: a node, or all of them where the order is to be that of one thread.
 struct Lane {
   Run* run;
@@ -221,6 +227,7 @@ struct Lane {
   Fiber* parked;      // asked again and again in vain, and go on in the next round
   Fiber* at_barrier;  // wait until the transfers that are due have landed
   uint64_t* heartbeat;   // of the thread that runs it: changes while it makes calls
+  Factors* factors;      // of that thread
   uint32_t fiber_count;
   uint32_t pending;      // transfers of its fibers
   uint64_t steps, next_look;  // calls since the running fiber was resumed
@@ -243,8 +250,9 @@ struct Run {
   Node** active;    // those that run in this round
   uint32_t active_count;
   struct Pool* pool;  // null where this thread is alone
-  uintptr_t kernel_code_begin, kernel_code_end;
+  Factors* factors;   // of each thread
   uint32_t node_count, fiber_count;
+  struct Memory* memory;  // all that a run works in
   uint8_t* stacks;
   uint8_t* l1;
   uint32_t l1_address;  // where kernels find it; the memory itself, where that has 32 bits
@@ -310,12 +318,11 @@ void discard_transfers(Fiber& fiber);
 
 // signals.cpp. While one exists, a signal in a kernel ends the run and not the process.
 struct SignalGuard {
-  explicit SignalGuard(Run& run);
+  SignalGuard();
   ~SignalGuard();
-  void* alternate_stack;
 };
-// For another thread that runs kernels.
-void* give_signal_stack();
+// For a thread that runs kernels until the process ends.
+void give_signal_stack();
 
 // On the way to one's own thread-local variables compilers may keep where these are; a fiber goes on in
 // another thread. On x86-64 that is no place but an offset.

@@ -1,6 +1,8 @@
 // A lane: one OS thread at a time. A node runs until none of its kernels can, then the next one of the
 // lane: its part of the tensors and its L1 stay in the processor's caches. Both queues are first in
 // first out, so every run of a program is the same.
+#include <pthread.h>
+
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
@@ -191,6 +193,7 @@ Fiber& running_fiber() { return *running; }
 
 void run_ready(Lane& lane, uint32_t thread) {
   lane.heartbeat = lane.run->program->heartbeats + thread * words_per_heartbeat;
+  lane.factors = lane.run->factors + thread;
   while (lane.status == TTL_DONE && !requested_stop(*lane.run)) {
     Fiber* fiber = take_ready(lane);
     if (!fiber) return;
@@ -376,10 +379,12 @@ void ttl_run(TtlProgram* program, TtlReport* report) {
   run.random = program->seed * 2862933555777941757u + 3037000493u;
   run.is_in_turn = program->is_in_turn || program->trace || program->is_seeded;
   memset(report, 0, sizeof(*report));
+  ttl_host::give_signal_stack();
+  __atomic_store_n(&program->threads[0], static_cast<uint64_t>(pthread_self()), __ATOMIC_RELEASE);
   if (!run.is_in_turn) ttl_host::join_pool(run);
   report->status = ttl_host::set_up(run);
   if (report->status == TTL_DONE) {
-    ttl_host::SignalGuard guard(run);
+    ttl_host::SignalGuard guard;
     run.is_in_turn ? ttl_host::run_in_turn(run) : ttl_host::run_in_rounds(run);
     ttl_host::report_end(run);
   }

@@ -103,24 +103,24 @@ void handle(int signal_number, siginfo_t* information, void* raw_context) {
   auto& context = *static_cast<ucontext_t*>(raw_context);
   if (!running || !divert_stack) return hand_on(signal_number, information, raw_context);
   const uintptr_t counter = program_counter(context);
-  const Run& run = *running->run;
-  const bool in_kernel = counter >= run.kernel_code_begin && counter < run.kernel_code_end;
-  if (signal_number == stop_signal && (!in_kernel || !run.program->stop)) return;
+  const TtlProgram& program = *running->run->program;
+  const bool in_kernel = counter >= program.code_begin && counter < program.code_end;
+  if (signal_number == stop_signal && (!in_kernel || !program.stop)) return;
   diverted_signal = signal_number;
   diverted_address = reinterpret_cast<uintptr_t>(information->si_addr);
   go_on_in_divert(context);
 }
 
 // Finds the code of the library that the first kernel is in.
-int note_code(dl_phdr_info* library, size_t, void* raw_run) {
-  Run& run = *static_cast<Run*>(raw_run);
-  const auto wanted = reinterpret_cast<uintptr_t>(run.program->kernels[0].entry);
+int note_code(dl_phdr_info* library, size_t, void* raw_program) {
+  TtlProgram& program = *static_cast<TtlProgram*>(raw_program);
+  const auto wanted = reinterpret_cast<uintptr_t>(program.kernels[0].entry);
   for (int i = 0; i < library->dlpi_phnum; ++i) {
     const auto& segment = library->dlpi_phdr[i];
     const uintptr_t begin = library->dlpi_addr + segment.p_vaddr;
     if (segment.p_type != PT_LOAD || wanted < begin || wanted >= begin + segment.p_memsz) continue;
-    run.kernel_code_begin = begin;
-    run.kernel_code_end = begin + segment.p_memsz;
+    program.code_begin = begin;
+    program.code_end = begin + segment.p_memsz;
     return 1;
   }
   return 0;
@@ -139,43 +139,33 @@ void restore() {
 
 }  // namespace
 
-void* give_signal_stack() {
-  void* memory = malloc(alternate_bytes + divert_bytes);
-  if (!memory) return nullptr;
+void give_signal_stack() {
+  void* memory = divert_stack ? nullptr : malloc(alternate_bytes + divert_bytes);
+  if (!memory) return;
   stack_t stack{};
   stack.ss_sp = memory;
   stack.ss_size = alternate_bytes;
   sigaltstack(&stack, nullptr);
   divert_stack = static_cast<uint8_t*>(memory) + alternate_bytes;
-  return memory;
 }
 
-SignalGuard::SignalGuard(Run& run) : alternate_stack(give_signal_stack()) {
-  if (!alternate_stack) return;
-  if (run.program->kernel_count) dl_iterate_phdr(note_code, &run);
+SignalGuard::SignalGuard() {
   pthread_mutex_lock(&guards_lock);
   if (guards++ == 0) install();
   pthread_mutex_unlock(&guards_lock);
-  __atomic_store_n(&run.program->threads[0], static_cast<uint64_t>(pthread_self()),
-                   __ATOMIC_RELEASE);
 }
 
 SignalGuard::~SignalGuard() {
-  if (!alternate_stack) return;
   pthread_mutex_lock(&guards_lock);
   if (--guards == 0) restore();
   pthread_mutex_unlock(&guards_lock);
-  divert_stack = nullptr;
-  stack_t stack{};
-  stack.ss_flags = SS_DISABLE;
-  sigaltstack(&stack, nullptr);
-  free(alternate_stack);
 }
 
 }  // namespace ttl_host
 
 void ttl_stop(TtlProgram* program, uint32_t status) {
-  __atomic_store_n(&program->stop, status, __ATOMIC_RELAXED);
+  if (program->kernel_count) dl_iterate_phdr(ttl_host::note_code, program);
+  __atomic_store_n(&program->stop, status, __ATOMIC_RELEASE);
   for (uint32_t i = 0; i < program->thread_count; ++i) {
     const uint64_t thread = __atomic_load_n(&program->threads[i], __ATOMIC_ACQUIRE);
     if (thread) pthread_kill(static_cast<pthread_t>(thread), ttl_host::stop_signal);
@@ -186,8 +176,8 @@ void ttl_stop(TtlProgram* program, uint32_t status) {
 
 namespace ttl_host {
 
-void* give_signal_stack() { return nullptr; }
-SignalGuard::SignalGuard(Run&) : alternate_stack(nullptr) {}
+void give_signal_stack() {}
+SignalGuard::SignalGuard() {}
 SignalGuard::~SignalGuard() {}
 
 }  // namespace ttl_host
