@@ -10,7 +10,7 @@ namespace ttl_host {
 
 namespace {
 
-constexpr size_t most_kept = 64 << 20;  // of all but stacks, of which a run uses little
+constexpr size_t most_kept = 256 << 20;  // of all but stacks, of which a run uses little
 
 Memory kept;
 bool is_taken = false;

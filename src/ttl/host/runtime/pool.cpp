@@ -1,6 +1,5 @@
 #include "pool.h"
 
-#include <pthread.h>
 #include <signal.h>
 
 namespace ttl_host {
@@ -118,24 +117,30 @@ void forget_helpers() {
   pool.emptied = PTHREAD_COND_INITIALIZER;
 }
 
-// Signals of the process are for the threads that know of them; those of a kernel come to its own.
 void add_helpers(uint32_t wanted) {
   static bool forgets = false;
   if (!forgets) forgets = pthread_atfork(nullptr, nullptr, forget_helpers) == 0;
-  constexpr int of_kernels[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGURG};
-  sigset_t all, before;
-  sigfillset(&all);
-  for (int signal_number : of_kernels) sigdelset(&all, signal_number);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
   while (forgets && pool.helper_count < wanted) {
     void* number = reinterpret_cast<void*>(uintptr_t{pool.helper_count + 1});
-    if (pthread_create(&pool.helpers[pool.helper_count], nullptr, help, number)) break;
-    pthread_detach(pool.helpers[pool.helper_count++]);
+    if (!start_thread(pool.helpers[pool.helper_count], help, number)) break;
+    pool.helper_count += 1;
   }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 }  // namespace
+
+// Signals of the process are for the threads that know of them; those of a kernel come to its own.
+bool start_thread(pthread_t& thread, void* (*body)(void*), void* argument) {
+  constexpr int of_kernels[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGURG};
+  sigset_t others, before;
+  sigfillset(&others);
+  for (int signal_number : of_kernels) sigdelset(&others, signal_number);
+  pthread_sigmask(SIG_SETMASK, &others, &before);
+  const bool is_started = pthread_create(&thread, nullptr, body, argument) == 0;
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (is_started) pthread_detach(thread);
+  return is_started;
+}
 
 void join_pool(Run& run) {
   const uint32_t asked = run.program->thread_count;

@@ -2,9 +2,14 @@
 // run.
 #pragma once
 
+#include <pthread.h>
+
 #include "machine.h"
 
 namespace ttl_host {
+
+// One that stays until the process ends; false where there is none to be had.
+bool start_thread(pthread_t& thread, void* (*body)(void*), void* argument);
 
 // Takes the helpers, if no other run has them, and notes who they are; results never depend on it.
 void join_pool(Run& run);

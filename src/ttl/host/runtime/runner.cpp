@@ -1,11 +1,10 @@
 // Threads in which programs run, while the thread that asked waits for signals. They stay for the next
 // run: starting one takes longer than a short program.
-#include <pthread.h>
 #include <time.h>
 
 #include <cstdlib>
 
-#include "program.h"
+#include "pool.h"
 
 namespace {
 
@@ -58,12 +57,9 @@ Runner* new_runner() {
   pthread_mutex_init(&runner->lock, nullptr);
   pthread_cond_init(&runner->changed, nullptr);
   pthread_t thread;
-  if (pthread_create(&thread, nullptr, run_programs, runner)) {
-    free(runner);
-    return nullptr;
-  }
-  pthread_detach(thread);
-  return runner;
+  if (ttl_host::start_thread(thread, run_programs, runner)) return runner;
+  free(runner);
+  return nullptr;
 }
 
 Runner* take_runner() {

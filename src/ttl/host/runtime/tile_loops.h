@@ -65,16 +65,16 @@ static inline void matmul_some_rows(const float* a, const float* b, float* out) 
     for (uint32_t i = 0; i < 2 * in_face; ++i)
       sums[row][i] = *reinterpret_cast<const Values*>(
           out + row * 16 + i / in_face * face_values + i % in_face * vector_values);
-  for (uint32_t k = 0; k < 32; ++k) {
-    const float* factors = a + (k < 16 ? k : face_values + k - 16);
-    const float* b_row = b + (k < 16 ? 0 : 2 * face_values) + k % 16 * 16;
-    Values b_values[2 * in_face];
-    for (uint32_t i = 0; i < 2 * in_face; ++i)
-      b_values[i] = *reinterpret_cast<const Values*>(
-          b_row + i / in_face * face_values + i % in_face * vector_values);
-    for (uint32_t row = 0; row < matmul_rows; ++row)
+  for (uint32_t half = 0; half < 2; ++half, a += face_values, b += 2 * face_values) {
+    for (uint32_t k = 0; k < 16; ++k) {
+      Values b_values[2 * in_face];
       for (uint32_t i = 0; i < 2 * in_face; ++i)
-        sums[row][i] = multiply_add(factors[row * 16], b_values[i], sums[row][i]);
+        b_values[i] = *reinterpret_cast<const Values*>(
+            b + k * 16 + i / in_face * face_values + i % in_face * vector_values);
+      for (uint32_t row = 0; row < matmul_rows; ++row)
+        for (uint32_t i = 0; i < 2 * in_face; ++i)
+          sums[row][i] = multiply_add(a[row * 16 + k], b_values[i], sums[row][i]);
+    }
   }
   for (uint32_t row = 0; row < matmul_rows; ++row)
     for (uint32_t i = 0; i < 2 * in_face; ++i)
