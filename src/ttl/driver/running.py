@@ -126,6 +126,7 @@ class Runs:
                 threads=config.threads,
                 counts=self._counts_of(program) if config.counts else None,
                 report=warn,
+                isolate=config.isolate,
             )
 
     def record(self, program: Program, compiled: CompiledOperation, config: Config) -> None:

@@ -7,6 +7,7 @@ run it would see Ctrl-C only when the run has ended. So it waits for a moment, a
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from typing import Any
 
 from .program import SPINNING, STOPPED, Program, ProgramStruct, ReportStruct
@@ -20,11 +21,21 @@ in_flight: list[Any] = []  # what threads of the runtime use; one may be impossi
 
 
 def declare(library: ctypes.CDLL) -> None:
+    library.ttl_run.argtypes = [ctypes.POINTER(ProgramStruct), ctypes.POINTER(ReportStruct)]
+    library.ttl_run.restype = None
+    library.ttl_stop.argtypes = [ctypes.POINTER(ProgramStruct), ctypes.c_uint32]
+    library.ttl_stop.restype = None
+    library.ttl_begin.argtypes = library.ttl_run.argtypes
     library.ttl_begin.restype = ctypes.c_void_p
     library.ttl_wait.argtypes = [ctypes.c_void_p, ctypes.POINTER(ProgramStruct), ctypes.c_uint32]
 
 
-def execute(runtime: ctypes.CDLL, program: Program, report: ReportStruct) -> BaseException | None:
+def execute(
+    runtime: ctypes.CDLL,
+    program: Program,
+    report: ReportStruct,
+    while_waiting: Callable[[], None] = lambda: None,
+) -> BaseException | None:
     """Fills the report. Gives what interrupted the run, if that happened: then it was stopped.
 
     A run stops at one of a kernel's next calls of the runtime. A kernel that makes none,
@@ -38,7 +49,7 @@ def execute(runtime: ctypes.CDLL, program: Program, report: ReportStruct) -> Bas
     used = (program, report)
     in_flight.append(used)
     try:
-        _wait(runtime, program, runner)
+        _wait(runtime, program, runner, while_waiting)
     except BaseException as interruption:  # KeyboardInterrupt, or what a signal handler raises
         if not _stop(runtime, program, runner, STOPPED):
             raise
@@ -48,9 +59,12 @@ def execute(runtime: ctypes.CDLL, program: Program, report: ReportStruct) -> Bas
     return None
 
 
-def _wait(runtime: ctypes.CDLL, program: Program, runner: int) -> None:
+def _wait(
+    runtime: ctypes.CDLL, program: Program, runner: int, while_waiting: Callable[[], None]
+) -> None:
     before, silent = 0, 0
     while not runtime.ttl_wait(runner, ctypes.byref(program.struct), LOOK_MILLISECONDS):
+        while_waiting()
         beats = sum(program.heartbeats)
         silent = silent + LOOK_MILLISECONDS if beats == before else 0
         before = beats

@@ -1,5 +1,5 @@
 // The state of a run: nodes with their L1 and buffers, and one fiber per kernel per node.
-// docs/decisions/0029 says who may touch what, and when.
+// docs/decisions/0030 says who may touch what, and when.
 #pragma once
 
 #include <cstdint>
