@@ -50,10 +50,12 @@ noc_async_write_barrier();
 
 def run(tiny, cache_dir, body, **options):
     """A kernel on eight nodes with two semaphores; gives the tensor's pages."""
-    tensor = tiny.Tensor(np.arange(COLUMNS * 512, dtype=np.uint32).view(np.float32).reshape(-1, 512))
+    numbers = np.arange(COLUMNS * 512, dtype=np.uint32).view(np.float32)
+    tensor = tiny.Tensor(numbers.reshape(-1, 512))
     text = f"{HEAD}{TENSOR} (void)t;\n{body}\n}}\n"
     kernels = [tiny.make_kernel("work", ThreadKind.READER, text, (0,))]
-    operation = tiny.make_operation(kernels, [tiny.make_buffer("in0", 0, 1, 2)], 1, (COLUMNS - 1, 0))
+    buffers = [tiny.make_buffer("in0", 0, 1, 2)]
+    operation = tiny.make_operation(kernels, buffers, 1, (COLUMNS - 1, 0))
     operation = replace(operation, semaphores=(Semaphore(0), Semaphore(1)))
     launch(operation, [tensor], cache_dir=cache_dir, **options)
     return tensor.tiles.copy().view(np.uint32)
@@ -85,8 +87,8 @@ if (x > 1) cb_pop_front(0, 1);"""
 
 
 def test_a_deadlock_is_reported_alike(tiny, cache_dir):
-    body = """volatile auto* word = reinterpret_cast<volatile tt_l1_ptr uint32_t*>(get_semaphore(0));
-noc_semaphore_wait_min(word, get_absolute_logical_x());"""
+    body = """noc_semaphore_wait_min(
+  reinterpret_cast<volatile tt_l1_ptr uint32_t*>(get_semaphore(0)), get_absolute_logical_x());"""
     reports = set()
     for options in (*({"threads": n} for n in THREADS), {"seed": 1}):
         with pytest.raises(KernelFault) as caught:
