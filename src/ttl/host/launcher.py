@@ -79,8 +79,8 @@ def launch(
     they do after a KeyboardInterrupt. UsageError without a compiler or for a format that the
     runtime does not know, InternalError where the compiler rejects a kernel. Transfers land as late
     as the barriers allow, in an order that a seed shuffles. Nodes run on so many threads, or one
-    for each processor; with a seed, a recorder or counts on one. The calls are added to `counts`, if it
-    is given; `report` gets warnings. With `isolate` the kernels run in a process of their own, and
+    for each processor; with a seed, a recorder or counts on one. The calls are added to `counts`,
+    if it is given; `report` gets warnings. With `isolate` the kernels run in a process of their own, and
     KernelFault is also what ends that.
     """
     options = RunOptions(
