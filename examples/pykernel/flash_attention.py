@@ -1,8 +1,8 @@
 """softmax(Q K^T / sqrt(d)) V, one block of queries against the blocks of K and V in turn.
 
-The guide's listing with what it leaves out: annotations, the constants `inf` and `d_head`, the
-shapes of fills, and the broadcasts of what a row has one of. Q has its block once, so that it is
-read anew for each block of K and V, as in the guide.
+The guide's listing with what it leaves out: annotations, the constants `inf`, `shape` and `d_head`,
+and a grid that has the blocks of K and V. What a row has one of is broadcast where it meets a whole
+block. Q has its block once, so that it is read anew for each block of K and V, as in the guide.
 """
 
 from math import inf
@@ -11,9 +11,9 @@ import numpy as np
 
 from pykernel.d2m_api import *
 
-NUM_KV_BLOCKS = 4
-D_HEAD = 32
-ROWS = NUM_KV_BLOCKS * 32
+shape = (1, 1)  # of a block, in tiles
+d_head = 32
+ROWS = 4 * 32
 
 
 @pykernel_gen(grid=(4, 1), block_factors=[(1, 1), (1, 1), (1, 1), (1, 1)])
@@ -21,6 +21,7 @@ def flash_attention(Q, K, V, out, block_factors=None, grid=None):
     Q_stream = Stream(Q)
     K_stream = Stream(K)
     V_stream = Stream(V)
+    NUM_KV_BLOCKS = 4
 
     @compute()
     async def attention_compute(
@@ -29,9 +30,9 @@ def flash_attention(Q, K, V, out, block_factors=None, grid=None):
         V_cb: CircularBuffer,
         out_cb: CircularBuffer,
     ):
-        m_old = fill(-inf, (1, 1))
-        l_old = fill(0, (1, 1))
-        O_acc = fill(0, (1, 1))
+        m_old = fill(-inf, shape)
+        l_old = fill(0, shape)
+        O_acc = fill(0, shape)
 
         for _ in range(NUM_KV_BLOCKS):
             Q_block = Q_cb.pop()
@@ -39,16 +40,14 @@ def flash_attention(Q, K, V, out, block_factors=None, grid=None):
             V_block = V_cb.pop()
 
             S = Q_block @ transpose(K_block)
-            S_scaled = S * (1.0 / sqrt(D_HEAD))
+            S_scaled = S * (1.0 / sqrt(d_head))
 
             m_new = rowmax(S_scaled, m_old)
-            P = exp(S_scaled - bcast(m_new, S_scaled))
+            P = exp(S_scaled - m_new)
             correction = exp(m_old - m_new)
             l_new = correction * l_old + rowsum(P)
 
-            weight = recip(l_new)
-            kept = bcast(l_old * weight * correction, O_acc)
-            O_acc = kept * O_acc + (P * bcast(weight, P)) @ V_block
+            O_acc = (l_old / l_new) * correction * O_acc + (P / l_new) @ V_block
 
             m_old = m_new
             l_old = l_new
@@ -64,7 +63,7 @@ def flash_attention(Q, K, V, out, block_factors=None, grid=None):
         V_cb: CircularBuffer,
         out_cb: CircularBuffer,
     ):
-        idx = core_index(0)
+        idx = core_index(0) * 1 + core_index(1)
 
         for kv_idx in range(NUM_KV_BLOCKS):
             Q_shard = Q_cb.reserve()
@@ -80,15 +79,15 @@ def flash_attention(Q, K, V, out, block_factors=None, grid=None):
 
 
 def reference(Q, K, V):
-    scores = Q @ K.T / np.sqrt(D_HEAD)
+    scores = Q @ K.T / np.sqrt(d_head)
     weights = np.exp(scores - scores.max(axis=1, keepdims=True))
     return weights / weights.sum(axis=1, keepdims=True) @ V
 
 
 def main():
     rng = np.random.default_rng(0)
-    Q, K, V = (rng.standard_normal((ROWS, D_HEAD)).astype(np.float32) for _ in range(3))
-    out = np.zeros((ROWS, D_HEAD), np.float32)
+    Q, K, V = (rng.standard_normal((ROWS, d_head)).astype(np.float32) for _ in range(3))
+    out = np.zeros((ROWS, d_head), np.float32)
     flash_attention(Q, K, V, out)
     print(f"largest error {np.abs(out - reference(Q, K, V)).max():.1e}")
 

@@ -83,6 +83,24 @@ def test_c13_turn_based_matmul(backend, load):
     np.testing.assert_allclose(out, lhs @ rhs, rtol=1e-5)
 
 
+def test_turns_in_the_older_spelling(backend, load):
+    """custom_dm_turn_based_matmul: `Tensor`, await, yield, and no wait for what was sent."""
+    lhs, rhs = arrays(2, (128, 128))
+    out = np.zeros((128, 128), np.float32)
+    load("older_turn_based_matmul").product(lhs, rhs, out)
+    np.testing.assert_allclose(out, lhs @ rhs, rtol=1e-5)
+
+
+def test_rows_and_columns_are_broadcast(backend, load):
+    x, (row, column, one) = arrays(1, (64, 64))[0], (
+        arrays(1, shape)[0] for shape in ((1, 64), (64, 1), (1, 1))
+    )
+    out = np.zeros((64, 64), np.float32)
+    load("broadcasts").calculate(x, row, column, one, out)
+    wanted = np.maximum(one, x * row - column + row * column) - x.max(1)[None] * one
+    np.testing.assert_allclose(out, wanted, rtol=1e-2)
+
+
 def test_c13_multicast_with_loopback(backend):
     x, y = arrays(2, (32, 64))
     out = np.zeros((32, 64), np.float32)
@@ -108,7 +126,7 @@ def test_c16_flash_attention(backend, load):
     example = load("flash_attention")
     rng = np.random.default_rng(RNG_SEED)
     Q, K, V = (
-        rng.standard_normal((example.ROWS, example.D_HEAD)).astype(np.float32) for _ in range(3)
+        rng.standard_normal((example.ROWS, example.d_head)).astype(np.float32) for _ in range(3)
     )
     out = np.zeros_like(Q)
     example.flash_attention(Q, K, V, out)

@@ -248,6 +248,89 @@ def _products() -> list[Graph]:
     ]
 
 
+WINDOW_3D = "stride = 1 : i32, padding = array<i32: 1, 0, 1>, groups = 1 : i32"
+GROUPS = "num_groups = 2 : i64, epsilon = 1.0e-5 : f32, channel_dim = 1 : i64, operandSegmentSizes"
+
+
+def _others() -> list[Graph]:
+    """What models have beside: more windows, norms, caches, gradients, steps of a scale."""
+    return [
+        graph("group_norm", f"{GROUPS} = array<i32: 1, 0, 0, 0>", [(2, 4, 3, 5)], (2, 4, 3, 5), groups),
+        graph("group_norm", f"{GROUPS} = array<i32: 1, 0, 1, 1>", [(2, 4, 3, 5), (4,), (4,)], (2, 4, 3, 5), groups),
+        graph("conv1d", "stride = 2 : i32, padding = 1 : i32, dilation = 1 : i32, groups = 1 : i32", [(1, 8, 3), (4, 3, 3)], (1, 4, 4), lambda x, w: conv(x[:, None], w[:, :, None], (1, 2), (0, 1, 0, 1))[:, 0]),
+        graph("conv3d", WINDOW_3D, [(1, 4, 5, 6, 2), (3, 2, 3, 2, 3)], (1, 4, 4, 6, 3), conv3d),
+        graph("conv3d", f'{WINDOW_3D}, padding_mode = "replicate"', [(1, 4, 5, 6, 2), (3, 2, 3, 2, 3)], (1, 4, 4, 6, 3), lambda x, w: conv3d(x, w, "edge")),
+        graph("conv2d", "stride = 1 : i32, padding = 0 : i32, dilation = 2 : i32, groups = 1 : i32, batch_dim = 0 : i64, height_dim = 2 : i64, width_dim = 3 : i64, channel_dim = 1 : i64", [(1, 3, 6, 6), (4, 3, 2, 2)], (1, 4, 4, 4), lambda x, w: conv(x.transpose(0, 2, 3, 1), spread(w), (1, 1), (0, 0, 0, 0)).transpose(0, 3, 1, 2)),
+        graph("avg_pool2d", "kernel = 3 : i32, stride = 3 : i32, dilation = 1 : i32, padding = 1 : i32, ceil_mode = false, count_include_pad = false", [(1, 4, 4, 2)], (1, 2, 2, 2), average),
+        graph("upsample2d", 'scale_factor = 2 : si32, mode = "bilinear"', [(1, 3, 4, 2)], (1, 6, 8, 2), bilinear),
+        graph("slice_dynamic", "step = [1 : i32, 2 : i32]", [(4, 8), (2, I32), (2, I32)], (2, 3), lambda x, b, e: x[b[0] : b[0] + 2, b[1] : b[1] + 6 : 2], high=2),
+        graph("get_dimension_size", "dimension = 1 : i32", [(4, 8)], (1, I32), lambda x: [8]),
+        graph("gelu", 'approximate = "tanh"', [A], A, lambda x: x / 2 * (1 + np.tanh(0.79788456 * (x + 0.044715 * x**3)))),
+        graph("gelu_bw", "", [A, A], A, lambda g, x: g * slope(_gelu, x)),
+        graph("gelu_bw", 'approximate = "tanh"', [A, A], A, lambda g, x: g * slope(_gelu, x)),
+        graph("embedding_backward", "", [(2, 3, I32), (7, 8), (2, 3, 8)], (7, 8), table_gradient, high=7),
+        graph("scaled_dot_product_attention_decode", "operandSegmentSizes = array<i32: 1, 1, 1, 0, 1, 0>", [(1, 2, 4, 8), (2, 4, 6, 8), (2, 4, 6, 8), (2, I32)], (1, 2, 4, 8), decoded, high=6),
+        graph("sdpa_fw", "mask_type = #ttcore.attention_mask_type<none>, operandSegmentSizes = array<i32: 1, 1, 1, 0>", [(1, 2, 8, 4)] * 3, (1, 2, 8, 4), attention),
+        graph("quantize_unrolled", "axis = 1 : i32", [(4, 3), (3,), (3, I32)], (4, 3, I32), lambda x, s, z: np.round(x / s) + z, low=0.5),
+        graph("dequantize_unrolled", "axis = 1 : i32", [(4, 3, I32), (3,), (3, I32)], (4, 3), lambda x, s, z: (x - z) * s, high=9),
+        graph("requantize_unrolled", "", [(4, 3, I32), (1,), (1, I32), (1,), (1, I32)], (4, 3, I32), lambda x, s, z, t, w: np.round((x - z) * s / t) + w, low=0.5, high=9),
+        graph("linear", "batch_dims_lhs = array<i64: 0>, batch_dims_rhs = array<i64: 0>, contract_dims_lhs = array<i64: 2>, contract_dims_rhs = array<i64: 1>", [(2, 3, 8), (2, 8, 4), (2, 3, 4)], (2, 3, 4), lambda a, b, c: a @ b + c),
+    ]
+
+
+def groups(x, weight=None, bias=None):
+    rows = x.reshape(x.shape[0], 2, -1)
+    spread = np.sqrt(rows.var(-1, keepdims=True) + 1e-5)
+    found = ((rows - rows.mean(-1, keepdims=True)) / spread).reshape(x.shape)
+    return found if weight is None else found * weight[:, None, None] + bias[:, None, None]
+
+
+def conv3d(x, w, mode="constant"):
+    x = np.pad(x, ((0, 0), (1, 1), (0, 0), (1, 1), (0, 0)), mode)
+    views = np.lib.stride_tricks.sliding_window_view(x, w.shape[2:], (1, 2, 3))
+    return np.einsum("nzyxcdhw,ocdhw->nzyxo", views, w)
+
+
+def spread(w):
+    """Weights of 2 x 2, two apart."""
+    found = np.zeros((*w.shape[:2], 3, 3), w.dtype)
+    found[:, :, ::2, ::2] = w
+    return found
+
+
+def average(x):
+    wide = np.pad(x, ((0, 0), (1, 1), (1, 1), (0, 0)), constant_values=np.nan)
+    parts = [[wide[:, y : y + 3, c : c + 3] for c in (0, 3)] for y in (0, 3)]
+    return np.stack([np.stack([np.nanmean(p, (1, 2)) for p in row], 1) for row in parts], 1)
+
+
+def bilinear(x):
+    for axis in (1, 2):
+        size = x.shape[axis]
+        at = np.clip((np.arange(2 * size) + 0.5) / 2 - 0.5, 0, size - 1)
+        low = np.minimum(at.astype(int), size - 2)
+        share = (at - low).reshape([-1 if n == axis else 1 for n in range(4)])
+        x = x.take(low, axis) * (1 - share) + x.take(low + 1, axis) * share
+    return x
+
+
+def slope(function, x):
+    x = x.astype(np.float64)
+    return (function(x + 1e-4) - function(x - 1e-4)) / 2e-4
+
+
+def table_gradient(index, table, gradient):
+    found = np.zeros_like(table)
+    np.add.at(found, index, gradient)
+    return found
+
+
+def decoded(q, k, v, last):
+    scores = np.einsum("bhd,bhsd->bhs", q[0], k) / 8**0.5
+    scores = np.where(np.arange(6) <= last[:, None, None], scores, -np.inf)
+    return np.einsum("bhs,bhsd->bhd", soft(scores, -1), v)[None]
+
+
 def rms(x):
     return x / np.sqrt((x * x).mean(-1, keepdims=True) + 1e-5)
 
@@ -283,4 +366,4 @@ def attention(q, k, v):
     return soft(q @ k.swapaxes(-1, -2) / 2, -1) @ v
 
 
-GRAPHS = [*_elementwise(), *_reductions(), *_shapes(), *_products()]
+GRAPHS = [*_elementwise(), *_reductions(), *_shapes(), *_products(), *_others()]

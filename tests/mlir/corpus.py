@@ -1,10 +1,14 @@
 """How much of a folder of .mlir files is read, printed again and taken by passes.
 
-    python tests/mlir/corpus.py FOLDER [--passes 'a,b'] [--by folder] [--list CAUSE]
+    python tests/mlir/corpus.py FOLDER [--run] [--passes 'a,b'] [--by folder] [--list CAUSE]
 
 Files are split at `// -----`. A section parses if it is read and verifies, and round-trips if what
-is printed of it is read as the same. One that marks an error it expects (`expected-error`) is
-counted apart: to refuse it is right, to read it no fault. Nothing of such files is in the project.
+is printed of it is read as the same. One that marks an error it expects (`expected-error`, or
+`CHECK: error:`) is counted apart: to refuse it is right, to read it no fault. Nothing of such files
+is in the project.
+
+With --run each section that parses is run: graphs by the ttnn runtime on random numbers, threads
+and kernels up to their C++. It runs, or a diagnostic names what is missing; all else is a FAULT.
 """
 
 from __future__ import annotations
@@ -13,23 +17,33 @@ import argparse
 import re
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from math import prod
 from pathlib import Path
 
+import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import VerifyException
 
 from ttl.diagnostics import RuleBroken, TTLError
 from ttl.dialects import make_context, print_module
 from ttl.dialects.reading import parse_module
+from ttl.integrations.flatbuffer import Runtime, compile_module
+from ttl.integrations.flatbuffer.program import Program
 from ttl.passes import run_passes
-from ttl.tools.cli.opt import parse_passes
+from ttl.tools.cli.opt import parse_passes, pass_failed
 
 SEPARATOR = re.compile(r"^// -----[ \t]*$", re.MULTILINE)
 DIALECTS = "ttir|ttnn|d2m|ttkernel|ttmetal|stablehlo|emitc|emitpy|tosa"
 OPERATION = re.compile(rf'(?:^|=)\s*"?({DIALECTS})\.')
 COMMENT = re.compile(r"//[^\n]*")
+ERROR_CHECK = re.compile(r"//\s*\w*CHECK[\w-]*:\s*(?:.*\.mlir.*)?error:")
+# What `ttl opt` makes of an exception that no pass foresees.
+UNFORESEEN = re.compile(r"cannot work on this IR: \w*(Error|Exception)\b")
+# What takes a section to C++, by its dialect; others are graphs.
+TO_CPP = {"d2m": "ttir-to-ttmetal-backend", "ttkernel": "convert-ttkernel-to-emitc"}
+MOST_ELEMENTS = 1 << 23  # of a program that is run; larger ones are compiled only
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +54,7 @@ class Section:
 
     @property
     def is_negative(self) -> bool:
-        return "expected-error" in self.text
+        return "expected-error" in self.text or ERROR_CHECK.search(self.text) is not None
 
     @property
     def dialect(self) -> str:
@@ -64,7 +78,7 @@ class Outcome:
     cause: str = ""
 
 
-def outcome(section: Section, passes: str = "") -> Outcome:
+def outcome(section: Section, passes: str = "", is_run: bool = False) -> Outcome:
     try:
         module = read(section)
     except (TTLError, VerifyException) as error:
@@ -80,6 +94,8 @@ def outcome(section: Section, passes: str = "") -> Outcome:
         return Outcome("parses", f"FAULT {type(error).__name__}: {error}"[:90])
     if printed != again:
         return Outcome("parses", "printed: differs")
+    if is_run:
+        return Outcome("round-trips", why_not_run(section, module))
     return Outcome("round-trips", run(passes, module)) if passes else Outcome("round-trips")
 
 
@@ -91,14 +107,56 @@ def read(section: Section) -> ModuleOp:
 
 def run(passes: str, module: ModuleOp) -> str:
     """Why the passes do not take it, or nothing."""
+    return _why_not("passes", lambda: _apply(passes, module))
+
+
+def why_not_run(section: Section, module: ModuleOp) -> str:
+    """What is missing, or nothing."""
+    passes = TO_CPP.get(section.dialect)
+    if passes is not None:
+        return _why_not("run", lambda: _apply(passes, module))
+    return _why_not("run", lambda: _run_graph(module))
+
+
+def _why_not(step: str, action: Callable[[], None]) -> str:
     try:
-        run_passes(parse_passes(passes), make_context(), module)
-        module.verify()
+        action()
     except (TTLError, VerifyException) as error:
-        return f"passes: {cause(error)}"
-    except (Exception, RuleBroken) as error:
+        return f"{'FAULT' if UNFORESEEN.search(str(error)) else step}: {cause(error)}"
+    except (Exception, RuleBroken) as error:  # a fault of ours: it is counted with its name
         return f"FAULT {type(error).__name__}: {error}"[:90]
     return ""
+
+
+def _apply(passes: str, module: ModuleOp) -> None:
+    """As `ttl opt` does."""
+    begun: list[str] = []
+    try:
+        run_passes(
+            parse_passes(passes), make_context(), module, before=lambda name, _: begun.append(name)
+        )
+    except TTLError:
+        raise
+    except (Exception, RuleBroken) as error:
+        raise pass_failed(begun[-1], module, error) from error
+    module.verify()
+
+
+def _run_graph(module: ModuleOp) -> None:
+    """A file may have several modules."""
+    parts = [op for op in module.ops if isinstance(op, ModuleOp)]
+    for part in parts if len(parts) > 1 else [module]:
+        runtime = Runtime(compile_module(part))
+        for number, program in enumerate(runtime.programs):
+            if sum(prod(tensor.shape) for tensor in program.tensors.values()) <= MOST_ELEMENTS:
+                runtime.run(_inputs(program), program=number)
+
+
+def _inputs(program: Program) -> list[np.ndarray]:
+    """Numbers from 0 to 1: places and truths among them are in range."""
+    rng = np.random.default_rng(1)
+    given = program.described(program.inputs)
+    return [rng.uniform(0, 1, each.shape).astype(each.dtype.storage) for each in given]
 
 
 def cause(error: BaseException) -> str:
@@ -115,15 +173,17 @@ def main(arguments: list[str]) -> int:
     groups: dict[str, Counter[str]] = defaultdict(Counter)
     causes: dict[str, Counter[str]] = defaultdict(Counter)
     for section in sections(options.folder):
-        found = outcome(section, options.passes)
+        found = outcome(section, options.passes, options.run)
         group = section.dialect if options.by == "dialect" else _folder(section, options.folder)
         groups[group]["negative" if section.is_negative else "sections"] += 1
+        groups[group]["fault"] += found.cause.startswith("FAULT")
         if section.is_negative:
-            groups[group]["refused"] += found.stage == "none"
+            groups[group]["refused"] += bool(found.cause)
             continue
         groups[group]["parse"] += found.stage != "none"
         groups[group]["round-trip"] += found.stage == "round-trips"
         groups[group]["pass"] += found.stage == "round-trips" and not found.cause
+        groups[group]["named"] += found.cause.startswith("run: ")
         if found.cause:
             causes[group][found.cause] += 1
             if options.list and options.list in found.cause:
@@ -136,6 +196,7 @@ def _options(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--passes", default="", help="as after `ttl opt -p`")
+    parser.add_argument("--run", action="store_true", help="run what parses")
     parser.add_argument("--by", choices=("dialect", "folder"), default="dialect")
     parser.add_argument("--list", default="", metavar="CAUSE", help="sections with this cause")
     parser.add_argument("--causes", type=int, default=10, help="how many of each group")
@@ -151,7 +212,8 @@ def _report(
     causes: dict[str, Counter[str]],
     options: argparse.Namespace,
 ) -> None:
-    columns = ("sections", "parse", "round-trip", *(("pass",) if options.passes else ()))
+    columns = ["sections", "parse", "round-trip"]
+    columns += ["pass", "named", "fault"] if options.run else ["pass"] if options.passes else []
     print(f"{'':24}" + "".join(f"{each:>12}" for each in (*columns, "negative", "refused")))
     for group, found in sorted(groups.items()):
         row = "".join(f"{found[each]:>12}" for each in (*columns, "negative", "refused"))

@@ -75,10 +75,10 @@ def test_corpus_counts(tmp_path):
 
 
 def test_corpus_names_what_passes_miss(tmp_path):
-    text = '"ttir.all_reduce"(%a) : (tensor<4xf32>) -> tensor<4xf32>'
+    text = '"ttir.sampling"(%a) : (tensor<4xf32>) -> tensor<4xf32>'
     text = f"func.func @f(%a: tensor<4xf32>) {{ %0 = {text}\n return }}"
     found = outcome(Section(tmp_path, 0, text), "ttir-to-ttir-decomposition")
-    assert found.cause == "passes: `ttir.all_reduce` is read, but not computed"
+    assert found.cause == "passes: `ttir.sampling` is read, but not computed"
 
 
 def test_attributes_that_do_not_fit_are_named(tmp_path):
@@ -193,7 +193,7 @@ def test_one_dash_as_in_the_guide(file, capsys):
 
 
 def test_generic_text_and_what_failed(file, capsys):
-    text = '%0 = "ttir.all_reduce"() : () -> tensor<4xf32>'
+    text = '%0 = "ttir.sampling"() : () -> tensor<4xf32>'
     words = ["--ttir-to-ttir-decomposition", "--mlir-print-ir-after-failure"]
     assert opt_main([file(text), *words]) == 1
     assert "IR after ttir-to-ttir-decomposition failed" in capsys.readouterr().err
@@ -204,3 +204,22 @@ def test_generic_text_and_what_failed(file, capsys):
 def test_kept_operations_have_their_values():
     (op,) = (each for each in read(KEPT).walk() if each.name == "d2m.remote_load")
     assert isinstance(op, KeptOp) and len(op.operands) == 4
+
+
+def test_corpus_runs_what_it_reads(tmp_path):
+    """It runs, or what is missing is named; a module may stand in that of a device."""
+    add = '%0 = "ttir.{}"(%a, %a) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>'
+    head = "func.func @f(%a: tensor<4xf32>) -> tensor<4xf32>"
+    graph = f"{head} {{{{ {add}\n return %0 : tensor<4xf32> }}}}"
+    inside = f"ttcore.device_module {{{{ builtin.module {{{{ {graph} }}}} }}}}"
+    kernel = "ttkernel.noc_async_read_barrier_with_trid(%t, %n) : (i32, i8) -> ()"
+    kernel = f"func.func @k(%t: i32, %n: i8) {{\n{kernel}\n return }}"
+    for text, wanted in (
+        (graph.format("add"), ""),
+        (inside.format("add"), ""),
+        (inside.format("sampling"), "run: `ttir.sampling` is read, but not computed"),
+        (kernel, "run: pass `convert-ttkernel-to-emitc` cannot work on this IR: it does not"),
+    ):
+        found = outcome(Section(tmp_path, 0, text), is_run=True)
+        assert found.stage == "round-trips"
+        assert found.cause.startswith(wanted) and bool(found.cause) == bool(wanted)

@@ -25,11 +25,13 @@ from .objects import STREAMS, CircularBuffer, Semaphore, Stream, require_output_
 from .threads import (
     Moves,
     Thread,
+    broadcasting,
     calling,
     check_threads,
     kind_of,
     mover,
     one_after_the_other,
+    reading_own_parts,
     running,
 )
 
@@ -71,7 +73,10 @@ class Program:
                 "write the circular buffers first, then the semaphores",
                 self.threads[0].span(parameters[-1]),
             )
-        return BoundProgram(self.threads, args, tuple(STREAMS.get()))
+        shapes = [tuple(getattr(tensor, "shape", ())) for tensor in args]
+        read = [reading_own_parts(thread, args) for thread in self.threads]
+        threads = tuple(broadcasting(thread, shapes) for thread in read)
+        return BoundProgram(threads, args, tuple(STREAMS.get()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,12 +344,31 @@ def check_call(call: Call) -> None:
             "let one thread write the output",
         )  # fmt: skip
     for position in range(len(call.operands) - 1):
+        _check_ends(call, position)
         calls = {thread: call.calls_on(position, thread) for thread in call.program.threads}
         makers = [t for t in calls if t.is_compute and t.stores and "reserve" in calls[t]]
         if makers and not any("pop" in each for each in calls.values()):
             raise _wrong_end(
                 call, makers[0], position, "writes `{}`, which nobody pops: a second output",
                 "a program has one output, its last tensor; write one program for each",
+            )  # fmt: skip
+
+
+def _check_ends(call: Call, position: int) -> None:
+    """One kernel fills an input and one takes its blocks."""
+    kernels = [*call.movers, *((thread,) for thread in call.program.threads if thread.is_compute)]
+    for method, what in (("reserve", "reserves"), ("pop", "pops")):
+        found = [
+            thread
+            for threads in kernels
+            for thread in threads
+            if method in call.calls_on(position, thread)
+        ]
+        others = [t for t in found if not any(t in each and found[0] in each for each in kernels)]
+        if others:
+            raise _wrong_end(
+                call, others[0], position, f"{what} `{{}}` beside thread `{found[0].name}`",
+                f"let one thread call {method}() on it",
             )  # fmt: skip
 
 

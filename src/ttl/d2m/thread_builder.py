@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
+from types import FunctionType
 from typing import Any
 
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, SymbolRefAttr, i32, i64
@@ -16,7 +17,7 @@ from ttl.dialects.ttcore import tensor_of
 from ttl.frontend import block_math
 from ttl.frontend.builder import KernelBuilder
 from ttl.frontend.emission import Emission
-from ttl.frontend.environment import Environment
+from ttl.frontend.environment import Environment, MakeArgument
 from ttl.frontend.hir import INDEX, RunTime, Scalar, Value
 from ttl.frontend.language_calls import LANGUAGE
 from ttl.frontend.nets import Nets
@@ -30,6 +31,7 @@ from ttl.semantics.ops import BLOCK_OPS
 from ttl.target import Target
 
 from . import functions
+from .broadcasts import common_shape, spread
 from .iteration import check_counter
 from .mistakes import refused
 from .objects import (
@@ -51,12 +53,23 @@ from .tensor_types import device_type, stream_type
 from .threads import Thread
 
 
+class _Names(Environment):
+    """With those that a rewritten thread has."""
+
+    def __init__(self, functions: tuple[FunctionType, ...], names: Mapping[str, Any]):
+        super().__init__(functions)
+        self.names = names
+
+    def lookup(self, name: str, make: MakeArgument) -> Any:
+        return self.names[name] if name in self.names else super().lookup(name, make)
+
+
 class ThreadBuilder(Translation):
     """The state of translating one thread; its parameters are the arguments of its region."""
 
     def __init__(self, call: Call, thread: Thread, program: Program, target: Target):
         kernel = KernelFunction(thread.kind, thread.function)
-        environment = Environment((thread.function,))
+        environment = _Names((thread.function,), thread.names)
         nets = Nets((), program.grid)
         api = target.device_api
         super().__init__(kernel, environment, program.grid, {}, api, nets, THREADS)
@@ -260,8 +273,15 @@ def broadcast(builder: KernelBuilder, x: Value, like: Any) -> Value:
     return LANGUAGE.calls[math.broadcast](builder, x, dims=[-1], shape=shape)
 
 
+def spread_block(builder: KernelBuilder, x: Value, like: Value, dims: Any) -> Value:
+    shapes = [block_math.operand_type(each).shape or () for each in (x, like)]
+    shape = common_shape(*shapes)
+    return LANGUAGE.calls[math.broadcast](builder, x, dims=list(dims), shape=shape)
+
+
 THREADS = LANGUAGE.extended(
     calls={
+        spread: spread_block,
         functions.core_index: core_index,
         functions.iter_index: iter_index,
         functions.dma: dma,

@@ -4,6 +4,7 @@ A thread is run recompiled:
 rule SCOPE   each body (of the thread, a loop, a branch) is a `with` that releases the blocks which
              pop() and reserve() acquired in it
 rule PRODUCT `block.store(value)` adds if its value is that of `a @ b`
+rule SPREAD  what has one value for a row or a column is repeated: see broadcasts.py
 rule MOVE    the thread fills and empties the buffers that are a core's part of a tensor
 All of it has the lines of the user's code; the names it needs start with a dot.
 """
@@ -12,9 +13,9 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import CellType, FunctionType
 from typing import Any
 
@@ -23,12 +24,16 @@ from ttl.semantics.function_source import Definition, function_tree
 from ttl.semantics.kernel_kinds import KernelKind
 from ttl.source.recompile import at, compiled, method_call
 
-from .columns import ACQUIRING, missing_broadcasts
+from .broadcasts import ACQUIRING, SPREAD, once_of, spread, undecided, with_broadcasts
 from .mistakes import WrongType, diagnostic
-from .objects import Scope, Stream
+from .objects import STREAMS, Scope, Stream
+from .older import OWN, in_todays_spelling, is_older
 
 SCOPE, COUNTERS, ITERATIONS, CALLED = ".scope", ".counters", ".iterations", ".called"
-ANNOTATIONS = {"CircularBuffer": "cb", "TensorBlock": "cb", "Semaphore": "semaphore"}
+ANNOTATIONS = {
+    "CircularBuffer": "cb", "TensorBlock": "cb", "Semaphore": "semaphore",
+    "Tensor": "cb",  # of the older spelling
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +44,8 @@ class Thread:
     function: FunctionType
     tree: Definition
     verbose: bool = False
+    # Those that its tree has, beside its own.
+    names: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
     @property
     def name(self) -> str:
@@ -57,7 +64,7 @@ class Thread:
 
     def captures(self) -> dict[str, Any]:
         """The captured variables that have a value."""
-        found = {}
+        found = dict(self.names)
         cells = self.function.__closure__ or ()
         for name, cell in zip(self.function.__code__.co_freevars, cells, strict=True):
             try:
@@ -96,6 +103,8 @@ def make_thread(kind: KernelKind, function: Any, verbose: bool, span: Span | Non
         raise WrongType(diagnostic(text, help_text, span, codes.NO_SOURCE))
     for argument in tree.args.args:
         _name_annotation(argument, function)
+    if is_older(tree):
+        tree = in_todays_spelling(tree)
     return Thread(kind, function, tree, verbose)
 
 
@@ -169,7 +178,7 @@ def _unknown_names(thread: Thread) -> Iterator[Diagnostic]:
     known = own | thread.captures().keys() | function.__globals__.keys() | set(dir(builtins))
     seen: set[str] = set()
     for node in thread.nodes:
-        if isinstance(node, ast.Name) and node.id not in known | seen:
+        if isinstance(node, ast.Name) and node.id not in known | seen and node.id[0] != ".":
             seen.add(node.id)
             yield _unknown(thread, node)
 
@@ -208,10 +217,32 @@ def _arguments(thread: Thread) -> Iterator[Diagnostic]:
 
 
 def _broadcasts(thread: Thread) -> Iterator[Diagnostic]:
-    for node in missing_broadcasts(thread.tree.body):
-        text = f"`{ast.unparse(node)}` calculates a column of values with a whole block"
+    for node in undecided(thread.tree.body):
+        text = f"`{ast.unparse(node)}` calculates with a column of values on one path only"
         help_text = "write bcast(column, block) for what rowmax() or rowsum() gives"
         yield diagnostic(text, help_text, thread.span(node), codes.SHAPE_MISMATCH)
+
+
+def broadcasting(thread: Thread, shapes: Sequence[Any]) -> Thread:
+    """The thread, its blocks calculated by the shapes of the tensors as numpy does."""
+    names = [argument.arg for argument in thread.parameters]
+    pairs = zip(names, shapes, strict=False)
+    known = {name: once_of(shape) for name, shape in pairs if shape}
+    tree = with_broadcasts(thread.tree, known)
+    return replace(thread, tree=tree, names={**thread.names, SPREAD: spread})
+
+
+def reading_own_parts(thread: Thread, tensors: Sequence[Any]) -> Thread:
+    """In the older spelling the streams of tensors have no names: see older.py, rule OWN."""
+    used = {node.id for node in thread.nodes if isinstance(node, ast.Name)}
+    pairs = zip(thread.parameters, tensors, strict=False)
+    found = {OWN + each.arg: tensor for each, tensor in pairs if OWN + each.arg in used}
+    return replace(thread, names={name: _stream(tensor) for name, tensor in found.items()})
+
+
+def _stream(tensor: Any) -> Stream:
+    made = (each for each in STREAMS.get() if each.argument is tensor)
+    return next(made, None) or Stream(tensor)
 
 
 def _stores_to_inputs(thread: Thread) -> Iterator[Diagnostic]:
@@ -223,7 +254,8 @@ def _stores_to_inputs(thread: Thread) -> Iterator[Diagnostic]:
     for node in thread.nodes:
         if not (isinstance(node, ast.Attribute) and node.attr == "store"):
             continue
-        owners = given.get(node.value.id, {""}) if isinstance(node.value, ast.Name) else {""}
+        is_name = isinstance(node.value, ast.Name)
+        owners = given.get(node.value.id, {""}) if is_name else {_popped(node.value)}  # type: ignore[attr-defined]
         if not any(not owner or "reserve" in thread.calls_on(owner) for owner in owners):
             text = f"`{ast.unparse(node)}()` writes a block that pop() gave to read"
             help_text = "store into a block of reserve()"
@@ -421,7 +453,8 @@ def _bound(thread: Thread, tree: ast.FunctionDef, values: dict[str, Any]) -> Fun
     """A function whose free names are the thread's own cells and cells with `values`."""
     original = thread.function
     cells = dict(zip(original.__code__.co_freevars, original.__closure__ or (), strict=True))
-    cells |= {name: CellType(value) for name, value in (values | {SCOPE: Scope}).items()}
+    bound = {**values, SCOPE: Scope, **thread.names}
+    cells |= {name: CellType(value) for name, value in bound.items()}
     code = compiled(tree, cells, original.__code__.co_filename)
     closure = tuple(cells[name] for name in code.co_freevars)
     return FunctionType(code, original.__globals__, tree.name, None, closure)

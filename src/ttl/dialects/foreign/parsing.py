@@ -2,7 +2,8 @@
 
 rule OWN   A definition of ours reads first. Only where it cannot, or where what it reads does not
            verify, is an operation kept.
-rule CALL  A call of the chip in MLIR's generic form has what the chip takes, or is refused.
+rule CALL  A call of the chip in MLIR's generic form has what the chip takes, or is refused; kept
+           are calls with attributes or types that only others have.
 rule NAME  Kept are the names of names.txt, and any name if the context allows unregistered ones.
 rule END   The form of an operation ends before a line that begins another one, and before a brace
            that it has not opened.
@@ -17,7 +18,14 @@ from contextlib import contextmanager
 from io import StringIO
 from typing import Any
 
-from xdsl.dialects.builtin import ContainerType, DenseArrayBase, FunctionType, IndexType, i32
+from xdsl.dialects.builtin import (
+    ContainerType,
+    DenseArrayBase,
+    FunctionType,
+    IndexType,
+    UnregisteredAttr,
+    i32,
+)
 from xdsl.ir import Attribute, Operation, Region, SSAValue, TypeAttribute
 from xdsl.parser import Parser
 from xdsl.printer import Printer
@@ -41,6 +49,7 @@ _BINDING = re.compile(r"\s*=(?!=)")
 
 # Whose type is not written, because it follows from another.
 _INDEX = ("tensor.dim", "memref.dim")
+_OWN_TYPE = ("ttkernel.TensorAccessorArgs",)  # of the same name
 _ELEMENT = ("tensor.extract", "memref.load", "affine.load")
 
 
@@ -130,13 +139,16 @@ class KeepingParser(Parser):
 
     def _parse_kept_generic(self, start: int, error: ParseError | VerifyException) -> Operation:
         name = self._current_token.kind.get_string_literal_value(self._current_token.span)
-        is_wrong_call = name.startswith("ttkernel.") and isinstance(error, VerifyException)
-        if not self._is_kept(name) or self._kept_here == start or is_wrong_call:  # rule CALL
+        if not self._is_kept(name) or self._kept_here == start:
             raise self._final(error, self._current_token.span)
+        where = self._current_token.span
         self._resume_from(start)
         self._kept_here = start
         try:
-            return super().parse_operation()
+            op = super().parse_operation()
+            if name.startswith("ttkernel.") and not _is_of_others(op):  # rule CALL
+                raise self._final(error, where)
+            return op
         except NotKept:
             raise
         except (ParseError, VerifyException):
@@ -192,8 +204,9 @@ class KeepingParser(Parser):
         return _BLANKS.sub(" ", _ALIAS.sub(full, text)).strip()
 
 
-# Whose own definitions may be narrower than what others write.
-_LOOKED_AT = ("d2m", "ttkernel", "ttmetal", "ttcore", "memref", "affine", "scf", "linalg")
+# Whose own definitions are narrower than what others write: they are verified while they are read.
+# All operations are verified when the module is read.
+_LOOKED_AT = ("d2m", "ttkernel")
 # Whose operations the table of graphs has in a form of its own.
 _IN_BOTH = ("ttir", "ttnn")
 
@@ -216,6 +229,11 @@ def _means_theirs(op: Operation) -> bool:
     """Their widths of padding come in another order, in lists of 32 bits."""
     found = {**op.properties, **op.attributes}.get("padding")
     return isinstance(found, DenseArrayBase) and found.elt_type == i32
+
+
+def _is_of_others(op: Operation) -> bool:
+    parts = (*(value.type for value in (*op.operands, *op.results)), *op.properties.values())
+    return any(isinstance(each, UnregisteredAttr) for each in parts)
 
 
 def _unregistered() -> type[Operation]:
@@ -264,6 +282,8 @@ class _Form:
                 types += part.outputs.data
             elif isinstance(part, TypeAttribute):
                 types.append(part)
+        if count == 1 and self.name in _OWN_TYPE:
+            return [keep_attribute(self.name, True, False, "")]
         if count == 1 and (not types or self.name in _INDEX):
             return [IndexType()]
         if self.name in _ELEMENT:

@@ -1,4 +1,4 @@
-"""A StableHLO module through the passes to the bytes of a flatbuffer."""
+"""A module of StableHLO or TTIR through the passes to the bytes of a flatbuffer."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 
 from xdsl.context import Context
+from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import VerifyException
@@ -28,13 +29,14 @@ def compile_module(
     python_module: str = "tt_torch.tt_lang",
     python_function: str = "resolve_operation",
 ) -> bytes:
-    """The flatbuffer of a StableHLO module, which the passes change.
+    """The flatbuffer of a module of StableHLO or TTIR, which the passes change.
 
     The kernels of TT-Lang operations in it are asked for from `python_function` of
     `python_module`. CompileError for what cannot be lowered. TTLANG_VERBOSE_PASSES=1 shows the
     module around every pass.
     """
     _verify(module)
+    module = _device_part(module)
     options: dict[str, object] = {
         "mesh_shape": tuple(mesh_shape),
         "python_module": python_module,
@@ -49,6 +51,24 @@ def compile_module(
         _verify(module)
         rows, columns = (*mesh_shape, 1, 1)[:2]
         return emit_flatbuffer(module, mesh_shape=(rows, columns))
+
+
+def _device_part(module: ModuleOp) -> ModuleOp:
+    """The module itself, or the only one in it, which may stand in `ttcore.device_module`.
+
+    CompileError where there are functions of the host, or other modules beside it.
+    """
+    parts = [op for op in module.ops if isinstance(op, ModuleOp) or op.name in _MODULES]
+    if not parts or any(isinstance(op, func.FuncOp) for op in module.ops):
+        return module
+    inside = [op for op in parts[0].walk() if isinstance(op, ModuleOp)]
+    if len(parts) > 1 or not inside:
+        message = f"`{parts[-1].name}` is read, but not computed: a file has one module"
+        raise CompileError(RuleBroken(codes.GRAPH_NOT_LOWERED, message).at(None))
+    return _device_part(inside[0])
+
+
+_MODULES = ("ttcore.device_module", "ttcore.cpu_module")
 
 
 def _verify(module: ModuleOp) -> None:

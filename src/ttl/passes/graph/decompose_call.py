@@ -9,6 +9,7 @@ from typing import Any
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from ttl.dialects.foreign.quantized import stored
 from ttl.dialects.graph import Tensor, shape_of
 
 
@@ -22,6 +23,7 @@ class Call:
     op: Operation
     inputs: tuple[SSAValue | None, ...]
     values: dict[str, Any]
+    types: tuple[Attribute, ...] = ()  # of the operands, before others were decomposed
     in_tiles: bool = False  # of operations that tiles have: no whole softmax, no whole norm
 
     @property
@@ -75,7 +77,9 @@ def result_type(type: Attribute) -> Tensor:
     """Layouts are given again by ttnn-layout."""
     if not isinstance(type, TensorType):
         raise ValueError(f"{type} is no tensor")
-    return TensorType(type.element_type, type.get_shape())
+    found = stored(type)
+    assert isinstance(found, TensorType)
+    return TensorType(found.element_type, found.get_shape())
 
 
 def two(name: str, given: Sequence[int]) -> tuple[int, int]:
@@ -83,6 +87,13 @@ def two(name: str, given: Sequence[int]) -> tuple[int, int]:
     if len(given) not in (1, 2):
         raise ValueError(f"`{name}` has {len(given)} numbers")
     return given[0], given[-1]
+
+
+def several(name: str, given: Sequence[int], count: int) -> tuple[int, ...]:
+    """One number is for all."""
+    if len(given) not in (1, count):
+        raise ValueError(f"`{name}` has {len(given)} numbers")
+    return tuple(given) * (count if len(given) == 1 else 1)
 
 
 def edges(given: Sequence[int]) -> tuple[int, int, int, int]:

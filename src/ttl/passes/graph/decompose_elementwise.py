@@ -73,6 +73,18 @@ def _selu(graph: Graph, call: Call) -> SSAValue:
     return graph.binary("multiply", both, scale)
 
 
+def _gelu(graph: Graph, call: Call) -> SSAValue:
+    return graph.unary("gelu_tanh" if is_tanh(call) else "gelu", call.first)
+
+
+def is_tanh(call: Call) -> bool:
+    """Of the two ways to calculate gelu."""
+    given: str | None = call.values["approximate"]
+    if given not in (None, "none", "tanh"):
+        raise ValueError(f"`approximate = {given}`")
+    return given == "tanh"
+
+
 def _one_over(graph: Graph, x: SSAValue) -> SSAValue:
     return graph.binary("divide", graph.full(1.0, TensorType(x.type.element_type, shape_of(x))), x)  # type: ignore[attr-defined]
 
@@ -112,6 +124,7 @@ RULES: dict[str, Rule] = {
             "divide", x, graph.binary("add", graph.unary("abs", x), 1.0)
         )
     ),
+    "gelu": _gelu,
     "selu": _selu,
     "leaky_relu": lambda graph, call: _leaky(graph, call.first, call.values["parameter"]),
     "typecast": lambda graph, call: graph.cast(call.first, call.result.element_type),
@@ -132,8 +145,7 @@ def _reduced(
     graph: Graph, name: str, x: SSAValue, dims: tuple[int, ...], keep: bool
 ) -> SSAValue:
     if name == "mean":
-        count = prod(shape_of(x)[dim] for dim in dims)
-        mean = graph.binary("multiply", graph.reduce("sum", x, dims, True), 1 / count)
+        mean = graph.mean(x, dims)
         kept = [size for dim, size in enumerate(shape_of(mean)) if keep or dim not in dims]
         return graph.reshape(mean, tuple(kept))
     if name in ("reduce_and", "reduce_or"):

@@ -1,21 +1,18 @@
-"""Part of ttir-to-ttir-decomposition: products, norms, attention, and windows over images."""
+"""Part of ttir-to-ttir-decomposition: products, norms, attention."""
 
 from __future__ import annotations
 
-import re
 from math import inf, prod
 
+from xdsl.dialects.builtin import i32
 from xdsl.ir import SSAValue
 
 from ttl.dialects.graph import shape_of
 from ttl.semantics.graph_ops import GRAPH_OPS
 
-from .decompose_call import Call, edges, two
+from .decompose_call import Call
 from .decompose_elementwise import Rule
-from .decompose_shapes import interleave
 from .graph_maker import Graph, tensor_like
-from .shlo_places import padded
-from .shlo_windows import reduced_along
 
 
 def _turned(graph: Graph, value: SSAValue, is_turned: bool) -> SSAValue:
@@ -41,7 +38,10 @@ def _matmul(graph: Graph, call: Call) -> SSAValue:
 
 
 def _linear(graph: Graph, call: Call) -> SSAValue:
-    found = graph.reshape(_product(graph, call), call.shape)
+    if "batch_dims_lhs" in call.values:
+        found = _dot_general(graph, call)
+    else:
+        found = graph.reshape(_product(graph, call), call.shape)
     bias = call.inputs[2]
     return found if bias is None else graph.binary("add", found, bias)
 
@@ -88,7 +88,7 @@ def _norm(graph: Graph, call: Call) -> SSAValue:
         raise ValueError(f"{normalized} are not the last sizes of {shape}")
     width = prod(normalized)
     rows = graph.reshape(call.first, (*shape[: -len(normalized)], width))
-    found = _normalized(graph, call, rows, width)
+    found = _normalized(graph, call, rows, call.name)
     for position, name in ((1, "multiply"), (2, "add")):
         given = call.inputs[position]
         if given is not None:
@@ -96,32 +96,63 @@ def _norm(graph: Graph, call: Call) -> SSAValue:
     return graph.reshape(found, shape)
 
 
-def _normalized(graph: Graph, call: Call, rows: SSAValue, width: int) -> SSAValue:
-    last, name = len(shape_of(rows)) - 1, call.name
+def _normalized(graph: Graph, call: Call, rows: SSAValue, name: str) -> SSAValue:
+    last = len(shape_of(rows)) - 1
     if not call.in_tiles:
         epsilon = call.values["epsilon"]
         return graph.add(name, [rows], tensor_like(rows, shape_of(rows)), epsilon=epsilon)
     if name == "layer_norm":
-        mean = graph.binary("multiply", graph.reduce("sum", rows, [last], True), 1 / width)
-        rows = graph.binary("subtract", rows, mean)
+        rows = graph.binary("subtract", rows, graph.mean(rows, [last]))
     return graph.binary("multiply", rows, _scale(graph, rows, last, call.values["epsilon"]))
 
 
 def _scale(graph: Graph, rows: SSAValue, dim: int, epsilon: float) -> SSAValue:
     """1 / sqrt of the mean of the squares."""
-    squares = graph.binary("multiply", rows, rows)
-    total = graph.reduce("sum", squares, [dim], True)
-    mean = graph.binary("multiply", total, 1 / shape_of(rows)[dim])
+    mean = graph.mean(graph.binary("multiply", rows, rows), [dim])
     return graph.unary("rsqrt", graph.binary("add", mean, epsilon))
 
 
+def _group_norm(graph: Graph, call: Call) -> SSAValue:
+    """Each group of channels is a row, with all that they have of one batch."""
+    if call.inputs[1] is not None:
+        raise ValueError("`input_mask`")
+    channel, groups = call.dim("channel_dim"), call.values["num_groups"]
+    order = (0, channel, *(dim for dim in range(1, call.rank) if dim != channel))
+    front = graph.permute(call.first, order)
+    batch, channels, *places = shape_of(front)
+    if not channel or groups < 1 or channels % groups:
+        raise ValueError(f"{groups} groups of {channels} channels")
+    rows = graph.reshape(front, (batch, groups, channels // groups * prod(places)))
+    found = graph.reshape(_normalized(graph, call, rows, "layer_norm"), shape_of(front))
+    for position, name in ((2, "multiply"), (3, "add")):
+        given = call.inputs[position]
+        if given is not None:
+            each = graph.reshape(given, (1, channels, *[1] * len(places)))
+            found = graph.binary(name, found, each)
+    return graph.permute(found, tuple(order.index(dim) for dim in range(call.rank)))
+
+
 def _batch_norm(graph: Graph, call: Call) -> SSAValue:
+    scale, offset, mean, variance = by_channel(graph, call)
+    return normalized_by(graph, call, mean, variance, scale, offset)
+
+
+def by_channel(graph: Graph, call: Call) -> list[SSAValue]:
+    """The operands after the first, beside it along its dimension of features."""
     dim = call.dim("dimension")
     sizes = [1] * call.rank
     sizes[dim] = shape_of(call.first)[dim]
-    scale, offset, mean, variance = (
-        graph.reshape(call.given(n), tuple(sizes)) for n in range(1, 5)
-    )
+    return [graph.reshape(each, tuple(sizes)) for each in call.all[1:]]
+
+
+def normalized_by(
+    graph: Graph,
+    call: Call,
+    mean: SSAValue,
+    variance: SSAValue,
+    scale: SSAValue,
+    offset: SSAValue,
+) -> SSAValue:
     spread = graph.unary("rsqrt", graph.binary("add", variance, call.values["epsilon"]))
     centred = graph.binary("subtract", call.first, mean)
     found = graph.binary("multiply", centred, graph.binary("multiply", spread, scale))
@@ -132,109 +163,50 @@ def _attention(graph: Graph, call: Call) -> SSAValue:
     if call.inputs[4] is not None or call.values["sliding_window_size"] is not None:
         raise ValueError("sinks and sliding windows of attention")
     given = [value for value in call.inputs[:4] if value is not None]
-    scale = call.values["scale"]
-    if scale is None:
-        scale = shape_of(call.first)[-1] ** -0.5
     causal = call.values["is_causal"] and len(given) == 3
-    name = "scaled_dot_product_attention"
-    return graph.add(name, given, call.result, is_causal=causal, scale=scale)
+    return _attended(graph, given, call.values["scale"], causal)
 
 
-# Windows ------------------------------------------------------------------------------------------
-
-_FLAT = re.compile(r"(batch_size|input_height|input_width) = (\d+)")
-
-
-def _image(graph: Graph, call: Call) -> SSAValue:
-    """Batch, height, width, channels."""
-    value = call.first
-    flat = dict(_FLAT.findall(call.values["flattened_compat_info"] or ""))
-    if flat:
-        sizes = [int(flat[name]) for name in ("batch_size", "input_height", "input_width")]
-        return graph.reshape(value, (*sizes, shape_of(value)[-1]))
-    return graph.permute(value, _order(call)) if "batch_dim" in call.values else value
-
-
-def _order(call: Call) -> tuple[int, ...]:
-    names = ("batch_dim", "height_dim", "width_dim", "channel_dim")
-    return tuple(call.values[name] for name in names)
-
-
-def _as_given(graph: Graph, call: Call, image: SSAValue) -> SSAValue:
-    """The dimensions of an image in the order that the operation has."""
-    if "batch_dim" in call.values and not call.values["flattened_compat_info"]:
-        order = _order(call)
-        image = graph.permute(image, tuple(order.index(dim) for dim in range(4)))
-    return graph.reshape(image, call.shape)
-
-
-def _convolution(graph: Graph, call: Call) -> SSAValue:
-    values, name = call.values, call.name
-    attributes = {
-        "stride": list(two("stride", values["stride"])),
-        "padding": list(edges(values["padding"])),
-        "dilation": list(two("dilation", values["dilation"])),
-        "groups": values["groups"],
-    }
-    if name == "conv_transpose2d":
-        attributes["output_padding"] = list(two("output_padding", values["output_padding"]))
-    image, weight = _image(graph, call), call.given(1)
-    shape = GRAPH_OPS[name].shape([shape_of(image), shape_of(weight)], attributes)
-    found = graph.add(name, [image, weight], tensor_like(image, shape), **attributes)
-    bias = call.inputs[2]
-    if bias is not None:
-        flat = graph.reshape(bias, (1, 1, 1, prod(shape_of(bias))))
-        found = graph.binary("add", found, flat)
-    return _as_given(graph, call, found)
-
-
-def _pool(graph: Graph, call: Call) -> SSAValue:
-    image = _image(graph, call)
-    if call.name == "max_pool2d":
-        return graph.reshape(_windows(graph, call, image, "maximum", -inf), call.shape)
-    total = _windows(graph, call, image, "add", 0.0)
-    ones = graph.full(1.0, tensor_like(image, shape_of(image)))
-    if call.values["count_include_pad"]:
-        top, bottom, left, right = edges(call.values["padding"])
-        one = graph.number(1.0, image)
-        ones = padded(graph, ones, 1, (top, bottom, 0), one)
-        ones = padded(graph, ones, 2, (left, right, 0), one)
-        counts = _windows(graph, call, ones, "add", 0.0, is_padded=True)
-    else:
-        counts = _windows(graph, call, ones, "add", 0.0)
-    return graph.reshape(graph.binary("divide", total, counts), call.shape)
-
-
-def _windows(
-    graph: Graph, call: Call, image: SSAValue, name: str, border: float, is_padded: bool = False
+def _attended(
+    graph: Graph, given: list[SSAValue], scale: float | None, causal: bool
 ) -> SSAValue:
-    """One dimension after the other; with ceil_mode a last window may hang over."""
-    values = call.values
-    names = ("kernel", "stride", "dilation")
-    kernel, stride, dilation = (two(each, values[each]) for each in names)
-    around = (0, 0, 0, 0) if is_padded else edges(values["padding"])
-    filling = graph.number(border, image)
-    for n, dim in enumerate((1, 2)):
-        low, high = around[2 * n : 2 * n + 2]
-        if values["ceil_mode"]:
-            reach = shape_of(image)[dim] + low + high - dilation[n] * (kernel[n] - 1) - 1
-            high += -reach % stride[n]
-        image = padded(graph, image, dim, (low, high, 0), filling)
-        image = reduced_along(graph, name, image, dim, (kernel[n], stride[n], dilation[n]))
-    return image
+    """Of query, key, value and perhaps a mask, which has its sizes in full."""
+    query, key, value, *mask = given
+    scores = (shape_of(query)[2], shape_of(key)[2])
+    mask = [graph.expand(each, (*shape_of(each)[:2], *scores)) for each in mask]
+    shape = (*shape_of(query)[:3], shape_of(value)[3])
+    if scale is None:
+        scale = shape_of(query)[-1] ** -0.5
+    name, type = "scaled_dot_product_attention", tensor_like(query, shape)
+    return graph.add(name, [query, key, value, *mask], type, is_causal=causal, scale=scale)
 
 
-def _global_pool(graph: Graph, call: Call) -> SSAValue:
-    _, height, width, _ = shape_of(call.first)
-    total = graph.reduce("sum", call.first, [1, 2], True)
-    return graph.reshape(graph.binary("multiply", total, 1 / (height * width)), call.shape)
+def _attention_decode(graph: Graph, call: Call) -> SSAValue:
+    """One new query for each batch: (1, batch, heads, size), and keys up to a position."""
+    query, key, value, mask, positions, sink = call.inputs
+    assert query is not None and key is not None and value is not None
+    if sink is not None:
+        raise ValueError("sinks of attention")
+    keys = shape_of(key)[2]
+    if call.values["is_causal"]:
+        assert positions is not None
+        numbers = graph.reshape(graph.counted(keys), (1, 1, 1, keys))
+        last = graph.reshape(graph.cast(positions, i32), (shape_of(key)[0], 1, 1, 1))
+        allowed = graph.compare("le", numbers, last)
+        mask = graph.where(allowed, 0.0, graph.full(-inf, tensor_like(query, (1, 1, 1, keys))))
+    elif mask is not None:
+        mask = graph.permute(mask, (0, 2, 1, 3))
+    given = [graph.permute(query, (1, 2, 0, 3)), key, value, *([] if mask is None else [mask])]
+    return graph.permute(_attended(graph, given, call.values["scale"], False), (2, 0, 1, 3))
 
 
-def _upsample(graph: Graph, call: Call) -> SSAValue:
-    if call.values["mode"] != "nearest":
-        raise ValueError(f"`mode = {call.values['mode']}`")
-    high, wide = two("scale_factor", call.values["scale_factor"])
-    return interleave(graph, interleave(graph, call.first, 1, high), 2, wide)
+def _attention_training(graph: Graph, call: Call) -> SSAValue:
+    if call.values["return_intermediates"] or len(call.op.results) > 1:
+        raise ValueError("`return_intermediates`")
+    if call.values["dropout_probability"]:
+        raise ValueError("`dropout_probability`")
+    causal = call.values["mask_type"] == "causal"
+    return _attended(graph, call.all, None, causal and call.inputs[3] is None)
 
 
 RULES: dict[str, Rule] = {
@@ -244,12 +216,9 @@ RULES: dict[str, Rule] = {
     "softmax": _softmax,
     "layer_norm": _norm,
     "rms_norm": _norm,
+    "group_norm": _group_norm,
     "batch_norm_inference": _batch_norm,
     "scaled_dot_product_attention": _attention,
-    "conv2d": _convolution,
-    "conv_transpose2d": _convolution,
-    "max_pool2d": _pool,
-    "avg_pool2d": _pool,
-    "global_avg_pool2d": _global_pool,
-    "upsample2d": _upsample,
+    "scaled_dot_product_attention_decode": _attention_decode,
+    "sdpa_fw": _attention_training,
 }

@@ -159,11 +159,11 @@ def _ordered(graph: Graph, x: SSAValue, dim: int, descending: bool) -> list[SSAV
     return [found, order]
 
 
-def sort(graph: Graph, call: Call) -> list[SSAValue]:
+def _sort(graph: Graph, call: Call) -> list[SSAValue]:
     return _ordered(graph, call.first, call.dim("dim"), call.values["descending"])
 
 
-def topk(graph: Graph, call: Call) -> list[SSAValue]:
+def _topk(graph: Graph, call: Call) -> list[SSAValue]:
     dim, count = call.dim("dim"), call.values["k"]
     ordered = _ordered(graph, call.first, dim, call.values["largest"])
     return [graph.slice_along(each, dim, 0, count) for each in ordered]
@@ -196,6 +196,28 @@ def _heads(graph: Graph, call: Call) -> SSAValue:
     return graph.reshape(graph.permute(call.first, (0, 2, 1, 3)), call.shape)
 
 
+def _split_heads(graph: Graph, call: Call) -> list[SSAValue]:
+    """Query, key and value stand side by side: (batch, heads, sequence, size) of each."""
+    given, others = call.first, call.inputs[1]
+    heads = call.values["num_heads"]
+    pairs = call.values["num_kv_heads"] or heads
+    size = call.shape[-1]
+    parts = [(given, 0, heads), (given, heads, pairs), (given, heads + pairs, pairs)]
+    if others is not None:
+        parts = [(given, 0, heads), (others, 0, pairs), (others, pairs, pairs)]
+    found: list[SSAValue] = []
+    for value, start, count in parts:
+        part = graph.slice_along(value, 2, start * size, (start + count) * size)
+        part = graph.reshape(part, (*shape_of(value)[:2], count, size))
+        is_turned = len(found) == 1 and call.values["transpose_key"]
+        found.append(graph.permute(part, (0, 2, 3, 1) if is_turned else (0, 2, 1, 3)))
+    return found
+
+
+def _size(graph: Graph, call: Call) -> SSAValue:
+    return graph.full(shape_of(call.first)[call.dim("dimension")], call.result)
+
+
 RULES: dict[str, Rule] = {
     "transpose": _transpose,
     "permute": _permute,
@@ -226,4 +248,10 @@ RULES: dict[str, Rule] = {
     "full": _full,
     "arange": _arange,
     "concatenate_heads": _heads,
+    "get_dimension_size": _size,
+}
+MORE_RESULTS = {
+    "sort": _sort,
+    "topk": _topk,
+    "split_query_key_value_and_split_heads": _split_heads,
 }

@@ -129,6 +129,11 @@ class Graph:
         type = tensor_like(value, shape)
         return self.add(name, [value], type, dim_arg=list(dims), keep_dim=keep)
 
+    def mean(self, value: SSAValue, dims: Sequence[int]) -> SSAValue:
+        """Along dimensions that are kept, of size 1."""
+        count = prod(shape_of(value)[dim] for dim in dims)
+        return self.binary("multiply", self.reduce("sum", value, dims, True), 1 / count)
+
     def rows(self, table: SSAValue, numbers: SSAValue) -> SSAValue:
         """The rows of a table that some numbers name."""
         shape = (*shape_of(numbers), shape_of(table)[1])

@@ -26,6 +26,8 @@ def scatter(graph: Graph, op: stablehlo.ScatterOp) -> SSAValue:
     if name not in REDUCES:
         raise no_counterpart(op, "a scatter by more than one operation")
     shape, starts = shape_of(op.input), _starts(graph, op)
+    if not starts:
+        raise no_counterpart(op, "a scatter of all elements, without indices")
     front = tuple(start.dim for start in starts)
     others = tuple(dim for dim in range(len(shape)) if dim not in front)
     sizes, columns = tuple(shape[dim] for dim in front), prod(shape[dim] for dim in others)
@@ -64,7 +66,7 @@ def _starts(graph: Graph, op: stablehlo.ScatterOp) -> list[Start]:
     for dim, along in zip(
         numbers.input_batching_dims, numbers.scatter_indices_batching_dims, strict=True
     ):
-        batch = shape_of(parts[0])
+        batch = [size for each, size in enumerate(shape_of(indices)) if each != vector]
         ones = [1] * len(batch)
         place = along - (along > vector)
         ones[place] = batch[place]

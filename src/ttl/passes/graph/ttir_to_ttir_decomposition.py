@@ -1,6 +1,8 @@
 """ttir-to-ttir-decomposition: TTIR as tt-mlir writes it, in operations of the table of graphs.
 
 rule OUT   buffers that results were to be written to are left out: results are values
+rule MESH  a program for several devices computes the parts of all of them
+rule PLACE what is written in place is a new value, which all that follows uses
 rule NAMED an operation that no rule decomposes is refused by its name, with what is missing
 """
 
@@ -12,7 +14,7 @@ from typing import Any
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, TensorType
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import VerifyException
 
@@ -23,17 +25,32 @@ from ttl.dialects.foreign.ttir import FormOp
 from ttl.dialects.graph import MathOp, shape_of
 
 from ..module_pass import Maker, cannot_compile, erase
-from . import decompose_elementwise, decompose_products, decompose_shapes
+from . import (
+    decompose_caches,
+    decompose_elementwise,
+    decompose_products,
+    decompose_quantized,
+    decompose_shapes,
+    decompose_training,
+    decompose_windows,
+)
 from .decompose_call import Call, result_type
 from .decompose_elementwise import same
+from .decompose_quantized import refuse_quantized, store_quantized, store_results
 from .graph_maker import Graph
+from .mesh_devices import unroll_meshes
 
 _RULES: dict[str, Callable[[Graph, Call], Any]] = {
     **decompose_elementwise.RULES,
     **decompose_shapes.RULES,
     **decompose_products.RULES,
-    "sort": decompose_shapes.sort,
-    "topk": decompose_shapes.topk,
+    **decompose_windows.RULES,
+    **decompose_caches.RULES,
+    **decompose_quantized.RULES,
+    **decompose_training.RULES,
+    **decompose_shapes.MORE_RESULTS,
+    **decompose_windows.MORE_RESULTS,
+    **decompose_training.MORE_RESULTS,
 }
 _TABLE = {kind.name for kind in ttir.MATH.values()}
 _SAME = ("bitcast_convert", "logical_left_shift", "right_shift")
@@ -48,9 +65,12 @@ class TtirToTtirDecomposition(ModulePass):
     in_tiles: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for found in list(op.walk()):
+        unroll_meshes(op, not_computed)
+        types = {each: tuple(v.type for v in each.operands) for each in op.walk()}
+        store_quantized(op)
+        for found in types:
             if isinstance(found, FormOp):
-                _replace(found, Call(found, (), {}, self.in_tiles))
+                _replace(found, Call(found, (), {}, types[found], self.in_tiles))
             elif self.in_tiles and isinstance(found, _WHOLE):
                 _replace(found, _call_of(found))
             elif isinstance(found, ttir.ConstantOp) and len(found.value) == 1:
@@ -59,6 +79,8 @@ class TtirToTtirDecomposition(ModulePass):
                 _make_empty(found)
             elif isinstance(found, KeptOp) and found.dialect_name() == "ttir":
                 raise not_computed(found)
+            elif isinstance(found, MathOp):
+                _store(found, types[found])
         for found in [each for each in op.walk() if isinstance(each, ttir.MATH["empty"])]:
             if not any(found.result.uses):  # rule OUT
                 erase(found)
@@ -72,7 +94,14 @@ def _call_of(op: MathOp) -> Call:
     values, last = op.values(), shape_of(op.inputs[0])[-1]
     missing = {"transpose_a": False, "normalized_shape": [last], "dimension": values.get("dim")}
     inputs: list[SSAValue | None] = [*op.inputs, None, None]
-    return Call(op, tuple(inputs[:3]), {**values, **missing}, True)
+    return Call(op, tuple(inputs[:3]), {**values, **missing}, in_tiles=True)
+
+
+def _store(op: MathOp, types: tuple[Attribute, ...]) -> None:
+    try:
+        store_results(op, types)
+    except ValueError as error:
+        raise not_computed(op, str(error)) from None
 
 
 def _replace(op: Operation, call: Call) -> None:
@@ -80,6 +109,7 @@ def _replace(op: Operation, call: Call) -> None:
     try:
         if isinstance(op, FormOp):
             call = replace(call, inputs=tuple(op.inputs()), values=op.values())
+        refuse_quantized(call)
         results = _decomposed(Graph(Maker.before(op)), call)
         for made in _between(before, op):
             made.verify(verify_nested_ops=False)
@@ -87,10 +117,30 @@ def _replace(op: Operation, call: Call) -> None:
         raise not_computed(op, str(error)) from None
     except (LookupError, ArithmeticError):  # a dimension that is not there, a step of 0
         raise not_computed(op, "its attributes do not fit its operands") from None
-    for old, new in zip(op.results, results, strict=True):
+    if not op.results:
+        _use_from_here(op, results)
+    for old, new in zip(op.results, results, strict=False):
         new.name_hint = new.name_hint or old.name_hint
         old.replace_all_uses_with(new)
     erase(op)
+
+
+def _use_from_here(op: Operation, results: list[SSAValue]) -> None:
+    """rule PLACE"""
+    written, (new,) = op.operands[0], results
+    later = [use for use in written.uses if _follows(use.operation, op)]
+    if not later:
+        raise not_computed(op, "it writes in place what nothing after it reads")
+    for use in later:
+        use.operation.operands[use.index] = new
+
+
+def _follows(op: Operation, before: Operation) -> bool:
+    """In the block of the other, or deeper in it."""
+    found: Operation | None = op
+    while found is not None and found.parent is not before.parent:
+        found = found.parent_op()
+    return found is not None and before.is_before_in_block(found)
 
 
 def _between(first: Operation | None, last: Operation) -> list[Operation]:
@@ -112,6 +162,8 @@ def _decomposed(graph: Graph, call: Call) -> list[SSAValue]:
         raise ValueError("")
     found = rule(graph, call)
     values = found if isinstance(found, list) else [found]
+    if not op.results:
+        return values
     return [
         _of_type(graph, value, result_type(result.type))
         for value, result in zip(values, op.results, strict=True)

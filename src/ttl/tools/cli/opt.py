@@ -163,7 +163,7 @@ class _Run:
                 _show(f"after {self.times[-1][0]} failed", module)
             if isinstance(error, TTLError):
                 raise
-            raise _pass_failed(self.times[-1][0], module, error) from error
+            raise pass_failed(self.times[-1][0], module, error) from error
 
     def _before(self, name: str, module: ModuleOp) -> None:
         if self.options.print_ir_before_all or name in self.options.print_ir_before:
@@ -197,7 +197,8 @@ def _write_flatbuffer(module: ModuleOp, file: str) -> None:
         Path(file).write_bytes(binary)
 
 
-def _pass_failed(name: str, module: ModuleOp, error: BaseException) -> UsageError:
+def pass_failed(name: str, module: ModuleOp, error: BaseException) -> UsageError:
+    """Of an exception that a pass did not foresee."""
     from ttl.dialects.foreign.kept import KeptOp
     from ttl.passes import PIPELINE
     from ttl.passes.pipelines import D2M

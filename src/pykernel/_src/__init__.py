@@ -1,0 +1,1 @@
+"""Where the older programs find `kernel_ast`."""

@@ -1,0 +1,133 @@
+"""Part of ttir-to-ttir-decomposition: what only training has, and random numbers."""
+
+from __future__ import annotations
+
+from math import pi, prod
+
+from xdsl.dialects.builtin import TensorType, f32, i32
+from xdsl.ir import SSAValue
+
+from ttl.dialects.graph import shape_of
+from ttl.semantics.graph_shapes import REDUCES
+from ttl.semantics.random_bits import STATE_WORDS
+
+from .decompose_call import Call
+from .decompose_elementwise import Rule, is_tanh
+from .decompose_products import by_channel, normalized_by
+from .graph_maker import Graph, tensor_like
+
+
+def _gelu_gradient(graph: Graph, call: Call) -> SSAValue:
+    x = call.given(1)
+    slope = _slope_of_tanh(graph, x) if is_tanh(call) else _slope(graph, x)
+    return graph.binary("multiply", call.first, slope)
+
+
+def _slope(graph: Graph, x: SSAValue) -> SSAValue:
+    """The normal distribution, and x times its density."""
+    below = graph.unary("erf", graph.binary("multiply", x, 0.5**0.5))
+    below = graph.binary("multiply", graph.binary("add", below, 1.0), 0.5)
+    density = graph.unary("exp", graph.binary("multiply", graph.binary("multiply", x, x), -0.5))
+    density = graph.binary("multiply", density, (2 * pi) ** -0.5)
+    return graph.binary("add", below, graph.binary("multiply", x, density))
+
+
+def _slope_of_tanh(graph: Graph, x: SSAValue) -> SSAValue:
+    """Of x / 2 * (1 + tanh(a * (x + b * x^3)))."""
+    a, b = (2 / pi) ** 0.5, 0.044715
+    square = graph.binary("multiply", x, x)
+    inner = graph.binary("add", graph.binary("multiply", square, a * b), a)
+    turned = graph.unary("tanh", graph.binary("multiply", x, inner))
+    inner_slope = graph.binary("add", graph.binary("multiply", square, 3 * a * b), a)
+    less = graph.binary("subtract", graph.binary("multiply", turned, turned), 1.0)
+    second = graph.binary("multiply", graph.binary("multiply", x, less), inner_slope)
+    first = graph.binary("add", turned, 1.0)
+    return graph.binary("multiply", graph.binary("subtract", first, second), 0.5)
+
+
+def _embedding_gradient(graph: Graph, call: Call) -> SSAValue:
+    """Each row of the gradient is added to the row of the table that was taken."""
+    table, gradient = call.given(1), call.given(2)
+    count, width = prod(shape_of(call.first)), shape_of(table)[-1]
+    index = graph.reshape(graph.cast(call.first, i32), (count, 1))
+    zeros = graph.full(0.0, tensor_like(gradient, (shape_of(table)[-2], width)))
+    inputs = [zeros, graph.expand(index, (count, width)), graph.reshape(gradient, (count, width))]
+    found = graph.add("scatter", inputs, zeros.type, dim=0, reduce=REDUCES.index("add"))  # type: ignore[arg-type]
+    return graph.reshape(found, call.shape)
+
+
+def _batch_norm(graph: Graph, call: Call) -> list[SSAValue]:
+    """By the mean and the variance of the batch, which move those that run along."""
+    scale, offset, *running = by_channel(graph, call)
+    dims = [dim for dim in range(call.rank) if dim != call.dim("dimension")]
+    mean = graph.mean(call.first, dims)
+    centred = graph.binary("subtract", call.first, mean)
+    variance = graph.mean(graph.binary("multiply", centred, centred), dims)
+    found = [normalized_by(graph, call, mean, variance, scale, offset)]
+    momentum = call.values["momentum"]
+    for old, new, given in zip(running, (mean, variance), call.all[3:], strict=True):
+        moved = _mixed(graph, old, new, 1 - momentum)
+        found.append(graph.reshape(moved, shape_of(given)))
+    return found
+
+
+def _mixed(graph: Graph, a: SSAValue, b: SSAValue, share: float) -> SSAValue:
+    first, second = graph.binary("multiply", a, share), graph.binary("multiply", b, 1 - share)
+    return graph.binary("add", first, second)
+
+
+def _adamw(graph: Graph, call: Call) -> list[SSAValue]:
+    """The parameter and its two moments, and the largest second moment where it is given."""
+    values = call.values
+    if values["stochastic_rounding"]:
+        raise ValueError("`stochastic_rounding`")
+    parameter, gradient, *moments = call.all
+    gradient = graph.cast(gradient, moments[0].type.element_type)  # type: ignore[attr-defined]
+    first = _mixed(graph, moments[0], gradient, values["beta1"])
+    squares = graph.binary("multiply", gradient, gradient)
+    second = _mixed(graph, moments[1], squares, values["beta2"])
+    largest = [graph.binary("maximum", each, second) for each in moments[2:]]
+    spread = graph.binary("multiply", [second, *largest][-1], 1 / (1 - values["beta2_pow"]))
+    spread = graph.binary("add", graph.unary("sqrt", spread), values["epsilon"])
+    rate = values["lr"] / (1 - values["beta1_pow"])
+    step = graph.binary("divide", graph.binary("multiply", first, rate), spread)
+    step = graph.cast(step, parameter.type.element_type)  # type: ignore[attr-defined]
+    kept = graph.binary("multiply", parameter, 1 - values["lr"] * values["weight_decay"])
+    return [graph.binary("subtract", kept, step), first, second, *largest]
+
+
+# Random numbers -----------------------------------------------------------------------------------
+
+
+def _uniform(graph: Graph, seed: int, shape: tuple[int, ...]) -> SSAValue:
+    """From 0 to 1, without 1: a function of the seed."""
+    words = [graph.full(word, TensorType(i32, (1,))) for word in (seed & 0xFFFF, seed >> 16)]
+    words += [graph.full(0, TensorType(i32, (STATE_WORDS - 2,)))]
+    count = prod(shape)
+    type = TensorType(i32, (count,))
+    bits = graph.add("random_bits", [graph.concat(words, 0)], type, shape=[count])
+    high = graph.add("logical_right_shift", [bits, graph.full(8, type)], type)
+    numbers = graph.binary("multiply", graph.cast(high, f32), 2.0**-24)
+    return graph.reshape(numbers, shape)
+
+
+def _rand(graph: Graph, call: Call) -> SSAValue:
+    low, high = call.values["low"], call.values["high"]
+    numbers = _uniform(graph, call.values["seed"], call.shape)
+    return graph.binary("add", graph.binary("multiply", numbers, high - low), low)
+
+
+def _dropout(graph: Graph, call: Call) -> SSAValue:
+    numbers = _uniform(graph, call.values["seed"], call.shape)
+    stays = graph.compare("ge", numbers, call.values["prob"])
+    scaled = graph.binary("multiply", call.first, call.values["scale"])
+    return graph.where(stays, scaled, graph.number(0.0, scaled))
+
+
+RULES: dict[str, Rule] = {
+    "gelu_bw": _gelu_gradient,
+    "embedding_backward": _embedding_gradient,
+    "rand": _rand,
+    "dropout": _dropout,
+}
+MORE_RESULTS = {"batch_norm_training": _batch_norm, "adamw": _adamw}
