@@ -80,9 +80,10 @@ def launch(
     runtime does not know, InternalError where the compiler rejects a kernel. Transfers land as late
     as the barriers allow, in an order that a seed shuffles. Nodes run on so many threads, or one
     for each processor; with a seed, a recorder or counts on one. The calls are added to `counts`,
-    if it is given; `report` gets warnings. With `isolate` the kernels run in a process of their own, and
-    KernelFault is also what ends that.
+    if it is given; `report` gets warnings. With `isolate` the kernels run in a process of their
+    own, and KernelFault is also what ends that.
     """
+    assert len(tensors) == len(compiled.operands), "one tensor for each operand"
     options = RunOptions(
         trace=recorder is not None,
         step_budget=step_budget,
@@ -145,7 +146,7 @@ def _ready(
 def _plans(
     compiled: CompiledOperation, tensors: Sequence[PagedTensor], target: Target
 ) -> list[TensorPlan]:
-    _check(compiled, tensors, target)
+    _check(compiled, target)
     return [
         plan_tensor(address, tensor.page_bytes, tensor.memory, target, shard_words_of(tensor))
         for address, tensor in zip(addresses_of(compiled), tensors, strict=True)
@@ -165,8 +166,7 @@ def addresses_of(compiled: CompiledOperation) -> list[int]:
     ]
 
 
-def _check(compiled: CompiledOperation, tensors: Sequence[PagedTensor], target: Target) -> None:
-    assert len(tensors) == len(compiled.operands), "one tensor for each operand"
+def _check(compiled: CompiledOperation, target: Target) -> None:
     own = sum(buffer.own_bytes for buffer in compiled.buffers)
     total = own + compiled.pipe_scratch_bytes
     if total > target.dataflow_buffer_budget_bytes:
