@@ -43,7 +43,7 @@ SANITIZERS = {
             "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
         },
     ),
-    "thread": Sanitizer("-fsanitize=thread", ("libtsan.so",), {"TSAN_OPTIONS": "halt_on_error=0"}),
+    "thread": Sanitizer("-fsanitize=thread", ("libtsan.so",), {"TSAN_OPTIONS": "die_after_fork=0"}),
 }
 
 
