@@ -38,6 +38,22 @@ no_site_packages = True
 """
 
 
+# The package itself is not imported: what it needs is not installed where the wheel is built.
+RUNTIME = """
+import sys, types
+from pathlib import Path
+
+folder = Path(sys.argv[1])
+for name in ("ttl", "ttl.host"):
+    module = sys.modules[name] = types.ModuleType(name)
+    module.__path__ = [str(folder.joinpath(*name.split(".")))]
+from ttl.host.build import PREBUILT_FOLDER, build_runtime, prebuilt_name
+from ttl.host.toolchain import find_compiler
+
+build_runtime(find_compiler(), PREBUILT_FOLDER).rename(PREBUILT_FOLDER / prebuilt_name())
+"""
+
+
 class CompiledModules(BuildHookInterface[Any]):
     """Adds the compiled modules to the wheel; without them it works as well, only slower."""
 
@@ -48,7 +64,8 @@ class CompiledModules(BuildHookInterface[Any]):
             return
         self.folder = tempfile.mkdtemp(prefix="pyttl-")
         shutil.copytree(Path(self.root, "src", "ttl"), Path(self.folder, "ttl"))
-        if not self._compiled():
+        is_compiled = self._compiled()
+        if not self._runtime_is_built() and not is_compiled:
             return
         for path in sorted(Path(self.folder).rglob("*.so")):
             inside = path.relative_to(self.folder)
@@ -70,6 +87,18 @@ class CompiledModules(BuildHookInterface[Any]):
         if done.returncode:
             output = (done.stdout + done.stderr)[-2000:]
             self.app.display_warning(f"pyttl is not compiled: {output}")
+        return done.returncode == 0
+
+    def _runtime_is_built(self) -> bool:
+        """The runtime of the executor, which else the first run builds."""
+        done = subprocess.run(
+            [sys.executable, "-P", "-c", RUNTIME, self.folder],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode:
+            self.app.display_warning(f"without the runtime of the executor: {done.stderr[-2000:]}")
         return done.returncode == 0
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:

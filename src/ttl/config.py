@@ -143,6 +143,8 @@ class Config:
     num_devices: int | None = _option("TTL_NUM_DEVICES", _number)  # devices of the embedded ttnn
     # When the simulator goes on to another kernel: greedy (when one waits) or fair.
     scheduler: str = _option("TTL_SCHEDULER", default="greedy")
+    # Threads that run the nodes of compiled operations on this machine; one for each processor.
+    threads: int | None = _option("TTL_THREADS", _number)
     seed: int | None = _option("TTL_SEED", _seed)  # a number: shuffles the simulator's schedule
     float32: bool = _flag("TTL_FLOAT32")  # the simulator keeps all floats in f32
     # Factors of the simulator's matrix products: language (all digits) or chip (as the chip cuts).

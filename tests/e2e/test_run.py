@@ -149,7 +149,7 @@ def test_a_damaged_cache_entry_is_built_again(run: Any, tmp_path: Path) -> None:
 # The kernels hand over blocks for many minutes. A helper sends SIGINT as soon as they run: then
 # there is the host executor's thread, or the simulator's watchdog.
 ENDLESS = """
-import os, signal, threading, time
+import os, signal, sys, threading, time
 import ttnn, ttl
 
 # A run in the background is started with interrupts ignored.
@@ -179,7 +179,10 @@ def endless(a, y):
                 ttl.copy(y_blk, y[0, 0]).wait()
 
 def interrupt():
-    while not {"ttl-host", "ttl-watchdog"} & {t.name for t in threading.enumerate()}:
+    while not (
+        "ttl-watchdog" in {t.name for t in threading.enumerate()}
+        or getattr(sys.modules.get("ttl.host.execution"), "in_flight", ())
+    ):
         time.sleep(0.01)
     os.kill(os.getpid(), signal.SIGINT)
 

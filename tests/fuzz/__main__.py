@@ -31,8 +31,8 @@ from fuzz.running import (
     manner,
     on_cluster,
     on_cores,
-    perform,
     smaller,
+    within_limits,
 )
 from ttl.sweep import CRASHED, cores
 
@@ -44,7 +44,8 @@ ENOUGH = 3  # failures of one manner that are made smaller: the others are only 
 def main(arguments: Sequence[str]) -> int:
     options = _options(arguments)
     if options.batch:
-        print(json.dumps(perform(Batch(options.batch[0], tuple(map(int, options.batch[1:]))))))
+        kind, *seeds = options.batch
+        print(json.dumps(within_limits(Batch(kind, tuple(map(int, seeds))))))
         return 0
     os.environ.setdefault("PYTTL_CACHE", str(FOLDER / "cache"))
     load_everything()

@@ -25,7 +25,8 @@ from ttl.target import load as load_target
 TARGET = load_target("wormhole_b0")
 PACKAGES = tuple(str(Path(ttl.__file__).parents[1] / name) for name in ("ttl", "tt_torch"))
 NUMBERS = count()
-# What a program's text is told by: the rest of the words are of Python or of the user.
+# Codes by their thousands: those that have a place in the program, and those of compiling alone.
+OF_COMPILING = ("TTL7", "TTL1016")  # what the simulator runs, or only warns of
 OF_LANGUAGE = ("TTL1", "TTL2", "TTL3", "TTL4", "TTL5")
 
 # What every program ends with: its tensors, and a call, so that the file runs by itself.
@@ -165,7 +166,7 @@ def _refused(diagnostics: Sequence[Diagnostic]) -> Outcome:
     for each in errors:
         if each.code.code.startswith(OF_LANGUAGE) and each.primary is None:
             return Outcome("fault", f"{each.code.code} without a place: {each.message}")
-    compilers = all(each.code.code.startswith("TTL7") for each in errors)
+    compilers = all(each.code.code.startswith(OF_COMPILING) for each in errors)
     return Outcome("refused", ", ".join(codes), codes=codes, is_compilers=compilers)
 
 

@@ -78,7 +78,7 @@ class Part:
 # Values -------------------------------------------------------------------------------------------
 
 
-@dataclass
+@dataclass(eq=False)  # `==` compares elements
 class Value:
     """An expression of blocks, rounded to the format of DST."""
 
@@ -111,7 +111,6 @@ Value.__neg__ = lambda self: compute(self.run, "neg", self)  # type: ignore[attr
 
 def compute(run: Run, name: str, *operands: Any, **numbers: Any) -> Value:
     """Operations whose operands may be off are known where `property.expressions` has them."""
-    run.uses.add(name)
     operands = tuple(_operand(run, each) for each in operands)
     shapes = [each.values.shape for each in operands if each.values.ndim]
     if name != "@":
@@ -175,7 +174,7 @@ def _exact_or_close(
         return Approximate(np.zeros(shape, np.float32), np.full(shape, np.inf))
     error, bound = np.zeros(found.shape), _op_of(name).bound
     if bound is not None:
-        error = bound(SPACING[run.dst], *[np.float32(each) for each in values])
+        error = bound(SPACING[run.dst], *[np.float32(each) for each in values], **numbers)
     is_off = sum(each.error for each in operands) != 0
     return Approximate(found.astype(np.float32), np.where(is_off, np.inf, error))
 
@@ -247,7 +246,7 @@ class Buffer:
         return self.blocks[number]
 
 
-@dataclass
+@dataclass(eq=False)  # `==` compares elements
 class Block(Value):
     buffer: Buffer
     is_pushed: bool = False
@@ -436,7 +435,6 @@ class Run:
 
     grid: Node
     dst: str
-    uses: set[str] = field(default_factory=set)
     kernels: list[tuple[int, Callable[[], None]]] = field(default_factory=list)
     buffers: list[Buffer] = field(default_factory=list)
     objects: list[Any] = field(default_factory=list)

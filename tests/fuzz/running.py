@@ -7,11 +7,11 @@ that take little time share one; if it crashes they are done again, one by one.
 from __future__ import annotations
 
 import io
+import json
 import os
 import resource
 import subprocess
 import sys
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -23,7 +23,7 @@ from typing import Any
 
 from fuzz.kinds import KINDS, Case, made
 from fuzz.shrinking import shrunk
-from ttl.sweep import CRASHED, forked, limited
+from ttl.sweep import CRASHED, failed, forked, limited
 
 CPU_SECONDS = 120  # of a case, or of those that share a process
 MEMORY_BYTES = 8 << 30
@@ -148,19 +148,14 @@ def on_cores(given: Iterable[Batch], jobs: int) -> Iterator[tuple[Batch, Result]
         yield taken[number], result
 
 
-def in_process(kind: str, seeds: tuple[int, ...]) -> Result:
-    """What a worker of a cluster does: its own process has threads, which a fork would lose."""
-    command = [sys.executable, "-P", "-m", "fuzz", "--batch", kind, *map(str, seeds)]
+def in_process(work: tuple[str, ...]) -> Result:
+    """What a worker of a cluster does: its own process has threads, and no fork is made of it."""
+    command = [sys.executable, "-P", "-m", "fuzz", "--batch", *work]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    with tempfile.TemporaryFile() as output:
-        done = subprocess.run(
-            command, stdout=output, stderr=subprocess.DEVNULL, env=environment, check=False
-        )
-        output.seek(0)
-        text = output.read().decode()
-    import json
-
-    result: Result = json.loads(text) if not done.returncode else {CRASHED: str(done.returncode)}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    if done.returncode:
+        return failed(done.returncode, done.stderr)
+    result: Result = json.loads(done.stdout.splitlines()[-1])
     return result
 
 
@@ -170,11 +165,11 @@ def on_cluster(given: Iterable[Batch], address: str) -> Iterator[tuple[Batch, Re
     from ttl.sweep.cluster import on_cluster as results
 
     with cluster(address) as client:
-        size = 4 * sum(client.nthreads().values())
+        size = 2 * sum(client.nthreads().values())
         rest = iter(given)
         while part := list(islice(rest, size)):
-            work = [(each.kind, each.seeds) for each in part]
-            for number, result in results(client, work, lambda given: in_process(*given)):
+            work = [(each.kind, *map(str, each.seeds)) for each in part]
+            for number, result in results(client, work, in_process):
                 yield part[number], result
 
 

@@ -10,12 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from e2e.test_tune_cluster import cluster as cluster
 from fuzz import numpy_ttl
-from fuzz.__main__ import CORPUS, ROOT
+from fuzz.__main__ import CORPUS, ROOT, main
 from fuzz.engines import expected, run, with_tail
 from fuzz.judging import judge
 from fuzz.kinds import KINDS, Case, made, read_case
-from fuzz.running import Batch, failure_of, manner, perform, smaller
+from fuzz.running import Batch, failure_of, in_process, manner, perform, smaller
 from fuzz.shrinking import of_edits, of_lines, of_program, shrunk
 
 PROGRAM = """\
@@ -149,6 +150,18 @@ def test_the_budget_ends_it() -> None:
 def test_failures_of_one_manner() -> None:
     one, other = "sim: traceback: KeyError: 7", "sim: traceback: KeyError: 8"
     assert manner(one) == manner(other) != manner("host: traceback: KeyError: 7")
+
+
+def test_what_a_worker_of_a_cluster_does() -> None:
+    result = in_process(("flatbuffers", "1", "2"))
+    assert sum(result["endings"].values()) == 2
+
+
+@pytest.mark.full
+def test_on_a_cluster(cluster: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    wanted = ["--minutes", "0.1", "--seed", "5", "--kinds", "flatbuffers", "ir"]
+    assert main([*wanted, "--scheduler", cluster, "--failures", str(tmp_path)]) == 0
+    assert " cases, 0 failures" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -29,8 +29,12 @@ from ttl.diagnostics import Label, RuleBroken, Span, UsageError, codes
 from .foreign.parsing import KeepingParser
 from .locations import location_of, span_of
 
-# Comments, strings that end, and quotes that begin one that does not.
-_QUOTED = re.compile(r'//[^\n]*|"(?:[^"\\\n\v\f]|\\.)*"|(?P<unclosed>")')
+# Comments, strings that end, quotes that begin one that does not, and integer types with more bits
+# than MLIR has: xDSL computes their limits, however long that takes.
+_QUOTED = re.compile(
+    r'//[^\n]*|"(?:[^"\\\n\v\f]|\\.)*"|(?P<unclosed>")|(?<![\w%@#!^.$-])[su]?i(?P<bits>\d{8,})'
+)
+_MOST_BITS = 2**24 - 1
 
 
 def parse_module(text: str, file: str, context: Context) -> ModuleOp:
@@ -39,6 +43,9 @@ def parse_module(text: str, file: str, context: Context) -> ModuleOp:
     for match in _QUOTED.finditer(text):
         if match["unclosed"]:
             raise _wrong(text, file, match.start(), match.end(), "this string is not closed")
+        if match["bits"] and int(match["bits"][:12]) > _MOST_BITS:
+            message = f"integers have at most {_MOST_BITS} bits"
+            raise _wrong(text, file, match.start(), match.end(), message)
     parser = MLIRParser(context, text, file)
     try:
         return parser.parse_module()
@@ -46,7 +53,7 @@ def parse_module(text: str, file: str, context: Context) -> ModuleOp:
         message = f"this cannot be read: {str(error).strip().splitlines()[-1]}"
         raise _wrong(text, file, parser.pos, parser.pos + 1, message) from None
     except ParseError as error:
-        message = _UNKNOWN.sub(r"\1 is not among the operations that are read", error.args[-1])
+        message = _UNKNOWN.sub(r"\1 is not among the operations that are read", error.msg)
         place = _source(text, error.span.start, context)
         raise _wrong(text, file, error.span.start, error.span.end, message, place) from None
 

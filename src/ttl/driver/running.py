@@ -123,6 +123,7 @@ class Runs:
                 cache_dir=config.cache_dir,
                 recorder=recorder,
                 seed=config.seed,
+                threads=config.threads,
                 counts=self._counts_of(program) if config.counts else None,
                 report=warn,
                 isolate=config.isolate,

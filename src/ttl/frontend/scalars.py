@@ -99,6 +99,8 @@ def arithmetic(builder: KernelBuilder, operator: ast.operator, left: Value, righ
     """A binary operator, at least one of its operands a run-time scalar."""
     sign = SIGNS[type(operator)]
     kinds = scalar_kinds(sign, left, right)
+    if sign == "@":
+        raise wrong_argument("`@` multiplies blocks, and these are numbers")
     if sign in BITWISE and kinds == [bool, bool]:
         operands = [as_kind(builder, value, bool) for value in (left, right)]
         return calculated(builder, BITWISE[sign], *operands)

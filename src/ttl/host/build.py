@@ -28,6 +28,7 @@ from .cache_entries import WORKSPACE, is_whole, only_builder, remove_stale, seal
 from .toolchain import Compiler
 
 RUNTIME_FOLDER = Path(__file__).parent / "runtime"
+PREBUILT_FOLDER = Path(__file__).parent / "prebuilt"  # of a wheel, not of the sources
 CURRENT_API = DEVICE_APIS[0]
 # Headers that add the names which the current API has no more.
 OLDER_API_FOLDERS = {"0.69": "include_0_69"}
@@ -107,21 +108,37 @@ def load(build: Callable[[bool], Path]) -> tuple[Path, ctypes.CDLL]:
 def build_runtime(
     compiler: Compiler, cache_dir: Path, folder: Path = RUNTIME_FOLDER, anew: bool = False
 ) -> Path:
-    """The runtime as a shared library; `anew` does not take it from the cache."""
-    sources = sorted(path for path in folder.rglob("*") if path.is_file())
+    """The runtime as a shared library; `anew` does not take it from the wheel or the cache."""
+    sources = _sources(folder)
+    prebuilt = PREBUILT_FOLDER / prebuilt_name(folder)
+    if not anew and is_whole(prebuilt):
+        return prebuilt
     includes = (f"-I{folder}", *_includes(compiler, folder))
     own_flags = (*_RUNTIME_FLAGS, *(_GCC_RUNTIME_FLAGS if compiler.is_gcc else ()))
     flags = (*_COMMON_FLAGS, *own_flags, *_chip_flags(), *compiler.flags)
     units = tuple(str(path) for path in sources if path.suffix == ".cpp")
-    content = [
-        part
-        for path in sources
-        for part in (str(path.relative_to(folder)).encode(), path.read_bytes())
-    ]
-    key = _key(compiler, flags, content)
+    key = _key(compiler, flags, _content(folder))
     link = (*_linker_flags(compiler), "-lm")
     recipe = _Recipe("runtime", key, (*flags, *includes), units, link=link)
     return _build(compiler, recipe, cache_dir, anew)
+
+
+def prebuilt_name(folder: Path = RUNTIME_FOLDER) -> str:
+    """By all that a runtime depends on but the compiler: it serves kernels of any."""
+    return f"runtime-{_hash((*_chip_flags(), *_content(folder)))}.so"
+
+
+def _sources(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.rglob("*") if path.is_file())
+
+
+def _content(folder: Path) -> list[bytes]:
+    """All files with their names."""
+    return [
+        part
+        for path in _sources(folder)
+        for part in (str(path.relative_to(folder)).encode(), path.read_bytes())
+    ]
 
 
 def build_kernels(
@@ -158,11 +175,15 @@ def _linker_flags(compiler: Compiler) -> tuple[str, ...]:
 
 
 def _key(compiler: Compiler, flags: Iterable[str], content: Iterable[bytes]) -> str:
+    return _hash((*compiler.command, compiler.version, *flags, *content))
+
+
+def _hash(parts: Iterable[str | bytes]) -> str:
     digest = hashlib.sha256()
-    parts = (*compiler.command, compiler.version, *flags)
-    for part in (*(part.encode() for part in parts), *content):
-        digest.update(len(part).to_bytes(8, "little"))
-        digest.update(part)
+    for part in parts:
+        data = part.encode() if isinstance(part, str) else part
+        digest.update(len(data).to_bytes(8, "little"))
+        digest.update(data)
     return digest.hexdigest()[:24]
 
 

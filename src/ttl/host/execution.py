@@ -1,21 +1,33 @@
-"""The call into the runtime, in a thread of its own.
+"""The call into the runtime, which runs the kernels in threads of its own.
 
-Python handles signals in the main thread, between two instructions: inside the call it would see
-Ctrl-C only when the run has ended. All kernels still run in one thread, the one made here.
+Python handles signals in the main thread, between two instructions: inside one call for the whole
+run it would see Ctrl-C only when the run has ended. So it waits for a moment, and again.
 """
 
 from __future__ import annotations
 
 import ctypes
-import threading
 from collections.abc import Callable
+from typing import Any
 
-from .program import SPINNING, STOPPED, Program, ReportStruct
+from .program import SPINNING, STOPPED, Program, ProgramStruct, ReportStruct
 
-LOOK_SECONDS = 0.25  # a signal that another thread took does not end a wait: look for it
-GRACE_SECONDS = 5.0
+LOOK_MILLISECONDS = 50  # how long Ctrl-C may wait
+GRACE_MILLISECONDS = 5_000
 # Nothing that the runtime does for a kernel takes this long: one that made no call meanwhile spins.
-SILENT_SECONDS = 20.0
+SILENT_MILLISECONDS = 20_000
+
+in_flight: list[Any] = []  # what threads of the runtime use; one may be impossible to stop
+
+
+def declare(library: ctypes.CDLL) -> None:
+    library.ttl_run.argtypes = [ctypes.POINTER(ProgramStruct), ctypes.POINTER(ReportStruct)]
+    library.ttl_run.restype = None
+    library.ttl_stop.argtypes = [ctypes.POINTER(ProgramStruct), ctypes.c_uint32]
+    library.ttl_stop.restype = None
+    library.ttl_begin.argtypes = library.ttl_run.argtypes
+    library.ttl_begin.restype = ctypes.c_void_p
+    library.ttl_wait.argtypes = [ctypes.c_void_p, ctypes.POINTER(ProgramStruct), ctypes.c_uint32]
 
 
 def execute(
@@ -26,48 +38,44 @@ def execute(
 ) -> BaseException | None:
     """Fills the report. Gives what interrupted the run, if that happened: then it was stopped.
 
-    A run stops at a kernel's next call of the runtime. A kernel that makes none, `while (true);`,
-    is stopped by a signal where the runtime has one (Linux on x86-64 and ARM); elsewhere the
-    interruption is raised, and the thread goes on until the process ends.
+    A run stops at one of a kernel's next calls of the runtime. A kernel that makes none,
+    `while (true);`, is stopped by a signal where the runtime has one (Linux on x86-64 and ARM);
+    elsewhere the interruption is raised, and the thread goes on until the process ends.
     """
-    ended = threading.Event()
-
-    def run() -> None:  # holds on to all that the runtime uses
+    runner = runtime.ttl_begin(ctypes.byref(program.struct), ctypes.byref(report))
+    if runner is None:  # no threads to be had: as it is, but without Ctrl-C
         runtime.ttl_run(ctypes.byref(program.struct), ctypes.byref(report))
-        ended.set()
-
-    thread = threading.Thread(target=run, name="ttl-host", daemon=True)
+        return None
+    used = (program, report)
+    in_flight.append(used)
     try:
-        thread.start()
-        _wait(runtime, program, ended, while_waiting)
+        _wait(runtime, program, runner, while_waiting)
     except BaseException as interruption:  # KeyboardInterrupt, or what a signal handler raises
-        if not _stop(runtime, program, ended, STOPPED):
+        if not _stop(runtime, program, runner, STOPPED):
             raise
+        in_flight.remove(used)
         return interruption
+    in_flight.remove(used)
     return None
 
 
 def _wait(
-    runtime: ctypes.CDLL,
-    program: Program,
-    ended: threading.Event,
-    while_waiting: Callable[[], None],
+    runtime: ctypes.CDLL, program: Program, runner: int, while_waiting: Callable[[], None]
 ) -> None:
-    calls, silent = 0, 0.0
-    while not ended.wait(LOOK_SECONDS):
+    before, silent = 0, 0
+    while not runtime.ttl_wait(runner, ctypes.byref(program.struct), LOOK_MILLISECONDS):
         while_waiting()
-        silent = silent + LOOK_SECONDS if program.struct.calls == calls else 0.0
-        calls = program.struct.calls
-        if silent >= SILENT_SECONDS:
+        beats = sum(program.heartbeats)
+        silent = silent + LOOK_MILLISECONDS if beats == before else 0
+        before = beats
+        if silent >= SILENT_MILLISECONDS:
             runtime.ttl_stop(ctypes.byref(program.struct), SPINNING)
 
 
-def _stop(runtime: ctypes.CDLL, program: Program, ended: threading.Event, status: int) -> bool:
+def _stop(runtime: ctypes.CDLL, program: Program, runner: int, status: int) -> bool:
     """Asks until the run has ended; False if it does not."""
-    waited = 0.0
-    while waited < GRACE_SECONDS:
+    for _ in range(GRACE_MILLISECONDS // LOOK_MILLISECONDS):
         runtime.ttl_stop(ctypes.byref(program.struct), status)
-        if ended.wait(LOOK_SECONDS):
+        if runtime.ttl_wait(runner, ctypes.byref(program.struct), LOOK_MILLISECONDS):
             return True
-        waited += LOOK_SECONDS
     return False

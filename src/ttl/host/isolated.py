@@ -22,18 +22,18 @@ import numpy as np
 from ttl.artifact import CompiledOperation
 from ttl.target import Target
 
-from .execution import execute
+from .execution import declare, execute
 from .memory import TensorMemory, Units
 from .program import (
     ClashStruct,
     LeftoverStruct,
     Program,
-    ProgramStruct,
     ReportStruct,
     RunOptions,
     TensorPlan,
     WaitingStruct,
     make_program,
+    program_parts,
 )
 from .sandbox import enter
 
@@ -101,8 +101,7 @@ def _send(descriptor: int, data: bytes) -> None:
 def main() -> None:
     work = pickle.load(sys.stdin.buffer)
     runtime = ctypes.CDLL(str(work.runtime))
-    runtime.ttl_run.argtypes = [ctypes.POINTER(ProgramStruct), ctypes.POINTER(ReportStruct)]
-    runtime.ttl_run.restype = None
+    declare(runtime)
     memories = views(work.places, mmap.mmap(work.shared, 0))
     # Loading a library runs code of it, so all is closed before.
     is_open = enter([work.runtime, *(path for path, _ in work.libraries)])
@@ -113,8 +112,8 @@ def main() -> None:
         for library, kernels in libraries
         for position in kernels
     ]
-    arguments = (work.compiled, work.target, work.plans, memories, entries, work.options)
-    program, report = make_program(*arguments), ReportStruct()
+    parts = program_parts(work.compiled, work.target, work.plans, entries)
+    program, report = make_program(parts, memories, work.options), ReportStruct()
     execute(runtime, program, report, lambda: _send(work.answer, b""))
     _send(work.answer, packed(report, program))
     os._exit(0)  # nothing that kernels may have left behind runs

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import struct
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from ttl.artifact import CompiledOperation
 from ttl.diagnostics import (
@@ -29,6 +32,7 @@ from .build import CompilerRejected, build_kernels, build_runtime
 from .clashes import clashes
 from .counts import CallCounts, configuration_of, counted_calls
 from .events import declare, record_events
+from .execution import declare as declare_running
 from .execution import execute
 from .leftovers import leftover_diagnostics
 from .memory import PagedTensor, TensorMemory, shard_words_of, tensor_memories
@@ -36,13 +40,14 @@ from .printed import printed_lines
 from .program import (
     FIRST_TENSOR_ADDRESS,
     TENSOR_ADDRESS_STEP,
+    Parts,
     Program,
-    ProgramStruct,
     ReportStruct,
     RunOptions,
     TensorPlan,
     make_program,
     plan_tensor,
+    program_parts,
 )
 from .recording import RecordedUnit
 from .report import compiler_failure, raise_if_failed
@@ -62,6 +67,7 @@ def launch(
     recorder: Recorder | None = None,
     step_budget: int = STEP_BUDGET,
     seed: int | None = None,
+    threads: int | None = None,
     counts: CallCounts | None = None,
     report: Callable[[Diagnostic], None] | None = None,
     isolate: bool = False,
@@ -72,33 +78,84 @@ def launch(
     `step_budget` steps without letting others run; the tensors keep what was written until then, as
     they do after a KeyboardInterrupt. UsageError without a compiler or for a format that the
     runtime does not know, InternalError where the compiler rejects a kernel. Transfers land as late
-    as the barriers allow, in an order that a seed shuffles. The calls are added to `counts`, if it
-    is given; `report` gets warnings. With `isolate` the kernels run in a process of their own, and
-    KernelFault is also what ends that.
+    as the barriers allow, in an order that a seed shuffles. Nodes run on so many threads, or one
+    for each processor; with a seed, a recorder or counts on one. The calls are added to `counts`,
+    if it is given; `report` gets warnings. With `isolate` the kernels run in a process of their
+    own, and KernelFault is also what ends that.
     """
-    target = load_target(compiled.target)
-    _check(compiled, tensors, target)
-    plans = [
-        plan_tensor(address, tensor.page_bytes, tensor.memory, target, shard_words_of(tensor))
-        for address, tensor in zip(addresses_of(compiled), tensors, strict=True)
-    ]
-    options = RunOptions(trace=recorder is not None, step_budget=step_budget, seed=seed)
+    assert len(tensors) == len(compiled.operands), "one tensor for each operand"
+    options = RunOptions(
+        trace=recorder is not None,
+        step_budget=step_budget,
+        seed=seed,
+        threads=threads or processors(),
+        is_in_turn=counts is not None,
+    )
     if isolate:
         _refuse_observers(recorder, counts)
-        _launch_isolated(compiled, target, plans, tensors, options, cache_dir, report)
+        _launch_isolated(compiled, tensors, options, cache_dir, report)
         return
     counted = None if counts is None else counted_calls(compiled)
-    runtime, libraries, entries = load(compiled, plans, cache_dir, counted=counted)
+    ready = _ready(compiled, tensors, cache_dir, counted)
     memories = tensor_memories(tensors)
-    program = make_program(compiled, target, plans, memories, entries, options)
+    program = make_program(ready.parts, memories, options)
     try:
-        _run(runtime, program, compiled, tensors, memories, recorder, report)
+        _run(ready.runtime, program, compiled, tensors, memories, recorder, report)
     finally:
         if counts is not None and counted is not None:
-            for kernels in libraries:
+            for kernels in ready.libraries:
                 counts.take(kernels, counted)
             counts.result_pages += sum(each.pages for each in program.tensors if each.written)
             counts.configurations[configuration_of(compiled)] = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Ready:
+    """An operation that can run: its kernels are loaded."""
+
+    runtime: ctypes.CDLL
+    libraries: list[ctypes.CDLL]
+    parts: Parts
+
+
+# Under the identity of the operation, which its parts keep alive; the eldest goes first.
+_ready_operations: dict[tuple[Any, ...], _Ready] = {}
+MOST_READY = 256
+
+
+def _ready(
+    compiled: CompiledOperation,
+    tensors: Sequence[PagedTensor],
+    cache_dir: Path,
+    counted: tuple[str, ...] | None,
+) -> _Ready:
+    kinds = tuple((each.page_bytes, each.memory, shard_words_of(each)) for each in tensors)
+    key = (id(compiled), kinds, cache_dir, counted)
+    if (known := _ready_operations.get(key)) is not None:
+        return known
+    target = load_target(compiled.target)
+    plans = _plans(compiled, tensors, target)
+    runtime, libraries, entries = load(compiled, plans, cache_dir, counted=counted)
+    ready = _Ready(runtime, libraries, program_parts(compiled, target, plans, entries))
+    if len(_ready_operations) >= MOST_READY:
+        del _ready_operations[next(iter(_ready_operations))]
+    _ready_operations[key] = ready
+    return ready
+
+
+def _plans(
+    compiled: CompiledOperation, tensors: Sequence[PagedTensor], target: Target
+) -> list[TensorPlan]:
+    _check(compiled, target)
+    return [
+        plan_tensor(address, tensor.page_bytes, tensor.memory, target, shard_words_of(tensor))
+        for address, tensor in zip(addresses_of(compiled), tensors, strict=True)
+    ]
+
+
+def processors() -> int:
+    """That this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def addresses_of(compiled: CompiledOperation) -> list[int]:
@@ -109,8 +166,7 @@ def addresses_of(compiled: CompiledOperation) -> list[int]:
     ]
 
 
-def _check(compiled: CompiledOperation, tensors: Sequence[PagedTensor], target: Target) -> None:
-    assert len(tensors) == len(compiled.operands), "one tensor for each operand"
+def _check(compiled: CompiledOperation, target: Target) -> None:
     own = sum(buffer.own_bytes for buffer in compiled.buffers)
     total = own + compiled.pipe_scratch_bytes
     if total > target.dataflow_buffer_budget_bytes:
@@ -180,13 +236,10 @@ def _runtime(cache_dir: Path) -> tuple[Compiler, Path, ctypes.CDLL]:
     compiler = find_compiler()
     with busy("building the C++ runtime, once"):
         path, library = build.load(lambda anew: build_runtime(compiler, cache_dir, anew=anew))
-    library.ttl_run.argtypes = [ctypes.POINTER(ProgramStruct), ctypes.POINTER(ReportStruct)]
-    library.ttl_run.restype = None
-    library.ttl_stop.argtypes = [ctypes.POINTER(ProgramStruct), ctypes.c_uint32]
-    library.ttl_stop.restype = None
     library.ttl_free_report.argtypes = [ctypes.POINTER(ReportStruct)]
     library.ttl_free_report.restype = None
     declare(library)
+    declare_running(library)
     return compiler, path, library
 
 
@@ -252,8 +305,6 @@ def _refuse_observers(recorder: Recorder | None, counts: CallCounts | None) -> N
 
 def _launch_isolated(
     compiled: CompiledOperation,
-    target: Target,
-    plans: Sequence[TensorPlan],
     tensors: Sequence[PagedTensor],
     options: RunOptions,
     cache_dir: Path,
@@ -261,6 +312,8 @@ def _launch_isolated(
 ) -> None:
     from . import isolation  # starts processes: not needed otherwise
 
+    target = load_target(compiled.target)
+    plans = _plans(compiled, tensors, target)
     memories = tensor_memories(tensors)
     runtime, libraries = _built(compiled, plans, cache_dir)
     with busy(f"running the C++ kernels of {compiled.name} in a process of their own"):

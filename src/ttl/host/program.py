@@ -27,6 +27,7 @@ TENSOR_ADDRESS_STEP = 0x1000
 
 DONE, FAULT, DEADLOCK, UNKNOWN_FORMAT, NO_MEMORY, SPINNING, NOT_RESERVED, STOPPED = range(8)
 AWAIT_DATA, AWAIT_SPACE, AWAIT_EQUAL, AWAIT_AT_LEAST = range(4)
+WORDS_PER_HEARTBEAT = 8  # running.h
 NOBODY = 2**32 - 1  # in the place of a kernel or a semaphore
 
 Mask = ctypes.Array[c_uint8]
@@ -49,7 +50,7 @@ class BufferStruct(ctypes.Structure):
 
 class TensorStruct(ctypes.Structure):
     _fields_ = [
-        ("bytes", POINTER(c_uint8)),
+        ("bytes", c_void_p),
         ("pages", c_uint64),
         ("homes", POINTER(c_uint32)),
         *words("page_bytes aligned_page_bytes address in_dram written row_bytes element_bytes"),
@@ -75,10 +76,13 @@ class ProgramStruct(ctypes.Structure):
         *words("buffer_count tensor_count kernel_count"),
         *words("buffer_alignment dram_read_alignment dst_slots fp32_dest_acc_en"),
         *words("semaphore_count scratch_bytes grid_columns grid_rows"),
-        *words("trace is_seeded seed stop follows_writes by_hand"),
+        *words("trace is_seeded seed stop follows_writes by_hand is_in_turn thread_count"),
+        *words("has_ended"),
         ("step_budget", c_uint64),
-        ("calls", c_uint64),
-        ("thread", c_uint64),
+        ("heartbeats", POINTER(c_uint64)),
+        ("threads", POINTER(c_uint64)),
+        ("code_begin", c_uint64),
+        ("code_end", c_uint64),
         ("semaphores", POINTER(c_uint32)),
         ("virtual_columns", POINTER(c_uint8)),
         ("virtual_rows", POINTER(c_uint8)),
@@ -160,6 +164,8 @@ class RunOptions:
     trace: bool
     step_budget: int
     seed: int | None = None  # shuffles the order in which transfers land
+    threads: int = 1  # that may run nodes
+    is_in_turn: bool = False  # the nodes run in the order of one thread
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,21 +174,28 @@ class Program:
 
     struct: ProgramStruct
     tensors: ctypes.Array[TensorStruct]
+    heartbeats: ctypes.Array[c_uint64]  # change while kernels make calls
     kept_alive: tuple[Any, ...]
 
 
-def make_program(
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What all runs of an operation with such tensors share, in a structure that is copied."""
+
+    compiled: CompiledOperation
+    plans: tuple[TensorPlan, ...]
+    struct: ProgramStruct
+    kept_alive: tuple[Any, ...]
+
+
+def program_parts(
     compiled: CompiledOperation,
     target: Target,
     plans: Sequence[TensorPlan],
-    pages: Sequence[TensorMemory],
     entries: Sequence[int],
-    options: RunOptions,
-) -> Program:
+) -> Parts:
     places = [nodes_mask(compiled, each.cores) for each in compiled.buffers]
     buffers = (BufferStruct * len(compiled.buffers))(*map(_buffer_struct, compiled.buffers, places))
-    tensors = (TensorStruct * len(plans))(*map(_tensor_struct, plans, pages))
-    homes = _set_homes(compiled, tensors, pages)
     arguments = [_arguments(compiled, kernel, plans) for kernel in compiled.kernels]
     kernels = (KernelStruct * len(compiled.kernels))(
         *map(_kernel_struct, compiled.kernels, entries, arguments)
@@ -192,10 +205,9 @@ def make_program(
     coordinates = (c_uint8 * len(columns))(*columns), (c_uint8 * len(rows))(*rows)
     struct = ProgramStruct(
         buffers=buffers,
-        tensors=tensors,
         kernels=kernels,
         buffer_count=len(buffers),
-        tensor_count=len(tensors),
+        tensor_count=len(plans),
         kernel_count=len(kernels),
         semaphores=semaphores,
         semaphore_count=len(semaphores),
@@ -204,16 +216,39 @@ def make_program(
         virtual_rows=coordinates[1],
         grid_columns=len(coordinates[0]),
         grid_rows=len(coordinates[1]),
-        trace=options.trace,
         follows_writes=not compiled.semaphores and not compiled.pipe_scratch_bytes,
         by_hand=any(kernel.own is not None for kernel in compiled.kernels),
-        is_seeded=options.seed is not None,
-        seed=(options.seed or 0) & 0xFFFFFFFF,
-        step_budget=options.step_budget,
+        is_in_turn=must_run_in_turn(compiled),
         **_chip_fields(compiled, target),
     )
-    kept = (buffers, places, kernels, arguments, semaphores, coordinates, pages, homes)
-    return Program(struct, tensors, kept)
+    kept = (buffers, places, kernels, arguments, semaphores, coordinates)
+    return Parts(compiled, tuple(plans), struct, kept)
+
+
+def make_program(
+    parts: Parts, memories: Sequence[TensorMemory], options: RunOptions
+) -> Program:
+    struct = ProgramStruct.from_buffer_copy(parts.struct)
+    tensors = (TensorStruct * len(memories))(*map(_tensor_struct, parts.plans, memories))
+    homes = _set_homes(parts.compiled, tensors, memories)
+    heartbeats = (c_uint64 * (options.threads * WORDS_PER_HEARTBEAT))()
+    threads = (c_uint64 * options.threads)()
+    struct.tensors = tensors
+    struct.heartbeats = heartbeats
+    struct.threads = threads
+    struct.thread_count = options.threads
+    struct.trace = options.trace
+    struct.is_in_turn |= options.is_in_turn
+    struct.is_seeded = options.seed is not None
+    struct.seed = (options.seed or 0) & 0xFFFFFFFF
+    struct.step_budget = options.step_budget
+    return Program(struct, tensors, heartbeats, (parts, memories, homes, threads))
+
+
+def must_run_in_turn(compiled: CompiledOperation) -> bool:
+    """Kernels written by hand may look at any word until it changes and have data of their own that
+    all nodes share; what kernels print has an order."""
+    return any(each.own is not None or "DPRINT" in each.cpp_source for each in compiled.kernels)
 
 
 def _set_homes(
@@ -270,7 +305,7 @@ def _buffer_struct(buffer: Buffer, nodes: Mask | None) -> BufferStruct:
 def _tensor_struct(plan: TensorPlan, memory: TensorMemory) -> TensorStruct:
     array = memory.array
     return TensorStruct(
-        bytes=array.ctypes.data_as(POINTER(c_uint8)),
+        bytes=array.__array_interface__["data"][0],
         pages=array.nbytes // plan.page_bytes,
         row_bytes=array.strides[-2] if memory.is_in_rows else 0,
         element_bytes=array.itemsize,

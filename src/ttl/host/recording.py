@@ -22,7 +22,15 @@ from ttl.trace.calls import CallSite, Recording
 from .counts import columns_of
 from .execution import execute
 from .memory import PagedTensor, TensorMemory, shard_words_of, tensor_memories
-from .program import ReportStruct, RunOptions, TensorPlan, make_program, nodes_of, plan_tensor
+from .program import (
+    ReportStruct,
+    RunOptions,
+    TensorPlan,
+    make_program,
+    nodes_of,
+    plan_tensor,
+    program_parts,
+)
 from .report import raise_if_failed
 
 MOST_CALLS = 1 << 25  # 512 MB of them
@@ -212,8 +220,8 @@ def record(
     unit = RecordedUnit(compiled)
     runtime, libraries, entries = load(compiled, plans, cache_dir, unit)
     memories: list[TensorMemory] = tensor_memories(tensors)
-    options = RunOptions(trace=False, step_budget=STEP_BUDGET)
-    program = make_program(compiled, target, plans, memories, entries, options)
+    options = RunOptions(trace=False, step_budget=STEP_BUDGET, is_in_turn=True)
+    program = make_program(program_parts(compiled, target, plans, entries), memories, options)
     program.struct.follows_writes = 0
     report = ReportStruct()
     interruption = execute(runtime, program, report)

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from ttl.artifact import Buffer, CompiledOperation, Kernel, Operand, ThreadKind
-from ttl.host import launch
+from ttl.host import execution, launch
 
 READ = """#include "api/dataflow/dataflow_api.h"
 void kernel_main() {
@@ -75,8 +75,7 @@ def main(loop: str, cache_dir: str) -> None:
         launch(endless_operation(loop), [tensor], cache_dir=Path(cache_dir), step_budget=2**62)
     except KeyboardInterrupt:
         print("interrupted, the tensor is", "written" if tensor.written else "not written")
-    threads = [thread.name for thread in threading.enumerate() if thread.name == "ttl-host"]
-    print("still running:", threads)
+    print("still running:", execution.in_flight)
 
 
 if __name__ == "__main__":

@@ -62,7 +62,7 @@ def test_division_by_zero(tiny, cache_dir):
 
 
 def test_a_kernel_that_spins_without_a_call(tiny, cache_dir, monkeypatch):
-    monkeypatch.setattr(execution, "SILENT_SECONDS", 0.5)
+    monkeypatch.setattr(execution, "SILENT_MILLISECONDS", 500)
     body = "cb_reserve_back(0, 1);\nvolatile uint32_t spins = 0; while (true) spins = spins + 1;"
     with pytest.raises(KernelFault) as caught:
         run(tiny, cache_dir, body)

@@ -163,7 +163,7 @@ class KeepingParser(Parser):
     @staticmethod
     def _final(error: ParseError | VerifyException, where: Any) -> NotKept:
         if isinstance(error, ParseError):
-            return NotKept(error.span, error.args[-1])
+            return NotKept(error.span, error.msg)
         return NotKept(where, str(error))
 
     # Attributes -----------------------------------------------------------------------------------

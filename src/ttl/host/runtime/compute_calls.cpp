@@ -18,11 +18,8 @@ uint32_t reg_read(uintptr_t address, int line) {
   return *reinterpret_cast<volatile uint32_t*>(address);
 }
 
-// Nothing runs between the write and the reads: one word for all kernels is enough.
-static uint32_t mailbox;
+void mailbox_write(ThreadId, uint32_t word) { ttl_host::self().node->mailbox = word; }
 
-void mailbox_write(ThreadId, uint32_t word) { mailbox = word; }
-
-uint32_t mailbox_read(ThreadId) { return mailbox; }
+uint32_t mailbox_read(ThreadId) { return ttl_host::self().node->mailbox; }
 
 }  // namespace ckernel

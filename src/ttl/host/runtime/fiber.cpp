@@ -32,7 +32,7 @@ asm(".text\n"
 
 namespace ttl_host {
 
-void prepare(Context& context, void* stack, size_t bytes, void (*entry)()) {
+static void lay_out_stack(Context& context, void* stack, size_t bytes, void (*entry)()) {
   uintptr_t top = (reinterpret_cast<uintptr_t>(stack) + bytes) & ~uintptr_t{15};
   auto* slot = reinterpret_cast<uintptr_t*>(top);
   *--slot = 0;  // a return address for `entry`, so that it starts with the alignment of a call
@@ -76,7 +76,7 @@ asm(".text\n"
 
 namespace ttl_host {
 
-void prepare(Context& context, void* stack, size_t bytes, void (*entry)()) {
+static void lay_out_stack(Context& context, void* stack, size_t bytes, void (*entry)()) {
   uintptr_t top = (reinterpret_cast<uintptr_t>(stack) + bytes) & ~uintptr_t{15};
   auto* slot = reinterpret_cast<uintptr_t*>(top) - 20;
   for (int saved = 0; saved < 20; ++saved) slot[saved] = 0;
@@ -90,7 +90,7 @@ void prepare(Context& context, void* stack, size_t bytes, void (*entry)()) {
 
 namespace ttl_host {
 
-void prepare(Context& context, void* stack, size_t bytes, void (*entry)()) {
+static void lay_out_stack(Context& context, void* stack, size_t bytes, void (*entry)()) {
   getcontext(&context.machine);
   context.machine.uc_stack.ss_sp = stack;
   context.machine.uc_stack.ss_size = bytes;
@@ -102,14 +102,32 @@ void prepare(Context& context, void* stack, size_t bytes, void (*entry)()) {
 
 #endif
 
+#if defined(__SANITIZE_THREAD__)
+#include <sanitizer/tsan_interface.h>
+#define TTL_WATCHED(call) call
+#else
+#define TTL_WATCHED(call)
+#endif
+
 namespace ttl_host {
 
+void prepare(Context& context, void* stack, size_t bytes, void (*entry)()) {
+  lay_out_stack(context, stack, bytes, entry);
+  TTL_WATCHED(context.watched = __tsan_create_fiber(0));
+}
+
 void switch_context(Context& from, Context& to) {
+  TTL_WATCHED(from.watched = __tsan_get_current_fiber());
+  TTL_WATCHED(__tsan_switch_to_fiber(to.watched, 0));
 #if defined(__x86_64__) || defined(__aarch64__)
   ttl_switch_stack(&from.stack_pointer, to.stack_pointer);
 #else
   swapcontext(&from.machine, &to.machine);
 #endif
+}
+
+void discard([[maybe_unused]] Context& context) {
+  TTL_WATCHED(if (context.watched) __tsan_destroy_fiber(context.watched));
 }
 
 }  // namespace ttl_host

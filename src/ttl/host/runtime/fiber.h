@@ -9,18 +9,18 @@
 
 namespace ttl_host {
 
+struct Context {
 #if defined(__x86_64__) || defined(__aarch64__)
-struct Context {
   void* stack_pointer;
-};
 #else
-struct Context {
   ucontext_t machine;
-};
 #endif
+  void* watched;  // ThreadSanitizer's idea of it, in a build with that
+};
 
 // `entry` must never return.
 void prepare(Context& context, void* stack, size_t bytes, void (*entry)());
 void switch_context(Context& from, Context& to);
+void discard(Context& context);
 
 }  // namespace ttl_host

@@ -1,4 +1,5 @@
 // The state of a run: nodes with their L1 and buffers, and one fiber per kernel per node.
+// docs/decisions/0030 says who may touch what, and when.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,17 @@ constexpr uint32_t max_buffers = TTL_MOST_BUFFERS;
 constexpr uint32_t max_dst_slots = TTL_MOST_DST_TILES;
 
 struct Fiber;
+struct Lane;
 struct Run;
+
+// Without the library's call to find the variable, which would be made at every device call.
+#if defined(__linux__) && defined(__GLIBC__)
+#define TTL_THREAD_LOCAL thread_local __attribute__((tls_model("initial-exec")))
+#else
+#define TTL_THREAD_LOCAL thread_local
+#endif
+
+extern TTL_THREAD_LOCAL Fiber* running;  // null in the scheduler
 
 struct CircularBuffer {
   const TtlBuffer* plan;  // null where the index is not used
@@ -103,6 +114,10 @@ struct Node {
   uint8_t* l1;
   uint32_t l1_address;  // of its first byte; every node has the same layout
   Compute* compute;
+  Lane* lane;
+  uint32_t mailbox;  // nothing of the node runs between the write and the reads
+  struct Transfer* inbox_first;  // due to land in its L1, in the order of those who sent them
+  struct Transfer* inbox_last;
   Fiber* ready_first;
   Fiber* ready_last;
   Node* next;  // in the queue of nodes that have ready fibers
@@ -136,6 +151,11 @@ struct Transfer {
   TileOfRows tile;
   uint32_t tensor;  // that is written, or no_tensor
   uint32_t line;
+  bool is_elsewhere;  // to or from another node
+  bool is_due;        // to land when the round has ended
+  bool is_checked;    // the receiver has reserved its place
+  Fiber* sender;
+  Transfer* next;  // in the inbox of a node
 };
 
 constexpr uint32_t no_node = ~uint32_t{0}, no_buffer = ~uint32_t{0};
@@ -169,6 +189,7 @@ struct List {
 struct Fiber {
   Context context;
   Run* run;
+  Lane* lane;
   Node* node;
   const TtlKernel* kernel;
   Fiber* next;  // among the ready fibers of its node, or in a list of waiters
@@ -190,12 +211,48 @@ struct Fiber {
   AwaitedMark awaited_mark;
 };
 
+// The tiles of a matrix product, unpacked.
+struct Factors {
+  alignas(64) float left[tile_values];
+  alignas(64) float right[max_dst_slots][tile_values];
+};
+
+// What one thread runs at a time: a node, or all of them where the order is to be that of one thread.
+struct Lane {
+  Run* run;
+  Context scheduler;
+  Node* queue_first;  // the node that is running
+  Node* queue_last;
+  Fiber* word_waiters;
+  Fiber* parked;      // asked again and again in vain, and go on in the next round
+  Fiber* at_barrier;  // wait until the transfers that are due have landed
+  uint64_t* heartbeat;   // of the thread that runs it: changes while it makes calls
+  Factors* factors;      // of that thread
+  uint32_t fiber_count;
+  uint32_t pending;      // transfers of its fibers
+  uint64_t steps, next_look;  // calls since the running fiber was resumed
+  uint64_t idle_yields;  // since anything happened but that kernels let others run
+  uint64_t patience;     // so many of them before one is parked
+  bool has_sent, has_moved;  // anything for others in this round; anything happened at all
+  uint32_t status;       // a TtlStatus; then of which node, kernel and line
+  uint32_t node, kernel, line;
+  char message[sizeof(TtlReport::message)];
+};
+
 struct Run {
   TtlProgram* program;
   TtlReport* report;
   Node* nodes;
   Fiber* fibers;
+  Lane* lanes;
+  uint32_t lane_count;
+  bool is_in_turn;  // one lane
+  Node** active;    // those that run in this round
+  uint32_t active_count;
+  struct Pool* pool;  // null where this thread is alone
+  Factors* factors;   // of each thread
   uint32_t node_count, fiber_count;
+  struct Memory* memory;  // all that a run works in
   uint8_t* stacks;
   uint8_t* l1;
   uint32_t l1_address;  // where kernels find it; the memory itself, where that has 32 bits
@@ -204,13 +261,6 @@ struct Run {
   uint32_t* tensor_offsets;  // of those that kernels written by hand may use there; else 0
   bool l1_is_low;
   int16_t node_at[64][64];  // by virtual row and column; negative where no node is
-  Context scheduler;
-  Node* queue_first;  // the node that is running
-  Node* queue_last;
-  Fiber* word_waiters;
-  uint32_t pending;        // transfers of all fibers
-  uint64_t resumed_calls;  // program->calls when the running fiber was resumed
-  uint64_t idle_yields;    // since anything happened but that kernels let others run
   uint64_t random;
   uint32_t event_capacity, printed_capacity;
   struct WrittenTensor* written;  // by tensor; null where writes are not followed
@@ -222,15 +272,16 @@ constexpr uint32_t semaphore_area_bytes = TTL_MOST_SEMAPHORES * semaphore_bytes;
 // The fiber that is running on this OS thread. Whatever a kernel calls comes here, so this is where
 // a run is stopped and where the steps of a kernel that spins are counted. One that calls nothing,
 // `while (true);`, is stopped by a signal (signals.cpp).
-Fiber& self(int line = 0);
+inline Fiber& self(int line = 0);
+// Now and then: is the run to stop, does the kernel spin?
+void look_up(Fiber& fiber, int line);
 
 // Leaves the kernel where it stands and ends the run. Nothing on its stack needs to be destroyed.
 [[noreturn]] void leave(Fiber& fiber, TtlStatus status, int line);
 
 [[noreturn]] __attribute__((format(printf, 2, 3))) void fault(int line, const char* format, ...);
 
-CircularBuffer& buffer_at(Fiber& fiber, uint32_t index, int line);
-Compute& compute_of(Fiber& fiber);
+[[noreturn]] void no_such_buffer(uint32_t index, int line);
 
 // Stops until pages are there or free.
 void block(Fiber& fiber, CircularBuffer& buffer, uint32_t pages, TtlAwait awaits, int line);
@@ -241,7 +292,7 @@ void wake(Fiber& fiber, CircularBuffer& buffer);
 void block_on_word(Fiber& fiber, const volatile uint32_t* word, uint32_t wanted, TtlAwait awaits,
                    int line);
 // Readies the fibers whose word is now what they wait for.
-bool wake_words(Run& run);
+bool wake_words(Lane& lane);
 
 // For a kernel that asks again and again: the others run first.
 void let_others_run(Fiber& fiber, int line);
@@ -260,16 +311,48 @@ void record_buffer(Fiber& fiber, TtlEventKind kind, const CircularBuffer& buffer
 // landed, if somebody there waits for it.
 void check_transfers_complete(Fiber& fiber);
 void check_all_landed(Run& run);
-// Lands one transfer of any kernel; false where none is pending.
+// Lands one transfer of any kernel; false where none is pending. In rounds: one of every kernel.
 bool land_any(Run& run);
+bool land_one_of_each(Run& run);
 void discard_transfers(Fiber& fiber);
 
 // signals.cpp. While one exists, a signal in a kernel ends the run and not the process.
 struct SignalGuard {
-  explicit SignalGuard(Run& run);
+  SignalGuard();
   ~SignalGuard();
-  void* alternate_stack;
 };
+// For a thread that runs kernels until the process ends.
+void give_signal_stack();
+
+// On the way to one's own thread-local variables compilers may keep where these are; a fiber goes on in
+// another thread. On x86-64 that is no place but an offset.
+#if defined(__x86_64__)
+inline Fiber& running_fiber() { return *running; }
+#else
+Fiber& running_fiber();
+#endif
+
+inline Fiber& self(int line) {
+  Fiber& fiber = running_fiber();
+  if (line) fiber.line = static_cast<uint32_t>(line);
+  Lane& lane = *fiber.lane;
+  if (__builtin_expect(++lane.steps >= lane.next_look, 0)) look_up(fiber, line);
+  return fiber;
+}
+
+inline CircularBuffer& buffer_at(Fiber& fiber, uint32_t index, int line) {
+  if (__builtin_expect(index >= max_buffers || !fiber.node->buffers[index].plan, 0))
+    no_such_buffer(index, line);
+  return fiber.node->buffers[index];
+}
+
+inline Compute& compute_of(Fiber& fiber) { return *fiber.node->compute; }
+
+// Something happened but that a kernel let others run.
+inline void note_move(Lane& lane) {
+  lane.idle_yields = 0;
+  lane.has_moved = true;
+}
 
 bool grow(void** items, uint32_t* capacity, uint32_t item_bytes);
 

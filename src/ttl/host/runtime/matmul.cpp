@@ -15,14 +15,27 @@ void begin_matmul(uint32_t transpose, uint32_t columns, uint32_t rows) {
   compute.matmul_rows = rows;
 }
 
-// D[slot] += left @ B[tile]. The operands are swapped on the chip: source A holds in1.
-void multiply_tiles(const float* left, uint32_t in1, uint32_t tile, uint32_t slot, int line) {
+// One step of k: the outer product of `rows` tiles of in0, `pitch` apart, and `columns` of in1. The
+// operands are swapped on the chip: source A holds in1. All are unpacked once, into memory of the
+// thread, which stays in its cache.
+void multiply(uint32_t in0, uint32_t in1, uint32_t tile0, uint32_t tile1, uint32_t slot,
+              uint32_t columns, uint32_t rows, uint32_t pitch, int line) {
   Fiber& fiber = self(line);
-  Compute& compute = compute_of(fiber);
-  float* out = slot_values(fiber, slot, line);
-  const float* right = load_factor(fiber, Side::A, in1, tile, line);
-  if (compute.matmul_transpose) transpose_values(compute.source_a_values);
-  tile_math().matmul_accumulate(left, right, out, matrix_rounding(fiber));
+  const Compute& compute = compute_of(fiber);
+  Factors& factors = *fiber.lane->factors;
+  const Rounding rounding = matrix_rounding(fiber);
+  for (uint32_t row = 0; row < rows; ++row) {
+    load_factor_to(fiber, Side::B, in0, tile0 + row * pitch, factors.left, line);
+    for (uint32_t column = 0; column < columns; ++column) {
+      float* out = slot_values(fiber, slot + row * columns + column, line);
+      float* right = factors.right[column];  // there are no more of them than slots
+      if (row == 0) {
+        load_factor_to(fiber, Side::A, in1, tile1 + column, right, line);
+        if (compute.matmul_transpose) transpose_values(right);
+      }
+      tile_math().matmul_accumulate(factors.left, right, out, rounding);
+    }
+  }
 }
 
 }  // namespace
@@ -46,7 +59,7 @@ void matmul_tiles(uint32_t in0, uint32_t in1, uint32_t tile0, uint32_t tile1, ui
   if (compute.matmul_columns != 1 || compute.matmul_rows != 1)
     fault(line, "matmul_tiles after matmul_block_init with ct_dim %u and rt_dim %u",
           compute.matmul_columns, compute.matmul_rows);
-  multiply_tiles(load_factor(self(line), Side::B, in0, tile0, line), in1, tile1, slot, line);
+  multiply(in0, in1, tile0, tile1, slot, 1, 1, 1, line);
 }
 
 // api/compute/matmul.h
@@ -69,11 +82,7 @@ void matmul_block(uint32_t in0, uint32_t in1, uint32_t tile0, uint32_t tile1, ui
   if (compute.matmul_transpose != transpose)
     fault(line, "matmul_block with transpose %u after an init with %u", transpose,
           compute.matmul_transpose);
-  for (uint32_t row = 0; row < rt_dim; ++row) {
-    const float* left = load_factor(self(line), Side::B, in0, tile0 + row * kt_dim, line);
-    for (uint32_t column = 0; column < ct_dim; ++column)
-      multiply_tiles(left, in1, tile1 + column, slot + row * ct_dim + column, line);
-  }
+  multiply(in0, in1, tile0, tile1, slot, ct_dim, rt_dim, kt_dim, line);
 }
 
 }  // namespace ckernel

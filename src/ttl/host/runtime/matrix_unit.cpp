@@ -145,22 +145,39 @@ void unpack(const Fiber& fiber, const CircularBuffer& buffer, const uint8_t* til
   if (is_cut_off(buffer) && !dst_is_16_bit(fiber)) tile_math().copy(values, values, Rounding::Tf32);
 }
 
-float* load(Fiber& fiber, Side side, uint32_t index, uint32_t tile, int line) {
-  Compute& compute = compute_of(fiber);
-  CircularBuffer& buffer = buffer_at(fiber, index, line);
+namespace {
+
+float* values_of(Compute& compute, Side side) {
+  return side == Side::A ? compute.source_a_values : compute.source_b_values;
+}
+
+void load_to(Fiber& fiber, Side side, CircularBuffer& buffer, uint32_t tile, float* values,
+             int line) {
+  const Compute& compute = compute_of(fiber);
   const bool is_a = side == Side::A;
   check_format(compute, is_a ? compute.source_a : compute.source_b, buffer,
                is_a ? "source A" : "source B", line);
-  float* values = is_a ? compute.source_a_values : compute.source_b_values;
   unpack(fiber, buffer, front_tile(fiber, buffer, tile, line), values);
+}
+
+void load_matrix_to(Fiber& fiber, Side side, CircularBuffer& buffer, uint32_t tile, float* values,
+                    int line) {
+  check_matrix_operand(buffer, line);
+  load_to(fiber, side, buffer, tile, values, line);
+  if (is_cut_off(buffer) && dst_is_16_bit(fiber)) tile_math().copy(values, values, Rounding::Tf32);
+}
+
+}  // namespace
+
+float* load(Fiber& fiber, Side side, uint32_t index, uint32_t tile, int line) {
+  float* values = values_of(compute_of(fiber), side);
+  load_to(fiber, side, buffer_at(fiber, index, line), tile, values, line);
   return values;
 }
 
 float* load_matrix(Fiber& fiber, Side side, uint32_t index, uint32_t tile, int line) {
-  const CircularBuffer& buffer = buffer_at(fiber, index, line);
-  check_matrix_operand(buffer, line);
-  float* values = load(fiber, side, index, tile, line);
-  if (is_cut_off(buffer) && dst_is_16_bit(fiber)) tile_math().copy(values, values, Rounding::Tf32);
+  float* values = values_of(compute_of(fiber), side);
+  load_matrix_to(fiber, side, buffer_at(fiber, index, line), tile, values, line);
   return values;
 }
 
@@ -175,9 +192,16 @@ void keep_factor(const Fiber& fiber, Side side, const TileFormat& format, float*
   for (uint32_t i = 0; i < tile_values; ++i) values[i] = float_of(bits_of(values[i]) & kept);
 }
 
+void load_factor_to(Fiber& fiber, Side side, uint32_t index, uint32_t tile, float* values,
+                    int line) {
+  CircularBuffer& buffer = buffer_at(fiber, index, line);
+  load_matrix_to(fiber, side, buffer, tile, values, line);
+  keep_factor(fiber, side, *buffer.format, values);
+}
+
 float* load_factor(Fiber& fiber, Side side, uint32_t index, uint32_t tile, int line) {
-  float* values = load_matrix(fiber, side, index, tile, line);
-  keep_factor(fiber, side, *buffer_at(fiber, index, line).format, values);
+  float* values = values_of(compute_of(fiber), side);
+  load_factor_to(fiber, side, index, tile, values, line);
   return values;
 }
 

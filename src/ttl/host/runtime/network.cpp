@@ -9,6 +9,26 @@
 
 namespace ttl_host {
 
+// By hand pages that hold nothing do.
+const CircularBuffer* not_reserved(const Fiber& fiber, const Node& node, uint32_t offset,
+                                   uint32_t bytes) {
+  const TtlProgram& program = *fiber.run->program;
+  for (uint32_t i = 0; &node != fiber.node && i < program.buffer_count; ++i) {
+    const CircularBuffer& buffer = node.buffers[program.buffers[i].index];
+    const uint32_t start = buffer.address - node.l1_address;
+    if (!buffer.plan || offset < start) continue;
+    const uint32_t page_bytes = buffer.plan->page_bytes, pages = buffer.plan->pages;
+    const uint32_t first = (offset - start) / page_bytes;
+    if (first >= pages) continue;
+    const uint32_t last = (offset - start + bytes - 1) / page_bytes;
+    const uint32_t distance = (first + pages - buffer.write_page) % pages;
+    const uint32_t free = program.by_hand ? pages - buffer.filled : 0;
+    const bool is_ready = distance + (last - first) < (buffer.reserved > free ? buffer.reserved : free);
+    return is_ready ? nullptr : &buffer;
+  }
+  return nullptr;
+}
+
 namespace {
 
 void check_alignment(const Place& a, const Place& b, uint32_t alignment, int line) {
@@ -24,6 +44,12 @@ Fiber& on_own_noc(uint8_t noc, int line) {
   if (noc != ttl_dataflow::own_noc && noc != own_noc_of(fiber))
     fault(line, "the host runtime does not model NoC %u for this kernel", noc);
   return fiber;
+}
+
+[[noreturn]] void leave_not_reserved(Fiber& fiber, const CircularBuffer& buffer, uint32_t node,
+                                     int line) {
+  snprintf(fiber.lane->message, sizeof(fiber.lane->message), "%u %u", buffer.position, node);
+  leave(fiber, TTL_NOT_RESERVED, line);
 }
 
 uint32_t checked_transaction(uint32_t id, int line) {
@@ -50,26 +76,11 @@ uint32_t for_each_receiver(Fiber& fiber, const Rectangle& r, bool with_sender, B
   return count;
 }
 
-// What a node writes into a circular buffer of another goes to pages that are reserved there; by
-// hand to pages that hold nothing.
-void check_reserved(Fiber& fiber, const Place& to, uint32_t bytes, int line) {
-  const Node& node = fiber.run->nodes[to.node];
-  if (&node == fiber.node) return;
-  for (const CircularBuffer& buffer : node.buffers) {
-    const uint32_t start = buffer.address - node.l1_address;
-    if (!buffer.plan || to.alignment_offset < start) continue;
-    const uint32_t page_bytes = buffer.plan->page_bytes, pages = buffer.plan->pages;
-    const uint32_t first = (to.alignment_offset - start) / page_bytes;
-    if (first >= pages) continue;
-    const uint32_t last = (to.alignment_offset - start + bytes - 1) / page_bytes;
-    const uint32_t distance = (first + pages - buffer.write_page) % pages;
-    if (distance + (last - first) < buffer.reserved) return;
-    const uint32_t free = pages - buffer.filled;
-    if (fiber.run->program->by_hand && distance + (last - first) < free) return;
-    TtlReport& report = *fiber.run->report;
-    snprintf(report.message, sizeof(report.message), "%u %u", buffer.position, to.node);
-    leave(fiber, TTL_NOT_RESERVED, line);
-  }
+void check_receiver_is_ready(Fiber& fiber, const Place& to, uint32_t bytes, int line) {
+  if (!fiber.run->is_in_turn) return;  // in rounds that is seen when the transfer lands
+  const CircularBuffer* buffer =
+      not_reserved(fiber, fiber.run->nodes[to.node], to.alignment_offset, bytes);
+  if (buffer) leave_not_reserved(fiber, *buffer, to.node, line);
 }
 
 void check_receivers(uint32_t found, uint32_t given, int line) {
@@ -141,7 +152,7 @@ void write(uint32_t source, uint64_t destination, uint32_t bytes, uint8_t noc, i
   const Place from = place_in_own_l1(fiber, source, bytes, line);
   const Place to = place(fiber, destination, bytes, line);
   check_alignment(from, to, l1_alignment, line);
-  if (to.tensor == no_tensor) check_reserved(fiber, to, bytes, line);
+  if (to.tensor == no_tensor) check_receiver_is_ready(fiber, to, bytes, line);
   begin_transfer(fiber, from, to, bytes, TransferKind::Write, unicast, line);
 }
 
@@ -197,7 +208,7 @@ void write_multicast(uint32_t source, uint64_t destination, uint32_t bytes, uint
   const uint32_t found = for_each_receiver(fiber, r, with_sender, [&](uint32_t node) {
     const Place to = place_on_node(fiber, node, r.address, bytes, line);
     check_alignment(from, to, l1_alignment, line);
-    check_reserved(fiber, to, bytes, line);
+    check_receiver_is_ready(fiber, to, bytes, line);
     begin_transfer(fiber, from, to, bytes, TransferKind::Write, multicast, line);
   });
   check_receivers(found, receivers, line);

@@ -71,9 +71,13 @@ struct TtlProgram {
   uint32_t stop;             // a TtlStatus, set by another thread to end the run with it
   uint32_t follows_writes;   // nothing orders the nodes: do two write a unit of a tensor?
   uint32_t by_hand;          // kernels may use pages of a buffer that nobody reserved
+  uint32_t is_in_turn;       // the nodes run in the order of one thread
+  uint32_t thread_count;     // at most
+  uint32_t has_ended;        // set by the thread that ran it
   uint64_t step_budget;      // of a kernel that does not let others run
-  uint64_t calls;            // of the runtime, by all kernels; counted by the run
-  uint64_t thread;           // that runs the kernels; set by the run
+  uint64_t* heartbeats;      // of each thread, in lines of a cache: change while kernels make calls
+  uint64_t* threads;         // that run kernels; set by the run
+  uint64_t code_begin, code_end;  // of the kernels; set by ttl_stop
   const uint32_t* semaphores;       // their values at the start, by id
   const uint8_t* virtual_columns;   // the NoC's coordinates of the grid's columns and rows
   const uint8_t* virtual_rows;
@@ -209,6 +213,10 @@ uint32_t ttl_number_events(const TtlEvent* events, uint32_t count, uint32_t* num
 char* ttl_event_texts(const TtlTexts* texts, const TtlEvent* events, const uint32_t* numbers,
                       uint32_t count, uint64_t first_tick, uint64_t* bytes);
 void ttl_free_text(char* text);
+// Runs the program in a thread of the runtime; null: there is none, call ttl_run.
+void* ttl_begin(TtlProgram* program, TtlReport* report);
+// Has the run ended? No sooner than that, or after so many milliseconds.
+uint32_t ttl_wait(void* runner, const TtlProgram* program, uint32_t milliseconds);
 void ttl_run(TtlProgram* program, TtlReport* report);
 // From another thread: ends the run, also where a kernel calls nothing. To be asked again until the
 // run has ended.

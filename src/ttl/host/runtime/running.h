@@ -3,19 +3,21 @@
 
 #include "machine.h"
 
-// Without the library's call to find the variable, which would be made at every device call.
-#if defined(__linux__) && defined(__GLIBC__)
-#define TTL_THREAD_LOCAL thread_local __attribute__((tls_model("initial-exec")))
-#else
-#define TTL_THREAD_LOCAL thread_local
-#endif
-
 namespace ttl_host {
 
-extern TTL_THREAD_LOCAL Fiber* running;  // null in the scheduler
-
 void run_kernel();  // where every fiber begins
-void start(Run& run, Fiber& fiber);
+void make_ready(Lane& lane, Fiber& fiber);
+
+constexpr uint32_t words_per_heartbeat = 8;  // a line of the cache
+
+// Runs what is ready in a lane, as the given thread of the pool, until nothing is.
+void run_ready(Lane& lane, uint32_t thread);
+// The last word of a run: what a lane ended with, who waits, what is left in buffers.
+bool take_status(Run& run);
+bool have_ended(const Run& run);
+
+// rounds.cpp
+void run_in_rounds(Run& run);
 
 constexpr size_t stack_bytes = 256 * 1024;
 constexpr size_t guard_bytes = 64 * 1024;  // a multiple of every page size in use

@@ -1,8 +1,7 @@
-// One OS thread. A node runs until none of its kernels can, then the next one: its part of the
-// tensors and its L1 stay in the processor's caches. Both queues are first in first out, so every
-// run of a program is the same.
+// A lane: one OS thread at a time. A node runs until none of its kernels can, then the next one of the
+// lane: its part of the tensors and its L1 stay in the processor's caches. Both queues are first in
+// first out, so every run of a program is the same.
 #include <pthread.h>
-#include <sys/mman.h>
 
 #include <cstdarg>
 #include <cstdio>
@@ -10,41 +9,45 @@
 #include <cstring>
 
 #include "machine.h"
+#include "pool.h"
 #include "running.h"
+#include "written.h"
 
 namespace ttl_host {
 
-TTL_THREAD_LOCAL Fiber* running = nullptr;
-
 namespace {
 
-void enqueue(Run& run, Node& node) {
+void enqueue(Lane& lane, Node& node) {
   node.next = nullptr;
   node.is_queued = true;
-  (run.queue_last ? run.queue_last->next : run.queue_first) = &node;
-  run.queue_last = &node;
+  (lane.queue_last ? lane.queue_last->next : lane.queue_first) = &node;
+  lane.queue_last = &node;
 }
 
-void dequeue(Run& run) {
-  Node& node = *run.queue_first;
+void dequeue(Lane& lane) {
+  Node& node = *lane.queue_first;
   node.is_queued = false;
-  run.queue_first = node.next;
-  if (!run.queue_first) run.queue_last = nullptr;
+  lane.queue_first = node.next;
+  if (!lane.queue_first) lane.queue_last = nullptr;
 }
 
-void make_ready(Run& run, Fiber& fiber) {
+}  // namespace
+
+void make_ready(Lane& lane, Fiber& fiber) {
   Node& node = *fiber.node;
   fiber.next = nullptr;
   (node.ready_last ? node.ready_last->next : node.ready_first) = &fiber;
   node.ready_last = &fiber;
-  if (!node.is_queued) enqueue(run, node);
+  if (!node.is_queued) enqueue(lane, node);
 }
 
+namespace {
+
 // Of the node that is running; it stays at the head of the queue until nothing of it is ready.
-Fiber* take_ready(Run& run) {
-  while (run.queue_first && !run.queue_first->ready_first) dequeue(run);
-  if (!run.queue_first) return nullptr;
-  Node& node = *run.queue_first;
+Fiber* take_ready(Lane& lane) {
+  while (lane.queue_first && !lane.queue_first->ready_first) dequeue(lane);
+  if (!lane.queue_first) return nullptr;
+  Node& node = *lane.queue_first;
   Fiber* fiber = node.ready_first;
   node.ready_first = fiber->next;
   if (!node.ready_first) node.ready_last = nullptr;
@@ -66,8 +69,7 @@ uint32_t requested_stop(const Run& run) {
 void check_steps(Fiber& fiber, uint64_t steps, int line) {
   const uint64_t budget = fiber.run->program->step_budget;
   if (!line && steps <= 2 * budget) return;
-  TtlReport& report = *fiber.run->report;
-  snprintf(report.message, sizeof(report.message), "%llu",
+  snprintf(fiber.lane->message, sizeof(fiber.lane->message), "%llu",
            static_cast<unsigned long long>(steps));
   leave(fiber, TTL_SPINNING, line);
 }
@@ -82,7 +84,7 @@ bool can_go_on(const Fiber& fiber) {
   }
 }
 
-bool wake_waiters(Run& run, Fiber** link) {
+bool wake_waiters(Lane& lane, Fiber** link) {
   bool woken = false;
   while (*link) {
     Fiber* waiter = *link;
@@ -91,10 +93,10 @@ bool wake_waiters(Run& run, Fiber** link) {
       continue;
     }
     *link = waiter->next;
-    make_ready(run, *waiter);
+    make_ready(lane, *waiter);
     woken = true;
   }
-  if (woken) run.idle_yields = 0;
+  if (woken) note_move(lane);
   return woken;
 }
 
@@ -145,11 +147,58 @@ void report_leftovers(Run& run) {
   }
 }
 
-void resume(Run& run, Fiber& fiber) {
-  run.resumed_calls = run.program->calls;
+void beat(Lane& lane) { __atomic_store_n(lane.heartbeat, *lane.heartbeat + 1, __ATOMIC_RELAXED); }
+
+constexpr uint64_t look_every = 256;  // calls of a kernel
+
+// Where the budget is over every call is looked at.
+void set_next_look(Lane& lane) {
+  const uint64_t last = lane.run->program->step_budget, next = lane.steps + look_every;
+  lane.next_look = next <= last ? next : lane.steps < last ? last + 1 : lane.steps + 1;
+}
+
+void resume(Lane& lane, Fiber& fiber) {
+  lane.steps = 0;
+  set_next_look(lane);
+  beat(lane);
   running = &fiber;
-  switch_context(run.scheduler, fiber.context);
+  switch_context(lane.scheduler, fiber.context);
   running = nullptr;
+}
+
+// Transfers land only when nobody can go on without them, or at a barrier.
+void run_in_turn(Run& run) {
+  Lane& lane = run.lanes[0];
+  do {
+    run_ready(lane, 0);
+  } while (!lane.status && !requested_stop(run) &&
+           (wake_words(lane) || (!have_ended(run) && land_any(run))));
+}
+
+void report_end(Run& run) {
+  report_clashes(run);
+  if (take_status(run)) return;
+  if (have_ended(run)) check_all_landed(run);
+  if (run.report->status == TTL_DONE) report_waiting(run);
+  if (run.report->status == TTL_DONE) report_leftovers(run);
+}
+
+}  // namespace
+
+TTL_THREAD_LOCAL Fiber* running = nullptr;
+
+#if !defined(__x86_64__)
+Fiber& running_fiber() { return *running; }
+#endif
+
+void run_ready(Lane& lane, uint32_t thread) {
+  lane.heartbeat = lane.run->program->heartbeats + thread * words_per_heartbeat;
+  lane.factors = lane.run->factors + thread;
+  while (lane.status == TTL_DONE && !requested_stop(*lane.run)) {
+    Fiber* fiber = take_ready(lane);
+    if (!fiber) return;
+    resume(lane, *fiber);
+  }
 }
 
 bool have_ended(const Run& run) {
@@ -158,24 +207,21 @@ bool have_ended(const Run& run) {
   return true;
 }
 
-// Transfers land only when nobody can go on without them, or at a barrier.
-void execute(Run& run) {
-  while (run.report->status == TTL_DONE) {
-    if (const uint32_t status = requested_stop(run)) {
-      run.report->status = status;
-      return;
-    }
-    if (Fiber* fiber = take_ready(run))
-      resume(run, *fiber);
-    else if (!wake_words(run) && (have_ended(run) || !land_any(run)))
-      break;
+// The first node that failed, whichever was faster.
+bool take_status(Run& run) {
+  TtlReport& report = *run.report;
+  for (uint32_t i = 0; i < run.lane_count && report.status == TTL_DONE; ++i) {
+    const Lane& lane = run.lanes[i];
+    if (lane.status == TTL_DONE) continue;
+    report.status = lane.status;
+    report.node = lane.node;
+    report.kernel = lane.kernel;
+    report.line = lane.line;
+    memcpy(report.message, lane.message, sizeof(report.message));
   }
-  if (run.report->status == TTL_DONE && have_ended(run)) check_all_landed(run);
-  if (run.report->status == TTL_DONE) report_waiting(run);
-  if (run.report->status == TTL_DONE) report_leftovers(run);
+  if (report.status == TTL_DONE) report.status = requested_stop(run);
+  return report.status != TTL_DONE;
 }
-
-}  // namespace
 
 void run_kernel() {
   Fiber& fiber = self();
@@ -185,47 +231,41 @@ void run_kernel() {
   check_registers_released(fiber);
   if (fiber.run->program->trace) record(fiber, TTL_KERNEL_END, 0, 0, 0);
   fiber.finished = true;
-  fiber.run->idle_yields = 0;
-  switch_context(fiber.context, fiber.run->scheduler);
+  note_move(*fiber.lane);
+  switch_context(fiber.context, fiber.lane->scheduler);
   __builtin_unreachable();
 }
 
 void leave(Fiber& fiber, TtlStatus status, int line) {
-  TtlReport& report = *fiber.run->report;
-  report.status = status;
-  report.node = fiber.node->position;
-  report.kernel = kernel_position(*fiber.run, fiber.kernel);
-  report.line = static_cast<uint32_t>(line);
-  switch_context(fiber.context, fiber.run->scheduler);
+  Lane& lane = *fiber.lane;
+  lane.status = status;
+  lane.node = fiber.node->position;
+  lane.kernel = kernel_position(*fiber.run, fiber.kernel);
+  lane.line = static_cast<uint32_t>(line);
+  switch_context(fiber.context, lane.scheduler);
   __builtin_unreachable();
 }
 
-Fiber& self(int line) {
-  Fiber& fiber = *running;
-  TtlProgram& program = *fiber.run->program;
-  if (line) fiber.line = static_cast<uint32_t>(line);
-  const uint32_t status = __atomic_load_n(&program.stop, __ATOMIC_RELAXED);
-  if (__builtin_expect(status != 0, 0)) leave(fiber, static_cast<TtlStatus>(status), line);
-  const uint64_t steps = ++program.calls - fiber.run->resumed_calls;
-  if (__builtin_expect(steps > program.step_budget, 0)) check_steps(fiber, steps, line);
-  return fiber;
+void look_up(Fiber& fiber, int line) {
+  Lane& lane = *fiber.lane;
+  beat(lane);
+  set_next_look(lane);
+  if (const uint32_t status = requested_stop(*fiber.run))
+    leave(fiber, static_cast<TtlStatus>(status), line);
+  if (lane.steps > fiber.run->program->step_budget) check_steps(fiber, lane.steps, line);
 }
-
-Compute& compute_of(Fiber& fiber) { return *fiber.node->compute; }
 
 void fault(int line, const char* format, ...) {
-  TtlReport& report = *running->run->report;
+  Fiber& fiber = running_fiber();
   va_list arguments;
   va_start(arguments, format);
-  vsnprintf(report.message, sizeof(report.message), format, arguments);
+  vsnprintf(fiber.lane->message, sizeof(fiber.lane->message), format, arguments);
   va_end(arguments);
-  leave(*running, TTL_FAULT, line);
+  leave(fiber, TTL_FAULT, line);
 }
 
-CircularBuffer& buffer_at(Fiber& fiber, uint32_t index, int line) {
-  if (index >= max_buffers || !fiber.node->buffers[index].plan)
-    fault(line, "there is no circular buffer with index %u", index);
-  return fiber.node->buffers[index];
+void no_such_buffer(uint32_t index, int line) {
+  fault(line, "there is no circular buffer with index %u", index);
 }
 
 void block(Fiber& fiber, CircularBuffer& buffer, uint32_t pages, TtlAwait awaits, int line) {
@@ -236,13 +276,13 @@ void block(Fiber& fiber, CircularBuffer& buffer, uint32_t pages, TtlAwait awaits
   if (trace) record_buffer(fiber, TTL_KERNEL_BLOCKED, buffer, line);
   fiber.next = buffer.waiters;
   buffer.waiters = &fiber;
-  switch_context(fiber.context, fiber.run->scheduler);
+  switch_context(fiber.context, fiber.lane->scheduler);
   if (trace) record_buffer(fiber, TTL_KERNEL_RESUMED, buffer, line);
 }
 
 void wake(Fiber& fiber, CircularBuffer& buffer) {
-  fiber.run->idle_yields = 0;
-  if (buffer.waiters) wake_waiters(*fiber.run, &buffer.waiters);
+  note_move(*fiber.lane);
+  if (buffer.waiters) wake_waiters(*fiber.lane, &buffer.waiters);
 }
 
 void block_on_word(Fiber& fiber, const volatile uint32_t* word, uint32_t wanted, TtlAwait awaits,
@@ -251,37 +291,46 @@ void block_on_word(Fiber& fiber, const volatile uint32_t* word, uint32_t wanted,
   fiber.wanted = wanted;
   fiber.awaits = awaits;
   if (can_go_on(fiber)) return;
-  fiber.next = fiber.run->word_waiters;
-  fiber.run->word_waiters = &fiber;
+  fiber.next = fiber.lane->word_waiters;
+  fiber.lane->word_waiters = &fiber;
   const AwaitedMark mark = fiber.awaited_mark;
   const bool trace = fiber.run->program->trace && mark.is_known;
   const uint32_t value = mark.is_semaphore ? *word : 0;
   if (trace) record(fiber, TTL_KERNEL_BLOCKED, mark.subject, value, mark.mark);
-  switch_context(fiber.context, fiber.run->scheduler);
+  switch_context(fiber.context, fiber.lane->scheduler);
   if (trace) record(fiber, TTL_KERNEL_RESUMED, mark.subject, value, mark.mark);
 }
 
-bool wake_words(Run& run) { return wake_waiters(run, &run.word_waiters); }
+bool wake_words(Lane& lane) { return wake_waiters(lane, &lane.word_waiters); }
 
 namespace {
 
-void go_behind_others(Run& run, Fiber& fiber) {
-  make_ready(run, fiber);
-  Node& node = *run.queue_first;  // others on other nodes, too
-  dequeue(run);
-  enqueue(run, node);
-  switch_context(fiber.context, run.scheduler);
+void go_behind_others(Lane& lane, Fiber& fiber) {
+  make_ready(lane, fiber);
+  Node& node = *lane.queue_first;  // others on other nodes, too
+  dequeue(lane);
+  enqueue(lane, node);
+  switch_context(fiber.context, lane.scheduler);
+}
+
+void park(Lane& lane, Fiber& fiber) {
+  fiber.next = lane.parked;
+  lane.parked = &fiber;
+  switch_context(fiber.context, lane.scheduler);
 }
 
 }  // namespace
 
 void let_others_run(Fiber& fiber, int line) {
   Run& run = *fiber.run;
-  run.idle_yields += 1;
-  if (run.idle_yields > run.program->step_budget) check_steps(fiber, run.idle_yields, line);
+  Lane& lane = *fiber.lane;
+  lane.idle_yields += 1;
+  if (lane.idle_yields > run.program->step_budget) check_steps(fiber, lane.idle_yields, line);
+  if (!run.is_in_turn && lane.idle_yields >= lane.patience) return park(lane, fiber);
   // Everybody who can run has asked in vain: something has to land.
-  if (run.idle_yields % (run.fiber_count + 1) == 0 && !wake_words(run)) land_any(run);
-  go_behind_others(run, fiber);
+  if (run.is_in_turn && lane.idle_yields % (lane.fiber_count + 1) == 0 && !wake_words(lane))
+    land_any(run);
+  go_behind_others(lane, fiber);
 }
 
 void perhaps_let_others_run(Fiber& fiber) {
@@ -289,7 +338,7 @@ void perhaps_let_others_run(Fiber& fiber) {
   if (!run.program->is_seeded || random_below(run, 2)) return;
   // Others wait for what is under way, most of the time.
   while (random_below(run, 4) && land_any(run)) continue;
-  go_behind_others(run, fiber);
+  go_behind_others(*fiber.lane, fiber);
 }
 
 bool grow(void** items, uint32_t* capacity, uint32_t item_bytes) {
@@ -321,8 +370,6 @@ void record_buffer(Fiber& fiber, TtlEventKind kind, const CircularBuffer& buffer
   record(fiber, kind, buffer.position, buffer.filled / buffer.plan->block_pages, line);
 }
 
-void start(Run& run, Fiber& fiber) { make_ready(run, fiber); }
-
 }  // namespace ttl_host
 
 void ttl_run(TtlProgram* program, TtlReport* report) {
@@ -330,13 +377,19 @@ void ttl_run(TtlProgram* program, TtlReport* report) {
   run.program = program;
   run.report = report;
   run.random = program->seed * 2862933555777941757u + 3037000493u;
+  run.is_in_turn = program->is_in_turn || program->trace || program->is_seeded;
   memset(report, 0, sizeof(*report));
+  ttl_host::give_signal_stack();
+  __atomic_store_n(&program->threads[0], static_cast<uint64_t>(pthread_self()), __ATOMIC_RELEASE);
+  if (!run.is_in_turn) ttl_host::join_pool(run);
   report->status = ttl_host::set_up(run);
   if (report->status == TTL_DONE) {
-    ttl_host::SignalGuard guard(run);
-    ttl_host::execute(run);
+    ttl_host::SignalGuard guard;
+    run.is_in_turn ? ttl_host::run_in_turn(run) : ttl_host::run_in_rounds(run);
+    ttl_host::report_end(run);
   }
   ttl_host::tear_down(run);
+  ttl_host::leave_pool(run);
 }
 
 void ttl_free_report(TtlReport* report) {

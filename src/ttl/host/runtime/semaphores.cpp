@@ -34,7 +34,7 @@ void noc_semaphore_wait_min(volatile uint32_t* sem_addr, uint32_t val, int line)
 void noc_semaphore_set(volatile uint32_t* sem_addr, uint32_t val, int line) {
   Fiber& fiber = self(line);
   *word_at(fiber, sem_addr, line) = val;
-  if (fiber.run->word_waiters) wake_words(*fiber.run);
+  if (fiber.lane->word_waiters) wake_words(*fiber.lane);
   perhaps_let_others_run(fiber);
 }
 

@@ -1,11 +1,12 @@
 // Memory of a run: L1 of all nodes, stacks of all kernels, the places of buffers and semaphores.
-#include <sys/mman.h>
-
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
 #include "addresses.h"
+#include "memory.h"
+#include "pool.h"
 #include "running.h"
 #include "transfers.h"
 #include "written.h"
@@ -18,56 +19,48 @@ uint32_t align_up(uint32_t value, uint32_t alignment) {
   return (value + alignment - 1) / alignment * alignment;
 }
 
-void* map_memory(size_t bytes, int flags = 0) {
-  void* memory =
-      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
-  return memory == MAP_FAILED ? nullptr : memory;
-}
-
-// Kernels turn L1 addresses, which have 32 bits, into pointers. They may use these where the memory
-// itself lies below 4 GB, which not every system allows; the device calls work either way.
-void* map_low_memory(size_t bytes) {
-#if defined(MAP_32BIT)
-  return map_memory(bytes, MAP_32BIT);
-#else
-  for (uintptr_t hint = 0x10000000; hint + bytes < 0xf0000000; hint += 0x8000000) {
-    void* memory = mmap(reinterpret_cast<void*>(hint), bytes, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) return nullptr;
-    if (reinterpret_cast<uintptr_t>(memory) + bytes < 0x100000000u) return memory;
-    munmap(memory, bytes);
-  }
-  return nullptr;
-#endif
-}
-
+// One block for all tables, zeroed.
 bool allocate(Run& run) {
   const TtlProgram& program = *run.program;
   run.node_count =
       (program.last_x - program.first_x + 1) * (program.last_y - program.first_y + 1);
   run.fiber_count = run.node_count * program.kernel_count;
-  run.nodes = static_cast<Node*>(calloc(run.node_count, sizeof(Node)));
-  run.fibers = static_cast<Fiber*>(calloc(run.fiber_count, sizeof(Fiber)));
-  run.stacks = static_cast<uint8_t*>(map_memory(run.fiber_count * (stack_bytes + guard_bytes)));
-  run.buffer_offsets =
-      static_cast<uint32_t*>(calloc(program.buffer_count + 1, sizeof(uint32_t)));
-  run.tensor_offsets =
-      static_cast<uint32_t*>(calloc(program.tensor_count + 1, sizeof(uint32_t)));
-  return run.nodes && run.fibers && run.stacks && run.buffer_offsets && run.tensor_offsets;
+  run.lane_count = run.is_in_turn ? 1 : run.node_count;
+  Memory& memory = *run.memory;
+  const bool is_enough = memory.tables.hold(
+      run.node_count * (sizeof(Node) + sizeof(Node*)) + run.fiber_count * sizeof(Fiber) +
+      run.lane_count * sizeof(Lane) +
+      (program.buffer_count + program.tensor_count) * sizeof(uint32_t) + 512);
+  if (!is_enough || !hold_stacks(memory, run.fiber_count) ||
+      !memory.computes.hold(run.node_count * sizeof(Compute)) ||
+      !memory.factors.hold(program.thread_count * sizeof(Factors)))
+    return false;
+  memset(memory.tables.bytes, 0, memory.tables.size);
+  uint8_t* end = memory.tables.bytes;
+  run.nodes = take<Node>(end, run.node_count);
+  run.fibers = take<Fiber>(end, run.fiber_count);
+  run.lanes = take<Lane>(end, run.lane_count);
+  run.active = take<Node*>(end, run.node_count);
+  run.buffer_offsets = take<uint32_t>(end, program.buffer_count);
+  run.tensor_offsets = take<uint32_t>(end, program.tensor_count);
+  run.stacks = memory.stacks.bytes;
+  run.factors = reinterpret_cast<Factors*>(memory.factors.bytes);
+  return true;
 }
 
-size_t l1_bytes(const Run& run) { return size_t{run.node_bytes} * run.node_count; }
-
 // Memory that nobody wrote reads as NaN.
+void clear_l1(Run& run, uint32_t node, uint32_t) {
+  memset(run.l1 + size_t{run.node_bytes} * node, 0xff, run.node_bytes);
+}
+
 bool give_l1(Run& run) {
   constexpr uint32_t virtual_address = 0x100000;
-  run.l1 = static_cast<uint8_t*>(map_low_memory(l1_bytes(run)));
-  run.l1_is_low = run.l1 != nullptr;
-  if (!run.l1) run.l1 = static_cast<uint8_t*>(map_memory(l1_bytes(run)));
-  if (!run.l1) return false;
+  if (!hold_l1(*run.memory, size_t{run.node_bytes} * run.node_count)) return false;
+  run.l1 = run.memory->l1.bytes;
+  run.l1_is_low = run.memory->l1_is_low;
   run.l1_address = run.l1_is_low ? static_cast<uint32_t>(reinterpret_cast<uintptr_t>(run.l1))
                                  : virtual_address;
-  memset(run.l1, 0xff, l1_bytes(run));
+  for_all(run, run.node_count, clear_l1);
   return true;
 }
 
@@ -168,7 +161,7 @@ void place_buffers(Run& run, Node& node) {
     memcpy(node.l1 + i * semaphore_bytes, &program.semaphores[i], 4);
 }
 
-bool make_node(Run& run, uint32_t position) {
+void make_node(Run& run, uint32_t position) {
   const TtlProgram& program = *run.program;
   const uint32_t columns = program.last_x - program.first_x + 1;
   Node& node = run.nodes[position];
@@ -177,12 +170,13 @@ bool make_node(Run& run, uint32_t position) {
   node.y = program.first_y + position / columns;
   node.l1 = run.l1 + size_t{run.node_bytes} * position;
   node.l1_address = run.l1_address + run.node_bytes * position;
-  node.compute = static_cast<Compute*>(map_memory(sizeof(Compute)));
-  if (!node.compute) return false;
+  node.lane = &run.lanes[run.is_in_turn ? 0 : position];
+  node.lane->run = &run;
+  node.compute = reinterpret_cast<Compute*>(run.memory->computes.bytes) + position;
+  memset(static_cast<void*>(node.compute), 0, offsetof(Compute, slots));  // those are not live
   place_buffers(run, node);
   run.node_at[program.virtual_rows[node.y] % 64][program.virtual_columns[node.x] % 64] =
       static_cast<int16_t>(position);
-  return true;
 }
 
 void start_fibers(Run& run, Node& node) {
@@ -193,12 +187,13 @@ void start_fibers(Run& run, Node& node) {
     fiber.finished = program.kernels[k].nodes && !program.kernels[k].nodes[node.position];
     if (fiber.finished) continue;
     uint8_t* stack = run.stacks + position * (stack_bytes + guard_bytes);
-    mprotect(stack, guard_bytes, PROT_NONE);  // a kernel that recurses for ever stops here
     fiber.run = &run;
     fiber.node = &node;
+    fiber.lane = node.lane;
+    fiber.lane->fiber_count += 1;
     fiber.kernel = &program.kernels[k];
     prepare(fiber.context, stack + guard_bytes, stack_bytes, run_kernel);
-    start(run, fiber);
+    make_ready(*fiber.lane, fiber);
   }
 }
 
@@ -212,12 +207,12 @@ uint32_t bytes_in_bank(const Run& run, uint32_t tensor) {
 }
 
 uint32_t set_up(Run& run) {
-  if (!allocate(run) || !follow_writes(run)) return TTL_NO_MEMORY;
+  run.memory = take_memory();
+  if (!run.memory || !allocate(run) || !follow_writes(run)) return TTL_NO_MEMORY;
   if (const uint32_t status = lay_out(run)) return status;
   if (!give_l1(run)) return TTL_NO_MEMORY;
   memset(run.node_at, 0xff, sizeof(run.node_at));
-  for (uint32_t i = 0; i < run.node_count; ++i)
-    if (!make_node(run, i)) return TTL_NO_MEMORY;
+  for (uint32_t i = 0; i < run.node_count; ++i) make_node(run, i);
   fill_shards(run);
   for (uint32_t i = 0; i < run.node_count; ++i) start_fibers(run, run.nodes[i]);
   return TTL_DONE;
@@ -227,19 +222,13 @@ void tear_down(Run& run) {
   if (run.l1) write_shards_back(run);
   for (uint32_t i = 0; run.fibers && i < run.fiber_count; ++i) {
     discard_transfers(run.fibers[i]);
+    discard(run.fibers[i].context);
     free(run.fibers[i].transfers.items);
     free(run.fibers[i].copies.items);
     free(run.fibers[i].pipe_copies.items);
   }
-  for (uint32_t i = 0; run.nodes && i < run.node_count; ++i)
-    if (run.nodes[i].compute) munmap(run.nodes[i].compute, sizeof(Compute));
   forget_writes(run);
-  if (run.stacks) munmap(run.stacks, run.fiber_count * (stack_bytes + guard_bytes));
-  if (run.l1) munmap(run.l1, l1_bytes(run));
-  free(run.buffer_offsets);
-  free(run.tensor_offsets);
-  free(run.nodes);
-  free(run.fibers);
+  give_back(run.memory);
 }
 
 }  // namespace ttl_host

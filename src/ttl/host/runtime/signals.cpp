@@ -32,7 +32,6 @@ pthread_mutex_t guards_lock = PTHREAD_MUTEX_INITIALIZER;
 // What the handler found, for `divert`; a thread runs one program at a time.
 thread_local int diverted_signal;
 thread_local uintptr_t diverted_address;
-thread_local uintptr_t kernel_code_begin, kernel_code_end;
 thread_local uint8_t* divert_stack;
 
 uintptr_t& program_counter(ucontext_t& context) {
@@ -62,7 +61,7 @@ bool is_in_guard(const Fiber& fiber, uintptr_t address) {
   Fiber& fiber = *running;
   const int line = static_cast<int>(fiber.line);
   if (diverted_signal == stop_signal) {
-    snprintf(fiber.run->report->message, sizeof(fiber.run->report->message), "0");
+    snprintf(fiber.lane->message, sizeof(fiber.lane->message), "0");
     leave(fiber, static_cast<TtlStatus>(fiber.run->program->stop), line);
   }
   if (diverted_signal == SIGFPE) fault(line, "the kernel divides by zero after this call");
@@ -104,22 +103,24 @@ void handle(int signal_number, siginfo_t* information, void* raw_context) {
   auto& context = *static_cast<ucontext_t*>(raw_context);
   if (!running || !divert_stack) return hand_on(signal_number, information, raw_context);
   const uintptr_t counter = program_counter(context);
-  const bool in_kernel = counter >= kernel_code_begin && counter < kernel_code_end;
-  if (signal_number == stop_signal && (!in_kernel || !running->run->program->stop)) return;
+  const TtlProgram& program = *running->run->program;
+  const bool in_kernel = counter >= program.code_begin && counter < program.code_end;
+  if (signal_number == stop_signal && (!in_kernel || !program.stop)) return;
   diverted_signal = signal_number;
   diverted_address = reinterpret_cast<uintptr_t>(information->si_addr);
   go_on_in_divert(context);
 }
 
-// Finds the code of the library that `address` is in.
-int note_code(dl_phdr_info* library, size_t, void* address) {
-  const auto wanted = reinterpret_cast<uintptr_t>(address);
+// Finds the code of the library that the first kernel is in.
+int note_code(dl_phdr_info* library, size_t, void* raw_program) {
+  TtlProgram& program = *static_cast<TtlProgram*>(raw_program);
+  const auto wanted = reinterpret_cast<uintptr_t>(program.kernels[0].entry);
   for (int i = 0; i < library->dlpi_phnum; ++i) {
     const auto& segment = library->dlpi_phdr[i];
     const uintptr_t begin = library->dlpi_addr + segment.p_vaddr;
     if (segment.p_type != PT_LOAD || wanted < begin || wanted >= begin + segment.p_memsz) continue;
-    kernel_code_begin = begin;
-    kernel_code_end = begin + segment.p_memsz;
+    program.code_begin = begin;
+    program.code_end = begin + segment.p_memsz;
     return 1;
   }
   return 0;
@@ -138,48 +139,45 @@ void restore() {
 
 }  // namespace
 
-SignalGuard::SignalGuard(Run& run)
-    : alternate_stack(malloc(alternate_bytes + divert_bytes)) {
-  if (!alternate_stack) return;
+void give_signal_stack() {
+  void* memory = divert_stack ? nullptr : malloc(alternate_bytes + divert_bytes);
+  if (!memory) return;
   stack_t stack{};
-  stack.ss_sp = alternate_stack;
+  stack.ss_sp = memory;
   stack.ss_size = alternate_bytes;
   sigaltstack(&stack, nullptr);
-  divert_stack = static_cast<uint8_t*>(alternate_stack) + alternate_bytes;
-  kernel_code_begin = kernel_code_end = 0;
-  if (run.program->kernel_count)
-    dl_iterate_phdr(note_code, reinterpret_cast<void*>(run.program->kernels[0].entry));
+  divert_stack = static_cast<uint8_t*>(memory) + alternate_bytes;
+}
+
+SignalGuard::SignalGuard() {
   pthread_mutex_lock(&guards_lock);
   if (guards++ == 0) install();
   pthread_mutex_unlock(&guards_lock);
-  __atomic_store_n(&run.program->thread, static_cast<uint64_t>(pthread_self()), __ATOMIC_RELEASE);
 }
 
 SignalGuard::~SignalGuard() {
-  if (!alternate_stack) return;
   pthread_mutex_lock(&guards_lock);
   if (--guards == 0) restore();
   pthread_mutex_unlock(&guards_lock);
-  divert_stack = nullptr;
-  stack_t stack{};
-  stack.ss_flags = SS_DISABLE;
-  sigaltstack(&stack, nullptr);
-  free(alternate_stack);
 }
 
 }  // namespace ttl_host
 
 void ttl_stop(TtlProgram* program, uint32_t status) {
-  __atomic_store_n(&program->stop, status, __ATOMIC_RELAXED);
-  const uint64_t thread = __atomic_load_n(&program->thread, __ATOMIC_ACQUIRE);
-  if (thread) pthread_kill(static_cast<pthread_t>(thread), ttl_host::stop_signal);
+  if (program->kernel_count) dl_iterate_phdr(ttl_host::note_code, program);
+  __atomic_store_n(&program->stop, status, __ATOMIC_RELEASE);
+  for (uint32_t i = 0; i < program->thread_count; ++i) {
+    const uint64_t thread = __atomic_load_n(&program->threads[i], __ATOMIC_ACQUIRE);
+    if (thread) pthread_kill(static_cast<pthread_t>(thread), ttl_host::stop_signal);
+  }
 }
 
 #else
 
 namespace ttl_host {
 
-SignalGuard::SignalGuard(Run&) : alternate_stack(nullptr) {}
+void give_signal_stack() {}
+SignalGuard::SignalGuard() {}
 SignalGuard::~SignalGuard() {}
 
 }  // namespace ttl_host

@@ -55,31 +55,31 @@ static void multiply_accumulate(const float* a, const float* b, float* out, Roun
   });
 }
 
-// Sixteen columns, whatever registers that takes.
-typedef float Columns __attribute__((vector_size(64), aligned(4), may_alias));
-
 // `matmul_rows` rows of the result at a time: the sums of one row would wait for each other. Each
-// sum goes over k in order, so that the bits do not depend on how many rows there are.
+// sum goes over k in order, so that the bits do not depend on how many rows there are. Product and sum
+// have one rounding everywhere: factors have at most 11 digits, so their product needs none of its own.
 static inline void matmul_some_rows(const float* a, const float* b, float* out) {
-  Columns left[matmul_rows], right[matmul_rows];
-  for (uint32_t row = 0; row < matmul_rows; ++row) {
-    left[row] = *reinterpret_cast<Columns*>(out + row * 16);
-    right[row] = *reinterpret_cast<Columns*>(out + face_values + row * 16);
-  }
-  for (uint32_t k = 0; k < 32; ++k) {
-    const float* factors = a + (k < 16 ? k : face_values + k - 16);
-    const float* b_row = b + (k < 16 ? 0 : 2 * face_values) + k % 16 * 16;
-    const Columns b_left = *reinterpret_cast<const Columns*>(b_row);
-    const Columns b_right = *reinterpret_cast<const Columns*>(b_row + face_values);
-    for (uint32_t row = 0; row < matmul_rows; ++row) {
-      left[row] += factors[row * 16] * b_left;
-      right[row] += factors[row * 16] * b_right;
+  constexpr uint32_t in_face = 16 / vector_values;
+  Values sums[matmul_rows][2 * in_face];
+  for (uint32_t row = 0; row < matmul_rows; ++row)
+    for (uint32_t i = 0; i < 2 * in_face; ++i)
+      sums[row][i] = *reinterpret_cast<const Values*>(
+          out + row * 16 + i / in_face * face_values + i % in_face * vector_values);
+  for (uint32_t half = 0; half < 2; ++half, a += face_values, b += 2 * face_values) {
+    for (uint32_t k = 0; k < 16; ++k) {
+      Values b_values[2 * in_face];
+      for (uint32_t i = 0; i < 2 * in_face; ++i)
+        b_values[i] = *reinterpret_cast<const Values*>(
+            b + k * 16 + i / in_face * face_values + i % in_face * vector_values);
+      for (uint32_t row = 0; row < matmul_rows; ++row)
+        for (uint32_t i = 0; i < 2 * in_face; ++i)
+          sums[row][i] = multiply_add(a[row * 16 + k], b_values[i], sums[row][i]);
     }
   }
-  for (uint32_t row = 0; row < matmul_rows; ++row) {
-    *reinterpret_cast<Columns*>(out + row * 16) = left[row];
-    *reinterpret_cast<Columns*>(out + face_values + row * 16) = right[row];
-  }
+  for (uint32_t row = 0; row < matmul_rows; ++row)
+    for (uint32_t i = 0; i < 2 * in_face; ++i)
+      *reinterpret_cast<Values*>(out + row * 16 + i / in_face * face_values +
+                                 i % in_face * vector_values) = sums[row][i];
 }
 
 static void matmul_accumulate(const float* a, const float* b, float* out, Rounding rounding) {

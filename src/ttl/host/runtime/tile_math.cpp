@@ -6,12 +6,23 @@
 
 #if defined(__x86_64__)
 #include <cpuid.h>
+#include <immintrin.h>
 #endif
 
 namespace ttl_host {
 
+#define TTL_VALUES(count) \
+  typedef float Values __attribute__((vector_size(4 * (count)), aligned(4), may_alias)); \
+  constexpr uint32_t vector_values = count
+
 namespace portable {
+TTL_VALUES(4);
 constexpr uint32_t matmul_rows = 1;
+static inline Values multiply_add(float a, Values b, Values sum) {
+  Values result;
+  for (uint32_t i = 0; i < vector_values; ++i) result[i] = __builtin_fmaf(a, b[i], sum[i]);
+  return result;
+}
 #include "tile_loops.h"
 }
 
@@ -27,16 +38,24 @@ constexpr uint32_t matmul_rows = 1;
 #endif
 #define TTL_PRAGMA(text) _Pragma(#text)
 
-TTL_BEGIN_TARGET("avx2")
+TTL_BEGIN_TARGET("avx2,fma")
 namespace avx2 {
+TTL_VALUES(8);
 constexpr uint32_t matmul_rows = 2;
+static inline Values multiply_add(float a, Values b, Values sum) {
+  return _mm256_fmadd_ps(_mm256_set1_ps(a), b, sum);
+}
 #include "tile_loops.h"
 }
 TTL_END_TARGET
 
 TTL_BEGIN_TARGET("avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512")
 namespace avx512 {
+TTL_VALUES(16);
 constexpr uint32_t matmul_rows = 8;
+static inline Values multiply_add(float a, Values b, Values sum) {
+  return _mm512_fmadd_ps(_mm512_set1_ps(a), b, sum);
+}
 #include "tile_loops.h"
 }
 TTL_END_TARGET
@@ -51,8 +70,9 @@ struct Processor {
 Processor look_up_processor() {
   unsigned a, b, c, d;
   if (!__get_cpuid(1, &a, &b, &c, &d)) return {};
-  const unsigned saves_registers = 1u << 27, has_avx = 1u << 28;
-  if ((c & saves_registers) == 0 || (c & has_avx) == 0) return {};
+  const unsigned has_fma = 1u << 12, saves_registers = 1u << 27, has_avx = 1u << 28;
+  const unsigned needed = has_fma | saves_registers | has_avx;
+  if ((c & needed) != needed) return {};
   unsigned low, high;
   asm volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
   if (!__get_cpuid_count(7, 0, &a, &b, &c, &d)) return {};

@@ -65,13 +65,14 @@ void land_tile(const TileOfRows& tile, uint32_t bytes, uint8_t* rows, uint8_t* p
   });
 }
 
-void land(Fiber& fiber, const Transfer& transfer) {
+}  // namespace
+
+void land_data(Fiber& fiber, const Transfer& transfer) {
   Run& run = *fiber.run;
   const void* data = transfer.payload  ? static_cast<const void*>(transfer.payload)
                      : transfer.source ? static_cast<const void*>(transfer.source)
                                        : &transfer.value;
-  if (run.written && transfer.tensor != no_tensor && !run.program->tensors[transfer.tensor].homes)
-    note_write(fiber, transfer, static_cast<const uint8_t*>(data));
+  WriteNote note(fiber, transfer, static_cast<const uint8_t*>(data));
   if (transfer.kind == TransferKind::Increment) {
     uint32_t word;
     memcpy(&word, transfer.destination, 4);
@@ -87,8 +88,22 @@ void land(Fiber& fiber, const Transfer& transfer) {
                     static_cast<uint8_t*>(const_cast<void*>(data)));
   }
   if (transfer.payload) free(transfer.payload);
-  run.pending -= 1;
-  run.idle_yields = 0;
+}
+
+bool is_elsewhere(const Fiber& fiber, const uint8_t* bytes) {
+  const Run& run = *fiber.run;
+  const auto in_l1 = static_cast<uintptr_t>(bytes - run.l1);
+  const auto in_node = static_cast<uintptr_t>(bytes - fiber.node->l1);
+  return !run.is_in_turn && in_l1 < size_t{run.node_bytes} * run.node_count &&
+         in_node >= run.node_bytes;
+}
+
+namespace {
+
+void land(Fiber& fiber, const Transfer& transfer) {
+  land_data(fiber, transfer);
+  fiber.lane->pending -= 1;
+  note_move(*fiber.lane);
 }
 
 template <bool to_tensor>
@@ -135,16 +150,30 @@ bool matches(const Transfer& transfer, TransferKind kind, uint32_t transaction) 
          (transaction == any_transaction || transfer.transaction == transaction);
 }
 
-void land_in_order(Fiber& fiber, TransferKind kind, uint32_t transaction) {
+// What goes to other nodes or comes from there is due now; true where there is any.
+bool land_in_order(Fiber& fiber, TransferKind kind, uint32_t transaction) {
   uint32_t kept = 0;
+  bool is_due = false;
   for (uint32_t i = 0; i < fiber.transfers.count; ++i) {
-    const Transfer transfer = fiber.transfers.items[i];
-    if (matches(transfer, kind, transaction))
+    Transfer& transfer = fiber.transfers.items[i];
+    const bool lands = matches(transfer, kind, transaction);
+    if (lands && !transfer.is_elsewhere) {
       land(fiber, transfer);
-    else
-      fiber.transfers.items[kept++] = transfer;
+      continue;
+    }
+    is_due |= transfer.is_due |= lands;
+    if (kept != i) fiber.transfers.items[kept] = transfer;
+    kept += 1;
   }
   fiber.transfers.count = kept;
+  fiber.lane->has_sent |= is_due;
+  return is_due;
+}
+
+void wait_until_landed(Fiber& fiber) {
+  fiber.next = fiber.lane->at_barrier;
+  fiber.lane->at_barrier = &fiber;
+  switch_context(fiber.context, fiber.lane->scheduler);
 }
 
 void land_shuffled(Fiber& fiber, TransferKind kind, uint32_t transaction) {
@@ -209,7 +238,12 @@ void count_open(Fiber& fiber, const Transfer& transfer) {
 
 void begin(Fiber& fiber, const Transfer& transfer) {
   append(fiber.transfers, transfer);
-  fiber.run->pending += 1;
+  Transfer& kept = fiber.transfers.items[fiber.transfers.count - 1];
+  kept.sender = &fiber;
+  kept.is_elsewhere = is_elsewhere(fiber, transfer.destination) ||
+                      (transfer.source && is_elsewhere(fiber, transfer.source));
+  fiber.lane->has_sent |= kept.is_elsewhere;
+  fiber.lane->pending += 1;
   count_open(fiber, transfer);
 }
 
@@ -241,27 +275,30 @@ void begin_transfer(Fiber& fiber, const Place& from, const Place& to, uint32_t b
   const bool is_read = kind == TransferKind::Read;
   begin(fiber, {to.bytes, from.bytes, nullptr, stored, 0, to.node, kind, channel,
                 transaction_of(fiber, kind), is_read ? from.tile : to.tile,
-                is_read ? no_tensor : to.tensor, static_cast<uint32_t>(line)});
+                is_read ? no_tensor : to.tensor, static_cast<uint32_t>(line), false, false,
+                false, nullptr, nullptr});
   if (is_read && from.tile.row_bytes) fetch_ahead(from.bytes, from.tile);
   if (!is_read && to.tile.row_bytes) fetch_ahead(to.bytes, to.tile);
   trace_copy(fiber, is_read ? from.tensor : to.tensor, bytes, kind, line);
-  if (!is_read && to.tensor != no_tensor) fiber.run->program->tensors[to.tensor].written = 1;
+  if (!is_read && to.tensor != no_tensor)
+    __atomic_store_n(&fiber.run->program->tensors[to.tensor].written, 1, __ATOMIC_RELAXED);
 }
 
 void begin_word(Fiber& fiber, const Place& to, uint32_t value, TransferKind kind, uint8_t channel,
                 int) {
   begin(fiber,
         {to.bytes, nullptr, nullptr, 4, value, to.node, kind, channel,
-         transaction_of(fiber, kind), {}, no_tensor, 0});
+         transaction_of(fiber, kind), {}, no_tensor, 0, false, false, false, nullptr,
+         nullptr});
 }
 
 void finish(Fiber& fiber, TransferKind kind, uint32_t transaction, int line) {
   if (fiber.transfers.count) {
     if (fiber.run->program->is_seeded)
       land_shuffled(fiber, kind, transaction);
-    else
-      land_in_order(fiber, kind, transaction);
-    if (fiber.run->word_waiters) wake_words(*fiber.run);
+    else if (land_in_order(fiber, kind, transaction))
+      wait_until_landed(fiber);
+    if (fiber.lane->word_waiters) wake_words(*fiber.lane);
   }
   if (kind == TransferKind::Read) clear(fiber.open_reads, transaction);
   if (kind == TransferKind::Write) clear(fiber.open_writes, transaction);
@@ -287,8 +324,9 @@ void flush(Fiber& fiber, uint32_t transaction, int line) {
 }
 
 bool land_any(Run& run) {
-  if (!run.pending) return false;
-  uint32_t chosen = run.program->is_seeded ? random_below(run, run.pending) : 0;
+  Lane& lane = run.lanes[0];
+  if (!lane.pending) return false;
+  uint32_t chosen = run.program->is_seeded ? random_below(run, lane.pending) : 0;
   for (uint32_t i = 0; i < run.fiber_count; ++i) {
     Fiber& fiber = run.fibers[i];
     if (chosen >= fiber.transfers.count) {
@@ -299,8 +337,28 @@ bool land_any(Run& run) {
                                           : hostile_choice(fiber.transfers));
     break;
   }
-  wake_words(run);
+  wake_words(lane);
   return true;
+}
+
+bool land_one_of_each(Run& run) {
+  bool has_landed = false;
+  for (uint32_t i = 0; i < run.fiber_count; ++i) {
+    Fiber& fiber = run.fibers[i];
+    if (!fiber.transfers.count) continue;
+    land_at(fiber, hostile_choice(fiber.transfers));
+    has_landed = true;
+  }
+  for (uint32_t i = 0; i < run.lane_count; ++i) wake_words(run.lanes[i]);
+  return has_landed;
+}
+
+void remove_due(Fiber& fiber) {
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < fiber.transfers.count; ++i)
+    if (!fiber.transfers.items[i].is_due) fiber.transfers.items[kept++] = fiber.transfers.items[i];
+  fiber.lane->pending -= fiber.transfers.count - kept;
+  fiber.transfers.count = kept;
 }
 
 namespace {
@@ -340,7 +398,7 @@ void check_transfers_complete(Fiber& fiber) {
 }
 
 void check_all_landed(Run& run) {
-  for (uint32_t i = 0; run.pending && i < run.fiber_count; ++i) {
+  for (uint32_t i = 0; i < run.fiber_count; ++i) {
     const Fiber& fiber = run.fibers[i];
     if (!fiber.transfers.count) continue;
     TtlReport& report = *run.report;

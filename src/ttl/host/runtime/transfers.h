@@ -12,6 +12,18 @@ void begin_transfer(Fiber& fiber, const Place& from, const Place& to, uint32_t b
 void begin_word(Fiber& fiber, const Place& to, uint32_t value, TransferKind kind, uint8_t channel,
                 int line);
 
+// What a node writes into a circular buffer of another goes to pages that are reserved there: the
+// buffer where they are not.
+const CircularBuffer* not_reserved(const Fiber& fiber, const Node& node, uint32_t offset,
+                                   uint32_t bytes);
+
+// A transfer's bytes; nothing is counted.
+void land_data(Fiber& fiber, const Transfer& transfer);
+// In rounds: does it lie in the L1 of another node than the kernel's?
+bool is_elsewhere(const Fiber& fiber, const uint8_t* bytes);
+// Forgets the transfers that were due, which have landed.
+void remove_due(Fiber& fiber);
+
 constexpr uint32_t any_transaction = ~uint32_t{0};
 
 // What a barrier does: lands all of a kind.

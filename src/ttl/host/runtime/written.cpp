@@ -1,5 +1,7 @@
 #include "written.h"
 
+#include <sched.h>
+
 #include <cstdlib>
 #include <cstring>
 
@@ -9,9 +11,10 @@ namespace ttl_host {
 
 namespace {
 
-// The first two nodes that wrote it, counted from 1.
+// The two nodes with the smallest numbers that wrote it, counted from 1, whichever was faster.
 struct Owners {
-  uint16_t first, second;
+  uint16_t first;
+  uint16_t second : 15, differs : 1;
 };
 
 // Where a node writes a tensor.
@@ -25,10 +28,19 @@ struct Writer {
 struct WrittenTensor {
   Owners* owners;   // by unit; null until somebody writes
   Writer* writers;  // by node
-  bool is_reported[2];  // a unit that nodes wrote alike, one that they did not
+  bool has_clashes;
 };
 
 namespace {
+
+constexpr uint32_t lock_count = 256;
+uint8_t locks[lock_count];  // of pages
+
+void lock_up(uint8_t& lock) {
+  while (__atomic_exchange_n(&lock, 1, __ATOMIC_ACQUIRE)) sched_yield();
+}
+
+void unlock(uint8_t& lock) { __atomic_store_n(&lock, 0, __ATOMIC_RELEASE); }
 
 uint64_t unit_count(const TtlTensor& tensor) {
   return tensor.pages * tensor.page_bytes / tensor.unit_bytes;
@@ -118,13 +130,13 @@ bool differs(const TtlTensor& tensor, const Transfer& transfer, const uint8_t* d
   return !format || block_floats_differ(tensor, *format, there, data + offset, unit);
 }
 
-uint16_t own(Owners& owners, uint16_t node) {
-  const uint16_t other = owners.first && owners.first != node ? owners.first : owners.second;
-  if (!owners.first)
+void own(Owners& owners, uint16_t node) {
+  if (!owners.first || node < owners.first) {
+    owners.second = owners.first & 0x7fff;
     owners.first = node;
-  else if (owners.first != node && !owners.second)
-    owners.second = node;
-  return other == node ? 0 : other;
+  } else if (node != owners.first && (!owners.second || node < owners.second)) {
+    owners.second = node & 0x7fff;
+  }
 }
 
 // A tensor that was given twice is one.
@@ -135,10 +147,16 @@ uint32_t same_tensor(const TtlProgram& program, uint32_t tensor) {
 }
 
 bool allocate(const Run& run, WrittenTensor& written, const TtlTensor& tensor) {
-  if (written.owners) return true;
-  written.owners = static_cast<Owners*>(calloc(unit_count(tensor), sizeof(Owners)));
-  written.writers = static_cast<Writer*>(calloc(run.node_count, sizeof(Writer)));
-  return written.owners && written.writers;
+  if (__atomic_load_n(&written.owners, __ATOMIC_ACQUIRE)) return true;
+  static uint8_t one_at_a_time;
+  lock_up(one_at_a_time);
+  if (!written.owners) {
+    written.writers = static_cast<Writer*>(calloc(run.node_count, sizeof(Writer)));
+    void* owners = written.writers ? calloc(unit_count(tensor), sizeof(Owners)) : nullptr;
+    __atomic_store_n(&written.owners, static_cast<Owners*>(owners), __ATOMIC_RELEASE);
+  }
+  unlock(one_at_a_time);
+  return written.owners != nullptr;
 }
 
 void remember(Writer& writer, uint32_t kernel, uint32_t line) {
@@ -146,13 +164,37 @@ void remember(Writer& writer, uint32_t kernel, uint32_t line) {
   writer = {kernel, !writer.is_known || is_same ? line : 0, true};
 }
 
-void report_clash(Run& run, WrittenTensor& written, uint32_t tensor, bool is_different,
-                  uint64_t unit, uint32_t node, uint32_t other) {
-  if (written.is_reported[is_different]) return;
-  written.is_reported[is_different] = true;
+void note_write(Fiber& fiber, const Transfer& transfer, const uint8_t* data,
+                WrittenTensor& written) {
+  const Run& run = *fiber.run;
+  const TtlTensor& tensor = run.program->tensors[transfer.tensor];
+  const uint32_t node = fiber.node->position;
+  const auto kernel = static_cast<uint32_t>(fiber.kernel - run.program->kernels);
+  remember(written.writers[node], kernel, transfer.line);
+  const uint64_t first = first_unit(tensor, transfer);
+  const uint64_t count = transfer.bytes / tensor.unit_bytes;
+  for (uint64_t unit = first; unit < first + count; ++unit) {
+    Owners& owners = written.owners[unit];
+    own(owners, static_cast<uint16_t>(node + 1));
+    if (!owners.second) continue;
+    owners.differs |= differs(tensor, transfer, data, first, unit);
+    __atomic_store_n(&written.has_clashes, true, __ATOMIC_RELAXED);
+  }
+}
+
+// Of the node with the smallest number that wrote what one before it wrote.
+void report_clash(Run& run, const WrittenTensor& written, uint32_t tensor, bool is_different) {
+  const Owners* found = nullptr;
+  const uint64_t count = unit_count(run.program->tensors[tensor]);
+  for (const Owners* each = written.owners; each < written.owners + count; ++each)
+    if (each->second && each->differs == is_different && (!found || each->second < found->second))
+      found = each;
+  if (!found) return;
+  const uint32_t node = found->second - 1u, other = found->first - 1u;
   const Writer &one = written.writers[node], &two = written.writers[other];
   run.report->clashes[run.report->clash_count++] = {
-      unit, tensor, is_different, node, one.kernel, one.line, other, two.kernel, two.line, 0};
+      static_cast<uint64_t>(found - written.owners), tensor, is_different, node, one.kernel,
+      one.line, other, two.kernel, two.line, 0};
 }
 
 }  // namespace
@@ -165,22 +207,28 @@ bool follow_writes(Run& run) {
   return run.written && run.report->clashes;
 }
 
-void note_write(Fiber& fiber, const Transfer& transfer, const uint8_t* data) {
-  Run& run = *fiber.run;
+WriteNote::WriteNote(Fiber& fiber, const Transfer& transfer, const uint8_t* data)
+    : lock(nullptr) {
+  const Run& run = *fiber.run;
+  if (!run.written || transfer.tensor == no_tensor) return;
   const TtlTensor& tensor = run.program->tensors[transfer.tensor];
-  const uint32_t number = same_tensor(*run.program, transfer.tensor);
-  WrittenTensor& written = run.written[number];
-  if (!is_whole(tensor, transfer) || !allocate(run, written, tensor)) return;
-  const uint32_t node = fiber.node->position;
-  const auto kernel = static_cast<uint32_t>(fiber.kernel - run.program->kernels);
-  remember(written.writers[node], kernel, transfer.line);
-  const uint64_t first = first_unit(tensor, transfer);
-  const uint64_t count = transfer.bytes / tensor.unit_bytes;
-  for (uint64_t unit = first; unit < first + count; ++unit) {
-    const uint16_t other = own(written.owners[unit], static_cast<uint16_t>(node + 1));
-    if (other)
-      report_clash(run, written, transfer.tensor, differs(tensor, transfer, data, first, unit),
-                   unit, node, other - 1u);
+  WrittenTensor& written = run.written[same_tensor(*run.program, transfer.tensor)];
+  if (tensor.homes || !is_whole(tensor, transfer) || !allocate(run, written, tensor)) return;
+  const uint64_t page = first_unit(tensor, transfer) * tensor.unit_bytes / tensor.page_bytes;
+  lock = &locks[page % lock_count];
+  lock_up(*lock);
+  note_write(fiber, transfer, data, written);
+}
+
+WriteNote::~WriteNote() {
+  if (lock) unlock(*lock);
+}
+
+void report_clashes(Run& run) {
+  for (uint32_t i = 0; run.written && i < run.program->tensor_count; ++i) {
+    if (!run.written[i].has_clashes) continue;
+    report_clash(run, run.written[i], i, false);
+    report_clash(run, run.written[i], i, true);
   }
 }
 

@@ -8,8 +8,14 @@ namespace ttl_host {
 
 // False without memory.
 bool follow_writes(Run& run);
-// A write to a tensor is about to land.
-void note_write(Fiber& fiber, const Transfer& transfer, const uint8_t* data);
+// While a write to a tensor lands: no other node writes this page.
+struct WriteNote {
+  WriteNote(Fiber& fiber, const Transfer& transfer, const uint8_t* data);
+  ~WriteNote();
+  uint8_t* lock;
+};
+// Of each tensor the first unit that nodes wrote alike, and the first that they did not.
+void report_clashes(Run& run);
 void forget_writes(Run& run);
 
 }  // namespace ttl_host

@@ -1,0 +1,177 @@
+#include "pool.h"
+
+#include <signal.h>
+
+namespace ttl_host {
+
+namespace {
+
+constexpr uint32_t most_helpers = 255;
+constexpr uint32_t spins = 300;  // some microseconds, the length of a short round
+
+// `gate` is the number of the work, whether helpers may still begin with it, and how many are at it.
+constexpr uint64_t is_open = 1 << 16, one_work = 1 << 17, at_work = is_open - 1;
+
+void pause_briefly() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+}  // namespace
+
+// Helpers that wait longer sleep. Sleepers say so before they look for the last time, and others look
+// for sleepers after they have changed the gate: one of both sees the other.
+struct Pool {
+  pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+  pthread_cond_t opened = PTHREAD_COND_INITIALIZER, emptied = PTHREAD_COND_INITIALIZER;
+  pthread_t helpers[most_helpers];
+  uint32_t helper_count = 0;
+  uint32_t sleepers = 0, owner_sleeps = 0;
+  bool is_taken = false;
+  uint64_t gate = 0;
+  // Of the work:
+  Run* run = nullptr;
+  Work work = nullptr;
+  uint32_t count = 0, next = 0, wanted = 0;
+};
+
+namespace {
+
+Pool pool;
+
+uint64_t gate_now() { return __atomic_load_n(&pool.gate, __ATOMIC_SEQ_CST); }
+
+template <typename Condition>
+bool comes_soon(Condition condition) {
+  for (uint32_t i = 0; i < spins; ++i) {
+    if (condition()) return true;
+    pause_briefly();
+  }
+  return false;
+}
+
+template <typename Condition>
+void sleep_until(Condition condition, uint32_t& sleepers, pthread_cond_t& changed) {
+  if (comes_soon(condition)) return;
+  pthread_mutex_lock(&pool.lock);
+  __atomic_fetch_add(&sleepers, 1, __ATOMIC_SEQ_CST);
+  while (!condition()) pthread_cond_wait(&changed, &pool.lock);
+  __atomic_fetch_sub(&sleepers, 1, __ATOMIC_SEQ_CST);
+  pthread_mutex_unlock(&pool.lock);
+}
+
+void wake_sleepers(const uint32_t& sleepers, pthread_cond_t& changed) {
+  if (!__atomic_load_n(&sleepers, __ATOMIC_SEQ_CST)) return;
+  pthread_mutex_lock(&pool.lock);
+  pthread_cond_broadcast(&changed);
+  pthread_mutex_unlock(&pool.lock);
+}
+
+void work_through(uint32_t thread) {
+  for (;;) {
+    const uint32_t item = __atomic_fetch_add(&pool.next, 1, __ATOMIC_RELAXED);
+    if (item >= pool.count) return;
+    pool.work(*pool.run, item, thread);
+  }
+}
+
+// False where the work was over before this helper came.
+bool enter(uint64_t seen) {
+  uint64_t gate = gate_now();
+  while ((gate & is_open) && gate / one_work != seen)
+    if (__atomic_compare_exchange_n(&pool.gate, &gate, gate + 1, false, __ATOMIC_SEQ_CST,
+                                    __ATOMIC_SEQ_CST))
+      return true;
+  return false;
+}
+
+void* help(void* number) {
+  const auto thread = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(number));
+  give_signal_stack();
+  uint64_t seen = 0;
+  for (;;) {
+    const auto is_new = [seen] {
+      const uint64_t gate = gate_now();
+      return (gate & is_open) && gate / one_work != seen;
+    };
+    sleep_until(is_new, pool.sleepers, pool.opened);
+    if (!enter(seen)) continue;
+    seen = gate_now() / one_work;
+    if (thread <= pool.wanted) work_through(thread);
+    const uint64_t gate = __atomic_sub_fetch(&pool.gate, 1, __ATOMIC_SEQ_CST);
+    if (!(gate & at_work)) wake_sleepers(pool.owner_sleeps, pool.emptied);
+  }
+  return nullptr;
+}
+
+// A child of fork() has none of the helpers.
+void forget_helpers() {
+  pool.helper_count = pool.sleepers = pool.owner_sleeps = 0;
+  pool.is_taken = false;
+  pool.gate = 0;
+  pool.lock = PTHREAD_MUTEX_INITIALIZER;
+  pool.opened = PTHREAD_COND_INITIALIZER;
+  pool.emptied = PTHREAD_COND_INITIALIZER;
+}
+
+void add_helpers(uint32_t wanted) {
+  static bool forgets = false;
+  if (!forgets) forgets = pthread_atfork(nullptr, nullptr, forget_helpers) == 0;
+  while (forgets && pool.helper_count < wanted) {
+    void* number = reinterpret_cast<void*>(uintptr_t{pool.helper_count + 1});
+    if (!start_thread(pool.helpers[pool.helper_count], help, number)) break;
+    pool.helper_count += 1;
+  }
+}
+
+}  // namespace
+
+// Signals of the process are for the threads that know of them; those of a kernel come to its own.
+bool start_thread(pthread_t& thread, void* (*body)(void*), void* argument) {
+  constexpr int of_kernels[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGURG};
+  sigset_t others, before;
+  sigfillset(&others);
+  for (int signal_number : of_kernels) sigdelset(&others, signal_number);
+  pthread_sigmask(SIG_SETMASK, &others, &before);
+  const bool is_started = pthread_create(&thread, nullptr, body, argument) == 0;
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (is_started) pthread_detach(thread);
+  return is_started;
+}
+
+void join_pool(Run& run) {
+  const uint32_t asked = run.program->thread_count;
+  const uint32_t wanted = asked > most_helpers ? most_helpers : asked - 1;
+  if (asked < 2 || __atomic_exchange_n(&pool.is_taken, true, __ATOMIC_ACQUIRE)) return;
+  if (pool.helper_count < wanted) add_helpers(wanted);
+  pool.wanted = pool.helper_count < wanted ? pool.helper_count : wanted;
+  pool.run = &run;
+  run.pool = &pool;
+  for (uint32_t i = 0; i < pool.wanted; ++i)
+    __atomic_store_n(&run.program->threads[i + 1], static_cast<uint64_t>(pool.helpers[i]),
+                     __ATOMIC_RELEASE);
+}
+
+void leave_pool(Run& run) {
+  if (run.pool) __atomic_store_n(&pool.is_taken, false, __ATOMIC_RELEASE);
+}
+
+void for_all(Run& run, uint32_t count, Work work) {
+  if (!run.pool || count < 2) {
+    for (uint32_t item = 0; item < count; ++item) work(run, item, 0);
+    return;
+  }
+  pool.work = work;
+  pool.count = count;
+  __atomic_store_n(&pool.next, 0, __ATOMIC_RELAXED);
+  __atomic_store_n(&pool.gate, (gate_now() / one_work + 1) * one_work | is_open, __ATOMIC_SEQ_CST);
+  wake_sleepers(pool.sleepers, pool.opened);
+  work_through(0);
+  __atomic_fetch_and(&pool.gate, ~is_open, __ATOMIC_SEQ_CST);
+  sleep_until([] { return !(gate_now() & at_work); }, pool.owner_sleeps, pool.emptied);
+}
+
+}  // namespace ttl_host

@@ -1,0 +1,148 @@
+"""Nodes on several threads: nothing that a run shows depends on how many there are."""
+
+from __future__ import annotations
+
+import os
+import threading
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from ttl.artifact import Semaphore, ThreadKind
+from ttl.diagnostics import KernelFault
+from ttl.host import launch
+
+HEAD = '#include "api/dataflow/dataflow_api.h"\nvoid kernel_main() {\n'
+TENSOR = "const auto t = TensorAccessor(TensorAccessorArgs<1>(), get_common_arg_val<uint32_t>(0));"
+THREADS = (1, 2, 5)
+COLUMNS = 8
+
+# Each node adds what its left neighbour sent to what it read, ten times round the ring.
+RING = """
+const uint32_t x = get_absolute_logical_x(), next = (x + 1) % 8;
+volatile auto* ready = reinterpret_cast<volatile tt_l1_ptr uint32_t*>(get_semaphore(0));
+volatile auto* arrived = reinterpret_cast<volatile tt_l1_ptr uint32_t*>(get_semaphore(1));
+const uint32_t left = worker_logical_col_to_virtual_col[(x + 7) % 8];
+const uint32_t right = worker_logical_col_to_virtual_col[next];
+const uint32_t row = worker_logical_row_to_virtual_row[0];
+cb_reserve_back(0, 2);
+const uint32_t own = get_write_ptr(0), other = own + 2048;
+noc_async_read_page(x, t, own);
+noc_async_read_barrier();
+for (uint32_t i = 0; i < 10; ++i) {
+  noc_semaphore_inc(get_noc_addr(left, row, get_semaphore(0)), 1);
+  noc_async_atomic_barrier();
+  noc_semaphore_wait_min(ready, i + 1);
+  noc_async_write(own, get_noc_addr(right, row, other), 2048);
+  noc_async_write_barrier();
+  noc_semaphore_inc(get_noc_addr(right, row, get_semaphore(1)), 1);
+  noc_async_atomic_barrier();
+  noc_semaphore_wait_min(arrived, i + 1);
+  volatile auto* mine = reinterpret_cast<volatile tt_l1_ptr uint32_t*>(own);
+  volatile auto* theirs = reinterpret_cast<volatile tt_l1_ptr uint32_t*>(other);
+  for (uint32_t k = 0; k < 512; ++k) mine[k] = mine[k] * 3u + theirs[k];
+}
+noc_async_write_page(x, t, own);
+noc_async_write_barrier();
+"""
+
+
+def run(tiny, cache_dir, body, **options):
+    """A kernel on eight nodes with two semaphores; gives the tensor's pages."""
+    numbers = np.arange(COLUMNS * 512, dtype=np.uint32).view(np.float32)
+    tensor = tiny.Tensor(numbers.reshape(-1, 512))
+    text = f"{HEAD}{TENSOR} (void)t;\n{body}\n}}\n"
+    kernels = [tiny.make_kernel("work", ThreadKind.READER, text, (0,))]
+    buffers = [tiny.make_buffer("in0", 0, 1, 2)]
+    operation = tiny.make_operation(kernels, buffers, 1, (COLUMNS - 1, 0))
+    operation = replace(operation, semaphores=(Semaphore(0), Semaphore(1)))
+    launch(operation, [tensor], cache_dir=cache_dir, **options)
+    return tensor.tiles.copy().view(np.uint32)
+
+
+def ring_by_numpy():
+    values = np.arange(COLUMNS * 512, dtype=np.uint32).reshape(-1, 512)
+    for _ in range(10):
+        values = values * np.uint32(3) + np.roll(values, 1, axis=0)
+    return values
+
+
+@pytest.mark.parametrize("options", [*({"threads": n} for n in THREADS), {"seed": 3}], ids=str)
+def test_a_ring(tiny, cache_dir, options):
+    for _ in range(5):
+        assert (run(tiny, cache_dir, RING, **options) == ring_by_numpy()).all()
+
+
+@pytest.mark.parametrize("threads", THREADS)
+def test_the_first_node_that_fails_is_reported(tiny, cache_dir, threads):
+    """The later ones have less to do before they fail."""
+    body = """const uint32_t x = get_absolute_logical_x();
+for (uint32_t i = 0; i < 4000u * (8 - x); ++i) get_semaphore(0);
+if (x > 1) cb_pop_front(0, 1);"""
+    for _ in range(5):
+        with pytest.raises(KernelFault) as caught:
+            run(tiny, cache_dir, body, threads=threads)
+        assert "(2, 0)" in str(caught.value)
+
+
+def test_a_deadlock_is_reported_alike(tiny, cache_dir):
+    body = """noc_semaphore_wait_min(
+  reinterpret_cast<volatile tt_l1_ptr uint32_t*>(get_semaphore(0)), get_absolute_logical_x());"""
+    reports = set()
+    for options in (*({"threads": n} for n in THREADS), {"seed": 1}):
+        with pytest.raises(KernelFault) as caught:
+            run(tiny, cache_dir, body, **options)
+        reports.add(str(caught.value))
+    assert len(reports) == 1
+
+
+POLLING = """const uint32_t x = get_absolute_logical_x();
+if (x == 7) {
+  for (uint32_t i = 0; i < 7; ++i)
+    noc_semaphore_inc(get_noc_addr(worker_logical_col_to_virtual_col[i],
+                                   worker_logical_row_to_virtual_row[0], get_semaphore(0)), 1);
+  %s
+} else {
+  volatile auto* word = reinterpret_cast<volatile tt_l1_ptr uint32_t*>(get_semaphore(0));
+  while (*word == 0) invalidate_l1_cache();
+}"""
+
+
+@pytest.mark.parametrize("threads", THREADS)
+@pytest.mark.parametrize("barrier", ["noc_async_atomic_barrier();", "invalidate_l1_cache();"])
+def test_nodes_that_poll_see_what_lands(tiny, cache_dir, threads, barrier):
+    """Also where no barrier asks for it: the signals of node 7 land when nobody gets on."""
+    body = POLLING % f"{barrier} noc_async_atomic_barrier();"
+    run(tiny, cache_dir, body, threads=threads, step_budget=100_000)
+
+
+@pytest.mark.parametrize("threads", THREADS)
+def test_nodes_that_poll_in_vain_are_found(tiny, cache_dir, threads):
+    with pytest.raises(KernelFault, match="steps"):
+        run(tiny, cache_dir, POLLING.replace("x == 7", "x == 9") % "", threads=threads,
+            step_budget=100_000)  # fmt: skip
+
+
+def test_two_runs_at_once(tiny, cache_dir):
+    """One of them has the helpers, the other none."""
+    results = []
+    workers = [
+        threading.Thread(target=lambda: results.append(run(tiny, cache_dir, RING, threads=3)))
+        for _ in range(4)
+    ]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert len(results) == 4
+    assert all((result == ring_by_numpy()).all() for result in results)
+
+
+def test_a_child_of_fork_has_threads_of_its_own(tiny, cache_dir):
+    run(tiny, cache_dir, RING, threads=3)
+    child = os.fork()
+    if child == 0:
+        is_right = (run(tiny, cache_dir, RING, threads=3) == ring_by_numpy()).all()
+        os._exit(0 if is_right else 1)
+    assert os.waitpid(child, 0)[1] == 0
