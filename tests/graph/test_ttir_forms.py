@@ -5,6 +5,7 @@ import pytest
 
 from graph.test_ttir_graphs import read
 from ttl.diagnostics import CompileError
+from ttl.integrations.d2m_graph import run_ttir
 from ttl.integrations.flatbuffer import Runtime, compile_module
 
 RNG = np.random.default_rng(3)
@@ -237,6 +238,22 @@ def test_collectives_of_rows_and_columns_of_devices():
     attributes = "reduce_type = #ttcore.reduce_type<max>, cluster_axis = 0 : ui32"
     found = on_devices("all_reduce", attributes, (2, 2), (2, 2), x, (4, 6), dims="0, 1")
     np.testing.assert_allclose(found, np.tile(2 * np.maximum(x[:2], x[2:]), (2, 1)), rtol=1e-2)
+
+
+def test_a_split_into_nothing_is_named():
+    text = """func.func @main(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+      %0 = "ttir.all_to_all"(%x) <{split_dim = 0 : si32, concat_dim = 1 : si32, split_count = 0 : si32, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> : (tensor<4x8xf32>) -> tensor<4x8xf32>
+      return %0 : tensor<4x8xf32> }"""  # noqa: E501
+    with pytest.raises(CompileError, match=r"`ttir.all_to_all` .* do not fit"):
+        compile_module(read(text))
+
+
+def test_the_host_has_whole_numbers_beside_threads():
+    text = """func.func @main(%x: tensor<4x8xf32>) -> tensor<1xi32> {
+      %0 = "ttir.get_dimension_size"(%x) <{dimension = 1 : i32}> : (tensor<4x8xf32>) -> tensor<1xi32>
+      return %0 : tensor<1xi32> }"""  # noqa: E501
+    (found,) = run_ttir(read(text), [uniform(4, 8)])
+    assert found.tolist() == [8]
 
 
 def test_parts_that_are_returned_are_named():

@@ -49,7 +49,10 @@ def test_runs_as_numpy_says(graphs, with_buffer):
     compare(graphs, arrays, results)
 
 
-TILES = ("add", "exp", "softmax", "layer_norm", "linear", "relu", "mean", "matmul", "clamp_scalar")
+TILES = (
+    "add", "exp", "softmax", "layer_norm", "linear", "relu", "mean", "matmul", "clamp_scalar",
+    "group_norm", "gelu_bw", "dequantize_unrolled",
+)  # fmt: skip
 
 
 @pytest.mark.full

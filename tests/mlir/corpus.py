@@ -179,12 +179,12 @@ def main(arguments: list[str]) -> int:
         groups[group]["fault"] += found.cause.startswith("FAULT")
         if section.is_negative:
             groups[group]["refused"] += bool(found.cause)
-            continue
-        groups[group]["parse"] += found.stage != "none"
-        groups[group]["round-trip"] += found.stage == "round-trips"
-        groups[group]["pass"] += found.stage == "round-trips" and not found.cause
-        groups[group]["named"] += found.cause.startswith("run: ")
-        if found.cause:
+        else:
+            groups[group]["parse"] += found.stage != "none"
+            groups[group]["round-trip"] += found.stage == "round-trips"
+            groups[group]["pass"] += found.stage == "round-trips" and not found.cause
+            groups[group]["named"] += found.cause.startswith("run: ")
+        if found.cause and (not section.is_negative or found.cause.startswith("FAULT")):
             causes[group][found.cause] += 1
             if options.list and options.list in found.cause:
                 print(f"{section.file}#{section.number}: {found.cause}")

@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import (
     bf16,
     f16,
     f32,
+    i32,
     i64,
 )
 from xdsl.ir import Attribute, ParametrizedAttribute, TypeAttribute
@@ -19,7 +20,17 @@ from xdsl.irdl import irdl_attr_definition, param_def
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
-from ttl.semantics.dtypes import DTYPES, DType, bfloat4_b, bfloat8_b, bfloat16, float16, float32
+from ttl.diagnostics import CompileError, RuleBroken, codes
+from ttl.semantics.dtypes import (
+    DTYPES,
+    DType,
+    bfloat4_b,
+    bfloat8_b,
+    bfloat16,
+    float16,
+    float32,
+    int32,
+)
 from ttl.semantics.layout import ROW_MAJOR_LAYOUT, TILE_LAYOUT, Layout
 from ttl.semantics.types import TILE_SIZE, BlockType, Shape
 
@@ -101,8 +112,15 @@ class TileType(ParametrizedAttribute, TypeAttribute):
 
 
 def dtype_of_element(element: Attribute) -> DType:
-    """Of tensors of the host, whose elements are numbers."""
-    return _DTYPES[element]
+    """Of tensors of the host, whose elements are numbers, whole ones without a sign among them.
+
+    CompileError for others.
+    """
+    found = int32 if element == i32 else _DTYPES.get(element)
+    if found is None:
+        message = f"there is no element type {element} on the chip"
+        raise CompileError(RuleBroken(codes.GRAPH_NOT_LOWERED, message).at(None))
+    return found
 
 
 @lru_cache(maxsize=1024)

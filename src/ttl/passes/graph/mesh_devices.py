@@ -64,11 +64,15 @@ def unroll_mesh(function: func.FuncOp, refused: Callable[[Operation, str], Excep
         unrolling = _Unrolling(_mesh_of(function, found))
     except ValueError as error:
         raise refused(found[0], str(error)) from None
+    except (LookupError, ArithmeticError):
+        raise refused(found[0], "its attributes do not fit its operands") from None
     for op in list(function.body.block.ops):
         try:
             unrolling.step(op)
-        except (ValueError, IndexError) as error:
+        except ValueError as error:
             raise refused(op, str(error)) from None
+        except (LookupError, ArithmeticError):  # a device that is not there, a count of 0
+            raise refused(op, "its attributes do not fit its operands or the mesh") from None
     for op in reversed(unrolling.done):
         erase(op)
 
