@@ -112,7 +112,12 @@ CASES = {
         "TTL5002", "kernel `read` raised KeyError: 'two'", read="x = [[{'one': 1}['two']]]"
     ),
     "yield from a while": Case(
-        "TTL7003", "a loop without end", read="[[while SIZE:\n                pass]]"
+        "TTL5004", "a loop without end", read="[[while SIZE:\n                pass]]"
+    ),
+    "waits in a loop without end": Case(
+        "TTL5001",
+        "a loop without end waits for more than ever comes",
+        read="[[while SIZE:\n                with a_dfb.reserve():\n                    pass]]",
     ),
     "for over a number": Case(
         "TTL7003", "the items of a run-time value", read="[[for _ in row:\n                pass]]"

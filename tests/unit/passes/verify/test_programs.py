@@ -897,7 +897,7 @@ def test_what_a_pipe_may_order_is_a_warning(check: Callable) -> None:
     checked = check(both_write_in_an_order, *SHAPES)
     assert checked.errors == [] == checked.simulated
     slugs = [warning.code.slug for warning in checked.warnings]
-    assert slugs == ["output-not-covered", "output-written-twice"]
+    assert slugs == ["output-not-covered", "race"]
 
 
 @pipes((3, 1), [((0, 0), (1, 0)), ((1, 0), (2, 0))])
