@@ -88,12 +88,14 @@ def _row(code: Code) -> str:
         severity += ", an error with `-W error`"
     why = code.effect.value
     if code.milder is not None:
-        severity, why = f"{severity} or {code.mild.severity.value}", f"{why}; or {code.milder.value}"
+        severity += f" or {code.mild.severity.value}"
+        why += f"; or {code.milder.value}"
     return f"| {link} | {code.slug} | {severity} | {why} |\n"
 
 
 def unused_effects() -> set[Effect]:
-    return set(Effect).difference(*((code.effect, code.milder) for code in codes.CATALOGUE.values()))
+    used = [(code.effect, code.milder) for code in codes.CATALOGUE.values()]
+    return set(Effect).difference(*used)
 
 
 def is_up_to_date() -> bool:

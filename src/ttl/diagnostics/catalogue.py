@@ -241,9 +241,9 @@ RACE = _code(
     it, and nothing makes one wait for the other: the result depends on who is faster. Two nodes
     that write the same bytes, as nodes do that share a piece of work, do no harm, which is a
     warning. So it is before the run, when the bytes are not known. A dataflow buffer orders the
-    kernels of a node; a pipe or a semaphore orders nodes. What pipes, semaphores and buffers order is followed with --strict and
-    --seed, and in programs with pipes or semaphores that may read what they write; in others, nodes
-    that use neither are compared.""",
+    kernels of a node; a pipe or a semaphore orders nodes. What pipes, semaphores and buffers order
+    is followed with --strict and --seed, and in programs with pipes or semaphores that may read
+    what they write; in others, nodes that use neither are compared.""",
     milder=Effect.UNCERTAIN,
 )
 

@@ -308,7 +308,7 @@ def _helps(
         return (
             f"make `{entry.kernel}` and `{root.other_end}` agree on the number of blocks "
             f"that go through `{entry.buffer}`",
-            *(_role_help(entry, waiting, node_count) or _pipe_help(waiting)),
+            *(_pipe_help(waiting) or _role_help(entry, waiting, node_count)),
         )
     if root.cause is _Cause.ENDED:
         return (_ended_help(entry),)

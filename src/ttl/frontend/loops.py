@@ -129,8 +129,8 @@ class EndlessLoop(RuleBroken):
 
 def endless_loop(nodes: Sequence[ast.AST]) -> EndlessLoop:
     """Under the code that a run ends with: a loop that waits gets stuck there, others spin."""
-    calls = [inner.func for node in nodes for inner in ast.walk(node) if isinstance(inner, ast.Call)]
-    names = [called.attr for called in calls if isinstance(called, ast.Attribute)]
+    inside = [inner for node in nodes for inner in ast.walk(node)]
+    names = [inner.attr for inner in inside if isinstance(inner, ast.Attribute)]
     waits = any(name == "reserve" or name.startswith("wait") for name in names)
     return EndlessLoop(
         codes.DEADLOCK if waits else codes.SPINNING,

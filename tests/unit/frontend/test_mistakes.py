@@ -70,7 +70,7 @@ CASES = {
         read="[[try:\n                pass\n            finally:\n                pass]]",
     ),
     "import": Case(
-        "TTL1004", "import of 'nowhere': No module named 'nowhere'", read="[[import nowhere]]"
+        "TTL5002", "import of 'nowhere': No module named 'nowhere'", read="[[import nowhere]]"
     ),
     "del": Case(
         "TTL7003", "`del` of anything but a variable or an item", read="[[del a_dfb.name]]"
@@ -123,7 +123,7 @@ CASES = {
         "TTL7003", "the items of a run-time value", read="[[for _ in row:\n                pass]]"
     ),
     "step of zero": Case(
-        "TTL1003",
+        "TTL5002",
         "range() with a step of zero",
         read="for i in [[range(1, 2, 0)]]:\n                pass",
     ),
@@ -202,10 +202,10 @@ CASES = {
         read="def inner(n):\n                return [[inner(n - 1)]]\n            inner(2)",
     ),
     "arguments of a helper": Case(
-        "TTL1003", "helper(): missing a required argument: 'block'", read="[[helper()]]"
+        "TTL5002", "helper(): missing a required argument: 'block'", read="[[helper()]]"
     ),
     "false assertion": Case(
-        "TTL1003", "this assertion is false", read="[[assert SIZE == 3]]"
+        "TTL5002", "this assertion is false", read="[[assert SIZE == 3]]"
     ),
     "number too large": Case(
         "TTL7003",
@@ -241,7 +241,7 @@ CASES = {
         "slices whose extent is not a constant, as in `start : start + 2`",
         read="ttl.copy([[a[0:row, 0]]], a_blk).wait()",
     ),
-    "division by zero": Case("TTL1003", "`//` by zero", read="half = [[row // 0]]"),
+    "division by zero": Case("TTL5002", "`//` by zero", read="half = [[row // 0]]"),
     "assignment to an item": Case(
         "TTL7003", "assignment to an attribute", "[[a_blk.x = 1]]"
     ),
@@ -323,10 +323,10 @@ CASES = {
         read="ttl.copy([[a[0:2:2, 0]]], a_blk).wait()",
     ),
     "number of targets": Case(
-        "TTL1003", "2 values for 3 names", read="[[one, two, three = ttl.node(dims=2)]]"
+        "TTL5002", "2 values for 3 names", read="[[one, two, three = ttl.node(dims=2)]]"
     ),
     "arithmetic of constants": Case(
-        "TTL1003", "2 // 0: integer division or modulo by zero", "x = [[SIZE // 0]]"
+        "TTL5002", "2 // 0: integer division or modulo by zero", "x = [[SIZE // 0]]"
     ),
 }
 
