@@ -59,10 +59,10 @@ PADDING_REDUCED = _code(
 )
 BROADCAST_LEFT_OUT = _code(
     "TTL2010", "broadcast-left-out", Blame.USER, Effect.UNCERTAIN,
-    """An operand has one row or one column of data, the rest of its tile is padding, and another
-    has more: the operation combines their data with padding, which is zero when it is loaded. What
-    was meant is probably ttl.math.broadcast(x, dims=[-2]) of the operand with one row, or
-    dims=[-1] of that with one column.""",
+    """An operand has fewer rows or columns of data than another one, and the rest of its tiles is
+    padding: the operation combines data with padding, which is zero when it is loaded. Where the
+    operand has one row, ttl.math.broadcast(x, dims=[-2]) was probably meant, and dims=[-1] where
+    it has one column.""",
 )
 TENSOR_SHAPES = _code(
     "TTL2009", "tensor-shapes", Blame.USER, Effect.NO_MEANING,
