@@ -4,6 +4,8 @@
 PYTHON ?= python3
 PY ?= 3.13
 JOBS ?= 2
+MINUTES ?= 5
+SANITIZER ?= address
 PIP_FLAGS ?=
 
 VENV := .venv
@@ -11,7 +13,7 @@ BIN := $(VENV)/bin
 # Editable installs are not compiled, so they need no compiler to be fetched either.
 PIP_EDITABLE = HATCH_BUILD_NO_HOOKS=true $(call PIP_INSTALL,$(1)) --editable
 PIP_INSTALL = $(1)/bin/python -m pip install --quiet --disable-pip-version-check $(PIP_FLAGS)
-TEST_EXTRAS := dev,editor,mlir,torch,flax,models,docs,cluster,plot
+TEST_EXTRAS := dev,editor,isolate,mlir,torch,flax,models,docs,cluster,plot
 # The public simulator that the benchmarks compare with; apart, because both own the package ttl.
 PEER_VERSION := 1.1.6
 PEER_TORCH := 2.13.0
@@ -39,6 +41,12 @@ help:
 	@echo 'make test             install what the tests need, run the whole suite'
 	@echo 'make check            ruff, mypy and the fast tests'
 	@echo 'make test-full        the suite with its slow tests'
+	@echo 'make fuzz MINUTES=5   random programs and damaged files on all engines and cores; SEED=n,'
+	@echo '                      KINDS="nodes mutants" and SCHEDULER=tcp://... choose; failures are'
+	@echo '                      made smaller and kept in build/fuzz/failures'
+	@echo 'make soak             10,000 launches, tensors up to 4 GB, 10,000 nodes, 16 processes;'
+	@echo '                      SOAK="--megabytes 64 512" chooses sizes and parts'
+	@echo 'make test-sanitize    the executor under ASan and UBSan; SANITIZER=thread under TSan'
 	@echo 'make test-compiled    the tests of the simulator, with the compiled wheel'
 	@echo 'make docs             the site of the documentation, in site/'
 	@echo 'make bench            the benchmarks, side by side with tt-lang-sim in .venv-peer;'
@@ -65,6 +73,21 @@ test: $(VENV)/.test headers tutorial-wheel real-ttnn chromium
 
 test-full: $(VENV)/.test headers tutorial-wheel real-ttnn chromium
 	$(BIN)/python $(PYTEST) --full
+
+# Past failures first, then new cases until the time is over.
+.PHONY: fuzz
+fuzz: $(VENV)/.test
+	@cd tests && ../$(BIN)/python -m fuzz --minutes $(MINUTES) $(if $(SEED),--seed $(SEED)) \
+	  $(if $(KINDS),--kinds $(KINDS)) $(if $(SCHEDULER),--scheduler $(SCHEDULER))
+
+# Long, large and many: memory and descriptors have to stay flat.
+.PHONY: soak
+soak: $(VENV)/.dev
+	@cd tests && ../$(BIN)/python -m soak $(SOAK)
+
+.PHONY: test-sanitize
+test-sanitize: $(VENV)/.test
+	@cd tests && ../$(BIN)/python -m sanitize $(SANITIZER)
 
 check: $(VENV)/.test headers
 	$(BIN)/ruff check .
