@@ -1,6 +1,6 @@
-"""Compiles the modules that pyproject.toml lists when a wheel is built.
+"""What a package says about itself, and the modules that are compiled when a wheel is built.
 
-The same sources run either way. They are compiled in a temporary folder, so that no binary ever
+The README of the package has no relative links, which work in the repository only. The same sources run either way. They are compiled in a temporary folder, so that no binary ever
 lies beside sources that somebody edits. Without a C compiler the wheel is the same for every
 machine, as it is with HATCH_BUILD_NO_HOOKS=true.
 """
@@ -8,6 +8,7 @@ machine, as it is with HATCH_BUILD_NO_HOOKS=true.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 SETUP = """
 import sys
@@ -36,6 +38,27 @@ follow_imports = silent
 ignore_missing_imports = True
 no_site_packages = True
 """
+
+
+RELATIVE_LINK = re.compile(r"\[([^]]*)\]\((?![a-z]+:|#)([^)]*)\)")
+
+
+def readme_elsewhere(text: str, home: str) -> str:
+    """The README with links that work outside the repository, or without them."""
+    return RELATIVE_LINK.sub(rf"[\1]({home}/\2)" if home else r"\1", text)
+
+
+class Description(MetadataHookInterface):
+    """The text and the addresses of the package."""
+
+    PLUGIN_NAME = "custom"
+
+    def update(self, metadata: dict[str, Any]) -> None:
+        home = self.config["home"].rstrip("/")
+        text = Path(self.root, "README.md").read_text(encoding="utf-8")
+        readme = {"content-type": "text/markdown", "text": readme_elsewhere(text, home)}
+        own = {"Repository": home, "Changelog": f"{home}/CHANGELOG.md"} if home else {}
+        metadata |= {"readme": readme, "urls": {**own, **self.config["urls"]}}
 
 
 class CompiledModules(BuildHookInterface[Any]):

@@ -27,10 +27,11 @@ about the severity of a diagnostic is what the program would do on the chip:
   the nodes. The operation runs to its end, and its result is right if the program is.
 - A **note** tells what was supplied or understood, or what was not proven.
 
-The severity belongs to the code. Where the same statement may be harmless or not, there are two
-codes: nodes that write the same bytes to a tile get TTL3014, nodes that write different bytes
-TTL5005. The simulator and compiled kernels on this machine compare the bytes; `ttl check` and the
-compiler do not know them and warn.
+One mistake has one code, whoever finds it: the simulator, `ttl check`, the compiler or compiled
+kernels on this machine. The severity belongs to the code. A few codes are milder in some places:
+nodes that write different bytes to a tile are an error (TTL5005), nodes that write the same bytes a
+warning; `ttl check` and the compiler do not know the bytes and warn. What does not compile is a
+warning of `ttl check`, because the simulator may run it.
 
 ## Choosing
 
@@ -47,7 +48,8 @@ are known before the run, and its status is 0 if there is nothing worse.
 `error` makes all warnings errors, `error=CODE` one of them; `ignore=CODE` hides a warning or a
 note. CODE is a code or its slug, `TTL3006` or `buffer-leftover`. `-W` may be given several times,
 and text may have several choices: `error,ignore=TTL3006`. A choice that names the code overrides
-one for all, and a later choice an earlier one. An error cannot be ignored.
+one for all, and a later choice an earlier one. An error cannot be ignored; of a code that is milder
+in some places the warnings can.
 
 `--strict` is `-W error`, and the simulator follows what pipes, semaphores and dataflow buffers
 order, which finds every race between nodes.
@@ -84,11 +86,16 @@ def _row(code: Code) -> str:
     severity = code.severity.value
     if code.severity is Severity.NOTE and code.effect.may_be_error:
         severity += ", an error with `-W error`"
-    return f"| {link} | {code.slug} | {severity} | {code.effect.value} |\n"
+    why = code.effect.value
+    if code.milder is not None:
+        severity += f" or {code.mild.severity.value}"
+        why += f"; or {code.milder.value}"
+    return f"| {link} | {code.slug} | {severity} | {why} |\n"
 
 
 def unused_effects() -> set[Effect]:
-    return set(Effect) - {code.effect for code in codes.CATALOGUE.values()}
+    used = [(code.effect, code.milder) for code in codes.CATALOGUE.values()]
+    return set(Effect).difference(*used)
 
 
 def is_up_to_date() -> bool:

@@ -61,7 +61,7 @@ CATEGORIES: dict[str, tuple[str, str]] = {
     "L1 limit": ("TTL4001", FIRST),
     "buffer limit": ("TTL4002", FIRST),
     "output not covered": ("TTL3013", FIRST),
-    "output written twice": ("TTL3014", FIRST),
+    "output written twice": ("TTL5005", "Two nodes that do the same work"),
     "write/write race": ("TTL5005", FIRST),
     "read/write race": ("TTL5005", "A tile that one node reads and another one writes"),
     "spinning": ("TTL5004", FIRST),
@@ -71,7 +71,7 @@ CATEGORIES: dict[str, tuple[str, str]] = {
     "misspelt variable": ("TTL1004", "A name that nothing has"),
     "division by zero": ("TTL5002", "A division by zero on one node"),
     "old spelling": ("TTL1018", FIRST),
-    "captured state written": ("TTL1017", FIRST),
+    "captured state written": ("TTL1016", FIRST),
     "padding in a reduction": ("TTL2008", FIRST),
 }  # fmt: skip
 

@@ -102,5 +102,5 @@ def test_what_only_the_simulator_runs_is_a_warning(run: Any, tmp_path: Path) -> 
     (tmp_path / "simulated.py").write_text(program)
     done = run("ttl", "check", "simulated.py")
     assert done.returncode == 0, done.stderr
-    assert "warning[TTL7006]: `copy` cannot be compiled: " in done.stderr
+    assert "warning[TTL7001]: `copy` cannot be compiled: " in done.stderr
     assert done.stderr.endswith("ttl: 1 operation checked, no errors, 1 warning\n")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
+import re
 import sys
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
@@ -287,3 +289,16 @@ def _refusing(error: ModuleNotFoundError) -> Callable[..., Any]:
         return plain(name, *args, **kwargs)
 
     return imported
+
+
+def test_the_page_starts_the_server_in_each_editor() -> None:
+    """The names of the settings are those of version 0.2 of the extension."""
+    page = (SOURCES.parent / "docs" / "howto" / "editor.md").read_text(encoding="utf-8")
+    (settings,) = re.findall(r"```json\n(.*?)```", page, re.DOTALL)
+    assert json.loads(settings) == {
+        "glspc.server.command": "ttl",
+        "glspc.server.commandArguments": ["lsp"],
+        "glspc.server.languageId": ["python"],
+    }
+    others = re.findall(r"```(?:lua|elisp)\n(.*?)```", page, re.DOTALL)
+    assert len(others) == 4 and all(re.search(r'"ttl",? "lsp"', each) for each in others)

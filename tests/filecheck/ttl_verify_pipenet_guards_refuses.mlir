@@ -5,7 +5,7 @@
 !block = tensor<1x1x!tile>
 
 // All nodes wait for what comes out of the pipe.
-// CHECK: error[TTL3009]: `write` waits for a block of `b_dfb` on node (0, 0), which is not a receiver of `net`; only those push to it
+// CHECK: error[TTL5001]: deadlock: `write` waits for a block of `b_dfb` on node (0, 0), which is not a receiver of `net`; only those push to it
 // CHECK: = seen on 1 of 2 nodes; first on node (0, 0)
 // CHECK: = help: write `if net.is_dst():` around what `write` does with the block
 builtin.module attributes {ttl.launch_grid = [2 : i64, 1 : i64], ttl.target_arch = "wormhole_b0"} {

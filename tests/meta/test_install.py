@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import runpy
 import subprocess
 import sys
 import sysconfig
@@ -60,6 +62,32 @@ def test_wheel_has_every_file_of_the_package(wheel: Path) -> None:
     assert wanted <= names
     assert {"pyttl_ttnn.pth", "_pyttl_ttnn_finder.py", "ttl/target/blackhole.json"} <= names
     assert any(name.startswith("ttl/host/runtime/") and name.endswith(".cpp") for name in names)
+
+
+LINK = re.compile(r"\]\(([^)]*)\)")
+FENCED = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
+
+
+def test_what_a_package_index_shows_has_no_broken_links(wheel: Path) -> None:
+    """Links of the README lead to files of the repository, which an index does not have."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    links = [link for link in LINK.findall(FENCED.sub("", readme)) if "://" not in link]
+    assert links and all((ROOT / link.partition("#")[0]).exists() for link in links)
+    archive = zipfile.ZipFile(wheel)
+    (name,) = (name for name in archive.namelist() if name.endswith("/METADATA"))
+    head, _, text = archive.read(name).decode().partition("\n\n")
+    assert head.count("Project-URL: ") >= 2 and "text/markdown" in head
+    assert all("://" in link for link in LINK.findall(FENCED.sub("", text)))
+    assert FENCED.findall(text) == FENCED.findall(readme)
+
+
+def test_links_of_the_readme_start_at_the_home_of_the_repository() -> None:
+    hooks = runpy.run_path(str(ROOT / "hatch_build.py"))
+    text = "[a](docs/a.md), [b](https://b.org/c), [d](#e)"
+    assert hooks["readme_elsewhere"](text, "https://x.org/y") == (
+        "[a](https://x.org/y/docs/a.md), [b](https://b.org/c), [d](#e)"
+    )
+    assert hooks["readme_elsewhere"](text, "") == "a, [b](https://b.org/c), [d](#e)"
 
 
 @pytest.mark.parametrize("first", ["ttnn", "ttl", "ttl.ttnn"])

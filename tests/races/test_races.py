@@ -190,7 +190,7 @@ def test_two_transfers_of_one_kernel() -> None:
     assert found.count("`move` on node (0, 0) writes it here") == 1
     warnings = []
     assert run(operation, tensor(1, 2, is_alike=True), tensor(), warnings=warnings) == ""
-    assert [each.code.slug for each in warnings] == ["output-written-twice"]
+    assert [each.code.slug for each in warnings] == ["race"]
 
 
 def neighbours(write_offset, read_offset, layout=ttnn.TILE_LAYOUT):
@@ -247,7 +247,7 @@ def test_nodes_that_write_the_same_bytes(layout, finds_races, seed) -> None:
     operation = neighbours(0, 0, layout)
     assert run(operation, a, y, seed=seed, finds_races=finds_races, warnings=warnings) == ""
     (found,) = warnings
-    assert found.code.slug == "output-written-twice"
+    assert found.code.slug == "race"
     assert found.notes == (accesses.SAME_BYTES,)
     different = tensor(1, 2, layout=layout)
     assert "error[TTL5005]" in run(operation, different, y, seed=seed, finds_races=finds_races)
@@ -297,7 +297,7 @@ def test_what_nodes_write_alike_they_may_read_back(layout, finds_races, seed) ->
 
     warnings = []
     assert found(written_and_read_back(layout=layout), warnings) == ""
-    assert {each.code.slug for each in warnings} == {"output-written-twice"}
+    assert {each.code.slug for each in warnings} == {"race"}
     assert {each.notes for each in warnings} == {(accesses.SAME_BYTES,)}
     again = written_and_read_back(steps=2, layout=layout)
     assert found(again, is_alike=True) == ""
@@ -346,7 +346,7 @@ def test_padding_is_not_compared() -> None:
     for finds_races in (True, False):
         warnings = []
         assert run(neighbours(0, 0), a, y, finds_races=finds_races, warnings=warnings) == ""
-        assert [each.code.slug for each in warnings] == ["output-written-twice"]
+        assert [each.code.slug for each in warnings] == ["race"]
 
 
 def in_steps(firsts, seconds, signals):

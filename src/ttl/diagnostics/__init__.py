@@ -1,7 +1,7 @@
 """Errors as data: codes, spans, labels, and how they are shown."""
 
 from . import catalogue as codes
-from .diagnostic import Blame, Code, Diagnostic, Label, Severity
+from .diagnostic import Blame, Code, Diagnostic, Effect, Label, Severity
 from .errors import (
     OBSERVER,
     CompileError,
@@ -30,6 +30,7 @@ __all__ = [
     "Code",
     "CompileError",
     "Diagnostic",
+    "Effect",
     "InternalError",
     "KernelFault",
     "Label",

@@ -48,7 +48,7 @@ def race(
 
 # Why it is not known to be a race that two nodes write a tile.
 PERHAPS_ORDERED = "what pipes and semaphores order is followed by ttl run --strict only"
-BYTES_UNKNOWN = "if the nodes write different bytes it is a race, which a run reports as TTL5005"
+BYTES_UNKNOWN = "if the nodes write different bytes it is a race; a run compares them"
 SAME_BYTES = "the nodes wrote the same bytes, so the result does not depend on their order"
 
 
@@ -65,7 +65,7 @@ def written_twice(
     `one`.
     """
     return RuleBroken(
-        codes.OUTPUT_WRITTEN_TWICE,
+        codes.RACE.mild,
         f"{what} {unit} of `{name or 'a tensor'}` is written on node {other.node} and "
         f"{_done(one)} on node {one.node}",
         notes=(why,),

@@ -59,10 +59,10 @@ PADDING_REDUCED = _code(
 )
 BROADCAST_LEFT_OUT = _code(
     "TTL2010", "broadcast-left-out", Blame.USER, Effect.UNCERTAIN,
-    """An operand has one row or one column of data, the rest of its tile is padding, and another
-    has more: the operation combines their data with padding, which is zero when it is loaded. What
-    was meant is probably ttl.math.broadcast(x, dims=[-2]) of the operand with one row, or
-    dims=[-1] of that with one column.""",
+    """An operand has fewer rows or columns of data than another one, and the rest of its tiles is
+    padding: the operation combines data with padding, which is zero when it is loaded. Where the
+    operand has one row, ttl.math.broadcast(x, dims=[-2]) was probably meant, and dims=[-1] where
+    it has one column.""",
 )
 TENSOR_SHAPES = _code(
     "TTL2009", "tensor-shapes", Blame.USER, Effect.NO_MEANING,
@@ -120,10 +120,11 @@ PIPE_ROLE = _code(
 )
 
 PIPE_GUARD = _code(
-    "TTL3009", "pipe-guard", Blame.USER, Effect.HANG,
-    """What a node does with a pipe depends on its role in the net. A block that comes out of a pipe
-    is there on the receivers only: other nodes must not wait for it. And which node does what must
-    be known before the run, from coordinates, constants and loop counters.""",
+    "TTL3009", "pipe-guard", Blame.UNSUPPORTED, Effect.NOT_RUN,
+    """Which node does what with a pipe must be known when kernels are compiled, from coordinates,
+    constants and loop counters: the nodes of a net are given their parts before the run. The
+    simulator runs it.""",
+    milder=Effect.SIMULATED,
 )
 SUPPLIED = _code(
     "TTL3010", "supplied", Blame.USER, Effect.ACCEPTED,
@@ -145,14 +146,6 @@ OUTPUT_NOT_COVERED = _code(
     writes keep what they had. Often the grid does not divide the tensor and its tail is left.""",
 )
 
-OUTPUT_WRITTEN_TWICE = _code(
-    "TTL3014", "output-written-twice", Blame.USER, Effect.UNCERTAIN,
-    """Two nodes write the same tile of a tensor. If they write the same bytes, as nodes do that
-    share a piece of work, that does no harm. If the bytes differ and nothing orders the nodes, it
-    is a race, TTL5005: a run knows the bytes, `ttl check` and the compiler do not. In an operation
-    with pipes or semaphores, these may order the nodes; `ttl run --strict` follows the order. There
-    `ttl check` also mentions a tile that one node writes and another one reads.""",
-)
 PIPE_UNUSED = _code(
     "TTL3015", "pipe-unused", Blame.USER, Effect.HARMLESS,
     """A pipe of a net is declared and nothing is sent through it.""",
@@ -220,7 +213,12 @@ DEADLOCK = _code(
     """No kernel can go on: each waits for something that only another waiting kernel could do.
     The labels show what each kernel waits for and where. A `wait` needs somebody to push, a
     `reserve` needs somebody to pop. A send through a pipe needs every receiver to post its block
-    first, a receive needs the send; a semaphore needs somebody to change it.""",
+    first, a receive needs the send; a semaphore needs somebody to change it. Whether the kernels
+    come to their ends may depend on which of them is first at a semaphore: that is a warning before
+    the run. A block that comes out of a pipe is there on the receivers only: other nodes must not
+    wait for it. A semaphore whose value only grows, and that is waited for by wait_ge(), does not
+    depend on the order.""",
+    milder=Effect.UNCERTAIN,
 )
 KERNEL_EXCEPTION = _code(
     "TTL5002", "kernel-exception", Blame.USER, Effect.NO_MEANING,
@@ -241,11 +239,13 @@ SPINNING = _code(
 RACE = _code(
     "TTL5005", "race", Blame.USER, Effect.RACE,
     """Two kernels, or two transfers of one, touch the same tile of a tensor, at least one writes
-    it, and nothing makes one wait for the other: the result depends on who is faster. Two writes of
-    the same bytes are no race (TTL3014). A dataflow buffer orders the kernels of a node; a pipe or
-    a semaphore orders nodes. What pipes, semaphores and buffers order is followed with --strict and
-    --seed, and in programs with pipes or semaphores that may read what they write; in others, nodes
-    that use neither are compared.""",
+    it, and nothing makes one wait for the other: the result depends on who is faster. Two nodes
+    that write the same bytes, as nodes do that share a piece of work, do no harm, which is a
+    warning. So it is before the run, when the bytes are not known. A dataflow buffer orders the
+    kernels of a node; a pipe or a semaphore orders nodes. What pipes, semaphores and buffers order
+    is followed with --strict and --seed, and in programs with pipes or semaphores that may read
+    what they write; in others, nodes that use neither are compared.""",
+    milder=Effect.UNCERTAIN,
 )
 
 NOT_PROVEN = _code(
@@ -253,12 +253,6 @@ NOT_PROVEN = _code(
     """`ttl check` follows every kernel on every node without data. Here it could not follow them to
     the end, or the end depends on which kernel comes first at a semaphore, so that nothing is
     proven, neither that the operation ends nor that it does not.""",
-)
-ORDER_DEPENDENT = _code(
-    "TTL5007", "order-dependent", Blame.USER, Effect.UNCERTAIN,
-    """Whether the kernels come to their ends depends on which of them is first at a semaphore: in
-    one order they do, in another they wait for ever. A semaphore whose value only grows, and that
-    is waited for by wait_ge(), does not depend on the order.""",
 )
 
 SCHEDULE_DEPENDENT = _code(
@@ -369,14 +363,17 @@ NO_CLUSTER = _code(
 NOT_COMPILED_YET = _code(
     "TTL7001", "not-compiled-yet", Blame.NOT_YET, Effect.NOT_RUN,
     """The simulator runs this; the compiler does not translate it yet.""",
+    milder=Effect.SIMULATED,
 )
 NO_SOURCE = _code(
     "TTL7002", "no-source", Blame.USER, Effect.NOT_RUN,
     """The compiler reads the source of kernel functions and needs it in a file.""",
+    milder=Effect.SIMULATED,
 )
 NOT_IN_KERNELS = _code(
     "TTL7003", "not-in-kernels", Blame.USER, Effect.REFUSED,
     """Kernels are a subset of Python; this construct has no meaning on the chip.""",
+    milder=Effect.SIMULATED,
 )
 
 MULTI_DEVICE_GRID = _code(
@@ -384,6 +381,7 @@ MULTI_DEVICE_GRID = _code(
     """Entries of a grid after the second are devices. The simulator runs such grids; compiled
     kernels would need traffic between chips. Run the operation once for each device on a 2-D grid
     instead (SPMD).""",
+    milder=Effect.SIMULATED,
 )
 
 SEND_BEFORE_POST = _code(
@@ -391,12 +389,7 @@ SEND_BEFORE_POST = _code(
     """In a compiled kernel ttl.copy(block, pipe) waits until every receiver has posted, and does
     not go on to a post that comes after it. The simulator waits later, in the wait() of the
     transfer. Post the receive before the send, or send and receive in two kernels.""",
-)
-
-SIMULATOR_ONLY = _code(
-    "TTL7006", "simulator-only", Blame.UNSUPPORTED, Effect.SIMULATED,
-    """The operation cannot be compiled, for the reason that the message gives; the simulator may
-    run it. What `ttl check` would have looked for after that point was not looked for.""",
+    milder=Effect.SIMULATED,
 )
 
 NO_INTEGERS = _code(
@@ -404,6 +397,7 @@ NO_INTEGERS = _code(
     """The matrix unit of the chip has floats only, and no other unit multiplies matrices: a product
     of integer blocks comes out wrong there. The simulator runs it; for the chip convert the blocks
     to floats.""",
+    milder=Effect.SIMULATED,
 )
 
 SOFT_FLOAT = _code(
@@ -459,6 +453,7 @@ PASS_FAILED = _code(
     "TTL8003", "pass-failed", Blame.UNDEFINED, Effect.NOT_RUN,
     """A pass met IR it was not made for. Passes expect what the passes before them in the pipeline
     produce, and the attributes that the frontend puts on modules and functions.""",
+    milder=Effect.SIMULATED,
 )
 
 INTERNAL = _code(

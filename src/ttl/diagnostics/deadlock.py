@@ -115,7 +115,10 @@ def deadlock_diagnostic(
             *(note for found in roots for note in _cause_notes(found)),
             _seen_note(waiting, node_count),
         ),
-        helps=(*_swapped_help(roots), *_helps(root, waiting, _Sizes(enough or {}, together or {}))),
+        helps=(
+            *_swapped_help(roots),
+            *_helps(root, waiting, _Sizes(enough or {}, together or {}), node_count),
+        ),
         facts=_facts(waiting, root, node_count),
     )
 
@@ -285,7 +288,7 @@ def _swapped_help(roots: Sequence[_Root]) -> tuple[str, ...]:
 
 
 def _helps(
-    root: _Root, waiting: Sequence[AnyWaiting], enough: _Sizes
+    root: _Root, waiting: Sequence[AnyWaiting], enough: _Sizes, node_count: int
 ) -> tuple[str, ...]:
     entry = root.entry
     is_unserved = root.cause is _Cause.NOBODY and entry.action == "wait"
@@ -305,13 +308,26 @@ def _helps(
         return (
             f"make `{entry.kernel}` and `{root.other_end}` agree on the number of blocks "
             f"that go through `{entry.buffer}`",
-            *_pipe_help(waiting),
+            *(_pipe_help(waiting) or _role_help(entry, waiting, node_count)),
         )
     if root.cause is _Cause.ENDED:
         return (_ended_help(entry),)
     if root.cause is _Cause.UNKNOWN and entry.action == "semaphore":
         return (_ended_help(entry), *_order_help(root))
     return _order_help(root) if _crosses_nodes(root) else _cycle_help(root, enough)
+
+
+def _role_help(
+    entry: Waiting, waiting: Sequence[AnyWaiting], node_count: int
+) -> tuple[str, ...]:
+    """For nodes to which no block comes, where it comes to others."""
+    nodes = {each.node for each in waiting if _place(each) == _place(entry)}
+    if entry.action != "wait" or len(nodes) == node_count:
+        return ()
+    return (
+        f"if only receivers of a pipe net push to `{entry.buffer}`, wait for its blocks under "
+        "`if net.is_dst():`",
+    )
 
 
 def _pipe_help(waiting: Sequence[AnyWaiting]) -> tuple[str, ...]:

@@ -62,10 +62,17 @@ class Code:
     blame: Blame
     effect: Effect
     explanation: str
+    milder: Effect | None = None  # where it does less harm, or it is not known whether it does any
 
     @property
     def severity(self) -> Severity:
         return self.effect.severity
+
+    @property
+    def mild(self) -> Code:
+        """The same code where its effect is the milder one."""
+        assert self.milder is not None
+        return replace(self, effect=self.milder)
 
     @property
     def is_fault(self) -> bool:

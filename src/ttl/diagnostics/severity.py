@@ -25,7 +25,7 @@ class WarningOptions:
     def severity_of(self, code: Code, is_strict: bool = False) -> Severity | None:
         """None: not to be shown. The last choice that names the code counts, else that for all."""
         named = [what for what, name in self.choices if name == code.code]
-        if named:
+        if named and code.severity is not Severity.ERROR:
             return Severity.ERROR if named[-1] == ERROR else None
         is_error = code.effect.may_be_error and (is_strict or (ERROR, None) in self.choices)
         return Severity.ERROR if is_error else code.severity
@@ -40,7 +40,7 @@ def _choice(text: str) -> tuple[str, str | None]:
     code = next((each for each in CATALOGUE.values() if name in (each.code, each.slug)), None)
     if code is None:
         raise ValueError(f"{text!r}: there is no code {name}")
-    if what == IGNORE and code.severity is Severity.ERROR:
+    if what == IGNORE and code.severity is Severity.ERROR and code.milder is None:
         raise ValueError(f"{text!r}: {code.code} is an error, which cannot be ignored")
     if what == ERROR and not code.effect.may_be_error and code.severity is not Severity.ERROR:
         raise ValueError(f"{text!r}: {code.code} is a note, which cannot be an error")

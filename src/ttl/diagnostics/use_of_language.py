@@ -56,12 +56,9 @@ UNUSABLE_TENSOR = _code(
 CAPTURED_WRITTEN = _code(
     "TTL1016", "captured-written", Blame.USER, Effect.REFUSED,
     """A kernel may read the lists, dicts and objects around it, and not write them: on the chip a
-    kernel has constants, not shared Python objects.""",
-)
-CAPTURED_WRITTEN_SIMULATED = _code(
-    "TTL1017", "captured-written-simulated", Blame.USER, Effect.SIMULATED,
-    """The simulator lets a kernel write the lists, dicts and objects around it, which helps when
-    looking for a mistake. The program does not compile like that: `ttl explain TTL1016`.""",
+    kernel has constants, not shared Python objects. The simulator lets it, which helps when looking
+    for a mistake, and warns.""",
+    milder=Effect.SIMULATED,
 )
 
 OLD_NAMES = _code(

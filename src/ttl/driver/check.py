@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from ttl.config import Config
 from ttl.diagnostics import (
-    Blame,
     Code,
     Diagnostic,
+    Effect,
     InternalError,
     RuleBroken,
     Severity,
@@ -121,25 +121,12 @@ def check_operation(program: Program, target: Target) -> list[Diagnostic]:
 
 def _simulated(program: Program, found: Diagnostic) -> Diagnostic:
     message = f"`{program.operation.__name__}` cannot be compiled: {found.message}"
-    return replace(found, code=codes.SIMULATOR_ONLY, message=message)
-
-
-# Of the rules about the use of the language the frontend knows these as the simulator does; others
-# (1xxx), and that something is not compiled (7xxx), say nothing about a run on the simulator.
-RULES_OF_USE = (
-    codes.OUTSIDE_OPERATION,
-    codes.WRONG_KERNEL_KIND,
-    codes.NODE_OUTSIDE_GRID,
-    codes.KERNEL_COUNT,
-    codes.UNKNOWN_NAME,
-    codes.WRONG_ARGUMENT,
-)
+    return replace(found, code=found.code.mild, message=message)
 
 
 def _is_compilers_own(code: Code) -> bool:
-    if code.severity is not Severity.ERROR or code in RULES_OF_USE:
-        return False
-    return code.blame is not Blame.USER or code.code.startswith(("TTL1", "TTL7"))
+    """Does it say nothing about a run on the simulator?"""
+    return code.severity is Severity.ERROR and code.milder is Effect.SIMULATED
 
 
 def _unused_nets(program: Program, module: ModuleOp) -> Iterator[Diagnostic]:

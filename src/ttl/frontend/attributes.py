@@ -18,7 +18,7 @@ from .hir import BlockValue, PipeValue, RunTime, TransferValue, Value
 from .items import changing_method
 from .language_calls import call_method
 from .pipe_copies import pipe_attribute
-from .problems import describe, wrong_argument
+from .problems import describe, python_error
 
 
 def attribute_of(builder: KernelBuilder, owner: Any, name: str) -> Value:
@@ -58,7 +58,7 @@ def get_attribute(
 ) -> Value:
     """getattr()"""
     if not isinstance(name, str):
-        raise wrong_argument(f"{describe(name)} as the name of an attribute")
+        raise python_error(f"{describe(name)} as the name of an attribute")
     try:
         return attribute_of(builder, owner, name)
     except RuleBroken:

@@ -21,7 +21,7 @@ from .hir import RunTime, Scalar, Value, is_run_time, kind_of
 from .items import bind, comprehension, from_start, unpacked
 from .joins import choose
 from .operators import binary, compare, folded, unary
-from .problems import FlowBroken, describe, not_in_kernels, raised, wrong_argument
+from .problems import FlowBroken, describe, not_in_kernels, python_error, raised
 from .texts import CONVERSIONS, RunTimeText, known_text, spec_of_text
 from .value_ranges import as_constant, is_reached, known_number, needs_constant, node_object
 
@@ -210,7 +210,7 @@ def _item_at_run_time(builder: KernelBuilder, owner: Value, index: Value) -> Val
     if not isinstance(owner, (tuple, list, range)) or not isinstance(index, Scalar):
         raise needs_constant(builder, index, what)
     if not owner:
-        raise wrong_argument(f"an item of an empty {type(owner).__name__}")
+        raise python_error(f"an item of an empty {type(owner).__name__}")
     if any(isinstance(item, (list, dict, set)) for item in owner):  # which may be changed
         raise needs_constant(builder, index, what)
     if is_reached(builder, index, len(owner)):

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from ttl.diagnostics import codes
 from ttl.semantics.function_source import FunctionTree
 from ttl.source.functions import place_of
 from ttl.source.scopes import own_names, shared_names
@@ -15,7 +16,7 @@ from ttl.source.scopes import own_names, shared_names
 from .builder import KernelBuilder
 from .environment import Environment, NodeFunctions
 from .hir import Value
-from .problems import Mistake, Unusable, not_in_kernels, wrong_argument
+from .problems import Mistake, Unusable, WrongCall, not_in_kernels
 from .source import function_tree
 from .state import Frame
 
@@ -82,7 +83,8 @@ def inline(
         bound = signature.bind(*arguments, **keywords)
     except TypeError as error:
         name = getattr(tree, "name", "<lambda>")
-        raise wrong_argument(f"{name}(): {error}") from None
+        message = f"{name}(): {error}"
+        raise WrongCall(codes.KERNEL_EXCEPTION, message, subject=function) from None
     bound.apply_defaults()
     frame.caller, frame.call_site, frame.tree = builder.frame, builder.span, tree
     for name, value in (bound.arguments | {RETURNED: None}).items():

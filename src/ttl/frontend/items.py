@@ -13,7 +13,7 @@ from . import scalars
 from .builder import KernelBuilder
 from .hir import RunTime, Scalar, Value, is_run_time, kind_of
 from .joins import choose
-from .problems import FlowBroken, describe, not_in_kernels, not_yet, raised, wrong_argument
+from .problems import FlowBroken, describe, not_in_kernels, not_yet, python_error, raised
 from .ranges import RangeValue
 from .value_ranges import as_constant
 
@@ -38,11 +38,11 @@ def iterated(value: Any) -> list[Any]:
 def unpacked(value: Value) -> list[Value]:
     """For several names, or after `*`."""
     if isinstance(value, RunTime):
-        raise wrong_argument(f"{describe(value)} for several names")
+        raise python_error(f"{describe(value)} for several names")
     try:
         return iterated(value)
     except TypeError:
-        raise wrong_argument("a single value for several names") from None
+        raise python_error("a single value for several names") from None
 
 
 def changing_method(owner: Value, name: str) -> Callable[..., Value] | None:
@@ -167,7 +167,7 @@ def _bind_all(
 ) -> None:
     starred = [p for p, part in enumerate(targets) if isinstance(part, ast.Starred)]
     if len(values) < len(targets) - len(starred) or (not starred and len(values) > len(targets)):
-        raise wrong_argument(f"{len(values)} values for {len(targets)} names")
+        raise python_error(f"{len(values)} values for {len(targets)} names")
     if starred:
         end = len(values) - (len(targets) - starred[0] - 1)
         middle = builder.new(values[starred[0] : end])

@@ -393,7 +393,7 @@ def unrolled_while(builder: KernelBuilder, node: ast.While, rest: Steps) -> Step
             if isinstance(condition, RunTime):
                 raise flow_broken("a `while` whose condition a list and the run decide")
             if condition and not builder.may_unroll(1):
-                raise endless_loop()
+                raise endless_loop(node.body)
         if not condition:
             return rest
         end = End(lambda: None, ast.Continue)

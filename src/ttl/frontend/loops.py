@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from xdsl.dialects import arith, scf
 
@@ -127,10 +127,14 @@ class EndlessLoop(RuleBroken):
     """A `while` whose condition is true whatever its body does at run time."""
 
 
-def endless_loop() -> EndlessLoop:
+def endless_loop(nodes: Sequence[ast.AST]) -> EndlessLoop:
+    """Under the code that a run ends with: a loop that waits gets stuck there, others spin."""
+    inside = [inner for node in nodes for inner in ast.walk(node)]
+    names = [inner.attr for inner in inside if isinstance(inner, ast.Attribute)]
+    waits = any(name == "reserve" or name.startswith("wait") for name in names)
     return EndlessLoop(
-        codes.NOT_IN_KERNELS,
-        "a loop without end: not part of the language of kernels",
+        codes.DEADLOCK if waits else codes.SPINNING,
+        "a loop without end" + (" waits for more than ever comes" if waits else ""),
         helps=("give the `while` a condition",),
     )
 
@@ -152,7 +156,7 @@ def loop_while(
     path = builder.path(test)
     carried, test_body, decided = tested[0]
     if decided is True:
-        raise endless_loop()
+        raise endless_loop(loop.nodes)
     if decided is False:
         return  # nothing is carried
     builder.adopt(path)

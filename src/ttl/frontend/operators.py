@@ -18,7 +18,7 @@ from .builder import KernelBuilder
 from .environment import PerNode
 from .hir import RunTime, Value, is_run_time, kind_of
 from .joins import choose
-from .problems import describe, not_in_kernels, wrong_argument
+from .problems import describe, not_in_kernels, python_error, wrong_argument
 from .ranges import RangeValue
 from .texts import known_text
 
@@ -71,7 +71,7 @@ def folded(text: str, function: Callable[..., Any], *operands: Value) -> Value:
     except TTLError:
         raise
     except Exception as error:
-        raise wrong_argument(f"{text}: {error}") from None
+        raise python_error(f"{text}: {error}") from None
 
 
 def unary(builder: KernelBuilder, operator: ast.unaryop, value: Value) -> Value:

@@ -21,7 +21,7 @@ from .functions import BoundMethod, LocalFunction
 from .hir import INDEX, Body, Op, PipeValue, RunTime, Scalar, TransferValue, Value
 from .loops import new_loop
 from .nets import nodes_with_role
-from .problems import Mistake, describe, wrong_argument
+from .problems import Mistake, WrongCall, describe, wrong_argument
 from .state import Variable
 
 
@@ -84,6 +84,10 @@ def _call(builder: KernelBuilder, function: Value, pipe: RunTime) -> None:
     builder.pipes = (*around, pipe)
     try:
         builder.call(function, [pipe], {})
+    except WrongCall as wrong:
+        if wrong.subject is not function:
+            raise
+        raise wrong_argument(f"the function is called with one pipe: {wrong.message}") from None
     finally:
         builder.pipes = around
 

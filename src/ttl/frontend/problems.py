@@ -110,6 +110,15 @@ def raised(frame: Frame, error: str) -> RuleBroken:
     return RuleBroken(codes.KERNEL_EXCEPTION, f"kernel `{name}` raised {error}")
 
 
+def python_error(message: str) -> RuleBroken:
+    """What Python itself refuses when the kernel runs, under the code that this gives."""
+    return RuleBroken(codes.KERNEL_EXCEPTION, message)
+
+
+class WrongCall(RuleBroken):
+    """A function of the program does not take these arguments; its subject is the function."""
+
+
 def wrong_argument(message: str, helps: tuple[str, ...] = ()) -> RuleBroken:
     return RuleBroken(codes.WRONG_ARGUMENT, message, helps=helps)
 

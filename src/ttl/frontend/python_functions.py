@@ -25,7 +25,7 @@ from .hir import HeldBlock, RunTime, TransferValue, Value, is_run_time, kind_of
 from .items import iterated
 from .joins import choose
 from .operators import binary
-from .problems import describe, not_yet, wrong_argument
+from .problems import describe, not_yet, python_error, wrong_argument
 from .ranges import RangeValue, range_value
 
 
@@ -112,7 +112,7 @@ def enumerated(builder: KernelBuilder, value: Value, start: Value = 0) -> Value:
 def zipped(builder: KernelBuilder, *values: Value, strict: Value = False) -> Value:
     columns = [iterated(value) for value in values]
     if strict and len({len(column) for column in columns}) > 1:
-        raise wrong_argument("zip() of different lengths")
+        raise python_error("zip() of different lengths")
     return builder.new(list(zip(*columns, strict=False)))
 
 

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import IntegerAttr, i1, i64
 
 from .builder import KernelBuilder
 from .hir import RunTime, Scalar, Value, is_run_time, kind_of
-from .problems import wrong_argument
+from .problems import python_error
 from .scalars import as_kind, calculated, integer, negate
 
 
@@ -44,11 +44,11 @@ def steps_of(value: Value) -> RangeValue | None:
 
 def range_value(builder: KernelBuilder, *given: Value) -> RangeValue:
     if not 1 <= len(given) <= 3 or any(kind_of(bound) not in (int, bool) for bound in given):
-        raise wrong_argument("range() takes one to three integers")
+        raise python_error("range() takes one to three integers")
     start, stop = (0, given[0]) if len(given) == 1 else given[:2]
     step = given[2] if len(given) == 3 else 1
     if not isinstance(step, RunTime) and step == 0:
-        raise wrong_argument("range() with a step of zero")
+        raise python_error("range() with a step of zero")
     return RangeValue(start, stop, step)
 
 

@@ -21,7 +21,7 @@ from ttl.language.block import truth_of_block
 
 from .builder import KernelBuilder
 from .hir import INDEX, TYPES, BlockValue, Body, Number, Op, RunTime, Scalar, Value, kind_of
-from .problems import describe, not_in_kernels, wrong_argument
+from .problems import describe, not_in_kernels, python_error, wrong_argument
 from .value_ranges import (
     arms_of,
     known_comparison,
@@ -110,7 +110,7 @@ def arithmetic(builder: KernelBuilder, operator: ast.operator, left: Value, righ
     if float in kinds and sign in ("//", "%"):
         return _divide_floats(builder, sign, left, right)
     if float in kinds and sign != "**":
-        raise wrong_argument(f"`{sign}` of a float")
+        raise python_error(f"`{sign}` of a float")
     if sign == "**":
         return _power(builder, left, right)
     one, other = (as_kind(builder, value, int) for value in (left, right))
@@ -194,7 +194,7 @@ def check(builder: KernelBuilder, condition: Value, error: str, **rule: str) -> 
 
 
 def _division_by_zero(sign: str) -> RuleBroken:
-    return wrong_argument(f"`{sign}` by zero")
+    return python_error(f"`{sign}` by zero")
 
 
 MOST_FACTORS = 16
@@ -231,7 +231,7 @@ def _float_power(builder: KernelBuilder, base: Value, exponent: Value) -> Value:
     try:
         return numbers[0] ** numbers[1]  # type: ignore[operator]
     except (ArithmeticError, ValueError) as error:
-        raise wrong_argument(f"`**`: {error}") from None
+        raise python_error(f"`**`: {error}") from None
 
 
 def _power_by_loop(builder: KernelBuilder, factor: Scalar, exponent: Scalar) -> Scalar:
@@ -295,7 +295,7 @@ def negate(builder: KernelBuilder, value: Value) -> Scalar:
 def invert(builder: KernelBuilder, value: Value) -> Value:
     """`~x` is -1 - x."""
     if scalar_kinds("~", value) == [float]:
-        raise wrong_argument("`~` of a float")
+        raise python_error("`~` of a float")
     return calculated(builder, arith.SubiOp, builder.index(-1), as_kind(builder, value, int))
 
 

@@ -8,7 +8,6 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-from ttl.diagnostics import RuleBroken, codes
 from ttl.language.block import not_in_place
 from ttl.source.handles import Finish
 
@@ -21,7 +20,7 @@ from .functions import local_function
 from .hir import HeldBlock, RunTime, Value
 from .items import changed, delete_item, unpacked
 from .operators import binary
-from .problems import Unusable, not_in_kernels, wrong_argument
+from .problems import Unusable, not_in_kernels, python_error
 from .scalars import SIGNS, check, truth
 
 
@@ -93,13 +92,13 @@ def _module(name: str) -> ModuleType:
     try:
         return import_module(name)
     except (ImportError, TypeError) as error:
-        raise RuleBroken(codes.UNKNOWN_NAME, f"import of {name!r}: {error}") from None
+        raise python_error(f"import of {name!r}: {error}") from None
 
 
 def assertion(builder: KernelBuilder, node: ast.Assert) -> None:
     condition = truth(builder, expression(builder, node.test))
     if not isinstance(condition, RunTime) and not condition and not builder.state.facts:
-        raise wrong_argument("this assertion is false")
+        raise python_error("this assertion is false")
     text = str(node.msg.value) if isinstance(node.msg, ast.Constant) else ""
     check(builder, condition, f"raised AssertionError: {text}".removesuffix(": "))
 

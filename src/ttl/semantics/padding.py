@@ -20,16 +20,47 @@ def padding_reduced(spelling: str) -> RuleBroken:
     )
 
 
-def is_reduced(op_name: str, paddings: list[str]) -> bool:
+# What the rows and the columns of padding are; None: there are none.
+Held = tuple[str | None, str | None]
+NONE: Held = (None, None)
+
+
+def either(*found: Held) -> Held:
+    """What blocks hold that come from any of these."""
+    kinds = [{each[dim] for each in found} for dim in (-2, -1)]
+    rows, columns = (next((kind for kind in (ANY, ZERO) if kind in of), None) for of in kinds)
+    return rows, columns
+
+
+def is_reduced(op: BlockOp, paddings: Sequence[Held], dims: Sequence[int], rank: int) -> bool:
     """Does the operation take these into account? A sum does not mind zeros."""
-    is_reduction = op_name.startswith("reduce_")
-    return is_reduction and bool(paddings) and (op_name != "reduce_sum" or ANY in paddings)
+    if not op.name.startswith("reduce_"):
+        return False
+    held = either(*paddings)
+    found = {held[dim] for dim in _inner(dims, rank)}
+    return ANY in found or (ZERO in found and op.name != "reduce_sum")
 
 
-def after(op_name: str, paddings: list[str]) -> str | None:
+def after(op: BlockOp, paddings: Sequence[Held], dims: Sequence[int], rank: int) -> Held:
     """What the operation leaves: it may have changed the padding, unless it takes it out."""
-    takes_out = op_name in MASKS or op_name.startswith("reduce_")
-    return None if takes_out or not paddings else ANY
+    if op.name in MASKS or not paddings:
+        return NONE
+    first = paddings[0]
+    if op.name == "matmul":
+        return first[0], paddings[1][1]
+    if op.name == "transpose":
+        return first[1], first[0]
+    if op.name == "broadcast" or op.name.startswith("reduce_"):
+        gone = _inner(dims, rank)
+        rows, columns = (None if dim in gone else first[dim] for dim in (-2, -1))
+        return rows, columns
+    rows, columns = (ANY if each else None for each in either(*paddings))
+    return rows, columns
+
+
+def _inner(dims: Sequence[int], rank: int) -> set[int]:
+    """Those of rows and columns, -2 and -1."""
+    return {dim if dim < 0 else dim - rank for dim in dims} & {-2, -1}
 
 
 # How much of a block is data ----------------------------------------------------------------------
@@ -53,24 +84,30 @@ def data_sizes(
     return rows, columns
 
 
-def left_out_broadcast(op: BlockOp, sizes: Sequence[Sizes]) -> int | None:
-    """-2 or -1: the dimension in which one operand has one element and another has more."""
-    if not op.elementwise or op.name in MASKS or len(sizes) < 2:
+def broadcast_left_out(op: BlockOp, sizes: Sequence[Sizes]) -> RuleBroken | None:
+    """Where two operands are sure to have different numbers of rows, or of columns."""
+    if not op.elementwise or op.name in MASKS:
         return None
     for dim in (-2, -1):
-        known = [each[dim] for each in sizes if each[dim] is not None]
-        if frozenset({1}) in known and any(each is not None and 1 not in each for each in known):
-            return dim
+        known = [size for each in sizes if (size := each[dim]) is not None]
+        if known and not frozenset.intersection(*known):
+            return _left_out(op.spelling, dim, min(known, key=min), max(known, key=max))
     return None
 
 
-def broadcast_left_out(spelling: str, dim: int) -> RuleBroken:
+def _left_out(spelling: str, dim: int, less: frozenset[int], more: frozenset[int]) -> RuleBroken:
     name = NAMES[dim]
+    counts = [" or ".join(map(str, sorted(each))) for each in (less, more)]
     return RuleBroken(
         codes.BROADCAST_LEFT_OUT,
-        f"{spelling} combines an operand of one {name} with one of more: beside the first there is "
-        "padding",
-        helps=(f"write ttl.math.broadcast(x, dims=[{dim}]) for the operand with one {name}",),
+        f"{spelling} combines {counts[0]} {name}{'s' * (less != {1})} of data with {counts[1]}: "
+        "beside the first there is padding",
+        helps=(
+            f"write ttl.math.broadcast(x, dims=[{dim}]) for the operand with one {name}"
+            if less == {1}
+            else f"let both operands have as many {name}s, or one {name} for "
+            f"ttl.math.broadcast(x, dims=[{dim}])",
+        ),
     )
 
 
@@ -87,7 +124,7 @@ def sizes_after(op: BlockOp, sizes: Sequence[Sizes], dims: Sequence[int], rank: 
         rows, columns = (found[0] if found and len({*found}) == 1 else None for found in known)
         return rows, columns
     if op.name == "broadcast" or op.name.startswith("reduce_"):
-        changed = {dim if dim < 0 else dim - rank for dim in dims}
+        changed = _inner(dims, rank)
         rows, columns = (None if dim in changed else sizes[0][dim] for dim in (-2, -1))
         return rows, columns
     return UNKNOWN

@@ -22,7 +22,7 @@ from ttl.semantics.block_protocol import (
 )
 from ttl.semantics.current_engine import ENGINE
 from ttl.semantics.dtypes import Array, round_into
-from ttl.semantics.padding import Sizes
+from ttl.semantics.padding import Held, Sizes
 from ttl.semantics.types import BlockType
 
 from .buffer import BufferEnd
@@ -49,7 +49,7 @@ class SimExpression(BlockExpression):
 
     __slots__ = ("array", "kernel", "padding", "sizes")
 
-    padding: str  # set by sim/padding.py, if at all
+    padding: Held  # set by sim/padding.py, if at all
     sizes: Sizes  # likewise
 
     def __init__(self, type: BlockType, array: Array, kernel: KernelRun):

@@ -17,14 +17,16 @@ from ttl.semantics.layout import TILE_LAYOUT
 from ttl.semantics.ops import BlockOp, is_number
 from ttl.semantics.padding import (
     ANY,
+    NONE,
     UNKNOWN,
     ZERO,
+    Held,
     Sizes,
     after,
     broadcast_left_out,
     data_sizes,
+    either,
     is_reduced,
-    left_out_broadcast,
     padding_reduced,
     sizes_after,
 )
@@ -46,7 +48,7 @@ class Padding:
     __slots__ = ("sizes", "slots", "warnings")
 
     def __init__(self) -> None:
-        self.slots: dict[int, str] = {}  # by the identity of a slot's array
+        self.slots: dict[int, Held] = {}  # by the identity of a slot's array
         self.sizes: dict[int, Sizes] = {}  # likewise
         self.warnings: dict[Place, Diagnostic] = {}
 
@@ -57,14 +59,14 @@ class Padding:
         return cls() if any(storage.is_ragged for storage in storages) else None
 
     def loaded(self, part: TensorSlice, block: SimBlock) -> None:
-        reaches = part.tensor.storage.reaches_padding(part)
-        self._set(block, ZERO if reaches else None)
+        rows, columns = part.tensor.storage.reaches_padding(part)
+        self._set(block, (ZERO if rows else None, ZERO if columns else None))
         if block.layout is TILE_LAYOUT:
             shape = tuple(part.tensor.shape)
             self.sizes[id(block.array)] = data_sizes(shape, part.starts, part.shape, TILE_SIZE)
 
     def copied(self, source: SimBlock, block: SimBlock) -> None:
-        self._set(block, self.slots.get(id(source.array)))
+        self._set(block, self.of_value(source))
         self.sizes[id(block.array)] = self.size_of(source)
 
     def stored(self, value: Any, block: SimBlock) -> None:
@@ -73,27 +75,26 @@ class Padding:
 
     def accumulated(self, value: Any, block: SimBlock, is_first: bool) -> None:
         """Padding of zeros stays zero only if zeros are added."""
-        before = None if is_first else self.slots.get(id(block.array))
-        added = ANY if before and is_number(value) else self.of_value(value)
-        found = (before, added)
-        self._set(block, ANY if ANY in found else ZERO if ZERO in found else None)
+        before = NONE if is_first else self.of_value(block)
+        rows, columns = (ANY if each and is_number(value) else None for each in before)
+        self._set(block, either(before, (rows, columns), self.of_value(value)))
         if is_first:
             self.sizes[id(block.array)] = self.size_of(value)
 
     def reserved(self, block: SimBlock) -> None:
-        self._set(block, None)
+        self._set(block, NONE)
         self.sizes.pop(id(block.array), None)
 
-    def _set(self, block: SimBlock, padding: str | None) -> None:
-        if padding is None:
+    def _set(self, block: SimBlock, padding: Held) -> None:
+        if padding == NONE:
             self.slots.pop(id(block.array), None)
         else:
             self.slots[id(block.array)] = padding
 
-    def of_value(self, value: Any) -> str | None:
+    def of_value(self, value: Any) -> Held:
         if isinstance(value, SimBlock):
-            return self.slots.get(id(value.array))
-        return getattr(value, "padding", None)
+            return self.slots.get(id(value.array), NONE)
+        return getattr(value, "padding", NONE)
 
     def size_of(self, value: Any) -> Sizes:
         if isinstance(value, SimBlock):
@@ -108,16 +109,15 @@ class Padding:
         parameters: Mapping[str, Any],
         result: SimExpression,
     ) -> None:
-        found = [padding for operand in operands if (padding := self.of_value(operand))]
-        if is_reduced(op.name, found):
+        found = [self.of_value(operand) for operand in operands]
+        dims, rank = parameters.get("dims") or (), len(result.type.shape or ())
+        if is_reduced(op, found, dims, rank):
             self._warn(kernel, padding_reduced(op.spelling))
-        if (padding := after(op.name, found)) is not None:
-            result.padding = padding
+        result.padding = after(op, found, dims, rank)
         sizes = [self.size_of(operand) for operand in operands]
-        if (dim := left_out_broadcast(op, sizes)) is not None:
-            self._warn(kernel, broadcast_left_out(op.spelling, dim))
-        rank = len(result.type.shape or ())
-        result.sizes = sizes_after(op, sizes, parameters.get("dims") or (), rank)
+        if (left_out := broadcast_left_out(op, sizes)) is not None:
+            self._warn(kernel, left_out)
+        result.sizes = sizes_after(op, sizes, dims, rank)
 
     def _warn(self, kernel: KernelRun, broken: RuleBroken) -> None:
         frame = user_frame(_getframe(1))

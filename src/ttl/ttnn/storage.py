@@ -73,9 +73,9 @@ class Storage:
         """The same memory in another shape, if its pages stay what they are."""
         raise NotImplementedError
 
-    def reaches_padding(self, part: TensorSlice) -> bool:
-        """Does the part, along its dimensions, have elements that the tensor has not?"""
-        return False
+    def reaches_padding(self, part: TensorSlice) -> tuple[bool, bool]:
+        """Does the part have rows, and columns, that the tensor has not?"""
+        return False, False
 
     def part(self, tensor: Any, items: Any) -> TensorSlice:
         """tensor[items] with a view of its words as region; writing to it writes the tensor."""
@@ -254,10 +254,11 @@ class TileStorage(Storage):
     def num_pages(self) -> int:
         return prod(self.units)
 
-    def reaches_padding(self, part: TensorSlice) -> bool:
+    def reaches_padding(self, part: TensorSlice) -> tuple[bool, bool]:
         ends = [start + size for start, size in zip(part.starts[-2:], part.shape[-2:], strict=True)]
         limits = zip(ends, self._logical[-2:], strict=True)
-        return any(end * TILE_SIZE > limit for end, limit in limits)
+        *rows, columns = [end * TILE_SIZE > limit for end, limit in limits]
+        return any(rows), columns
 
     def part(self, tensor: Any, items: Any) -> TensorSlice:
         """As above; two dimensions, by far the most common, in one call."""

@@ -109,7 +109,7 @@ def test_writing_to_a_captured_list_dict_or_object_is_diagnosed(what, capsys, mo
 
     operation(empty(32, 32))
     warning = capsys.readouterr().err
-    assert warning.startswith("warning[TTL1017]: kernel `move` writes `")
+    assert warning.startswith("warning[TTL1016]: kernel `move` writes `")
     assert any(name in warning for name in ("numbers", "by_name", "settings"))
     monkeypatch.setenv("TTL_BACKEND", "host")
     with pytest.raises(ttl.CompileError, match="TTL1016"):

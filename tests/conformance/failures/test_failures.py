@@ -114,7 +114,7 @@ def over_x_only(grid, size=(1, 1), step=1):
 @pytest.mark.rule("written-alike", "severity-options")
 def test_nodes_that_write_the_same_bytes():
     y = empty(32, 64)
-    warned(over_x_only((2, 3)), tensor(tiles(3, 4)), y, slug="output-written-twice")
+    warned(over_x_only((2, 3)), tensor(tiles(3, 4)), y, slug="race")
     assert tile_numbers(y) == [3, 4]
 
 
@@ -152,7 +152,7 @@ def test_elements_of_rows_are_compared():
     alike, other = np.ones((2, 64), np.float32), numbers(2, 64)
     text = warned(
         operation, tensor(alike, layout=rows), empty(2, 32, layout=rows),
-        slug="output-written-twice",
+        slug="race",
     )  # fmt: skip
     assert "element (0, 0) of `y`" in text
     refused(operation, tensor(other, layout=rows), empty(2, 32, layout=rows), slug="race")
@@ -179,7 +179,7 @@ def test_parts_that_overlap_are_compared_tile_by_tile():
                 ttl.copy(block, y[0:1, first : first + 2]).wait()
 
     y = empty(32, 96)
-    text = warned(operation, tensor(tiles(1, 2, 3)), y, slug="output-written-twice")
+    text = warned(operation, tensor(tiles(1, 2, 3)), y, slug="race")
     assert "tile (0, 1) of `y`" in text
     assert tile_numbers(y) == [1, 2, 3]
 
@@ -219,7 +219,7 @@ def read_back(reads_first=False):
 def test_nodes_read_back_what_they_write_alike():
     """A scratch tensor of an operation that splits its work over x only."""
     a, y = tensor(tiles(3, 4)), empty(96, 64)
-    warned(read_back(), a, empty(32, 64), y, slug="output-written-twice")
+    warned(read_back(), a, empty(32, 64), y, slug="race")
     assert [int(number) for number in ttl.to_numpy(y)[::32, ::32].flat] == [3, 4] * 3
     text = refused(read_back(reads_first=True), a, empty(32, 64), y, slug="race")
     assert "of `scratch` is written on node" in text
@@ -234,9 +234,9 @@ def test_all_warnings_may_be_errors(variable, text, monkeypatch):
     with pytest.raises(ttl.TTLError) as caught:
         operation(tensor(tiles(3, 4)), empty(32, 96))
     slugs = {each.code.slug for each in caught.value.diagnostics}
-    assert slugs == {"output-written-twice", "output-not-covered"}
+    assert slugs == {"race", "output-not-covered"}
     assert "error[TTL3013]" in str(caught.value)
-    hidden = "error,ignore=TTL3013,ignore=output-written-twice"
+    hidden = "error,ignore=TTL3013,ignore=race"
     monkeypatch.setenv("TTL_WARNINGS", hidden)
     if variable == "TTL_WARNINGS":
         operation(tensor(tiles(3, 4)), y := empty(32, 64))

@@ -24,7 +24,7 @@ def test_what_does_harm_on_the_chip_is_an_error() -> None:
     "code",
     [
         codes.BUFFER_LEFTOVER, codes.POPPED_UNREAD, codes.BLOCK_NOT_RELEASED,
-        codes.OUTPUT_WRITTEN_TWICE, codes.OUTPUT_NOT_COVERED, codes.PIPE_UNUSED,
+        codes.RACE.mild, codes.OUTPUT_NOT_COVERED, codes.PIPE_UNUSED,
     ],
 )  # fmt: skip
 def test_what_the_chip_runs_rightly_is_a_warning(code) -> None:
@@ -36,7 +36,8 @@ READ = {
     "error": (("error", None),),
     "error=TTL3006": (("error", "TTL3006"),),
     "ignore=popped-unread, error": (("ignore", "TTL3016"), ("error", None)),
-    "error=TTL5001": (("error", "TTL5001"),),  # it is one
+    "error=TTL5001": (("error", "TTL5001"),),  # it is one, or a warning
+    "ignore=TTL5001": (("ignore", "TTL5001"),),  # where it is a warning
 }
 
 
@@ -50,7 +51,7 @@ WRONG = {
     "fatal": "'fatal' is not error, error=CODE or ignore=CODE",
     "error=": "'error=' is not error, error=CODE or ignore=CODE",
     "ignore=TTL9": "'ignore=TTL9': there is no code TTL9",
-    "ignore=TTL5001": "'ignore=TTL5001': TTL5001 is an error, which cannot be ignored",
+    "ignore=TTL2001": "'ignore=TTL2001': TTL2001 is an error, which cannot be ignored",
     "error=TTL5006": "'error=TTL5006': TTL5006 is a note, which cannot be an error",
 }
 
@@ -80,6 +81,10 @@ SEVERITIES = [  # choices, is it --strict, code, severity
     ("ignore=TTL3010", True, codes.SUPPLIED, None),
     ("", False, codes.SUPPLIED, Severity.NOTE),
     ("", False, codes.RACE, Severity.ERROR),
+    ("ignore=TTL5005", False, codes.RACE, Severity.ERROR),
+    ("", False, codes.RACE.mild, Severity.WARNING),
+    ("ignore=TTL5005", False, codes.RACE.mild, None),
+    ("error=race", False, codes.RACE.mild, Severity.ERROR),
 ]
 
 

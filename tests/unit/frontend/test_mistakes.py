@@ -70,7 +70,7 @@ CASES = {
         read="[[try:\n                pass\n            finally:\n                pass]]",
     ),
     "import": Case(
-        "TTL1004", "import of 'nowhere': No module named 'nowhere'", read="[[import nowhere]]"
+        "TTL5002", "import of 'nowhere': No module named 'nowhere'", read="[[import nowhere]]"
     ),
     "del": Case(
         "TTL7003", "`del` of anything but a variable or an item", read="[[del a_dfb.name]]"
@@ -112,13 +112,18 @@ CASES = {
         "TTL5002", "kernel `read` raised KeyError: 'two'", read="x = [[{'one': 1}['two']]]"
     ),
     "yield from a while": Case(
-        "TTL7003", "a loop without end", read="[[while SIZE:\n                pass]]"
+        "TTL5004", "a loop without end", read="[[while SIZE:\n                pass]]"
+    ),
+    "waits in a loop without end": Case(
+        "TTL5001",
+        "a loop without end waits for more than ever comes",
+        read="[[while SIZE:\n                with a_dfb.reserve():\n                    pass]]",
     ),
     "for over a number": Case(
         "TTL7003", "the items of a run-time value", read="[[for _ in row:\n                pass]]"
     ),
     "step of zero": Case(
-        "TTL1003",
+        "TTL5002",
         "range() with a step of zero",
         read="for i in [[range(1, 2, 0)]]:\n                pass",
     ),
@@ -197,10 +202,10 @@ CASES = {
         read="def inner(n):\n                return [[inner(n - 1)]]\n            inner(2)",
     ),
     "arguments of a helper": Case(
-        "TTL1003", "helper(): missing a required argument: 'block'", read="[[helper()]]"
+        "TTL5002", "helper(): missing a required argument: 'block'", read="[[helper()]]"
     ),
     "false assertion": Case(
-        "TTL1003", "this assertion is false", read="[[assert SIZE == 3]]"
+        "TTL5002", "this assertion is false", read="[[assert SIZE == 3]]"
     ),
     "number too large": Case(
         "TTL7003",
@@ -236,7 +241,7 @@ CASES = {
         "slices whose extent is not a constant, as in `start : start + 2`",
         read="ttl.copy([[a[0:row, 0]]], a_blk).wait()",
     ),
-    "division by zero": Case("TTL1003", "`//` by zero", read="half = [[row // 0]]"),
+    "division by zero": Case("TTL5002", "`//` by zero", read="half = [[row // 0]]"),
     "assignment to an item": Case(
         "TTL7003", "assignment to an attribute", "[[a_blk.x = 1]]"
     ),
@@ -318,10 +323,10 @@ CASES = {
         read="ttl.copy([[a[0:2:2, 0]]], a_blk).wait()",
     ),
     "number of targets": Case(
-        "TTL1003", "2 values for 3 names", read="[[one, two, three = ttl.node(dims=2)]]"
+        "TTL5002", "2 values for 3 names", read="[[one, two, three = ttl.node(dims=2)]]"
     ),
     "arithmetic of constants": Case(
-        "TTL1003", "2 // 0: integer division or modulo by zero", "x = [[SIZE // 0]]"
+        "TTL5002", "2 // 0: integer division or modulo by zero", "x = [[SIZE // 0]]"
     ),
 }
 

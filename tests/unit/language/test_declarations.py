@@ -208,7 +208,7 @@ def test_writing_to_a_global_container_is_a_warning(capsys, what: str) -> None:
 
     operation(tensor())
     name = "BY_NAME" if what == "dict" else "NUMBERS"
-    message = f"warning[TTL1017]: kernel `kernel` writes `{name}`, which is global"
+    message = f"warning[TTL1016]: kernel `kernel` writes `{name}`, which is global"
     assert message in capsys.readouterr().err
 
 
@@ -242,4 +242,4 @@ def test_rebinding_what_is_around_a_kernel_is_a_warning(capsys) -> None:
             count += 1
 
     operation(tensor())
-    assert "warning[TTL1017]: kernel `kernel` writes `count`" in capsys.readouterr().err
+    assert "warning[TTL1016]: kernel `kernel` writes `count`" in capsys.readouterr().err

@@ -100,9 +100,9 @@ def _wait_without_role(
     name = walked.buffers[event[1]].name
     title, guard = ROLES[kind]
     return RuleBroken(
-        codes.PIPE_GUARD,
-        f"`{kernel}` waits for a block of `{name}` on node {node}, which is not {title} of "
-        f"`{net}`; only those push to it",
+        codes.DEADLOCK,
+        f"deadlock: `{kernel}` waits for a block of `{name}` on node {node}, which is not {title} "
+        f"of `{net}`; only those push to it",
         helps=(f"write `if {net}.{guard}():` around what `{kernel}` does with the block",),
         notes=(f"seen on {count} of {len(walked.nodes)} nodes; first on node {node}",),
         node=node,

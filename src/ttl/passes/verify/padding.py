@@ -9,7 +9,7 @@ rule BRANCH  what loops and branches carry is not followed, and reductions under
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from xdsl.dialects import scf
@@ -22,16 +22,17 @@ from ttl.dialects.ttcore import block_type
 from ttl.dialects.ttkernel import name_of
 from ttl.semantics.layout import TILE_LAYOUT
 from ttl.semantics.padding import (
-    ANY,
+    NONE,
     UNKNOWN,
     ZERO,
+    Held,
     Sizes,
     after,
     broadcast_left_out,
     data_sizes,
+    either,
     is_reduced,
     joined,
-    left_out_broadcast,
     padding_reduced,
     sizes_after,
 )
@@ -46,7 +47,7 @@ from .walk import WalkedModule
 
 
 def check_padding(walked: WalkedModule) -> list[Diagnostic]:
-    ragged = set(_slices(walked))
+    ragged = _slices(walked)
     if not ragged:
         return []
     padding = _Padding(ragged, _data(walked))
@@ -67,11 +68,16 @@ def check_padding(walked: WalkedModule) -> list[Diagnostic]:
 
 
 def _wrong(op: ttl.BlockMathOp, padding: _Padding) -> Iterator[RuleBroken]:
-    if is_reduced(op.ENTRY.name, padding.of_inputs(op)):
+    if is_reduced(op.ENTRY, [padding.of(value) for value in op.inputs], *_dims(op)):
         yield padding_reduced(op.ENTRY.spelling)
-    dim = left_out_broadcast(op.ENTRY, [padding.size_of(value) for value in op.inputs])
-    if dim is not None:
-        yield broadcast_left_out(op.ENTRY.spelling, dim)
+    left_out = broadcast_left_out(op.ENTRY, [padding.size_of(value) for value in op.inputs])
+    if left_out is not None:
+        yield left_out
+
+
+def _dims(op: ttl.BlockMathOp) -> tuple[Sequence[int], int]:
+    """The dimensions that an operation names, and the rank of its result."""
+    return op.given_types().get("dims") or (), len(block_type(op.result.type).shape or ())
 
 
 def _data(walked: WalkedModule) -> dict[Operation, Sizes]:
@@ -100,15 +106,18 @@ def _sizes(op: Any, starts: tuple[Number, ...], shape: list[int]) -> Sizes:
     return joined(first, last)
 
 
-def _slices(walked: WalkedModule) -> Iterator[Operation]:
+def _slices(walked: WalkedModule) -> dict[Operation, Held]:
     """The slices that reach into the padding of their tensors, on any node."""
+    found: dict[Operation, Held] = {}
     for of_kernels in walked.slices:
         for kernel, slices in zip(walked.kernels, of_kernels, strict=True):
             ragged: Any = kernel.function.attributes.get("ttl.ragged")
             for op, starts in slices if ragged is not None else ():
-                dimensions = ragged.data[tensor_of(kernel, op)[0]]
-                if any(_reaches_end(op, starts, dim.value.data) for dim in dimensions):
-                    yield op
+                dimensions = [dim.value.data for dim in ragged.data[tensor_of(kernel, op)[0]]]
+                reached = {dim for dim in dimensions if _reaches_end(op, starts, dim)}
+                rows, columns = (ZERO if dim in reached else None for dim in (-2, -1))
+                found[op] = either(found.get(op, NONE), (rows, columns))
+    return {op: held for op, held in found.items() if held != NONE}
 
 
 def _reaches_end(op: Any, starts: tuple[Number, ...], dimension: int) -> bool:
@@ -121,11 +130,11 @@ def _reaches_end(op: Any, starts: tuple[Number, ...], dimension: int) -> bool:
 class _Padding:
     """What the blocks of each buffer and the values of each kernel hold."""
 
-    def __init__(self, slices: set[Operation], data: dict[Operation, Sizes]):
+    def __init__(self, slices: dict[Operation, Held], data: dict[Operation, Sizes]):
         self.slices = slices
         self.data = data
         self.sizes: dict[str, Sizes] = {}  # by the name of a buffer or a net
-        self.held: dict[str, str] = {}  # by the name of a buffer or a net
+        self.held: dict[str, Held] = {}  # by the name of a buffer or a net
         self.is_growing = True
 
     def follow(self, op: Operation) -> None:
@@ -136,12 +145,13 @@ class _Padding:
             self._add(op.view, self.of(op.value))
             self._join(op.view, self.size_of(op.value))
 
-    def _add(self, place: SSAValue, padding: str | None) -> None:
+    def _add(self, place: SSAValue, padding: Held) -> None:
         name = _name(place)
-        if name is None or padding is None or self.held.get(name) in (padding, ANY):
+        if name is None:
             return
-        self.held[name] = padding
-        self.is_growing = True
+        before = self.held.get(name, NONE)
+        self.held[name] = either(before, padding)
+        self.is_growing |= self.held[name] != before
 
     def _join(self, place: SSAValue, sizes: Sizes) -> None:
         name = _name(place)
@@ -155,23 +165,20 @@ class _Padding:
         if isinstance(value.owner, ttl.BlockMathOp):
             op = value.owner
             inputs = [self.size_of(each) for each in op.inputs]
-            rank = len(block_type(op.result.type).shape or ())
-            return sizes_after(op.ENTRY, inputs, op.given_types().get("dims") or (), rank)
+            return sizes_after(op.ENTRY, inputs, *_dims(op))
         if isinstance(value.owner, Operation) and value.owner in self.data:
             return self.data[value.owner]
         name = _name(value)
         return UNKNOWN if name is None else self.sizes.get(name, UNKNOWN)
 
-    def of(self, value: SSAValue) -> str | None:
-        if value.owner in self.slices:
-            return ZERO
-        if isinstance(value.owner, ttl.BlockMathOp):
-            return after(value.owner.ENTRY.name, self.of_inputs(value.owner))
+    def of(self, value: SSAValue) -> Held:
+        op = value.owner
+        if isinstance(op, ttl.BlockMathOp):
+            return after(op.ENTRY, [self.of(each) for each in op.inputs], *_dims(op))
+        if isinstance(op, Operation) and op in self.slices:
+            return self.slices[op]
         name = _name(value)
-        return None if name is None else self.held.get(name)
-
-    def of_inputs(self, op: ttl.BlockMathOp) -> list[str]:
-        return [padding for value in op.inputs if (padding := self.of(value)) is not None]
+        return NONE if name is None else self.held.get(name, NONE)
 
 
 def _name(value: SSAValue) -> str | None:

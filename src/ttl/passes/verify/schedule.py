@@ -95,7 +95,7 @@ class _Checker:
                 shown = self._deadlock([(part, machine)], tried)
                 message = "in some orders of the kernels this is a " + shown.message
                 helps = (PASSED_OVER, *shown.helps[:1])
-                return replace(shown, code=codes.ORDER_DEPENDENT, message=message, helps=helps)
+                return replace(shown, code=codes.DEADLOCK.mild, message=message, helps=helps)
         which = ", ".join(f"`{semaphore.name}`" for semaphore in loose)
         span, text = loose[0].span, f"`{loose[0].name}` declared here"
         return not_proven(

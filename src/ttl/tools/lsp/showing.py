@@ -85,7 +85,7 @@ def _line(line: Found) -> Iterator[str]:
     if threads := line.get("threads"):
         yield f"Runs on: {', '.join(threads)}"
     if registers := line.get("dst"):
-        yield f"DST: {registers} registers"
+        yield f"DST: {registers} register{'s' * (registers != 1)}"
     for each in line.get("cycles", []):
         where = f"`{each['kernel']}` ({each['thread']})"
         busy = f"{each['busy']:.0f} cycles busy, {each['waited']:.0f} waiting"

@@ -78,6 +78,14 @@ def masked(x, ones):
     return ttl.math.reduce_max(ttl.math.mask(x, ones), dims=[-2])
 
 
+def across(x, ones):
+    return ttl.math.reduce_max(x, dims=[-1])
+
+
+def across_broadcast(x, ones):
+    return ttl.math.reduce_max(ttl.math.broadcast(x, dims=[-2], shape=(1, 1)), dims=[-2])
+
+
 @pytest.mark.parametrize(
     ("rows", "reduce", "is_received", "is_found"),
     [
@@ -86,6 +94,8 @@ def masked(x, ones):
         (40, largest, True, True),
         (20, total, False, False),
         (20, masked, False, False),
+        (20, across, False, False),  # its rows are padded, and columns are reduced
+        (1, across_broadcast, False, False),
         (40, largest, False, False),  # the first tile has no padding
         (64, largest, True, False),
     ],
@@ -98,4 +108,15 @@ def test_padding_is_found_as_by_the_simulator(rows, reduce, is_received, is_foun
     checked = check_operation(program, TARGET)
     places = [[each.primary for each in found] for found in (checked, simulated)]
     assert places[0] == places[1]
-    assert [each.code.slug for each in checked] == ["padding-reduced"] * is_found
+    assert [each.code.slug for each in checked].count("padding-reduced") == is_found
+
+
+@pytest.mark.parametrize("rows", [1, 20])
+def test_a_broadcast_left_out_is_found_as_by_the_simulator(rows: int) -> None:
+    operation, args = reduces(rows, lambda x, ones: x * ones)
+    program = operation.program(tuple(args), {}, TARGET.default_grid)
+    simulated: list[Diagnostic] = []
+    sim.run(program, target=TARGET, report=simulated.append)
+    checked = check_operation(program, TARGET)
+    assert [each.code.code for each in checked] == ["TTL2010"]
+    assert [each.message for each in checked] == [each.message for each in simulated]

@@ -1,0 +1,85 @@
+"""One mistake has one code, whoever finds it: the simulator, the check, or compiled kernels."""
+
+from __future__ import annotations
+
+import linecache
+import re
+from pathlib import Path
+
+import pytest
+
+from golden.example_programs import TARGET, load_file
+from ttl import ttnn
+from ttl.diagnostics import TTLError
+from ttl.diagnostics.pages import PAGES
+from ttl.driver.check import check_operation
+
+ROW = re.compile(r"\|---\|---\|---\|\n\| (.*?) \| (.*?) \| (.*?) \|")
+NOT_A_MISTAKE = {"nothing", "TTL5006"}  # TTL5006: a note that something is not proven
+# Pages whose programs have another mistake too, which compiling finds first.
+BESIDE = {"TTL3007": {"TTL1016"}}
+
+
+@pytest.mark.parametrize("page", sorted(PAGES.glob("TTL*.md")), ids=lambda page: page.stem)
+def test_every_backend_finds_the_code_of_the_page(page: Path) -> None:
+    for row in ROW.findall(page.read_text(encoding="utf-8")):
+        cells = [set(cell.split(", ")) - NOT_A_MISTAKE for cell in row]
+        alike = set.intersection(*cells)  # another mistake of the program, which all find
+        found = set.union(*cells) - alike - {page.stem}
+        assert found <= BESIDE.get(page.stem, set()), row
+
+
+# What Python itself refuses when a kernel runs, and what ends it. Each is the body of a kernel.
+BODIES = {
+    "import nowhere": "TTL5002",
+    "for i in range(1, 2, 0):\n            pass": "TTL5002",
+    "range()": "TTL5002",
+    "helper()": "TTL5002",
+    "assert SIZE == 3": "TTL5002",
+    "half = SIZE // 0": "TTL5002",
+    "half = row // 0": "TTL5002",
+    "half = ~(row + 0.5)": "TTL5002",
+    "half = (row + 0.5) << 1": "TTL5002",
+    "x = {'one': 1}['two']": "TTL5002",
+    "one, two, three = ttl.node(dims=2)": "TTL5002",
+    "one, two = row": "TTL5002",
+    "x = list(zip((1, 2), (1,), strict=True))": "TTL5002",
+    "net.if_src(lambda: None)": "TTL1003",
+    "net.if_src(row)": "TTL1003",
+    "x = missing": "TTL1004",
+    "while True:\n            with dfb.wait():\n                pass": "TTL5001",
+}
+PROGRAM = """import ttl
+
+SIZE = 2
+
+
+def helper(block):
+    return block
+
+
+@ttl.operation(grid=(1, 2))
+def operation(a):
+    dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 1))
+    net = ttl.PipeNet([ttl.Pipe((0, 0), (0, 1))])
+
+    @ttl.datamovement()
+    def read():
+        column, row = ttl.node(dims=2)
+        BODY
+"""
+
+
+@pytest.mark.parametrize("body", BODIES)
+def test_a_kernel_that_python_refuses(body: str, tmp_path: Path) -> None:
+    path = tmp_path / "program.py"
+    path.write_text(PROGRAM.replace("BODY", body))
+    linecache.clearcache()
+    operation = load_file(path).operation
+    device = ttnn.open_device(device_id=0)
+    tensor = ttnn.zeros((32, 32), ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=device)
+    with pytest.raises(TTLError) as caught:
+        operation(tensor)
+    program = operation.program((tensor,), {}, TARGET.default_grid)
+    checked = [found.code.code for found in check_operation(program, TARGET)]
+    assert (caught.value.code, checked[0]) == (BODIES[body], BODIES[body])
