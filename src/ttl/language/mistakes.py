@@ -185,7 +185,7 @@ def _instead(public: PublicClass, name: str) -> dict[str, str]:
 
 CALL = re.compile(r"(?P<called>[\w.]+)\(\) (?P<problem>(?:missing|takes|got) .*)", re.DOTALL)
 GIVEN = re.compile(r"but (\d+)")
-USERS_CALL = re.compile(r"(?:.*\.)?(\w+)\(\) (?:missing|takes|got) ")  # after a class or function around
+USERS_CALL = re.compile(r"(?:.*\.)?(\w+)\(\) (?:missing|takes|got) ")
 
 
 def _wrong_call(text: str, frame: FrameType) -> RuleBroken | None:
