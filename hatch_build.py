@@ -1,6 +1,8 @@
 """What a package says about itself, and the modules that are compiled when a wheel is built.
 
-The README of the package has no relative links, which work in the repository only. The same sources run either way. They are compiled in a temporary folder, so that no binary ever
+The README of the package has no relative links, which work in the repository only.
+
+The same sources run either way. They are compiled in a temporary folder, so that no binary ever
 lies beside sources that somebody edits. Without a C compiler the wheel is the same for every
 machine, as it is with HATCH_BUILD_NO_HOOKS=true.
 """

@@ -16,7 +16,9 @@ STEP = 3  # of the training: it corrects the start from zero
 
 
 @ttl.operation(grid=(NODES, 1))
-def adamw_step(weight, gradient, first, second):
+def adamw_step(
+    weight: ttnn.Tensor, gradient: ttnn.Tensor, first: ttnn.Tensor, second: ttnn.Tensor
+) -> None:
     rows, columns = (size // ttl.TILE_SIZE for size in weight.shape)
     weight_dfb, gradient_dfb, first_dfb, second_dfb = (
         ttl.make_dataflow_buffer_like(each, shape=(1, columns), block_count=2)
@@ -55,7 +57,7 @@ def adamw_step(weight, gradient, first, second):
             ttl.copy(v, second[row, :]).wait()
 
 
-def main():
+def main() -> None:
     generator = np.random.default_rng(0)
     weight, gradient, first = (
         tensor(generator.standard_normal((SIZE, SIZE)), ttnn.float32) for _ in range(3)

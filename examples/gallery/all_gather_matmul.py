@@ -5,6 +5,7 @@ next one, so the ring is as fast as the slower of the two, link or matrix unit.
 """
 
 import numpy as np
+import ttnn
 from against_numpy import agree, tensor, values
 
 import ttl
@@ -14,7 +15,7 @@ ROWS, INNER, COLUMNS = 64, 256, 128
 
 
 @ttl.operation(grid=(NODES, 1))
-def all_gather_matmul(a, b, y):
+def all_gather_matmul(a: ttnn.Tensor, b: ttnn.Tensor, y: ttnn.Tensor) -> None:
     ring = ttl.PipeNet([ttl.Pipe((n, 0), ((n + 1) % NODES, 0)) for n in range(NODES)])
     rows = a.shape[0] // ttl.TILE_SIZE
     inner = a.shape[1] // ttl.TILE_SIZE // NODES
@@ -50,7 +51,7 @@ def all_gather_matmul(a, b, y):
         ttl.copy(y_blk, y[:, column : column + columns]).wait()
 
 
-def main():
+def main() -> None:
     generator = np.random.default_rng(0)
     a = tensor(generator.standard_normal((ROWS, INNER)))
     b = tensor(generator.standard_normal((INNER, COLUMNS)))

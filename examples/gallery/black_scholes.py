@@ -16,13 +16,15 @@ SIZE = 128
 RATE, VOLATILITY = 0.03, 0.25
 
 
-def normal(x):
+def normal(x: ttl.BlockExpression) -> ttl.BlockExpression:
     """The share of a normal distribution below x."""
     return 0.5 * ttl.math.erf(x * 0.5**0.5) + 0.5
 
 
 @ttl.operation(grid=(NODES, 1))
-def black_scholes(price, strike, years, call):
+def black_scholes(
+    price: ttnn.Tensor, strike: ttnn.Tensor, years: ttnn.Tensor, call: ttnn.Tensor
+) -> None:
     rows, columns = (size // ttl.TILE_SIZE for size in price.shape)
     price_dfb, strike_dfb, years_dfb, call_dfb = (
         ttl.make_dataflow_buffer_like(each, shape=(1, 1), block_count=2)
@@ -46,7 +48,7 @@ def black_scholes(price, strike, years, call):
                 ttl.copy(call_blk, call[row, column]).wait()
 
 
-def main():
+def main() -> None:
     generator = np.random.default_rng(0)
     price = tensor(generator.uniform(80, 120, (SIZE, SIZE)), ttnn.float32)
     strike = tensor(generator.uniform(80, 120, (SIZE, SIZE)), ttnn.float32)

@@ -5,6 +5,7 @@ tile; the neighbour to the left or right is the same tile times a matrix that mo
 """
 
 import numpy as np
+import ttnn
 from against_numpy import agree, tensor, values
 
 import ttl
@@ -15,7 +16,7 @@ TILE = ttl.TILE_SIZE
 
 
 @ttl.operation(grid=(NODES, 1))
-def conv2d(image, shift, weight, y):
+def conv2d(image: ttnn.Tensor, shift: ttnn.Tensor, weight: ttnn.Tensor, y: ttnn.Tensor) -> None:
     rows = y.shape[0] // TILE // NODES
     image_dfb = ttl.make_dataflow_buffer_like(image, shape=(1, 1), block_count=4)
     shift_dfb = ttl.make_dataflow_buffer_like(shift, shape=(1, 1), block_count=4)
@@ -40,7 +41,7 @@ def conv2d(image, shift, weight, y):
             ttl.copy(y_blk, y[row, 0]).wait()
 
 
-def convolved(image, weight):
+def convolved(image: np.ndarray, weight: np.ndarray) -> np.ndarray:
     """The same with a window that slides over the padded image."""
     padded = np.pad(image, ((1, 1), (1, 1), (0, 0)))
     total = np.zeros((HEIGHT, WIDTH, CHANNELS), np.float32)
@@ -51,7 +52,7 @@ def convolved(image, weight):
     return np.maximum(total, 0)
 
 
-def main():
+def main() -> None:
     generator = np.random.default_rng(0)
     picture = generator.standard_normal((HEIGHT, WIDTH, CHANNELS))
     above_and_below = np.pad(picture, ((1, 1), (0, 0), (0, 0)))

@@ -15,7 +15,9 @@ ROWS, CLASSES = 128, 128
 
 
 @ttl.operation(grid=(NODES, 1))
-def cross_entropy(scores, label, index, loss):
+def cross_entropy(
+    scores: ttnn.Tensor, label: ttnn.Tensor, index: ttnn.Tensor, loss: ttnn.Tensor
+) -> None:
     rows, width = (size // ttl.TILE_SIZE for size in scores.shape)
     scores_dfb = ttl.make_dataflow_buffer_like(scores, shape=(1, width), block_count=2)
     label_dfb = ttl.make_dataflow_buffer_like(label, shape=(1, 1), block_count=2)
@@ -40,7 +42,7 @@ def cross_entropy(scores, label, index, loss):
                 ttl.copy(y, loss[row, 0]).wait()
 
 
-def main():
+def main() -> None:
     generator = np.random.default_rng(0)
     scores = tensor(3 * generator.standard_normal((ROWS, CLASSES)), ttnn.float32)
     labels = generator.integers(0, CLASSES, (ROWS, 1))

@@ -15,14 +15,14 @@ TOKENS, WORDS, FEATURES = 64, 100, 64
 
 
 @ttl.operation(grid=(NODES, 1))
-def embedding_gather(token, table, y):
+def embedding_gather(token: ttnn.Tensor, table: ttnn.Tensor, y: ttnn.Tensor) -> None:
     count = token.shape[1] // NODES
     features = table.shape[1]
     token_dfb = ttl.make_dataflow_buffer_like(token, shape=(1, count), block_count=1)
     row_dfb = ttl.make_dataflow_buffer_like(table, shape=(1, features), block_count=4)
 
     @ttl.datamovement()
-    def gather():
+    def gather() -> None:
         first = ttl.node(dims=1) * count
         with token_dfb.reserve() as token_blk:
             ttl.copy(token[0:1, first : first + count], token_blk).wait()
@@ -33,14 +33,14 @@ def embedding_gather(token, table, y):
                     ttl.copy(table[word : word + 1, :], row).wait()
 
     @ttl.datamovement()
-    def write():
+    def write() -> None:
         first = ttl.node(dims=1) * count
         for n in range(first, first + count):
             with row_dfb.wait() as row:
                 ttl.copy(row, y[n : n + 1, :]).wait()
 
 
-def main():
+def main() -> None:
     generator = np.random.default_rng(0)
     rows = ttnn.ROW_MAJOR_LAYOUT
     token = tensor(generator.integers(0, WORDS, (1, TOKENS)), ttnn.float32, rows)

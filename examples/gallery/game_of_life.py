@@ -16,7 +16,7 @@ GENERATIONS = 12
 
 
 @ttl.operation(grid=(BOARDS, 1))
-def game_of_life(board, ring, y):
+def game_of_life(board: ttnn.Tensor, ring: ttnn.Tensor, y: ttnn.Tensor) -> None:
     size = ring.shape[0] // ttl.TILE_SIZE
     board_dfb = ttl.make_dataflow_buffer_like(board, shape=(size, size), block_count=1)
     ring_dfb = ttl.make_dataflow_buffer_like(ring, shape=(size, size), block_count=1)
@@ -36,13 +36,13 @@ def game_of_life(board, ring, y):
         ttl.copy(y_blk, y[row : row + size, :]).wait()
 
 
-def next_generation(cells):
+def next_generation(cells: np.ndarray) -> np.ndarray:
     around = [(a, b) for a in (-1, 0, 1) for b in (-1, 0, 1) if (a, b) != (0, 0)]
     count = sum(np.roll(cells, shift, axis=(0, 1)) for shift in around)
     return ((count == 3) | (cells & (count == 2))).astype(int)
 
 
-def main():
+def main() -> None:
     generator = np.random.default_rng(0)
     board = tensor(generator.integers(0, 2, (BOARDS * SIZE, SIZE)))
     one = np.eye(SIZE)

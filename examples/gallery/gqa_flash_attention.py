@@ -17,7 +17,9 @@ LOWEST = -1e30
 
 
 @ttl.operation(grid=(HEADS, 1))
-def gqa_flash_attention(q, k, v, triangle, y):
+def gqa_flash_attention(
+    q: ttnn.Tensor, k: ttnn.Tensor, v: ttnn.Tensor, triangle: ttnn.Tensor, y: ttnn.Tensor
+) -> None:
     width = q.shape[1] // ttl.TILE_SIZE
     positions = q.shape[0] // ttl.TILE_SIZE // HEADS
     scale = q.shape[1] ** -0.5
@@ -59,14 +61,14 @@ def gqa_flash_attention(q, k, v, triangle, y):
                 ttl.copy(y_blk, y[first_query + row : first_query + row + BLOCK, :]).wait()
 
 
-def attention(q, k, v):
+def attention(q: np.ndarray, k: np.ndarray, v: np.ndarray) -> np.ndarray:
     scores = q @ k.T * HEAD**-0.5
     scores[np.triu_indices(POSITIONS, 1)] = -np.inf
     powers = np.exp(scores - scores.max(axis=1, keepdims=True))
-    return powers / powers.sum(axis=1, keepdims=True) @ v
+    return np.asarray(powers / powers.sum(axis=1, keepdims=True) @ v)
 
 
-def main():
+def main() -> None:
     generator = np.random.default_rng(0)
     q = tensor(generator.standard_normal((HEADS * POSITIONS, HEAD)))
     k, v = (tensor(generator.standard_normal((GROUPS * POSITIONS, HEAD))) for _ in range(2))

@@ -16,7 +16,9 @@ BINS = 16
 
 
 @ttl.operation(grid=(NODES, 1))
-def histogram(x, index, partial, counts):
+def histogram(
+    x: ttnn.Tensor, index: ttnn.Tensor, partial: ttnn.Tensor, counts: ttnn.Tensor
+) -> None:
     rows, width = (size // ttl.TILE_SIZE for size in x.shape)
     x_dfb = ttl.make_dataflow_buffer_like(x, shape=(1, width), block_count=2)
     index_dfb = ttl.make_dataflow_buffer_like(index, shape=(1, 1), block_count=1)
@@ -56,7 +58,7 @@ def histogram(x, index, partial, counts):
             ttl.copy(counts_blk, counts[0, 0]).wait()
 
 
-def main():
+def main() -> None:
     generator = np.random.default_rng(0)
     x = tensor(generator.beta(2, 5, (ROWS, WIDTH)), ttnn.float32)
     index = tensor(np.tile(np.arange(ttl.TILE_SIZE), (ttl.TILE_SIZE, 1)), ttnn.float32)

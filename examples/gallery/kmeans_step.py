@@ -15,7 +15,7 @@ CENTRES = ttl.TILE_SIZE
 
 
 @ttl.operation(grid=(1, 1))
-def kmeans_step(points, centres, y):
+def kmeans_step(points: ttnn.Tensor, centres: ttnn.Tensor, y: ttnn.Tensor) -> None:
     rows, width = (size // ttl.TILE_SIZE for size in points.shape)
     points_dfb = ttl.make_dataflow_buffer_like(points, shape=(1, width), block_count=2)
     centres_dfb = ttl.make_dataflow_buffer_like(centres, shape=(1, width), block_count=1)
@@ -47,7 +47,7 @@ def kmeans_step(points, centres, y):
         ttl.copy(y_blk, y[0, :]).wait()
 
 
-def main():
+def main() -> None:
     generator = np.random.default_rng(0)
     lengths = generator.uniform(1, 4, (CENTRES, 1))
     start = lengths * generator.standard_normal((CENTRES, FEATURES))

@@ -16,7 +16,7 @@ EPSILON = 1e-5
 
 
 @ttl.operation(grid=(NODES, 1))
-def layernorm(x, gamma, beta, y):
+def layernorm(x: ttnn.Tensor, gamma: ttnn.Tensor, beta: ttnn.Tensor, y: ttnn.Tensor) -> None:
     width = x.shape[1] // ttl.TILE_SIZE
     rows = x.shape[0] // ttl.TILE_SIZE // NODES
     x_dfb = ttl.make_dataflow_buffer_like(x, shape=(1, width), block_count=2)
@@ -44,7 +44,7 @@ def layernorm(x, gamma, beta, y):
                 ttl.copy(y_blk, y[row, :]).wait()
 
 
-def main():
+def main() -> None:
     generator = np.random.default_rng(0)
     x = tensor(3 * generator.standard_normal((ROWS, WIDTH)) + 1)
     gamma, beta = (tensor(generator.uniform(-1, 1, (1, WIDTH))) for _ in range(2))

@@ -16,7 +16,7 @@ STEPS = 24
 
 
 @ttl.operation(grid=(NODES, 1))
-def mandelbrot(real, imaginary, count):
+def mandelbrot(real: ttnn.Tensor, imaginary: ttnn.Tensor, count: ttnn.Tensor) -> None:
     rows, columns = (size // ttl.TILE_SIZE for size in count.shape)
     real_dfb, imaginary_dfb, count_dfb = (
         ttl.make_dataflow_buffer_like(each, shape=(1, 1), block_count=2)
@@ -42,13 +42,13 @@ def mandelbrot(real, imaginary, count):
                 ttl.copy(n, count[row, column]).wait()
 
 
-def plane():
+def plane() -> tuple[np.ndarray, ...]:
     across = np.linspace(-2.1, 0.7, SIZE, dtype=np.float32)
     down = np.linspace(-1.4, 1.4, SIZE, dtype=np.float32)
     return np.meshgrid(across, down)
 
 
-def counted(real, imaginary):
+def counted(real: np.ndarray, imaginary: np.ndarray) -> np.ndarray:
     z = np.zeros_like(real, np.complex64)
     count = np.zeros_like(real)
     for _ in range(STEPS):
@@ -58,7 +58,7 @@ def counted(real, imaginary):
     return count
 
 
-def main():
+def main() -> None:
     real, imaginary = (tensor(each, ttnn.float32) for each in plane())
     count = ttnn.zeros_like(real)
     mandelbrot(real, imaginary, count)

@@ -18,7 +18,7 @@ STEP_X, STEP_Y = 0.7548776662, 0.5698402910
 
 
 @ttl.operation(grid=(NODES, 1))
-def monte_carlo(x, y, hits):
+def monte_carlo(x: ttnn.Tensor, y: ttnn.Tensor, hits: ttnn.Tensor) -> None:
     rows, width = (size // ttl.TILE_SIZE for size in x.shape)
     x_dfb, y_dfb, hits_dfb = (
         ttl.make_dataflow_buffer_like(each, shape=(1, width), block_count=2)
@@ -41,13 +41,13 @@ def monte_carlo(x, y, hits):
             ttl.copy(hits_blk, hits[row, :]).wait()
 
 
-def main():
+def main() -> None:
     generator = np.random.default_rng(0)
     x, y = (tensor(generator.random((ROWS, WIDTH)), ttnn.float32) for _ in range(2))
     hits = ttnn.zeros_like(x)
     monte_carlo(x, y, hits)
 
-    across, down, count = values(x), values(y), 0
+    across, down, count = values(x), values(y), np.zeros(())
     for _ in range(DARTS):
         across = (across + np.float32(STEP_X)) % 1
         down = (down + np.float32(STEP_Y)) % 1

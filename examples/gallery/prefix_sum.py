@@ -15,7 +15,7 @@ ROWS, WIDTH = 128, 256
 
 
 @ttl.operation(grid=(NODES, 1))
-def prefix_sum(x, triangle, y):
+def prefix_sum(x: ttnn.Tensor, triangle: ttnn.Tensor, y: ttnn.Tensor) -> None:
     rows, width = (size // ttl.TILE_SIZE for size in x.shape)
     x_dfb = ttl.make_dataflow_buffer_like(x, shape=(1, 1), block_count=2)
     triangle_dfb = ttl.make_dataflow_buffer_like(triangle, shape=(1, 1), block_count=1)
@@ -36,7 +36,7 @@ def prefix_sum(x, triangle, y):
                     ttl.copy(y_blk, y[row, column]).wait()
 
 
-def main():
+def main() -> None:
     generator = np.random.default_rng(0)
     x = tensor(generator.standard_normal((ROWS, WIDTH)))
     triangle = tensor(np.triu(np.ones((ttl.TILE_SIZE, ttl.TILE_SIZE))))

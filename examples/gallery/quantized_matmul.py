@@ -16,7 +16,7 @@ STEP = 2  # tiles of the inner dimension in a step
 
 
 @ttl.operation(grid=(NODES, 1))
-def quantized_matmul(x, weight, y):
+def quantized_matmul(x: ttnn.Tensor, weight: ttnn.Tensor, y: ttnn.Tensor) -> None:
     rows = x.shape[0] // ttl.TILE_SIZE // NODES
     inner, columns = (size // ttl.TILE_SIZE for size in weight.shape)
     x_dfb = ttl.make_dataflow_buffer_like(x, shape=(rows, STEP), block_count=2)
@@ -37,7 +37,7 @@ def quantized_matmul(x, weight, y):
         ttl.copy(y_blk, y[first : first + rows, :]).wait()
 
 
-def main():
+def main() -> None:
     generator = np.random.default_rng(0)
     x = tensor(generator.standard_normal((M, K)))
     given = generator.standard_normal((K, N))

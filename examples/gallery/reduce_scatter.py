@@ -15,7 +15,7 @@ WIDTH = 64
 
 
 @ttl.operation(grid=(NODES, 1))
-def reduce_scatter(x, y):
+def reduce_scatter(x: ttnn.Tensor, y: ttnn.Tensor) -> None:
     """Row n of tiles is what node n has; column block p is part p of it."""
     ring = ttl.PipeNet([ttl.Pipe((n, 0), ((n + 1) % NODES, 0)) for n in range(NODES)])
     width = x.shape[1] // ttl.TILE_SIZE // NODES
@@ -48,7 +48,7 @@ def reduce_scatter(x, y):
         ttl.copy(y_blk, y[node, :]).wait()
 
 
-def main():
+def main() -> None:
     generator = np.random.default_rng(0)
     height = ttl.TILE_SIZE
     x = tensor(generator.standard_normal((NODES * height, NODES * WIDTH)), ttnn.float32)

@@ -12,7 +12,7 @@ EPSILON = 1e-5
 
 
 @ttl.operation(grid=(NODES, 1))
-def rmsnorm(x, weight, y):
+def rmsnorm(x: ttnn.Tensor, weight: ttnn.Tensor, y: ttnn.Tensor) -> None:
     width = x.shape[1] // ttl.TILE_SIZE
     rows = x.shape[0] // ttl.TILE_SIZE // NODES
     x_dfb = ttl.make_dataflow_buffer_like(x, shape=(1, width), block_count=2)
@@ -34,7 +34,7 @@ def rmsnorm(x, weight, y):
                 ttl.copy(y_blk, y[row, :]).wait()
 
 
-def main():
+def main() -> None:
     generator = np.random.default_rng(0)
     x = tensor(generator.standard_normal((ROWS, WIDTH)))
     weight = tensor(generator.uniform(0.5, 1.5, (1, WIDTH)))

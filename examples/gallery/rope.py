@@ -16,7 +16,7 @@ HEAD = 64  # features of a head
 
 
 @ttl.operation(grid=(NODES, 1))
-def rope(x, cos, sin, y):
+def rope(x: ttnn.Tensor, cos: ttnn.Tensor, sin: ttnn.Tensor, y: ttnn.Tensor) -> None:
     half = x.shape[1] // ttl.TILE_SIZE // 2
     rows = x.shape[0] // ttl.TILE_SIZE // NODES
     low_dfb, high_dfb, cos_dfb, sin_dfb, y_low_dfb, y_high_dfb = (
@@ -46,7 +46,7 @@ def rope(x, cos, sin, y):
             ttl.copy(y_high, y[row, half:]).wait()
 
 
-def main():
+def main() -> None:
     generator = np.random.default_rng(0)
     speeds = 10000.0 ** (-np.arange(HEAD // 2) / (HEAD // 2))
     angles = np.arange(POSITIONS)[:, None] * speeds

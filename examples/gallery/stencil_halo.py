@@ -18,7 +18,7 @@ TILE = ttl.TILE_SIZE
 
 
 @ttl.operation(grid=(NODES, 1))
-def stencil_halo(field, shifts, y):
+def stencil_halo(field: ttnn.Tensor, shifts: ttnn.Tensor, y: ttnn.Tensor) -> None:
     down_net = ttl.PipeNet([ttl.Pipe((n, 0), ((n + 1) % NODES, 0)) for n in range(NODES)])
     up_net = ttl.PipeNet([ttl.Pipe((n, 0), ((n - 1) % NODES, 0)) for n in range(NODES)])
     start_dfb, down_dfb, up_dfb, above_dfb, below_dfb, y_dfb = (
@@ -64,14 +64,14 @@ def stencil_halo(field, shifts, y):
             ttl.copy(y_blk, y[node, 0]).wait()
 
 
-def shift_matrices():
+def shift_matrices() -> np.ndarray:
     up, round_up = np.eye(TILE, k=1), np.roll(np.eye(TILE), 1, axis=1)
     first_to_last = np.zeros((TILE, TILE))
     first_to_last[-1, 0] = 1
     return np.vstack([up, up.T, first_to_last, first_to_last.T, round_up.T, round_up])
 
 
-def main():
+def main() -> None:
     generator = np.random.default_rng(0)
     field = tensor(generator.random((NODES * TILE, TILE)) ** 8, ttnn.float32)
     y = ttnn.zeros_like(field)

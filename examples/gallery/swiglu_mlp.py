@@ -16,7 +16,9 @@ STEP = 2  # tiles of the hidden layer in a step
 
 
 @ttl.operation(grid=(NODES, 1))
-def swiglu_mlp(x, gate, up, down, y):
+def swiglu_mlp(
+    x: ttnn.Tensor, gate: ttnn.Tensor, up: ttnn.Tensor, down: ttnn.Tensor, y: ttnn.Tensor
+) -> None:
     width, hidden = (size // ttl.TILE_SIZE for size in gate.shape)
     rows = x.shape[0] // ttl.TILE_SIZE // NODES
     x_dfb = ttl.make_dataflow_buffer_like(x, shape=(rows, width), block_count=1)
@@ -42,7 +44,7 @@ def swiglu_mlp(x, gate, up, down, y):
         ttl.copy(y_blk, y[first : first + rows, :]).wait()
 
 
-def main():
+def main() -> None:
     generator = np.random.default_rng(0)
     x = tensor(generator.standard_normal((ROWS, WIDTH)))
     gate, up = (tensor(generator.standard_normal((WIDTH, HIDDEN)) / 8) for _ in range(2))

@@ -17,7 +17,7 @@ LOWEST, NOWHERE = -1e30, 1e6
 
 
 @ttl.operation(grid=(NODES, 1))
-def top_k(x, index, largest, places):
+def top_k(x: ttnn.Tensor, index: ttnn.Tensor, largest: ttnn.Tensor, places: ttnn.Tensor) -> None:
     width = x.shape[1] // ttl.TILE_SIZE
     rows = x.shape[0] // ttl.TILE_SIZE
     x_dfb = ttl.make_dataflow_buffer_like(x, shape=(1, width), block_count=2)
@@ -55,7 +55,7 @@ def top_k(x, index, largest, places):
                 ttl.copy(places_blk, places[row, 0]).wait()
 
 
-def main():
+def main() -> None:
     generator = np.random.default_rng(0)
     x = tensor(generator.integers(-100, 100, (ROWS, WIDTH)) / 7, ttnn.float32)
     index = tensor(np.tile(np.arange(WIDTH), (ttl.TILE_SIZE, 1)), ttnn.float32)

@@ -6,7 +6,9 @@ EPSILON = 1e-5
 
 
 @ttl.operation()
-def rmsnorm(x_dfb, weight_dfb, y_dfb, size):
+def rmsnorm(
+    x_dfb: ttl.DataflowBuffer, weight_dfb: ttl.DataflowBuffer, y_dfb: ttl.DataflowBuffer, size: int
+) -> None:
     """Rows of `size` elements, divided by their root mean square; `weight_dfb` has one row."""
     with x_dfb.wait() as x, weight_dfb.wait() as weight, y_dfb.reserve() as y:
         mean = ttl.math.reduce_sum(ttl.math.square(x), dims=[-1]) * (1 / size)
@@ -15,7 +17,7 @@ def rmsnorm(x_dfb, weight_dfb, y_dfb, size):
 
 
 @ttl.operation()
-def softmax(x_dfb, y_dfb):
+def softmax(x_dfb: ttl.DataflowBuffer, y_dfb: ttl.DataflowBuffer) -> None:
     with x_dfb.wait() as x, y_dfb.reserve() as y:
         largest = ttl.block.broadcast(ttl.math.reduce_max(x, dims=[-1]), dims=[-1])
         powers = ttl.math.exp(x - largest)
@@ -24,7 +26,9 @@ def softmax(x_dfb, y_dfb):
 
 
 @ttl.operation()
-def linear(x_dfb, weight_dfb, y_dfb, steps):
+def linear(
+    x_dfb: ttl.DataflowBuffer, weight_dfb: ttl.DataflowBuffer, y_dfb: ttl.DataflowBuffer, steps: int
+) -> None:
     """x @ weight, summed over `steps` pairs of blocks."""
     with y_dfb.reserve() as y:
         total = ttl.math.fill(0, shape=y_dfb.shape)
@@ -35,7 +39,13 @@ def linear(x_dfb, weight_dfb, y_dfb, steps):
 
 
 @ttl.operation()
-def projections(x_dfb, weight_dfb, q_dfb, k_dfb, v_dfb):
+def projections(
+    x_dfb: ttl.DataflowBuffer,
+    weight_dfb: ttl.DataflowBuffer,
+    q_dfb: ttl.DataflowBuffer,
+    k_dfb: ttl.DataflowBuffer,
+    v_dfb: ttl.DataflowBuffer,
+) -> None:
     """x times the next three weights."""
     with x_dfb.wait() as x:
         with weight_dfb.wait() as weight, q_dfb.reserve() as q:
@@ -47,25 +57,30 @@ def projections(x_dfb, weight_dfb, q_dfb, k_dfb, v_dfb):
 
 
 @ttl.operation()
-def scores(q_dfb, k_dfb, s_dfb, scale):
+def scores(
+    q_dfb: ttl.DataflowBuffer,
+    k_dfb: ttl.DataflowBuffer,
+    s_dfb: ttl.DataflowBuffer,
+    scale: float,
+) -> None:
     with q_dfb.wait() as q, k_dfb.wait() as k, s_dfb.reserve() as s:
         s.store((q @ ttl.block.transpose(k)) * scale)
 
 
 @ttl.operation()
-def gelu(x_dfb, y_dfb):
+def gelu(x_dfb: ttl.DataflowBuffer, y_dfb: ttl.DataflowBuffer) -> None:
     with x_dfb.wait() as x, y_dfb.reserve() as y:
         y.store(ttl.math.gelu(x))
 
 
 @ttl.operation()
-def add(a_dfb, b_dfb, y_dfb):
+def add(a_dfb: ttl.DataflowBuffer, b_dfb: ttl.DataflowBuffer, y_dfb: ttl.DataflowBuffer) -> None:
     with a_dfb.wait() as a, b_dfb.wait() as b, y_dfb.reserve() as y:
         y.store(a + b)
 
 
 @ttl.operation()
-def fork(x_dfb, y_dfb, z_dfb):
+def fork(x_dfb: ttl.DataflowBuffer, y_dfb: ttl.DataflowBuffer, z_dfb: ttl.DataflowBuffer) -> None:
     """One block for two that need it."""
     with x_dfb.wait() as x, y_dfb.reserve() as y, z_dfb.reserve() as z:
         y.store(x)

@@ -1,11 +1,13 @@
 """Blocks between tensors, nodes and dataflow buffers."""
 
 
+import ttnn
+
 import ttl
 
 
 @ttl.operation()
-def load(x, row, column, dfb):
+def load(x: ttnn.Tensor, row: int, column: int, dfb: ttl.DataflowBuffer) -> None:
     """The block of `x` whose first tile is at (row, column), into `dfb`."""
     height, width = dfb.shape
     with dfb.reserve() as block:
@@ -13,7 +15,7 @@ def load(x, row, column, dfb):
 
 
 @ttl.operation()
-def store(dfb, y, row, column):
+def store(dfb: ttl.DataflowBuffer, y: ttnn.Tensor, row: int, column: int) -> None:
     """The next block of `dfb` to the place (row, column) of `y`."""
     height, width = dfb.shape
     with dfb.wait() as block:
@@ -21,7 +23,14 @@ def store(dfb, y, row, column):
 
 
 @ttl.operation()
-def multicast_load(x, row, column, net, sent_dfb, dfb):
+def multicast_load(
+    x: ttnn.Tensor,
+    row: int,
+    column: int,
+    net: ttl.PipeNet,
+    sent_dfb: ttl.DataflowBuffer,
+    dfb: ttl.DataflowBuffer,
+) -> None:
     """Like load(), but only the source of `net` reads `x`; the others, and it, receive.
 
     The pipes of the net contain their sources.
@@ -35,7 +44,14 @@ def multicast_load(x, row, column, net, sent_dfb, dfb):
 
 
 @ttl.operation()
-def ring_reduce(x_dfb, ring, nodes, sent_dfb, got_dfb, y_dfb):
+def ring_reduce(
+    x_dfb: ttl.DataflowBuffer,
+    ring: ttl.PipeNet,
+    nodes: int,
+    sent_dfb: ttl.DataflowBuffer,
+    got_dfb: ttl.DataflowBuffer,
+    y_dfb: ttl.DataflowBuffer,
+) -> None:
     """The sum of the blocks that the nodes of a ring have, on each of them."""
     with x_dfb.wait() as own, sent_dfb.reserve() as first:
         total = own * 1

@@ -14,11 +14,13 @@ ROWS, COLUMNS = TOKENS // ttl.TILE_SIZE, WIDTH // ttl.TILE_SIZE
 
 
 @ttl.operation(grid=(NODES, 1))
-def transformer_block(x, norms, weights, y):
+def transformer_block(
+    x: ttnn.Tensor, norms: ttnn.Tensor, weights: ttnn.Tensor, y: ttnn.Tensor
+) -> None:
     """The six weights lie one below the other, and so do the two rows of norms."""
     net = ttl.PipeNet([ttl.Pipe((0, 0), (slice(0, NODES), 0))])
 
-    def buffers(like, rows, columns, count):
+    def buffers(like: ttnn.Tensor, rows: int, columns: int, count: int) -> list[ttl.DataflowBuffer]:
         return [ttl.make_dataflow_buffer_like(like, shape=(rows, columns)) for _ in range(count)]
 
     x_dfb, kept, first, normal, q, k, v = buffers(x, ROWS, COLUMNS, 7)
@@ -52,11 +54,12 @@ def transformer_block(x, norms, weights, y):
     store(out, y, row, 0)
 
 
-def reference(x, norms, weights):
+def reference(x: np.ndarray, norms: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """The same in numpy."""
 
-    def normalized(rows, weight):
-        return rows / np.sqrt((rows**2).mean(axis=1, keepdims=True) + 1e-5) * weight
+    def normalized(rows: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        spread = np.sqrt((rows**2).mean(axis=1, keepdims=True) + 1e-5)
+        return np.asarray(rows / spread * weight)
 
     wq, wk, wv, wo, w1, w2 = weights.reshape(6, WIDTH, WIDTH)
     results = []
@@ -70,7 +73,7 @@ def reference(x, norms, weights):
     return np.concatenate(results)
 
 
-def run(dtype=ttnn.bfloat16):
+def run(dtype: ttnn.DataType = ttnn.bfloat16) -> tuple[np.ndarray, np.ndarray]:
     """What the block makes of random numbers, and what it should."""
     device = ttnn.open_device(device_id=0)
     generator = np.random.default_rng(0)

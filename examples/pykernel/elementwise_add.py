@@ -9,7 +9,13 @@ from pykernel.d2m_api import *
 
 
 @pykernel_gen(grid=(2, 2), block_factors=[(1, 1), (1, 1), (1, 1)])
-def add(lhs, rhs, out, block_factors=None, grid=None):
+def add(
+    lhs: np.ndarray,
+    rhs: np.ndarray,
+    out: np.ndarray,
+    block_factors: list[tuple[int, int]] | None = None,
+    grid: tuple[int, int] | None = None,
+) -> object:
     lhs_stream = Stream(lhs)
     rhs_stream = Stream(rhs)
 
@@ -18,7 +24,7 @@ def add(lhs, rhs, out, block_factors=None, grid=None):
         lhs_cb: CircularBuffer,
         rhs_cb: CircularBuffer,
         out_cb: CircularBuffer,
-    ):
+    ) -> None:
         lhs_shard = lhs_cb.pop()
         rhs_shard = rhs_cb.pop()
         out_shard = out_cb.reserve()
@@ -31,7 +37,7 @@ def add(lhs, rhs, out, block_factors=None, grid=None):
         lhs_cb: CircularBuffer,
         rhs_cb: CircularBuffer,
         out_cb: CircularBuffer,
-    ):
+    ) -> None:
         cy = core_index(0)
         cx = core_index(1)
 
@@ -46,7 +52,7 @@ def add(lhs, rhs, out, block_factors=None, grid=None):
     return Program(add_kernel, dm_reader)(lhs, rhs, out)
 
 
-def main():
+def main() -> None:
     rng = np.random.default_rng(0)
     lhs, rhs = (rng.standard_normal((128, 128)).astype(np.float32) for _ in range(2))
     out = np.zeros((128, 128), np.float32)

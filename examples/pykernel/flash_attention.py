@@ -17,7 +17,14 @@ ROWS = NUM_KV_BLOCKS * 32
 
 
 @pykernel_gen(grid=(4, 1), block_factors=[(1, 1), (1, 1), (1, 1), (1, 1)])
-def flash_attention(Q, K, V, out, block_factors=None, grid=None):
+def flash_attention(
+    Q: np.ndarray,
+    K: np.ndarray,
+    V: np.ndarray,
+    out: np.ndarray,
+    block_factors: list[tuple[int, int]] | None = None,
+    grid: tuple[int, int] | None = None,
+) -> object:
     Q_stream = Stream(Q)
     K_stream = Stream(K)
     V_stream = Stream(V)
@@ -28,7 +35,7 @@ def flash_attention(Q, K, V, out, block_factors=None, grid=None):
         K_cb: CircularBuffer,
         V_cb: CircularBuffer,
         out_cb: CircularBuffer,
-    ):
+    ) -> None:
         m_old = fill(-inf, (1, 1))
         l_old = fill(0, (1, 1))
         O_acc = fill(0, (1, 1))
@@ -63,7 +70,7 @@ def flash_attention(Q, K, V, out, block_factors=None, grid=None):
         K_cb: CircularBuffer,
         V_cb: CircularBuffer,
         out_cb: CircularBuffer,
-    ):
+    ) -> None:
         idx = core_index(0)
 
         for kv_idx in range(NUM_KV_BLOCKS):
@@ -79,13 +86,13 @@ def flash_attention(Q, K, V, out, block_factors=None, grid=None):
     return Program(attention_compute, dm_reader)(Q, K, V, out)
 
 
-def reference(Q, K, V):
+def reference(Q: np.ndarray, K: np.ndarray, V: np.ndarray) -> np.ndarray:
     scores = Q @ K.T / np.sqrt(D_HEAD)
     weights = np.exp(scores - scores.max(axis=1, keepdims=True))
-    return weights / weights.sum(axis=1, keepdims=True) @ V
+    return np.asarray(weights / weights.sum(axis=1, keepdims=True) @ V)
 
 
-def main():
+def main() -> None:
     rng = np.random.default_rng(0)
     Q, K, V = (rng.standard_normal((ROWS, D_HEAD)).astype(np.float32) for _ in range(3))
     out = np.zeros((ROWS, D_HEAD), np.float32)

@@ -11,7 +11,13 @@ GRID = (2, 2)
 
 
 @pykernel_gen(grid=GRID, block_factors=[(1, 1), (1, 1), (1, 1)])
-def matmul(lhs, rhs, out, block_factors=None, grid=GRID):
+def matmul(
+    lhs: np.ndarray,
+    rhs: np.ndarray,
+    out: np.ndarray,
+    block_factors: list[tuple[int, int]] | None = None,
+    grid: tuple[int, int] = GRID,
+) -> object:
     lhs_stream = Stream(lhs)
     rhs_stream = Stream(rhs)
     GY, GX = grid
@@ -25,7 +31,7 @@ def matmul(lhs, rhs, out, block_factors=None, grid=GRID):
         lhs_sent: Semaphore,
         rhs_ready: Semaphore,
         rhs_sent: Semaphore,
-    ):
+    ) -> None:
         out_shard = out_cb.reserve()
         for _ in range(GX):
             out_shard.store(lhs_cb.pop() @ rhs_cb.pop())
@@ -40,7 +46,7 @@ def matmul(lhs, rhs, out, block_factors=None, grid=GRID):
         lhs_sent: Semaphore,
         rhs_ready: Semaphore,
         rhs_sent: Semaphore,
-    ):
+    ) -> None:
         cy = core_index(0)
         cx = core_index(1)
         for turn in range(GX):
@@ -67,7 +73,7 @@ def matmul(lhs, rhs, out, block_factors=None, grid=GRID):
     return Program(mm, dm)(lhs, rhs, out)
 
 
-def main():
+def main() -> None:
     rng = np.random.default_rng(0)
     lhs, rhs = (rng.standard_normal((128, 128)).astype(np.float32) for _ in range(2))
     out = np.zeros((128, 128), np.float32)

@@ -1,12 +1,14 @@
 """y has the groups of rows of x, each one place further up, as one body with a barrier."""
 
+import ttnn
+
 import ttl
 
 NODES = 4
 
 
 @ttl.operation(grid=(NODES, 1))
-def rotate_rows(x, scratch, y):
+def rotate_rows(x: ttnn.Tensor, scratch: ttnn.Tensor, y: ttnn.Tensor) -> None:
     rows_of_node = x.shape[0] // ttl.TILE_SIZE // NODES
     width = x.shape[1] // ttl.TILE_SIZE
 
@@ -14,7 +16,7 @@ def rotate_rows(x, scratch, y):
     arrived = ttl.Semaphore(0)
     all_arrived = ttl.Semaphore(0)
 
-    def part(tensor, number):
+    def part(tensor: ttnn.Tensor, number: int) -> object:
         first = number % NODES * rows_of_node
         return tensor[first : first + rows_of_node, 0:width]
 

@@ -24,7 +24,7 @@ EXAMPLES = {
 }
 
 
-def load(file, name):
+def load(file: Path, name: str) -> ttl.Operation:
     """An operation of one of the files."""
     sys.path.insert(0, str(HERE.parent))
     spec = util.spec_from_file_location(f"{file.parent.name}_{file.stem}", file)
@@ -32,16 +32,17 @@ def load(file, name):
     module = util.module_from_spec(spec)
     spec.loader.exec_module(module)
     sys.path.remove(str(HERE.parent))
-    return getattr(module, name)
+    operation: ttl.Operation = getattr(module, name)
+    return operation
 
 
-def forms(example):
+def forms(example: str) -> list[ttl.Operation]:
     """The operation as one body, and as kernels."""
     name, _ = EXAMPLES[example]
     return [load(folder / f"{example}.py", name) for folder in (HERE, HERE.parent)]
 
 
-def tensors(example, seed=0):
+def tensors(example: str, seed: int = 0) -> list[ttnn.Tensor]:
     device = ttnn.open_device(device_id=0)
     generator = np.random.default_rng(seed)
     _, sizes = EXAMPLES[example]
@@ -49,7 +50,7 @@ def tensors(example, seed=0):
     return [ttl.from_numpy(each, dtype=ttnn.bfloat16, device=device) for each in arrays]
 
 
-def main():
+def main() -> None:
     print(f"{'example':18} {'unified':>8} {'kernels':>8}   lines")
     for example in EXAMPLES:
         results, lines = [], []

@@ -1,12 +1,14 @@
 """y = a * b + exp(c), as one body: see ../elementwise.py for the kernels written by hand."""
 
+import ttnn
+
 import ttl
 
 BLOCK = 2  # tiles along each side of a block
 
 
 @ttl.operation(grid=(2, 2))
-def multiply_add_exp(a, b, c, y):
+def multiply_add_exp(a: ttnn.Tensor, b: ttnn.Tensor, c: ttnn.Tensor, y: ttnn.Tensor) -> None:
     a_dfb = ttl.make_dataflow_buffer_like(a, shape=(BLOCK, BLOCK), block_count=2)
     b_dfb = ttl.make_dataflow_buffer_like(b, shape=(BLOCK, BLOCK), block_count=2)
     c_dfb = ttl.make_dataflow_buffer_like(c, shape=(BLOCK, BLOCK), block_count=2)

@@ -16,7 +16,7 @@ LOWEST = -1e30
 
 
 @ttl.operation(grid=(NODES, 1))
-def flash_attention(q, k, v, y):
+def flash_attention(q: ttnn.Tensor, k: ttnn.Tensor, v: ttnn.Tensor, y: ttnn.Tensor) -> None:
     width = q.shape[1] // ttl.TILE_SIZE
     keys = k.shape[0] // ttl.TILE_SIZE
     blocks_of_node = q.shape[0] // ttl.TILE_SIZE // ROWS // NODES
@@ -52,7 +52,9 @@ def flash_attention(q, k, v, y):
             ttl.copy(y_blk, y[row : row + ROWS, 0:width]).wait()
 
 
-def run(rows=256, width=64, dtype=ttnn.bfloat16):
+def run(
+    rows: int = 256, width: int = 64, dtype: ttnn.DataType = ttnn.bfloat16
+) -> tuple[np.ndarray, np.ndarray]:
     """The result for random numbers, and what it should be."""
     device = ttnn.open_device(device_id=0)
     generator = np.random.default_rng(0)

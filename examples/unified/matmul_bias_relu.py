@@ -1,12 +1,14 @@
 """y = relu(a @ b + bias), accumulated over K, as one body."""
 
+import ttnn
+
 import ttl
 
 BLOCK = 2  # tiles along each side of a block
 
 
 @ttl.operation(grid=(2, 2))
-def matmul_bias_relu(a, b, bias, y):
+def matmul_bias_relu(a: ttnn.Tensor, b: ttnn.Tensor, bias: ttnn.Tensor, y: ttnn.Tensor) -> None:
     a_dfb = ttl.make_dataflow_buffer_like(a, shape=(BLOCK, BLOCK), block_count=2)
     b_dfb = ttl.make_dataflow_buffer_like(b, shape=(BLOCK, BLOCK), block_count=2)
     bias_dfb = ttl.make_dataflow_buffer_like(bias, shape=(BLOCK, BLOCK), block_count=2)

@@ -5,6 +5,8 @@ and every node, the sending one too, receives into another.
 """
 
 
+import ttnn
+
 import ttl
 
 BLOCK = 2  # tiles along each side of a block
@@ -12,7 +14,7 @@ GRID = 2  # nodes along each side
 
 
 @ttl.operation(grid=(GRID, GRID))
-def multicast_matmul(a, b, y):
+def multicast_matmul(a: ttnn.Tensor, b: ttnn.Tensor, y: ttnn.Tensor) -> None:
     a_net = ttl.PipeNet([ttl.Pipe((0, row), (slice(0, GRID), row)) for row in range(GRID)])
     b_net = ttl.PipeNet([ttl.Pipe((column, 0), (column, slice(0, GRID))) for column in range(GRID)])
     a_sent = ttl.make_dataflow_buffer_like(a, shape=(BLOCK, BLOCK), block_count=2)

@@ -5,6 +5,8 @@ received lies in one buffer, and what is sent in another.
 """
 
 
+import ttnn
+
 import ttl
 
 NODES = 4
@@ -12,7 +14,7 @@ BLOCK = 2  # tiles along each side of a block
 
 
 @ttl.operation(grid=(NODES, 1))
-def ring_all_reduce(x, y):
+def ring_all_reduce(x: ttnn.Tensor, y: ttnn.Tensor) -> None:
     ring = ttl.PipeNet([ttl.Pipe((n, 0), ((n + 1) % NODES, 0)) for n in range(NODES)])
     x_dfb = ttl.make_dataflow_buffer_like(x, shape=(BLOCK, BLOCK), block_count=2)
     sent_dfb = ttl.make_dataflow_buffer_like(x, shape=(BLOCK, BLOCK), block_count=2)

@@ -1,10 +1,12 @@
 """y = exp(a) + b * b, the operation of the README, as one body."""
 
+import ttnn
+
 import ttl
 
 
 @ttl.operation(grid=(2, 2))
-def scaled_sum(a, b, y):
+def scaled_sum(a: ttnn.Tensor, b: ttnn.Tensor, y: ttnn.Tensor) -> None:
     a_dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 2), block_count=2)
     b_dfb = ttl.make_dataflow_buffer_like(b, shape=(1, 2), block_count=2)
     y_dfb = ttl.make_dataflow_buffer_like(y, shape=(1, 2), block_count=2)

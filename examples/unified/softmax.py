@@ -1,10 +1,12 @@
 """y = softmax of the rows of x, as one body."""
 
+import ttnn
+
 import ttl
 
 
 @ttl.operation(grid=(2, 2))
-def softmax(x, y):
+def softmax(x: ttnn.Tensor, y: ttnn.Tensor) -> None:
     tile_rows, width = (size // ttl.TILE_SIZE for size in x.shape)
     grid_columns, grid_rows = ttl.grid_size(dims=2)
     rows_of_node = tile_rows // (grid_columns * grid_rows)

@@ -1,5 +1,7 @@
 """y = the sum of the column blocks of a, as one body: the semaphore orders its two halves."""
 
+import ttnn
+
 import ttl
 
 BLOCK = 2  # tiles along each side of a block
@@ -7,7 +9,7 @@ NODES = 4
 
 
 @ttl.operation(grid=(NODES, 1))
-def split_sum(a, partial, y):
+def split_sum(a: ttnn.Tensor, partial: ttnn.Tensor, y: ttnn.Tensor) -> None:
     a_dfb = ttl.make_dataflow_buffer_like(a, shape=(BLOCK, BLOCK), block_count=2)
     sum_dfb = ttl.make_dataflow_buffer_like(y, shape=(BLOCK, BLOCK), block_count=2)
     part_dfb = ttl.make_dataflow_buffer_like(partial, shape=(BLOCK, BLOCK), block_count=2)

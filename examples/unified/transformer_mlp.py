@@ -13,7 +13,7 @@ NODES = 2
 
 
 @ttl.operation(grid=(NODES, 1))
-def transformer_mlp(x, w1, w2, y):
+def transformer_mlp(x: ttnn.Tensor, w1: ttnn.Tensor, w2: ttnn.Tensor, y: ttnn.Tensor) -> None:
     width = x.shape[1] // ttl.TILE_SIZE
     wide = w1.shape[1] // ttl.TILE_SIZE
     blocks_of_node = x.shape[0] // ttl.TILE_SIZE // ROWS // NODES
@@ -43,7 +43,9 @@ def transformer_mlp(x, w1, w2, y):
             ttl.copy(y_blk, y[row : row + ROWS, 0:width]).wait()
 
 
-def run(rows=128, width=64, wide=256, dtype=ttnn.bfloat16):
+def run(
+    rows: int = 128, width: int = 64, wide: int = 256, dtype: ttnn.DataType = ttnn.bfloat16
+) -> tuple[np.ndarray, np.ndarray]:
     """The result for random numbers, and what it should be."""
     device = ttnn.open_device(device_id=0)
     generator = np.random.default_rng(0)

@@ -9,7 +9,7 @@ BLOCK = 2  # tiles along each side of a block
 
 
 @ttl.operation(grid=(2, 2))
-def multiply_add_exp(a, b, c, y):
+def multiply_add_exp(a: ttnn.Tensor, b: ttnn.Tensor, c: ttnn.Tensor, y: ttnn.Tensor) -> None:
     a_dfb = ttl.make_dataflow_buffer_like(a, shape=(BLOCK, BLOCK), block_count=2)
     b_dfb = ttl.make_dataflow_buffer_like(b, shape=(BLOCK, BLOCK), block_count=2)
     c_dfb = ttl.make_dataflow_buffer_like(c, shape=(BLOCK, BLOCK), block_count=2)
@@ -21,7 +21,7 @@ def multiply_add_exp(a, b, c, y):
     block_columns = a.shape[1] // (BLOCK * ttl.TILE_SIZE) // grid_columns
 
     @ttl.compute()
-    def compute():
+    def compute() -> None:
         for _ in range(block_rows):
             for _ in range(block_columns):
                 with (
@@ -33,7 +33,7 @@ def multiply_add_exp(a, b, c, y):
                     y_blk.store(a_blk * b_blk + ttl.math.exp(c_blk))
 
     @ttl.datamovement()
-    def read():
+    def read() -> None:
         node_column, node_row = ttl.node(dims=2)
         for i in range(block_rows):
             row = (node_row * block_rows + i) * BLOCK
@@ -52,7 +52,7 @@ def multiply_add_exp(a, b, c, y):
                     c_copy.wait()
 
     @ttl.datamovement()
-    def write():
+    def write() -> None:
         node_column, node_row = ttl.node(dims=2)
         for i in range(block_rows):
             row = (node_row * block_rows + i) * BLOCK
@@ -63,7 +63,7 @@ def multiply_add_exp(a, b, c, y):
                     y_copy.wait()
 
 
-def main():
+def main() -> None:
     ones = np.ones((256, 256))
     device = ttnn.open_device(device_id=0)
     inputs = [ttl.from_numpy(ones, dtype=ttnn.bfloat16, device=device) for _ in "abc"]

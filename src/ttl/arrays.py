@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,9 @@ from ttl.diagnostics import RuleBroken, UsageError, codes
 from ttl.diagnostics.frames import calling_span
 from ttl.semantics.dtypes import Array, DType, as_dtype, dtype_of_array, find_dtype, round_to
 from ttl.semantics.layout import TILE_LAYOUT, Layout, as_layout
+
+if TYPE_CHECKING:
+    from ttl.ttnn import Tensor
 
 __all__ = ["from_numpy", "to_numpy"]
 
@@ -29,7 +32,7 @@ def from_numpy(
     device: Any = None,
     memory_config: Any = None,
     mesh_mapper: Any = None,
-) -> Any:
+) -> Tensor:
     """A tensor with a copy of the array's elements, rounded to `dtype`.
 
     It is one of the ttnn that `device`, `memory_config` and `dtype` are of; without these, of the
@@ -43,14 +46,18 @@ def from_numpy(
     if kind.is_block_float and arranged is not TILE_LAYOUT:
         raise _wrong(f"{kind} is only in tiles", "leave layout= out")
     ttnn = _home(device, memory_config, dtype)
+    made: Tensor  # for type checkers; it may be one of the real ttnn
     if _is_embedded(ttnn):
         mapper = {} if mesh_mapper is None else {"mesh_mapper": mesh_mapper}
-        return ttnn.from_numpy(values, kind, arranged, device, memory_config, **mapper)
+        made = ttnn.from_numpy(values, kind, arranged, device, memory_config, **mapper)
+        return made
     options = {} if mesh_mapper is None else {"mesh_mapper": _plain(mesh_mapper)}
     if device is None:
-        return _real_tensor(ttnn, values, kind, arranged, mem_config=memory_config, **options)
-    host = _real_tensor(ttnn, values, kind, arranged, **options)
-    return ttnn.to_device(host, device, memory_config=memory_config)
+        made = _real_tensor(ttnn, values, kind, arranged, mem_config=memory_config, **options)
+    else:
+        host = _real_tensor(ttnn, values, kind, arranged, **options)
+        made = ttnn.to_device(host, device, memory_config=memory_config)
+    return made
 
 
 def to_numpy(tensor: Any, mesh_composer: Any = None) -> NDArray[Any]:

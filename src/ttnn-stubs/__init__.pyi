@@ -3,6 +3,9 @@
 # ruff: noqa
 # Written by `python tests/editor/stubs.py`; do not edit.
 
+from typing import ClassVar
+
+from ttl.semantics.dtypes import DType
 from ttl.ttnn import (
     Arch,
     BufferType,
@@ -21,7 +24,6 @@ from ttl.ttnn import (
     DRAM_MEMORY_CONFIG,
     DataMovementConfigDescriptor,
     DataMovementProcessor,
-    DataType,
     Device,
     DispatchCoreConfig,
     DispatchCoreType,
@@ -98,9 +100,6 @@ from ttl.ttnn import (
     atan2,
     atanh,
     begin_trace_capture,
-    bfloat16,
-    bfloat4_b,
-    bfloat8_b,
     bitcast,
     bitwise_and,
     bitwise_left_shift,
@@ -156,7 +155,6 @@ from ttl.ttnn import (
     expm1,
     fill,
     float16,
-    float32,
     floor,
     floor_div,
     fmod,
@@ -186,7 +184,6 @@ from ttl.ttnn import (
     hardtanh,
     identity,
     init_device_compute_kernel_config,
-    int32,
     is_sharded,
     is_tensor_storage_on_device,
     isclose,
@@ -300,9 +297,6 @@ from ttl.ttnn import (
     triu,
     trunc,
     typecast,
-    uint16,
-    uint32,
-    uint8,
     unsqueeze,
     unsqueeze_to_4D,
     untilize,
@@ -315,6 +309,26 @@ from ttl.ttnn import (
 )
 
 from . import experimental, kv_cache, transformer
+
+class DataType(DType):
+    BFLOAT16: ClassVar[DataType]
+    FLOAT32: ClassVar[DataType]
+    UINT32: ClassVar[DataType]
+    BFLOAT8_B: ClassVar[DataType]
+    BFLOAT4_B: ClassVar[DataType]
+    UINT8: ClassVar[DataType]
+    UINT16: ClassVar[DataType]
+    INT32: ClassVar[DataType]
+    def __init__(self, value: int) -> None: ...
+
+bfloat16: DataType
+float32: DataType
+uint32: DataType
+bfloat8_b: DataType
+bfloat4_b: DataType
+uint8: DataType
+uint16: DataType
+int32: DataType
 
 __all__ = [
     "Arch",

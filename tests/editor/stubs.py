@@ -178,9 +178,19 @@ def _flat() -> str:
 
 def _ttnn() -> str:
     text = HEAD.format("ttnn as pyttl has it where the real one is not installed.")
-    names = sorted(set(ttnn.__all__) - set(ttnn.MODULES))
+    types = {dtype.spelling.removeprefix("ttnn."): dtype.name for dtype in ttnn.DataType}
+    names = sorted(set(ttnn.__all__) - set(ttnn.MODULES) - {"DataType", *types})
     modules = f"\nfrom . import {', '.join(sorted(ttnn.MODULES))}\n"
-    return text + _import("ttl.ttnn", names) + modules + _all(ttnn.__all__)
+    head = "from typing import ClassVar\n\nfrom ttl.semantics.dtypes import DType\n"
+    return text + head + _import("ttl.ttnn", names) + modules + _types(types) + _all(ttnn.__all__)
+
+
+def _types(names: dict[str, str]) -> str:
+    """As in the real ttnn: ttnn.bfloat16 is a ttnn.DataType, which has it as a member too."""
+    members = "".join(f"    {member}: ClassVar[DataType]\n" for member in names.values())
+    values = "".join(f"{name}: DataType\n" for name in names)
+    made = "    def __init__(self, value: int) -> None: ...\n"
+    return f"\nclass DataType(DType):\n{members}{made}\n{values}"
 
 
 def _reexported(module: ModuleType) -> str:

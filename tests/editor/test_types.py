@@ -17,8 +17,6 @@ from editor import stubs
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
 PACKAGES = ("ttl", "tt_torch", "pykernel")
-# Kernels may be written without annotations, as the specification has them; all else is strict.
-UNTYPED = ("--allow-untyped-defs", "--allow-incomplete-defs", "--allow-untyped-calls")
 
 
 def test_the_stubs_are_up_to_date() -> None:
@@ -123,11 +121,9 @@ def test_pyright_finds_nothing_in_our_programs(programs: Path) -> None:
 
 
 def test_mypy_finds_nothing_in_our_programs(programs: Path, tmp_path: Path) -> None:
-    found, lines = split(mypy(programs, tmp_path, *UNTYPED, "examples"))
+    found, lines = split(mypy(programs, tmp_path, "examples"))
     assert "\n".join(found) == ""
-    assert lines >= set(WRONG_LINES)
-    annotated = [f"examples/{file.name}" for file in sorted(EXAMPLES.glob("*.py"))]
-    assert "\n".join(mypy(programs, tmp_path, *annotated)) == ""
+    assert lines == set(WRONG_LINES)
 
 
 @pytest.mark.full

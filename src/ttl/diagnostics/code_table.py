@@ -6,6 +6,24 @@ from .diagnostic import Blame, Code, Effect
 
 CATALOGUE: dict[str, Code] = {}
 
+# Codes of earlier versions with their names, and what is reported instead. No other code gets their
+# numbers. TTL7006 said that an operation does not compile: the reason has a code of its own.
+RETIRED: dict[tuple[str, str], tuple[str, ...]] = {
+    ("TTL1017", "captured-written-simulated"): ("TTL1016",),
+    ("TTL3014", "output-written-twice"): ("TTL5005",),
+    ("TTL5007", "order-dependent"): ("TTL5001",),
+    ("TTL7006", "simulator-only"): (
+        "TTL1016", "TTL3009", "TTL7001", "TTL7002", "TTL7003", "TTL7004", "TTL7005", "TTL7007",
+    ),
+}  # fmt: skip
+
+
+def codes_of(name: str) -> list[Code]:
+    """Those that a number, with or without TTL, or a slug stands for; empty if there is none."""
+    names = (name.upper(), f"TTL{name}", name.lower())
+    now = next((now for known, now in RETIRED.items() if {*known} & {*names}), ())
+    return [each for each in CATALOGUE.values() if {each.code, each.slug} & {*names, *now}]
+
 
 def code(
     number: str,
@@ -16,6 +34,7 @@ def code(
     milder: Effect | None = None,
 ) -> Code:
     assert number not in CATALOGUE
+    assert all(number != retired for retired, _ in RETIRED)
     entry = Code(number, slug, blame, effect, " ".join(explanation.split()), milder)
     CATALOGUE[number] = entry
     return entry

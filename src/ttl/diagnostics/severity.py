@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from .catalogue import CATALOGUE
+from .code_table import codes_of
 from .diagnostic import Code, Severity
 
 ERROR, IGNORE = "error", "ignore"
@@ -20,7 +21,8 @@ class WarningOptions:
     @classmethod
     def read(cls, text: str) -> WarningOptions:
         """`error,ignore=TTL3006`; a code or its slug. ValueError says what is wrong."""
-        return cls(tuple([_choice(part.strip()) for part in text.split(",") if part.strip()]))
+        parts = [part.strip() for part in text.split(",") if part.strip()]
+        return cls(tuple([choice for part in parts for choice in _choices(part)]))
 
     def severity_of(self, code: Code, is_strict: bool = False) -> Severity | None:
         """None: not to be shown. The last choice that names the code counts, else that for all."""
@@ -31,15 +33,19 @@ class WarningOptions:
         return Severity.ERROR if is_error else code.severity
 
 
-def _choice(text: str) -> tuple[str, str | None]:
+def _choices(text: str) -> Iterator[tuple[str, str | None]]:
     what, is_named, name = text.partition("=")
     if not is_named and what == ERROR:
-        return ERROR, None
+        yield ERROR, None
+        return
     if not name or what not in (ERROR, IGNORE):
         raise ValueError(f"{text!r} is not {FORMS}")
-    code = next((each for each in CATALOGUE.values() if name in (each.code, each.slug)), None)
-    if code is None:
+    if not (found := codes_of(name)):
         raise ValueError(f"{text!r}: there is no code {name}")
+    yield from (_choice(text, what, code) for code in found)
+
+
+def _choice(text: str, what: str, code: Code) -> tuple[str, str]:
     if what == IGNORE and code.severity is Severity.ERROR and code.milder is None:
         raise ValueError(f"{text!r}: {code.code} is an error, which cannot be ignored")
     if what == ERROR and not code.effect.may_be_error and code.severity is not Severity.ERROR:

@@ -38,6 +38,7 @@ READ = {
     "ignore=popped-unread, error": (("ignore", "TTL3016"), ("error", None)),
     "error=TTL5001": (("error", "TTL5001"),),  # it is one, or a warning
     "ignore=TTL5001": (("ignore", "TTL5001"),),  # where it is a warning
+    "ignore=TTL3014, error=order-dependent": (("ignore", "TTL5005"), ("error", "TTL5001")),  # 0.1
 }
 
 

@@ -6,7 +6,8 @@ import argparse
 import re
 from textwrap import fill
 
-from ttl.diagnostics import codes, usage_error
+from ttl.diagnostics import Code, codes, usage_error
+from ttl.diagnostics.code_table import codes_of
 from ttl.diagnostics.pages import page_of
 from ttl.trace.stats import Table
 
@@ -23,20 +24,21 @@ def run(options: argparse.Namespace) -> int:
         rows = tuple((each.code, each.slug, _sentence(each.explanation)) for each in listed)
         show_tables([Table("Diagnostics", ("code", "name", "what it is"), rows)])
         return 0
-    wanted = options.code.upper()
-    names = (wanted, f"TTL{wanted}")
-    found = [e for e in codes.CATALOGUE.values() if e.code in names or e.slug.upper() == wanted]
+    found = codes_of(options.code)
     if not found:
         message = f"there is no diagnostic {options.code}"
         raise usage_error(codes.UNKNOWN_NAME, message, "`ttl explain` without a code lists them")
-    entry = found[0]
+    show_markdown("\n".join(map(_explained, found)))
+    return 0
+
+
+def _explained(entry: Code) -> str:
     verdict = entry.blame.value if entry.is_fault else entry.effect.value
     text = f"{entry.code} ({entry.slug}): {verdict}\n\n{fill(entry.explanation, 90)}\n"
     page = page_of(entry.code)
     if page is not None and "\n## " in page:  # its head is what was said
         text += "\n" + page[page.index("\n## ") + 1 :]
-    show_markdown(text)
-    return 0
+    return text
 
 
 def _sentence(explanation: str) -> str:
