@@ -98,7 +98,8 @@ def deadlock_diagnostic(
 
     `producers` and `consumers` name who pushes to and pops a buffer: None means no kernel
     does, a missing key that it is not known. `enough` is the smallest block_count of a full buffer
-    that would do, None if none would; an engine that does not know it leaves it out. `together` are
+    that would do, None if none would; an engine that does not know it leaves it out, and no size is
+    named then. `together` are
     those of several buffers that would do if none alone does.
     """
     assert waiting
@@ -390,6 +391,9 @@ def _cycle_help(root: _Root, enough: _Sizes) -> tuple[str, ...]:
     empty = next((member for member in chain if member.action == "wait"), None)
     if full is not None and empty is not None and full.buffer == empty.buffer:
         first = f"push a block of `{full.buffer}` before reserving the next in `{full.kernel}`"
+        if full.filled == full.capacity:  # the other end holds all of them
+            held = f"pop a block of `{full.buffer}` before waiting for the next"
+            first = f"{held} in `{empty.kernel}`"
         return (first + _larger(full, enough),)
     if full is not None and empty is not None and full.kernel != empty.kernel:
         first = f"fill `{empty.buffer}` before `{full.buffer}` in `{full.kernel}`"
@@ -401,8 +405,9 @@ def _cycle_help(root: _Root, enough: _Sizes) -> tuple[str, ...]:
 
 
 def _larger(full: Waiting, enough: _Sizes) -> str:
-    """One buffer that is full, or all that have to be larger if one alone does not help."""
-    count = enough.alone.get(full.buffer, full.capacity + 1)
+    """One buffer that is full, or all that have to be larger if one alone does not help. Nothing
+    where it is not known whether that helps: a pop may be missing."""
+    count = enough.alone.get(full.buffer)
     counts = enough.together if count is None else {full.buffer: count}
     declared = [f"`{name}` with block_count={each}" for name, each in counts.items()]
     return f", or declare {' and '.join(declared)}" if declared else ""

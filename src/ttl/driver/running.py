@@ -203,7 +203,8 @@ def _simulate(
 def _with_sizes(fault: KernelFault, program: Program, target: Target) -> KernelFault:
     """A run knows which buffer was too small; the proof knows how large it has to be."""
     first = fault.diagnostics[0]
-    if first.code is not codes.DEADLOCK or not any("block_count=" in each for each in first.helps):
+    waiting = first.facts.get("waiting", ())
+    if first.code is not codes.DEADLOCK or all(each["action"] != "reserve" for each in waiting):
         return fault
     from .check import check_operation  # a report, which most runs do not need
 

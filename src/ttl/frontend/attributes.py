@@ -8,7 +8,7 @@ from typing import Any
 from ttl.diagnostics import RuleBroken, codes
 from ttl.diagnostics.names import UnknownNameError
 from ttl.dialects.ttcore import block_type
-from ttl.language.described import public_classes_by_name
+from ttl.language.described import public_class, public_classes_by_name
 from ttl.language.mistakes import missing_name, no_attribute
 
 from .builder import KernelBuilder
@@ -45,12 +45,18 @@ def _block_attribute(builder: KernelBuilder, owner: RunTime, name: str) -> Value
     if isinstance(owner, TransferValue) and name == "is_completed":
         return owner in builder.state.released and not owner.is_grouped
     if (found := find_method(builder, owner, name)) is not None:
-        return BoundMethod(found[1], found[0])
-    kind = "Block" if isinstance(owner, BlockValue) else "Transfer"
-    is_known = isinstance(owner, (BlockValue, TransferValue))
-    if is_known and (public := public_classes_by_name().get(kind)) is not None:
+        return BoundMethod(found[1], found[0], name)
+    if (public := public_classes_by_name().get(public_name(owner) or "")) is not None:
         raise no_attribute(public, name)
     raise RuleBroken(codes.UNKNOWN_NAME, f"{describe(owner)} has no `{name}`")
+
+
+def public_name(owner: Value) -> str | None:
+    """The class of the language that a value of the kernel is of."""
+    if isinstance(owner, (BlockValue, TransferValue)):
+        return "Block" if isinstance(owner, BlockValue) else "Transfer"
+    found = None if isinstance(owner, RunTime) else public_class(owner)
+    return None if found is None else found.type.__name__
 
 
 def get_attribute(

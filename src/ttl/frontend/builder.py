@@ -47,6 +47,7 @@ from .hir import (
 )
 from .nets import Nets
 from .problems import (
+    MOST_UNROLLED,
     FlowBroken,
     Mistake,
     Unusable,
@@ -60,7 +61,6 @@ from .state import Do, Frame, Loop, Made, Path, State, Variable
 if TYPE_CHECKING:
     from .continuations import Steps
 
-MOST_UNROLLED = 256  # iterations of loops that could be loops in C++ but for what they carry
 MOST_PATHS = 256
 
 

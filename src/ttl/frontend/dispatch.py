@@ -8,9 +8,11 @@ from functools import partial
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
+from ttl.diagnostics import RuleBroken
 from ttl.diagnostics.frames import is_pyttl_file
+from ttl.language.mistakes import NUMBER, wrong_function_call, wrong_method_call
 
-from .attributes import find_method
+from .attributes import find_method, public_name
 from .block_math import is_block
 from .builder import KernelBuilder
 from .environment import NodeFunctions
@@ -29,22 +31,34 @@ def handled(
     handler: Callable[..., Value],
     arguments: list[Value],
     keywords: dict[str, Value],
+    called_as: Any = None,
 ) -> Value:
+    """`called_as`: the function of the language, or the name of a method."""
     try:
         return handler(builder, *arguments, **keywords)
     except TypeError:
         try:
             inspect.signature(handler).bind(builder, *arguments, **keywords)
         except TypeError as error:  # the call itself is wrong, not something in it
-            raise wrong_argument(f"in this call: {error}") from None
+            raise _wrong_call(called_as, error, arguments) from None
         raise
+
+
+def _wrong_call(called_as: Any, error: TypeError, arguments: list[Value]) -> RuleBroken:
+    """In the words of the simulator."""
+    if isinstance(called_as, str) and (public := public_name(arguments[0])) is not None:
+        found = wrong_method_call(public, called_as, error, len(arguments) - 1)
+    else:
+        found = wrong_function_call(called_as, error, len(arguments))
+    return found or wrong_argument(f"in this call: {error}")
 
 
 def call(
     builder: KernelBuilder, function: Any, arguments: list[Value], keywords: dict[str, Value]
 ) -> Value:
     if isinstance(function, BoundMethod):
-        return handled(builder, function.method, [function.owner, *arguments], keywords)
+        given = [function.owner, *arguments]
+        return handled(builder, function.method, given, keywords, function.name)
     if isinstance(function, partial):
         bound = function.keywords | keywords
         return call(builder, function.func, [*function.args, *arguments], bound)
@@ -54,16 +68,18 @@ def call(
         owner = function.__self__
         if (found := find_method(builder, owner, function.__name__)) is not None:
             method, owner = found
-            return handled(builder, method, [owner, *arguments], keywords)
+            return handled(builder, method, [owner, *arguments], keywords, function.__name__)
     if isinstance(function, (LocalFunction, NodeFunctions)) or _is_users(function):
         return inline(builder, function, arguments, keywords)
     handler = builder.handlers.calls.get(function) if _is_hashable(function) else None
     if handler is not None:
-        return handled(builder, handler, arguments, keywords)
+        return handled(builder, handler, arguments, keywords, function)
     python = PYTHON.get(function) if _is_hashable(function) else None
     given = [*arguments, *keywords.values()]
     if python is not None and (function in ALWAYS or is_run_time(given) or has_block(given)):
         return handled(builder, python, arguments, keywords)
+    if has_block(given) and _library(function) in NUMERIC:  # which no engine can do
+        raise wrong_argument(f"`{called(function)}()` of a block", (NUMBER,))
     if has_block(given) or not is_pure(function):
         raise not_yet(f"calls of {called(function)!r}")
     if is_run_time(given):
@@ -94,7 +110,17 @@ def has_block(values: Any) -> bool:
 
 
 def _is_users(function: Value) -> bool:
-    return isinstance(function, FunctionType) and not is_pyttl_file(function.__code__.co_filename)
+    if not isinstance(function, FunctionType) or _library(function) in NUMERIC:
+        return False
+    return not is_pyttl_file(function.__code__.co_filename)
+
+
+NUMERIC = ("math", "numpy")  # what is in them is not for kernels, though some of it is Python
+
+
+def _library(function: Value) -> str:
+    module = getattr(function, "__module__", None) or type(function).__module__
+    return str(module).partition(".")[0]
 
 
 def _is_hashable(value: Value) -> bool:

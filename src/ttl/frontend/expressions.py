@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ttl.diagnostics import RuleBroken
+from ttl.language.mistakes import WHOLE
 
 from . import scalars
 from .attributes import attribute_of, find_method
@@ -17,11 +18,11 @@ from .data_movement import tensor_slice
 from .dispatch import call, handled
 from .environment import NodeObjects
 from .functions import local_function
-from .hir import RunTime, Scalar, Value, is_run_time, kind_of
+from .hir import BlockValue, RunTime, Scalar, Value, is_run_time, kind_of
 from .items import bind, comprehension, from_start, unpacked
 from .joins import choose
 from .operators import binary, compare, folded, unary
-from .problems import FlowBroken, describe, not_in_kernels, python_error, raised
+from .problems import FlowBroken, describe, not_in_kernels, python_error, raised, wrong_argument
 from .texts import CONVERSIONS, RunTimeText, known_text, spec_of_text
 from .value_ranges import as_constant, is_reached, known_number, needs_constant, node_object
 
@@ -184,6 +185,8 @@ def subscript(builder: KernelBuilder, node: ast.Subscript) -> Value:
     if (handler := builder.handlers.subscripts.get(type(owner))) is not None:
         return handler(builder, owner, index)
     if isinstance(owner, RunTime):
+        if isinstance(owner, BlockValue):
+            raise wrong_argument(f"{describe(owner)} cannot be indexed", (WHOLE,))
         raise not_in_kernels(f"indexing {describe(owner)}")
     if is_run_time(index):
         return _item_at_run_time(builder, owner, index)
@@ -303,7 +306,7 @@ def call_expression(builder: KernelBuilder, node: ast.Call) -> Value:
         owner = expression(builder, node.func.value)
         if (found := find_method(builder, owner, node.func.attr)) is not None:
             method, owner = found
-            return handled(builder, method, [owner, *arguments], keywords)
+            return handled(builder, method, [owner, *arguments], keywords, node.func.attr)
         return call(builder, attribute_of(builder, owner, node.func.attr), arguments, keywords)
     return call(builder, expression(builder, node.func), arguments, keywords)
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ttl.diagnostics import codes
+from ttl.language.calls import written_call
 from ttl.semantics.function_source import FunctionTree
 from ttl.source.functions import place_of
 from ttl.source.scopes import own_names, shared_names
@@ -38,6 +39,7 @@ class BoundMethod:
 
     owner: Value
     method: Callable[..., Value]
+    name: str = ""
 
 
 def local_function(
@@ -84,7 +86,8 @@ def inline(
     except TypeError as error:
         name = getattr(tree, "name", "<lambda>")
         message = f"{name}(): {error}"
-        raise WrongCall(codes.KERNEL_EXCEPTION, message, subject=function) from None
+        helps = (written_call(name, signature.parameters.values()),)
+        raise WrongCall(codes.KERNEL_EXCEPTION, message, subject=function, helps=helps) from None
     bound.apply_defaults()
     frame.caller, frame.call_site, frame.tree = builder.frame, builder.span, tree
     for name, value in (bound.arguments | {RETURNED: None}).items():

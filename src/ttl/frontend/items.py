@@ -7,13 +7,23 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, cast
 
 from ttl.diagnostics import RuleBroken, codes
+from ttl.language.mistakes import WHOLE
 from ttl.source.uses import CHANGING
 
 from . import scalars
 from .builder import KernelBuilder
-from .hir import RunTime, Scalar, Value, is_run_time, kind_of
+from .hir import BlockValue, RunTime, Scalar, Value, is_run_time, kind_of
 from .joins import choose
-from .problems import FlowBroken, describe, not_in_kernels, not_yet, python_error, raised
+from .problems import (
+    FEW_STEPS,
+    FlowBroken,
+    describe,
+    not_in_kernels,
+    not_yet,
+    python_error,
+    raised,
+    wrong_argument,
+)
 from .ranges import RangeValue
 from .value_ranges import as_constant
 
@@ -31,6 +41,8 @@ def iterated(value: Any) -> list[Any]:
     if isinstance(value, (set, frozenset)):
         return sorted(value, key=repr)  # the order of a set is not one
     if not hasattr(type(value), "__iter__") or isinstance(value, RunTime):
+        if isinstance(value, BlockValue):
+            raise wrong_argument(f"{describe(value)} cannot be iterated over", (WHOLE,))
         raise not_in_kernels(f"the items of {describe(value)}")
     return list(value)
 
@@ -137,7 +149,7 @@ def changed(builder: KernelBuilder, container: Any, how: Callable[[], Any]) -> A
             codes.NOT_COMPILED_YET,
             f"the compiler does not translate a loop that changes a {type(container).__name__} "
             "made before it yet",
-            helps=("give the loop bounds that are known when compiling, or use scalars",),
+            helps=(f"{FEW_STEPS}, or use scalars",),
         )
     try:
         return how()

@@ -87,7 +87,8 @@ def _call(builder: KernelBuilder, function: Value, pipe: RunTime) -> None:
     except WrongCall as wrong:
         if wrong.subject is not function:
             raise
-        raise wrong_argument(f"the function is called with one pipe: {wrong.message}") from None
+        message = f"the function is called with one pipe: {wrong.message}"
+        raise wrong_argument(message, ("write `def f(pipe): ...`, and give f",)) from None
     finally:
         builder.pipes = around
 

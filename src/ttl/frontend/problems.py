@@ -82,13 +82,17 @@ def not_yet(what: str) -> RuleBroken:
     )
 
 
+MOST_UNROLLED = 256  # iterations of loops that could be loops in C++ but for what they carry
+FEW_STEPS = f"give the loop at most {MOST_UNROLLED} steps, a number known when compiling"
+
+
 def flow_broken(
     what: str, loop: Loop | None = None, undecided: Undecided | None = None
 ) -> FlowBroken:
     return FlowBroken(
         codes.NOT_COMPILED_YET,
         f"the compiler does not translate {what} yet",
-        helps=("give it one name on each path, or give the loop bounds known when compiling",),
+        helps=(f"give it one name on each path, or {FEW_STEPS}",),
         loop=loop,
         undecided=undecided,
     )

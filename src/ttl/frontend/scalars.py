@@ -18,6 +18,8 @@ from xdsl.ir import Attribute, Operation
 from ttl.diagnostics import RuleBroken, codes
 from ttl.dialects import ttl
 from ttl.language.block import truth_of_block
+from ttl.language.mistakes import NUMBER
+from ttl.semantics.ops import NAMESPACES
 
 from .builder import KernelBuilder
 from .hir import INDEX, TYPES, BlockValue, Body, Number, Op, RunTime, Scalar, Value, kind_of
@@ -87,9 +89,16 @@ def scalar_kinds(sign: str, *values: Value) -> list[type]:
     for value in values:
         kind = kind_of(value)
         if kind is None:
-            raise wrong_argument(f"`{sign}` of {describe(value)}")
+            helps = _of_blocks(sign) if isinstance(value, BlockValue) else ()
+            raise wrong_argument(f"`{sign}` of {describe(value)}", helps)
         kinds.append(kind)
     return kinds
+
+
+def _of_blocks(sign: str) -> tuple[str, ...]:
+    """The function of the language for a function of Python."""
+    op = NAMESPACES["math"].get(sign.removesuffix("()"))
+    return (NUMBER,) if op is None else tuple(f"write {call}" for call in op.calls)
 
 
 # Arithmetic ---------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from .functions import local_function
 from .hir import HeldBlock, RunTime, Value
 from .items import changed, delete_item, unpacked
 from .operators import binary
-from .problems import Unusable, not_in_kernels, python_error
+from .problems import Unusable, not_in_kernels, python_error, raised
 from .scalars import SIGNS, check, truth
 
 
@@ -98,9 +98,16 @@ def _module(name: str) -> ModuleType:
 def assertion(builder: KernelBuilder, node: ast.Assert) -> None:
     condition = truth(builder, expression(builder, node.test))
     if not isinstance(condition, RunTime) and not condition and not builder.state.facts:
-        raise python_error("this assertion is false")
-    text = str(node.msg.value) if isinstance(node.msg, ast.Constant) else ""
-    check(builder, condition, f"raised AssertionError: {text}".removesuffix(": "))
+        raise raised(builder.frame, _failed(builder, node))
+    if isinstance(condition, RunTime) or not condition:
+        check(builder, condition, f"raised {_failed(builder, node)}")
+
+
+def _failed(builder: KernelBuilder, node: ast.Assert) -> str:
+    """In the words of the simulator; a text that only the run knows is left out."""
+    is_text = isinstance(node.msg, (ast.Constant, ast.JoinedStr))
+    said = expression(builder, node.msg) if node.msg is not None and is_text else None
+    return f"AssertionError: {said}" if isinstance(said, str) else "AssertionError"
 
 
 def function_definition(builder: KernelBuilder, node: ast.FunctionDef) -> None:

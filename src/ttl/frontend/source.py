@@ -11,8 +11,12 @@ from ttl.semantics import function_source
 
 def kernel_tree(kernel: Callable[..., object]) -> ast.FunctionDef:
     """The definition of a kernel; RuleBroken if its source is not available."""
-    if (found := function_source.definition_of(kernel.__code__)) is not None:
+    found = function_source.function_tree(kernel.__code__)
+    if isinstance(found, ast.FunctionDef):
         return found
+    if isinstance(found, ast.Lambda):
+        helps = ("write it as a function, with `def`",)
+        raise RuleBroken(codes.NO_SOURCE, "a kernel that is a lambda is not compiled", helps=helps)
     raise _no_source(kernel)
 
 

@@ -18,7 +18,7 @@ from ttl.diagnostics import RuleBroken
 from ttl.dialects import ttl
 from ttl.language import PipeNet, signpost
 from ttl.language.kernels import kernel_returns_value
-from ttl.semantics.function_source import FunctionTree
+from ttl.semantics.function_source import FunctionTree, function_tree
 from ttl.source.functions import place_of
 from ttl.source.scopes import own_names, shared_names
 from ttl.source.uses import NOTHING, uses_of
@@ -59,6 +59,7 @@ class Translation(KernelBuilder):
             function = self.kernel.function
             tree = self.repaired.get(place_of(function.__code__)) or kernel_tree(function)
         except RuleBroken as broken:
+            self.node = function_tree(function.__code__)  # of a lambda, which has a place
             self.report(self.mistake(broken))
             return
         self.evaluate_body(tree)

@@ -127,7 +127,7 @@ def _spinning(compiled: CompiledOperation, report: ReportStruct) -> Diagnostic:
     return Diagnostic(
         codes.SPINNING,
         f"kernel `{kernel.name}` on node {node} ran {how_long} letting others run",
-        primary=_label(kernel, report.line, "still running here"),
+        primary=_label(kernel, report.line, "its last call of the device; it goes on after it"),
         notes=(_cpp_note(kernel, report.line),) if report.line else (),
         helps=("wait with wait() or reserve(); a loop cannot see others change",),
         facts={"kernel": kernel.name, "node": node, "cpp_line": report.line, "steps": steps},

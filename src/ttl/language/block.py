@@ -169,7 +169,7 @@ def truth_of_block() -> RuleBroken:
     return RuleBroken(
         codes.WRONG_ARGUMENT,
         "a block has as many truth values as elements, not one",
-        helps=("choose between elements with ttl.math.where(c, a, b)",),
+        helps=("choose between elements with ttl.math.where(c, a, b), or ttl.math.max(a, b)",),
     )
 
 

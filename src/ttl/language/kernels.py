@@ -74,6 +74,7 @@ def _check_kernel(function: Kernel) -> None:
     if code.co_argcount or code.co_kwonlyargcount or code.co_flags & TAKES_MORE:
         raise refused(
             f"kernel `{function.__name__}` has parameters",
-            "kernels take none: use the variables of the operation around them",
+            "kernels take none: write it as a function inside of the operation, and use the "
+            "variables around it",
             span,
         )

@@ -23,6 +23,7 @@ from ttl.semantics.ops import NAMESPACES
 from .arguments import is_tensor
 from .block import Block
 from .buffer import make_dataflow_buffer_like
+from .calls import call_problem, written_call, wrong_call
 from .copies import copy
 from .described import (
     BUFFER_HELP,
@@ -34,7 +35,6 @@ from .described import (
 from .functions import matmul
 from .grid import grid_size, node
 from .kernels import compute, datamovement
-from .old_names import OLD_ARGUMENTS
 from .operation import operation
 from .raw_elements import raw_element_read, raw_element_write
 from .tensor_backed import make_tensor_backed_dfb
@@ -184,8 +184,8 @@ def _instead(public: PublicClass, name: str) -> dict[str, str]:
 # Calls --------------------------------------------------------------------------------------------
 
 CALL = re.compile(r"(?P<called>[\w.]+)\(\) (?P<problem>(?:missing|takes|got) .*)", re.DOTALL)
-QUOTED = re.compile(r"'(\w+)'")
 GIVEN = re.compile(r"but (\d+)")
+USERS_CALL = re.compile(r"(?:.*\.)?(\w+)\(\) (?:missing|takes|got) ")
 
 
 def _wrong_call(text: str, frame: FrameType) -> RuleBroken | None:
@@ -194,13 +194,44 @@ def _wrong_call(text: str, frame: FrameType) -> RuleBroken | None:
     if match is None or called is None:
         return None
     spelling, parameters = called
-    present = [parameter for parameter in parameters if parameter.name not in OLD_ARGUMENTS]
-    shown = ", ".join(_shown(parameter) for parameter in present)
+    given = GIVEN.search(match["problem"])
+    count = int(given[1]) - ("." in match["called"]) if given is not None else None
     return RuleBroken(
         codes.WRONG_ARGUMENT,
-        f"{spelling}() {_problem(match['problem'], parameters, '.' in match['called'])}",
-        helps=(f"write {spelling}({shown})",),
+        f"{spelling}() {call_problem(match['problem'], parameters, count)}",
+        helps=(written_call(spelling, parameters),),
     )
+
+
+def wrong_method_call(public: str, method: str, error: TypeError, given: int) -> RuleBroken | None:
+    """Of what a kernel holds while it is compiled; `error` is that of Signature.bind()."""
+    found = public_classes_by_name().get(public)
+    function = None if found is None else getattr(found.type, method, None)
+    if function is None:
+        return None
+    parameters = _parameters(function)[1:]
+    return wrong_call(f"{public}.{method}", parameters, error, given)
+
+
+def wrong_function_call(
+    function: Callable[..., Any], error: TypeError, given: int
+) -> RuleBroken | None:
+    name = getattr(function, "__name__", "")
+    if FUNCTIONS.get(name) is not function:
+        return None
+    return wrong_call(f"ttl.{name}", _parameters(function), error, given)
+
+
+def signature_help(error: BaseException) -> tuple[str, ...]:
+    """How a function of the program is called, where a call of it is wrong."""
+    match = USERS_CALL.match(str(error)) if isinstance(error, TypeError) else None
+    frame = _innermost_frame(error) if isinstance(error, TypeError) else None
+    if match is None or frame is None:
+        return ()
+    found = frame.f_locals.get(match[1], frame.f_globals.get(match[1]))
+    if not isinstance(found, FunctionType):
+        return ()
+    return (written_call(match[1], _parameters(found)),)
 
 
 def _called(name: str, frame: FrameType) -> tuple[str, list[Parameter]] | None:
@@ -228,27 +259,6 @@ def _is_the_users(name: str, frame: FrameType) -> bool:
 
 def _parameters(function: Callable[..., Any]) -> list[Parameter]:
     return list(signature(function).parameters.values())
-
-
-def _shown(parameter: Parameter) -> str:
-    if parameter.default is Parameter.empty:
-        return parameter.name
-    return f"{parameter.name}={parameter.default!r}"
-
-
-def _problem(problem: str, parameters: list[Parameter], is_method: bool) -> str:
-    names = [f"`{name}`" for name in QUOTED.findall(problem)]
-    given = GIVEN.search(problem)
-    if problem.startswith("missing"):
-        return f"needs {' and '.join(names)}"
-    if given is not None:
-        positional = [p for p in parameters if p.kind is not Parameter.KEYWORD_ONLY]
-        count = len(positional)
-        most = "no arguments" if not count else f"{count} argument{'s' * (count > 1)}"
-        return f"takes {most}, not {int(given[1]) - is_method}"
-    if "multiple values" in problem:
-        return f"got two values for {names[0]}"
-    return f"has no argument {names[0]}" if names else problem
 
 
 # What objects cannot do ---------------------------------------------------------------------------

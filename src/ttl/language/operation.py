@@ -24,6 +24,7 @@ from ttl.semantics.types import Shape
 
 from .arguments import check_arguments, is_tensor, parts_of, python_numbers
 from .buffer import DataflowBuffer
+from .calls import wrong_call
 from .engine import ENGINE, LAUNCH_HOOK, SCOPE, scope
 from .grid import nodes_of
 from .pipes import Pipe, PipeNet
@@ -335,7 +336,7 @@ class Operation:
         try:
             arguments = self.named_arguments(args, kwargs)
         except TypeError as error:
-            raise refused(f"{self.__name__}: {error}") from None
+            raise self._not_called_so(error, len(args), kwargs) from None
         arguments |= python_numbers(arguments)
         tensors = {name: value for name, value in arguments.items() if is_tensor(value)}
         try:
@@ -344,6 +345,19 @@ class Operation:
         except RuleBroken as broken:
             raise UsageError(broken.at(calling_span())) from None
         return arguments
+
+    def _not_called_so(self, error: TypeError, given: int, named: dict[str, Any]) -> UsageError:
+        known = self.signature.parameters
+        first, *_ = (*known, "")
+        if first == "self":
+            message = f"{self.__name__} is a method, and is called without its object"
+            return refused(message, "operations are functions: define it outside of the class")
+        takes_more = any(each.kind is each.VAR_KEYWORD for each in known.values())
+        unknown = [name for name in named if name not in known and not takes_more]
+        if unknown:
+            error = TypeError(f"unexpected keyword '{unknown[0]}'")
+        wrong = wrong_call(self.__name__, known.values(), error, given)
+        return UsageError(wrong.at(calling_span()))
 
     def _resolve_grid(
         self, arguments: dict[str, Any], full_grid: Shape, largest_grid: Shape

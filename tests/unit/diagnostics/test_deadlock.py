@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Literal
 
+import pytest
+
 from ttl.diagnostics import Span, codes, render_json, render_text
 from ttl.diagnostics.deadlock import Waiting, WaitingForNodes, deadlock_diagnostic
 from ttl.diagnostics.waiting import AnyWaiting
@@ -59,9 +61,30 @@ def test_cycle():
         "cycle: compute -> a_dfb -> read -> b_dfb -> compute",
         "seen on all nodes; first on node (0, 0)",
     )
-    assert diagnostic.helps == (
-        "fill `a_dfb` before `b_dfb` in `read`, or declare `b_dfb` with block_count=3",
+    assert diagnostic.helps == ("fill `a_dfb` before `b_dfb` in `read`",)
+
+
+def test_a_size_is_named_if_it_is_known_to_help():
+    known = {"producers": PRODUCERS, "consumers": CONSUMERS, "node_count": 1}
+    (found,) = deadlock_diagnostic(cycle(), **known, enough={"b_dfb": 3}).helps
+    assert found == "fill `a_dfb` before `b_dfb` in `read`, or declare `b_dfb` with block_count=3"
+    (found,) = deadlock_diagnostic(cycle(), **known, enough={"b_dfb": None}).helps
+    assert "block_count" not in found
+
+
+@pytest.mark.parametrize(
+    ("filled", "expected"),
+    [
+        (0, "push a block of `a_dfb` before reserving the next in `read`"),
+        (2, "pop a block of `a_dfb` before waiting for the next in `compute`"),
+    ],
+)
+def test_both_ends_of_one_buffer(filled, expected):
+    diagnostic = report(
+        waiting("read", "reserve", "a_dfb", filled),
+        waiting("compute", "wait", "a_dfb", filled, line=20),
     )
+    assert diagnostic.helps == (expected,)
 
 
 def test_cycle_that_the_first_kernel_is_not_part_of():

@@ -21,10 +21,14 @@ from ttl.frontend import build_module
 
 DEVICE = ttnn.open_device(device_id=0)
 
-TEMPLATE = """import ttl
+TEMPLATE = """import math
+
+import numpy
+import ttl
 
 SIZE = 2
 NUMBERS = [1, 2]
+NET = ttl.PipeNet([ttl.Pipe((0, 0), (0, 1))])
 
 
 def helper(block):
@@ -84,7 +88,7 @@ CASES = {
     ),
     "class": Case("TTL7003", "`class`", read="[[class Inner:\n                pass]]"),
     "comprehension": Case(
-        "TTL7003", "the items of a block", "x = [[[i for i in a_blk]]]"
+        "TTL1003", "a block cannot be iterated over", "x = [[[i for i in a_blk]]]"
     ),
     "key of a dict": Case(
         "TTL7003", "a key that is known only at run time", read="x = [[{row: 1}]]"
@@ -193,7 +197,7 @@ CASES = {
     ),
     "arguments of the language": Case(
         "TTL1003",
-        "in this call: got an unexpected keyword argument 'dim'",
+        "ttl.node() has no argument `dim`",
         read="x = [[ttl.node(dim=2)]]",
     ),
     "recursion": Case(
@@ -205,7 +209,30 @@ CASES = {
         "TTL5002", "helper(): missing a required argument: 'block'", read="[[helper()]]"
     ),
     "false assertion": Case(
-        "TTL5002", "this assertion is false", read="[[assert SIZE == 3]]"
+        "TTL5002", "kernel `read` raised AssertionError", read="[[assert SIZE == 3]]"
+    ),
+    "false assertion with a text": Case(
+        "TTL5002",
+        "kernel `read` raised AssertionError: it is 2",
+        read='[[assert SIZE == 3, f"it is {SIZE}"]]',
+    ),
+    "arguments of a method": Case(
+        "TTL1003", "Block.store() takes 1 argument, not 2", compute="[[y_blk.store(a_blk, 1)]]"
+    ),
+    "arguments of a method that are missing": Case(
+        "TTL1003", "PipeNet.if_src() needs `function`", read="[[NET.if_src()]]"
+    ),
+    "a function of Python for a block": Case(
+        "TTL1003", "`max()` of a block", compute="y_blk.store([[max(a_blk, 1)]])"
+    ),
+    "a function of a library for a block": Case(
+        "TTL1003", "`exp()` of a block", compute="y_blk.store([[math.exp(a_blk)]])"
+    ),
+    "a function of a library that is Python": Case(
+        "TTL7001", "calls of 'ones'", compute="x = [[numpy.ones((32, 32))]]"
+    ),
+    "an item of a block": Case(
+        "TTL1003", "a block cannot be indexed", compute="y_blk.store([[a_blk[0]]])"
     ),
     "number too large": Case(
         "TTL7003",

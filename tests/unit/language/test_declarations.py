@@ -6,7 +6,8 @@ import pytest
 
 import ttl
 from ttl import ttnn
-from ttl.diagnostics import KernelFault, UsageError
+from ttl.config import chosen_options
+from ttl.diagnostics import KernelFault, TTLError, UsageError
 
 DEVICE = ttnn.open_device(device_id=0)
 
@@ -58,6 +59,72 @@ def test_neither_kernels_nor_operations_return_values() -> None:
     with pytest.raises(UsageError, match="operation_returns returns a value") as operations:
         operation_returns(tensor())
     assert "        return a\n" in str(operations.value)
+
+
+@ttl.operation(grid=(1, 1))
+def two(a, y, n=1):
+    @ttl.datamovement()
+    def kernel():
+        pass
+
+
+class Holder:
+    @ttl.operation(grid=(1, 1))
+    def method(self, a):
+        pass
+
+
+WRONG_CALLS = {
+    "too few": (lambda a: two(a), "two() needs `y`"),
+    "too many": (lambda a: two(a, a, 1, 2), "two() takes 3 arguments, not 4"),
+    "an unknown one": (lambda a: two(a, z=a), "two() has no argument `z`"),
+    "one twice": (lambda a: two(a, a, a=a), "two() got two values for `a`"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_CALLS)
+def test_wrong_calls_of_operations_show_how_they_are_called(name: str) -> None:
+    call, message = WRONG_CALLS[name]
+    with pytest.raises(UsageError) as caught:
+        call(tensor())
+    (found,) = caught.value.diagnostics
+    assert (found.message, found.helps) == (message, ("write two(a, y, n=1)",))
+    assert found.primary is not None and "lambda a: two(" in str(caught.value)
+
+
+def test_operations_are_no_methods() -> None:
+    with pytest.raises(UsageError, match="method is a method, and is called without") as caught:
+        Holder().method(tensor())
+    assert "        Holder().method(tensor())\n" in str(caught.value)
+
+
+def test_wrong_calls_of_functions_show_how_they_are_called() -> None:
+    def helper(one, other=2):
+        pass
+
+    @ttl.operation(grid=(1, 1))
+    def operation(a):
+        @ttl.datamovement()
+        def kernel():
+            helper(1, 2, 3)
+
+    for backend in ("sim", "host"):
+        with chosen_options(backend=backend), pytest.raises(TTLError) as caught:
+            operation(tensor())
+        (found,) = caught.value.diagnostics
+        assert found.helps == ("write helper(one, other=2)",), backend
+
+
+def test_a_lambda_is_not_compiled_as_a_kernel() -> None:
+    @ttl.operation(grid=(1, 1))
+    def operation(a):
+        ttl.datamovement()(lambda: None)
+
+    operation(tensor())
+    with chosen_options(backend="host"), pytest.raises(TTLError) as caught:
+        operation(tensor())
+    assert "error[TTL7002]: a kernel that is a lambda is not compiled" in str(caught.value)
+    assert "        ttl.datamovement()(lambda: None)\n" in str(caught.value)
 
 
 def test_a_buffer_of_another_call_is_refused() -> None:

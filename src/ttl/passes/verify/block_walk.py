@@ -257,7 +257,7 @@ class BlockWalk:
                 codes.NOT_COMPILED_YET,
                 "the compiler does not translate a loop that carries a block which is not the "
                 "oldest that the kernel holds yet",
-                helps=("give the loop bounds known when compiling",),
+                helps=("release the blocks in the order in which they were acquired",),
             )
         self.handed_over.setdefault(end_of(op), []).append(queue.pop(0))
 

@@ -1,0 +1,50 @@
+"""Calls with the wrong arguments: what is wrong, and the call as it is written."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from inspect import Parameter
+
+from ttl.diagnostics import RuleBroken, codes
+
+from .old_names import OLD_ARGUMENTS
+
+_QUOTED = re.compile(r"'(\w+)'")
+
+
+def wrong_call(
+    spelling: str, parameters: Iterable[Parameter], error: TypeError, given: int
+) -> RuleBroken:
+    """`error` is Python's, or that of Signature.bind(); `given` counts what has no name."""
+    known = list(parameters)
+    message = f"{spelling}() {call_problem(str(error), known, given)}"
+    return RuleBroken(codes.WRONG_ARGUMENT, message, helps=(written_call(spelling, known),))
+
+
+def call_problem(problem: str, parameters: list[Parameter], given: int | None) -> str:
+    names = [f"`{name}`" for name in _QUOTED.findall(problem)]
+    if problem.startswith("missing"):
+        return f"needs {' and '.join(names)}"
+    if "multiple values" in problem:
+        return f"got two values for {names[0]}"
+    if "unexpected keyword" in problem:
+        return f"has no argument {names[0]}"
+    if given is None:
+        return problem
+    count = sum(parameter.kind is not Parameter.KEYWORD_ONLY for parameter in parameters)
+    most = "no arguments" if not count else f"{count} argument{'s' * (count > 1)}"
+    return f"takes {most}, not {given}"
+
+
+def written_call(spelling: str, parameters: Iterable[Parameter]) -> str:
+    present = (each for each in parameters if each.name not in OLD_ARGUMENTS)
+    return f"write {spelling}({', '.join(map(_shown, present))})"
+
+
+def _shown(parameter: Parameter) -> str:
+    if parameter.default is not Parameter.empty:
+        return f"{parameter.name}={parameter.default!r}"
+    if parameter.kind is Parameter.VAR_POSITIONAL:
+        return f"*{parameter.name}"
+    return f"**{parameter.name}" if parameter.kind is Parameter.VAR_KEYWORD else parameter.name
