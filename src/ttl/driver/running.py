@@ -116,6 +116,7 @@ class Runs:
                 cache_dir=config.cache_dir,
                 recorder=recorder,
                 seed=config.seed,
+                rounds_like_chip=config.rounding == "chip",
                 counts=self._counts_of(program) if config.counts else None,
                 report=warn,
             )

@@ -59,6 +59,7 @@ def launch(
     recorder: Recorder | None = None,
     step_budget: int = STEP_BUDGET,
     seed: int | None = None,
+    rounds_like_chip: bool = False,
     counts: CallCounts | None = None,
     report: Callable[[Diagnostic], None] | None = None,
 ) -> None:
@@ -68,7 +69,8 @@ def launch(
     `step_budget` steps without letting others run; the tensors keep what was written until then, as
     they do after a KeyboardInterrupt. UsageError without a compiler or for a format that the
     runtime does not know, InternalError where the compiler rejects a kernel. Transfers land as late
-    as the barriers allow, in an order that a seed shuffles. The calls are added to `counts`, if it
+    as the barriers allow, in an order that a seed shuffles. With `rounds_like_chip` ties go where the
+    chip has them. The calls are added to `counts`, if it
     is given; `report` gets warnings.
     """
     target = load_target(compiled.target)
@@ -80,7 +82,7 @@ def launch(
     counted = None if counts is None else counted_calls(compiled)
     runtime, libraries, entries = load(compiled, plans, cache_dir, counted=counted)
     memories = tensor_memories(tensors)
-    options = RunOptions(trace=recorder is not None, step_budget=step_budget, seed=seed)
+    options = RunOptions(recorder is not None, step_budget, seed, rounds_like_chip)
     program = make_program(compiled, target, plans, memories, entries, options)
     try:
         _run(runtime, program, compiled, tensors, memories, recorder, report)

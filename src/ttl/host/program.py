@@ -25,7 +25,9 @@ from .shards import Homes, homes_of, shard_tiles
 FIRST_TENSOR_ADDRESS = 0x100000
 TENSOR_ADDRESS_STEP = 0x1000
 
-DONE, FAULT, DEADLOCK, UNKNOWN_FORMAT, NO_MEMORY, SPINNING, NOT_RESERVED, STOPPED = range(8)
+DONE, FAULT, DEADLOCK, UNKNOWN_FORMAT, NO_MEMORY, SPINNING, NOT_RESERVED, STOPPED, NO_DIVISOR = (
+    range(9)
+)
 AWAIT_DATA, AWAIT_SPACE, AWAIT_EQUAL, AWAIT_AT_LEAST = range(4)
 NOBODY = 2**32 - 1  # in the place of a kernel or a semaphore
 
@@ -75,7 +77,7 @@ class ProgramStruct(ctypes.Structure):
         *words("buffer_count tensor_count kernel_count"),
         *words("buffer_alignment dram_read_alignment dst_slots fp32_dest_acc_en"),
         *words("semaphore_count scratch_bytes grid_columns grid_rows"),
-        *words("trace is_seeded seed stop follows_writes by_hand"),
+        *words("trace is_seeded seed stop follows_writes by_hand rounds_like_chip"),
         ("step_budget", c_uint64),
         ("calls", c_uint64),
         ("thread", c_uint64),
@@ -160,6 +162,7 @@ class RunOptions:
     trace: bool
     step_budget: int
     seed: int | None = None  # shuffles the order in which transfers land
+    rounds_like_chip: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,6 +210,7 @@ def make_program(
         trace=options.trace,
         follows_writes=not compiled.semaphores and not compiled.pipe_scratch_bytes,
         by_hand=any(kernel.own is not None for kernel in compiled.kernels),
+        rounds_like_chip=options.rounds_like_chip,
         is_seeded=options.seed is not None,
         seed=(options.seed or 0) & 0xFFFFFFFF,
         step_budget=options.step_budget,

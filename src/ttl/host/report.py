@@ -15,6 +15,7 @@ from ttl.diagnostics import (
     UsageError,
     codes,
 )
+from ttl.diagnostics.divisions import divided_by_zero
 from ttl.diagnostics.deadlock import Waiting, WaitingForNodes, deadlock_diagnostic
 from ttl.diagnostics.multicasts import receiver_not_ready
 from ttl.diagnostics.waiting import AnyWaiting
@@ -25,6 +26,7 @@ from .program import (
     AWAIT_SPACE,
     DEADLOCK,
     FAULT,
+    NO_DIVISOR,
     NO_MEMORY,
     NOBODY,
     NOT_RESERVED,
@@ -44,6 +46,7 @@ def raise_if_failed(compiled: CompiledOperation, report: ReportStruct) -> None:
     """KernelFault for what the kernels did; UsageError for what the runtime does not know."""
     faults = {
         FAULT: _fault, DEADLOCK: _deadlock, SPINNING: _spinning, NOT_RESERVED: _not_reserved,
+        NO_DIVISOR: _no_divisor,
     }  # fmt: skip
     if report.status in faults:
         raise KernelFault(faults[report.status](compiled, report))
@@ -114,6 +117,11 @@ def _not_reserved(compiled: CompiledOperation, report: ReportStruct) -> Diagnost
     name = compiled.buffers[buffer].name
     broken = receiver_not_ready(name, nodes[report.node], nodes[receiver])
     return broken.at(_span(kernel, report.line))
+
+
+def _no_divisor(compiled: CompiledOperation, report: ReportStruct) -> Diagnostic:
+    broken = divided_by_zero(report.message.decode())
+    return broken.at(_span(compiled.kernels[report.kernel], report.line))
 
 
 def _spinning(compiled: CompiledOperation, report: ReportStruct) -> Diagnostic:

@@ -21,7 +21,7 @@ from ttl.semantics.block_protocol import (
     wrong_release,
 )
 from ttl.semantics.current_engine import ENGINE
-from ttl.semantics.dtypes import Array, round_into
+from ttl.semantics.dtypes import Array, float32, round_into
 from ttl.semantics.padding import Sizes
 from ttl.semantics.types import BlockType
 
@@ -193,6 +193,8 @@ class SimBlock(Block):
                     carried = np.empty((1, *self.array.shape), held.carrier)[0]
                 self.carried = carried
             carried[...] = self.array
+            if held.is_float and self.kernel.dest is float32:  # 16 bits come there without a -0
+                carried += np.float32(0)
             self.values = carried
         return self.values
 

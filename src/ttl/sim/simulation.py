@@ -110,6 +110,7 @@ class Simulation:
 
     __slots__ = (
         "activity",
+        "dest",
         "has_succeeded",
         "hub",
         "is_stopping",
@@ -158,7 +159,9 @@ class Simulation:
         self.recorder = Recorder(()) if recorder is None and finds_races else recorder
         self.tensor_names = {id(tensor): name for name, tensor in program.tensors.items()}
         self.padding = Padding.of(program)
-        self.types = TypeTable(self.padding is not None, rounds_like_chip)
+        self.dest = dest_dtype(True) if keep_float32 else facts_of(program).dest_dtype
+        narrow = self.dest is not float32
+        self.types = TypeTable(self.padding is not None, rounds_like_chip, narrow)
         self.hub = getcurrent()
         self.is_stopping = False
         self.has_succeeded = False
@@ -187,8 +190,7 @@ class Simulation:
     def _plans(self, kernels: Iterable[KernelFunction]) -> list[KernelPlan]:
         program, wide = self.program, self.keep_float32
         held = [float32 if wide and b.dtype.is_float else b.dtype for b in program.buffers]
-        dest = dest_dtype(True) if wide else facts_of(program).dest_dtype
-        return [KernelPlan.of(kernel, dest, held) for kernel in kernels]
+        return [KernelPlan.of(kernel, self.dest, held) for kernel in kernels]
 
     def run(self) -> None:
         context = copy_context()

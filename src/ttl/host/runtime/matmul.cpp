@@ -15,6 +15,18 @@ void begin_matmul(uint32_t transpose, uint32_t columns, uint32_t rows) {
   compute.matmul_rows = rows;
 }
 
+// Phases 0 and 1 take the first digits of source B, phase 2 the others and the first of source A.
+void multiply_in_three_phases(Fiber& fiber, const float* left, float* right, float* out) {
+  float* part = compute_of(fiber).packed_values;  // free until the section is packed
+  for (uint32_t i = 0; i < tile_values; ++i) part[i] = first_digits(Side::B, left[i]);
+  tile_math().matmul_accumulate(part, right, out, matrix_rounding(fiber));
+  for (uint32_t i = 0; i < tile_values; ++i) {
+    part[i] = other_digits(Side::B, left[i]);
+    right[i] = first_digits(Side::A, right[i]);
+  }
+  tile_math().matmul_accumulate(part, right, out, matrix_rounding(fiber));
+}
+
 // D[slot] += left @ B[tile]. The operands are swapped on the chip: source A holds in1.
 void multiply_tiles(const float* left, uint32_t in1, uint32_t tile, uint32_t slot, int line) {
   Fiber& fiber = self(line);
@@ -22,6 +34,8 @@ void multiply_tiles(const float* left, uint32_t in1, uint32_t tile, uint32_t slo
   float* out = slot_values(fiber, slot, line);
   const float* right = load_factor(fiber, Side::A, in1, tile, line);
   if (compute.matmul_transpose) transpose_values(compute.source_a_values);
+  if (rounds_like_chip(fiber) && fiber.kernel->phases == 3)
+    return multiply_in_three_phases(fiber, left, compute.source_a_values, out);
   tile_math().matmul_accumulate(left, right, out, matrix_rounding(fiber));
 }
 

@@ -71,6 +71,7 @@ struct TtlProgram {
   uint32_t stop;             // a TtlStatus, set by another thread to end the run with it
   uint32_t follows_writes;   // nothing orders the nodes: do two write a unit of a tensor?
   uint32_t by_hand;          // kernels may use pages of a buffer that nobody reserved
+  uint32_t rounds_like_chip;  // ties to bfloat16 away from zero, and products in three phases
   uint64_t step_budget;      // of a kernel that does not let others run
   uint64_t calls;            // of the runtime, by all kernels; counted by the run
   uint64_t thread;           // that runs the kernels; set by the run
@@ -152,6 +153,7 @@ enum TtlStatus : uint32_t {
   TTL_SPINNING,  // the message is the number of steps, 0 where the kernel calls nothing
   TTL_NOT_RESERVED,  // another node's pages are written; the message: buffer and node, as positions
   TTL_STOPPED,
+  TTL_NO_DIVISOR,  // an integer is divided by zero; the message: // or %
 };
 
 struct TtlReport {

@@ -21,6 +21,7 @@ from ..types import TILE_SIZE, BlockType, Shape
 from . import compositions
 from .meanings import MATH, cut_off, is_integer_array
 from .rules import check_result_shape, normal_dims, same_type, whole_shape
+from .special_values import largest, smallest
 from .table import Arguments, BlockOp, Domain, Kind, Parameter, TileCall, TileForms
 from .tiles import API, COPY, Tiles, composed, whole_composed, with_integers
 
@@ -53,6 +54,8 @@ def _meaning(reduction: Callable[..., Any], in_sources: bool = False) -> Callabl
             x = to_tf32(x, _digits(reduction, reduced, x.ndim))
         factor = scaler[(0,) * scaler.ndim] if isinstance(scaler, np.ndarray) else scaler
         values = reduction(x, reduced)
+        if not exact_f32 and _is_inside(reduced, x.ndim):
+            values = values + np.zeros_like(values, shape=())  # the matrix unit makes no -0
         if factor != 1:
             values = values * factor
         return _in_tiles(values, reduced, x.dtype)
@@ -80,14 +83,6 @@ def _sum(x: Array, dims: Shape) -> Any:
     """In float64, so that the order of the sum does not show."""
     wide = np.int64 if is_integer_array(x) else np.float64
     return np.add.reduce(x, axis=dims, dtype=wide, keepdims=True)
-
-
-def _max(x: Array, dims: Shape) -> Any:
-    return np.maximum.reduce(x, axis=dims, keepdims=True)
-
-
-def _min(x: Array, dims: Shape) -> Any:
-    return np.minimum.reduce(x, axis=dims, keepdims=True)
 
 
 def _mean(x: Array, dims: Shape) -> Any:
@@ -213,11 +208,11 @@ def _reduction(
 
 OPS = (
     _reduction("reduce_sum", "sum", _sum, _tile("SUM"), bound=_sum_bound(_sum), multiplies=True),
-    _reduction("reduce_max", "largest element", _max, _tile("MAX")),
+    _reduction("reduce_max", "largest element", largest, _tile("MAX")),
     _reduction(
         "reduce_min",
         "smallest element",
-        _min,
+        smallest,
         with_integers(composed(compositions.reduce_min), _whole("min")),
     ),
     _reduction(

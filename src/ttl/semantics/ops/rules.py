@@ -32,14 +32,20 @@ def result_type(
 
 
 def meaning_of(
-    op: BlockOp, types: Sequence[BlockType], result: BlockType, in_sources: bool = False
+    op: BlockOp,
+    types: Sequence[BlockType],
+    result: BlockType,
+    in_sources: bool = False,
+    in_16_bits: bool = False,
 ) -> Callable[..., Any]:
-    """The meaning of `op` on arrays of values of these types, which may come to the matrix unit.
+    """The meaning of `op` on arrays of values of these types, which may come to the matrix unit and
+    to registers of 16 bits.
 
     The array of a block of one dimension has the rows of its tiles too: dimensions are counted from
     the end there.
     """
     found = (op.in_sources if in_sources else None) or op.meaning
+    found = (op.in_16_bits if in_16_bits else None) or found
     ranks = [len(type_.shape) for type_ in (*types[:1], result) if type_.shape is not None]
     names = [each.name for each in op.parameters if each.kind is Kind.DIMS]
     if not names or 1 not in ranks:

@@ -163,6 +163,7 @@ class BlockOp:
     tile: dict[str, TileForms] = field(default_factory=dict)  # by device API version
     bound: Callable[..., Array] | None = None
     in_sources: Callable[..., Array] | None = None
+    in_16_bits: Callable[..., Array] | None = None  # its meaning in such registers, if it is another
     multiplies: bool = False  # its operands, where the matrix unit does it: in phases
     operand_names: tuple[str, ...] = ()  # x, or a and b, if empty
     operand_defaults: dict[str, float] = field(default_factory=dict)
