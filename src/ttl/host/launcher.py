@@ -69,9 +69,8 @@ def launch(
     `step_budget` steps without letting others run; the tensors keep what was written until then, as
     they do after a KeyboardInterrupt. UsageError without a compiler or for a format that the
     runtime does not know, InternalError where the compiler rejects a kernel. Transfers land as late
-    as the barriers allow, in an order that a seed shuffles. With `rounds_like_chip` ties go where the
-    chip has them. The calls are added to `counts`, if it
-    is given; `report` gets warnings.
+    as the barriers allow, in an order that a seed shuffles. With `rounds_like_chip` ties go where
+    the chip has them. The calls are added to `counts`, if it is given; `report` gets warnings.
     """
     target = load_target(compiled.target)
     _check(compiled, tensors, target)

@@ -15,8 +15,8 @@ from ttl.diagnostics import (
     UsageError,
     codes,
 )
-from ttl.diagnostics.divisions import divided_by_zero
 from ttl.diagnostics.deadlock import Waiting, WaitingForNodes, deadlock_diagnostic
+from ttl.diagnostics.divisions import divided_by_zero
 from ttl.diagnostics.multicasts import receiver_not_ready
 from ttl.diagnostics.waiting import AnyWaiting
 
@@ -120,8 +120,11 @@ def _not_reserved(compiled: CompiledOperation, report: ReportStruct) -> Diagnost
 
 
 def _no_divisor(compiled: CompiledOperation, report: ReportStruct) -> Diagnostic:
+    kernel, node = compiled.kernels[report.kernel], nodes_of(compiled)[report.node]
     broken = divided_by_zero(report.message.decode())
-    return broken.at(_span(compiled.kernels[report.kernel], report.line))
+    return broken.at(
+        _span(kernel, report.line), notes=(f"in kernel `{kernel.name}` on node {node}",)
+    )
 
 
 def _spinning(compiled: CompiledOperation, report: ReportStruct) -> Diagnostic:

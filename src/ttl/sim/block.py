@@ -194,7 +194,7 @@ class SimBlock(Block):
                 self.carried = carried
             carried[...] = self.array
             if held.is_float and self.kernel.dest is float32:  # 16 bits come there without a -0
-                carried += np.float32(0)
+                np.add(carried, np.float32(0), carried)
             self.values = carried
         return self.values
 
@@ -217,7 +217,8 @@ class SimBlock(Block):
     def settle(self) -> None:
         """Round what `+=` has summed up: something else reads the block, or it is pushed."""
         if self.running_sum is not None:
-            round_into(self.array, self.running_sum, self.end.buffer.held)
+            buffer = self.end.buffer
+            round_into(self.array, self.running_sum, buffer.held, buffer.way)
             self.running_sum = self.values = None
 
     def push(self) -> None:

@@ -1,4 +1,4 @@
-"""What `--rounding chip` changes: f32 in the matrix unit is cut off to TF32."""
+"""What `--rounding` changes: f32 is cut off in the matrix unit, or all is as the chip rounds."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 import ttl
 from block_runs import run
 from ttl.semantics.dtypes import to_tf32
+from ttl.semantics.rounding import TF32
 
 FINE, KEPT = 1 + 2.0**-9 + 2.0**-10 + 2.0**-11, 1 + 2.0**-9 + 2.0**-10
 IN_A = 1 + 2.0**-9  # of a factor in source A, whose last digit no phase of a product takes
@@ -33,7 +34,7 @@ EXPRESSIONS: dict[str, tuple[Callable[..., Any], float, float]] = {
 def test_f32_in_the_matrix_unit(name: str) -> None:
     expression, in_language, on_chip = EXPRESSIONS[name]
     assert run(expression, X)[0, 0] == in_language
-    assert run(expression, X, rounds_like_chip=True)[0, 0] == on_chip
+    assert run(expression, X, rounding=TF32)[0, 0] == on_chip
 
 
 def test_tf32_has_10_digits_and_cuts_the_rest_off() -> None:

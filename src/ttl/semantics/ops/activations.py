@@ -113,6 +113,7 @@ OPS = (
         "x, or x * slope where x < 0",
         parameters=numbers(slope=0.3),
         tile=vector("leaky_relu", _RELU, arguments=all_bits),
+        is_cut_off=True,
     ),
     unary(
         "elu",
@@ -134,6 +135,7 @@ OPS = (
         in_double(erf),
         "the error function of x",
         tile=vector("erf", "eltwise_unary/erf_erfc.h", template="<false>"),
+        is_cut_off=True,
     ),
     unary(
         "mish",
@@ -160,6 +162,7 @@ OPS = (
         "x, or x * alpha where x < 0",
         parameters=numbers(alpha=0.3),
         tile=vector("prelu", "eltwise_unary/prelu.h", arguments=all_bits),
+        is_cut_off=True,
     ),
     unary(
         "softplus",
@@ -174,6 +177,7 @@ OPS = (
         in_double(lambda x: x / (1 + np.abs(x))),
         "x / (1 + abs(x))",
         tile=vector("softsign", _ACTIVATIONS),
+        is_cut_off=True,
     ),
     unary(
         "hardsigmoid",
@@ -181,6 +185,7 @@ OPS = (
         "x / 6 + 1/2, between 0 and 1",
         bound=_hardsigmoid_bound,
         tile=vector("hardsigmoid", _ACTIVATIONS),
+        is_cut_off=True,
     ),
     unary(
         "hardtanh",

@@ -341,6 +341,7 @@ _UNARY = (
             whole_composed(compositions.whole_power),
         ),
         bound=_power_bound,
+        is_cut_off=True,
     ),
     unary(
         "exp",

@@ -24,22 +24,21 @@ from .tiles import (
     with_integers,
 )
 
-
 _LARGEST = float(np.finfo(np.float32).max)
 _MOST_DECIMALS = 38  # 10 to that power is an f32
 
 
 def _round(x: Any, decimals: int) -> Any:
-    """Half to even. In float64 the scaled number is exact, so only a true tie is one. One that is too
-    large for an f32 when it has been scaled stays so. A product comes last, and the vector unit makes
-    no -0."""
+    """Half to even. In float64 the scaled number is exact, so only a true tie is one. One that is
+    too large for an f32 when it has been scaled stays so. A product comes last, and the vector unit
+    makes no -0."""
     if abs(decimals) > _MOST_DECIMALS:
         return _power_of_ten(-decimals) * np.rint(x * _power_of_ten(decimals)) + np.float32(0)
     scale = 10.0 ** abs(decimals)
-    wide = np.float64(x)
+    wide: Any = np.float64(x)
     if decimals < 0:
         return np.float32(np.rint(wide / scale) * scale + 0.0)
-    scaled = wide * scale
+    scaled: Any = wide * scale
     scaled = np.where(np.abs(scaled) > _LARGEST, np.copysign(np.inf, wide), scaled)
     return np.float32(np.rint(scaled) / scale + 0.0)
 
@@ -107,6 +106,7 @@ OPS = (
         parameters=(Parameter("decimals", Kind.INTEGER, 0, sample=1),),
         tile=rounding("round", arguments=lambda decimals: (str(decimals),)),
         bound=_round_bound,
+        is_cut_off=True,
     ),
     unary(
         "floor", np.floor, "the largest whole number up to x", exact=True, tile=rounding("floor")

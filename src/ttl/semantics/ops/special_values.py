@@ -2,8 +2,9 @@
 
 ORDER    The vector unit compares signs and magnitudes (SFPSWAP), and so do the maxima of the matrix
          unit (GMPOOL): -0 is less than +0, and a NaN is beyond the infinity of its sign.
-PRODUCT  In 16-bit registers a product is +0 where a factor is 0, also where the other one is infinite
-         or NaN (calculate_sfpu_binary_mul; the matrix unit takes an infinity for a large number).
+PRODUCT  In 16-bit registers a product is +0 where a factor is 0, also where the other one is
+         infinite or NaN (calculate_sfpu_binary_mul; the matrix unit takes an infinity for a large
+         number).
 FLUSH    Exponentials below the least normal number are 0 (exp_tile).
 
 Most arrays have neither NaN nor zeros, so a quick look decides whether the rules matter.
