@@ -3,6 +3,8 @@ smallest, infinities, NaN, halves and ties."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import ml_dtypes
 import numpy as np
 
@@ -20,7 +22,7 @@ def _floats(dtype: DType) -> np.ndarray:
     """As f32; what a type cannot hold it rounds. The last digits that an f32 has and a bfloat16 has
     not are such that a TF32 has them."""
     held = ml_dtypes.bfloat16 if dtype.is_block_float else dtype.storage
-    info = ml_dtypes.finfo(held)
+    info: Any = ml_dtypes.finfo(held)  # type: ignore[no-untyped-call]
     least, denormal = float(info.smallest_normal), float(info.smallest_subnormal)
     largest = float(info.max)
     values = [
