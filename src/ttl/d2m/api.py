@@ -15,7 +15,7 @@ from ttl.diagnostics import (
     Span,
     TTLError,
     UsageError,
-    file_not_usable,
+    writing,
 )
 from ttl.diagnostics.frames import calling_span
 from ttl.semantics.dtypes import dtype_of
@@ -238,15 +238,13 @@ class PykernelFunction:
 
     def _write_flatbuffer(self, operands: Sequence[Operand], file: str) -> None:
         """One GenericOp: the function is called again, with tensors that are only described."""
-        from ttl.driver import TensorSpec
+        from ttl.driver.specs import TensorSpec
         from ttl.integrations.flatbuffer import compile_operation
 
         pairs = ((each.layout.collapsed_shape, dtype_of(each.tensor)) for each in operands)
         specs = [TensorSpec(*pair) for pair in pairs]
-        try:
+        with writing(file):
             Path(file).write_bytes(compile_operation(self, specs))
-        except OSError as error:
-            raise file_not_usable(file, error) from None
 
     def _span(self) -> Span:
         code = self.function.__code__

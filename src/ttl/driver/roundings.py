@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ttl.artifact import CompiledOperation
+from typing import TYPE_CHECKING
+
 from ttl.config import Config
 from ttl.diagnostics import TTLError
 from ttl.language.operation import Program
@@ -11,9 +12,11 @@ from ttl.semantics.rounding import LANGUAGE, TF32, Rounding, chip_rounding
 from ttl.source.frozen import NoKey
 from ttl.target import Target
 
-from .compile import compile_operation
 from .memo import compile_key
 from .recent import Recent
+
+if TYPE_CHECKING:
+    from ttl.artifact import CompiledOperation
 
 MOST_REMEMBERED = 64
 BEST = MATH_FIDELITIES[-1]
@@ -28,6 +31,8 @@ class Roundings:
     def of(self, program: Program, target: Target, config: Config) -> Rounding:
         if config.rounding != "chip":
             return TF32 if config.rounding == "tf32" else LANGUAGE
+
+        from .compile import compile_operation  # most runs do not need it
 
         def ask() -> Rounding:
             try:

@@ -72,7 +72,8 @@ class _Queue:
         storages = [self.tensors[value].storage for value in op.buffers]
         config = Config.current()
         with PROCESS_DRIVER.remarks.of_a_run(config) as report:
-            host.launch(compiled, storages, cache_dir=config.cache_dir, report=report)
+            folder, isolate = config.cache_dir, config.isolate
+            host.launch(compiled, storages, cache_dir=folder, report=report, isolate=isolate)
 
 
 _COMMANDS: dict[type[Operation], Callable[[_Queue, Any], None]] = {

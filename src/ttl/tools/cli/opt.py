@@ -8,7 +8,15 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from ttl.diagnostics import RuleBroken, TTLError, UsageError, codes, file_not_usable, usage_error
+from ttl.diagnostics import (
+    RuleBroken,
+    TTLError,
+    UsageError,
+    codes,
+    file_not_usable,
+    usage_error,
+    writing,
+)
 
 from .opt_options import check_expected, sections_of
 from .opt_options import with_passes as with_passes
@@ -118,10 +126,8 @@ def _write(text: str, file: str | None) -> None:
         print(text, end="")
         return
     assert file is not None
-    try:
+    with writing(file):
         Path(file).write_text(text, "utf-8")
-    except OSError as error:
-        raise file_not_usable(file, error) from None
 
 
 class _Run:
@@ -187,10 +193,8 @@ def _write_flatbuffer(module: ModuleOp, file: str) -> None:
     from ttl.integrations.flatbuffer import emit_flatbuffer
 
     binary = emit_flatbuffer(module)
-    try:
+    with writing(file):
         Path(file).write_bytes(binary)
-    except OSError as error:
-        raise file_not_usable(file, error) from None
 
 
 def _pass_failed(name: str, module: ModuleOp, error: BaseException) -> UsageError:
