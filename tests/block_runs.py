@@ -9,6 +9,7 @@ import numpy as np
 
 import ttl
 from ttl import sim, ttnn
+from ttl.semantics.rounding import LANGUAGE, Rounding
 from ttl.target import load
 
 DEVICE = ttnn.open_device(device_id=0)
@@ -28,7 +29,7 @@ def run_statement(
     out_dtype: Any = None,
     out_shape: Shape | None = None,
     fp32: bool | None = None,
-    rounds_like_chip: bool = False,
+    rounding: Rounding = LANGUAGE,
 ) -> np.ndarray:
     """What `statement(y_blk, *blocks)` leaves in y_blk; every array is one block."""
     shape = out_shape or arrays[0].shape
@@ -60,7 +61,7 @@ def run_statement(
     result = ttnn.empty(shape, out_dtype or dtype, layout=ttnn.TILE_LAYOUT, device=DEVICE)
     padded = (*tensors, *[result] * (3 - len(tensors)), result)
     program = operation.program(padded, {}, TARGET.default_grid)
-    sim.run(program, target=TARGET, rounds_like_chip=rounds_like_chip)
+    sim.run(program, target=TARGET, rounding=rounding)
     return ttl.to_numpy(result)
 
 

@@ -20,7 +20,9 @@ from ttl.diagnostics import Code, Severity, UsageError, WarningOptions, codes, u
 KERNEL_DUMPS = "ttlang_kernel_dumps"  # in the current folder
 OURS = ("TTL_", "TTLANG_", "PYTTL_")  # how our variables begin
 BACKENDS = ("sim", "host", "device")
-ROUNDINGS = ("language", "chip")  # what the simulator makes of f32 in the matrix unit
+# What is rounded how: f32 has all its digits in the simulator; it is cut off in the matrix unit, as
+# in compiled kernels; and ties and stores to 16 bits are rounded as on the chip, too.
+ROUNDINGS = ("language", "tf32", "chip")
 SCHEDULERS = ("greedy", "fair")  # when the simulator goes on to another kernel
 
 
@@ -147,7 +149,7 @@ class Config:
     threads: int | None = _option("TTL_THREADS", _number)
     seed: int | None = _option("TTL_SEED", _seed)  # a number: shuffles the simulator's schedule
     float32: bool = _flag("TTL_FLOAT32")  # the simulator keeps all floats in f32
-    # Factors of the simulator's matrix products: language (all digits) or chip (as the chip cuts).
+    # language, tf32 (the simulator cuts off f32 in the matrix unit), chip (all as on the chip).
     rounding: str = _option("TTL_ROUNDING", default="language")
     # Warnings are errors, releases and waits are written, and races between nodes are followed.
     strict: bool = _flag("TTL_STRICT")

@@ -1,5 +1,6 @@
-"""The simulator rounds as the chip does, and so does the executor: what is left between them is
-what the op table's bounds are about. Tests with bounds of the language's rounding take it back."""
+"""f32 is cut off in the matrix unit, on the simulator as on the executor: what is left between them
+is what the op table's bounds are about. Tests with bounds of the language's rounding take it
+back."""
 
 from __future__ import annotations
 
@@ -7,5 +8,5 @@ import pytest
 
 
 @pytest.fixture(autouse=True)
-def rounds_like_chip(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TTL_ROUNDING", "chip")
+def cuts_sources(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TTL_ROUNDING", "tf32")

@@ -34,7 +34,7 @@ SAMPLE_SIZE = 8
 
 
 @pytest.fixture(autouse=True)
-def language_rounds(rounds_like_chip: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def language_rounds(cuts_sources: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """What f32 loses in the matrix unit is part of the bound here."""
     monkeypatch.delenv("TTL_ROUNDING")
 

@@ -352,8 +352,8 @@ MUTANTS = (
     Mutant(
         "round-half-even",
         "semantics/ops/rounding.py",
-        "    rounded = np.rint(wide * scale) / scale\n",
-        "    rounded = np.floor(wide * scale + 0.5) / scale\n",
+        "np.rint(scaled) / scale",
+        "np.floor(scaled + 0.5) / scale",
     ),
     Mutant(
         "threshold",
@@ -362,7 +362,10 @@ MUTANTS = (
         "np.where(x >= threshold, value, x)",
     ),
     Mutant(
-        "signbit", "semantics/ops/rounding.py", "(x > 0) | ((x == 0) & ~np.signbit(x))", "x >= 0"
+        "signbit",
+        "semantics/ops/rounding.py",
+        "one_where(has_no_sign(x), x)",
+        "one_where(x >= 0, x)",
     ),
     Mutant(
         "equal-shapes",

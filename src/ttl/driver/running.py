@@ -14,10 +14,12 @@ from ttl.config import Config
 from ttl.diagnostics import InternalError, KernelFault, codes, usage_error
 from ttl.language.operation import Program
 from ttl.semantics.dtypes import dtype_of, spacing_at_1
+from ttl.semantics.rounding import Rounding
 from ttl.source.facts import facts_of
 from ttl.target import Target
 from ttl.trace import EventKind, Recorder
 
+from .roundings import Roundings
 from .traces import Traces
 
 if TYPE_CHECKING:
@@ -47,6 +49,7 @@ class Runs:
 
     def __init__(self) -> None:
         self.traces = Traces()
+        self.roundings = Roundings()
         self.counts: dict[str, CallCounts] = {}  # of each operation of the program, if wanted
         self.recorded: dict[CompiledOperation, Recorded] = {}  # for estimates, if wanted
         self.recorded_calls: list[CompiledOperation] = []  # in the order of the program
@@ -81,7 +84,8 @@ class Runs:
                 unchanged = _unchanged(program) if config.dry_run else nullcontext()
                 with unchanged, self.around(program):
                     if compiled is None:
-                        _simulate(program, target, config, recorder, warn)
+                        rounding = self.roundings.of(program, target, config)
+                        _simulate(program, target, config, rounding, recorder, warn)
                     else:
                         self._run_compiled(program, compiled, config, recorder, warn)
             finally:
@@ -124,6 +128,7 @@ class Runs:
                 recorder=recorder,
                 seed=config.seed,
                 threads=config.threads,
+                rounds_like_chip=config.rounding == "chip",
                 counts=self._counts_of(program) if config.counts else None,
                 report=warn,
                 isolate=config.isolate,
@@ -181,7 +186,12 @@ def _bound_of(program: Program, tensor: Any) -> Bound | None:
 
 
 def _simulate(
-    program: Program, target: Target, config: Config, recorder: Recorder | None, warn: Report
+    program: Program,
+    target: Target,
+    config: Config,
+    rounding: Rounding,
+    recorder: Recorder | None,
+    warn: Report,
 ) -> None:
     from ttl import sim
 
@@ -192,7 +202,7 @@ def _simulate(
             recorder=recorder,
             seed=_seed(config),
             float32=config.float32,
-            rounds_like_chip=config.rounding == "chip",
+            rounding=rounding,
             finds_races=config.strict or config.seed is not None,
             report=warn,
         )

@@ -68,6 +68,7 @@ def launch(
     step_budget: int = STEP_BUDGET,
     seed: int | None = None,
     threads: int | None = None,
+    rounds_like_chip: bool = False,
     counts: CallCounts | None = None,
     report: Callable[[Diagnostic], None] | None = None,
     isolate: bool = False,
@@ -79,9 +80,10 @@ def launch(
     they do after a KeyboardInterrupt. UsageError without a compiler or for a format that the
     runtime does not know, InternalError where the compiler rejects a kernel. Transfers land as late
     as the barriers allow, in an order that a seed shuffles. Nodes run on so many threads, or one
-    for each processor; with a seed, a recorder or counts on one. The calls are added to `counts`,
-    if it is given; `report` gets warnings. With `isolate` the kernels run in a process of their
-    own, and KernelFault is also what ends that.
+    for each processor; with a seed, a recorder or counts on one. With `rounds_like_chip` ties go
+    where the chip has them. The calls are added to `counts`, if it is given; `report` gets
+    warnings. With `isolate` the kernels run in a process of their own, and KernelFault is also what
+    ends that.
     """
     assert len(tensors) == len(compiled.operands), "one tensor for each operand"
     options = RunOptions(
@@ -90,6 +92,7 @@ def launch(
         seed=seed,
         threads=threads or processors(),
         is_in_turn=counts is not None,
+        rounds_like_chip=rounds_like_chip,
     )
     if isolate:
         _refuse_observers(recorder, counts)

@@ -25,7 +25,9 @@ from .shards import Homes, homes_of, shard_tiles
 FIRST_TENSOR_ADDRESS = 0x100000
 TENSOR_ADDRESS_STEP = 0x1000
 
-DONE, FAULT, DEADLOCK, UNKNOWN_FORMAT, NO_MEMORY, SPINNING, NOT_RESERVED, STOPPED = range(8)
+DONE, FAULT, DEADLOCK, UNKNOWN_FORMAT, NO_MEMORY, SPINNING, NOT_RESERVED, STOPPED, NO_DIVISOR = (
+    range(9)
+)
 AWAIT_DATA, AWAIT_SPACE, AWAIT_EQUAL, AWAIT_AT_LEAST = range(4)
 WORDS_PER_HEARTBEAT = 8  # running.h
 NOBODY = 2**32 - 1  # in the place of a kernel or a semaphore
@@ -77,7 +79,7 @@ class ProgramStruct(ctypes.Structure):
         *words("buffer_alignment dram_read_alignment dst_slots fp32_dest_acc_en"),
         *words("semaphore_count scratch_bytes grid_columns grid_rows"),
         *words("trace is_seeded seed stop follows_writes by_hand is_in_turn thread_count"),
-        *words("has_ended"),
+        *words("has_ended rounds_like_chip"),
         ("step_budget", c_uint64),
         ("heartbeats", POINTER(c_uint64)),
         ("threads", POINTER(c_uint64)),
@@ -166,6 +168,7 @@ class RunOptions:
     seed: int | None = None  # shuffles the order in which transfers land
     threads: int = 1  # that may run nodes
     is_in_turn: bool = False  # the nodes run in the order of one thread
+    rounds_like_chip: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,6 +245,7 @@ def make_program(
     struct.is_seeded = options.seed is not None
     struct.seed = (options.seed or 0) & 0xFFFFFFFF
     struct.step_budget = options.step_budget
+    struct.rounds_like_chip = options.rounds_like_chip
     return Program(struct, tensors, heartbeats, (parts, memories, homes, threads))
 
 

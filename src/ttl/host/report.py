@@ -17,6 +17,7 @@ from ttl.diagnostics import (
     usage_error,
 )
 from ttl.diagnostics.deadlock import Waiting, WaitingForNodes, deadlock_diagnostic
+from ttl.diagnostics.divisions import divided_by_zero
 from ttl.diagnostics.multicasts import receiver_not_ready
 from ttl.diagnostics.waiting import AnyWaiting
 
@@ -26,6 +27,7 @@ from .program import (
     AWAIT_SPACE,
     DEADLOCK,
     FAULT,
+    NO_DIVISOR,
     NO_MEMORY,
     NOBODY,
     NOT_RESERVED,
@@ -45,6 +47,7 @@ def raise_if_failed(compiled: CompiledOperation, report: ReportStruct) -> None:
     """KernelFault for what the kernels did; UsageError for what the runtime does not know."""
     faults = {
         FAULT: _fault, DEADLOCK: _deadlock, SPINNING: _spinning, NOT_RESERVED: _not_reserved,
+        NO_DIVISOR: _no_divisor,
     }  # fmt: skip
     if report.status in faults:
         raise KernelFault(faults[report.status](compiled, report))
@@ -117,6 +120,14 @@ def _not_reserved(compiled: CompiledOperation, report: ReportStruct) -> Diagnost
     name = compiled.buffers[buffer].name
     broken = receiver_not_ready(name, nodes[report.node], nodes[receiver])
     return broken.at(_span(kernel, report.line))
+
+
+def _no_divisor(compiled: CompiledOperation, report: ReportStruct) -> Diagnostic:
+    kernel, node = compiled.kernels[report.kernel], nodes_of(compiled)[report.node]
+    broken = divided_by_zero(report.message.decode())
+    return broken.at(
+        _span(kernel, report.line), notes=(f"in kernel `{kernel.name}` on node {node}",)
+    )
 
 
 def _spinning(compiled: CompiledOperation, report: ReportStruct) -> Diagnostic:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import ml_dtypes
 import numpy as np
@@ -200,10 +200,17 @@ def _of_real_ttnn(dtype: Any) -> DType | None:
     return _REAL_NAMES.get(name) if isinstance(name, str) else None
 
 
-def round_to(values: Array, dtype: DType, by_packer: bool = False) -> Array:
+# How numbers become bfloat16: to the nearest with ties to even or away from zero, or cut off.
+Way: TypeAlias = Literal["even", "away", "cut"]
+
+
+def round_to(
+    values: Array, dtype: DType, by_packer: bool = False, way: Way = "even"
+) -> Array:
     """The values of `dtype` that these become, in its carrier.
 
-    Floats become the nearest float, ties to even; block floats share exponents along the last
+    Floats become the nearest float, ties to even, bfloat16 in one of the `way`s that the chip's
+    units have; block floats share exponents along the last
     axis, and where the chip's packer makes them ties go away from zero. Integers wrap around. A
     float becomes an integer by dropping its fraction; if it is too large the largest one, if it is
     NaN zero.
@@ -217,7 +224,17 @@ def round_to(values: Array, dtype: DType, by_packer: bool = False) -> Array:
         values = _to_odd_singles(values)
     if dtype.is_block_float:
         return quantise(values, dtype.mantissa_bits, by_packer)  # type: ignore[arg-type]
+    if way != "even" and dtype is bfloat16:
+        return _to_bfloat16(values, way)
     return values.astype(dtype.storage).astype(_SINGLE)
+
+
+def _to_bfloat16(values: Array, way: Way) -> Array:
+    bits = values.view(np.uint32)
+    moved = bits + np.uint32(0x8000) if way == "away" else bits
+    moved = np.where(np.isnan(values), bits | np.uint32(0x400000), moved)
+    rounded: Array = (moved & np.uint32(0xFFFF0000)).view(np.float32)
+    return rounded
 
 
 TF32_DIGITS = 10
@@ -235,14 +252,14 @@ def to_tf32(values: Array, digits: int = TF32_DIGITS) -> Array:
     return kept
 
 
-def round_into(array: Array, values: Array, dtype: DType) -> None:
+def round_into(array: Array, values: Array, dtype: DType, way: Way = "even") -> None:
     """Put `values` into an array of the storage type of `dtype`, as the packer does."""
     if dtype.is_block_float:  # neighbours share an exponent
         values = np.broadcast_to(values, array.shape)
-    if values.dtype is _SINGLE and dtype.is_float and not dtype.is_block_float:
+    if values.dtype is _SINGLE and dtype.is_float and not dtype.is_block_float and way == "even":
         array[...] = values  # numpy rounds as round_to() does
     else:
-        array[...] = round_to(values, dtype, by_packer=True)
+        array[...] = round_to(values, dtype, by_packer=True, way=way)
 
 
 def _to_odd_singles(values: Array) -> Array:

@@ -21,7 +21,7 @@ from ttl.semantics.block_protocol import (
     wrong_release,
 )
 from ttl.semantics.current_engine import ENGINE
-from ttl.semantics.dtypes import Array, round_into
+from ttl.semantics.dtypes import Array, float32, round_into
 from ttl.semantics.padding import Held, Sizes
 from ttl.semantics.types import BlockType
 
@@ -193,6 +193,8 @@ class SimBlock(Block):
                     carried = np.empty((1, *self.array.shape), held.carrier)[0]
                 self.carried = carried
             carried[...] = self.array
+            if held.is_float and self.kernel.dest is float32:  # 16 bits come there without a -0
+                np.add(carried, np.float32(0), carried)
             self.values = carried
         return self.values
 
@@ -215,7 +217,8 @@ class SimBlock(Block):
     def settle(self) -> None:
         """Round what `+=` has summed up: something else reads the block, or it is pushed."""
         if self.running_sum is not None:
-            round_into(self.array, self.running_sum, self.end.buffer.held)
+            buffer = self.end.buffer
+            round_into(self.array, self.running_sum, buffer.held, buffer.way)
             self.running_sum = self.values = None
 
     def push(self) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ttl.language.buffer import BufferState, DataflowBuffer
 from ttl.semantics.block_protocol import Event
-from ttl.semantics.dtypes import Array, DType, float32
+from ttl.semantics.dtypes import Array, DType, Way, float32
 from ttl.semantics.types import BlockType, block_elements
 from ttl.trace import EventKind
 
@@ -113,6 +113,7 @@ class NodeBuffer:
         "shard",
         "slots",
         "spare",
+        "way",
         "words",
     )
 
@@ -123,6 +124,7 @@ class NodeBuffer:
         spare: list[Array],
         keep_float32: bool = False,
         shard: Shard | None = None,
+        packs_away: bool = False,
     ):
         self.spare = spare
         self.held: DType = float32 if keep_float32 and declared.dtype.is_float else declared.dtype
@@ -131,7 +133,8 @@ class NodeBuffer:
         self.shard = shard
         self.is_published = False
         # Does an assignment of f32 values round as it should? Block floats need more.
-        self.rounds = self.held.is_float and not self.held.is_block_float
+        self.rounds = self.held.is_float and not self.held.is_block_float and not packs_away
+        self.way: Way = "away" if packs_away else "even"  # of ties, where bfloat16 is packed
         self.declared = declared
         self.block_type = block_type
         self.block_name = f"the block of `{declared.name}`"

@@ -33,6 +33,7 @@ from ttl.semantics.ops import (
 )
 from ttl.semantics.types import Shape
 
+from . import chip_rounding
 from .block import SimBlock, SimExpression
 from .place import Place
 from .types import Applied
@@ -130,7 +131,10 @@ def _apply_unlike(
         arrays = [_expanded(*each) for each in zip(arrays, applied.extents, strict=True)]
     if applied.numbers:
         parameters = _converted_parameters(applied, parameters)
-    computed = np.asarray(applied.meaning(*arrays, **parameters))
+    if kernel.simulation.rounding.is_chips and operands:
+        computed = chip_rounding.computed(kernel, applied, op, operands, arrays, parameters)
+    else:
+        computed = np.asarray(applied.meaning(*arrays, **parameters))
     # A fill stays exact until it meets an element type.
     if not operands and applied.type.dtype is not None:
         computed = np.asarray(converted(kernel, computed, applied.type.dtype))
@@ -303,7 +307,7 @@ def store(kernel: KernelRun, value: Any, block: SimBlock) -> None:
     if buffer.rounds and stored.dtype is SINGLE:  # as round_into() does
         block.array[...] = stored
     else:
-        round_into(block.array, stored, buffer.held)
+        round_into(block.array, stored, buffer.held, buffer.way)
     if kernel.simulation.padding is not None:
         kernel.simulation.padding.stored(value, block)
 
@@ -348,6 +352,7 @@ def accumulate(kernel: KernelRun, block: SimBlock, value: Any) -> None:
     before = block.carry() if block.running_sum is None else block.running_sum
     summed = np.add(np.zeros_like(before) if is_first else before, added)
     block.values = None
-    block.running_sum = round_to(summed, format_of(kernel, block.type.dtype))
+    way = chip_rounding.way_of_sum(kernel, value)
+    block.running_sum = round_to(summed, format_of(kernel, block.type.dtype), way=way)
     if kernel.simulation.padding is not None:
         kernel.simulation.padding.accumulated(value, block, is_first)

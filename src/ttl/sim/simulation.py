@@ -20,6 +20,7 @@ from ttl.semantics.current_engine import ENGINE
 from ttl.semantics.dtypes import Array, float32
 from ttl.semantics.kernel_config import dest_dtype
 from ttl.semantics.limits import check_limits, check_semaphores
+from ttl.semantics.rounding import LANGUAGE, Rounding
 from ttl.semantics.types import Shape
 from ttl.source.facts import facts_of
 from ttl.target import Target
@@ -60,7 +61,7 @@ def run(
     recorder: Recorder | None = None,
     seed: int | None = None,
     float32: bool = False,
-    rounds_like_chip: bool = False,
+    rounding: Rounding = LANGUAGE,
     spin_seconds: float = SPIN_SECONDS,
     finds_races: bool = False,
     report: Callable[[Diagnostic], None] | None = None,
@@ -73,7 +74,7 @@ def run(
     only in programs with pipes or semaphores that may read what they write. In others, races are
     found between nodes that use neither pipes nor semaphores.
     With `float32`, floats of every type are f32 everywhere: in tensors, blocks and expressions.
-    With `rounds_like_chip`, f32 is cut off to TF32 where it comes to the chip's matrix unit.
+    With another `rounding`, what the chip's units lose is lost.
 
     Raises UsageError if its buffers do not fit on `target`, KernelFault if a kernel breaks a rule
     or raises, or if no kernel can go on. Tensors keep what was written until then.
@@ -91,7 +92,7 @@ def run(
         for tensor in program.tensors.values():
             tensor.storage.keep_float32(float32)
         simulation = Simulation(
-            program, recorder, seed, float32, finds_races, rounds_like_chip
+            program, recorder, seed, float32, finds_races, rounding
         )
         try:
             with (
@@ -110,6 +111,7 @@ class Simulation:
 
     __slots__ = (
         "activity",
+        "dest",
         "has_succeeded",
         "hub",
         "is_stopping",
@@ -127,6 +129,7 @@ class Simulation:
         "random",
         "ready",
         "recorder",
+        "rounding",
         "semaphores",
         "tensor_names",
         "tolerated",
@@ -140,7 +143,7 @@ class Simulation:
         seed: int | None = None,
         keep_float32: bool = False,
         finds_races: bool = False,
-        rounds_like_chip: bool = False,
+        rounding: Rounding = LANGUAGE,
     ):
         self.program = program
         self.keep_float32 = keep_float32
@@ -158,7 +161,10 @@ class Simulation:
         self.recorder = Recorder(()) if recorder is None and finds_races else recorder
         self.tensor_names = {id(tensor): name for name, tensor in program.tensors.items()}
         self.padding = Padding.of(program)
-        self.types = TypeTable(self.padding is not None, rounds_like_chip)
+        self.dest = dest_dtype(True) if keep_float32 else facts_of(program).dest_dtype
+        self.rounding = rounding
+        looks_at_each = self.padding is not None or rounding.is_chips
+        self.types = TypeTable(looks_at_each, rounding, self.dest is not float32)
         self.hub = getcurrent()
         self.is_stopping = False
         self.has_succeeded = False
@@ -177,7 +183,10 @@ class Simulation:
         plans = self._plans(program.kernels)
         for coordinate in nodes_of(program.grid):
             self.nodes[coordinate] = [
-                NodeBuffer(*each, keep_float32, shard_of(each[0], coordinate)) for each in declared
+                NodeBuffer(
+                    *each, keep_float32, shard_of(each[0], coordinate), rounding.is_chips
+                )
+                for each in declared
             ]
             if program.kernels_by_node:
                 plans = self._plans(program.kernels_on(coordinate))
@@ -187,8 +196,7 @@ class Simulation:
     def _plans(self, kernels: Iterable[KernelFunction]) -> list[KernelPlan]:
         program, wide = self.program, self.keep_float32
         held = [float32 if wide and b.dtype.is_float else b.dtype for b in program.buffers]
-        dest = dest_dtype(True) if wide else facts_of(program).dest_dtype
-        return [KernelPlan.of(kernel, dest, held) for kernel in kernels]
+        return [KernelPlan.of(kernel, self.dest, held) for kernel in kernels]
 
     def run(self) -> None:
         context = copy_context()

@@ -17,6 +17,7 @@ from ttl.semantics.ops import (
     operand_dtype,
     result_type,
 )
+from ttl.semantics.rounding import LANGUAGE, Rounding
 from ttl.semantics.types import BlockType, Shape, element_shape
 
 
@@ -37,19 +38,25 @@ class Applied:
 class TypeTable:
     """The type rules of the op table, each applied once to the same operand types.
 
-    `follows_padding` tells that the run looks at each operation, `in_sources` that f32 is cut off
-    where it comes to the matrix unit of the chip.
+    `looks_at_each` tells that the run looks at each operation, `in_16_bits` that registers have so
+    many.
     """
 
-    __slots__ = ("_types", "follows_padding", "in_sources", "known", "number")
+    __slots__ = ("_types", "in_16_bits", "known", "looks_at_each", "number", "rounding")
 
-    def __init__(self, follows_padding: bool = False, in_sources: bool = False) -> None:
+    def __init__(
+        self,
+        looks_at_each: bool = False,
+        rounding: Rounding = LANGUAGE,
+        in_16_bits: bool = False,
+    ) -> None:
         self._types: dict[tuple[Shape | None, DType | None, Layout], BlockType] = {}
         # By the identity of op, parameters and operand types, which live as long as this table.
         self.known: dict[tuple[int, ...], Applied] = {}
         self.number = BlockType(None, None)  # of a Python number as an operand
-        self.follows_padding = follows_padding
-        self.in_sources = in_sources
+        self.looks_at_each = looks_at_each
+        self.rounding = rounding
+        self.in_16_bits = in_16_bits
 
     def block(
         self, shape: Shape | None, dtype: DType | None, layout: Layout = TILE_LAYOUT
@@ -79,13 +86,13 @@ class TypeTable:
         numbers = [each.name for each in op.parameters if each.kind is Kind.NUMBER]
         return Applied(
             result,
-            meaning_of(op, types, result, self.in_sources),
+            meaning_of(op, types, result, self.rounding, self.in_16_bits),
             operand_dtype(types),
             untyped if any(untyped) else (),
             is_open,
             extents=() if op.elementwise else tuple(map(_extent, types)),
             numbers=tuple(numbers) if types else (),
-            is_plain=bool(types) and not is_special and not self.follows_padding,
+            is_plain=bool(types) and not is_special and not self.looks_at_each,
         )
 
 

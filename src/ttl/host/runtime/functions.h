@@ -6,7 +6,7 @@
 
 namespace ttl_host {
 
-// e^x with an error below 1e-15.
+// e^x with an error below 1e-15; 0 and infinity far beyond what a float32 holds.
 inline double exponential(double value) {
   const double x = value < -700.0 ? -700.0 : value > 700.0 ? 700.0 : value;
   const double shifter = 6755399441055744.0;  // 1.5 * 2^52: adding it rounds to an integer
@@ -32,7 +32,8 @@ inline double exponential(double value) {
   bits = (bits + 1023) << 52;  // 2^n: the integer stands in the low bits of `shifted`
   double power;
   __builtin_memcpy(&power, &bits, 8);
-  return p * power;
+  const double result = p * power;
+  return value < -700.0 ? 0.0 : value > 700.0 ? __builtin_inf() : result;
 }
 
 // Below the least normal number the chip gives 0.
@@ -43,13 +44,13 @@ inline float flushed(double value) {
 
 // Near 0 the difference of two numbers near 1 would have few digits left.
 inline double exponential_minus_one(double x) {
-  const double series = x + x * x * (0.5 + x * (1.0 / 6.0));
+  const double series = x * (1.0 + x * (0.5 + x * (1.0 / 6.0)));
   const double difference = exponential(x) - 1.0;
   return x < 0x1p-12 && x > -0x1p-12 ? series : difference;
 }
 
 inline double hyperbolic_tangent(double x) {
-  const double series = x - x * x * x * (1.0 / 3.0);
+  const double series = x * (1.0 - x * x * (1.0 / 3.0));
   const double quotient = 1.0 - 2.0 / (exponential(2.0 * x) + 1.0);
   return x < 0x1p-12 && x > -0x1p-12 ? series : quotient;
 }

@@ -15,6 +15,20 @@ void begin_matmul(uint32_t transpose, uint32_t columns, uint32_t rows) {
   compute.matmul_rows = rows;
 }
 
+// Phases 0 and 1 take the first digits of source B, phase 2 the others and the first of source A.
+void multiply_in_three_phases(Fiber& fiber, const float* left, const float* right,
+                              float* out) {
+  float* part = compute_of(fiber).packed_values;    // free until the section is packed
+  float* first = compute_of(fiber).source_a_values;  // the factors lie elsewhere
+  for (uint32_t i = 0; i < tile_values; ++i) part[i] = first_digits(Side::B, left[i]);
+  tile_math().matmul_accumulate(part, right, out, matrix_rounding(fiber));
+  for (uint32_t i = 0; i < tile_values; ++i) {
+    part[i] = other_digits(Side::B, left[i]);
+    first[i] = first_digits(Side::A, right[i]);
+  }
+  tile_math().matmul_accumulate(part, first, out, matrix_rounding(fiber));
+}
+
 // One step of k: the outer product of `rows` tiles of in0, `pitch` apart, and `columns` of in1. The
 // operands are swapped on the chip: source A holds in1. All are unpacked once, into memory of the
 // thread, which stays in its cache.
@@ -24,6 +38,7 @@ void multiply(uint32_t in0, uint32_t in1, uint32_t tile0, uint32_t tile1, uint32
   const Compute& compute = compute_of(fiber);
   Factors& factors = *fiber.lane->factors;
   const Rounding rounding = matrix_rounding(fiber);
+  const bool in_three_phases = rounds_like_chip(fiber) && fiber.kernel->phases == 3;
   for (uint32_t row = 0; row < rows; ++row) {
     load_factor_to(fiber, Side::B, in0, tile0 + row * pitch, factors.left, line);
     for (uint32_t column = 0; column < columns; ++column) {
@@ -33,7 +48,10 @@ void multiply(uint32_t in0, uint32_t in1, uint32_t tile0, uint32_t tile1, uint32
         load_factor_to(fiber, Side::A, in1, tile1 + column, right, line);
         if (compute.matmul_transpose) transpose_values(right);
       }
-      tile_math().matmul_accumulate(factors.left, right, out, rounding);
+      if (in_three_phases)
+        multiply_in_three_phases(fiber, factors.left, right, out);
+      else
+        tile_math().matmul_accumulate(factors.left, right, out, rounding);
     }
   }
 }

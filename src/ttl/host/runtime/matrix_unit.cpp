@@ -109,6 +109,24 @@ void transpose_within_faces(float* values) {
       }
 }
 
+// D += A * B phase by phase, each of which rounds.
+void multiply_in_phases(const Fiber& fiber, const float* a, const float* b, float* out) {
+  const Rounding rounding = matrix_rounding(fiber);
+  for (uint32_t i = 0; i < tile_values; ++i)
+    for (uint32_t phase = 0; phase < fiber.kernel->phases; ++phase) {
+      const float x = phase & 1 ? other_digits(Side::A, a[i]) : first_digits(Side::A, a[i]);
+      const float y = phase & 2 ? other_digits(Side::B, b[i]) : first_digits(Side::B, b[i]);
+      if (x == 0.0f || y == 0.0f) continue;
+      out[i] += x * y;
+      if (rounding != Rounding::None) out[i] = ToNearestAway::apply(out[i]);
+    }
+}
+
+// With 32 bits nothing is rounded, and four phases leave nothing out.
+bool shows_phases(const Fiber& fiber) {
+  return rounds_like_chip(fiber) && (dst_is_16_bit(fiber) || fiber.kernel->phases == 3);
+}
+
 using ckernel::EltwiseBinaryType;
 
 FpuKind kind_of(EltwiseBinaryType type) {
@@ -182,8 +200,18 @@ float* load_matrix(Fiber& fiber, Side side, uint32_t index, uint32_t tile, int l
 }
 
 // The multipliers take 5 digits of source A and 7 of source B, the leading 1 included. Phase 1 takes
-// the next 5 of A, phase 2 the rest of B, phase 3 both (ISA documentation, SrcASrcB.md). Here three
-// phases are four: what they leave out is 2^-10 of a product at most, and would take a second one.
+// the next 5 of A, phase 2 the rest of B, phase 3 both (ISA documentation, SrcASrcB.md). Three phases
+// are four here: what they leave out is 2^-10 of a product at most, and would take a second one. Only
+// where all is rounded like on the chip they are three.
+float first_digits(Side side, float value) {
+  return float_of(bits_of(value) & ~0u << (23 - (side == Side::A ? 4 : 6)));
+}
+
+float other_digits(Side side, float value) {
+  const float first = first_digits(side, value);
+  return first == value ? 0.0f : value - first;  // of an infinity nothing is left
+}
+
 void keep_factor(const Fiber& fiber, Side side, const TileFormat& format, float* values) {
   const uint32_t phases = fiber.kernel->phases;
   const uint32_t digits = side == Side::A ? (phases == 1 ? 4 : 9) : (phases <= 2 ? 6 : 10);
@@ -227,7 +255,8 @@ void round_moved(Fiber& fiber, const TileFormat& format, float* values) {
     tile_math().copy(values, values, Rounding::NearestEven);
 }
 
-// To a 32-bit DST what has 16 bits comes by a sum with zeros, in which -0 becomes +0.
+// To a 32-bit DST what has 16 bits comes by a sum with zeros, in which -0 becomes +0; so it is of what
+// the matrix unit reads, which makes no -0 either.
 void add_zeros(Fiber& fiber, const TileFormat& format, float* values) {
   if (dst_is_16_bit(fiber) || format.is_integer || format.tile_bytes == 4096) return;
   for (uint32_t i = 0; i < tile_values; ++i) values[i] += 0.0f;
@@ -277,6 +306,7 @@ void transpose_to_slot(uint32_t index, uint32_t tile, uint32_t slot, int line) {
   memcpy(out, load(fiber, Side::A, index, tile, line), tile_values * sizeof(float));
   transpose_values(out);
   round_moved(fiber, *buffer_at(fiber, index, line).format, out);
+  add_zeros(fiber, *buffer_at(fiber, index, line).format, out);
 }
 
 // api/compute/transpose_dest.h: transpose_dest_init
@@ -319,6 +349,7 @@ void broadcast_to_slot(BroadcastType type, uint32_t index, uint32_t tile, uint32
   for (uint32_t i = 0; to_upper_half && !dst_is_16_bit(fiber) && i < tile_values; ++i)
     out[i] = float_of(bits_of(out[i]) << 16);
   round_moved(fiber, *buffer.format, out);
+  add_zeros(fiber, *buffer.format, out);
 }
 
 // api/compute/eltwise_binary.h: add_init and its like; bcast.h: bcast_init and its like. A product
@@ -340,9 +371,13 @@ void binary_tiles(EltwiseBinaryType type, BroadcastType type_of_b, const BinaryT
   const auto load_operand = type == EltwiseBinaryType::ELWMUL ? load_factor : load_matrix;
   float* a = load_operand(fiber, Side::A, call.icb0, call.itile0, line);
   float* b = load_operand(fiber, Side::B, call.icb1, call.itile1, line);
+  add_zeros(fiber, *buffer_at(fiber, call.icb0, line).format, a);
+  add_zeros(fiber, *buffer_at(fiber, call.icb1, line).format, b);
   if (type_of_b != BroadcastType::NONE) broadcast(b, type_of_b, call.row);
   const TileMath& math = tile_math();
   const Rounding rounding = matrix_rounding(fiber);
+  if (type == EltwiseBinaryType::ELWMUL && shows_phases(fiber))
+    return multiply_in_phases(fiber, a, b, out);
   if (type == EltwiseBinaryType::ELWMUL) return math.multiply_accumulate(a, b, out, rounding);
   const auto loop = type == EltwiseBinaryType::ELWADD ? math.add : math.subtract;
   if (!adds_up) return loop(a, b, out, rounding);
@@ -371,13 +406,19 @@ void reuse_tiles(EltwiseBinaryType type, EltwiseBinaryReuseDestType reuse, uint3
   tile_math().copy(out, from_dst, format.fits_16_bit_dst ? Rounding::Truncate : Rounding::Tf32);
   float* a = dst_is_a ? from_dst : from_buffer;
   float* b = dst_is_a ? from_buffer : from_dst;
+  add_zeros(fiber, format, from_buffer);
   if (type == EltwiseBinaryType::ELWMUL) {
     keep_factor(fiber, Side::A, format, a);
     keep_factor(fiber, Side::B, format, b);
   }
+  if (type == EltwiseBinaryType::ELWMUL && shows_phases(fiber)) {
+    memset(out, 0, tile_values * sizeof(float));
+    return multiply_in_phases(fiber, a, b, out);
+  }
   const TileMath& math = tile_math();
   const auto loop = type == EltwiseBinaryType::ELWADD   ? math.add
                     : type == EltwiseBinaryType::ELWSUB ? math.subtract
+                    : dst_is_16_bit(fiber)              ? math.multiply_zero_wins
                                                         : math.multiply;
   loop(a, b, out, matrix_rounding(fiber));
 }

@@ -37,6 +37,9 @@ void transpose_values(float* values);
 
 // What the phases of a product take of a factor in this source; the rest is lost.
 void keep_factor(const Fiber& fiber, Side side, const TileFormat& format, float* values);
+// The digits of a factor in the source that the first phases take, and those that they leave to others.
+float first_digits(Side side, float value);
+float other_digits(Side side, float value);
 // load_matrix() of a factor; to another place than the source itself.
 float* load_factor(Fiber& fiber, Side side, uint32_t buffer, uint32_t tile, int line);
 void load_factor_to(Fiber& fiber, Side side, uint32_t buffer, uint32_t tile, float* values, int line);

@@ -12,6 +12,12 @@ namespace ttl_host {
 
 namespace {
 
+// The chip's packer breaks ties to bfloat16 away from zero. (Of block floats it always does.)
+bool rounds_away(const Fiber& fiber, const TileFormat& format) {
+  return rounds_like_chip(fiber) && format.fits_16_bit_dst && format.tile_bytes == 2048 &&
+         !format.is_integer;
+}
+
 bool is_plain(const Compute& compute, bool from_upper_half) {
   return compute.pack_mask == PackMask::All && compute.pack_relu == PackRelu::None &&
          !compute.pack_adds_to_l1 && !from_upper_half;
@@ -77,6 +83,10 @@ void pack_at(uint32_t slot, uint32_t index, uint32_t tile, int line) {
   const bool from_upper_half = buffer.format->is_half_word && !dst_is_16_bit(fiber);
   if (!is_plain(compute, from_upper_half))
     values = processed(compute, *buffer.format, values, place, from_upper_half);
+  if (rounds_away(fiber, *buffer.format)) {
+    tile_math().copy(values, compute.packed_values, Rounding::NearestAway);
+    values = compute.packed_values;
+  }
   buffer.format->pack(values, place);
 }
 

@@ -74,6 +74,7 @@ struct TtlProgram {
   uint32_t is_in_turn;       // the nodes run in the order of one thread
   uint32_t thread_count;     // at most
   uint32_t has_ended;        // set by the thread that ran it
+  uint32_t rounds_like_chip; // ties to bfloat16 away from zero, and products in three phases
   uint64_t step_budget;      // of a kernel that does not let others run
   uint64_t* heartbeats;      // of each thread, in lines of a cache: change while kernels make calls
   uint64_t* threads;         // that run kernels; set by the run
@@ -156,6 +157,7 @@ enum TtlStatus : uint32_t {
   TTL_SPINNING,  // the message is the number of steps, 0 where the kernel calls nothing
   TTL_NOT_RESERVED,  // another node's pages are written; the message: buffer and node, as positions
   TTL_STOPPED,
+  TTL_NO_DIVISOR,  // an integer is divided by zero; the message: // or %
 };
 
 struct TtlReport {

@@ -1,6 +1,6 @@
 // Sums and maxima of the rows, the columns or all values of a tile.
 #include "matrix_unit.h"
-#include "rounding.h"
+#include "ordering.h"
 
 #include "api/compute/reduce.h"
 
@@ -28,13 +28,14 @@ float scaler_of(const float* tile, int line) {
 }
 
 float combined(PoolType pool, float a, float b) {
-  if (pool == PoolType::MAX) return a > b ? a : b;
-  return pool == PoolType::MIN ? (a < b ? a : b) : a + b;
+  if (pool == PoolType::MAX) return larger(a, b);
+  return pool == PoolType::MIN ? smaller(a, b) : a + b;
 }
 
+// All bits set are less than any number (ISA documentation, GMPOOL.md).
 float neutral(PoolType pool) {
-  if (pool == PoolType::MAX) return -__builtin_inff();
-  return pool == PoolType::MIN ? __builtin_inff() : 0.0f;
+  if (pool == PoolType::MAX) return float_of(0xffffffffu);
+  return pool == PoolType::MIN ? float_of(0x7fffffffu) : 0.0f;
 }
 
 // Line i of the tile: a row, a column, or all of it.
@@ -61,8 +62,9 @@ struct Result {
 
   // A place that nothing was reduced into holds 0; a maximum must not see that.
   float with(float held, float value) const {
-    const float sum = combined(pool, is_fresh ? neutral(pool) : held, value);
-    return rounding == Rounding::None ? sum : ToNearestEven::apply(sum);
+    const float sum = combined(pool, is_fresh ? neutral(pool) : held, value) + 0.0f;  // no -0
+    if (rounding == Rounding::None) return sum;
+    return rounding == Rounding::NearestAway ? ToNearestAway::apply(sum) : ToNearestEven::apply(sum);
   }
 };
 

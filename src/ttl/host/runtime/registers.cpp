@@ -61,15 +61,20 @@ Source source_of(const CircularBuffer& buffer) {
 
 bool dst_is_16_bit(const Fiber& fiber) { return !fiber.run->program->fp32_dest_acc_en; }
 
+bool rounds_like_chip(const Fiber& fiber) { return fiber.run->program->rounds_like_chip; }
+
 Rounding matrix_rounding(const Fiber& fiber) {
-  return dst_is_16_bit(fiber) ? Rounding::NearestEven : Rounding::None;
+  if (!dst_is_16_bit(fiber)) return Rounding::None;
+  return rounds_like_chip(fiber) ? Rounding::NearestAway : Rounding::NearestEven;
 }
 
 Rounding store_rounding(const Fiber& fiber) {
   return dst_is_16_bit(fiber) ? Rounding::Truncate : Rounding::None;
 }
 
-Rounding software_rounding(const Fiber& fiber) { return matrix_rounding(fiber); }
+Rounding software_rounding(const Fiber& fiber) {
+  return dst_is_16_bit(fiber) ? Rounding::NearestEven : Rounding::None;
+}
 
 }  // namespace ttl_host
 

@@ -17,8 +17,10 @@ Source source_of(const CircularBuffer& buffer);
 
 bool dst_is_16_bit(const Fiber& fiber);
 
-// The matrix unit rounds what it puts into a 16-bit DST; modelled as nearest even (architecture,
-// "Numerics": the chip breaks ties away from zero).
+// Whether ties go where the chip has them (`ttl run --rounding chip`), or as in the language.
+bool rounds_like_chip(const Fiber& fiber);
+
+// The matrix unit rounds what it puts into a 16-bit DST; the chip breaks ties away from zero.
 Rounding matrix_rounding(const Fiber& fiber);
 // SFPSTORE cuts off what a 16-bit DST cannot hold.
 Rounding store_rounding(const Fiber& fiber);

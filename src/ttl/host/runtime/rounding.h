@@ -17,9 +17,10 @@ inline float float_of(uint32_t bits) {
   return value;
 }
 
-// To the nearest bfloat16, ties to even. A NaN stays one: the addition must not carry out of it.
-inline uint32_t nearest_bits(uint32_t bits) {
-  uint32_t rounded = bits + 0x7fffu + ((bits >> 16) & 1u);
+// To the nearest bfloat16, ties to even or away from zero. A NaN stays one: the addition must not carry
+// out of it.
+inline uint32_t nearest_bits(uint32_t bits, bool away = false) {
+  uint32_t rounded = bits + (away ? 0x8000u : 0x7fffu + ((bits >> 16) & 1u));
   uint32_t quiet = bits | 0x00400000u;
   return ((bits & 0x7fffffffu) > 0x7f800000u ? quiet : rounded) & 0xffff0000u;
 }
@@ -29,6 +30,9 @@ struct Exact {
 };
 struct ToNearestEven {
   static inline float apply(float value) { return float_of(nearest_bits(bits_of(value))); }
+};
+struct ToNearestAway {
+  static inline float apply(float value) { return float_of(nearest_bits(bits_of(value), true)); }
 };
 // What a source of the matrix unit keeps of a float32: 10 digits of the mantissa, the rest cut off.
 struct ToTf32 {

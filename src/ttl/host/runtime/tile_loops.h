@@ -12,6 +12,7 @@ static inline void map(
   if (rounding == Rounding::None) return map_rounded<Exact>(a, b, out, function);
   if (rounding == Rounding::NearestEven) return map_rounded<ToNearestEven>(a, b, out, function);
   if (rounding == Rounding::Tf32) return map_rounded<ToTf32>(a, b, out, function);
+  if (rounding == Rounding::NearestAway) return map_rounded<ToNearestAway>(a, b, out, function);
   map_rounded<TowardZero>(a, b, out, function);
 }
 
@@ -42,13 +43,18 @@ static void multiply(const float* a, const float* b, float* out, Rounding roundi
 
 static void multiply_zero_wins(const float* a, const float* b, float* out, Rounding rounding) {
   map(a, b, out, rounding, [](float x, float y, float) {
-    float product = x * y;
+    float product = x * y + 0.0f;
     return ((x == 0.0f) | (y == 0.0f)) ? 0.0f : product;
   });
 }
 
 // 0 + -0 would lose the sign of a product that is minus zero.
 static void multiply_accumulate(const float* a, const float* b, float* out, Rounding rounding) {
+  if (rounding != Rounding::None)
+    return map(a, b, out, rounding, [](float x, float y, float sum) {
+      float product = x * y;
+      return sum + (((x == 0.0f) | (y == 0.0f)) ? 0.0f : product);
+    });
   map(a, b, out, rounding, [](float x, float y, float sum) {
     float product = x * y;
     return sum == 0.0f ? product : sum + product;

@@ -7,7 +7,7 @@
 namespace ttl_host {
 
 // What happens to a float32 on its way into a DST register, or into a source of the matrix unit.
-enum class Rounding { None, NearestEven, Truncate, Tf32 };
+enum class Rounding { None, NearestEven, Truncate, Tf32, NearestAway };
 
 struct TileMath {
   void (*unpack_bfloat16)(const uint16_t* tile, float* values);
@@ -16,7 +16,8 @@ struct TileMath {
   void (*add)(const float* a, const float* b, float* out, Rounding rounding);
   void (*subtract)(const float* a, const float* b, float* out, Rounding rounding);
   void (*multiply)(const float* a, const float* b, float* out, Rounding rounding);
-  // out = 0 where a factor is 0, also where the other one is infinite.
+  // A product is +0 where a factor is 0, also where the other one is infinite; in the next loop so only
+  // where it is rounded.
   void (*multiply_zero_wins)(const float* a, const float* b, float* out, Rounding rounding);
   void (*multiply_accumulate)(const float* a, const float* b, float* out, Rounding rounding);
   void (*matmul_accumulate)(const float* a, const float* b, float* out, Rounding rounding);

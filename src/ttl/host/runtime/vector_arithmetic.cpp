@@ -3,6 +3,7 @@
 // off and where rounded is theirs too.
 #include <cstring>
 
+#include "ordering.h"
 #include "vector_definitions.h"
 
 #include "api/compute/binary_max_min.h"
@@ -23,14 +24,6 @@ namespace {
 
 constexpr float infinity = __builtin_inff();
 
-// Ordered as sign and magnitude, as SFPSWAP does: -0 < +0, and a NaN by its sign.
-int32_t order(float value) {
-  const int32_t bits = static_cast<int32_t>(bits_of(value));
-  return bits < 0 ? bits ^ 0x7fffffff : bits;
-}
-
-float larger(float a, float b) { return order(a) > order(b) ? a : b; }
-float smaller(float a, float b) { return order(a) < order(b) ? a : b; }
 float clamped(float x, float low, float high) { return smaller(larger(x, low), high); }
 float one_if(bool condition) { return condition ? 1.0f : 0.0f; }
 
@@ -96,7 +89,8 @@ OF_SLOT(abs_tile, PLAIN(abs_tile_init), Cut, __builtin_fabsf(x))
 OF_SLOT(sign_tile, PLAIN(sign_tile_init), Cut, x == 0.0f ? 0.0f : __builtin_copysignf(1.0f, x))
 OF_SLOT(signbit_tile, signbit_tile_init, Cut, one_if(bits_of(x) >> 31))
 OF_SLOT(WIDE(square_tile), square_tile_init, Rounded, x * x)
-OF_SLOT1(heaviside_tile, PLAIN(heaviside_tile_init), Cut, x < 0.0f ? 0.0f : x > 0.0f ? 1.0f : p)
+OF_SLOT1(heaviside_tile, PLAIN(heaviside_tile_init), Cut,
+         x == 0.0f ? p : one_if(bits_of(x) >> 31 == 0))
 OF_SLOT1(unary_max_tile, unary_max_tile_init, Cut, larger(x, p))
 OF_SLOT1(unary_min_tile, unary_min_tile_init, Cut, smaller(x, p))
 
@@ -113,8 +107,7 @@ OF_SLOT(identity_tile, PLAIN(identity_tile_init), Cut, x)
 HEADER("eltwise_unary/relu.h")
 OF_SLOT(relu_tile, PLAIN(relu_tile_init), Cut, larger(x, 0.0f))
 OF_SLOT1(relu_min_tile, PLAIN(relu_min_tile_init), Cut, larger(x, p))
-OF_SLOT1(relu_max_tile, PLAIN(relu_max_tile_init), Cut,
-         (x > p ? p : x) < 0.0f ? 0.0f : x > p ? p : x)
+OF_SLOT1(relu_max_tile, PLAIN(relu_max_tile_init), Cut, larger(smaller(x, p), 0.0f))
 OF_SLOT1(DECLARED(leaky_relu_tile), PLAIN(leaky_relu_tile_init), Cut, x < 0.0f ? x * p : x)
 HEADER("eltwise_unary/prelu.h")
 OF_SLOT1(prelu_tile, PLAIN(prelu_tile_init), Cut, x < 0.0f ? x * p : x)
@@ -268,11 +261,11 @@ namespace ckernel {
 
 using namespace ttl_host;
 
-// api/compute/eltwise_unary/rounding.h
+// api/compute/eltwise_unary/rounding.h. A product at the end: the vector unit makes no -0.
 void round_tile(uint32_t slot, int32_t decimals, int line) {
   const float coefficient = power_of_ten(decimals), inverse = power_of_ten(-decimals);
   map_slot(slot, {"round_tile", "", Store::Cut, VectorMode::RC, line},
-           [=](float x) { return inverse * rounded_even(x * coefficient); });
+           [=](float x) { return inverse * rounded_even(x * coefficient) + 0.0f; });
 }
 
 namespace {

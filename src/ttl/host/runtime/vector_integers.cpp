@@ -1,5 +1,8 @@
 // Integers in the vector unit: a slot then holds their bits, 16-bit ones in the lower half.
+#include <cstdio>
+
 #include "matrix_unit.h"
+#include "ordering.h"
 #include "vector_unit.h"
 
 #include "api/compute/binary_max_min.h"
@@ -52,7 +55,17 @@ void map_word_pairs(uint32_t in0, uint32_t in1, uint32_t out, DataFormat format,
 int64_t as_signed(uint32_t word) { return static_cast<int32_t>(word); }
 uint32_t wrapped(int64_t value) { return static_cast<uint32_t>(value); }
 
-// An integer divided by zero has no meaning; the chip gives something.
+// An integer divided by zero has no value. Kernels written by hand may do so where nobody reads the
+// result; the chip gives something.
+int64_t divisor(int64_t b, const char* sign) {
+  if (b != 0) return b;
+  Fiber& fiber = self();
+  if (fiber.run->program->by_hand) return 0;
+  TtlReport& report = *fiber.run->report;
+  snprintf(report.message, sizeof(report.message), "%s", sign);
+  leave(fiber, TTL_NO_DIVISOR, static_cast<int>(fiber.line));
+}
+
 int64_t truncated_quotient(int64_t a, int64_t b) { return b == 0 ? 0 : a / b; }
 
 int64_t floored_quotient(int64_t a, int64_t b) {
@@ -79,7 +92,7 @@ uint32_t reduced(ckernel::PoolType pool, uint32_t a, uint32_t b, DataFormat form
   const bool is_sum = pool == ckernel::PoolType::SUM;
   if (is_sum && format == DataFormat::Float32) return bits_of(float_of(a) + float_of(b));
   if (is_sum) return a + b;
-  const bool is_less = format == DataFormat::Float32 ? float_of(a) < float_of(b)
+  const bool is_less = format == DataFormat::Float32 ? order(float_of(a)) < order(float_of(b))
                        : format == DataFormat::Int32 ? as_signed(a) < as_signed(b)
                                                      : a < b;
   return is_less == (pool == ckernel::PoolType::MAX) ? b : a;
@@ -244,12 +257,15 @@ OF_SLOTS(binary_max_uint32_tile, binary_max_uint32_tile_init, UInt32, a > b ? a 
 OF_SLOTS(binary_min_uint32_tile, binary_min_uint32_tile_init, UInt32, a < b ? a : b)
 
 HEADER("div_int32_floor.h")
-OF_SLOTS(div_int32_floor_tile, div_int32_floor_tile_init, Int32, wrapped(floored_quotient(s, t)))
+OF_SLOTS(div_int32_floor_tile, div_int32_floor_tile_init, Int32,
+         wrapped(floored_quotient(s, divisor(t, "//"))))
 OF_SLOTS(div_int32_trunc_tile, div_int32_trunc_tile_init, Int32,
          wrapped(truncated_quotient(s, t)))
 HEADER("binary_remainder.h")
-OF_SLOTS(remainder_int32_tile, remainder_int32_tile_init, Int32, wrapped(floored_rest(s, t)))
-OF_SLOTS(remainder_uint32_tile, remainder_uint32_tile_init, UInt32, b == 0 ? 0 : a % b)
+OF_SLOTS(remainder_int32_tile, remainder_int32_tile_init, Int32,
+         wrapped(floored_rest(s, divisor(t, "%"))))
+OF_SLOTS(remainder_uint32_tile, remainder_uint32_tile_init, UInt32,
+         divisor(b, "%") == 0 ? 0 : a % b)
 HEADER("binary_fmod.h")
 OF_SLOTS(fmod_int32_tile, fmod_int32_tile_init, Int32, wrapped(truncated_rest(s, t)))
 

@@ -10,7 +10,8 @@ import numpy as np
 from . import compositions
 from .error_function import erf, erfc
 from .meanings import in_double, numbers, unary
-from .rounding import CLAMP_INTEGERS, clamp
+from .rounding import CLAMP_INTEGERS
+from .special_values import clamp, larger, relu, smaller
 from .table import Domain, Kind, Parameter
 from .tiles import (
     SIGNED,
@@ -25,10 +26,6 @@ from .tiles import (
 )
 
 _ROOT_OF_HALF = math.sqrt(0.5)
-
-
-def _relu(x: Any) -> Any:
-    return np.maximum(x, np.zeros_like(x, shape=()))
 
 
 def _gelu(x: Any) -> Any:
@@ -59,6 +56,9 @@ def _softplus_bound(
     return spacing * (np.abs(beta_reciprocal) * steep + 2 * np.abs(value))
 
 
+_sixth_and_half = in_double(lambda x: x / 6 + 0.5)
+
+
 def _hardsigmoid_bound(spacing: float, x: Any) -> Any:
     """A unit in the last place of the sum, of which little is left near 0."""
     return spacing * np.ones_like(x)
@@ -70,7 +70,7 @@ _ACTIVATIONS = "eltwise_unary/activations.h"
 OPS = (
     unary(
         "relu",
-        _relu,
+        relu,
         "x where x > 0, else 0",
         domain=Domain.ALL,
         exact=True,
@@ -82,7 +82,7 @@ OPS = (
     ),
     unary(
         "relu_max",
-        lambda x, upper: _relu(np.minimum(x, upper)),
+        lambda x, upper: relu(smaller(x, upper)),
         "relu(min(x, upper))",
         parameters=numbers(upper=1.7),
         aliases={"upper_limit": "upper"},
@@ -95,7 +95,7 @@ OPS = (
     ),
     unary(
         "relu_min",
-        lambda x, lower: _relu(np.maximum(x, lower)),
+        lambda x, lower: relu(larger(x, lower)),
         "relu(max(x, lower))",
         parameters=numbers(lower=0.7),
         aliases={"lower_limit": "lower"},
@@ -103,7 +103,7 @@ OPS = (
         exact=True,
         # The chip's is max(x, lower), without the relu.
         tile=with_integers(
-            vector("relu_min", _RELU, arguments=lambda lower: (bits(max(lower, 0.0)),)),
+            vector("relu_min", _RELU, arguments=lambda lower: (bits(max(0.0, lower)),)),
             whole_composed(compositions.whole_relu_min),
         ),
     ),
@@ -113,6 +113,7 @@ OPS = (
         "x, or x * slope where x < 0",
         parameters=numbers(slope=0.3),
         tile=vector("leaky_relu", _RELU, arguments=all_bits),
+        is_cut_off=True,
     ),
     unary(
         "elu",
@@ -134,6 +135,7 @@ OPS = (
         in_double(erf),
         "the error function of x",
         tile=vector("erf", "eltwise_unary/erf_erfc.h", template="<false>"),
+        is_cut_off=True,
     ),
     unary(
         "mish",
@@ -160,6 +162,7 @@ OPS = (
         "x, or x * alpha where x < 0",
         parameters=numbers(alpha=0.3),
         tile=vector("prelu", "eltwise_unary/prelu.h", arguments=all_bits),
+        is_cut_off=True,
     ),
     unary(
         "softplus",
@@ -174,13 +177,15 @@ OPS = (
         in_double(lambda x: x / (1 + np.abs(x))),
         "x / (1 + abs(x))",
         tile=vector("softsign", _ACTIVATIONS),
+        is_cut_off=True,
     ),
     unary(
         "hardsigmoid",
-        in_double(lambda x: np.clip(x / 6 + 0.5, 0, 1)),
+        lambda x: clamp(_sixth_and_half(x), 0, 1),
         "x / 6 + 1/2, between 0 and 1",
         bound=_hardsigmoid_bound,
         tile=vector("hardsigmoid", _ACTIVATIONS),
+        is_cut_off=True,
     ),
     unary(
         "hardtanh",

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ttl.diagnostics import RuleBroken, codes
+from ttl.diagnostics.divisions import divided_by_zero
 
 from ..dtypes import Array, DType, round_to
 from . import compositions
@@ -22,6 +23,7 @@ from .meanings import (
     unary,
     with_dtype,
 )
+from .special_values import flushed, larger, narrow_product, smaller
 from .table import Arguments, BlockOp, Domain, Kind, Parameter
 from .tiles import (
     COMPUTE_API,
@@ -63,17 +65,13 @@ def _remainder_bound(spacing: float, a: Array, b: Array) -> Array:
 
 def _floor_divide(a: Any, b: Any) -> Any:
     _refuse_zero(b, "//")
-    return np.floor_divide(a, b)
+    return np.floor_divide(a, b) + np.zeros_like(b)  # a quotient of 0 has no sign
 
 
 def _refuse_zero(divisor: Any, sign: str) -> None:
     """A float divided by zero is infinite or NaN; an integer is nothing."""
     if is_integer_array(np.asarray(divisor)) and not np.all(divisor):
-        raise RuleBroken(
-            codes.NO_MEANING,
-            f"an integer {sign} 0 has no value",
-            helps=("replace the zeros first: ttl.math.where(b == 0, ttl.math.fill(1), b)",),
-        )
+        raise divided_by_zero(sign)
 
 
 def _power(x: Any, n: int) -> Any:
@@ -152,6 +150,7 @@ _BINARY = (
         "*",
         tile=_with_whole(arithmetic("mul", template=""), "mul", f"mul_int_tile_init{_FORMAT}"),
         multiplies=True,
+        in_16_bits=narrow_product,
     ),
     binary(
         "div",
@@ -201,14 +200,14 @@ _BINARY = (
     ),
     binary(
         "max",
-        np.maximum,
+        larger,
         "the larger of a and b",
         namespaces=MATH,
         tile=_larger_or_smaller("max"),
     ),
     binary(
         "min",
-        np.minimum,
+        smaller,
         "the smaller of a and b",
         namespaces=MATH,
         tile=_larger_or_smaller("min"),
@@ -259,7 +258,7 @@ _LOGICAL = (
 def _exp_with_flags(
     x: Any, scale: Any, approx: Any, skip_clamp_check: Any, iterations: Any
 ) -> Any:
-    return np.exp(x * scale)
+    return flushed(np.exp(x * scale))
 
 
 def _exp_bound(spacing: float, x: Any, scale: float, approx: bool, **flags: Any) -> Any:
@@ -342,15 +341,16 @@ _UNARY = (
             whole_composed(compositions.whole_power),
         ),
         bound=_power_bound,
+        is_cut_off=True,
     ),
     unary(
         "exp",
-        np.exp,
+        lambda x: flushed(np.exp(x)),
         "e to the power of x",
         tile=vector("exp", "eltwise_unary/exp.h"),
         with_flags=EXP_WITH_FLAGS,
     ),
-    unary("exp2", np.exp2, "2 to the power of x", tile=vector("exp2")),
+    unary("exp2", lambda x: flushed(np.exp2(x)), "2 to the power of x", tile=vector("exp2")),
     unary("expm1", np.expm1, "e to the power of x, less 1", tile=vector("expm1")),
     unary(
         "log",

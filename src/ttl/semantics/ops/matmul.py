@@ -6,7 +6,8 @@ import numpy as np
 
 from ttl.diagnostics import RuleBroken, codes
 
-from ..dtypes import A_DIGITS, Array, to_tf32
+from ..dtypes import Array
+from ..rounding import product_in_phases
 from ..types import BlockType
 from .meanings import cut_off
 from .rules import same_type, whole_shape
@@ -41,9 +42,10 @@ def _product(a: Array, b: Array) -> Array:
     return product
 
 
-def _product_in_sources(a: Array, b: Array) -> Array:
+def _product_in_sources(a: Array, b: Array, phases: int) -> Array:
     """The right operand comes to source A."""
-    return _product(to_tf32(a), to_tf32(b, A_DIGITS))
+    found: Array = product_in_phases(lambda right, left: _product(left, right), b, a, phases)
+    return found
 
 
 # One for each operand, and one for what the four phases of a product leave out (0.27 % measured).

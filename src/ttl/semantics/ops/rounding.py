@@ -8,6 +8,7 @@ import numpy as np
 
 from . import compositions
 from .meanings import numbers, one_where, unary
+from .special_values import clamp, has_no_sign
 from .table import Domain, Kind, Parameter, TileCall
 from .tiles import (
     NOT_NEGATIVE,
@@ -23,16 +24,27 @@ from .tiles import (
     with_integers,
 )
 
+_LARGEST = float(np.finfo(np.float32).max)
+_MOST_DECIMALS = 38  # 10 to that power is an f32
+
 
 def _round(x: Any, decimals: int) -> Any:
-    """Half to even. In float64 the scaled number is exact, so only a true tie is one."""
+    """Half to even. In float64 the scaled number is exact, so only a true tie is one. One that is
+    too large for an f32 when it has been scaled stays so. A product comes last, and the vector unit
+    makes no -0."""
+    if abs(decimals) > _MOST_DECIMALS:
+        return _power_of_ten(-decimals) * np.rint(x * _power_of_ten(decimals)) + np.float32(0)
     scale = 10.0 ** abs(decimals)
-    wide = np.float64(x)
+    wide: Any = np.float64(x)
     if decimals < 0:
-        return np.float32(np.rint(wide / scale) * scale)
-    rounded = np.rint(wide * scale) / scale
-    # A number with so many digits that scaling it overflows has no fraction to round.
-    return np.float32(np.where(np.isfinite(wide * scale), rounded, wide))
+        return np.float32(np.rint(wide / scale) * scale + 0.0)
+    scaled: Any = wide * scale
+    scaled = np.where(np.abs(scaled) > _LARGEST, np.copysign(np.inf, wide), scaled)
+    return np.float32(np.rint(scaled) / scale + 0.0)
+
+
+def _power_of_ten(n: int) -> np.float32:
+    return np.float32(np.inf if n > _MOST_DECIMALS else 10.0 ** max(n, -99))
 
 
 def _round_bound(spacing: float, x: Any, decimals: int) -> Any:
@@ -56,17 +68,19 @@ CLAMP_INTEGERS = (
 )
 
 
-def clamp(x: Any, min: Any, max: Any) -> Any:
-    return np.minimum(np.maximum(x, min), max)
-
-
 def _signbit(x: Any) -> Any:
     """Not numpy's, nor C's: 1 for positive numbers and +0, else 0."""
-    return one_where((x > 0) | ((x == 0) & ~np.signbit(x)), x)
+    return one_where(has_no_sign(x), x)
+
+
+def _sign(x: Any) -> Any:
+    if x.dtype.kind == "i":
+        return np.sign(x)
+    return np.where(x == 0, np.float32(0), np.copysign(np.float32(1), x))
 
 
 def _heaviside(x: Any, value: Any) -> Any:
-    return np.where(x < 0, np.zeros_like(x), np.where(x == 0, value, np.ones_like(x)))
+    return np.where(x == 0, value, _signbit(x))
 
 
 _ONE_LESS = TileCall(
@@ -92,6 +106,7 @@ OPS = (
         parameters=(Parameter("decimals", Kind.INTEGER, 0, sample=1),),
         tile=rounding("round", arguments=lambda decimals: (str(decimals),)),
         bound=_round_bound,
+        is_cut_off=True,
     ),
     unary(
         "floor", np.floor, "the largest whole number up to x", exact=True, tile=rounding("floor")
@@ -124,7 +139,7 @@ OPS = (
     ),
     unary(
         "sign",
-        np.sign,
+        _sign,
         "-1, 0 or 1, as x is less than 0, 0 or more",
         domain=Domain.ALL,
         exact=True,

@@ -7,13 +7,14 @@ rule OPEN   a size of 0 is one that is not known yet: a broadcast without a shap
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from ttl.diagnostics import RuleBroken, codes
 
 from ..dtypes import DType, common_float
 from ..layout import ROW_MAJOR_LAYOUT
+from ..rounding import LANGUAGE, Rounding
 from ..types import BlockType, Shape
 from .table import BlockOp, Domain, Kind, shape_text
 
@@ -32,14 +33,23 @@ def result_type(
 
 
 def meaning_of(
-    op: BlockOp, types: Sequence[BlockType], result: BlockType, in_sources: bool = False
+    op: BlockOp,
+    types: Sequence[BlockType],
+    result: BlockType,
+    rounding: Rounding = LANGUAGE,
+    in_16_bits: bool = False,
 ) -> Callable[..., Any]:
-    """The meaning of `op` on arrays of values of these types, which may come to the matrix unit.
+    """The meaning of `op` on arrays of values of these types, which may come to the matrix unit and
+    to registers of 16 bits.
 
     The array of a block of one dimension has the rows of its tiles too: dimensions are counted from
     the end there.
     """
-    found = (op.in_sources if in_sources else None) or op.meaning
+    found = (op.in_16_bits if in_16_bits else None) or op.meaning
+    if rounding.cuts_sources and op.in_sources is not None:
+        found = partial(op.in_sources, phases=rounding.phases)
+    if in_16_bits and any(each.name == "exact_f32" for each in op.parameters):
+        found = _inexact(found)
     ranks = [len(type_.shape) for type_ in (*types[:1], result) if type_.shape is not None]
     names = [each.name for each in op.parameters if each.kind is Kind.DIMS]
     if not names or 1 not in ranks:
@@ -52,6 +62,11 @@ def meaning_of(
         return found(*values, **parameters)
 
     return meaning
+
+
+def _inexact(meaning: Callable[..., Any]) -> Callable[..., Any]:
+    """A reduction that is to be exact is made so in 32-bit registers only."""
+    return lambda *values, exact_f32=False, **parameters: meaning(*values, **parameters)
 
 
 def operand_dtype(types: Sequence[BlockType]) -> DType | None:

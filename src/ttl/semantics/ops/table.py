@@ -146,11 +146,12 @@ class BlockOp:
     the element type (numbers as scalars of it) and all parameters; the caller rounds its result to
     the DST format. The arrays of an `elementwise` operation need not be as large as the block: they
     are equal along the dimensions they lack. `in_sources` is its meaning where f32 operands come to
-    the matrix unit, whose sources cut them off (`ttl run --rounding chip`); None: they do not come
-    there. `bound` says how far two engines, the chip among them, may differ before that rounding,
-    given the spacing of the DST format at 1.0 and what `meaning` gets; None means bit for bit.
-    `defined_between` are the floats between which that holds: for others there is no value, or one
-    that an error of the operand changes much.
+    the matrix unit, whose sources cut them off, and are multiplied in so many `phases`; None: they
+    do not come there. `in_16_bits` is its meaning in such registers, if it is another one there;
+    what `is_cut_off` the chip does not round in them. `bound` says how far two engines, the chip
+    among them, may differ before that rounding, given the spacing of the DST format at 1.0 and what
+    `meaning` gets; None means bit for bit. `defined_between` are the floats between which that
+    holds: for others there is no value, or one that an error of the operand changes much.
     """
 
     name: str
@@ -163,6 +164,8 @@ class BlockOp:
     tile: dict[str, TileForms] = field(default_factory=dict)  # by device API version
     bound: Callable[..., Array] | None = None
     in_sources: Callable[..., Array] | None = None
+    in_16_bits: Callable[..., Array] | None = None
+    is_cut_off: bool = False
     multiplies: bool = False  # its operands, where the matrix unit does it: in phases
     operand_names: tuple[str, ...] = ()  # x, or a and b, if empty
     operand_defaults: dict[str, float] = field(default_factory=dict)
@@ -182,6 +185,11 @@ class BlockOp:
         flags = () if self.with_flags is None else self.with_flags.parameters
         is_given = any(flag.name in keywords for flag in flags)
         return self.with_flags if is_given and self.with_flags is not None else self
+
+    @property
+    def reads_buffers(self) -> bool:
+        """Does the matrix unit do it where one of two operands is in a buffer?"""
+        return any(forms.left_in_dst is not None for forms in self.tile.values())
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -81,8 +81,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--rounding", choices=ROUNDINGS,
-        help="in the simulator f32 has all its digits everywhere (language, the default), or those "
-        "of a TF32 where the matrix unit of the chip reads it (chip)",
+        help="to the nearest, ties to even, and in the simulator f32 has all its digits everywhere "
+        "(language, the default), or those of a TF32 where the matrix unit of the chip reads it "
+        "(tf32); or ties, stores and products are rounded as by the chip's units, in the executor "
+        "too (chip)",
     )
     _add_machine_arguments(parser)
     _add_trace_arguments(parser)

@@ -1,0 +1,102 @@
+"""NaN, infinities, denormals and both zeros, where the chip's calls have rules of their own.
+
+ORDER    The vector unit compares signs and magnitudes (SFPSWAP), and so do the maxima of the matrix
+         unit (GMPOOL): -0 is less than +0, and a NaN is beyond the infinity of its sign.
+PRODUCT  In 16-bit registers a product is +0 where a factor is 0, also where the other one is
+         infinite or NaN (calculate_sfpu_binary_mul; the matrix unit takes an infinity for a large
+         number).
+FLUSH    Exponentials below the least normal number are 0 (exp_tile).
+
+Most arrays have neither NaN nor zeros, so a quick look decides whether the rules matter.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..dtypes import Array
+
+LEAST_NORMAL = float(np.finfo(np.float32).tiny)
+_MAGNITUDE = np.int32(0x7FFFFFFF)
+
+
+def larger(a: Any, b: Any) -> Any:
+    """rule ORDER"""
+    found = np.maximum(a, b)
+    return found if _is_plain(found) else _floats(np.maximum(_places(a), _places(b)))
+
+
+def smaller(a: Any, b: Any) -> Any:
+    """rule ORDER"""
+    found = np.minimum(a, b)
+    return found if _is_plain(found) else _floats(np.minimum(_places(a), _places(b)))
+
+
+def clamp(x: Any, min: Any, max: Any) -> Any:
+    return smaller(larger(x, min), max)
+
+
+def largest(x: Array, dims: tuple[int, ...]) -> Any:
+    """rule ORDER, along dimensions, which stay with size 1."""
+    found = np.maximum.reduce(x, axis=dims, keepdims=True)
+    if _is_plain(found):
+        return found
+    return _floats(np.maximum.reduce(_places(x), axis=dims, keepdims=True))
+
+
+def smallest(x: Array, dims: tuple[int, ...]) -> Any:
+    found = np.minimum.reduce(x, axis=dims, keepdims=True)
+    if _is_plain(found):
+        return found
+    return _floats(np.minimum.reduce(_places(x), axis=dims, keepdims=True))
+
+
+def relu(x: Any) -> Any:
+    """rule ORDER: x, or +0 where it has a sign."""
+    if x.dtype.kind == "i":
+        return np.maximum(x, 0)
+    return np.where(np.signbit(x), np.float32(0), x)
+
+
+def has_no_sign(x: Any) -> Any:
+    """A NaN and a zero may have one."""
+    return x >= 0 if x.dtype.kind == "i" else ~np.signbit(x)
+
+
+def narrow_product(a: Any, b: Any) -> Any:
+    """rule PRODUCT"""
+    found = np.multiply(a, b)
+    if found.dtype.kind != "f":
+        return found
+    found = found + np.float32(0)
+    if not _has_nan(found):
+        return found
+    return np.where((a == 0) | (b == 0), np.float32(0), found)
+
+
+def flushed(values: Any) -> Any:
+    """rule FLUSH"""
+    return np.where(values < LEAST_NORMAL, np.float32(0), values)
+
+
+def _is_plain(values: Any) -> bool:
+    """Are these integers, or floats among which there is neither a NaN nor a zero?"""
+    return values.dtype.kind != "f" or bool(values.all() and not _has_nan(values))
+
+
+def _has_nan(values: Any) -> bool:
+    """Squares cannot cancel, so their sum is NaN only where one of them is."""
+    flat = values.reshape(-1)
+    return bool(np.isnan(np.dot(flat, flat)))
+
+
+def _places(x: Any) -> Any:
+    """Integers in the order of the floats; from them the floats come back in the same way."""
+    bits = np.asarray(x, np.float32).view(np.int32)
+    return bits ^ ((bits >> 31) & _MAGNITUDE)
+
+
+def _floats(places: Any) -> Any:
+    return (places ^ ((places >> 31) & _MAGNITUDE)).view(np.float32)

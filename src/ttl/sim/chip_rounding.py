@@ -1,0 +1,84 @@
+"""Float values of expressions as the chip's units round them (`ttl run --rounding chip`).
+
+UNIT   + - * are done by the matrix unit where an operand is a bfloat16 block, in 32-bit registers
+       where both are, as the compiler has it (rules BUFFER and REUSE of
+       passes/compute/section_builder.py), else by the vector unit.
+TIES   The matrix unit rounds ties away from zero, calls of the vector unit to even or they cut
+       off.
+PACK   A cast to a float is what the packer makes of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ttl.semantics.dtypes import Array, Way, bfloat16, float32, round_to
+from ttl.semantics.ops import BLOCK_OPS, BY_OPERATOR, BlockOp
+from ttl.semantics.rounding import multiplied_in_phases, product_in_phases
+
+from .block import SimBlock
+from .types import Applied
+
+if TYPE_CHECKING:
+    from .kernel import KernelRun
+
+_CAST, _MUL = BLOCK_OPS["typecast"], BY_OPERATOR["*"]
+
+
+def computed(
+    kernel: KernelRun,
+    applied: Applied,
+    op: BlockOp,
+    operands: Sequence[Any],
+    arrays: Sequence[Any],
+    parameters: Mapping[str, Any],
+) -> Array:
+    dtype = applied.type.dtype
+    if dtype is None or not dtype.is_float:
+        return np.asarray(applied.meaning(*arrays, **parameters))
+    if op is _CAST:
+        return round_to(np.asarray(arrays[0]), dtype, by_packer=True, way="away")  # rule PACK
+    by_matrix_unit = is_by_matrix_unit(kernel, op, operands)
+    if op is _MUL and by_matrix_unit:
+        return _product(kernel, *arrays)
+    values = np.asarray(applied.meaning(*arrays, **parameters))
+    return round_to(values, kernel.dest, way=_way(op, by_matrix_unit))
+
+
+def _product(kernel: KernelRun, left: Array, right: Array) -> Array:
+    """The left operand is in source A. Where nothing is rounded or left out, the phases do not
+    show."""
+    phases = kernel.simulation.rounding.phases
+    if kernel.dest is float32 and phases != 3:
+        return np.asarray(product_in_phases(np.multiply, left, right, phases))
+    rounded = partial(round_to, dtype=kernel.dest, way="away")
+    return multiplied_in_phases(left, right, phases, rounded)
+
+
+def is_by_matrix_unit(kernel: KernelRun, op: BlockOp, operands: Sequence[Any]) -> bool:
+    """rule UNIT"""
+    if op.in_sources is not None:
+        return True
+    enough = all if kernel.dest is float32 else any
+    return op.reads_buffers and enough(map(_is_block, operands))
+
+
+def _is_block(operand: Any) -> bool:
+    return isinstance(operand, SimBlock) and operand.end.buffer.held is bfloat16
+
+
+def _way(op: BlockOp, by_matrix_unit: bool) -> Way:
+    """rule TIES"""
+    if by_matrix_unit:
+        return "away"
+    return "cut" if op.is_cut_off else "even"
+
+
+def way_of_sum(kernel: KernelRun, value: Any) -> Way:
+    """Of `block += value`."""
+    is_chips = kernel.simulation.rounding.is_chips
+    return "away" if is_chips and _is_block(value) else "even"
