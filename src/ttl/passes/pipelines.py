@@ -83,6 +83,7 @@ D2M_MIDDLEEND = (
     "d2m-generic-regions-to-funcs",
 )
 D2M_BACKEND = ("convert-d2m-to-ttl", "convert-d2m-to-ttmetal")
+REGISTER_DEVICE = ("ttcore-register-device",)  # first: its cores and its memory count for the rest
 # A graph joins here, as tt-mlir writes it or as shlo-to-ttir does.
 TTIR_TO_D2M = ("ttir-to-ttir-decomposition", "ttir-to-d2m")
 D2M = D2M_FRONTEND + D2M_MIDDLEEND + D2M_BACKEND
@@ -142,6 +143,7 @@ KNOWN = (
     *PIPELINE,
     *PARTS,
     *VERIFY,
+    *REGISTER_DEVICE,
     *TTIR_TO_D2M[1:],
     *D2M,
     *GRAPH,
@@ -155,7 +157,7 @@ ROOMS = {
     "compute": COMPUTE,
     "kernel": KERNEL,
     "verify": VERIFY,
-    "d2m": TTIR_TO_D2M[1:] + D2M,
+    "d2m": REGISTER_DEVICE + TTIR_TO_D2M[1:] + D2M,
     "graph": GRAPH,
 }
 
