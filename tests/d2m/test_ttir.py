@@ -9,7 +9,7 @@ from op_samples import coarse
 from ttl.diagnostics import CompileError
 from ttl.dialects import make_context, print_module
 from ttl.integrations.d2m_graph import run_ttir
-from ttl.passes import find_pass
+from ttl.passes import find_pass, run_passes
 from ttl.semantics.dtypes import TF32_STEP
 from ttl.semantics.ops.matmul import LOST_DIGITS
 from ttl.tools.cli import main
@@ -132,6 +132,10 @@ def test_graph_as_threads():
     assert "ttir." not in text
     assert "d2m.call @add_0(%a, %b, %" in text
     assert text.count("d2m.generic") == 6
+    assert text.count("grid = #ttcore.grid<1x1>") == 6
+    run_passes([find_pass("d2m-grid-selection")()], make_context(), module)
+    module.verify()
+    text = print_module(module)
     assert "grid = #ttcore.grid<2x3>" in text  # of the sum
     assert print_module(parse(text)) == text
 

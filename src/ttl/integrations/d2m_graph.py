@@ -17,8 +17,9 @@ from ttl.dialects import d2m, ttir
 from ttl.dialects.graph import MathOp, dense_values
 from ttl.dialects.locations import span_of
 from ttl.dialects.ttcore import dtype_of_element
-from ttl.passes import find_pass, run_pipeline
-from ttl.passes.pipelines import in_tiles
+from ttl.passes import run_passes, run_pipeline
+from ttl.passes.pipelines import TTIR_TO_D2M, make_passes
+from ttl.passes.registered_device import SYSTEM_DESC
 from ttl.semantics.dtypes import Array
 
 from .metal_program import run_metal
@@ -30,8 +31,7 @@ def run_ttir(module: ModuleOp, arrays: Sequence[Array]) -> list[Array]:
     The module is changed. CompileError for what does not become threads.
     """
     _verify(module)
-    in_tiles().apply(Context(), module)
-    find_pass("ttir-to-d2m")().apply(Context(), module)
+    run_passes(make_passes(TTIR_TO_D2M), Context(), module)
     (main,) = (op for op in module.ops if isinstance(op, func.FuncOp))
     found = (op for op in module.ops if isinstance(op, ModuleOp))
     programs = {op.sym_name.data: op for op in found if op.sym_name is not None}
@@ -101,6 +101,9 @@ _ON_HOST: dict[str, Callable[[Sequence[Array], dict[str, Any]], Array]] = {
 def _run(program: ModuleOp, inputs: Sequence[Array], result: Any) -> Array:
     """From the host and back, as the program has it: what tensors are padded with stays zero."""
     copy = program.clone()
+    around = program.parent_op()
+    if around is not None and SYSTEM_DESC in around.attributes:
+        copy.attributes[SYSTEM_DESC] = around.attributes[SYSTEM_DESC]
     run_pipeline(copy)
     room = np.zeros(result.get_shape(), dtype_of_element(result.element_type).storage)
     run_metal(copy, [*inputs, room])

@@ -85,7 +85,7 @@ D2M_MIDDLEEND = (
 D2M_BACKEND = ("convert-d2m-to-ttl", "convert-d2m-to-ttmetal")
 REGISTER_DEVICE = ("ttcore-register-device",)  # first: its cores and its memory count for the rest
 # A graph joins here, as tt-mlir writes it or as shlo-to-ttir does.
-TTIR_TO_D2M = ("ttir-to-ttir-decomposition", "ttir-to-d2m")
+TTIR_TO_D2M = ("ttir-to-ttir-decomposition", "ttir-to-d2m", "d2m-grid-selection")
 D2M = D2M_FRONTEND + D2M_MIDDLEEND + D2M_BACKEND
 
 # Two steps of the guide that the language's passes do: after d2m-generic-regions-to-funcs the math
@@ -106,7 +106,6 @@ PIPELINES = {
     "ttir-to-ttmetal-pipeline": TTIR_TO_D2M + D2M + PIPELINE,
     "convert-d2m-to-ttkernel": D2M_TO_TTKERNEL,
     "d2m-insert-dst-register-access": LINALG_TO_LOOPS[: LINALG_TO_LOOPS.index(_ASSIGN) + 1],
-    "d2m-grid-selection": TTIR_TO_D2M,
     "ttir-to-ttnn-backend-pipeline": (),  # GRAPH, from ttir on: below
 }
 # Passes that only look. The first are parts of one check that the pipeline makes after SYNCHRONIZE,
@@ -172,7 +171,6 @@ SUMMARIES = {
     "ttir-to-ttmetal-pipeline": "the same, by tt-mlir's name",
     "convert-d2m-to-ttkernel": "d2m-to-ttkernel, by tt-mlir's name",
     "d2m-insert-dst-register-access": "threads of cores to math in DST registers",
-    "d2m-grid-selection": "a graph to threads, with the cores that each operation gets",
     "ttir-to-ttnn-backend-pipeline": "a graph of ttir to calls of ttnn, with kernels",
     "ttir-to-ttmetal-backend": "a graph all the way to C++ kernels and commands of the host",
 }
@@ -269,7 +267,7 @@ def run_passes(
             after(each.name, module)
 
 
-_OF_THREADS = frozenset(D2M + PIPELINE)
+_OF_THREADS = frozenset((*TTIR_TO_D2M[2:], *D2M, *PIPELINE))
 
 
 def _is_left_to_host(module: ModuleOp) -> bool:
