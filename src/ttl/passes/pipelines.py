@@ -68,6 +68,7 @@ PIPELINE = SYNCHRONIZE + NODE_TO_NODE + COMPUTE + KERNEL
 
 # Threads of cores (the pykernel DSL) to kernels of the language, in the guide's three parts.
 D2M_FRONTEND = (
+    "arith-to-d2m-tile-ops",  # first: what follows looks for tile operations
     "d2m-generic-replace-globals",
     "d2m-lower-to-layout",  # while tensors still say by their layout where they are
     "d2m-generic-generate-datamovement",  # affine form to explicit form, which all the rest takes

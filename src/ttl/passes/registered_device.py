@@ -48,15 +48,16 @@ def _description(module: ModuleOp) -> tuple[str | None, tuple[int, int] | None]:
     while around is not None:
         if text is None and (found := around.attributes.get(SYSTEM_DESC)) is not None:
             text = text_of(found)
-        if grid is None and isinstance(around, ModuleOp):
+        if grid is None:
             grid = _grid_in(around)
         around = around.parent_op()
     return text, grid
 
 
-def _grid_in(module: ModuleOp) -> tuple[int, int] | None:
-    for op in module.ops:
-        if op.name == DEVICE and isinstance(op, KeptTextOp):
-            found = _GRID.search(str(op))
-            return (int(found[1]), int(found[2])) if found else None
-    return None
+def _grid_in(around: Operation) -> tuple[int, int] | None:
+    """Of `ttcore.device`, an operation or, in older text, an attribute of the module."""
+    texts = [text_of(around.attributes[DEVICE]) or ""] if DEVICE in around.attributes else []
+    if isinstance(around, ModuleOp):
+        texts += [str(op) for op in around.ops if op.name == DEVICE and isinstance(op, KeptTextOp)]
+    found = next(filter(None, map(_GRID.search, texts)), None)
+    return (int(found[1]), int(found[2])) if found else None
