@@ -83,30 +83,29 @@ D2M_MIDDLEEND = (
     "d2m-generic-hw-thread-selection",
     "d2m-generic-regions-to-funcs",
 )
-D2M_BACKEND = ("convert-d2m-to-ttl", "convert-d2m-to-ttmetal")
+D2M_BACKEND = (
+    "linalg-to-loops",
+    "d2m-insert-dst-register-access",
+    "convert-d2m-to-ttl",
+    "convert-d2m-to-ttmetal",
+)
 REGISTER_DEVICE = ("ttcore-register-device",)  # first: its cores and its memory count for the rest
 # A graph joins here, as tt-mlir writes it or as shlo-to-ttir does.
 TTIR_TO_D2M = ("ttir-to-ttir-decomposition", "ttir-to-d2m", "d2m-grid-selection")
 D2M = D2M_FRONTEND + D2M_MIDDLEEND + D2M_BACKEND
 
-# Two steps of the guide that the language's passes do: after d2m-generic-regions-to-funcs the math
-# of blocks becomes loops over tiles within the DST registers, then calls of the chip.
-LINALG_TO_LOOPS = D2M_BACKEND + SYNCHRONIZE + NODE_TO_NODE + COMPUTE
-D2M_TO_TTKERNEL = KERNEL[:5]
-
-_ASSIGN = "ttl-assign-dst"
+# A step of the guide that the language's passes do: from loops over tiles to calls of the chip.
+D2M_TO_TTKERNEL = D2M_BACKEND[2:] + SYNCHRONIZE + NODE_TO_NODE + COMPUTE + KERNEL[:5]
 
 # What the command line knows under one name.
 PIPELINES = {
     "ttl-to-cpp": PIPELINE,
-    "linalg-to-loops": LINALG_TO_LOOPS,
     "d2m-to-ttkernel": D2M_TO_TTKERNEL,
     "ttir-to-ttmetal-frontend": TTIR_TO_D2M + D2M_FRONTEND,
     "ttir-to-ttmetal-middleend": D2M_MIDDLEEND,
     "ttir-to-ttmetal-backend": TTIR_TO_D2M + D2M + PIPELINE,
     "ttir-to-ttmetal-pipeline": TTIR_TO_D2M + D2M + PIPELINE,
     "convert-d2m-to-ttkernel": D2M_TO_TTKERNEL,
-    "d2m-insert-dst-register-access": LINALG_TO_LOOPS[: LINALG_TO_LOOPS.index(_ASSIGN) + 1],
     "ttir-to-ttnn-backend-pipeline": (),  # GRAPH, from ttir on: below
 }
 # Passes that only look. The first are parts of one check that the pipeline makes after SYNCHRONIZE,
@@ -165,13 +164,11 @@ ROOMS = {
 # What stands on the command line for the passes of one part, in a sentence.
 SUMMARIES = {
     "ttl-to-cpp": "a program of the language to C++ kernels: the whole pipeline",
-    "linalg-to-loops": "threads of cores to loops over tiles within the DST registers",
-    "d2m-to-ttkernel": "those to calls of the chip",
+    "d2m-to-ttkernel": "loops over tiles to calls of the chip",
     "ttir-to-ttmetal-frontend": "a graph to threads of cores",
     "ttir-to-ttmetal-middleend": "threads to kernel functions, with addresses",
     "ttir-to-ttmetal-pipeline": "the same, by tt-mlir's name",
     "convert-d2m-to-ttkernel": "d2m-to-ttkernel, by tt-mlir's name",
-    "d2m-insert-dst-register-access": "threads of cores to math in DST registers",
     "ttir-to-ttnn-backend-pipeline": "a graph of ttir to calls of ttnn, with kernels",
     "ttir-to-ttmetal-backend": "a graph all the way to C++ kernels and commands of the host",
 }

@@ -201,7 +201,9 @@ class KeepingParser(Parser):
 
 
 # Whose own definitions may be narrower than what others write.
-_LOOKED_AT = ("arith", "d2m", "ttkernel", "ttmetal", "ttcore", "memref", "affine", "scf", "linalg")
+_LOOKED_AT = (
+    "arith", "d2m", "ttkernel", "ttmetal", "ttcore", "memref", "affine", "scf", "linalg", "tensor",
+)  # fmt: skip
 # Whose operations the table of graphs has in a form of its own.
 _IN_BOTH = ("ttir", "ttnn")
 

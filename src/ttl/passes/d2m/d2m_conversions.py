@@ -36,10 +36,12 @@ from ..module_pass import (
     users_of,
 )
 from .d2m_kernels import Kernel, Operand, copy, node_index, tensor_slice
+from .tile_loops import raise_loops
 
 
 def convert_ops(kernel: Kernel) -> None:
     """All operations of the d2m dialect in it."""
+    raise_loops(kernel.body)
     _require_known(kernel)
     converted = [op for op in kernel.body.walk() if type(op) in CONVERSIONS]
     for op in converted:
