@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import fields
 from functools import cache, partial
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
+from xdsl.utils.arg_spec import ArgSpec
 
 from ttl.diagnostics import Diagnostic
 
@@ -101,10 +103,10 @@ D2M_TO_TTKERNEL = D2M_BACKEND[2:] + SYNCHRONIZE + NODE_TO_NODE + COMPUTE + KERNE
 PIPELINES = {
     "ttl-to-cpp": PIPELINE,
     "d2m-to-ttkernel": D2M_TO_TTKERNEL,
-    "ttir-to-ttmetal-frontend": TTIR_TO_D2M + D2M_FRONTEND,
+    "ttir-to-ttmetal-frontend": REGISTER_DEVICE + TTIR_TO_D2M + D2M_FRONTEND,
     "ttir-to-ttmetal-middleend": D2M_MIDDLEEND,
-    "ttir-to-ttmetal-backend": TTIR_TO_D2M + D2M + PIPELINE,
-    "ttir-to-ttmetal-pipeline": TTIR_TO_D2M + D2M + PIPELINE,
+    "ttir-to-ttmetal-backend": REGISTER_DEVICE + TTIR_TO_D2M + D2M + PIPELINE,
+    "ttir-to-ttmetal-pipeline": REGISTER_DEVICE + TTIR_TO_D2M + D2M + PIPELINE,
     "convert-d2m-to-ttkernel": D2M_TO_TTKERNEL,
     "ttir-to-ttnn-backend-pipeline": (),  # GRAPH, from ttir on: below
 }
@@ -188,18 +190,25 @@ def find_passes(name: str) -> tuple[str, ...]:
     return PIPELINES.get(name, (name,))
 
 
-def make_passes(names: tuple[str, ...]) -> list[ModulePass]:
-    """Those of a pipeline."""
-    is_for_tiles = TTIR_TO_D2M[1] in names
+def make_passes(
+    names: tuple[str, ...], options: Mapping[str, Sequence[object]] | None = None
+) -> list[ModulePass]:
+    """Those of a pipeline, whose options are for the passes that have them; ValueError for others.
+
+    The decomposition that ttir-to-d2m goes on from is one to tiles.
+    """
+    given = dict(options or {})
+    if TTIR_TO_D2M[1] in names:
+        given["in_tiles"] = (True,)
+    kinds = [find_pass(name) for name in names]
+    known = [{field.name for field in fields(kind)} for kind in kinds]  # type: ignore[arg-type]
+    for name in given:
+        if not any(name in each for each in known):
+            raise ValueError(f"no pass of it has the option {name.replace('_', '-')}")
     return [
-        in_tiles() if is_for_tiles and name == TTIR_TO_D2M[0] else find_pass(name)()
-        for name in names
+        kind.from_spec(ArgSpec(kind.name, {n: v for n, v in given.items() if n in own}))  # type: ignore[arg-type]
+        for kind, own in zip(kinds, known, strict=True)
     ]
-
-
-def in_tiles() -> ModulePass:
-    """The decomposition that ttir-to-d2m goes on from."""
-    return find_pass(TTIR_TO_D2M[0])(in_tiles=True)  # type: ignore[call-arg]
 
 
 @cache

@@ -10,6 +10,7 @@ METAL_IDENTIFIER = b"TTM0"
 METAL_BINARY = "TTMetalBinary"
 
 METAL_SCHEMA = """
+enum MetalArch: uint { Wormhole_b0 = 0, Blackhole = 1, Quasar = 2 }
 enum MetalNoc: ushort { Noc0 = 0, Noc1 = 1 }
 enum MetalProcessor: ushort { RISCV_0 = 0, RISCV_1 = 1 }
 enum MetalUnpackMode: ubyte { Fp32 = 0, Default = 1 }
@@ -31,8 +32,15 @@ union MetalArgRef { MetalBufferRef = 1, MetalLocalSemaphoreRef = 3 }
 
 // Programs of commands
 table TTMetalBinary {
-  version: Version; schema_hash: string; ttmlir_git_hash: string; system_desc: Nothing;
-  mlir: MLIR; programs: [MetalProgram]; dylibs: [Nothing];
+  version: Version; schema_hash: string; ttmlir_git_hash: string;
+  system_desc: MetalSystemDesc; mlir: MLIR; programs: [MetalProgram]; dylibs: [Nothing];
+}
+table MetalSystemDesc { cpu_descs: [Nothing]; chip_descs: [MetalChipDesc]; }
+table MetalChipDesc {
+  arch: MetalArch; grid_size: Dim2d; coord_translation_offsets: Dim2d; l1_size: ulong;
+  num_dram_channels: uint; dram_channel_size: ulong; noc_l1_address_align_bytes: uint;
+  pcie_address_align_bytes: uint; noc_dram_address_align_bytes: uint; l1_unreserved_base: uint;
+  erisc_l1_unreserved_base: uint; dram_unreserved_base: uint; dram_unreserved_end: uint;
 }
 table MetalProgram {
   name: string; inputs: [MetalTensorRef]; outputs: [MetalTensorRef];

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from pathlib import Path
 from time import perf_counter
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from xdsl.passes import ModulePass
 
     from ttl.diagnostics import Diagnostic
+    from ttl.passes.pipelines import Observer
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -53,6 +55,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--flatbuffer", metavar="FILE.ttnn",
         help="write the module, lowered to ttnn, as a flatbuffer and not as text",
     )
+    parser.add_argument(
+        "--ttmetal-to-flatbuffer-bin", "--ttmetal-to-flatbuffer", action="store_true",
+        help="write the module, lowered to commands of ttmetal, as a flatbuffer: -o FILE.ttb",
+    )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="diagnostics as JSON, one a line")
 
 
@@ -94,10 +100,10 @@ class _List(argparse.Action):
 
 
 def run(options: argparse.Namespace) -> int:
-    passes = parse_passes(options.passes)
+    passes = for_device(parse_passes(options.passes))
     _check_names(options, [each.name for each in passes])
     file = options.file
-    printed = []
+    printed: list[str | bytes] = []
     for text in sections_of(read_text(file), options.split_input_file):
         found: Sequence[Diagnostic] = ()
         try:
@@ -108,18 +114,21 @@ def run(options: argparse.Namespace) -> int:
             found = error.diagnostics
         if options.verify_diagnostics:
             check_expected(text, found)
-    if not options.flatbuffer:
-        _write("\n// -----\n".join(printed), options.output)
+    if options.ttmetal_to_flatbuffer_bin:
+        _write(b"".join(each for each in printed if isinstance(each, bytes)), options.output)
+    elif not options.flatbuffer:
+        _write("\n// -----\n".join(map(str, printed)).encode(), options.output)
     return 0
 
 
-def _write(text: str, file: str | None) -> None:
+def _write(data: bytes, file: str | None) -> None:
     if file in (None, "-"):
-        print(text, end="")
+        sys.stdout.flush()
+        sys.stdout.buffer.write(data)
         return
     assert file is not None
     try:
-        Path(file).write_text(text, "utf-8")
+        Path(file).write_bytes(data)
     except OSError as error:
         raise file_not_usable(file, error) from None
 
@@ -131,8 +140,8 @@ class _Run:
         self.options, self.passes = options, passes
         self.times: list[tuple[str, float]] = []
 
-    def section(self, text: str) -> str:
-        """What is printed of it."""
+    def section(self, text: str) -> str | bytes:
+        """What is written of it."""
         from ttl.dialects import make_context, print_module
 
         options, context = self.options, make_context()
@@ -145,19 +154,19 @@ class _Run:
         if options.flatbuffer:
             _write_flatbuffer(module, options.flatbuffer)
             return ""
+        if options.ttmetal_to_flatbuffer_bin:
+            from ttl.integrations.flatbuffer import emit_metal
+
+            return emit_metal(module)
         return print_module(module, options.mlir_print_op_generic)
 
     def _transform(self, context: Context, module: ModuleOp) -> None:
-        from ttl.passes import run_passes
-
         try:
-            run_passes(self.passes, context, module, before=self._before, after=self._after)
-        except (Exception, RuleBroken) as error:
+            _run(self.passes, context, module, self._before, self._after)
+        except TTLError:
             if self.options.print_ir_after_failure:
                 _show(f"after {self.times[-1][0]} failed", module)
-            if isinstance(error, TTLError):
-                raise
-            raise _pass_failed(self.times[-1][0], module, error) from error
+            raise
 
     def _before(self, name: str, module: ModuleOp) -> None:
         if self.options.print_ir_before_all or name in self.options.print_ir_before:
@@ -175,6 +184,36 @@ class _Run:
         total = sum(seconds for _, seconds in self.times)
         for name, seconds in (*self.times, ("total", total)):
             print(f"{seconds * 1000:9.3f} ms  {name}", file=sys.stderr)
+
+
+def apply_passes(pipeline: str, context: Context, module: ModuleOp) -> None:
+    """As a command line has them."""
+    _run(for_device(parse_passes(pipeline)), context, module)
+
+
+def _run(
+    passes: list[ModulePass],
+    context: Context,
+    module: ModuleOp,
+    before: Observer | None = None,
+    after: Observer | None = None,
+) -> None:
+    from ttl.passes import run_passes
+
+    running = ""
+
+    def begin(name: str, module: ModuleOp) -> None:
+        nonlocal running
+        running = name
+        if before is not None:
+            before(name, module)
+
+    try:
+        run_passes(passes, context, module, begin, after)
+    except (Exception, RuleBroken) as error:
+        if isinstance(error, TTLError):
+            raise
+        raise _pass_failed(running, module, error) from error
 
 
 def _show(when: str, module: ModuleOp) -> None:
@@ -203,12 +242,17 @@ def _pass_failed(name: str, module: ModuleOp, error: BaseException) -> UsageErro
         message = f"pass `{name}` cannot work on this IR: it does not compute {', '.join(kept)}"
         return usage_error(codes.PASS_FAILED, message)
     pipeline = (*D2M, *PIPELINE) if name in D2M else PIPELINE
+    why = f": {type(error).__name__}: {error}" if str(error).strip("'\"") else ""
     return usage_error(
         codes.PASS_FAILED,
-        f"pass `{name}` cannot work on this IR: {type(error).__name__}: {error}",
+        f"pass `{name}` cannot work on this IR{why}",
         "run the passes that come before it first",
         notes=(f"the pipeline: {', '.join(pipeline)}",),
     )
+
+
+# xDSL takes paths in quotes, which MLIR's tools do not write.
+_PATH = re.compile(r"""(?<==)([^\s{}"',=]*[/~][^\s{}"',=]*)""")
 
 
 def parse_passes(pipeline: str) -> list[ModulePass]:
@@ -219,14 +263,14 @@ def parse_passes(pipeline: str) -> list[ModulePass]:
     from ttl.passes.pipelines import make_passes
 
     try:
-        specs = list(parse_pipeline(pipeline))
+        specs = list(parse_pipeline(_PATH.sub(r'"\1"', pipeline)))
     except ArgSpecParseError as error:
         raise _unknown_pass(f"the pipeline cannot be read: {error}") from None
     passes = []
     for spec in specs:
         try:
             if (names := find_passes(spec.name)) != (spec.name,):
-                passes += make_passes(names)
+                passes += make_passes(names, spec.normalize_parameter_names().parameters)
             else:
                 passes.append(find_pass(spec.name).from_spec(spec))
         except KeyError:
@@ -234,6 +278,22 @@ def parse_passes(pipeline: str) -> list[ModulePass]:
         except Exception as error:
             raise _unknown_pass(f"options of `{spec.name}`: {error}") from None
     return passes
+
+
+def for_device(passes: list[ModulePass]) -> list[ModulePass]:
+    """The device of SYSTEM_DESC_PATH, for the pass that registers one and was not given a file."""
+    from dataclasses import replace
+
+    from ttl.config import Config
+    from ttl.passes.d2m.ttcore_register_device import TtcoreRegisterDevice
+
+    path = Config.current().system_desc_path
+    return [
+        replace(each, system_desc_path=path)
+        if path and isinstance(each, TtcoreRegisterDevice) and not each.system_desc_path
+        else each
+        for each in passes
+    ]
 
 
 def _check_names(options: argparse.Namespace, running: list[str]) -> None:
