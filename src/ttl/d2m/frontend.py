@@ -126,6 +126,9 @@ def _function(call: Call, regions: list[Region]) -> func.FuncOp:
             value = _add(block, d2m.StreamLayoutOp, [value, storage], stream_type(type))
         inputs.append(value)
     output = _empty(block, device_type(call.output))
+    if call.is_output_streamed:
+        type = device_type(call.output)
+        output = _add(block, d2m.StreamLayoutOp, [output, _empty(block, type)], stream_type(type))
     kinds = ["compute" if t.is_compute else "datamovement" for t in call.program.threads]
     for number, (region, kind) in enumerate(zip(regions, kinds, strict=True)):
         region.block.name_hint = f"{kind}{kinds[:number].count(kind)}"
@@ -158,6 +161,7 @@ def _moves(call: Call) -> DictionaryAttr:
             "filled": ArrayAttr([IntegerAttr(n, i64) for n in filled]),
             "written": BoolAttr.from_bool(call.is_written_back),
             "taken": BoolAttr.from_bool(bool(call.takers)),
+            "streamed": BoolAttr.from_bool(call.is_output_streamed),
             "blocks": ArrayAttr([IntegerAttr(n, i64) for n in blocks]),
         }
     )

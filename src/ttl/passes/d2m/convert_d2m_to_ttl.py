@@ -109,5 +109,5 @@ class _Converter(Program):
         positions = kernel.bind()
         convert_ops(kernel)
         kernel.set_signature(positions)
-        for block, release in kernel.taken:
+        for block, release in [] if self.is_streamed else kernel.taken:
             kernel.copy_shard(Maker.before(release), self.operands[-1], block, is_read=False)

@@ -5,7 +5,8 @@ rule RELEASE `d2m.wait` and `d2m.reserve` release their block at the end of the 
 rule SHARD   the output's buffer is the core's part of the output: it is reserved once and held to
              the end
 rule TAKE    if another thread takes the output, it is pushed where the writer says that it is
-             ready, and who takes it writes each block back before its release
+             ready, and who takes it writes each block back before its release, unless it is
+             streamed: then the thread says where each block goes
 rule SUM     a matrix product is made in the block that it is stored to, on top of what is there
 """
 

@@ -106,6 +106,7 @@ class Program:
         self.filled = numbers_in(moves.data.get("filled"))
         self.is_written = bool(moves.data.get("written"))
         self.is_taken = bool(moves.data.get("taken"))
+        self.is_streamed = bool(moves.data.get("streamed"))  # whoever takes the output writes it
         self.blocks = numbers_in(moves.data.get("blocks")) or [1] * len(self.operands[-1].grid)
 
     def attributes(self, thread: str, tensors: list[int]) -> dict[str, Attribute]:
