@@ -30,8 +30,7 @@ def run_ttir(module: ModuleOp, arrays: Sequence[Array]) -> list[Array]:
 
     The module is changed. CompileError for what does not become threads.
     """
-    _verify(module)
-    run_passes(make_passes(TTIR_TO_D2M), Context(), module)
+    lower_ttir(module)
     (main,) = (op for op in module.ops if isinstance(op, func.FuncOp))
     found = (op for op in module.ops if isinstance(op, ModuleOp))
     programs = {op.sym_name.data: op for op in found if op.sym_name is not None}
@@ -54,6 +53,12 @@ def run_ttir(module: ModuleOp, arrays: Sequence[Array]) -> list[Array]:
     last = main.body.block.last_op
     assert last is not None
     return [values[value] for value in last.operands]
+
+
+def lower_ttir(module: ModuleOp) -> None:
+    """The graph's operations as threads; CompileError for what does not become them."""
+    _verify(module)
+    run_passes(make_passes(TTIR_TO_D2M), Context(), module)
 
 
 def _verify(module: ModuleOp) -> None:
