@@ -23,7 +23,7 @@ ROUNDS = 5
 def seconds(make: Callable[[], Any], tensors: tuple[Any, ...]) -> float:
     """Of one compilation, with nothing remembered of the operation."""
     from ttl.config import Config
-    from ttl.driver import compile_operation
+    from ttl.driver.compile import compile_operation
     from ttl.target import load
 
     target, operation = load("wormhole_b0"), make()
@@ -34,7 +34,7 @@ def seconds(make: Callable[[], Any], tensors: tuple[Any, ...]) -> float:
 
 
 def shown_kernels(both_forms: Any, example: str) -> Callable[[], Any]:
-    from ttl.source.unified import shown_threads
+    from ttl.source.unified.unify import shown_threads
 
     operation = both_forms.forms(example)[0]
     given = dict(zip(operation.signature.parameters, both_forms.tensors(example), strict=True))
@@ -54,7 +54,7 @@ def main() -> int:
     sys.path.insert(0, str(ROOT / "examples" / "unified"))
     both_forms: Any = import_module("both_forms")
 
-    from ttl.source.unified import forget
+    from ttl.source.unified.unify import forget
 
     worst = 0.0
     for example in both_forms.EXAMPLES:

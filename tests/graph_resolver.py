@@ -17,7 +17,7 @@ from ttl.artifact import (
     ThreadKind,
     to_json,
 )
-from ttl.driver import TensorSpec, compile_from_spec
+from ttl.driver.specs import TensorSpec, compile_from_spec
 from ttl.semantics.dtypes import bfloat16, float32
 from ttl.semantics.layout import ROW_MAJOR_LAYOUT, TILE_LAYOUT
 from ttl.semantics.tensor_layout import parse_layout

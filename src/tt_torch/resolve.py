@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ttl.artifact import FORMAT_VERSIONS, to_json
-from ttl.driver import TensorSpec, compile_from_spec
+from ttl.driver.specs import TensorSpec, compile_from_spec
 from ttl.semantics.dtypes import DTYPES, DType
 from ttl.semantics.layout import ROW_MAJOR_LAYOUT, TILE_LAYOUT
 from ttl.semantics.tensor_layout import parse_layout

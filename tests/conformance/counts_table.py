@@ -16,7 +16,7 @@ import ttl
 from conformance.counted_programs import PROGRAMS, SIZES, STEPS, text_of
 from ttl import ttnn
 from ttl.config import Config
-from ttl.driver import compile_operation
+from ttl.driver.compile import compile_operation
 from ttl.host import CallCounts, launch
 from ttl.host.counts import COLUMNS
 from ttl.target import load

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import ttl
-import ttl.driver
 from ttl import ttnn
 from ttl.config import Config
+from ttl.driver.compile import compile_operation
 from ttl.target import load
 
 DEVICE = ttnn.open_device(device_id=0)
@@ -81,6 +81,6 @@ def test_nothing_is_added_by_the_vector_unit(name: str) -> None:
     form, accumulates = FORMS[name]
     target = load("wormhole_b0")
     program = make(form, True).program(tuple(tensors()), {}, target.default_grid)
-    compiled = ttl.driver.compile_operation(program, target, Config())
+    compiled = compile_operation(program, target, Config())
     (source,) = (kernel.cpp_source for kernel in compiled.kernels if kernel.name == "compute")
     assert ("_binary_tile" not in source) is accumulates

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import ttl
-import ttl.driver
 from ttl import ttnn
 from ttl.config import Config
+from ttl.driver.compile import compile_operation
 from ttl.target import load
 
 DEVICE = ttnn.open_device(device_id=0)
@@ -72,7 +72,7 @@ def test_the_sum(are_gone: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     assert np.array_equal(*results)
     target = load("wormhole_b0")
     program = operation.program(tuple(given), {}, target.default_grid)
-    compiled = ttl.driver.compile_operation(program, target, Config())
+    compiled = compile_operation(program, target, Config())
     (source,) = (kernel.cpp_source for kernel in compiled.kernels if kernel.name == "compute")
     assert source.count("add_tiles(") == 2
     assert "kept" not in source

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import ttl
-import ttl.driver
 from ttl import ttnn
 from ttl.config import Config
+from ttl.driver.compile import compile_operation
 from ttl.target import load
 
 DEVICE = ttnn.open_device(device_id=0)
@@ -77,7 +77,7 @@ def test_no_tile_is_divided(division: str, is_divided: bool) -> None:
     target = load("wormhole_b0")
     given = tuple(tensors([-1]))
     program = make(division, [-1], False).program(given, {}, target.default_grid)
-    compiled = ttl.driver.compile_operation(program, target, Config())
+    compiled = compile_operation(program, target, Config())
     (source,) = (kernel.cpp_source for kernel in compiled.kernels if kernel.name == "compute")
     assert ("div_binary_tile(" in source) is is_divided
     before, _, loop = source.partition(f"< {STEPS};")

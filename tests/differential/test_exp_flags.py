@@ -8,7 +8,7 @@ import pytest
 import ttl
 from ttl import ttnn
 from ttl.config import Config, process_variables
-from ttl.driver import compile_operation
+from ttl.driver.compile import compile_operation
 from ttl.target import load
 
 TARGET = load("wormhole_b0")

@@ -11,6 +11,7 @@ from golden.example_programs import DEVICE, TARGET
 from headers.riscv import count_instructions, missing
 from ttl import ttnn
 from ttl.config import Config
+from ttl.driver.compile import compile_operation
 
 SIDE, STEPS = 4, 4
 
@@ -60,6 +61,6 @@ def test_the_loop_over_tiles_is_short(
         ttnn.zeros(shape, ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=DEVICE) for _ in range(3)
     ]
     program = make_add(block_count).program(tuple(tensors), {}, TARGET.default_grid)
-    found = count_instructions(ttl.driver.compile_operation(program, TARGET, Config()), kernel)
+    found = count_instructions(compile_operation(program, TARGET, Config()), kernel)
     assert found.loops and max(found.loops) <= a_tile
     assert found.total <= most

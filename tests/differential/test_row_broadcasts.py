@@ -10,7 +10,7 @@ from differential.shape_programs import Shape, ShapeProgram, check_close
 from golden.example_programs import load_file
 from ttl import ttnn
 from ttl.config import Config
-from ttl.driver import compile_operation
+from ttl.driver.compile import compile_operation
 from ttl.target import load
 
 TARGET = load("wormhole_b0")

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import ttl
-import ttl.driver
 from ttl import ttnn
 from ttl.config import Config
+from ttl.driver.compile import compile_operation
 from ttl.semantics.dtypes import A_DIGITS, to_tf32
 from ttl.target import load
 
@@ -87,7 +87,7 @@ def test_no_block_is_copied(name: str) -> None:
     ]
     target = load("wormhole_b0")
     program = make(form, "tf32").program(tuple(tensors), {}, target.default_grid)
-    compiled = ttl.driver.compile_operation(program, target, Config())
+    compiled = compile_operation(program, target, Config())
     (source,) = (kernel.cpp_source for kernel in compiled.kernels if kernel.name == "compute")
     assert call in source
     assert "copy_tile(" not in source

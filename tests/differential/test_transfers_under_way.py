@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import ttl
-import ttl.driver
 from differential.moves import distinct_tiles
 from ttl import ttnn
 from ttl.config import Config
+from ttl.driver.compile import compile_operation
 from ttl.target import load
 
 DEVICE = ttnn.open_device(device_id=0)
@@ -240,4 +240,4 @@ def test_blocks_of_one_reserve_are_at_one_place(block_count: int, monkeypatch: A
 def compiled(operation: Any, *tensors: Any) -> Any:
     target = load("wormhole_b0")
     program = operation.program(tensors, {}, target.default_grid)
-    return ttl.driver.compile_operation(program, target, Config())
+    return compile_operation(program, target, Config())

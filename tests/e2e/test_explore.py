@@ -138,7 +138,7 @@ def test_a_program_without_operations_is_not_explored(run: Run, tmp_path: Path) 
 
 COMPILED = """
 import ttl
-from ttl.driver import TensorSpec, compile_from_spec
+from ttl.driver.specs import TensorSpec, compile_from_spec
 from ttl.semantics.dtypes import bfloat16
 
 

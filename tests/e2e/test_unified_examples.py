@@ -13,8 +13,8 @@ import pytest
 import ttl
 from ttl import ttnn
 from ttl.config import Config, process_variables
-from ttl.driver import compile_operation
-from ttl.source.unified import shown_threads
+from ttl.driver.compile import compile_operation
+from ttl.source.unified.unify import shown_threads
 from ttl.target import load
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

@@ -12,7 +12,7 @@ import pytest
 import ttl
 from ttl import ttnn
 from ttl.config import process_variables
-from ttl.source.unified import shown_threads
+from ttl.source.unified.unify import shown_threads
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 BACKENDS = pytest.mark.parametrize("backend", ["sim", "host"])

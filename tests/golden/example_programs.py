@@ -16,11 +16,11 @@ from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 
-import ttl.driver
 from ttl import ttnn
 from ttl.artifact import CompiledOperation
 from ttl.config import Config
 from ttl.dialects import make_context
+from ttl.driver.compile import compile_operation
 from ttl.frontend import build_module
 from ttl.language import Operation
 from ttl.language.operation import Program
@@ -91,7 +91,7 @@ def example_program(name: str, size: int = 256) -> Program:
 
 @cache
 def compile_example(name: str) -> CompiledOperation:
-    return ttl.driver.compile_operation(example_program(name), TARGET, Config())
+    return compile_operation(example_program(name), TARGET, Config())
 
 
 def example_module(name: str, after: str | None = None, size: int = 256) -> ModuleOp:

@@ -15,7 +15,7 @@ import graph_resolver
 import ttl
 from graph_texts import RESOLVER, SHARDED, TWO_OUTPUTS, binary, parsed, stitched
 from recorded_events import events_of
-from ttl.driver import TensorSpec, compile_from_spec
+from ttl.driver.specs import TensorSpec, compile_from_spec
 from ttl.integrations.flatbuffer import Runtime, compile_module
 from ttl.integrations.flatbuffer.reader import read_binary
 from ttl.integrations.flatbuffer.writer import write_binary
@@ -259,7 +259,7 @@ def test_a_fault_of_a_kernel_is_shown_at_its_line() -> None:
 CHILD = """
 import sys
 import numpy as np
-from ttl.driver import TensorSpec, compile_from_spec
+from ttl.driver.specs import TensorSpec, compile_from_spec
 from ttl.integrations.flatbuffer import Runtime
 outputs = Runtime.from_file(sys.argv[1]).run([np.full((64, 32), n, np.float32) for n in (1, 2, 4)])
 assert (outputs[0] == 9).all()

@@ -29,7 +29,7 @@ sys.modules["ttl.driver"], sys.modules["ttl.driver.compile"] = driver, compile_m
 """
 TEST = """
 import pytest
-from ttl.driver import compile_operation
+from ttl.driver.compile import compile_operation
 from ttl.host import launch
 from standin import compile_operation as make  # not the wrapped one
 import ttl.driver.compile as compiler

@@ -18,7 +18,7 @@ from hypothesis import Phase, event, given, settings
 from hypothesis import strategies as st
 from xdsl.dialects.builtin import ModuleOp
 
-import ttl.driver
+import ttl
 from golden.example_programs import TARGET, load_file
 from property.expressions import (
     KEPT,
@@ -33,6 +33,7 @@ from ttl.codegen import assemble
 from ttl.config import Config
 from ttl.diagnostics import CompileError
 from ttl.dialects import make_context
+from ttl.driver.compile import compile_operation
 from ttl.frontend import build_module
 from ttl.language.operation import Program
 from ttl.passes import PIPELINE, find_pass, run_passes
@@ -213,7 +214,7 @@ def compare(case: Case, folder: Path) -> None:
     simulated, executed = case.tensors(), case.tensors()
     sim.run(case.program(folder, simulated), target=TARGET)
     program = case.program(folder, executed)
-    compiled = ttl.driver.compile_operation(program, TARGET, Config())
+    compiled = compile_operation(program, TARGET, Config())
     storages = [tensor.storage for tensor in program.tensors.values()]
     host.launch(compiled, storages, cache_dir=Config.from_environment().cache_dir)
     results = [ttl.to_numpy(tensors[3]) for tensors in (simulated, executed)]

@@ -18,8 +18,8 @@ import ttl
 from property.unified_programs import THREADS, Maker, Program
 from ttl import ttnn
 from ttl.config import Config, process_variables
-from ttl.driver import compile_operation
-from ttl.source.unified import shown_threads
+from ttl.driver.compile import compile_operation
+from ttl.source.unified.unify import shown_threads
 from ttl.target import load
 
 COUNT = 200

@@ -254,7 +254,7 @@ class PykernelFunction:
 
     def _write_flatbuffer(self, operands: Sequence[Operand], file: str) -> None:
         """One GenericOp: the function is called again, with tensors that are only described."""
-        from ttl.driver import TensorSpec
+        from ttl.driver.specs import TensorSpec
         from ttl.integrations.flatbuffer import compile_operation
 
         pairs = ((each.layout.collapsed_shape, dtype_of(each.tensor)) for each in operands)

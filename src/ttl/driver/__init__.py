@@ -1,17 +1,12 @@
-"""Compile, run, and the choice between them."""
+"""Compile, run, and the choice between them.
 
-from .compile import compile_operation
+Loaded at the first call of a process, which mostly is one on the simulator: what other calls need
+is imported where it is used.
+"""
+
 from .launch import Driver
-from .specs import TensorSpec, compile_from_spec
 
 PROCESS_DRIVER = Driver()
 launch = PROCESS_DRIVER.launch
 
-__all__ = [
-    "PROCESS_DRIVER",
-    "Driver",
-    "TensorSpec",
-    "compile_from_spec",
-    "compile_operation",
-    "launch",
-]
+__all__ = ["PROCESS_DRIVER", "Driver", "launch"]

@@ -8,18 +8,19 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import RLock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ttl.artifact import CompiledOperation, write_bundle, write_folder
 from ttl.config import Config
 from ttl.diagnostics import Diagnostic
 from ttl.language.operation import Program
 from ttl.source.frozen import NoKey
 from ttl.target import Target
 
-from .compile import compile_operation
 from .memo import compile_key
 from .recent import Recent
+
+if TYPE_CHECKING:
+    from ttl.artifact import CompiledOperation
 
 # Whoever compiles without running finds here what was compiled, and for which tensors.
 CAPTURED: ContextVar[list[tuple[CompiledOperation, list[Any]]] | None] = ContextVar(
@@ -59,6 +60,8 @@ class Artifacts:
     ) -> CompiledOperation:
         """The artifact of a program. One whose constants have no key is not kept."""
 
+        from .compile import compile_operation
+
         def anew() -> _Artifact:
             self.count += 1
             found: list[Diagnostic] = []
@@ -85,6 +88,8 @@ class Artifacts:
                 self._write_all(artifact, None, config)
 
     def _write_all(self, artifact: _Artifact, folder: str | None, config: Config) -> None:
+        from ttl.artifact import write_bundle
+
         places = (
             (config.compile_to, self._write_folder),
             (folder, self._write_folder),
@@ -100,5 +105,7 @@ class Artifacts:
         """The first operation goes into the folder itself, others into folders of their names."""
         owner = self._owners.get(folder, lambda: compiled.name)
         chosen = folder if owner == compiled.name else folder / compiled.name
+        from ttl.artifact import write_folder
+
         write_folder(compiled, chosen)
         return chosen

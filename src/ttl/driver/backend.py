@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ttl.config import Config
-from ttl.device import Chip, chip_of, missing
 from ttl.diagnostics import RuleBroken, UsageError, codes
 from ttl.diagnostics.frames import calling_span
 from ttl.semantics.dtypes import DType, find_dtype
+
+if TYPE_CHECKING:
+    from ttl.device import Chip
 
 
 def choose_backend(
@@ -25,6 +27,8 @@ def choose_backend(
         raise UsageError(problem.at(calling_span()))
     if not real:
         return config, None
+    from ttl.device import chip_of  # what runs on this machine never need
+
     device = next((tensor.device() for tensor in real if tensor.device() is not None), None)
     chip = None if device is None else chip_of(device)
     target = config.target if chip is None else chip.target
@@ -56,6 +60,8 @@ def _problem(config: Config, tensors: int, real: int) -> RuleBroken | None:
             helps=("unset TTL_DRY_RUN, or run it on the simulator",),
         )
     if not real and config.backend == "device":
+        from ttl.device import missing
+
         return missing() or RuleBroken(
             codes.UNUSABLE_TENSOR,
             "a run on a device needs tensors of the real ttnn; these are of the embedded one",

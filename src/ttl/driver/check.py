@@ -22,8 +22,6 @@ from ttl.language.operation import Program
 from ttl.source.frozen import NoKey
 from ttl.target import Target
 
-from .compile import compiling, internal_fault, make_module
-from .memo import compile_key
 from .recent import Recent
 from .remarks import Remarks, judged, show
 
@@ -58,6 +56,8 @@ class Checks:
             checked = self.begin()
             self.found(checked, check_operation(program, target), config, remarks)
             return checked
+
+        from .memo import compile_key
 
         with self._lock:
             try:
@@ -98,6 +98,8 @@ def check_operation(program: Program, target: Target) -> list[Diagnostic]:
     """
     from ttl.passes.pipelines import synchronize
     from ttl.passes.verify import check_synchronization
+
+    from .compile import compiling, internal_fault, make_module
 
     try:
         with compiling():

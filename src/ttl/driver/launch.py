@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ttl.artifact import CompiledOperation, with_sources
 from ttl.config import BACKENDS, ROUNDINGS, SCHEDULERS, Config
-from ttl.device import Chip, module_of
 from ttl.diagnostics import CompileError, InternalError, TTLError, codes, usage_error
 from ttl.diagnostics.frames import raised_by_pyttl
 from ttl.language import Operation
@@ -28,6 +26,10 @@ from .remarks import Remarks
 from .running import Runs
 from .spmd import calls_by_device, mesh_of, on_device
 from .views import Views
+
+if TYPE_CHECKING:
+    from ttl.artifact import CompiledOperation
+    from ttl.device import Chip
 
 
 class Driver:
@@ -63,6 +65,8 @@ class Driver:
     def _keep(self, call: Call, given: Given) -> None:
         """The next call of this kind on the device needs nothing but the addresses."""
         if call.ran is not None and not call.operation.loads_kernels:
+            from ttl.device import module_of
+
             program, compiled = call.ran
             tensors = list(program.tensors.values())
             self.ready.keep(
@@ -183,6 +187,8 @@ class Call:
             return None
         compiled = self.driver.compile(program, target, config)
         if program.operation.loads_kernels:
+            from ttl.artifact import with_sources
+
             compiled = with_sources(compiled, Path(folder or "."))
         if (captured := CAPTURED.get()) is not None:
             captured.append((compiled, list(program.tensors.values())))

@@ -10,11 +10,11 @@ from ttl.semantics.tensors import row_page_elements
 from ttl.source.frozen import freeze_all
 from ttl.target import Target
 
-from .compile import operands_of
-
 
 def compile_key(program: Program, target: Target, config: Config) -> Hashable:
     """Equal for programs that compile to the same artifact; NoKey if that cannot be told."""
+    from .compile import operands_of
+
     operation, tensors = program.operation, tuple(program.tensors.values())
     by_node = (kernel for kernels in program.kernels_by_node.values() for kernel in kernels)
     kernels = [(kernel.kind, kernel.function) for kernel in (*program.kernels, *by_node)]

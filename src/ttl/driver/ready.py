@@ -18,10 +18,9 @@ from dataclasses import dataclass
 from enum import Enum
 from threading import Lock
 from types import BuiltinFunctionType, CellType, CodeType, FunctionType, ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ttl.config import Config
-from ttl.device import DeviceProgram, launch_program
 from ttl.diagnostics.frames import is_user_file
 from ttl.language import Operation
 from ttl.language.engine import LAUNCH_HOOK
@@ -32,6 +31,9 @@ from ttl.semantics.function_source import global_names
 from ttl.semantics.types import Shape
 from ttl.source.frozen import CONSTANT_MODULES
 from ttl.source.functions import MISSING, named_value, reachable_functions
+
+if TYPE_CHECKING:
+    from ttl.device import DeviceProgram
 
 MOST_KEPT = 4096
 CONSTANTS = (int, float, str, bytes, type(None), DType)
@@ -103,6 +105,8 @@ class ReadyCalls:
         ready = None if kind is None else self._kept.get(kind)
         if ready is None or not ready.is_valid(operation, config):
             return False
+        from ttl.device import launch_program  # loaded already: it ran before
+
         LAUNCH_HOOK.last_grid = ready.grid
         launch_program(ready.program, [values[position] for position in ready.operands])
         return True

@@ -101,7 +101,7 @@ class Remarks:
 
     def show_threads(self, program: Program) -> None:
         """Once for each unified operation: its threads, and the kernels that it becomes."""
-        from ttl.source.unified import shown_threads
+        from ttl.source.unified.unify import shown_threads
 
         text = shown_threads(program.operation, program.arguments)
         if text is not None and self._noted.is_first(text, None):

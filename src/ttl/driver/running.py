@@ -6,30 +6,29 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from ttl.artifact import CompiledOperation
 from ttl.config import Config
-from ttl.device import Programs
 from ttl.diagnostics import InternalError, KernelFault, codes, usage_error
 from ttl.language.operation import Program
 from ttl.semantics.dtypes import dtype_of, spacing_at_1
 from ttl.source.facts import facts_of
-from ttl.source.inexact import inexact_operations
 from ttl.target import Target
 from ttl.trace import EventKind, Recorder
-from ttl.trace.results import Bound
 
-from .cache import keep_bounded
-from .compile import Report
 from .traces import Traces
 
 if TYPE_CHECKING:
+    from ttl.artifact import CompiledOperation
+    from ttl.device import Programs
     from ttl.device.watch import Watch
     from ttl.host import CallCounts
     from ttl.trace.calls import Recording
+    from ttl.trace.results import Bound
+
+    from .compile import Report
 
 FAIR_SEED = 0
 
@@ -51,12 +50,18 @@ class Runs:
         self.counts: dict[str, CallCounts] = {}  # of each operation of the program, if wanted
         self.recorded: dict[CompiledOperation, Recorded] = {}  # for estimates, if wanted
         self.recorded_calls: list[CompiledOperation] = []  # in the order of the program
-        self.programs = Programs()  # of devices
         # What is done around the run of a program, while the tensors are those that it works on.
         self.around: Callable[[Program], AbstractContextManager[None]] = lambda _: nullcontext()
         self._watch: Watch | None = None  # has read the logs up to some place
         self._is_cache_bounded = False  # looked at once in a process
         self._counting = Lock()  # the counters are the library's: one run at a time
+
+    @cached_property
+    def programs(self) -> Programs:
+        """Those of devices."""
+        from ttl.device import Programs
+
+        return Programs()
 
     def run(
         self,
@@ -104,6 +109,8 @@ class Runs:
             )
             return
         from ttl import host
+
+        from .cache import keep_bounded
 
         if not self._is_cache_bounded:
             self._is_cache_bounded = True
@@ -162,6 +169,9 @@ class Runs:
 
 def _bound_of(program: Program, tensor: Any) -> Bound | None:
     """How far what another engine leaves in the tensor may be away: by the op table."""
+    from ttl.source.inexact import inexact_operations
+    from ttl.trace.results import Bound
+
     applied, dtype = inexact_operations(program), dtype_of(tensor)
     if not applied or not dtype.is_float:
         return None

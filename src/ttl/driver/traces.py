@@ -7,22 +7,21 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ttl.arrays import to_numpy
 from ttl.config import Config
-from ttl.device import parts_on_devices
 from ttl.diagnostics import file_not_usable
 from ttl.semantics.layout import TILE_LAYOUT, layout_of
 from ttl.trace import Recorder
-from ttl.trace.files import append_events
-from ttl.trace.results import Bound, Result, append_results
 
 from .backend import is_real
 
-Parts = list[list[tuple[str, bool, Any, Bound | None]]]
+if TYPE_CHECKING:
+    from ttl.trace.results import Bound
 
-BoundOf = Callable[[Any], Bound | None]  # of a tensor
+Parts = list[list[tuple[str, bool, Any, "Bound | None"]]]
+
+BoundOf = Callable[[Any], "Bound | None"]  # of a tensor
 
 
 @dataclass(slots=True)
@@ -69,6 +68,9 @@ class Traces:
                     raise file_not_usable(file, error) from None
 
     def _append(self, file: Path, recorder: Recorder, parts: Parts) -> None:
+        from ttl.trace.files import append_events
+        from ttl.trace.results import Result, append_results
+
         if not file.exists() or not file.stat().st_size:  # somebody starts anew
             self._files.pop(file, None)
         written = self._files.setdefault(file, _Written())
@@ -90,6 +92,9 @@ def has_real(tensors: Mapping[str, Any]) -> bool:
 
 def parts_of(tensors: Mapping[str, Any], bound_of: BoundOf) -> Parts:
     """Name, form, values and bound of each tensor; a call on a mesh is one for each device."""
+    from ttl.arrays import to_numpy
+    from ttl.device import parts_on_devices
+
     parts = {n: parts_on_devices(t) if is_real(t) else [t] for n, t in tensors.items()}
     values = {name: list(map(to_numpy, own)) for name, own in parts.items()}
     return [

@@ -11,8 +11,6 @@ from ttl.language.operation import Program
 from ttl.source.frozen import NoKey
 from ttl.target import Target
 
-from .check import check_operation
-from .compile import compile_operation
 from .memo import compile_key
 from .running import Runs
 from .traces import has_real
@@ -50,6 +48,9 @@ class Views:
     def _look(self, program: Program, target: Target, config: Config) -> ShownOperation:
         from ttl.view.page import ShownOperation
         from ttl.view.stages import stage_of
+
+        from .check import check_operation
+        from .compile import compile_operation
 
         shown = ShownOperation(program.operation.__name__)
 

@@ -9,7 +9,7 @@ import pytest
 
 import ttl
 from conformance.harness import empty, refused, run, small, tensor
-from ttl.source.unified import threads_of
+from ttl.source.unified.unify import threads_of
 from ttl.source.unified.units import Thread
 
 ROWS = 4

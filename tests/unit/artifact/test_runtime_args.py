@@ -9,6 +9,7 @@ from golden.example_programs import DEVICE, TARGET
 from ttl import ttnn
 from ttl.artifact import CompiledOperation, CoreArguments, ThreadKind
 from ttl.config import Config
+from ttl.driver.compile import compile_operation
 
 
 @ttl.operation(grid=(2, 2))
@@ -40,7 +41,7 @@ def compiled() -> CompiledOperation:
         for _ in range(2)
     ]
     program = doubled.program(tuple(tensors), {}, TARGET.default_grid)
-    return ttl.driver.compile_operation(program, TARGET, Config())
+    return compile_operation(program, TARGET, Config())
 
 
 def test_each_core_has_its_own_words() -> None:

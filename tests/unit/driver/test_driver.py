@@ -66,7 +66,7 @@ def count(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         compiled.append(program.operation.__name__)
         return object()
 
-    monkeypatch.setattr("ttl.driver.artifacts.compile_operation", compile_operation)
+    monkeypatch.setattr("ttl.driver.compile.compile_operation", compile_operation)
     monkeypatch.setenv("TTLANG_COMPILE_ONLY", "1")
     return compiled
 

@@ -17,7 +17,8 @@ import pytest
 import ttl
 from ttl import ttnn
 from ttl.config import Config, chosen_options, process_variables
-from ttl.driver import Driver, TensorSpec, compile_from_spec
+from ttl.driver import Driver
+from ttl.driver.specs import TensorSpec, compile_from_spec
 from ttl.language.engine import LAUNCH_HOOK
 from ttl.semantics.dtypes import float32
 from ttl.tools.cli import main

@@ -10,7 +10,7 @@ import ttl
 from ttl import sim, ttnn
 from ttl.config import Config
 from ttl.diagnostics import TTLError
-from ttl.driver import compile_operation
+from ttl.driver.compile import compile_operation
 from ttl.language.operation import Program
 from ttl.target import load
 

@@ -11,7 +11,7 @@ from ttl.codegen import assemble
 from ttl.config import Config
 from ttl.diagnostics import CompileError
 from ttl.dialects import make_context
-from ttl.driver import compile_operation
+from ttl.driver.compile import compile_operation
 from ttl.frontend import build_module
 from ttl.language import Operation
 from ttl.language.operation import Program

@@ -20,7 +20,7 @@ from ttl.artifact.manifest import from_json, to_json
 from ttl.config import Config, process_variables
 from ttl.diagnostics import frames
 from ttl.diagnostics.render import render_json
-from ttl.driver import compile_operation
+from ttl.driver.compile import compile_operation
 from ttl.target import load
 
 DEVICE = ttnn.open_device(device_id=0)

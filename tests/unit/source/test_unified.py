@@ -13,7 +13,7 @@ import pytest
 import ttl
 from ttl import ttnn
 from ttl.config import process_variables
-from ttl.source.unified import shown_threads, threads_of
+from ttl.source.unified.unify import shown_threads, threads_of
 
 DEVICE = ttnn.open_device(device_id=0)
 ROWS = 4

@@ -11,7 +11,7 @@ from xdsl.parser import Parser
 
 from ttl.artifact import CompiledOperation, to_json
 from ttl.dialects import make_context, ttnn
-from ttl.driver import TensorSpec, compile_from_spec
+from ttl.driver.specs import TensorSpec, compile_from_spec
 from ttl.passes import GRAPH, find_pass, run_passes
 
 from .compile import RESOLVE

@@ -5,6 +5,18 @@ what each kernel needs, `splitting.py` makes the multi-kernel operation, which t
 compiled like one that was written by hand.
 """
 
-from .unify import body_of, forget, shown_threads, threads_of
+from collections.abc import Callable, Mapping
+from typing import Any
 
-__all__ = ["body_of", "forget", "shown_threads", "threads_of"]
+from ttl.language.operation import Operation
+
+from .forms import is_multi_kernel
+
+
+def body_of(operation: Operation, arguments: Mapping[str, Any]) -> Callable[..., Any]:
+    """What runs when an operation is called: its function, or that which its body becomes."""
+    if is_multi_kernel(operation.function):
+        return operation.function
+    from .unify import unified_body  # what most operations do not need
+
+    return unified_body(operation, arguments)

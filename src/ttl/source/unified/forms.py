@@ -9,18 +9,19 @@ import ast
 from collections.abc import Iterator
 from functools import lru_cache
 from types import FunctionType, ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ttl import language
 from ttl.diagnostics import RuleBroken, UsageError, codes
 from ttl.diagnostics.frames import is_user_file
 from ttl.language.operation import Operation, definition_span
-from ttl.semantics.function_source import FunctionTree, function_tree, nodes_of
+from ttl.semantics.function_source import FunctionTree, definition_of, function_tree, nodes_of
 
 from ..functions import MISSING, named_value, own_code
 from ..scopes import own_nodes
-from .problems import mixed_forms
-from .units import Frame
+
+if TYPE_CHECKING:
+    from .units import Frame
 
 KERNELS = (language.compute, language.datamovement)
 ACTIONS = (language.copy, language.raw_element_read, language.raw_element_write)
@@ -28,9 +29,17 @@ ACTIONS = (language.copy, language.raw_element_read, language.raw_element_write)
 METHODS = ("reserve", "wait", "publish", "store", "if_src", "if_dst")
 
 
+def is_multi_kernel(function: Any) -> bool:
+    """Is all that kernels do in its kernels? False also where its source is not found."""
+    tree = definition_of(own_code(function)) if isinstance(function, FunctionType) else None
+    if tree is None or next(_kernels(tree, function), None) is None:
+        return False
+    return next(_actions(tree, function), None) is None
+
+
 def is_unified(frame: Frame) -> bool:
     """UsageError if it has a kernel, and statements of kernels beside it."""
-    kernel = next(_kernels(frame), None)
+    kernel = next(_kernels(frame.tree, frame.function), None)
     if kernel is None:
         return _acts(frame.tree, frame.function, {frame.tree})
     actions = [*_actions(frame.tree, frame.function)]
@@ -39,12 +48,14 @@ def is_unified(frame: Frame) -> bool:
     function = frame.function
     own = [each for each in actions if not isinstance(value_of(each.func, function), Operation)]
     if own:
+        from .problems import mixed_forms  # what most runs never need
+
         raise mixed_forms(frame, *kernel, own[0])
     return False  # the call of an operation among kernels is refused when it is made
 
 
 def has_kernels(frame: Frame) -> bool:
-    return next(_kernels(frame), None) is not None
+    return next(_kernels(frame.tree, frame.function), None) is not None
 
 
 def refuse_without_source(function: FunctionType) -> None:
@@ -75,12 +86,14 @@ def _calls(tree: FunctionTree) -> tuple[ast.Call, ...]:
     return tuple(sorted(calls, key=lambda each: (each.lineno, each.col_offset)))
 
 
-def _kernels(frame: Frame) -> Iterator[tuple[ast.FunctionDef, ast.AST]]:
-    for function in _decorated(frame.tree):
-        for decorator in function.decorator_list:
+def _kernels(
+    tree: ast.FunctionDef, function: FunctionType
+) -> Iterator[tuple[ast.FunctionDef, ast.AST]]:
+    for inner in _decorated(tree):
+        for decorator in inner.decorator_list:
             made = decorator.func if isinstance(decorator, ast.Call) else decorator
-            if value_of(made, frame.function) in KERNELS:
-                yield function, decorator
+            if value_of(made, function) in KERNELS:
+                yield inner, decorator
 
 
 def _acts(tree: FunctionTree, function: FunctionType, seen: set[FunctionTree]) -> bool:

@@ -37,8 +37,8 @@ class Unified:
     split: Split
 
 
-def body_of(operation: Operation, arguments: Mapping[str, Any]) -> Callable[..., Any]:
-    """What runs when an operation is called: its function, or that which its body becomes."""
+def unified_body(operation: Operation, arguments: Mapping[str, Any]) -> Callable[..., Any]:
+    """The function that a unified body becomes; the operation's own if it has kernels."""
     unified = threads_of(operation, arguments)
     function = operation.function
     if unified is None or not isinstance(function, FunctionType):

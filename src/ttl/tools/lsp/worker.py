@@ -198,8 +198,8 @@ def dst_use(kernel: Kernel) -> dict[int, int]:
 
 def _threads(operation: Operation, arguments: Found, found: Found) -> None:
     """Of a unified operation: the threads of each line, also of operations that it expands."""
-    from ttl.source.unified import threads_of
     from ttl.source.unified.listing import threads_by_line
+    from ttl.source.unified.unify import threads_of
 
     unified = threads_of(operation, arguments)
     if unified is None:

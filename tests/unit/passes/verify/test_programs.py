@@ -9,7 +9,7 @@ import pytest
 import ttl
 from ttl.config import Config
 from ttl.diagnostics import accesses, codes, render_text
-from ttl.driver import compile_operation
+from ttl.driver.compile import compile_operation
 from ttl.language import Operation
 from ttl.target import load
 
