@@ -47,7 +47,7 @@ from .iteration import (
     matmul_fused_template,
     matmul_template,
 )
-from .memory import check_memory
+from .memory import check_memory, described_system
 from .mistakes import (
     NotImplementedYet,
     WrongValue,
@@ -224,15 +224,18 @@ class PykernelFunction:
     ) -> None:
         count = len(bound.tensors)
         grids = [iteration.grid_of(n, grid) if iteration else grid for n in range(count)]
+        config = Config.current()
+        system = described_system(config)
         try:
             operands = make_operands(bound.tensors, named, grids, self.memory_space, self.__name__)
-            call = Call(self.__name__, bound, operands, grid, self.use_tile_matmul, iteration)
+            call = Call(
+                self.__name__, bound, operands, grid, self.use_tile_matmul, iteration, system
+            )
             call.bind_streams()
             check_call(call)
+            check_memory(call, config)
         except RuleBroken as broken:
             raise WrongValue(broken.at(self._span())) from None
-        config = Config.current()
-        check_memory(call, config)
         if found := padding_warnings(call):
             from ttl.driver import PROCESS_DRIVER
 

@@ -21,6 +21,7 @@ from xdsl.printer import Printer
 
 from ttl.diagnostics import CompileError, Diagnostic
 from ttl.dialects import d2m, ttl
+from ttl.dialects.foreign.kept import keep_attribute
 from ttl.dialects.linalg_math import block_math_to_linalg
 from ttl.dialects.locations import span_of
 from ttl.dialects.ttcore import tensor_of
@@ -60,6 +61,9 @@ def build_module(call: Call, program: Program, target: Target) -> ModuleOp:
         "ttl.target_arch": StringAttr(target.name),
         "d2m.use_tile_matmul": BoolAttr.from_bool(call.use_tile_matmul),
     }
+    if call.system_desc:
+        name = "ttcore.system_desc"
+        attributes[name] = keep_attribute(name, False, False, call.system_desc)
     return ModuleOp([*globals_, _function(call, regions)], attributes)
 
 

@@ -23,7 +23,7 @@ from ttl.semantics.block_protocol import State
 from ttl.semantics.metal_layout import MetalLayout
 from ttl.semantics.types import Shape
 
-from .mistakes import NotImplementedYet, diagnostic, refused, wrong_type, wrong_value
+from .mistakes import NotImplementedYet, diagnostic, refused, wrong_type
 
 __all__ = ["CircularBuffer", "MemTx", "Scope", "Semaphore", "Stream", "TensorBlock"]
 
@@ -133,7 +133,9 @@ STREAMS: ContextVar[list[Stream]] = ContextVar("pykernel_streams", default=[])  
 class CircularBuffer(Described):
     """A queue of blocks of one tensor argument, between two threads of a core."""
 
-    __slots__ = ("buffer", "grid", "is_aliased", "is_streamed", "is_taken", "layout", "stays", "tensor")
+    __slots__ = (
+        "buffer", "grid", "is_aliased", "is_streamed", "is_taken", "layout", "stays", "tensor",
+    )  # fmt: skip
 
     noun = "a circular buffer"
     names = ("pop", "reserve")

@@ -118,6 +118,7 @@ class Call:
     grid: Shape  # rows, columns
     use_tile_matmul: bool = True
     iteration: Iteration | None = None  # in affine form
+    system_desc: str = ""  # of the device, if one is described: see memory.py
 
     @property
     def output(self) -> Operand:
@@ -407,7 +408,9 @@ class _Lowering:
         call = self.call
         layouts = tuple((each.name, each.layout.logical_shape) for each in call.operands)
         places = tuple(each.layout.memory_space for each in call.operands)
-        return call.use_tile_matmul, call.grid, layouts, places, call.iteration
+        return (
+            call.use_tile_matmul, call.grid, layouts, places, call.iteration, call.system_desc,
+        )  # fmt: skip
 
     def __call__(self, program: LanguageProgram, target: Any) -> Any:
         from .frontend import build_module

@@ -98,7 +98,7 @@ def _bound(op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict
 
 def _like(first: Any, values: Array, dtype: DType) -> Any:
     if isinstance(first, ttnn.Tensor):
-        place = dict(layout=ttnn.TILE_LAYOUT, device=ttnn.open_device(device_id=0))
+        place: dict[str, Any] = dict(layout=ttnn.TILE_LAYOUT, device=ttnn.open_device(device_id=0))
         with outside():
             return ttnn.from_numpy(np.ascontiguousarray(values), dtype=dtype, **place)
     if not hasattr(first, "detach"):

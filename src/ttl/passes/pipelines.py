@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from functools import cache, partial
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -191,7 +191,7 @@ def find_passes(name: str) -> tuple[str, ...]:
 
 
 def make_passes(
-    names: tuple[str, ...], options: Mapping[str, Sequence[object]] | None = None
+    names: tuple[str, ...], options: Mapping[str, tuple[Any, ...]] | None = None
 ) -> list[ModulePass]:
     """Those of a pipeline, whose options are for the passes that have them; ValueError for others.
 
@@ -201,12 +201,12 @@ def make_passes(
     if TTIR_TO_D2M[1] in names:
         given["in_tiles"] = (True,)
     kinds = [find_pass(name) for name in names]
-    known = [{field.name for field in fields(kind)} for kind in kinds]  # type: ignore[arg-type]
+    known = [{field.name for field in fields(kind)} for kind in kinds]
     for name in given:
         if not any(name in each for each in known):
             raise ValueError(f"no pass of it has the option {name.replace('_', '-')}")
     return [
-        kind.from_spec(ArgSpec(kind.name, {n: v for n, v in given.items() if n in own}))  # type: ignore[arg-type]
+        kind.from_spec(ArgSpec(kind.name, {n: v for n, v in given.items() if n in own}))
         for kind, own in zip(kinds, known, strict=True)
     ]
 

@@ -62,8 +62,9 @@ def read_system_desc(data: bytes) -> Chip:
     else:
         raise NotASystemDesc("neither the identifier TTSY nor JSON")
     rows, columns = chip["grid"]
-    is_likely = 0 < rows <= 64 and 0 < columns <= 64 and chip["l1_unreserved_base"] < chip["l1_size"]
-    if chip["arch"] not in TARGETS or not is_likely:
+    is_likely = 0 < rows <= 64 and 0 < columns <= 64
+    has_room = chip["l1_unreserved_base"] < chip["l1_size"]
+    if chip["arch"] not in TARGETS or not is_likely or not has_room:
         given = f"{chip['arch']}, {rows}x{columns} cores, {chip['l1_size']} bytes of L1"
         raise NotASystemDesc(f"its first chip is none that is known here: {given}")
     return chip

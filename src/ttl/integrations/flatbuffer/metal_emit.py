@@ -48,7 +48,8 @@ def emit_metal(module: ModuleOp) -> bytes:
     else:
         message = "the module has no commands of the host that a flatbuffer could have"
         help_text = "lower it first: -ttir-to-ttmetal-backend -ttmetal-to-flatbuffer-bin"
-        raise CompileError(RuleBroken(codes.GRAPH_NOT_LOWERED, message, helps=(help_text,)).at(None))
+        broken = RuleBroken(codes.GRAPH_NOT_LOWERED, message, helps=(help_text,))
+        raise CompileError(broken.at(None))
     value = {
         "version": VERSION,
         "schema_hash": SCHEMA_REVISION,
@@ -83,7 +84,7 @@ class _Program:
     def of_program(self, module: ModuleOp) -> Value:
         """The last argument is what it writes."""
         function = host_function(modules_of(module))
-        arguments = list(function.body.block.args)
+        arguments: list[SSAValue] = list(function.body.block.args)
         for argument in arguments:
             self.references[argument] = self._host(argument)
         self.add("HostAllocCommand", dst=self.references[arguments[-1]])

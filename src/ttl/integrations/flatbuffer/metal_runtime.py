@@ -82,7 +82,8 @@ class MetalRuntime:
         self.device = devices[0]
         if len(self.device["inputs"]) != len(self.inputs):
             raise Malformed("its inputs are not those of its device")
-        self.commands = [_member(each["type"]) for each in devices[0]["command_queues"][0]["commands"]]
+        (queue,) = self.device["command_queues"]
+        self.commands = [_member(each["type"]) for each in queue["commands"]]
         for kind, _ in self.commands:
             if kind not in _COMMANDS:
                 raise Malformed(f"the command {kind} is not known to this runtime")

@@ -1,7 +1,7 @@
 """The part of the schema that is for the host's commands: a TTMetalBinary, identifier TTM0.
 
-Fields and tags stand where tt-mlir has them (schema.SCHEMA_REVISION); tables are called Metal... where
-its other binary has one of the same name. What is not written here is Nothing.
+Fields and tags stand where tt-mlir has them (schema.SCHEMA_REVISION); tables are called Metal...
+where its other binary has one of the same name. What is not written here is Nothing.
 """
 
 from __future__ import annotations

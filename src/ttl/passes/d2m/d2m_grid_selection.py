@@ -171,7 +171,7 @@ def _unify(pairs: list[tuple[SSAValue, Any]], tags: Tags) -> bool:
 
 def _retype_block(value: SSAValue, parts: list[int]) -> None:
     type: Any = value.type
-    block = type.underlying if isinstance(type, d2m.CBType) else type
+    block: Any = type.underlying if isinstance(type, d2m.CBType) else type
     shape = [size // count for size, count in zip(block.get_shape(), parts, strict=True)]
     new: Any = TensorType(block.element_type, shape)
     hint = value.name_hint

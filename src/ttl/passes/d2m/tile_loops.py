@@ -47,7 +47,8 @@ def raise_loops(body: Block) -> None:
 
 
 def _raise(root: scf.ForOp) -> None:
-    make, made = Maker.before(root), {}
+    make = Maker.before(root)
+    made: dict[SSAValue, SSAValue] = {}
     block = innermost(root)
     end = _last_write(block)
     for tile in tile_ops_of(root):
@@ -96,9 +97,8 @@ def _stored(load: memref.LoadOp) -> SSAValue:
     """What was put into the register that is read."""
     before = load.prev_op
     while before is not None:
-        is_store = isinstance(before, memref.StoreOp) and before.memref is load.memref
-        if is_store and list(before.indices) == list(load.indices):
-            assert isinstance(before, memref.StoreOp)
-            return before.value
+        if isinstance(before, memref.StoreOp) and before.memref is load.memref:
+            if list(before.indices) == list(load.indices):
+                return before.value
         before = before.prev_op
     raise not_yet("a register that nothing was put into", load, "store a tile there first")

@@ -130,14 +130,15 @@ class _Plan:
         if self.is_batch:
             return None
         if self.name == "matmul":
-            return d2m.Affine((1, 1, 1), ((0, 2), (2, 1), (0, 1)), ("parallel",) * 2 + ("reduction",))
+            kinds = ("parallel", "parallel", "reduction")
+            return d2m.Affine((1, 1, 1), ((0, 2), (2, 1), (0, 1)), kinds)
         maps = tuple(
             tuple(None if dim - 2 in part.repeated else dim for dim in range(2))
             for part in self.parts[:-1]
         )
         output = tuple(None if dim - 2 in self.dims else dim for dim in range(2))
-        kinds = tuple("reduction" if dim is None else "parallel" for dim in output)
-        return d2m.Affine((1, 1), (*maps, output), kinds)
+        named = tuple("reduction" if dim is None else "parallel" for dim in output)
+        return d2m.Affine((1, 1), (*maps, output), named)
 
     @property
     def grid(self) -> Shape:
