@@ -47,7 +47,7 @@ def run_ttir(module: ModuleOp, arrays: Sequence[Array]) -> list[Array]:
             values[op.result] = dense_values(op.value).astype(kind)
         elif isinstance(op, MathOp):  # what ttir-to-d2m leaves to the host
             inputs = [values[operand] for operand in op.inputs]
-            values[op.result] = _on_host(op, inputs)
+            values[op.result] = on_host(op, inputs)
         elif not isinstance(op, (func.ReturnOp, d2m.EmptyOp)):
             raise _not_run(op)
     last = main.body.block.last_op
@@ -74,7 +74,8 @@ def _not_run(op: Operation) -> CompileError:
     return CompileError(RuleBroken(codes.GRAPH_NOT_LOWERED, message).at(span_of(op.location)))
 
 
-def _on_host(op: MathOp, inputs: Sequence[Array]) -> Array:
+def on_host(op: MathOp, inputs: Sequence[Array]) -> Array:
+    """What ttir-to-d2m leaves: the moves of elements. CompileError for anything else."""
     kind = dtype_of_element(op.result.type.element_type).storage
     name, named = op.ENTRY.name, op.values()
     if name == "full":

@@ -19,15 +19,16 @@ from ttl.artifact import Buffer, CompiledOperation, Kernel, Operand, ThreadKind
 from ttl.codegen import assemble
 from ttl.diagnostics import CompileError, RuleBroken, codes
 from ttl.dialects import d2m, ttir, ttmetal
-from ttl.dialects.graph import dense_values
+from ttl.dialects.graph import MathOp, dense_values
 from ttl.dialects.locations import span_of
 from ttl.dialects.metal import GridAttr
 from ttl.dialects.ttcore import dtype_of_element
 from ttl.passes.registered_device import target_of
-from ttl.semantics.dtypes import DTYPES, DType
+from ttl.semantics.dtypes import DTYPES, Array, DType
 from ttl.semantics.types import TILE_SIZE
 from ttl.target.system_desc import Chip, chip_of
 
+from ..d2m_graph import on_host
 from ..metal_program import described, host_function, modules_of, program_of
 from ..metal_queue import BufferDescription
 from .metal_schema import METAL_BINARY, METAL_IDENTIFIER
@@ -80,6 +81,7 @@ class _Program:
         self.numbers = count(1)
         self.references: dict[SSAValue, Value] = {}
         self.commands: list[Value] = []
+        self.constants: dict[SSAValue, Array] = {}  # tensors that are known already
 
     def of_program(self, module: ModuleOp) -> Value:
         """The last argument is what it writes."""
@@ -104,7 +106,9 @@ class _Program:
                 self._allocate(op.result, None)
             elif isinstance(op, ttir.ConstantOp):
                 kind = dtype_of_element(op.result.type.element_type).storage
-                self._allocate(op.result, dense_values(op.value).astype(kind).tobytes())
+                self._constant(op.result, dense_values(op.value).astype(kind))
+            elif isinstance(op, MathOp) and self.constants.keys() >= set(op.inputs):
+                self._constant(op.result, on_host(op, [self.constants[v] for v in op.inputs]))
             elif isinstance(op, func.ReturnOp):
                 results = list(op.operands)
             else:
@@ -117,6 +121,10 @@ class _Program:
     def _allocate(self, value: SSAValue, data: bytes | None) -> None:
         self.references[value] = self._host(value)
         self.add("HostAllocCommand", dst=self.references[value], data=data)
+
+    def _constant(self, value: SSAValue, array: Array) -> None:
+        self.constants[value] = array
+        self._allocate(value, array.tobytes())
 
     def _value(self, name: str, inputs: list[SSAValue], outputs: list[SSAValue]) -> Value:
         references = [[self.references[value] for value in each] for each in (inputs, outputs)]

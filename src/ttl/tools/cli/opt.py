@@ -117,18 +117,19 @@ def run(options: argparse.Namespace) -> int:
     if options.ttmetal_to_flatbuffer_bin:
         _write(b"".join(each for each in printed if isinstance(each, bytes)), options.output)
     elif not options.flatbuffer:
-        _write("\n// -----\n".join(map(str, printed)).encode(), options.output)
+        _write("\n// -----\n".join(map(str, printed)), options.output)
     return 0
 
 
-def _write(data: bytes, file: str | None) -> None:
-    if file in (None, "-"):
-        sys.stdout.flush()
-        sys.stdout.buffer.write(data)
+def _write(data: str | bytes, file: str | None) -> None:
+    if file is None or file == "-":
+        if isinstance(data, str):
+            print(data, end="")
+        else:
+            sys.stdout.buffer.write(data)
         return
-    assert file is not None
     try:
-        Path(file).write_bytes(data)
+        Path(file).write_bytes(data.encode() if isinstance(data, str) else data)
     except OSError as error:
         raise file_not_usable(file, error) from None
 
