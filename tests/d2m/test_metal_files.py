@@ -104,7 +104,8 @@ def test_fused_math_of_others(monkeypatch, tmp_path):
     x, y = numbers(*shape), numbers(*shape) + 1
     np.savez(tmp_path / "in.npz", x, y)
     out = str(tmp_path / "out.npz")
-    assert main(["run-metal", str(file), "--inputs", str(tmp_path / "in.npz"), "--outputs", out]) == 0
+    given = ["--inputs", str(tmp_path / "in.npz"), "--outputs", out]
+    assert main(["run-metal", str(file), *given]) == 0
     np.testing.assert_array_equal(np.load(out)["arr_0"], x * y + x)
 
 
@@ -131,7 +132,8 @@ def test_kernels_get_the_addresses_that_were_allocated(monkeypatch, tmp_path):
     out = array(64, 64) * 0
     run_metal(parse(text), [array(64, 64), array(64, 64), out])
     assert (out == 2).all()
-    tiles = [int(each) for each in re.findall(r"create_buffer\((\d+) : i64\) : memref<\dx\dx", text)]
+    found = re.findall(r"create_buffer\((\d+) : i64\) : memref<\dx\dx", text)
+    tiles = [int(each) for each in found]
     assert sorted(tiles) == tiles and len(set(tiles)) == 3
     (threads,) = (each for each in seen if len(each) == 3)
     assert threads == tiles
