@@ -275,6 +275,8 @@ def run_passes(
 
 
 _OF_THREADS = frozenset((*TTIR_TO_D2M[2:], *D2M, *PIPELINE))
+# Those that have to know all of a program; the others look at tiles, whatever is around them.
+OF_THREADS = _OF_THREADS - {"arith-to-d2m-tile-ops", *D2M_BACKEND[:2], *PIPELINE}
 
 
 def _is_left_to_host(module: ModuleOp) -> bool:

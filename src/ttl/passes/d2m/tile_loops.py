@@ -97,8 +97,8 @@ def _stored(load: memref.LoadOp) -> SSAValue:
     """What was put into the register that is read."""
     before = load.prev_op
     while before is not None:
-        if isinstance(before, memref.StoreOp) and before.memref is load.memref:
-            if list(before.indices) == list(load.indices):
-                return before.value
+        is_store = isinstance(before, memref.StoreOp)
+        if is_store and list(before.operands)[1:] == list(load.operands):
+            return before.operands[0]
         before = before.prev_op
     raise not_yet("a register that nothing was put into", load, "store a tile there first")

@@ -200,6 +200,7 @@ def _run(
     after: Observer | None = None,
 ) -> None:
     from ttl.passes import run_passes
+    from ttl.passes.pipelines import OF_THREADS
 
     running = ""
 
@@ -208,6 +209,8 @@ def _run(
         running = name
         if before is not None:
             before(name, module)
+        if name in OF_THREADS and (kept := _kept(module, "d2m.")):
+            raise _not_computed(name, kept)
 
     try:
         run_passes(passes, context, module, begin, after)
@@ -233,15 +236,25 @@ def _write_flatbuffer(module: ModuleOp, file: str) -> None:
         raise file_not_usable(file, error) from None
 
 
-def _pass_failed(name: str, module: ModuleOp, error: BaseException) -> UsageError:
+def _kept(module: ModuleOp, prefix: str) -> list[str]:
+    """The operations of others, with this prefix, that are kept as they stand."""
     from ttl.dialects.foreign.kept import KeptOp
+
+    found = (op.name for op in module.walk() if isinstance(op, KeptOp))
+    return sorted({name for name in found if name.startswith(prefix)})
+
+
+def _not_computed(name: str, kept: list[str]) -> UsageError:
+    message = f"pass `{name}` cannot work on this IR: it does not compute {', '.join(kept)}"
+    return usage_error(codes.PASS_FAILED, message)
+
+
+def _pass_failed(name: str, module: ModuleOp, error: BaseException) -> UsageError:
     from ttl.passes import PIPELINE
     from ttl.passes.pipelines import D2M
 
-    kept = sorted({op.name for op in module.walk() if isinstance(op, KeptOp)})
-    if kept:
-        message = f"pass `{name}` cannot work on this IR: it does not compute {', '.join(kept)}"
-        return usage_error(codes.PASS_FAILED, message)
+    if kept := _kept(module, ""):
+        return _not_computed(name, kept)
     pipeline = (*D2M, *PIPELINE) if name in D2M else PIPELINE
     why = f": {type(error).__name__}: {error}" if str(error).strip("'\"") else ""
     return usage_error(
