@@ -11,7 +11,7 @@ BIN := $(VENV)/bin
 # Editable installs are not compiled, so they need no compiler to be fetched either.
 PIP_EDITABLE = HATCH_BUILD_NO_HOOKS=true $(call PIP_INSTALL,$(1)) --editable
 PIP_INSTALL = $(1)/bin/python -m pip install --quiet --disable-pip-version-check $(PIP_FLAGS)
-TEST_EXTRAS := dev,editor,mlir,torch,flax,models,docs,cluster,plot
+TEST_EXTRAS := dev,editor,isolate,mlir,torch,flax,models,docs,cluster,plot
 # The public simulator that the benchmarks compare with; apart, because both own the package ttl.
 PEER_VERSION := 1.1.6
 PEER_TORCH := 2.13.0

@@ -15,7 +15,7 @@ from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind, OutputKind
 from torch.utils import _pytree as pytree
 
-from ttl.diagnostics import file_not_usable
+from ttl.diagnostics import writing
 from ttl.dialects import print_module
 
 from .capture import TRACING, constants_on_cpu
@@ -51,10 +51,8 @@ class Exported:
     def save(self, file: str | Path) -> None:
         """Write the flatbuffer. `inputs` belong beside it: parameters are not part of it."""
         binary = self.flatbuffer()
-        try:
+        with writing(file):
             Path(file).write_bytes(binary)
-        except OSError as error:
-            raise file_not_usable(file, error) from None
 
     def inputs(self, *args: Any, **kwargs: Any) -> list[Any]:
         """The arrays that the flatbuffer takes for these arguments: parameters first. A seed is

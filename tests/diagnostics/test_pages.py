@@ -48,6 +48,7 @@ NOT_BY_A_PROGRAM = {
     "TTL6004": "a folder that holds something else: tests/e2e/test_replay.py",
     "TTL6005": "the real ttnn: tests/device",
     "TTL6015": "kernels written by hand: tests/unit/ttnn/test_generic_op.py",
+    "TTL6016": "a system without Landlock: tests/unit/host/test_isolation.py",
     "TTL6006": "a kernel that is not ours: tests/e2e/test_replay.py",
     "TTL6007": "a machine without pygls: tests/editor/test_lsp.py",
     "TTL6010": "a machine without ttnn: tests/unit/device/test_readiness.py",

@@ -97,6 +97,19 @@ def test_an_edited_kernel_is_the_one_that_runs(run: Any, bundle: Path) -> None:
     assert "(0, 0) compute: edited\n" in done.stdout
 
 
+def test_an_isolated_kernel_that_crashes(run: Any, bundle: Path) -> None:
+    isolated = ("ttl", "replay", bundle, "--isolate", "-W", "ignore=TTL6016")
+    done, plain = run(*isolated), run("ttl", "replay", bundle)
+    assert (done.returncode, done.stdout, done.stderr) == (0, plain.stdout, "")
+    kernel = bundle / "kernels" / "compute.cpp"
+    kernel.write_text(kernel.read_text().replace("kernel_main() {", "kernel_main() {\n  abort();"))
+    kernel.write_text('extern "C" void abort();\n' + kernel.read_text())
+    done = run(*isolated)
+    assert done.returncode == 1 and "Traceback" not in done.stderr
+    assert done.stderr.startswith("error[TTL5003]: the kernels of `multiply_add_exp` broke the ")
+    assert "SIGABRT" in done.stderr
+
+
 @pytest.mark.parametrize(
     "include",
     [
@@ -167,6 +180,7 @@ WRONG_MANIFESTS: dict[str, Any] = {
     "unknown layout": lambda m: m["operand_metadata"].update(layouts=["COLUMNS"] * 4),
     "unknown format": lambda m: m["cb_configs"][0].update(data_format="Tf32"),
     "no kernels": lambda m: m.pop("kernels"),
+    "a tensor without end": lambda m: m["operand_metadata"].update(shapes=[[2**31] * 2] * 4),
 }
 
 
@@ -178,6 +192,15 @@ def test_wrong_manifests(run: Any, bundle: Path, name: str) -> None:
     done = run("ttl", "replay", bundle)
     assert done.returncode == 1
     assert done.stderr.startswith("error[TTL6004]: ") and "Traceback" not in done.stderr
+
+
+def test_more_nodes_than_there_is_memory_for(run: Any, bundle: Path) -> None:
+    manifest = json.loads((bundle / "manifest.json").read_text())
+    manifest["core_range"]["end"] = [200, 200]
+    (bundle / "manifest.json").write_text(json.dumps(manifest))
+    done = run("ttl", "replay", bundle)
+    assert (done.returncode, "Traceback" in done.stderr) == (1, False)
+    assert "error[TTL4003]: this machine has too little memory for the L1 of 40401 " in done.stderr
 
 
 def test_wrong_inputs(run: Any, bundle: Path, tmp_path: Path) -> None:

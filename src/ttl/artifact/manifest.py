@@ -12,7 +12,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from ttl.diagnostics import RuleBroken, Span, UsageError, codes, file_not_usable
+from ttl.diagnostics import RuleBroken, Span, UsageError, codes, file_not_usable, writing
 
 from .operation import Buffer, CompiledOperation, Kernel, Memory, Operand, ThreadKind
 from .part import MissingKey
@@ -23,14 +23,13 @@ MANIFEST = "manifest.json"
 
 def write_folder(compiled: CompiledOperation, folder: Path) -> None:
     """Write kernels/*.cpp and manifest.json into `folder`, which may exist."""
-    try:
+    kernels = [folder / _kernel_file(kernel) for kernel in compiled.kernels]
+    with writing(folder, *kernels, folder / MANIFEST):
         (folder / "kernels").mkdir(parents=True, exist_ok=True)
         for kernel in compiled.kernels:
             (folder / _kernel_file(kernel)).write_text(kernel.cpp_source, encoding="utf-8")
         text = json.dumps(to_json(compiled), indent=2) + "\n"
         (folder / MANIFEST).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise file_not_usable(folder, error) from None
 
 
 def read_folder(folder: Path) -> CompiledOperation:

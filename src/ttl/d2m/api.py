@@ -16,7 +16,7 @@ from ttl.diagnostics import (
     TTLError,
     UsageError,
     codes,
-    file_not_usable,
+    writing,
 )
 from ttl.diagnostics.frames import calling_span
 from ttl.semantics.dtypes import dtype_of
@@ -262,10 +262,8 @@ class PykernelFunction:
 
         pairs = ((each.layout.collapsed_shape, dtype_of(each.tensor)) for each in operands)
         specs = [TensorSpec(*pair) for pair in pairs]
-        try:
+        with writing(file):
             Path(file).write_bytes(compile_operation(self, specs))
-        except OSError as error:
-            raise file_not_usable(file, error) from None
 
     def _span(self) -> Span:
         code = self.function.__code__

@@ -16,6 +16,7 @@ from .errors import (
     hide_frames,
     install_exception_hook,
     usage_error,
+    writing,
 )
 from .render import render_all, render_json, render_text
 from .severity import WarningOptions
@@ -49,4 +50,5 @@ __all__ = [
     "render_json",
     "render_text",
     "usage_error",
+    "writing",
 ]

@@ -206,7 +206,8 @@ TOO_MANY_BUFFERS = _code(
 )
 GRID_TOO_LARGE = _code(
     "TTL4003", "grid-too-large", Blame.USER, Effect.REFUSED,
-    """The grid of an operation must fit in the compute grid of the device.""",
+    """The grid of an operation must fit in the compute grid of the device, and the L1 of its nodes
+    in the memory of the machine that runs compiled kernels.""",
 )
 
 TOO_MANY_SEMAPHORES = _code(
@@ -343,6 +344,13 @@ KERNEL_REJECTED = _code(
     kernel.""",
 )
 
+ISOLATION_PARTIAL = _code(
+    "TTL6016", "isolation-partial", Blame.UNSUPPORTED, Effect.UNCERTAIN,
+    """With --isolate kernels run in a process of their own, with limits on memory and time. Here
+    that process could not be kept from everything else: files are closed to it by Landlock, a part
+    of Linux, through the package landlockpy; the network by a network namespace. `-W
+    error=TTL6016` makes this an error.""",
+)
 NOT_A_FLATBUFFER = _code(
     "TTL6020", "not-a-flatbuffer", Blame.USER, Effect.NOT_RUN,
     """A file that should hold a program of ttnn calls (.ttnn) is cut off or damaged, was written

@@ -6,9 +6,11 @@ import errno
 import os
 import sys
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
@@ -18,6 +20,8 @@ from .frames import user_traceback
 from .painting import show_text
 from .render import render_all
 from .span import Span
+
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # on the disk, or for the user
 
 
 class RuleBroken(BaseException):
@@ -154,9 +158,23 @@ def usage_error(code: Code, message: str, *helps: str, notes: tuple[str, ...] = 
 def file_not_usable(file: object, error: OSError) -> UsageError:
     """A file the user named cannot be read or written."""
     message = f"{error.filename or file}: {error.strerror or error}"
-    is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+    is_full = error.errno in NO_ROOM
     helps = ("make room there, and run again: what was begun is removed",) if is_full else ()
     return usage_error(codes.FILE_NOT_USABLE, message, *helps)
+
+
+@contextmanager
+def writing(named: str | Path, *files: Path) -> Iterator[None]:
+    """Reports what is wrong with a file that is written, or a folder of files. Where there is no
+    room for all of them none is left: half of a file is worse than none.
+    """
+    try:
+        yield
+    except OSError as error:
+        for file in (files or (Path(named),)) if error.errno in NO_ROOM else ():
+            if file.is_file():  # no device
+                file.unlink()
+        raise file_not_usable(named, error) from None
 
 
 def at_the_call(error: TTLError) -> TTLError:

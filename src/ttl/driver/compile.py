@@ -21,7 +21,7 @@ from ttl.diagnostics import (
     RuleBroken,
     TTLError,
     codes,
-    file_not_usable,
+    writing,
 )
 from ttl.diagnostics.activity import busy
 from ttl.language.captured import captured_writes
@@ -181,10 +181,8 @@ def _write_module(module: ModuleOp, file: str | None) -> None:
 
     if file is None:
         return
-    try:
+    with writing(file):
         Path(file).write_text(print_module(module))
-    except OSError as error:
-        raise file_not_usable(file, error) from None
 
 
 def _dump(when: str) -> Callable[[str, ModuleOp], None]:

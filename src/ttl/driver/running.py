@@ -125,6 +125,7 @@ class Runs:
                 seed=config.seed,
                 counts=self._counts_of(program) if config.counts else None,
                 report=warn,
+                isolate=config.isolate,
             )
 
     def record(self, program: Program, compiled: CompiledOperation, config: Config) -> None:

@@ -12,6 +12,7 @@ import shutil
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 
 SEAL = b"pyttl"
@@ -52,8 +53,10 @@ def only_builder(place: Path) -> Iterator[None]:
         lock.unlink(missing_ok=True)
 
 
+@cache
 def remove_stale(folder: Path) -> None:
-    """What processes that were killed while they built have left."""
+    """What processes that were killed while they built have left; once a process, because the
+    folder may have tens of thousands of entries."""
     for workspace in folder.glob(f"{WORKSPACE}*"):
         with suppress(OSError):
             if time.time() - workspace.stat().st_mtime > STALE_SECONDS:

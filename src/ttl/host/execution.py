@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import threading
+from collections.abc import Callable
 
 from .program import SPINNING, STOPPED, Program, ReportStruct
 
@@ -17,7 +18,12 @@ GRACE_SECONDS = 5.0
 SILENT_SECONDS = 20.0
 
 
-def execute(runtime: ctypes.CDLL, program: Program, report: ReportStruct) -> BaseException | None:
+def execute(
+    runtime: ctypes.CDLL,
+    program: Program,
+    report: ReportStruct,
+    while_waiting: Callable[[], None] = lambda: None,
+) -> BaseException | None:
     """Fills the report. Gives what interrupted the run, if that happened: then it was stopped.
 
     A run stops at a kernel's next call of the runtime. A kernel that makes none, `while (true);`,
@@ -33,7 +39,7 @@ def execute(runtime: ctypes.CDLL, program: Program, report: ReportStruct) -> Bas
     thread = threading.Thread(target=run, name="ttl-host", daemon=True)
     try:
         thread.start()
-        _wait(runtime, program, ended)
+        _wait(runtime, program, ended, while_waiting)
     except BaseException as interruption:  # KeyboardInterrupt, or what a signal handler raises
         if not _stop(runtime, program, ended, STOPPED):
             raise
@@ -41,9 +47,15 @@ def execute(runtime: ctypes.CDLL, program: Program, report: ReportStruct) -> Bas
     return None
 
 
-def _wait(runtime: ctypes.CDLL, program: Program, ended: threading.Event) -> None:
+def _wait(
+    runtime: ctypes.CDLL,
+    program: Program,
+    ended: threading.Event,
+    while_waiting: Callable[[], None],
+) -> None:
     calls, silent = 0, 0.0
     while not ended.wait(LOOK_SECONDS):
+        while_waiting()
         silent = silent + LOOK_SECONDS if program.struct.calls == calls else 0.0
         calls = program.struct.calls
         if silent >= SILENT_SECONDS:

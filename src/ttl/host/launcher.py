@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Sequence
+import struct
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 
@@ -15,6 +17,7 @@ from ttl.diagnostics import (
     UsageError,
     codes,
     file_not_usable,
+    usage_error,
 )
 from ttl.diagnostics.activity import busy
 from ttl.target import Target
@@ -61,6 +64,7 @@ def launch(
     seed: int | None = None,
     counts: CallCounts | None = None,
     report: Callable[[Diagnostic], None] | None = None,
+    isolate: bool = False,
 ) -> None:
     """Runs every kernel on every node; the tensors then hold what the kernels wrote.
 
@@ -69,7 +73,8 @@ def launch(
     they do after a KeyboardInterrupt. UsageError without a compiler or for a format that the
     runtime does not know, InternalError where the compiler rejects a kernel. Transfers land as late
     as the barriers allow, in an order that a seed shuffles. The calls are added to `counts`, if it
-    is given; `report` gets warnings.
+    is given; `report` gets warnings. With `isolate` the kernels run in a process of their own, and
+    KernelFault is also what ends that.
     """
     target = load_target(compiled.target)
     _check(compiled, tensors, target)
@@ -77,10 +82,14 @@ def launch(
         plan_tensor(address, tensor.page_bytes, tensor.memory, target, shard_words_of(tensor))
         for address, tensor in zip(addresses_of(compiled), tensors, strict=True)
     ]
+    options = RunOptions(trace=recorder is not None, step_budget=step_budget, seed=seed)
+    if isolate:
+        _refuse_observers(recorder, counts)
+        _launch_isolated(compiled, target, plans, tensors, options, cache_dir, report)
+        return
     counted = None if counts is None else counted_calls(compiled)
     runtime, libraries, entries = load(compiled, plans, cache_dir, counted=counted)
     memories = tensor_memories(tensors)
-    options = RunOptions(trace=recorder is not None, step_budget=step_budget, seed=seed)
     program = make_program(compiled, target, plans, memories, entries, options)
     try:
         _run(runtime, program, compiled, tensors, memories, recorder, report)
@@ -119,18 +128,38 @@ def load(
 ) -> tuple[ctypes.CDLL, list[ctypes.CDLL], list[int]]:
     libraries, entries = [], []
     for unit in translation_units(compiled, plans, counted, recorded):
-        try:
+        with _reported(compiled, cache_dir):
             kernels, runtime = _libraries(unit.text, cache_dir, compiled.device_api)
-        except CompilerRejected as rejection:
-            raise compiler_failure(compiled, rejection.output) from None
-        except OSError as error:  # no room left, or no folder to write to
-            raise file_not_usable(cache_dir, error) from None
         libraries.append(kernels)
         for position in unit.kernels:
             address = ctypes.cast(kernels[f"ttl_kernel_{position}"], ctypes.c_void_p).value
             assert address is not None
             entries.append(address)
     return runtime, libraries, entries
+
+
+def _built(
+    compiled: CompiledOperation, plans: Sequence[TensorPlan], cache_dir: Path
+) -> tuple[Path, list[tuple[Path, tuple[int, ...]]]]:
+    """The runtime, and the libraries with the kernels in each, which are not loaded."""
+    built = []
+    for unit in translation_units(compiled, plans):
+        with _reported(compiled, cache_dir):
+            compiler, runtime, _ = _runtime(cache_dir)
+            api = compiled.device_api
+            path = build_kernels(compiler, unit.text, runtime, cache_dir, device_api=api)
+        built.append((path, unit.kernels))
+    return runtime, built
+
+
+@contextmanager
+def _reported(compiled: CompiledOperation, cache_dir: Path) -> Iterator[None]:
+    try:
+        yield
+    except CompilerRejected as rejection:
+        raise compiler_failure(compiled, rejection.output) from None
+    except OSError as error:  # no room left, or no folder to write to
+        raise file_not_usable(cache_dir, error) from None
 
 
 @lru_cache(maxsize=512)
@@ -174,21 +203,75 @@ def _run(
     with busy(f"running the C++ kernels of {compiled.name}"):
         interruption = execute(runtime, program, report)
     try:
-        for tensor, memory, plan in zip(tensors, memories, program.tensors, strict=True):
-            if plan.written:
-                memory.write_back(tensor)
-        for line in printed_lines(compiled, report) if report.printed_bytes else ():
-            print(line)
+        written = [bool(plan.written) for plan in program.tensors]
+        _show_results(compiled, tensors, memories, written, report)
         if recorder is not None:
             record_events(runtime, compiled, report, recorder)
         if interruption is not None:
             raise interruption
-        raise_if_failed(compiled, report)
-        found = [*leftover_diagnostics(compiled, report), *clashes(compiled, report, tensors)]
-        if races := [each for each in found if each.severity is Severity.ERROR]:
-            raise KernelFault(*races)
-        if warn is not None:
-            for warning in found:
-                warn(warning)
+        _judge(compiled, tensors, report, warn)
     finally:
         runtime.ttl_free_report(ctypes.byref(report))
+
+
+def _show_results(
+    compiled: CompiledOperation,
+    tensors: Sequence[PagedTensor],
+    memories: Sequence[TensorMemory],
+    written: Sequence[bool],
+    report: ReportStruct,
+) -> None:
+    for tensor, memory, is_written in zip(tensors, memories, written, strict=True):
+        if is_written:
+            memory.write_back(tensor)
+    for line in printed_lines(compiled, report) if report.printed_bytes else ():
+        print(line)
+
+
+def _judge(
+    compiled: CompiledOperation,
+    tensors: Sequence[PagedTensor],
+    report: ReportStruct,
+    warn: Callable[[Diagnostic], None] | None,
+) -> None:
+    raise_if_failed(compiled, report)
+    found = [*leftover_diagnostics(compiled, report), *clashes(compiled, report, tensors)]
+    if races := [each for each in found if each.severity is Severity.ERROR]:
+        raise KernelFault(*races)
+    if warn is not None:
+        for warning in found:
+            warn(warning)
+
+
+def _refuse_observers(recorder: Recorder | None, counts: CallCounts | None) -> None:
+    """What they read is written by the kernels, at places that the kernels name."""
+    if recorder is not None or counts is not None:
+        message = "kernels in a process of their own (--isolate) leave no events and no counts"
+        raise usage_error(codes.WRONG_ARGUMENT, message, "leave --isolate out, or ask for neither")
+
+
+def _launch_isolated(
+    compiled: CompiledOperation,
+    target: Target,
+    plans: Sequence[TensorPlan],
+    tensors: Sequence[PagedTensor],
+    options: RunOptions,
+    cache_dir: Path,
+    warn: Callable[[Diagnostic], None] | None,
+) -> None:
+    from . import isolation  # starts processes: not needed otherwise
+
+    memories = tensor_memories(tensors)
+    runtime, libraries = _built(compiled, plans, cache_dir)
+    with busy(f"running the C++ kernels of {compiled.name} in a process of their own"):
+        outcome = isolation.run_isolated(
+            compiled, target, plans, memories, options, runtime, libraries
+        )
+    if outcome.is_open and warn is not None:
+        warn(isolation.not_closed(compiled, outcome.is_open))
+    try:
+        _show_results(compiled, tensors, memories, outcome.written, outcome.report)
+        _judge(compiled, tensors, outcome.report, warn)
+    except (AssertionError, LookupError, ValueError, struct.error) as error:
+        # Numbers of things that there are not: the kernels have written over the report.
+        raise KernelFault(isolation.broken(compiled, isolation.NOT_READABLE)) from error

@@ -14,6 +14,7 @@ from ttl.diagnostics import (
     Span,
     UsageError,
     codes,
+    usage_error,
 )
 from ttl.diagnostics.deadlock import Waiting, WaitingForNodes, deadlock_diagnostic
 from ttl.diagnostics.multicasts import receiver_not_ready
@@ -48,7 +49,9 @@ def raise_if_failed(compiled: CompiledOperation, report: ReportStruct) -> None:
     if report.status in faults:
         raise KernelFault(faults[report.status](compiled, report))
     if report.status == NO_MEMORY:
-        raise MemoryError("the host executor could not get memory for the nodes")
+        count = len(nodes_of(compiled))
+        message = f"this machine has too little memory for the L1 of {count} nodes"
+        raise usage_error(codes.GRID_TOO_LARGE, message, "run the operation on a smaller grid")
     if report.status == UNKNOWN_FORMAT:
         data_format = report.message.decode()
         message = f"the host executor does not run {data_format} buffers yet"

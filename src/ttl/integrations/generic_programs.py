@@ -55,7 +55,7 @@ def launch(tensors: Sequence[Any], program: Any) -> None:
     with traces.recorded(config, names) as recorder, remarks.of_a_run(config) as report:
         host.launch(
             compiled, storages, cache_dir=config.cache_dir, recorder=recorder,
-            seed=config.seed, report=report,
+            seed=config.seed, report=report, isolate=config.isolate,
         )  # fmt: skip
 
 

@@ -20,7 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ttl.config import Config
-from ttl.diagnostics import Diagnostic, RuleBroken, TTLError, UsageError, codes, file_not_usable
+from ttl.diagnostics import Diagnostic, RuleBroken, TTLError, UsageError, codes, writing
 from ttl.driver import recent
 from ttl.driver.recent import Recent
 from ttl.integrations.flatbuffer import Runtime, compile_module, run_traced
@@ -65,10 +65,8 @@ class Lowered:
 
     def save(self, file: str | Path) -> None:
         """Write the flatbuffer, a .ttnn file, whose inputs are the leaves that the graph uses."""
-        try:
+        with writing(file):
             Path(file).write_bytes(self.binary)
-        except OSError as error:
-            raise file_not_usable(file, error) from None
 
     def inputs(self, *arguments: Any, **named: Any) -> list[Any]:
         """The arrays that the flatbuffer takes for these arguments."""

@@ -86,7 +86,8 @@ class Queue:
         config = Config.current()
         with PROCESS_DRIVER.remarks.of_a_run(config) as report:
             storages = [tensor.storage for tensor in tensors]
-            host.launch(compiled, storages, cache_dir=config.cache_dir, report=report)
+            folder, isolate = config.cache_dir, config.isolate
+            host.launch(compiled, storages, cache_dir=folder, report=report, isolate=isolate)
 
     def _known(self, key: Hashable) -> BufferDescription:
         if key not in self.described:

@@ -242,6 +242,15 @@ def test_what_a_killed_process_was_building_is_removed(compiler, small_runtime, 
     assert not (cache / "building-old").exists() and (cache / "building-now").exists()
 
 
+def test_leftovers_are_looked_for_once(compiler, small_runtime, tmp_path, monkeypatch):
+    cache, scanned = tmp_path / "cache", []
+    glob = Path.glob
+    monkeypatch.setattr(Path, "glob", lambda self, text: scanned.append(self) or glob(self, text))
+    runtime = build_runtime(compiler, cache, small_runtime)
+    build_kernels(compiler, UNIT, runtime, cache)
+    assert scanned == [cache]
+
+
 @pytest.mark.parametrize("umask", [0o000, 0o022])
 def test_the_cache_is_the_users_alone(compiler, small_runtime, tmp_path, umask):
     before = os.umask(umask)

@@ -223,8 +223,12 @@ class Runtime:
         storages: list[Any] = [tensor.storage for tensor in tensors]
         for operation in operations:
             own = storages[: len(operation.operands)]  # scratch memory is the executor's
-            with PROCESS_DRIVER.remarks.of_a_run(Config.current()) as report:
-                launch(operation, own, cache_dir=self._cache_dir, recorder=recorder, report=report)
+            config = Config.current()
+            with PROCESS_DRIVER.remarks.of_a_run(config) as report:
+                launch(
+                    operation, own, cache_dir=self._cache_dir, recorder=recorder, report=report,
+                    isolate=config.isolate,
+                )  # fmt: skip
 
 
 # Loading ------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import ml_dtypes
 import numpy as np
 
-from ttl.diagnostics import UsageError, codes, file_not_usable, usage_error
+from ttl.diagnostics import UsageError, codes, file_not_usable, usage_error, writing
 from ttl.semantics.dtypes import DType
 from ttl.semantics.printing import array_text
 
@@ -55,11 +55,8 @@ def _numbers(array: Any) -> Any:
 
 
 def write_archive(file: str, arrays: dict[str, Any]) -> None:
-    try:
-        with Path(file).open("wb") as out:
-            np.savez(out, **arrays)
-    except OSError as error:
-        raise file_not_usable(file, error) from None
+    with writing(file), Path(file).open("wb") as out:
+        np.savez(out, **arrays)
 
 
 def not_arrays(message: str) -> UsageError:
@@ -80,9 +77,13 @@ def add_array_arguments(parser: argparse.ArgumentParser, inputs: str, results: s
 
 
 def random_array(shape: Sequence[int], dtype: DType, generator: np.random.Generator) -> Any:
-    if dtype.is_float:
-        return generator.uniform(-2, 2, shape).astype(np.float32)
-    return generator.integers(0, 100, shape)
+    """MemoryError for one that no machine has the memory for."""
+    try:
+        if dtype.is_float:
+            return generator.uniform(-2, 2, shape).astype(np.float32)
+        return generator.integers(0, 100, shape)
+    except ValueError as error:  # numpy cannot even count its elements
+        raise MemoryError(str(error)) from None
 
 
 def write_results(results: Sequence[Result], file: str | None) -> None:

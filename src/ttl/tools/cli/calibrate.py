@@ -7,7 +7,7 @@ import json
 import os
 from pathlib import Path
 
-from ttl.diagnostics import codes, file_not_usable, usage_error
+from ttl.diagnostics import codes, file_not_usable, usage_error, writing
 from ttl.target import TARGETS
 
 from .program import natural
@@ -44,10 +44,8 @@ def run(options: argparse.Namespace) -> int:
         raise usage_error(codes.WRONG_ARGUMENT, message, NO_LOG)
     for case in Case:
         read_costs(costs, case)
-    try:
+    with writing(options.output):
         Path(options.output).write_text(json.dumps(costs, indent=1) + "\n")
-    except OSError as error:
-        raise file_not_usable(options.output, error) from None
     print(f"{options.output}: {len(names)} costs of {options.target} were measured")
     print("\n".join(f"  {name}" for name in names))
     return 0

@@ -10,7 +10,7 @@ from contextlib import nullcontext, redirect_stdout
 from pathlib import Path
 from typing import Any
 
-from ttl.diagnostics import codes, file_not_usable, usage_error
+from ttl.diagnostics import codes, file_not_usable, usage_error, writing
 from ttl.target import TARGETS, load
 
 from .program import add_program_arguments, natural, program_variables, run_to_its_end
@@ -151,10 +151,8 @@ def _write_timeline(file: str, recorded: list[Any], costs: Any) -> None:
         own = costs or load_costs(each.compiled.target)
         more, start = timeline_events(each.compiled, each.recording, own, start)
         events += more
-    try:
+    with writing(file):
         Path(file).write_text(json.dumps({"displayTimeUnit": "ns", "traceEvents": events}))
-    except OSError as error:
-        raise file_not_usable(file, error) from None
 
 
 def check_chip(options: argparse.Namespace, costs: Any, target: str) -> None:

@@ -9,7 +9,15 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from ttl.diagnostics import RuleBroken, TTLError, UsageError, codes, file_not_usable, usage_error
+from ttl.diagnostics import (
+    RuleBroken,
+    TTLError,
+    UsageError,
+    codes,
+    file_not_usable,
+    usage_error,
+    writing,
+)
 
 from .opt_options import check_expected, sections_of
 from .opt_options import with_passes as with_passes
@@ -128,10 +136,8 @@ def _write(data: str | bytes, file: str | None) -> None:
         else:
             sys.stdout.buffer.write(data)
         return
-    try:
+    with writing(file):
         Path(file).write_bytes(data.encode() if isinstance(data, str) else data)
-    except OSError as error:
-        raise file_not_usable(file, error) from None
 
 
 class _Run:
@@ -230,10 +236,8 @@ def _write_flatbuffer(module: ModuleOp, file: str) -> None:
     from ttl.integrations.flatbuffer import emit_flatbuffer
 
     binary = emit_flatbuffer(module)
-    try:
+    with writing(file):
         Path(file).write_bytes(binary)
-    except OSError as error:
-        raise file_not_usable(file, error) from None
 
 
 def _kept(module: ModuleOp, prefix: str) -> list[str]:

@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ttl.diagnostics import Diagnostic, TTLError, codes, file_not_usable, usage_error
+from ttl.diagnostics import Diagnostic, TTLError, codes, file_not_usable, usage_error, writing
 from ttl.language.engine import LAUNCH_HOOK
 
 if TYPE_CHECKING:
@@ -138,10 +138,8 @@ def write_page(shown: Shown, file: str) -> None:
     from ttl.view import page_of
 
     text = page_of(shown)
-    try:
+    with writing(file):
         Path(file).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise file_not_usable(file, error) from None
     print(f"ttl: page written to {file}", file=sys.stderr)
 
 

@@ -56,6 +56,14 @@ def add_warning_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_isolate_argument(parser: argparse.ArgumentParser, where: str = "") -> None:
+    parser.add_argument(
+        "--isolate", action="store_true",
+        help=f"{where}run the kernels in a process of their own that has limits and, where the "
+        "system allows it, no files and no network: one that crashes is reported",
+    )
+
+
 def _warning_option(text: str) -> str:
     try:
         WarningOptions.read(text)
@@ -65,7 +73,11 @@ def _warning_option(text: str) -> str:
 
 
 def warning_variables(options: argparse.Namespace) -> dict[str, str]:
-    chosen = {"TTL_STRICT": options.strict and "1", "TTL_WARNINGS": ",".join(options.warnings)}
+    chosen = {
+        "TTL_STRICT": options.strict and "1",
+        "TTL_WARNINGS": ",".join(options.warnings),
+        "TTL_ISOLATE": getattr(options, "isolate", False) and "1",
+    }
     return {variable: text for variable, text in chosen.items() if text}
 
 

@@ -24,13 +24,13 @@ from .arrays import (
     read_archive,
     write_results,
 )
-from .program import add_warning_arguments, warning_variables
+from .program import add_isolate_argument, add_warning_arguments, warning_variables
 
 LAYOUTS = {layout.name: layout for layout in (ttnn.TILE_LAYOUT, ttnn.ROW_MAJOR_LAYOUT)}
 DESCRIPTION = (
     "Run a compiled operation on this machine: a folder that `ttl compile` or "
     "TTLANG_KERNEL_DUMPS has written. The C++ in it is compiled and run with your rights: replay "
-    "only what you would run."
+    "only what you would run, or use --isolate."
 )
 
 
@@ -43,6 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--counts", action="store_true",
         help="how often the kernels called each unit of the chip",
     )
+    add_isolate_argument(parser)
     add_warning_arguments(parser)
 
 
@@ -63,7 +64,10 @@ def run(options: argparse.Namespace) -> int:
     with process_variables(warning_variables(options)):
         config = Config.current()
         with PROCESS_DRIVER.remarks.of_a_run(config) as report:
-            launch(compiled, storages, cache_dir=config.cache_dir, counts=counts, report=report)
+            launch(
+                compiled, storages, cache_dir=config.cache_dir, counts=counts, report=report,
+                isolate=config.isolate,
+            )  # fmt: skip
     results = [
         Result(operand.name, operand.name, ttnn.to_numpy(tensor), tensor.dtype)
         for operand, tensor in zip(compiled.operands, tensors, strict=True)

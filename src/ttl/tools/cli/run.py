@@ -15,6 +15,7 @@ from ttl.trace import CATEGORIES
 
 from .device_run import LIMIT_SECONDS, device_run
 from .program import (
+    add_isolate_argument,
     add_program_arguments,
     natural,
     program_variables,
@@ -69,6 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="with --host: after the program's output, how often each operation's kernels called "
         "each unit of the chip",
     )
+    add_isolate_argument(parser, "with --host: ")
     precision = parser.add_mutually_exclusive_group()
     precision.add_argument(
         "--float32", action="store_true", help="the simulator keeps all floats in f32"
@@ -171,6 +173,10 @@ def check_arguments(parser: argparse.ArgumentParser, options: argparse.Namespace
     """What the parser cannot check by itself."""
     if options.counts and options.backend != "host":
         parser.error("--counts needs --host: the simulator runs Python, not calls of the chip")
+    if options.isolate and options.backend != "host":
+        parser.error("--isolate needs --host: the simulator runs kernels as Python")
+    if options.isolate and (options.counts or options.trace or options.view):
+        parser.error("--isolate leaves no events and no counts: not with --trace, --view, --counts")
     if options.device_timeout and options.backend != "device":
         parser.error("--device-timeout needs --backend device")
     events = options.trace_events or options.no_trace_events

@@ -20,12 +20,12 @@ from .arrays import (
     read_archive,
     write_results,
 )
-from .program import add_warning_arguments, warning_variables
+from .program import add_isolate_argument, add_warning_arguments, warning_variables
 from .traces import emptied
 
 DESCRIPTION = (
     "Run the first program of a .ttnn file on this machine. The C++ in it is compiled and run with "
-    "your rights: run only what you would run."
+    "your rights: run only what you would run, or use --isolate."
 )
 
 
@@ -41,6 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--list", action="store_true", help="show the inputs and outputs, and run nothing"
     )
     parser.add_argument("--trace", metavar="FILE", help="write the events of the kernels here")
+    add_isolate_argument(parser)
     add_warning_arguments(parser)
 
 

@@ -1,0 +1,218 @@
+"""Kernels in a process of their own: whatever they do there, this one goes on.
+
+The tensors are in memory that both share, and copied. Nothing that comes back is believed: it is
+numbers whose sizes are checked, never objects.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import mmap
+import os
+import pickle
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from ttl.artifact import CompiledOperation
+from ttl.diagnostics import Diagnostic, KernelFault, codes
+from ttl.target import Target
+
+from .isolated import ARRAYS, LENGTH_BYTES, Place, Work, views
+from .memory import TensorMemory
+from .program import ReportStruct, RunOptions, TensorPlan
+
+SILENT_SECONDS = 60.0  # between two signs of life, which come four times a second
+MOST_ANSWER_BYTES = 1 << 30
+ALIGNMENT = 64
+COMMAND = (sys.executable, "-P", "-m", "ttl.host.isolated")
+NOT_READABLE = "what it reported cannot be read"
+LAST_LINES = 3  # of what the process wrote before it ended
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    report: ReportStruct
+    written: Sequence[bool]  # of each tensor
+    is_open: tuple[str, ...]  # what the kernels could have reached all the same
+
+
+def run_isolated(
+    compiled: CompiledOperation,
+    target: Target,
+    plans: Sequence[TensorPlan],
+    memories: Sequence[TensorMemory],
+    options: RunOptions,
+    runtime: Path,
+    libraries: Sequence[tuple[Path, tuple[int, ...]]],
+) -> Outcome:
+    """Runs the kernels of libraries that are built and not loaded here; `memories` then have what
+    they wrote. KernelFault if their process ends without an answer.
+    """
+    places, size = _places(memories)
+    with _shared(size) as (descriptor, shared):
+        copies = views(places, shared)
+        for memory, copy in zip(memories, copies, strict=True):
+            copy.array[...] = memory.array.view(copy.array.dtype)
+        read, answer = os.pipe()
+        work = Work(
+            compiled, target, plans, places, options, runtime, libraries, descriptor, answer
+        )
+        outcome = _outcome(compiled, work, read)
+        for memory, copy, written in zip(memories, copies, outcome.written, strict=True):
+            if written:
+                memory.array[...] = copy.array.view(memory.array.dtype)
+    return outcome
+
+
+def _places(memories: Sequence[TensorMemory]) -> tuple[list[Place], int]:
+    offsets: dict[int, int] = {}
+    end = 0
+    for memory in memories:
+        if id(memory) not in offsets:
+            offsets[id(memory)] = end
+            end += -(-memory.array.nbytes // ALIGNMENT) * ALIGNMENT
+    places = [
+        Place(
+            offsets[id(each)], each.array.shape, each.array.itemsize, each.is_in_rows, each.units
+        )
+        for each in memories
+    ]
+    return places, max(end, 1)
+
+
+@contextmanager
+def _shared(size: int) -> Iterator[tuple[int, mmap.mmap]]:
+    # Kept in memory where the system has such files. The views of it may outlive this block.
+    descriptor = os.memfd_create("ttl-tensors") if hasattr(os, "memfd_create") else None
+    with tempfile.TemporaryFile() if descriptor is None else os.fdopen(descriptor, "r+b") as file:
+        file.truncate(size)
+        yield file.fileno(), mmap.mmap(file.fileno(), size)
+
+
+def _outcome(compiled: CompiledOperation, work: Work, read: int) -> Outcome:
+    with os.fdopen(read, "rb", buffering=0) as answers, tempfile.TemporaryFile() as errors:
+        try:
+            process = _start(work, errors)
+        finally:
+            os.close(work.answer)
+        try:
+            return _read_outcome(answers, work)
+        except _NoAnswer as why:
+            raise KernelFault(_no_answer(compiled, process, errors, why)) from None
+        finally:
+            with suppress(ProcessLookupError):  # and all that it may have started
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+def _start(work: Work, errors: BinaryIO) -> subprocess.Popen[bytes]:
+    process = subprocess.Popen(
+        COMMAND,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=errors,
+        pass_fds=(work.shared, work.answer),
+        # Nothing of this environment is for kernels. One thread: others would not be closed in.
+        env={"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "OPENBLAS_NUM_THREADS": "1"},
+        start_new_session=True,
+    )
+    assert process.stdin is not None
+    with suppress(BrokenPipeError), process.stdin as given:
+        pickle.dump(work, given)
+    return process
+
+
+class _NoAnswer(Exception):
+    """Why there is none."""
+
+
+def _read_outcome(answers: BinaryIO, work: Work) -> Outcome:
+    try:
+        is_open = tuple(str(each) for each in json.loads(_next(answers)))
+        while not (data := _next(answers)):
+            pass  # a sign of life
+        report, written = _unpacked(data, len(work.plans))
+    except ValueError:
+        raise _NoAnswer(NOT_READABLE) from None
+    return Outcome(report, written, is_open)
+
+
+def _next(answers: BinaryIO) -> bytes:
+    size = int.from_bytes(_exactly(answers, LENGTH_BYTES), "little")
+    if size > MOST_ANSWER_BYTES:
+        raise ValueError(size)
+    return _exactly(answers, size)
+
+
+def _exactly(answers: BinaryIO, size: int) -> bytes:
+    data = bytearray()
+    while len(data) < size:
+        ready, _, _ = select.select([answers], [], [], SILENT_SECONDS)
+        if not ready:
+            raise _NoAnswer(f"it gave no sign of life for {SILENT_SECONDS:g} s")
+        part = answers.read(size - len(data))
+        if not part:
+            raise _NoAnswer("")
+        data += part
+    return bytes(data)
+
+
+def _unpacked(data: bytes, tensors: int) -> tuple[ReportStruct, list[bool]]:
+    """ValueError if this is no report."""
+    report = ReportStruct.from_buffer_copy(data)
+    report.event_count, position = 0, ctypes.sizeof(ReportStruct)
+    for array, count, kind in ARRAYS:
+        size = getattr(report, count) * ctypes.sizeof(kind)
+        if position + size > len(data):
+            raise ValueError(array)
+        entries = (kind * getattr(report, count)).from_buffer_copy(data, position)
+        setattr(report, array, ctypes.cast(entries, ctypes.POINTER(kind)))
+        position += size
+    if len(data) != position + tensors:
+        raise ValueError("tensors")
+    return report, [bool(each) for each in data[position:]]
+
+
+def _no_answer(
+    compiled: CompiledOperation,
+    process: subprocess.Popen[bytes],
+    errors: BinaryIO,
+    why: _NoAnswer,
+) -> Diagnostic:
+    text = str(why)
+    if not text:  # it has ended
+        status = process.wait()
+        known = {each.value: each.name for each in signal.Signals}
+        name = known.get(-status, f"signal {-status}")
+        text = name if status < 0 else f"it ended with status {status}"
+    errors.seek(0)
+    said = errors.read().decode(errors="replace").splitlines()[-LAST_LINES:]
+    return broken(compiled, text, (*said, "the tensors are as they were before"))
+
+
+def broken(compiled: CompiledOperation, why: str, notes: tuple[str, ...] = ()) -> Diagnostic:
+    return Diagnostic(
+        codes.EXECUTOR_FAULT,
+        f"the kernels of `{compiled.name}` broke the process in which they ran: {why}",
+        notes=notes,
+        facts={"operation": compiled.name},
+    )
+
+
+def not_closed(compiled: CompiledOperation, is_open: Sequence[str]) -> Diagnostic:
+    return Diagnostic(
+        codes.ISOLATION_PARTIAL,
+        f"the kernels of `{compiled.name}` run in a process of their own, and could reach "
+        f"{' and '.join(is_open)}",
+        helps=("on Linux: pip install 'pyttl[isolate]'",),
+        facts={"open": list(is_open)},
+    )
