@@ -550,3 +550,24 @@ def test_c17_pipelines_are_named_where_a_pass_is_unknown(monkeypatch, tmp_path, 
     assert "pipelines: ttl-to-cpp, d2m-to-ttkernel" in shown
     assert main(["opt", str(file), "-p", "convert-d2m-to-ttl"]) != 0
     assert "the pipeline: arith-to-d2m-tile-ops, d2m-generic" in capsys.readouterr().err
+
+
+ALONE = {
+    """func.func @f(%cb: !d2m.cb<memref<1x1x!ttcore.tile<32x32, f32>>>) attributes
+       {d2m.thread = #d2m.thread<compute>} { func.return }""":
+        "the thread `f` without a d2m.generic",
+    """func.func @k() attributes {ttkernel.thread = "compute"} { func.return }
+       func.func @f(%a: memref<1x1x1x1x!ttcore.tile<32x32, f32>, #ttcore.shard<4096x4096>>) {
+       d2m.generic {block_factors = [], grid = #ttcore.grid<1x1>, indexing_maps = [],
+       iterator_types = [], threads = [#d2m.thread<compute, @k>]} ins( : )
+       outs(%a : memref<1x1x1x1x!ttcore.tile<32x32, f32>, #ttcore.shard<4096x4096>>)
+       func.return }""":
+        "kernels that do not have the buffers",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", ALONE)
+def test_c12_kernels_of_others_are_refused_by_name(text, tmp_path, capsys):
+    (tmp_path / "test.mlir").write_text(text)
+    assert main(["opt", str(tmp_path / "test.mlir"), "--convert-d2m-to-ttkernel"]) == 1
+    assert ALONE[text] in (shown := capsys.readouterr().err) and "error[TTL7001]" in shown

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from xdsl.parser import Parser
 from xdsl.utils.exceptions import VerifyException
 
 from op_samples import coarse
 from ttl.diagnostics import CompileError
 from ttl.dialects import make_context, print_module
+from ttl.dialects.reading import parse_module
 from ttl.integrations.d2m_graph import run_ttir
 from ttl.passes import find_pass, run_passes
 from ttl.semantics.dtypes import TF32_STEP
@@ -29,7 +29,7 @@ func.func @main(%a: tensor<64x96xf32>, %b: tensor<64x96xf32>, %w: tensor<96x64xf
 
 
 def parse(text):
-    return Parser(make_context(), text).parse_module()
+    return parse_module(text, "test.mlir", make_context())
 
 
 def test_graph_runs():

@@ -16,6 +16,7 @@ from xdsl.utils.arg_spec import ArgSpec
 from ttl.diagnostics import Diagnostic
 
 from .module_pass import D2M_MARK
+from .registered_device import SYSTEM_DESC
 
 if TYPE_CHECKING:
     from .verify.block_use import BlockUse
@@ -139,7 +140,10 @@ GRAPH = (
     "ttnn-resolve-tt-lang-kernels",  # after layouts: kernels are compiled for them
     "ttnn-lower-tt-lang-to-generic",
 )
-PIPELINES["ttir-to-ttnn-backend-pipeline"] = GRAPH[GRAPH.index("ttir-to-ttir-decomposition") :]
+PIPELINES["ttir-to-ttnn-backend-pipeline"] = (
+    *REGISTER_DEVICE,
+    *GRAPH[GRAPH.index("ttir-to-ttir-decomposition") :],
+)
 KNOWN = (
     *PIPELINE,
     *PARTS,
@@ -283,7 +287,12 @@ def _is_left_to_host(module: ModuleOp) -> bool:
     """A graph of which nothing became threads: ttir-to-d2m leaves moves of elements to the host."""
     if is_d2m(module) or any(isinstance(op, ModuleOp) for op in module.ops):
         return False
-    return any(op.dialect_name() == "ttir" for op in module.walk())
+    dialects = (op.dialect_name() for op in module.walk())
+    found = next((name for name in dialects if name in ("ttir", *_OF_KERNELS)), None)
+    return found == "ttir" or (found is None and SYSTEM_DESC in module.attributes)
+
+
+_OF_KERNELS = ("ttl", "d2m", "ttkernel", "emitc", "ttmetal")
 
 
 def is_d2m(module: ModuleOp) -> bool:

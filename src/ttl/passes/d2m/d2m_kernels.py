@@ -38,6 +38,7 @@ from ..module_pass import (
     Maker,
     first_after_bindings,
     integers,
+    not_yet,
     numbers_in,
     set_function_type,
 )
@@ -91,6 +92,9 @@ class Program:
         functions = {op.sym_name.data: op for op in module.ops if isinstance(op, func.FuncOp)}
         self.kernels = [functions[thread.symbol.data] for thread in generic.threads]
         names = [argument.name_hint for argument in self.kernels[0].body.block.args]
+        if len(names) < len(generic.operands):
+            what = "kernels that do not have the buffers of their generic as arguments"
+            raise not_yet(what, generic, "pass them: d2m-generic-regions-to-funcs does")
         self.locations = [argument.location for argument in self.kernels[0].body.block.args]
         arguments = [argument.name_hint for argument in function.body.block.args]
         self.operands = [

@@ -243,9 +243,10 @@ def _write_flatbuffer(module: ModuleOp, file: str) -> None:
 def _kept(module: ModuleOp, prefix: str) -> list[str]:
     """The operations of others, with this prefix, that are kept as they stand."""
     from ttl.dialects.foreign.kept import KeptOp
+    from ttl.passes.registered_device import DEVICE
 
     found = (op.name for op in module.walk() if isinstance(op, KeptOp))
-    return sorted({name for name in found if name.startswith(prefix)})
+    return sorted({name for name in found if name.startswith(prefix) and name != DEVICE})
 
 
 def _not_computed(name: str, kept: list[str]) -> UsageError:
@@ -260,7 +261,9 @@ def _pass_failed(name: str, module: ModuleOp, error: BaseException) -> UsageErro
     if kept := _kept(module, ""):
         return _not_computed(name, kept)
     pipeline = (*D2M, *PIPELINE) if name in D2M else PIPELINE
-    why = f": {type(error).__name__}: {error}" if str(error).strip("'\"") else ""
+    why = f": {type(error).__name__}: {error}"
+    if isinstance(error, KeyError):
+        why = f": `{error.args[0]}` is missing" if error.args[0] else ""
     return usage_error(
         codes.PASS_FAILED,
         f"pass `{name}` cannot work on this IR{why}",
