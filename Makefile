@@ -4,13 +4,19 @@
 PYTHON ?= python3
 PY ?= 3.13
 JOBS ?= 2
+MINUTES ?= 5
+SANITIZER ?= address
 PIP_FLAGS ?=
 
+comma := ,
 VENV := .venv
 BIN := $(VENV)/bin
 # Editable installs are not compiled, so they need no compiler to be fetched either.
 PIP_EDITABLE = HATCH_BUILD_NO_HOOKS=true $(call PIP_INSTALL,$(1)) --editable
-PIP_INSTALL = $(1)/bin/python -m pip install --quiet --disable-pip-version-check $(PIP_FLAGS)
+# With uv the versions are those of dev.lock; without, the newest that pyproject.toml allows.
+UV := $(shell command -v uv 2>/dev/null)
+PIP_INSTALL = $(if $(UV),$(UV) pip install --python $(1)/bin/python --constraint dev.lock,\
+  $(1)/bin/python -m pip install --disable-pip-version-check) --quiet $(PIP_FLAGS)
 TEST_EXTRAS := dev,editor,isolate,mlir,torch,flax,models,docs,cluster,plot
 # The public simulator that the benchmarks compare with; apart, because both own the package ttl.
 PEER_VERSION := 1.1.6
@@ -39,6 +45,12 @@ help:
 	@echo 'make test             install what the tests need, run the whole suite'
 	@echo 'make check            ruff, mypy and the fast tests'
 	@echo 'make test-full        the suite with its slow tests'
+	@echo 'make fuzz MINUTES=5   random programs and damaged files on all engines and cores; SEED=n,'
+	@echo '                      KINDS="nodes mutants" and SCHEDULER=tcp://... choose; failures are'
+	@echo '                      made smaller and kept in build/fuzz/failures'
+	@echo 'make soak             10,000 launches, tensors up to 4 GB, 10,000 nodes, 16 processes;'
+	@echo '                      SOAK="--megabytes 64 512" chooses sizes and parts'
+	@echo 'make test-sanitize    the executor under ASan and UBSan; SANITIZER=thread under TSan'
 	@echo 'make test-compiled    the tests of the simulator, with the compiled wheel'
 	@echo 'make docs             the site of the documentation, in site/'
 	@echo 'make bench            the benchmarks, side by side with tt-lang-sim in .venv-peer;'
@@ -52,6 +64,12 @@ help:
 	@echo 'make mutation         remove or displace one synchronization at a time in the examples'
 	@echo 'make mutation-language  break rules of the language one at a time; the tests must notice'
 	@echo 'make test-py PY=3.13  the suite on another Python, in .venv-3.13'
+	@echo '                      NUMPY=1.26.* with another numpy'
+	@echo 'make lint             ruff and mypy'
+	@echo 'make dist             the pure wheel and the sources, in dist/'
+	@echo 'make lock             dev.lock again: the versions of the developers'"'"' environment (uv)'
+	@echo 'make bench-watch      a few times in times.json; BEFORE=FILE compares with another'
+	@echo 'make upstream         newer versions of what we build on, and what they break: a report'
 	@echo 'make clean            remove the virtual environments and caches of this folder'
 	@echo
 	@echo 'PYTHON=python3.12 chooses the interpreter, JOBS=4 the number of test processes,'
@@ -66,9 +84,27 @@ test: $(VENV)/.test headers tutorial-wheel real-ttnn chromium
 test-full: $(VENV)/.test headers tutorial-wheel real-ttnn chromium
 	$(BIN)/python $(PYTEST) --full
 
-check: $(VENV)/.test headers
+# Past failures first, then new cases until the time is over.
+.PHONY: fuzz
+fuzz: $(VENV)/.test
+	@cd tests && ../$(BIN)/python -m fuzz --minutes $(MINUTES) $(if $(SEED),--seed $(SEED)) \
+	  $(if $(KINDS),--kinds $(KINDS)) $(if $(SCHEDULER),--scheduler $(SCHEDULER))
+
+# Long, large and many: memory and descriptors have to stay flat.
+.PHONY: soak
+soak: $(VENV)/.dev
+	@cd tests && ../$(BIN)/python -m soak $(SOAK)
+
+.PHONY: test-sanitize
+test-sanitize: $(VENV)/.test
+	@cd tests && ../$(BIN)/python -m sanitize $(SANITIZER)
+
+.PHONY: lint
+lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+
+check: lint $(VENV)/.test headers
 	$(BIN)/python $(PYTEST) tests/unit tests/meta
 
 # Links that lead nowhere are errors. The pages open from disk; over a server they can be searched.
@@ -161,6 +197,13 @@ $(COMPILER_READY): $(VENV)/.demo
 	  { rm -rf $(COMPILER_VENV); mkdir $(COMPILER_VENV); }; fi
 	@touch $@
 
+# The versions of the developers' environment, as uv resolves them today.
+.PHONY: lock
+lock:
+	$(or $(UV),$(error make lock needs uv)) pip compile --quiet --universal --no-header --no-annotate \
+	  --python-version 3.11 $(patsubst %,--extra %,$(subst $(comma), ,$(TEST_EXTRAS))) \
+	  --upgrade pyproject.toml --output-file dev.lock
+
 # Made before the tests start, so that no test waits for it.
 .PHONY: real-ttnn
 real-ttnn: $(VENV)/.dev
@@ -186,7 +229,9 @@ bench-device: real-ttnn
 bench-view: $(VENV)/.dev
 	@$(BIN)/python -m benchmarks.view_speed
 
+# NUMPY=1.26.* has the suite meet another numpy.
 test-py: .venv-$(PY)/.test
+	$(if $(NUMPY),$(call PIP_INSTALL,.venv-$(PY)) 'numpy==$(NUMPY)')
 	@cd tests && ../.venv-$(PY)/bin/python -m headers.metal_headers
 	@cd tests && ../.venv-$(PY)/bin/python -m tutorials.wheel
 	@cd tests && ../.venv-$(PY)/bin/python -m device.real_ttnn
@@ -200,6 +245,21 @@ test-py: .venv-$(PY)/.test
 	python$(PY) -m venv .venv-$(PY)
 	$(call PIP_EDITABLE,.venv-$(PY)) '.[$(TEST_EXTRAS)]'
 	@touch $@
+
+# What a release has beside the compiled wheels: the pure wheel and the sources.
+.PHONY: dist
+dist: $(VENV)/.dev
+	HATCH_BUILD_NO_HOOKS=true $(BIN)/python -m hatchling build -d dist
+
+# Times of a few programs as shares of a fixed piece of work; BEFORE=FILE: none may be much longer.
+.PHONY: bench-watch
+bench-watch: $(VENV)/.demo
+	@$(BIN)/python -m benchmarks.watch times.json $(BEFORE)
+
+# The newest versions of what we build on: which there are, and what they break. A report.
+.PHONY: upstream
+upstream: $(VENV)/.test
+	@cd tests && ../$(BIN)/python -m upstream $(ONLY)
 
 clean:
 	rm -rf .venv .venv-* .pytest_cache .mypy_cache .ruff_cache .hypothesis dist build site

@@ -11,7 +11,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,29 +41,36 @@ class Outcome:
         return self.counts.get("passed", 0) > 0 and not self.failed
 
 
-def newest_version() -> str | None:
+def newest_version(package: str = "ttnn", platform: Sequence[str] = PLATFORM) -> str | None:
     """Of the wheels for the platform; None if the registry does not answer."""
     command = [
-        sys.executable, "-m", "pip", "index", "versions", "ttnn", "--disable-pip-version-check",
-        "--only-binary=:all:", *PLATFORM,
+        sys.executable, "-m", "pip", "index", "versions", package, "--disable-pip-version-check",
+        "--only-binary=:all:", *platform,
     ]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    return parse_newest(done.stdout)
+    return parse_newest(package, done.stdout)
 
 
-def parse_newest(text: str) -> str | None:
-    found = re.search(r"^ttnn \(([^)]+)\)", text, re.MULTILINE)
+def parse_newest(package: str, text: str) -> str | None:
+    found = re.search(rf"^{re.escape(package)} \(([^)]+)\)", text, re.MULTILINE)
     return None if found is None else found[1]
 
 
 def tried(version: str, part: str) -> Outcome:
-    folders = [str(TESTS / name) for name in PARTS[part]]
-    command = [sys.executable, "-P", "-m", "pytest", "-q", "-n", "1", *folders]
-    environment = {**os.environ, "PYTTL_TTNN_VERSION": version}
+    text = run_tests(PARTS[part], {"PYTTL_TTNN_VERSION": version})
+    return outcome(version, part, text)
+
+
+def run_tests(
+    names: Sequence[str], variables: Mapping[str, str], python: str = sys.executable
+) -> str:
+    """What pytest prints about files or folders of the tests."""
+    command = [python, "-P", "-m", "pytest", "-q", "-n", "1", *(str(TESTS / n) for n in names)]
+    environment = {**os.environ, **variables}
     done = subprocess.run(
         command, cwd=TESTS.parent, capture_output=True, text=True, check=False, env=environment
     )
-    return outcome(version, part, done.stdout + done.stderr)
+    return done.stdout + done.stderr
 
 
 def outcome(version: str, part: str, text: str) -> Outcome:
@@ -74,12 +81,12 @@ def outcome(version: str, part: str, text: str) -> Outcome:
     return Outcome(version, part, counts, failed)
 
 
-def report(outcomes: Sequence[Outcome]) -> list[str]:
+def report(outcomes: Sequence[Outcome], title: str = "ttnn versions") -> list[str]:
     rows = tuple(
         (each.version, each.part, each.counts.get("passed", 0), len(each.failed))
         for each in outcomes
     )
-    lines = Table("ttnn versions", ("version", "what", "passed", "failed"), rows).lines()
+    lines = Table(title, ("version", "what", "passed", "failed"), rows).lines()
     for each in outcomes:
         lines += [f"{each.version}: {name}" for name in each.failed[:MOST_SHOWN]]
         if len(each.failed) > MOST_SHOWN:

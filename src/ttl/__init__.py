@@ -50,7 +50,7 @@ LAUNCH_HOOK.tune = _tune
 install_exception_hook()
 hide_frames(__name__)
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = ["CompileError", "InternalError", "KernelFault", "TTLError", "TTLangCompileError"]
 __all__ += ["UsageError", "block", "math", *arrays.__all__, *language.__all__]

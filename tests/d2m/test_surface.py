@@ -137,6 +137,29 @@ def test_c2_missing_and_wrong_annotations():
     ]
 
 
+def test_c2_what_threads_do_not_have():
+    with pytest.raises(TTLError) as error:
+
+        @pykernel_gen(grid=(1, 1))
+        def kernel(x, out):
+            @compute()
+            def thread(x_cb: CircularBuffer, out_cb: CircularBuffer):
+                while True:
+                    pass
+
+            return Program(thread)(x, out)
+
+        kernel(ones(), ones())
+    assert [code for code, _ in messages(error)] == ["TTL7003"]
+
+
+def test_c2_a_thread_without_a_source():
+    with pytest.raises(TypeError) as error:
+        compute()(len)
+    ((code, text),) = messages(error)
+    assert (code, text) == ("TTL7002", "the source of 'len' is not available")
+
+
 def test_c2_captures_are_integers_and_streams():
     @pykernel_gen(grid=(1, 1))
     def kernel(x, out):
@@ -333,7 +356,8 @@ def test_c16_flash_attention_as_printed():
     for name in ("inf", "shape", "d_head"):
         assert f"`{name}` is not defined in thread `attention_compute`" in found
     for text in ("S_scaled - m_new", "l_old / l_new * correction * O_acc", "P / l_new"):
-        assert f"`{text}` calculates a column of values with a whole block" in found
+        said = f"`{text}` calculates a column of values with a whole block"
+        assert ("TTL2001", said) in messages(error)
     assert len(found) == 14
 
 

@@ -7,8 +7,8 @@ from ttnn_drift import Outcome, outcome, parse_newest, report
 
 def test_the_newest_version() -> None:
     said = "ttnn (0.82.0)\nAvailable versions: 0.82.0, 0.81.1\n  INSTALLED: 0.81.1\n"
-    assert parse_newest(said) == "0.82.0"
-    assert parse_newest("ERROR: No matching distribution found for ttnn") is None
+    assert parse_newest("ttnn", said) == "0.82.0"
+    assert parse_newest("ttnn", "ERROR: No matching distribution found for ttnn") is None
 
 
 def test_what_pytest_says() -> None:

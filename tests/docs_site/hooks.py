@@ -39,7 +39,7 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
 
 def navigation() -> list[Any]:
     return [
-        {"Home": "index.md"},
+        {"Home": ["index.md", "upgrading.md"]},
         {"Tutorial": ["tutorial/index.md", *_files("tutorial", "[1-8]-*.md")]},
         {"Gallery": ["gallery/index.md", *_files("gallery", "[!i]*.md")]},
         {"Concepts": [

@@ -274,7 +274,7 @@ def test_without_pygls_the_extra_is_named(monkeypatch, capsys) -> None:
     monkeypatch.setattr("builtins.__import__", _refusing(error))
     from ttl.tools.cli import lsp
 
-    with pytest.raises(UsageError, match=r"pyttl\[editor\]"):
+    with pytest.raises(UsageError, match=r"(?s)TTL6007.*pyttl\[editor\]"):
         lsp.run(None)
 
 

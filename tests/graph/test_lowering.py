@@ -68,7 +68,7 @@ def test_a07_attributes_come_through_byte_for_byte() -> None:
     ],
 )
 def test_a06_wrong_calls_are_refused(attributes, count, message) -> None:
-    with pytest.raises(ttl.CompileError, match=message):
+    with pytest.raises(ttl.CompileError, match=f"TTL7021.*{message}"):
         apply("shlo-to-ttir", call(attributes, count))
 
 
@@ -82,7 +82,7 @@ def test_a06_wrong_calls_are_refused(attributes, count, message) -> None:
 def test_what_has_no_counterpart_is_named(operation, message) -> None:
     text = "func.func @main(%a: tensor<4xf32>, %n: tensor<4xi32>, %s: f32) {\n"
     module = parsed(f"{text} %0 = {operation}\n return\n}}")
-    with pytest.raises(ttl.CompileError, match=message):
+    with pytest.raises(ttl.CompileError, match=f"TTL7020.*{message}"):
         apply("shlo-to-ttir", module)
 
 
@@ -250,7 +250,7 @@ def resolved(**options):
     ],
 )
 def test_a10_resolving_fails_with_these_words(options, message) -> None:
-    with pytest.raises(ttl.CompileError, match=message):
+    with pytest.raises(ttl.CompileError, match=f"TTL7022.*{message}"):
         resolved(**options)
 
 

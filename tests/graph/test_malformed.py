@@ -313,6 +313,19 @@ def test_names_for_messages_may_be_anything() -> None:
 
 def test_a_string_that_is_not_closed_is_found_at_once() -> None:
     """The parser of xDSL would take time exponential in its length."""
-    with pytest.raises(UsageError, match="this string is not closed"):
+    with pytest.raises(UsageError, match=r"TTL8001.*this string is not closed"):
         read_module('module attributes {a = "' + "a" * 200)
     read_module('module { // a "comment\n}')
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        "stablehlo.add %a, %n : (tensor<4xf32>, tensor<6xi32>) -> tensor<4xf32>",
+        "stablehlo.add %undefined, %a : tensor<4xf32>",
+    ],
+)
+def test_a_module_that_is_wrong(operation: str) -> None:
+    text = "func.func @main(%a: tensor<4xf32>, %n: tensor<6xi32>) {\n"
+    with pytest.raises(UsageError, match="TTL8001"):
+        read_module(f"{text} %1 = {operation}\n return\n}}")

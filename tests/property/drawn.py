@@ -12,11 +12,13 @@ from sampling import sample_seed
 Example = TypeVar("Example")
 
 
-def drawn(strategy: st.SearchStrategy[Example], count: int) -> list[Example]:
-    """Those that the seed at the head of the report gives."""
+def drawn(
+    strategy: st.SearchStrategy[Example], count: int, seed_number: int | None = None
+) -> list[Example]:
+    """Those that a seed gives, or the one at the head of the report."""
     found: list[Example] = []
 
-    @seed(sample_seed())
+    @seed(sample_seed() if seed_number is None else seed_number)
     @settings(
         max_examples=count,
         phases=[Phase.generate],

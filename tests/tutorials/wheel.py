@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import zipfile
 from functools import cache
 from pathlib import Path
 
 import wheel_cache
 
-REQUIREMENT = "tt-lang-sim==1.1.6"
+VERSION = "1.1.6"
+REQUIREMENT = f"tt-lang-sim=={os.environ.get('PYTTL_TT_LANG_SIM_VERSION', VERSION)}"
 FOLDER = "ttl/tutorials/"
 
 

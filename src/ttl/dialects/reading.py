@@ -51,6 +51,15 @@ def parse_module(text: str, file: str, context: Context) -> ModuleOp:
         raise _wrong(text, file, error.span.start, error.span.end, message, place) from None
 
 
+def verify_module(module: ModuleOp, complaint: str) -> None:
+    """UsageError where it does not verify; `complaint` comes before the reason."""
+    try:
+        module.verify()
+    except _OF_DEFINITIONS as error:
+        reason = (str(error).strip() or type(error).__name__).splitlines()[-1]
+        raise UsageError(RuleBroken(codes.IR_SYNTAX, f"{complaint}: {reason}").at(None)) from None
+
+
 # What definitions, upstream's too, raise for operands and attributes that they do not foresee.
 _OF_DEFINITIONS = (VerifyException, ValueError, TypeError, KeyError, AttributeError, AssertionError)
 

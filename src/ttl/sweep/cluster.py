@@ -9,13 +9,13 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
 from ttl.diagnostics import UsageError, codes, usage_error
 
-from .job import CRASHED, Job, Result, run_job
+from .job import CRASHED, Result, run_job
 from .store import version_of_pyttl
 from .store import version_of_pyttl as own_version
 
@@ -70,12 +70,14 @@ def _check_workers(client: Any, address: str) -> None:
             raise usage_error(codes.NO_CLUSTER, message, help_text)
 
 
-def on_cluster(client: Any, jobs: Sequence[Job]) -> Iterator[tuple[int, Result]]:
+def on_cluster(
+    client: Any, jobs: Sequence[Any], call: Callable[[Any], Result] = run_job
+) -> Iterator[tuple[int, Result]]:
     """Results as they arrive; UsageError if the scheduler goes away."""
     from distributed import wait
 
     address = client.scheduler.address
-    numbers = {client.submit(run_job, job, pure=False): n for n, job in enumerate(jobs)}
+    numbers = {client.submit(call, job, pure=False): n for n, job in enumerate(jobs)}
     try:
         while numbers:
             try:

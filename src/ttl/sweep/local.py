@@ -12,7 +12,7 @@ import os
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -49,7 +49,7 @@ def on_cores(jobs: Sequence[Job], at_a_time: int) -> Done:
             threads.shutdown(cancel_futures=True)
 
 
-def forked(call: Callable[[Item], Result], items: Sequence[Item], at_a_time: int) -> Done:
+def forked(call: Callable[[Item], Result], items: Iterable[Item], at_a_time: int) -> Done:
     """`call` of each item, in a fork of this process; the items are not copied."""
     running: dict[Connection, tuple[int, BaseProcess]] = {}
     left = iter(enumerate(items))

@@ -97,7 +97,7 @@ def test_a_fault_of_ours_is_not_the_users(simulate, tensor, monkeypatch) -> None
         def kernel():
             ttl.copy(a[0, 0], dfb.reserve()).wait()
 
-    with pytest.raises(InternalError, match="pyttl failed: ZeroDivisionError: made up"):
+    with pytest.raises(InternalError, match=r"TTL9001.*failed: ZeroDivisionError: made up"):
         simulate(operation, tensor())
 
 

@@ -360,11 +360,7 @@ def read_module(text: str, file: str, context: Context) -> ModuleOp:
 
 
 def _verify(module: ModuleOp, file: str, after: str = "") -> None:
-    from xdsl.utils.exceptions import VerifyException
+    from ttl.dialects.reading import verify_module
 
-    try:
-        module.verify()
-    except VerifyException as error:
-        when = f" after {after}" if after else ""
-        message = f"{file}: the IR does not verify{when}: {str(error).splitlines()[-1]}"
-        raise usage_error(codes.IR_SYNTAX, message) from None
+    when = f" after {after}" if after else ""
+    verify_module(module, f"{file}: the IR does not verify{when}")
