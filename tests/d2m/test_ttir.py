@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from xdsl.parser import Parser
 from xdsl.utils.exceptions import VerifyException
 
 from op_samples import coarse
@@ -29,7 +30,7 @@ func.func @main(%a: tensor<64x96xf32>, %b: tensor<64x96xf32>, %w: tensor<96x64xf
 
 
 def parse(text):
-    return parse_module(text, "test.mlir", make_context())
+    return Parser(make_context(), text).parse_module()
 
 
 def test_graph_runs():
@@ -151,7 +152,7 @@ def test_graph_through_ttl_opt(tmp_path, capsys):
     assert shown.count("builtin.module @host") == 6
     for part in ("add_binary_tile", "matmul_tiles", "reduce_tile", "ttmetal.enqueue_program"):
         assert part in shown
-    assert print_module(parse(shown)) == shown
+    assert print_module(parse_module(shown, "test.mlir", make_context())) == shown
 
 
 REFUSED = {

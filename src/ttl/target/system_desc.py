@@ -196,7 +196,7 @@ def text_of(chip: Chip) -> str:
     """What stands between the angle brackets of `#ttcore.system_desc`."""
     fields = ", ".join(f"{text} = {_shown(chip[text], kind)}" for text, _, kind in _FIELDS)
     host = '[{role = host, target_triple = "x86_64-pc-linux"}]'
-    return f"{host}, [{{{fields}}}], [0], [0 : i32], [ 0x0x0x0]"
+    return f"{host}, [{{{fields}}}], [0], [0 : i32], [0x0x0x0]"
 
 
 def _shown(value: Any, kind: str) -> str:
@@ -207,7 +207,7 @@ def _shown(value: Any, kind: str) -> str:
     if kind == "types":
         return f"[{', '.join(f'<{each}>' for each in value)}]"
     if kind == "sizes":
-        return f"[{', '.join(f' {y}x{x}' for y, x in value)}]"
+        return f"[{', '.join(f'{y}x{x}' for y, x in value)}]"
     if kind == "places":
         return f"[{', '.join(f'({y}, {x})' for y, x in value)}]"
     return str(value)
