@@ -1,9 +1,9 @@
 """The IR of pykernel programs, stage by stage."""
 
 import numpy as np
-from xdsl.parser import Parser
 
 from ttl.dialects import make_context, print_module
+from ttl.dialects.reading import parse_module
 from ttl.passes import find_pass
 from ttl.passes.pipelines import D2M, PIPELINE
 
@@ -29,7 +29,7 @@ def initial(kernel, monkeypatch, tmp_path, shape=(64, 64), count=3):
 
 
 def parse(text):
-    module = Parser(make_context(), text).parse_module()
+    module = parse_module(text, "test.mlir", make_context())
     module.verify()
     return module
 

@@ -130,6 +130,8 @@ class Config:
     backend: str = _option("TTL_BACKEND", default="sim")
     target: str = _option("TTL_TARGET", default="wormhole_b0")  # the chip, or blackhole
     check: bool = _flag("TTL_CHECK")  # look for mistakes before an operation runs, report all
+    # FILE.ttsys: the system descriptor of the device that pykernel programs and graphs are for
+    system_desc_path: str | None = _option("SYSTEM_DESC_PATH")
     compile_only: bool = _flag("TTLANG_COMPILE_ONLY")  # compile operations, do not run them
     initial_mlir: str | None = _option("TTLANG_INITIAL_MLIR")  # FILE: the IR before the first pass
     final_mlir: str | None = _option("TTLANG_FINAL_MLIR")  # FILE: the IR after the last pass

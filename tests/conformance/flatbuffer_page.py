@@ -43,7 +43,12 @@ widths of enums other than `DataType`, nor the fields of calls: these are ours. 
 from {OWN_TAGS} on are ours altogether; tt-mlir's end far below.
 
 `flatbuffer.fbs` beside this page is the same for flatc, from which it makes readers in other
-languages. flatc has no vectors of unions: there `additional_args` is written as its two slots.
+languages. flatc has no vectors of unions: there `additional_args` and `arg_refs` are written as
+their two slots.
+
+`TTMetalBinary` is the root of another file, `.ttb`, with the identifier `TTM0`: the commands of the
+host for programs of threads, as `ttl opt -ttmetal-to-flatbuffer-bin -o FILE.ttb` writes and
+`ttl run-metal` runs them. All its tables have tt-mlir's fields in its order.
 
 `Nothing` is a table without fields, in the place of one that is not written.
 
@@ -129,6 +134,10 @@ def _structs() -> list[str]:
     ]
 
 
+# Unions of which there are only vectors, and a member that stands for all of them.
+IN_VECTORS = {"ArgRef": "GlobalSemaphoreRef", "MetalArgRef": "MetalBufferRef"}
+
+
 def fbs() -> str:
     """The schema in flatc's language."""
     lines = ["// Generated from src/ttl/integrations/flatbuffer/schema.py; do not edit."]
@@ -137,7 +146,7 @@ def fbs() -> str:
     for name, parts in STRUCTS.items():
         lines.append(f"struct {name} {{ {' '.join(f'{f}: {t};' for f, t in parts)} }}")
     for name, members in UNIONS.items():
-        if name != "ArgRef":  # only in a vector
+        if name not in IN_VECTORS:
             lines.append(f"union {name} {{ {_numbered(members)} }}")
     for name in TABLES:
         fields = "".join(f"\n  {_declared(*field)}" for field in slots(name))
@@ -151,8 +160,8 @@ def _numbered(names: dict[str, int]) -> str:
 
 
 def _declared(name: str, type: str, default: str | int, slot: int) -> str:
-    if type == "[ArgRef]":
-        return f"{name}_type: [ubyte];\n  {name}: [GlobalSemaphoreRef];"
+    if (member := IN_VECTORS.get(type[1:-1])) is not None:
+        return f"{name}_type: [ubyte];\n  {name}: [{member}];"
     return f"{name}: {type}{f' = {default}' if default else ''};"
 
 

@@ -490,8 +490,8 @@ def test_c17_ttl_check():
 
 # tt-mlir's names for parts of these, tried with its text in tests/mlir, and what is for graphs.
 OTHERS = (
-    "ttl-to-cpp", "ttir-to-ttmetal-pipeline", "convert-d2m-to-ttkernel", "d2m-grid-selection",
-    "d2m-insert-dst-register-access", "ttir-to-ttnn-backend-pipeline",
+    "ttl-to-cpp", "ttir-to-ttmetal-pipeline", "convert-d2m-to-ttkernel",
+    "ttir-to-ttnn-backend-pipeline",
 )  # fmt: skip
 
 
@@ -506,8 +506,8 @@ def test_c17_pipelines_of_ttl_opt(pipeline, monkeypatch, tmp_path, capsys):
     file = tmp_path / "test.mlir"
     file.write_text(initial(elementwise("+"), monkeypatch, tmp_path))
     before = ["ttir-to-ttmetal-frontend", "ttir-to-ttmetal-middleend"]
-    steps = {before[1]: before[:1], "linalg-to-loops": before}
-    steps["d2m-to-ttkernel"] = [*before, "linalg-to-loops"]
+    steps = {before[1]: before[:1]}
+    steps["d2m-to-ttkernel"] = [*before, "linalg-to-loops", "d2m-insert-dst-register-access"]
     pipeline = ",".join([*steps.get(pipeline, []), pipeline])
     assert main(["opt", str(file), "-p", pipeline, "--print-ir-after-all"]) == 0
     shown = capsys.readouterr()
@@ -524,21 +524,21 @@ def applied(pipeline, text):
 
 @pytest.mark.parametrize(("dtype", "registers"), [(np.float32, 4), (ml_dtypes.bfloat16, 8)])
 def test_c11_linalg_to_loops_within_dst(dtype, registers, monkeypatch, tmp_path):
-    """Loops over the tiles of a block, by as many as there are registers; then TTKernel."""
+    """Loops over the tiles of a block, whose tiles go through registers; then TTKernel."""
     monkeypatch.setenv("TTLANG_COMPILE_ONLY", "1")
     monkeypatch.setenv("TTLANG_INITIAL_MLIR", str(tmp_path / "initial.mlir"))
     elementwise("+")(*(np.ones((128, 128), dtype) for _ in range(3)))
     text = (tmp_path / "initial.mlir").read_text()
     functions = applied((*D2M_FRONTEND, *D2M_MIDDLEEND), text)
-    assert "linalg.generic" in functions and "ttl.tile_call" not in functions
-    loops = applied(PIPELINES["linalg-to-loops"], functions)
-    assert "linalg.generic" not in loops and "affine.for" in loops
-    kernel = loops[loops.index("@compute_kernel0") : loops.index("@write_shards")]
-    sections = kernel.split('"ttl.tile_regs"() <{step = "acquire"}>')[1:]
-    stored = [section.count('action = "store"') for section in sections]
-    assert sections and 0 < max(stored) <= registers
-    calls = applied(PIPELINES["d2m-to-ttkernel"], loops)
+    assert "linalg.generic" in functions and "scf.for" not in functions
+    loops = applied(["linalg-to-loops"], functions)
+    assert "linalg.generic" not in loops and loops.count("scf.for") == 2
+    assert loops.index("scf.for") < loops.index("d2m.tile_add") < loops.index("scf.yield")
+    accesses = applied(["d2m-insert-dst-register-access"], loops)
+    assert f"d2m.acquire_dst() : memref<{registers}x!ttcore.tile<32x32, " in accesses
+    calls = applied(PIPELINES["d2m-to-ttkernel"], accesses)
     assert "ttkernel.cb_wait_front" in calls and "ttl.tile_call" not in calls
+    assert applied(PIPELINES["d2m-to-ttkernel"], loops) == calls
 
 
 def test_c17_pipelines_are_named_where_a_pass_is_unknown(monkeypatch, tmp_path, capsys):
@@ -547,6 +547,27 @@ def test_c17_pipelines_are_named_where_a_pass_is_unknown(monkeypatch, tmp_path, 
     assert main(["opt", str(file), "-p", "linalg-to-loop"]) != 0
     shown = capsys.readouterr().err
     assert "did you mean linalg-to-loops" in shown
-    assert "pipelines: ttl-to-cpp, linalg-to-loops" in shown
-    assert main(["opt", str(file), "-p", "linalg-to-loops"]) != 0
-    assert "the pipeline: d2m-generic-replace-globals, " in capsys.readouterr().err
+    assert "pipelines: ttl-to-cpp, d2m-to-ttkernel" in shown
+    assert main(["opt", str(file), "-p", "convert-d2m-to-ttl"]) != 0
+    assert "the pipeline: arith-to-d2m-tile-ops, d2m-generic" in capsys.readouterr().err
+
+
+ALONE = {
+    """func.func @f(%cb: !d2m.cb<memref<1x1x!ttcore.tile<32x32, f32>>>) attributes
+       {d2m.thread = #d2m.thread<compute>} { func.return }""":
+        "the thread `f` without a d2m.generic",
+    """func.func @k() attributes {ttkernel.thread = "compute"} { func.return }
+       func.func @f(%a: memref<1x1x1x1x!ttcore.tile<32x32, f32>, #ttcore.shard<4096x4096>>) {
+       d2m.generic {block_factors = [], grid = #ttcore.grid<1x1>, indexing_maps = [],
+       iterator_types = [], threads = [#d2m.thread<compute, @k>]} ins( : )
+       outs(%a : memref<1x1x1x1x!ttcore.tile<32x32, f32>, #ttcore.shard<4096x4096>>)
+       func.return }""":
+        "kernels that do not have the buffers",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", ALONE)
+def test_c12_kernels_of_others_are_refused_by_name(text, tmp_path, capsys):
+    (tmp_path / "test.mlir").write_text(text)
+    assert main(["opt", str(tmp_path / "test.mlir"), "--convert-d2m-to-ttkernel"]) == 1
+    assert ALONE[text] in (shown := capsys.readouterr().err) and "error[TTL7001]" in shown

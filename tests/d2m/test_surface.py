@@ -268,20 +268,6 @@ def test_c2_streams_are_of_arguments(make, kind, text):
         pykernel_gen(grid=(1, 1))(make)(ones(), ones())
 
 
-def test_c2_output_is_not_streamed():
-    @pykernel_gen(grid=(1, 1))
-    def kernel(x, out):
-        out_stream = Stream(out)
-
-        @datamovement()
-        def move(x_cb: CircularBuffer, out_cb: CircularBuffer):
-            dma(x_cb.pop(), out_stream[0, 0]).wait()
-
-        return Program(move)(x, out)
-
-    with pytest.raises(ValueError, match="`out` is the output, which cannot be streamed"):
-        kernel(ones(), ones())
-
 
 def test_c2_element_types():
     with pytest.raises(TypeError, match="elements of int64"):

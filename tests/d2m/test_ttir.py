@@ -8,8 +8,9 @@ from xdsl.utils.exceptions import VerifyException
 from op_samples import coarse
 from ttl.diagnostics import CompileError
 from ttl.dialects import make_context, print_module
+from ttl.dialects.reading import parse_module
 from ttl.integrations.d2m_graph import run_ttir
-from ttl.passes import find_pass
+from ttl.passes import find_pass, run_passes
 from ttl.semantics.dtypes import TF32_STEP
 from ttl.semantics.ops.matmul import LOST_DIGITS
 from ttl.tools.cli import main
@@ -132,6 +133,10 @@ def test_graph_as_threads():
     assert "ttir." not in text
     assert "d2m.call @add_0(%a, %b, %" in text
     assert text.count("d2m.generic") == 6
+    assert text.count("grid = #ttcore.grid<1x1>") == 6
+    run_passes([find_pass("d2m-grid-selection")()], make_context(), module)
+    module.verify()
+    text = print_module(module)
     assert "grid = #ttcore.grid<2x3>" in text  # of the sum
     assert print_module(parse(text)) == text
 
@@ -147,7 +152,7 @@ def test_graph_through_ttl_opt(tmp_path, capsys):
     assert shown.count("builtin.module @host") == 6
     for part in ("add_binary_tile", "matmul_tiles", "reduce_tile", "ttmetal.enqueue_program"):
         assert part in shown
-    assert print_module(parse(shown)) == shown
+    assert print_module(parse_module(shown, "test.mlir", make_context())) == shown
 
 
 REFUSED = {

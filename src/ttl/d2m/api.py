@@ -15,6 +15,7 @@ from ttl.diagnostics import (
     Span,
     TTLError,
     UsageError,
+    codes,
     writing,
 )
 from ttl.diagnostics.frames import calling_span
@@ -46,7 +47,7 @@ from .iteration import (
     matmul_fused_template,
     matmul_template,
 )
-from .memory import check_memory
+from .memory import check_memory, described_system
 from .mistakes import (
     NotImplementedYet,
     WrongValue,
@@ -56,10 +57,11 @@ from .mistakes import (
     wrong_value,
 )
 from .objects import ARGUMENTS, STREAMS, CircularBuffer, MemTx, Semaphore, Stream, TensorBlock
-from .operands import copy_back, is_tensor, make_operands
+from .operands import array_of, copy_back, is_tensor, make_operands, write_array
 from .padding import padding_warnings
 from .program import BoundProgram, Call, Operand, Program, check_call, check_written, make_operation
 from .threads import Thread, make_thread
+from .ttnn_calls import lowered
 
 __all__ = [
     "CircularBuffer",
@@ -132,12 +134,24 @@ class PykernelFunction:
         grid = self._grid(args)
         self._inject(arguments, grid, args)
         self._check_complete(arguments)
+        known = list(tensors)
         bound = self._threads(arguments, tensors)
+        if not isinstance(bound, BoundProgram):
+            self._write_result(bound, known[-1], tensors[known[-1]])
+            return
         iteration = self.iteration
         if iteration is not None:
             count, span = len(bound.tensors), self._span()
             iteration = iteration.with_factors(self._factors(args), count, span)
-        self._run(bound, arguments, grid, iteration)
+        self._run(bound, arguments | tensors, grid, iteration)
+
+    def _write_result(self, result: Any, name: str, output: Any) -> None:
+        """What ttnn's calls gave goes to the last tensor, as what a program writes."""
+        if tuple(output.shape) != tuple(result.shape):
+            text = f"`{name}`, the output, has shape {tuple(output.shape)}"
+            help_text = f"give it the shape of the result, {tuple(result.shape)}"
+            raise wrong_value(text, help_text, self._span(), codes.SHAPE_MISMATCH)
+        write_array(output, array_of(result))
 
     def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         try:
@@ -180,14 +194,16 @@ class PykernelFunction:
             text = f"{self.__name__} is called without {' and '.join(missing)}"
             raise wrong_type(text, "call it with its tensors", calling_span())
 
-    def _threads(self, arguments: dict[str, Any], tensors: dict[str, Any]) -> BoundProgram:
+    def _threads(self, arguments: dict[str, Any], tensors: dict[str, Any]) -> Any:
+        """The program; or a tensor that calls of ttnn gave, without one."""
         token, streams = ARGUMENTS.set(tensors), STREAMS.set([])
         try:
-            bound = self.function(**arguments)
+            with lowered(tensors) as calls:
+                bound = self.function(**arguments)
         finally:
             ARGUMENTS.reset(token)
             STREAMS.reset(streams)
-        if isinstance(bound, BoundProgram):
+        if isinstance(bound, BoundProgram) or any(bound is each for each in calls.results):
             return bound
         if isinstance(bound, Program):
             help_text = "call the program with the tensors: return Program(...)(lhs, rhs, out)"
@@ -208,15 +224,18 @@ class PykernelFunction:
     ) -> None:
         count = len(bound.tensors)
         grids = [iteration.grid_of(n, grid) if iteration else grid for n in range(count)]
+        config = Config.current()
+        system = described_system(config)
         try:
             operands = make_operands(bound.tensors, named, grids, self.memory_space, self.__name__)
-            call = Call(self.__name__, bound, operands, grid, self.use_tile_matmul, iteration)
+            call = Call(
+                self.__name__, bound, operands, grid, self.use_tile_matmul, iteration, system
+            )
             call.bind_streams()
             check_call(call)
+            check_memory(call, config)
         except RuleBroken as broken:
             raise WrongValue(broken.at(self._span())) from None
-        config = Config.current()
-        check_memory(call, config)
         if found := padding_warnings(call):
             from ttl.driver import PROCESS_DRIVER
 

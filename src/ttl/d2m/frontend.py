@@ -21,6 +21,7 @@ from xdsl.printer import Printer
 
 from ttl.diagnostics import CompileError, Diagnostic
 from ttl.dialects import d2m, ttl
+from ttl.dialects.foreign.kept import keep_attribute
 from ttl.dialects.linalg_math import block_math_to_linalg
 from ttl.dialects.locations import span_of
 from ttl.dialects.ttcore import tensor_of
@@ -60,6 +61,9 @@ def build_module(call: Call, program: Program, target: Target) -> ModuleOp:
         "ttl.target_arch": StringAttr(target.name),
         "d2m.use_tile_matmul": BoolAttr.from_bool(call.use_tile_matmul),
     }
+    if call.system_desc:
+        name = "ttcore.system_desc"
+        attributes[name] = keep_attribute(name, False, False, call.system_desc)
     return ModuleOp([*globals_, _function(call, regions)], attributes)
 
 
@@ -126,6 +130,9 @@ def _function(call: Call, regions: list[Region]) -> func.FuncOp:
             value = _add(block, d2m.StreamLayoutOp, [value, storage], stream_type(type))
         inputs.append(value)
     output = _empty(block, device_type(call.output))
+    if call.is_output_streamed:
+        type = device_type(call.output)
+        output = _add(block, d2m.StreamLayoutOp, [output, _empty(block, type)], stream_type(type))
     kinds = ["compute" if t.is_compute else "datamovement" for t in call.program.threads]
     for number, (region, kind) in enumerate(zip(regions, kinds, strict=True)):
         region.block.name_hint = f"{kind}{kinds[:number].count(kind)}"
@@ -158,6 +165,7 @@ def _moves(call: Call) -> DictionaryAttr:
             "filled": ArrayAttr([IntegerAttr(n, i64) for n in filled]),
             "written": BoolAttr.from_bool(call.is_written_back),
             "taken": BoolAttr.from_bool(bool(call.takers)),
+            "streamed": BoolAttr.from_bool(call.is_output_streamed),
             "blocks": ArrayAttr([IntegerAttr(n, i64) for n in blocks]),
         }
     )

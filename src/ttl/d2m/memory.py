@@ -1,13 +1,15 @@
-"""The L1 that a call needs: what d2m-allocate will find, said before anything runs."""
+"""The cores and the L1 that a call needs: what passes will find, said before anything runs."""
 
 from __future__ import annotations
 
 from math import prod
+from pathlib import Path
 
 from ttl.config import Config
-from ttl.diagnostics import RuleBroken, codes
+from ttl.diagnostics import RuleBroken, codes, file_not_usable, usage_error
 from ttl.semantics.dtypes import dtype_of
-from ttl.target import TARGETS, load
+from ttl.target import TARGETS, Target, load
+from ttl.target.system_desc import NotASystemDesc, read_system_desc, target_from_text, text_of
 
 from .mistakes import WrongValue
 from .program import STREAM_BLOCKS, Call, parameter_span
@@ -19,7 +21,8 @@ def check_memory(call: Call, config: Config) -> None:
     """Every core holds its part of the tensors in L1, and the buffers of streams beside it."""
     if config.target not in TARGETS:
         return  # the driver says it
-    target, needs = load(config.target), _needs(call)
+    target, needs = _target(call, config), _needs(call)
+    _check_cores(call, target)
     total, budget = sum(size for _, _, size in needs), target.dataflow_buffer_budget_bytes
     if config.max_l1_bytes is not None:
         budget = min(config.max_l1_bytes, budget if config.wants_artifact else config.max_l1_bytes)
@@ -42,6 +45,37 @@ def check_memory(call: Call, config: Config) -> None:
     first = call.program.threads[0]
     span = parameter_span(first, call.program.names("cb", first)[largest])
     raise WrongValue(broken.at(span, "the largest"))
+
+
+def described_system(config: Config) -> str:
+    """The text of the system descriptor in the file of SYSTEM_DESC_PATH; empty without one."""
+    path = config.system_desc_path
+    if not path:
+        return ""
+    try:
+        chip = read_system_desc(Path(path).read_bytes())
+    except OSError as error:
+        raise file_not_usable(path, error) from None
+    except NotASystemDesc as error:
+        message = f"SYSTEM_DESC_PATH={path}: not a system descriptor: {error}"
+        raise usage_error(codes.FILE_NOT_USABLE, message) from None
+    if chip["arch"] != config.target:
+        message = f"SYSTEM_DESC_PATH={path} describes a {chip['arch']}, not a {config.target}"
+        raise usage_error(codes.WRONG_ARGUMENT, message, f"set TTL_TARGET={chip['arch']}")
+    return text_of(chip)
+
+
+def _target(call: Call, config: Config) -> Target:
+    return target_from_text(call.system_desc) if call.system_desc else load(config.target)
+
+
+def _check_cores(call: Call, target: Target) -> None:
+    """Without a description the simulator has as many as a program wants."""
+    (rows, columns), (most_columns, most_rows) = call.grid, target.grid
+    if call.system_desc and (rows > most_rows or columns > most_columns):
+        message = f"a grid of {rows}x{columns} cores; the device has {most_rows}x{most_columns}"
+        helps = ("use a smaller grid, or unset SYSTEM_DESC_PATH",)
+        raise RuleBroken(codes.NODE_OUTSIDE_GRID, message, helps=helps)
 
 
 def _needs(call: Call) -> list[Need]:

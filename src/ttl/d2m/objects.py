@@ -23,7 +23,7 @@ from ttl.semantics.block_protocol import State
 from ttl.semantics.metal_layout import MetalLayout
 from ttl.semantics.types import Shape
 
-from .mistakes import NotImplementedYet, diagnostic, refused, wrong_type, wrong_value
+from .mistakes import NotImplementedYet, diagnostic, refused, wrong_type
 
 __all__ = ["CircularBuffer", "MemTx", "Scope", "Semaphore", "Stream", "TensorBlock"]
 
@@ -133,7 +133,9 @@ STREAMS: ContextVar[list[Stream]] = ContextVar("pykernel_streams", default=[])  
 class CircularBuffer(Described):
     """A queue of blocks of one tensor argument, between two threads of a core."""
 
-    __slots__ = ("buffer", "grid", "is_aliased", "is_taken", "layout", "stays", "tensor")
+    __slots__ = (
+        "buffer", "grid", "is_aliased", "is_streamed", "is_taken", "layout", "stays", "tensor",
+    )  # fmt: skip
 
     noun = "a circular buffer"
     names = ("pop", "reserve")
@@ -149,6 +151,8 @@ class CircularBuffer(Described):
         self.is_aliased = False
         # Or taken by another thread: then each block is pushed when it is published.
         self.is_taken = False
+        # And written by that thread: dma(block, stream[y, x]).
+        self.is_streamed = False
         self.stays: dict[int, TensorBlock] = {}  # by the running kernel
 
     @property
@@ -158,7 +162,7 @@ class CircularBuffer(Described):
     @property
     def key_parts(self) -> tuple[Any, ...]:
         """What compiled kernels depend on: see driver/memo.py."""
-        return self.buffer, self.is_aliased, self.is_taken
+        return self.buffer, self.is_aliased, self.is_taken, self.is_streamed
 
     def pop(self, scope: Scope | None = None) -> TensorBlock:
         """The next block to read; after reserve() in the same thread: its data are ready."""
@@ -171,7 +175,8 @@ class CircularBuffer(Described):
                 _publish(held)
             return held
         block: TensorBlock = running.wait(self.buffer)
-        _hold(scope, block, (lambda: self._write(running, block)) if self.is_taken else block.pop)
+        is_written = self.is_taken and not self.is_streamed
+        _hold(scope, block, (lambda: self._write(running, block)) if is_written else block.pop)
         return block
 
     def reserve(self, scope: Scope | None = None) -> TensorBlock:
@@ -396,12 +401,3 @@ def rectangle(core: Any, mcast: Any, grid: Sequence[int]) -> tuple[Shape, ...]:
             helps=("core is (y, x) of the first receiver, mcast the rows and columns of them",),
         )
     return tuple((x + i, y + j) for j in range(rows) for i in range(columns))
-
-
-def require_output_unstreamed(stream: Stream, output: Any) -> None:
-    if stream.argument is output:
-        raise wrong_value(
-            f"`{stream.name}` is the output, which cannot be streamed",
-            "store into a block of its circular buffer: it is the core's part of the output",
-            calling_span(),
-        )

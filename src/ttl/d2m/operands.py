@@ -79,7 +79,7 @@ def to_layout(value: Any, name: str, layout: MetalLayout) -> Any:
         return value
     memory = ttnn.L1_MEMORY_CONFIG if layout.memory_space == "l1" else ttnn.DRAM_MEMORY_CONFIG
     return ttnn.from_numpy(
-        layout.collapse(_array(value)),
+        layout.collapse(array_of(value)),
         dtype=dtype,
         layout=ttnn.TILE_LAYOUT,
         device=ttnn.open_device(device_id=0),
@@ -87,8 +87,10 @@ def to_layout(value: Any, name: str, layout: MetalLayout) -> Any:
     )
 
 
-def _array(value: Any) -> Any:
+def array_of(value: Any) -> Any:
     """A numpy array of the elements; torch has no view of bfloat16 for numpy."""
+    if isinstance(value, ttnn.Tensor):
+        return ttnn.to_numpy(value)
     if not hasattr(value, "detach"):
         return np.asarray(value)
     values = value.detach()
@@ -101,14 +103,18 @@ def copy_back(output: Operand) -> None:
         return
     values = output.layout.restore(ttnn.to_numpy(output.tensor))
     try:
-        _write(output.argument, values)
+        write_array(output.argument, values)
     except (ValueError, RuntimeError) as error:  # read-only, or a leaf of autograd
         text = f"`{output.name}`, the output, cannot be written: {error}"
         help_text = "give the program a tensor that it may write"
         raise wrong_value(text, help_text, calling_span()) from None
 
 
-def _write(argument: Any, values: Any) -> None:
+def write_array(argument: Any, values: Any) -> None:
+    if isinstance(argument, ttnn.Tensor):
+        how: dict[str, Any] = dict(dtype=argument.dtype, layout=argument.layout)
+        ttnn.copy_host_to_device_tensor(ttnn.from_numpy(values, **how), argument)
+        return
     if not hasattr(argument, "detach"):
         argument[...] = values
         return

@@ -21,7 +21,7 @@ from ttl.semantics.types import Shape
 
 from .iteration import Iteration, Iterations, Mover
 from .mistakes import wrong_type, wrong_value
-from .objects import STREAMS, CircularBuffer, Semaphore, Stream, require_output_unstreamed
+from .objects import STREAMS, CircularBuffer, Semaphore, Stream
 from .threads import (
     Moves,
     Thread,
@@ -123,6 +123,7 @@ class Call:
     grid: Shape  # rows, columns
     use_tile_matmul: bool = True
     iteration: Iteration | None = None  # in affine form
+    system_desc: str = ""  # of the device, if one is described: see memory.py
 
     @property
     def output(self) -> Operand:
@@ -143,7 +144,6 @@ class Call:
 
     def bind_streams(self) -> None:
         for stream in self.program.streams:
-            require_output_unstreamed(stream, self.output.argument)
             found = [each for each in self.operands if each.argument is stream.argument]
             if not found:
                 raise wrong_value(
@@ -197,6 +197,11 @@ class Call:
             for thread in self.program.threads
             if "pop" in self.calls_on(last, thread) and thread not in self.writers
         ]
+
+    @property
+    def is_output_streamed(self) -> bool:
+        """A thread writes its blocks where it wants them: dma(block, stream[y, x])."""
+        return self.iteration is None and self.is_streamed(len(self.operands) - 1)
 
     @property
     def is_written_back(self) -> bool:
@@ -309,6 +314,7 @@ class Body:
             cb = CircularBuffer(buffer, operand.tensor, operand.layout, operand.grid)
             cb.is_aliased = position == len(call.operands) - 1
             cb.is_taken = cb.is_aliased and bool(call.takers)
+            cb.is_streamed = cb.is_aliased and call.is_output_streamed
             found.append(cb)
         for name in call.program.names("semaphore"):
             semaphore = LanguageSemaphore(0)
@@ -338,6 +344,12 @@ def check_call(call: Call) -> None:
                 call, thread, -1, "pops `{}`, the buffer of the output",
                 "let one thread reserve the output, and one of data movement pop it",
             )  # fmt: skip
+    if call.is_output_streamed and call.writers and not call.takers:
+        raise _wrong_end(
+            call, call.writers[0], -1, "reserves `{}`, the streamed output, and no thread pops it",
+            "let a datamovement thread write it: dma(out_cb.pop(), stream[y, x]).wait(); or leave "
+            "Stream() of the output out",
+        )  # fmt: skip
     if len(call.writers) > 1:
         raise _wrong_end(
             call, call.writers[1], -1, "reserves `{}`, the output, beside another thread",
@@ -374,7 +386,7 @@ def _check_ends(call: Call, position: int) -> None:
 
 def check_written(call: Call) -> None:
     """After a run, so that it hides no mistake in a thread which is not written to its end yet."""
-    if not call.writers:
+    if not call.writers and not call.is_output_streamed:
         raise _wrong_end(
             call, call.program.threads[-1], -1, "and all others leave `{}`, the output, unwritten",
             "store into a block of it: out_cb.reserve().store(value)",
@@ -420,7 +432,9 @@ class _Lowering:
         call = self.call
         layouts = tuple((each.name, each.layout.logical_shape) for each in call.operands)
         places = tuple(each.layout.memory_space for each in call.operands)
-        return call.use_tile_matmul, call.grid, layouts, places, call.iteration
+        return (
+            call.use_tile_matmul, call.grid, layouts, places, call.iteration, call.system_desc,
+        )  # fmt: skip
 
     def __call__(self, program: LanguageProgram, target: Any) -> Any:
         from .frontend import build_module

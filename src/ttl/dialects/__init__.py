@@ -30,13 +30,14 @@ def _d2m_dialects() -> list[Dialect]:
     """d2m, the part of ttcore that only it uses, and what it is made of upstream."""
     from xdsl.dialects.linalg import Linalg
     from xdsl.dialects.memref import MemRef
+    from xdsl.dialects.tensor import Tensor
 
     from . import d2m, ttmetal
 
     ttcore = Dialect(
         "ttcore", [*TTCore.operations, d2m.GlobalOp, d2m.GetGlobalOp], list(TTCore.attributes)
     )
-    return [ttcore, d2m.make_dialect(), ttmetal.make_dialect(), Linalg, MemRef]
+    return [ttcore, d2m.make_dialect(), ttmetal.make_dialect(), Linalg, MemRef, Tensor]
 
 
 def make_context() -> Context:

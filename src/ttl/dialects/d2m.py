@@ -58,6 +58,7 @@ from .d2m_movement import SemaphoreIncOp as SemaphoreIncOp
 from .d2m_movement import SemaphoreSetOp as SemaphoreSetOp
 from .d2m_movement import SemaphoreWaitOp as SemaphoreWaitOp
 from .d2m_movement import TransferOp as TransferOp
+from .d2m_registers import AcquireDstOp as AcquireDstOp
 from .d2m_types import CBType as CBType
 from .d2m_types import MemTxType as MemTxType
 from .d2m_types import SemaphoreType as SemaphoreType

@@ -11,7 +11,7 @@ from typing import Any
 from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr
 from xdsl.dialects.linalg.attrs import IteratorType, IteratorTypeAttr
 from xdsl.dialects.linalg.ops import GenericOp, YieldOp
-from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.rewriter import Rewriter
 
@@ -119,11 +119,3 @@ def tile_op_of(generic: GenericOp) -> d2m.TileOp:
     tile = generic.body.block.first_op
     assert isinstance(tile, d2m.TileOp)
     return tile
-
-
-def block_math_of(generic: GenericOp) -> tuple[str, list[SSAValue], dict[str, Any]]:
-    """The operation of the op table that was made linalg: name, operands, properties."""
-    tile = tile_op_of(generic)
-    numbers = [arg.index for arg in tile.inputs if isinstance(arg, BlockArgument)]
-    inputs = [generic.inputs[n] for n in numbers if n < len(generic.inputs)]
-    return tile.ENTRY.name, inputs, dict(tile.properties)

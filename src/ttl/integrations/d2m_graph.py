@@ -17,8 +17,9 @@ from ttl.dialects import d2m, ttir
 from ttl.dialects.graph import MathOp, dense_values
 from ttl.dialects.locations import span_of
 from ttl.dialects.ttcore import dtype_of_element
-from ttl.passes import find_pass, run_pipeline
-from ttl.passes.pipelines import in_tiles
+from ttl.passes import run_passes, run_pipeline
+from ttl.passes.pipelines import TTIR_TO_D2M, make_passes
+from ttl.passes.registered_device import SYSTEM_DESC
 from ttl.semantics.dtypes import Array
 
 from .metal_program import run_metal
@@ -29,9 +30,7 @@ def run_ttir(module: ModuleOp, arrays: Sequence[Array]) -> list[Array]:
 
     The module is changed. CompileError for what does not become threads.
     """
-    _verify(module)
-    in_tiles().apply(Context(), module)
-    find_pass("ttir-to-d2m")().apply(Context(), module)
+    lower_ttir(module)
     (main,) = (op for op in module.ops if isinstance(op, func.FuncOp))
     found = (op for op in module.ops if isinstance(op, ModuleOp))
     programs = {op.sym_name.data: op for op in found if op.sym_name is not None}
@@ -48,12 +47,18 @@ def run_ttir(module: ModuleOp, arrays: Sequence[Array]) -> list[Array]:
             values[op.result] = dense_values(op.value).astype(kind)
         elif isinstance(op, MathOp):  # what ttir-to-d2m leaves to the host
             inputs = [values[operand] for operand in op.inputs]
-            values[op.result] = _on_host(op, inputs)
+            values[op.result] = on_host(op, inputs)
         elif not isinstance(op, (func.ReturnOp, d2m.EmptyOp)):
             raise _not_run(op)
     last = main.body.block.last_op
     assert last is not None
     return [values[value] for value in last.operands]
+
+
+def lower_ttir(module: ModuleOp) -> None:
+    """The graph's operations as threads; CompileError for what does not become them."""
+    _verify(module)
+    run_passes(make_passes(TTIR_TO_D2M), Context(), module)
 
 
 def _verify(module: ModuleOp) -> None:
@@ -69,7 +74,8 @@ def _not_run(op: Operation) -> CompileError:
     return CompileError(RuleBroken(codes.GRAPH_NOT_LOWERED, message).at(span_of(op.location)))
 
 
-def _on_host(op: MathOp, inputs: Sequence[Array]) -> Array:
+def on_host(op: MathOp, inputs: Sequence[Array]) -> Array:
+    """What ttir-to-d2m leaves: the moves of elements. CompileError for anything else."""
     kind = dtype_of_element(op.result.type.element_type).storage
     name, named = op.ENTRY.name, op.values()
     if name == "full":
@@ -101,6 +107,9 @@ _ON_HOST: dict[str, Callable[[Sequence[Array], dict[str, Any]], Array]] = {
 def _run(program: ModuleOp, inputs: Sequence[Array], result: Any) -> Array:
     """From the host and back, as the program has it: what tensors are padded with stays zero."""
     copy = program.clone()
+    around = program.parent_op()
+    if around is not None and SYSTEM_DESC in around.attributes:
+        copy.attributes[SYSTEM_DESC] = around.attributes[SYSTEM_DESC]
     run_pipeline(copy)
     room = np.zeros(result.get_shape(), dtype_of_element(result.element_type).storage)
     run_metal(copy, [*inputs, room])

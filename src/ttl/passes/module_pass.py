@@ -15,7 +15,6 @@ from xdsl.dialects.builtin import (
     IndexType,
     IntegerAttr,
     ModuleOp,
-    StringAttr,
     i1,
     i32,
     i64,
@@ -29,7 +28,8 @@ from ttl.dialects import ttl
 from ttl.dialects.building import create, place
 from ttl.dialects.locations import call_sites_of, span_of
 from ttl.dialects.ttkernel import processor_of
-from ttl.target import Target, load
+
+from .registered_device import target_of as target_of
 
 Op = TypeVar("Op", bound=Operation)
 
@@ -65,12 +65,6 @@ OVER_BLOCKS = "d2m.over_blocks"  # on a loop: each iteration makes a block of th
 UNREAD = "d2m.unread"  # on a store or pop: what was there before need not have been read
 OVER_TILES = "ttl.over_tiles"  # on a loop of the compiler, whose counter is small
 TILE_MATMUL = "ttl.tile_matmul"  # on a compute kernel: matrix products tile by tile
-
-
-def target_of(module: ModuleOp) -> Target:
-    name = module.attributes["ttl.target_arch"]
-    assert isinstance(name, StringAttr)
-    return load(name.data)
 
 
 def terminator(block: Block) -> Operation:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields
 from functools import cache, partial
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
+from xdsl.utils.arg_spec import ArgSpec
 
 from ttl.diagnostics import Diagnostic
 
 from .module_pass import D2M_MARK
+from .registered_device import SYSTEM_DESC
 
 if TYPE_CHECKING:
     from .verify.block_use import BlockUse
@@ -68,6 +71,7 @@ PIPELINE = SYNCHRONIZE + NODE_TO_NODE + COMPUTE + KERNEL
 
 # Threads of cores (the pykernel DSL) to kernels of the language, in the guide's three parts.
 D2M_FRONTEND = (
+    "arith-to-d2m-tile-ops",  # first: what follows looks for tile operations
     "d2m-generic-replace-globals",
     "d2m-lower-to-layout",  # while tensors still say by their layout where they are
     "d2m-generic-generate-datamovement",  # affine form to explicit form, which all the rest takes
@@ -82,30 +86,29 @@ D2M_MIDDLEEND = (
     "d2m-generic-hw-thread-selection",
     "d2m-generic-regions-to-funcs",
 )
-D2M_BACKEND = ("convert-d2m-to-ttl", "convert-d2m-to-ttmetal")
+D2M_BACKEND = (
+    "linalg-to-loops",
+    "d2m-insert-dst-register-access",
+    "convert-d2m-to-ttl",
+    "convert-d2m-to-ttmetal",
+)
+REGISTER_DEVICE = ("ttcore-register-device",)  # first: its cores and its memory count for the rest
 # A graph joins here, as tt-mlir writes it or as shlo-to-ttir does.
-TTIR_TO_D2M = ("ttir-to-ttir-decomposition", "ttir-to-d2m")
+TTIR_TO_D2M = ("ttir-to-ttir-decomposition", "ttir-to-d2m", "d2m-grid-selection")
 D2M = D2M_FRONTEND + D2M_MIDDLEEND + D2M_BACKEND
 
-# Two steps of the guide that the language's passes do: after d2m-generic-regions-to-funcs the math
-# of blocks becomes loops over tiles within the DST registers, then calls of the chip.
-LINALG_TO_LOOPS = D2M_BACKEND + SYNCHRONIZE + NODE_TO_NODE + COMPUTE
-D2M_TO_TTKERNEL = KERNEL[:5]
-
-_ASSIGN = "ttl-assign-dst"
+# A step of the guide that the language's passes do: from loops over tiles to calls of the chip.
+D2M_TO_TTKERNEL = D2M_BACKEND[2:] + SYNCHRONIZE + NODE_TO_NODE + COMPUTE + KERNEL[:5]
 
 # What the command line knows under one name.
 PIPELINES = {
     "ttl-to-cpp": PIPELINE,
-    "linalg-to-loops": LINALG_TO_LOOPS,
     "d2m-to-ttkernel": D2M_TO_TTKERNEL,
-    "ttir-to-ttmetal-frontend": TTIR_TO_D2M + D2M_FRONTEND,
+    "ttir-to-ttmetal-frontend": REGISTER_DEVICE + TTIR_TO_D2M + D2M_FRONTEND,
     "ttir-to-ttmetal-middleend": D2M_MIDDLEEND,
-    "ttir-to-ttmetal-backend": TTIR_TO_D2M + D2M + PIPELINE,
-    "ttir-to-ttmetal-pipeline": TTIR_TO_D2M + D2M + PIPELINE,
+    "ttir-to-ttmetal-backend": REGISTER_DEVICE + TTIR_TO_D2M + D2M + PIPELINE,
+    "ttir-to-ttmetal-pipeline": REGISTER_DEVICE + TTIR_TO_D2M + D2M + PIPELINE,
     "convert-d2m-to-ttkernel": D2M_TO_TTKERNEL,
-    "d2m-insert-dst-register-access": LINALG_TO_LOOPS[: LINALG_TO_LOOPS.index(_ASSIGN) + 1],
-    "d2m-grid-selection": TTIR_TO_D2M,
     "ttir-to-ttnn-backend-pipeline": (),  # GRAPH, from ttir on: below
 }
 # Passes that only look. The first are parts of one check that the pipeline makes after SYNCHRONIZE,
@@ -137,11 +140,15 @@ GRAPH = (
     "ttnn-resolve-tt-lang-kernels",  # after layouts: kernels are compiled for them
     "ttnn-lower-tt-lang-to-generic",
 )
-PIPELINES["ttir-to-ttnn-backend-pipeline"] = GRAPH[GRAPH.index("ttir-to-ttir-decomposition") :]
+PIPELINES["ttir-to-ttnn-backend-pipeline"] = (
+    *REGISTER_DEVICE,
+    *GRAPH[GRAPH.index("ttir-to-ttir-decomposition") :],
+)
 KNOWN = (
     *PIPELINE,
     *PARTS,
     *VERIFY,
+    *REGISTER_DEVICE,
     *TTIR_TO_D2M[1:],
     *D2M,
     *GRAPH,
@@ -155,7 +162,7 @@ ROOMS = {
     "compute": COMPUTE,
     "kernel": KERNEL,
     "verify": VERIFY,
-    "d2m": TTIR_TO_D2M[1:] + D2M,
+    "d2m": REGISTER_DEVICE + TTIR_TO_D2M[1:] + D2M,
     "graph": GRAPH,
 }
 
@@ -163,14 +170,11 @@ ROOMS = {
 # What stands on the command line for the passes of one part, in a sentence.
 SUMMARIES = {
     "ttl-to-cpp": "a program of the language to C++ kernels: the whole pipeline",
-    "linalg-to-loops": "threads of cores to loops over tiles within the DST registers",
-    "d2m-to-ttkernel": "those to calls of the chip",
+    "d2m-to-ttkernel": "loops over tiles to calls of the chip",
     "ttir-to-ttmetal-frontend": "a graph to threads of cores",
     "ttir-to-ttmetal-middleend": "threads to kernel functions, with addresses",
     "ttir-to-ttmetal-pipeline": "the same, by tt-mlir's name",
     "convert-d2m-to-ttkernel": "d2m-to-ttkernel, by tt-mlir's name",
-    "d2m-insert-dst-register-access": "threads of cores to math in DST registers",
-    "d2m-grid-selection": "a graph to threads, with the cores that each operation gets",
     "ttir-to-ttnn-backend-pipeline": "a graph of ttir to calls of ttnn, with kernels",
     "ttir-to-ttmetal-backend": "a graph all the way to C++ kernels and commands of the host",
 }
@@ -190,18 +194,25 @@ def find_passes(name: str) -> tuple[str, ...]:
     return PIPELINES.get(name, (name,))
 
 
-def make_passes(names: tuple[str, ...]) -> list[ModulePass]:
-    """Those of a pipeline."""
-    is_for_tiles = TTIR_TO_D2M[1] in names
+def make_passes(
+    names: tuple[str, ...], options: Mapping[str, tuple[Any, ...]] | None = None
+) -> list[ModulePass]:
+    """Those of a pipeline, whose options are for the passes that have them; ValueError for others.
+
+    The decomposition that ttir-to-d2m goes on from is one to tiles.
+    """
+    given = dict(options or {})
+    if TTIR_TO_D2M[1] in names:
+        given["in_tiles"] = (True,)
+    kinds = [find_pass(name) for name in names]
+    known = [{field.name for field in fields(kind)} for kind in kinds]
+    for name in given:
+        if not any(name in each for each in known):
+            raise ValueError(f"no pass of it has the option {name.replace('_', '-')}")
     return [
-        in_tiles() if is_for_tiles and name == TTIR_TO_D2M[0] else find_pass(name)()
-        for name in names
+        kind.from_spec(ArgSpec(kind.name, {n: v for n, v in given.items() if n in own}))
+        for kind, own in zip(kinds, known, strict=True)
     ]
-
-
-def in_tiles() -> ModulePass:
-    """The decomposition that ttir-to-d2m goes on from."""
-    return find_pass(TTIR_TO_D2M[0])(in_tiles=True)  # type: ignore[call-arg]
 
 
 @cache
@@ -267,14 +278,21 @@ def run_passes(
             after(each.name, module)
 
 
-_OF_THREADS = frozenset(D2M + PIPELINE)
+_OF_THREADS = frozenset((*TTIR_TO_D2M[2:], *D2M, *PIPELINE))
+# Those that have to know all of a program; the others look at tiles, whatever is around them.
+OF_THREADS = _OF_THREADS - {"arith-to-d2m-tile-ops", *D2M_BACKEND[:2], *PIPELINE}
 
 
 def _is_left_to_host(module: ModuleOp) -> bool:
     """A graph of which nothing became threads: ttir-to-d2m leaves moves of elements to the host."""
     if is_d2m(module) or any(isinstance(op, ModuleOp) for op in module.ops):
         return False
-    return any(op.dialect_name() == "ttir" for op in module.walk())
+    dialects = (op.dialect_name() for op in module.walk())
+    found = next((name for name in dialects if name in ("ttir", *_OF_KERNELS)), None)
+    return found == "ttir" or (found is None and SYSTEM_DESC in module.attributes)
+
+
+_OF_KERNELS = ("ttl", "d2m", "ttkernel", "emitc", "ttmetal")
 
 
 def is_d2m(module: ModuleOp) -> bool:

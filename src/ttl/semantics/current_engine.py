@@ -15,3 +15,5 @@ ENGINE: Final[ContextVar[Any]] = ContextVar("ttl_engine")
 TRACE: Final[ContextVar[list[Callable[[], object]] | None]] = ContextVar("ttl_trace", default=None)
 # Holds a ttl.language.operation.OperationScope while the body of an operation is being run.
 SCOPE: Final[ContextVar[Any]] = ContextVar("ttl_operation_scope")
+# Holds what makes the calls of ttnn in the body of a pykernel function.
+CALLS: Final[ContextVar[Callable[..., Any] | None]] = ContextVar("ttl_ttnn_calls", default=None)

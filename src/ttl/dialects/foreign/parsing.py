@@ -24,6 +24,7 @@ from xdsl.dialects.builtin import (
     FunctionType,
     IndexType,
     UnregisteredAttr,
+    i1,
     i32,
 )
 from xdsl.ir import Attribute, Operation, Region, SSAValue, TypeAttribute
@@ -32,6 +33,7 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import ParseError, VerifyException
 from xdsl.utils.mlir_lexer import MLIRTokenKind as Kind
 
+from ..ttcore import TileType
 from .kept import KeptOp, keep_attribute, kept_operation, kept_text, remade
 from .names import is_attribute, is_operation
 from .ttir import form_class
@@ -51,11 +53,16 @@ _BINDING = re.compile(r"\s*=(?!=)")
 _INDEX = ("tensor.dim", "memref.dim")
 _OWN_TYPE = ("ttkernel.TensorAccessorArgs",)  # of the same name
 _ELEMENT = ("tensor.extract", "memref.load", "affine.load")
+_CONDITION = ("arith.cmpf",)  # of tiles: those of numbers are read by their definition
 
 
 def _element(type: Any) -> Attribute:
     found: Attribute = type.get_element_type() if isinstance(type, ContainerType) else type
     return found
+
+
+def _is_tile(value: SSAValue) -> bool:
+    return isinstance(value.type, TileType)
 
 
 class NotKept(ParseError):
@@ -129,6 +136,8 @@ class KeepingParser(Parser):
             raise
         except ParseError:
             raise self._final(error, where) from None
+        if op.dialect_name() == "arith" and not all(_is_tile(each) for each in op.operands):
+            raise self._final(error, where)
         if (location := self.parse_optional_location()) is not None:
             op.location = location
         first = 0
@@ -206,7 +215,7 @@ class KeepingParser(Parser):
 
 # Whose own definitions are narrower than what others write: they are verified while they are read.
 # All operations are verified when the module is read.
-_LOOKED_AT = ("d2m", "ttkernel")
+_LOOKED_AT = ("arith", "d2m", "ttkernel", "tensor")
 # Whose operations the table of graphs has in a form of its own.
 _IN_BOTH = ("ttir", "ttnn")
 
@@ -288,6 +297,8 @@ class _Form:
             return [IndexType()]
         if self.name in _ELEMENT:
             types = [_element(types[0])]
+        if self.name in _CONDITION and isinstance(types[-1], TileType):
+            types = [TileType(types[-1].rows, types[-1].columns, i1)]
         if len(types) < count:
             self.parser.raise_error("the types of the results are missing")
         return types[-count:]

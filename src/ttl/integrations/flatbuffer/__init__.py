@@ -14,16 +14,23 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .compile import compile_module
     from .emit import emit_flatbuffer
+    from .metal_emit import emit_metal
+    from .metal_runtime import MetalRuntime
     from .operation import compile_operation
     from .runtime import Runtime
     from .traced import run_traced
 
-__all__ = ["Runtime", "compile_module", "compile_operation", "emit_flatbuffer", "run_traced"]
+__all__ = [
+    "MetalRuntime", "Runtime", "compile_module", "compile_operation", "emit_flatbuffer",
+    "emit_metal", "run_traced",
+]  # fmt: skip
 
 _MODULES = {
     "compile_module": "compile",
     "compile_operation": "operation",
     "emit_flatbuffer": "emit",
+    "emit_metal": "metal_emit",
+    "MetalRuntime": "metal_runtime",
     "Runtime": "runtime",
     "run_traced": "traced",
 }

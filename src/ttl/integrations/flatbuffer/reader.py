@@ -18,14 +18,16 @@ class Malformed(ValueError):
     """The bytes are not what they should be; the text reports what is wrong."""
 
 
-def read_binary(data: bytes) -> dict[str, Any]:
+def read_binary(
+    data: bytes, root: str = "TTNNBinary", identifier: bytes = IDENTIFIER
+) -> dict[str, Any]:
     """The TTNNBinary in a file; Malformed if it is none."""
     if len(data) < 8:
         raise Malformed(f"the file has only {len(data)} bytes")
-    if data[4:8] != IDENTIFIER:
-        raise Malformed("the file does not have the identifier TTNN")
+    if data[4:8] != identifier:
+        raise Malformed(f"the file does not have the identifier {identifier.decode()}")
     reader = _Reader(data)
-    return reader.table("TTNNBinary", reader.follow(0))
+    return reader.table(root, reader.follow(0))
 
 
 # How much larger a file may be than its bytes when shared tables are counted wherever they stand;

@@ -16,6 +16,8 @@ from functools import cache
 
 from ttl.semantics.graph_ops import GRAPH_OPS, GraphOp
 
+from .metal_schema import METAL_SCHEMA
+
 IDENTIFIER = b"TTNN"
 SCHEMA_REVISION = "tt-mlir 19c86fca4"  # the tags of unions move between its commits
 OWN_TAGS = 200
@@ -155,8 +157,9 @@ _ATTRIBUTE_TYPES = {"int": "int", "ints": "[int]", "bool": "bool", "float": "dou
 
 
 def _declared(keyword: str) -> list[tuple[str, str, list[str]]]:
-    """(name, width, members) of everything that the text declares with a keyword."""
-    found = re.findall(rf"^{keyword} (\w+)(?:: (\w+))? {{([^}}]*)}}", SCHEMA, re.MULTILINE)
+    """(name, width, members) of everything that the texts declare with a keyword."""
+    text = SCHEMA + METAL_SCHEMA
+    found = re.findall(rf"^{keyword} (\w+)(?:: (\w+))? {{([^}}]*)}}", text, re.MULTILINE)
     split = re.compile("[;,]")
     return [(name, width, [e.strip() for e in split.split(body) if e.strip()])
             for name, width, body in found]  # fmt: skip

@@ -15,11 +15,13 @@ class Unwritable(ValueError):
     """A value does not fit the schema; the text reports which."""
 
 
-def write_binary(value: dict[str, Any]) -> bytes:
+def write_binary(
+    value: dict[str, Any], root: str = "TTNNBinary", identifier: bytes = IDENTIFIER
+) -> bytes:
     """The file of a TTNNBinary. Equal values give equal bytes. Unwritable if it is none."""
     writer = _Writer()
-    root = writer.table("TTNNBinary", value)
-    writer.builder.Finish(root, file_identifier=IDENTIFIER)
+    place = writer.table(root, value)
+    writer.builder.Finish(place, file_identifier=identifier)
     return bytes(writer.builder.Output())
 
 

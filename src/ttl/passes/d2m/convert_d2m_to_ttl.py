@@ -15,7 +15,7 @@ from xdsl.rewriter import InsertPoint
 from ttl.dialects import d2m, ttl
 from ttl.dialects.ttkernel import processor_of
 
-from ..module_pass import Maker, branch_end
+from ..module_pass import Maker, branch_end, not_yet
 from .d2m_conversions import convert_ops
 from .d2m_kernels import Kernel, Operand, Program, new_kernel
 
@@ -23,8 +23,19 @@ HOST = "host"  # the module of what the host does
 
 
 def apply(op: ModuleOp) -> None:
-    for generic in list(d2m.generics_of(op)):
+    generics = list(d2m.generics_of(op))
+    _require_generic(op, generics)
+    for generic in generics:
         _Converter(op, generic).convert()
+
+
+def _require_generic(module: ModuleOp, generics: list[d2m.GenericOp]) -> None:
+    """A thread alone says neither what its buffers hold nor which cores run it."""
+    named = {thread.symbol.data for generic in generics for thread in generic.threads}
+    for function in [each for each in module.ops if isinstance(each, func.FuncOp)]:
+        if "d2m.thread" in function.attributes and function.sym_name.data not in named:
+            what = f"the thread `{function.sym_name.data}` without a d2m.generic that runs it"
+            raise not_yet(what, function, "give the generic: its operands are the buffers")
 
 
 class _Converter(Program):
@@ -109,5 +120,5 @@ class _Converter(Program):
         positions = kernel.bind()
         convert_ops(kernel)
         kernel.set_signature(positions)
-        for block, release in kernel.taken:
+        for block, release in [] if self.is_streamed else kernel.taken:
             kernel.copy_shard(Maker.before(release), self.operands[-1], block, is_read=False)

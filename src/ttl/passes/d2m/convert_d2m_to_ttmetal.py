@@ -2,7 +2,8 @@
 
 The host writes tensors as rows; programs of the device make tiles of them, and rows of the result.
 rule STREAM  what a stream is read by way of is the memory of circular buffers: no buffer of its own
-rule STAGE   rows lie in DRAM, after what d2m-allocate put there and after each other
+rule STAGE   rows lie in DRAM, after what d2m-allocate put there and after each other, until they
+             are tiles or the host has them
 """
 
 from __future__ import annotations
@@ -86,6 +87,7 @@ class _Host:
         rows = self._stage(make, tiles)
         make.add(ttmetal.EnqueueWriteBufferOp.create(operands=[op.input, rows]))
         self._run_layout(make, rows, tiles, to_tiles=True)
+        make.add(ttmetal.DeallocateBufferOp.create(operands=[rows]))
         self.buffers[op.result] = tiles
 
     def stream(self, op: d2m.LayoutOp, make: Maker) -> None:
@@ -103,6 +105,7 @@ class _Host:
         rows = self._stage(make, tiles)
         self._run_layout(make, tiles, rows, to_tiles=False)
         make.add(ttmetal.EnqueueReadBufferOp.create(operands=[rows, op.output]))
+        make.add(ttmetal.DeallocateBufferOp.create(operands=[rows]))
 
     def finish(self, op: func.ReturnOp, make: Maker) -> None:
         make.add(ttmetal.FinishOp.create())

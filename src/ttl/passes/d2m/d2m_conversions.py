@@ -5,7 +5,8 @@ rule RELEASE `d2m.wait` and `d2m.reserve` release their block at the end of the 
 rule SHARD   the output's buffer is the core's part of the output: it is reserved once and held to
              the end
 rule TAKE    if another thread takes the output, it is pushed where the writer says that it is
-             ready, and who takes it writes each block back before its release
+             ready, and who takes it writes each block back before its release, unless it is
+             streamed: then the thread says where each block goes
 rule SUM     a matrix product is made in the block that it is stored to, on top of what is there
 """
 
@@ -20,7 +21,6 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ttl.dialects import d2m, ttl
-from ttl.dialects.linalg_math import block_math_of
 
 from ..arithmetic import add, minus
 from ..module_pass import (
@@ -36,10 +36,12 @@ from ..module_pass import (
     users_of,
 )
 from .d2m_kernels import Kernel, Operand, copy, node_index, tensor_slice
+from .tile_loops import raise_loops
 
 
 def convert_ops(kernel: Kernel) -> None:
     """All operations of the d2m dialect in it."""
+    raise_loops(kernel.body)
     _require_known(kernel)
     converted = [op for op in kernel.body.walk() if type(op) in CONVERSIONS]
     for op in converted:
@@ -59,8 +61,9 @@ def convert_ops(kernel: Kernel) -> None:
 def _require_known(kernel: Kernel) -> None:
     """Threads that others made may have operations that our frontends do not make."""
     for op in kernel.body.walk():
-        is_known = type(op) in CONVERSIONS or isinstance(op, d2m.TileOp)
-        if op.name.startswith("d2m.") and not is_known:
+        if isinstance(op, LinalgOp):
+            raise not_yet("`linalg.generic` in a kernel", op, "run linalg-to-loops first")
+        if op.name.startswith("d2m.") and type(op) not in CONVERSIONS:
             raise not_yet(f"`{op.name}` in a thread", op, "use blocks and linalg.generic")
 
 
@@ -149,13 +152,6 @@ def store(kernel: Kernel, op: d2m.StoreOp, make: Maker) -> None:
     make.add(new)
 
 
-def linalg(kernel: Kernel, op: LinalgOp, make: Maker) -> None:
-    name, inputs, properties = block_math_of(op)
-    result = op.results[0]
-    new = make.new(ttl.BLOCK_MATH[name], inputs, result.type, result.name_hint, **properties)
-    result.replace_all_uses_with(new)
-
-
 def full(kernel: Kernel, op: d2m.FullOp, make: Maker) -> None:
     new = make.new(ttl.FillOp, (), op.result.type, op.result.name_hint, value=op.value)
     op.result.replace_all_uses_with(new)
@@ -235,7 +231,6 @@ CONVERSIONS: dict[type[Operation], Callable[..., None]] = {
     d2m.ReserveOp: acquire,
     d2m.StoreOp: store,
     d2m.ToTensorOp: to_tensor,
-    LinalgOp: linalg,
     d2m.FullOp: full,
     d2m.EmptyOp: nothing,
     d2m.NullTxOp: nothing,

@@ -38,6 +38,7 @@ from ..module_pass import (
     Maker,
     first_after_bindings,
     integers,
+    not_yet,
     numbers_in,
     set_function_type,
 )
@@ -91,6 +92,9 @@ class Program:
         functions = {op.sym_name.data: op for op in module.ops if isinstance(op, func.FuncOp)}
         self.kernels = [functions[thread.symbol.data] for thread in generic.threads]
         names = [argument.name_hint for argument in self.kernels[0].body.block.args]
+        if len(names) < len(generic.operands):
+            what = "kernels that do not have the buffers of their generic as arguments"
+            raise not_yet(what, generic, "pass them: d2m-generic-regions-to-funcs does")
         self.locations = [argument.location for argument in self.kernels[0].body.block.args]
         arguments = [argument.name_hint for argument in function.body.block.args]
         self.operands = [
@@ -106,6 +110,7 @@ class Program:
         self.filled = numbers_in(moves.data.get("filled"))
         self.is_written = bool(moves.data.get("written"))
         self.is_taken = bool(moves.data.get("taken"))
+        self.is_streamed = bool(moves.data.get("streamed"))  # whoever takes the output writes it
         self.blocks = numbers_in(moves.data.get("blocks")) or [1] * len(self.operands[-1].grid)
 
     def attributes(self, thread: str, tensors: list[int]) -> dict[str, Attribute]:

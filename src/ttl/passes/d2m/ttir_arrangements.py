@@ -5,7 +5,7 @@ rule REPEAT a tensor that is repeated along some of its leading dimensions only 
 rule LAST   dimensions that lie elsewhere are reduced as one, the last of two
 rule PAD    the largest element of whole tiles: they are filled with a column that is there
 rule LEAST  the smallest element is the largest of the negated ones
-rule BATCH  the products of a long batch are made by several programs
+rule BATCH  the products of a batch that is longer than the device has rows: several programs
 """
 
 from __future__ import annotations
@@ -24,11 +24,13 @@ from ttl.semantics.types import TILE_SIZE, Shape
 from ..module_pass import Maker, erase
 
 OF_HOST = ("reshape", "expand", "permute", "concat", "slice", "full", "arange", "empty", "typecast")
-LONGEST_BATCH = 8
 
 
-def arrange(op: MathOp) -> list[MathOp]:
-    """The operations that are left for programs; `op` itself if nothing is to be arranged."""
+def arrange(op: MathOp, rows: int) -> list[MathOp]:
+    """The operations that are left for programs; `op` itself if nothing is to be arranged.
+
+    `rows` of cores are there.
+    """
     name = op.ENTRY.name
     graph = _Graph(Maker.before(op))
     made: SSAValue | None = None
@@ -38,14 +40,14 @@ def arrange(op: MathOp) -> list[MathOp]:
     elif name in REDUCTIONS:
         made = _reduced(graph, op)
     elif name == "matmul":
-        made = _products(graph, op)
+        made = _products(graph, op, rows)
     if made is None:
         return [op]
     made.name_hint = op.result.name_hint
     op.result.replace_all_uses_with(made)
     erase(op)
     if name == "min":
-        return [left for each in graph.made for left in arrange(each)]
+        return [left for each in graph.made for left in arrange(each, rows)]
     return [each for each in graph.made if each.ENTRY.name not in OF_HOST]
 
 
@@ -127,19 +129,19 @@ def _reduced(graph: _Graph, op: MathOp) -> SSAValue | None:
     return graph.reshape(value, shape_of(op.result))
 
 
-def _products(graph: _Graph, op: MathOp) -> SSAValue | None:
+def _products(graph: _Graph, op: MathOp, longest: int) -> SSAValue | None:
     """rules REPEAT and BATCH"""
     leading = [shape_of(each)[:-2] for each in (*op.inputs, op.result)]
     count, counts = prod(leading[-1]), [prod(each) for each in leading]
-    if count <= LONGEST_BATCH and set(counts) <= {1, count}:
+    if count <= longest and set(counts) <= {1, count}:
         return None
     inputs = [
         _batch(graph, each, leading[-1], is_one=number == 1)
         for each, number in zip(op.inputs, counts[:-1], strict=True)
     ]
     parts = []
-    for first in range(0, count, LONGEST_BATCH):
-        last = min(first + LONGEST_BATCH, count)
+    for first in range(0, count, longest):
+        last = min(first + longest, count)
         pieces = [
             graph.part(each, 0, first, last) if len(shape_of(each)) == 3 else each
             for each in inputs

@@ -1,11 +1,10 @@
 """ttir-to-d2m: each operation of a graph becomes a program, the threads of cores that do it.
 
 The graph's function calls them in order, each with its inputs and a tensor for its result.
-rule GRID   elementwise: the most cores that divide the tiles; a product: cores for rows and columns
-            of each matrix; a reduction: cores along the dimension that stays
-rule BLOCKS a thread reads the blocks of the inputs that core (y, x) needs: its own; the one there
-            is of an input that is repeated; of a product row y of the left and column x of the
-            right, one after the other along the inner dimension
+rule AFFINE it is in affine form, on one core: d2m-grid-selection gives it more of them
+rule BATCH  the products of a batch are in explicit form, whose maps would not be affine: cores for
+            rows and columns of each matrix. A thread reads the blocks that core (y, x) needs: row y
+            of the left and column x of the right, one after the other along the inner dimension
 rule KEEP   a reduction keeps its dimension; the host takes it away
 What is none of this is arranged by the host first: ttir_arrangements.
 """
@@ -45,14 +44,15 @@ from ttl.semantics.dtypes import DType, bfloat16, float32
 from ttl.semantics.metal_layout import MetalLayout
 from ttl.semantics.ops import BLOCK_OPS
 from ttl.semantics.types import Shape
-from ttl.target import TARGETS, load
+from ttl.target import TARGETS
 
 from ..arithmetic import add, times
-from ..module_pass import D2M_MARK, Maker, cannot_compile, integers, replace_by
+from ..module_pass import D2M_MARK, Maker, cannot_compile, integers, replace_by, target_of
+from ..registered_device import ARCH, arch_of
 from .d2m_generic_generate_datamovement import acquire, read_block
+from .d2m_grid_selection import most_cores
 from .ttir_arrangements import OF_HOST, arrange
 
-MOST_CORES = min(min(load(name).default_grid) for name in TARGETS)  # along a side
 ELEMENTS: dict[Any, DType] = {f32: float32, bf16: bfloat16}
 # The table of graphs has some other names than the table of blocks.
 NAMES = {
@@ -66,23 +66,24 @@ REDUCTIONS = ("reduce_sum", "reduce_max")
 class TtirToD2m(ModulePass):
     name = "ttir-to-d2m"
 
-    target: str = "wormhole_b0"
+    target: str = ""  # that of the device, if the module has one
     use_tile_matmul: bool = True
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         math = [each for each in op.walk() if isinstance(each, MathOp)]
         found = [each for each in math if each.ENTRY.name not in OF_HOST]
-        left = [part for each in found for part in arrange(each)]
+        cores = target_of(op).default_grid[::-1]
+        left = [part for each in found for part in arrange(each, cores[0])]
         for number, part in enumerate(left):
-            self._replace(part, number, op)
+            self._replace(part, number, op, cores)
 
-    def _replace(self, op: MathOp, number: int, module: ModuleOp) -> None:
-        plan = _plan(op)
+    def _replace(self, op: MathOp, number: int, module: ModuleOp, cores: Shape) -> None:
+        plan = _plan(op, cores)
         name = f"{op.ENTRY.ttir}_{number}"
         rows, columns = plan.grid
         attributes: dict[str, Attribute] = {
             "ttl.launch_grid": integers((columns, rows)),
-            "ttl.target_arch": StringAttr(self.target),
+            ARCH: StringAttr(self.target or arch_of(module) or TARGETS[0]),
             D2M_MARK: BoolAttr.from_bool(self.use_tile_matmul),
         }
         program = ModuleOp([_function(plan, name)], attributes, StringAttr(name))
@@ -117,7 +118,27 @@ class _Plan:
     parts: tuple[_Part, ...]  # likewise
     dtype: DType
     dims: Shape = ()  # that are reduced
-    steps: int = 1  # of a product, along the inner dimension
+    steps: int = 1  # of the products of a batch, along the inner dimension
+
+    @property
+    def is_batch(self) -> bool:
+        return self.name == "matmul" and prod(self.parts[-1].layout.logical_shape[:-2]) > 1
+
+    @property
+    def affine(self) -> d2m.Affine | None:
+        """rules AFFINE and BATCH"""
+        if self.is_batch:
+            return None
+        if self.name == "matmul":
+            kinds = ("parallel", "parallel", "reduction")
+            return d2m.Affine((1, 1, 1), ((0, 2), (2, 1), (0, 1)), kinds)
+        maps = tuple(
+            tuple(None if dim - 2 in part.repeated else dim for dim in range(2))
+            for part in self.parts[:-1]
+        )
+        output = tuple(None if dim - 2 in self.dims else dim for dim in range(2))
+        named = tuple("reduction" if dim is None else "parallel" for dim in output)
+        return d2m.Affine((1, 1), (*maps, output), named)
 
     @property
     def grid(self) -> Shape:
@@ -138,7 +159,7 @@ class _Plan:
         return len(self.parts)
 
 
-def _plan(op: MathOp) -> _Plan:
+def _plan(op: MathOp, cores: Shape) -> _Plan:
     name = NAMES.get(op.ENTRY.name, op.ENTRY.name)
     types = [value.type for value in (*op.inputs, op.result)]
     assert all(isinstance(type, TensorType) for type in types)
@@ -156,11 +177,11 @@ def _plan(op: MathOp) -> _Plan:
     layouts = [MetalLayout(shape) for shape in shapes]
     steps = 1
     if name == "matmul":
-        parts, steps = _product(op, layouts)
+        parts, steps = _product(op, layouts, cores)
     elif dims:
-        parts = _reduction(layouts, dims)
+        parts = tuple(_Part(layout, (1, 1)) for layout in layouts)
     else:
-        parts = _elementwise(op, layouts)
+        parts = tuple(_operand(layout, layouts[-1]) for layout in layouts)
     return _Plan(op, name, tuple(types), parts, ELEMENTS[elements.pop()], dims, steps)  # type: ignore[arg-type]
 
 
@@ -188,45 +209,29 @@ def _refused(op: MathOp, why: str) -> Exception:
     return cannot_compile(broken, op)
 
 
-# rule GRID ----------------------------------------------------------------------------------------
+# How tensors are divided --------------------------------------------------------------------------
 
 
-def _cores(size: int, most: int = MOST_CORES) -> int:
-    return max(n for n in range(1, most + 1) if size % n == 0)
-
-
-def _elementwise(op: MathOp, layouts: list[MetalLayout]) -> tuple[_Part, ...]:
-    result = layouts[-1]
-    rows, columns = (_cores(size) for size in result.physical_shape)
-    return tuple(_operand(layout, result, (rows, columns)) for layout in layouts)
-
-
-def _operand(layout: MetalLayout, result: MetalLayout, grid: Shape) -> _Part:
+def _operand(layout: MetalLayout, result: MetalLayout) -> _Part:
     whole, shape = result.matrix_shape, layout.matrix_shape
     shape = (1,) * (len(whole) - len(shape)) + shape
     repeats = (shape[:-1] != whole[:-1], shape[-1] != whole[-1])
-    return _Part(
-        layout,
-        tuple(1 if repeat else size for repeat, size in zip(repeats, grid, strict=True)),
-        tuple(dim - 2 for dim, repeat in enumerate(repeats) if repeat),
-    )
+    return _Part(layout, (1, 1), tuple(dim - 2 for dim, repeat in enumerate(repeats) if repeat))
 
 
-def _reduction(layouts: list[MetalLayout], dims: Shape) -> tuple[_Part, ...]:
-    sizes = layouts[0].physical_shape
-    rows, columns = (1 if dim - 2 in dims else _cores(size) for dim, size in enumerate(sizes))
-    return tuple(_Part(layout, (rows, columns)) for layout in layouts)
-
-
-def _product(op: MathOp, layouts: list[MetalLayout]) -> tuple[tuple[_Part, ...], int]:
-    """The matrices of a batch lie below each other."""
+def _product(
+    op: MathOp, layouts: list[MetalLayout], cores: Shape
+) -> tuple[tuple[_Part, ...], int]:
+    """The matrices of a batch lie below each other. rule BATCH"""
     if any(len(layout.logical_shape) < 2 for layout in layouts):
         raise _refused(op, "a product of vectors")
     batches = [prod(layout.logical_shape[:-2]) for layout in layouts]
     most = batches[-1]
+    if most == 1:
+        return tuple(_Part(layout, (1, 1)) for layout in layouts), 1
     (height, inner), (_, columns) = layouts[0].physical_shape, layouts[-1].physical_shape
-    rows = _cores(height // batches[0], MOST_CORES // most)
-    wide, steps = _cores(columns), _cores(inner)
+    rows = most_cores(height // batches[0], cores[0] // most)
+    wide, steps = most_cores(columns, cores[1]), most_cores(inner, min(cores))
     grids = [(batches[0] * rows, steps), (batches[1] * steps, wide), (most * rows, wide)]
     parts = tuple(_Part(layout, grid) for layout, grid in zip(layouts, grids, strict=True))
     return parts, steps
@@ -248,11 +253,14 @@ def _function(plan: _Plan, name: str) -> func.FuncOp:
         view = plan.device_type(position, is_view=True)
         inputs.append(_layout(make, d2m.StreamLayoutOp, value, type, view))
     output = make.new(d2m.EmptyOp, (), plan.device_type(plan.count - 1))
-    regions = [_region(plan, inputs, _read), _region(plan, inputs, _calculate)]
-    kinds = ["datamovement", "compute"]
+    regions = [_region(plan, inputs, _calculate)]
+    kinds = ["compute"]
+    if plan.is_batch:
+        regions.insert(0, _region(plan, inputs, _read))
+        kinds.insert(0, "datamovement")
     for region, kind in zip(regions, kinds, strict=True):
         region.block.name_hint = f"{kind}0"
-    generic = d2m.GenericOp.of(inputs, output, plan.grid, kinds, regions)
+    generic = d2m.GenericOp.of(inputs, output, plan.grid, kinds, regions, plan.affine)
     make.add(generic)
     back = make.new(d2m.ToLayoutOp, [generic.ends[0], block.args[-1]], types[-1])
     make.add(func.ReturnOp(back))
@@ -281,33 +289,21 @@ def _region(plan: _Plan, inputs: list[SSAValue], thread: Thread) -> Region:
 
 
 def _read(plan: _Plan, make: Maker, cbs: list[SSAValue], inputs: list[SSAValue]) -> None:
-    """rule BLOCKS"""
+    """rule BATCH"""
     core = [make.value(d2m.CoreIndexOp.of(dim)) for dim in range(2)]
+    starts = _starts(plan, make, core[0])
 
-    def read(inner: Maker, position: int, index: list[SSAValue]) -> None:
-        read_block(inner, inputs[position], index, cbs[position])
+    def read_step(inner: Maker, k: SSAValue) -> None:
+        read_block(inner, inputs[0], [starts[0], k], cbs[0])
+        read_block(inner, inputs[1], [add(inner, starts[1], k), core[1]], cbs[1])
 
-    if plan.name == "matmul":
-        starts = _starts(plan, make, core[0])
-
-        def read_step(inner: Maker, k: SSAValue) -> None:
-            read(inner, 0, [starts[0], k])
-            read(inner, 1, [add(inner, starts[1], k), core[1]])
-
-        make.for_each(0, plan.steps, "k", read_step)
-        return
-    for position, part in enumerate(plan.parts[:-1]):
-        repeated = [dim - 2 in part.repeated for dim in range(2)]
-        pairs = zip(repeated, core, strict=True)
-        read(make, position, [make.index(0) if repeat else here for repeat, here in pairs])
+    make.for_each(0, plan.steps, "k", read_step)
 
 
 def _starts(plan: _Plan, make: Maker, y: SSAValue) -> list[SSAValue]:
     """Of a product: the row of blocks of the left, and the first one of the right."""
     left, right, result = (part.grid[0] for part in plan.parts)
     batch = prod(plan.parts[-1].layout.logical_shape[:-2])
-    if batch == 1:
-        return [y, make.index(0)]
     rows = make.index(result // batch)
     row = y if left == result else make.value(arith.RemSIOp(y, rows))
     if right == plan.steps:
@@ -331,11 +327,13 @@ def _calculate(plan: _Plan, make: Maker, cbs: list[SSAValue], inputs: list[SSAVa
         value = inner.value(linalg_generic(plan.name, operands, empty, properties))
         inner.add(d2m.StoreOp.create(operands=[value, output]))
 
-    if plan.name == "matmul":
+    if plan.is_batch:
         make.for_each(0, plan.steps, "k", lambda inner, k: calculate(inner))
     else:
         calculate(make)
     acquire(make, d2m.WaitOp, cbs[-1])
+    if not plan.is_batch:
+        make.add(d2m.YieldOp.create())
 
 
 def _repeat(plan: _Plan, make: Maker, position: int, block: SSAValue) -> SSAValue:

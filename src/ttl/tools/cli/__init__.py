@@ -18,6 +18,7 @@ VERBS = {
     "check": "look for mistakes in the operations a program calls, before each is run",
     "compile": "compile the operations a program calls to C++ kernels",
     "run-flatbuffer": "run a .ttnn file on this machine; compiles and runs the C++ in it",
+    "run-metal": "run a .ttb file, a graph of ttir or threads of d2m on this machine",
     "replay": "run a compiled operation from its folder; compiles and runs the C++ in it",
     "opt": "run passes on IR text",
     "view": "a page about a run, a trace, a compiled operation or a .ttnn file",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from pathlib import Path
 from time import perf_counter
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from xdsl.passes import ModulePass
 
     from ttl.diagnostics import Diagnostic
+    from ttl.passes.pipelines import Observer
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -61,6 +63,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--flatbuffer", metavar="FILE.ttnn",
         help="write the module, lowered to ttnn, as a flatbuffer and not as text",
     )
+    parser.add_argument(
+        "--ttmetal-to-flatbuffer-bin", "--ttmetal-to-flatbuffer", action="store_true",
+        help="write the module, lowered to commands of ttmetal, as a flatbuffer: -o FILE.ttb",
+    )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="diagnostics as JSON, one a line")
 
 
@@ -102,10 +108,10 @@ class _List(argparse.Action):
 
 
 def run(options: argparse.Namespace) -> int:
-    passes = parse_passes(options.passes)
+    passes = for_device(parse_passes(options.passes))
     _check_names(options, [each.name for each in passes])
     file = options.file
-    printed = []
+    printed: list[str | bytes] = []
     for text in sections_of(read_text(file), options.split_input_file):
         found: Sequence[Diagnostic] = ()
         try:
@@ -116,18 +122,22 @@ def run(options: argparse.Namespace) -> int:
             found = error.diagnostics
         if options.verify_diagnostics:
             check_expected(text, found)
-    if not options.flatbuffer:
-        _write("\n// -----\n".join(printed), options.output)
+    if options.ttmetal_to_flatbuffer_bin:
+        _write(b"".join(each for each in printed if isinstance(each, bytes)), options.output)
+    elif not options.flatbuffer:
+        _write("\n// -----\n".join(map(str, printed)), options.output)
     return 0
 
 
-def _write(text: str, file: str | None) -> None:
-    if file in (None, "-"):
-        print(text, end="")
+def _write(data: str | bytes, file: str | None) -> None:
+    if file is None or file == "-":
+        if isinstance(data, str):
+            print(data, end="")
+        else:
+            sys.stdout.buffer.write(data)
         return
-    assert file is not None
     with writing(file):
-        Path(file).write_text(text, "utf-8")
+        Path(file).write_bytes(data.encode() if isinstance(data, str) else data)
 
 
 class _Run:
@@ -137,8 +147,8 @@ class _Run:
         self.options, self.passes = options, passes
         self.times: list[tuple[str, float]] = []
 
-    def section(self, text: str) -> str:
-        """What is printed of it."""
+    def section(self, text: str) -> str | bytes:
+        """What is written of it."""
         from ttl.dialects import make_context, print_module
 
         options, context = self.options, make_context()
@@ -151,19 +161,19 @@ class _Run:
         if options.flatbuffer:
             _write_flatbuffer(module, options.flatbuffer)
             return ""
+        if options.ttmetal_to_flatbuffer_bin:
+            from ttl.integrations.flatbuffer import emit_metal
+
+            return emit_metal(module)
         return print_module(module, options.mlir_print_op_generic)
 
     def _transform(self, context: Context, module: ModuleOp) -> None:
-        from ttl.passes import run_passes
-
         try:
-            run_passes(self.passes, context, module, before=self._before, after=self._after)
-        except (Exception, RuleBroken) as error:
+            _run(self.passes, context, module, self._before, self._after)
+        except TTLError:
             if self.options.print_ir_after_failure:
                 _show(f"after {self.times[-1][0]} failed", module)
-            if isinstance(error, TTLError):
-                raise
-            raise pass_failed(self.times[-1][0], module, error) from error
+            raise
 
     def _before(self, name: str, module: ModuleOp) -> None:
         if self.options.print_ir_before_all or name in self.options.print_ir_before:
@@ -183,6 +193,39 @@ class _Run:
             print(f"{seconds * 1000:9.3f} ms  {name}", file=sys.stderr)
 
 
+def apply_passes(pipeline: str, context: Context, module: ModuleOp) -> None:
+    """As a command line has them."""
+    _run(for_device(parse_passes(pipeline)), context, module)
+
+
+def _run(
+    passes: list[ModulePass],
+    context: Context,
+    module: ModuleOp,
+    before: Observer | None = None,
+    after: Observer | None = None,
+) -> None:
+    from ttl.passes import run_passes
+    from ttl.passes.pipelines import OF_THREADS
+
+    running = ""
+
+    def begin(name: str, module: ModuleOp) -> None:
+        nonlocal running
+        running = name
+        if before is not None:
+            before(name, module)
+        if name in OF_THREADS and (kept := _kept(module, "d2m.")):
+            raise _not_computed(name, kept)
+
+    try:
+        run_passes(passes, context, module, begin, after)
+    except (Exception, RuleBroken) as error:
+        if isinstance(error, TTLError):
+            raise
+        raise pass_failed(running, module, error) from error
+
+
 def _show(when: str, module: ModuleOp) -> None:
     from ttl.dialects import print_module
 
@@ -197,23 +240,41 @@ def _write_flatbuffer(module: ModuleOp, file: str) -> None:
         Path(file).write_bytes(binary)
 
 
+def _kept(module: ModuleOp, prefix: str) -> list[str]:
+    """The operations of others, with this prefix, that are kept as they stand."""
+    from ttl.dialects.foreign.kept import KeptOp
+    from ttl.passes.registered_device import DEVICE
+
+    found = (op.name for op in module.walk() if isinstance(op, KeptOp))
+    return sorted({name for name in found if name.startswith(prefix) and name != DEVICE})
+
+
+def _not_computed(name: str, kept: list[str]) -> UsageError:
+    message = f"pass `{name}` cannot work on this IR: it does not compute {', '.join(kept)}"
+    return usage_error(codes.PASS_FAILED, message)
+
+
 def pass_failed(name: str, module: ModuleOp, error: BaseException) -> UsageError:
     """Of an exception that a pass did not foresee."""
-    from ttl.dialects.foreign.kept import KeptOp
     from ttl.passes import PIPELINE
     from ttl.passes.pipelines import D2M
 
-    kept = sorted({op.name for op in module.walk() if isinstance(op, KeptOp)})
-    if kept:
-        message = f"pass `{name}` cannot work on this IR: it does not compute {', '.join(kept)}"
-        return usage_error(codes.PASS_FAILED, message)
+    if kept := _kept(module, ""):
+        return _not_computed(name, kept)
     pipeline = (*D2M, *PIPELINE) if name in D2M else PIPELINE
+    why = f": {type(error).__name__}: {error}"
+    if isinstance(error, KeyError):
+        why = f": `{error.args[0]}` is missing" if error.args[0] else ""
     return usage_error(
         codes.PASS_FAILED,
-        f"pass `{name}` cannot work on this IR: {type(error).__name__}: {error}",
+        f"pass `{name}` cannot work on this IR{why}",
         "run the passes that come before it first",
         notes=(f"the pipeline: {', '.join(pipeline)}",),
     )
+
+
+# xDSL takes paths in quotes, which MLIR's tools do not write.
+_PATH = re.compile(r"""(?<==)([^\s{}"',=]*[/~][^\s{}"',=]*)""")
 
 
 def parse_passes(pipeline: str) -> list[ModulePass]:
@@ -224,14 +285,14 @@ def parse_passes(pipeline: str) -> list[ModulePass]:
     from ttl.passes.pipelines import make_passes
 
     try:
-        specs = list(parse_pipeline(pipeline))
+        specs = list(parse_pipeline(_PATH.sub(r'"\1"', pipeline)))
     except ArgSpecParseError as error:
         raise _unknown_pass(f"the pipeline cannot be read: {error}") from None
     passes = []
     for spec in specs:
         try:
             if (names := find_passes(spec.name)) != (spec.name,):
-                passes += make_passes(names)
+                passes += make_passes(names, spec.normalize_parameter_names().parameters)
             else:
                 passes.append(find_pass(spec.name).from_spec(spec))
         except KeyError:
@@ -239,6 +300,22 @@ def parse_passes(pipeline: str) -> list[ModulePass]:
         except Exception as error:
             raise _unknown_pass(f"options of `{spec.name}`: {error}") from None
     return passes
+
+
+def for_device(passes: list[ModulePass]) -> list[ModulePass]:
+    """The device of SYSTEM_DESC_PATH, for the pass that registers one and was not given a file."""
+    from dataclasses import replace
+
+    from ttl.config import Config
+    from ttl.passes.d2m.ttcore_register_device import TtcoreRegisterDevice
+
+    path = Config.current().system_desc_path
+    return [
+        replace(each, system_desc_path=path)
+        if path and isinstance(each, TtcoreRegisterDevice) and not each.system_desc_path
+        else each
+        for each in passes
+    ]
 
 
 def _check_names(options: argparse.Namespace, running: list[str]) -> None:

@@ -26,7 +26,7 @@ from typing import Any, get_type_hints
 import numpy as np
 
 from ttl.diagnostics import RuleBroken, UsageError, codes
-from ttl.semantics.current_engine import ENGINE
+from ttl.semantics.current_engine import CALLS, ENGINE
 from ttl.semantics.dtypes import DTYPES, Array, DType, as_dtype, bfloat16, float32, uint8
 from ttl.semantics.layout import TILE_LAYOUT, Layout
 
@@ -159,7 +159,8 @@ def renamed(function: Function, names: Mapping[str, str]) -> Function:
 def _callable(described: Operation, documented: Function) -> Function:
     @wraps(documented)
     def call(*args: Any, **kwargs: Any) -> Any:
-        return run(described, args, kwargs)
+        other = CALLS.get()
+        return run(described, args, kwargs) if other is None else other(described, args, kwargs)
 
     call.__name__ = call.__qualname__ = described.name
     call.__signature__ = described.signature  # type: ignore[attr-defined]

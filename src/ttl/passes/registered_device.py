@@ -1,0 +1,63 @@
+"""The device that a module is for, as far as the module states it.
+
+`#ttcore.system_desc` and `ttcore.device` are kept as they stand; the cores, L1 and DRAM that they
+state count for all passes.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.ir import Operation
+
+from ttl.dialects.foreign.kept import KeptTextOp, text_of
+from ttl.target import TARGETS, Target, load
+from ttl.target.system_desc import target_from_text, with_grid
+
+SYSTEM_DESC = "ttcore.system_desc"
+DEVICE = "ttcore.device"
+ARCH = "ttl.target_arch"
+_GRID = re.compile(r"\bworkerGrid\s*=\s*#ttcore\.grid<\s*(\d+)x(\d+)")
+
+
+def target_of(module: ModuleOp) -> Target:
+    """The chip, with what descriptions in the module or around it say of it."""
+    given = module.attributes.get(ARCH)
+    name = given.data if isinstance(given, StringAttr) else TARGETS[0]
+    described, grid = _description(module)
+    target = load(name) if described is None else _described(described, name)
+    return target if grid is None else with_grid(target, *grid)
+
+
+def arch_of(module: ModuleOp) -> str | None:
+    """The chip that a description names."""
+    described, _ = _description(module)
+    return None if described is None else target_of(module).name
+
+
+_described = lru_cache(maxsize=8)(target_from_text)
+
+
+def _description(module: ModuleOp) -> tuple[str | None, tuple[int, int] | None]:
+    """The text of the nearest system descriptor, and the rows and columns of the nearest device."""
+    text: str | None = None
+    grid: tuple[int, int] | None = None
+    around: Operation | None = module
+    while around is not None:
+        if text is None and (found := around.attributes.get(SYSTEM_DESC)) is not None:
+            text = text_of(found)
+        if grid is None:
+            grid = _grid_in(around)
+        around = around.parent_op()
+    return text, grid
+
+
+def _grid_in(around: Operation) -> tuple[int, int] | None:
+    """Of `ttcore.device`, an operation or, in older text, an attribute of the module."""
+    texts = [text_of(around.attributes[DEVICE]) or ""] if DEVICE in around.attributes else []
+    if isinstance(around, ModuleOp):
+        texts += [str(op) for op in around.ops if op.name == DEVICE and isinstance(op, KeptTextOp)]
+    found = next(filter(None, map(_GRID.search, texts)), None)
+    return (int(found[1]), int(found[2])) if found else None
