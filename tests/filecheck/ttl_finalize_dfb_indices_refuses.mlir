@@ -9,4 +9,4 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
   }
 }
 
-// CHECK: error[TTL8003]: pass `ttl-finalize-dfb-indices` cannot work on this IR: KeyError: 'a_dfb'
+// CHECK: error[TTL8003]: pass `ttl-finalize-dfb-indices` cannot work on this IR: `a_dfb` is missing

@@ -164,7 +164,7 @@ def test_bash_completes(tmp_path, capsys):
         )
         return done.stdout.split()
 
-    assert completed("ttl", "ru") == ["run", "run-flatbuffer"]
+    assert completed("ttl", "ru") == ["run", "run-flatbuffer", "run-metal"]
     assert completed("ttl", "run", "--ho") == ["--host"]
     assert completed("ttl", "run", "prog") == ["program.py"]
 
