@@ -1,6 +1,7 @@
 """The IR of pykernel programs, stage by stage."""
 
 import numpy as np
+from xdsl.parser import Parser
 
 from ttl.dialects import make_context, print_module
 from ttl.dialects.reading import parse_module
@@ -30,6 +31,13 @@ def initial(kernel, monkeypatch, tmp_path, shape=(64, 64), count=3):
 
 def parse(text):
     module = parse_module(text, "test.mlir", make_context())
+    module.verify()
+    return module
+
+
+def parse_own(text):
+    """By our definitions alone: nothing is kept as text of others."""
+    module = Parser(make_context(), text).parse_module()
     module.verify()
     return module
 

@@ -202,3 +202,12 @@ def test_a_program_has_the_cores_and_l1_of_the_device(tmp_path, monkeypatch):
     monkeypatch.setenv("TTL_TARGET", "blackhole")
     with pytest.raises(UsageError, match="describes a wormhole_b0, not a blackhole"):
         elementwise("+", grid=(2, 2))(*tensors)
+
+
+def test_a_file_that_describes_nothing(tmp_path, monkeypatch):
+    file = tmp_path / "nothing.ttsys"
+    file.write_text("nothing")
+    monkeypatch.setenv("SYSTEM_DESC_PATH", str(file))
+    with pytest.raises(UsageError, match="not a system descriptor") as refused:
+        elementwise("+", grid=(2, 2))(*(np.ones((128, 128), np.float32) for _ in range(3)))
+    assert refused.value.code == "TTL6003"

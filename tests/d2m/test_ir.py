@@ -13,7 +13,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from kernels_d2m import elementwise, every_dma, loopback, repeated
 from pykernel.d2m_api import *
-from stages_d2m import BLOCK, DEVICE, array, initial, lowered, parse
+from stages_d2m import BLOCK, DEVICE, array, initial, lowered, parse, parse_own
 from ttl.codegen import print_file
 from ttl.diagnostics import CompileError, RuleBroken, UsageError
 from ttl.dialects import emitc, make_context, print_module
@@ -234,7 +234,7 @@ def test_c7_c8_verifiers(line):
       func.return
     }}"""
     with pytest.raises(VerifyException, match=REFUSED[line]):
-        parse(text)
+        parse_own(text)
 
 
 # C-9 to C-12 --------------------------------------------------------------------------------------

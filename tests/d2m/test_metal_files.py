@@ -142,8 +142,9 @@ def test_kernels_get_the_addresses_that_were_allocated(monkeypatch, tmp_path):
 def test_buffers_at_one_place_are_refused(monkeypatch, tmp_path):
     text = final(monkeypatch, tmp_path)
     wrong = re.sub(r"create_buffer\(\d+ : i64\)", "create_buffer(64 : i64)", text)
-    with pytest.raises(CompileError, match="at 64 of L1 overlaps one of"):
+    with pytest.raises(CompileError, match="at 64 of L1 overlaps one of") as refused:
         run_metal(parse(wrong), [array(64, 64)] * 3)
+    assert refused.value.code == "TTL4001"
     wrong = re.sub(r"( *)(ttmetal.enqueue_program\(%\d+, %\d+, (%\d+)\).*)",
                    r"\1ttmetal.deallocate_buffer(\3) : T\n\1\2", text, count=1)  # fmt: skip
     type = re.search(r"create_buffer\(\d+ : i64\) : (memref<\dx\dx.*)", text)[1]

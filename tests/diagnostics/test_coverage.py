@@ -35,7 +35,7 @@ EVIDENCE: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "device": ((), ("unit/device", "device", "e2e")),
     "d2m": ((), ("d2m",)),
     "artifact": ((), ("unit/artifact", "e2e")),
-    "integrations": ((), ("graph",)),
+    "integrations": ((), ("graph", "d2m")),
     "tt_torch": ((), ("graph",)),
     "sweep": ((), ("unit/sweep", "e2e")),
     "tuning": (ROADS, ("unit/tuning", "unit/language")),

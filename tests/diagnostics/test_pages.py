@@ -185,6 +185,21 @@ def _update(case: Case, said: str, table: str) -> None:
     case.path.write_text(f"{text[:start]}{said}```\n{table}{text[end:]}", encoding="utf-8")
 
 
+# What a help names to be written: calls, arguments, names.
+NAMED = re.compile(r"[\w.]+(?=\()|\b\w+=[\w.]+|`\w+`")
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if "help: " in case.said], ids=str)
+def test_the_program_put_right_does_what_a_help_names(case: Case) -> None:
+    """So that the run of that program, below, is the trial of the help."""
+    if case.path.parent == OWN_PAGES:
+        return  # as printed in the specification, where they stay as they are
+    assert case.right is not None, "the help is not tried"
+    helps = [NAMED.findall(each) for each in re.findall(r"= help: (.*)", case.said)]
+    names = [[each.strip("`").rpartition(".")[2] for each in named] for named in helps]
+    assert any(not each or any(name in case.right for name in each) for each in names), helps
+
+
 @pytest.mark.parametrize("case", [case for case in CASES if case.right], ids=str)
 def test_the_program_put_right_passes_on_every_road(case: Case, run) -> None:
     assert case.right is not None

@@ -118,7 +118,7 @@ REASONS = {
 }
 
 HELPS = {
-    (MW, Event.PUSH): "write the block before its release: store() into it, or copy to it and wait",
+    (MW, Event.PUSH): "write the block before its release: store() into it, or ttl.copy() to it and wait",
     (MW, Event.READ): "store() into the block before reading it",
     (MR, Event.POP): "read the block before its release, or do not produce it",
     (MR, Event.STORE): "read the block before store() replaces its value, or do not write that",
@@ -130,7 +130,7 @@ HELPS = {
 
 # Where the table above has nothing to say.
 HELPS_OF_STATES = {
-    MW: "write the block first: store() into it, or copy to it and wait",
+    MW: "write the block first: store() into it, or ttl.copy() to it and wait",
     MR: "read the block first: in an expression, or by a copy that is waited for",
     ROR: "call wait() on the transfer first",
     NAW: "call wait() on the transfer first",

@@ -12,11 +12,16 @@ MASKS = ("mask", "mask_posinf", "where")
 ZERO, ANY = "zero", "any"  # what the padding of a value is known to be
 
 
-def padding_reduced(spelling: str) -> RuleBroken:
+# With what a reduction does not notice in the place of the padding; 0 if it is not listed.
+MASKED = {"reduce_max": "-ttl.math.mask_posinf(-x, m)", "reduce_min": "ttl.math.mask_posinf(x, m)"}
+
+
+def padding_reduced(op: BlockOp) -> RuleBroken:
+    masked = MASKED.get(op.name, "ttl.math.mask(x, m)")
     return RuleBroken(
         codes.PADDING_REDUCED,
-        f"{spelling} takes the padding of a ragged tensor into account",
-        helps=("mask it before: ttl.math.mask(x, m), with 1 in m where the padding is",),
+        f"{op.spelling} takes the padding of a ragged tensor into account",
+        helps=(f"mask it before: {masked}, with 1 in m where the padding is",),
     )
 
 

@@ -112,7 +112,7 @@ class Padding:
         found = [self.of_value(operand) for operand in operands]
         dims, rank = parameters.get("dims") or (), len(result.type.shape or ())
         if is_reduced(op, found, dims, rank):
-            self._warn(kernel, padding_reduced(op.spelling))
+            self._warn(kernel, padding_reduced(op))
         result.padding = after(op, found, dims, rank)
         sizes = [self.size_of(operand) for operand in operands]
         if (left_out := broadcast_left_out(op, sizes)) is not None:

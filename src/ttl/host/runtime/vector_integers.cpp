@@ -61,8 +61,7 @@ int64_t divisor(int64_t b, const char* sign) {
   if (b != 0) return b;
   Fiber& fiber = self();
   if (fiber.run->program->by_hand) return 0;
-  TtlReport& report = *fiber.run->report;
-  snprintf(report.message, sizeof(report.message), "%s", sign);
+  snprintf(fiber.lane->message, sizeof(fiber.lane->message), "%s", sign);
   leave(fiber, TTL_NO_DIVISOR, static_cast<int>(fiber.line));
 }
 

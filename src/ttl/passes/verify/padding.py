@@ -69,7 +69,7 @@ def check_padding(walked: WalkedModule) -> list[Diagnostic]:
 
 def _wrong(op: ttl.BlockMathOp, padding: _Padding) -> Iterator[RuleBroken]:
     if is_reduced(op.ENTRY, [padding.of(value) for value in op.inputs], *_dims(op)):
-        yield padding_reduced(op.ENTRY.spelling)
+        yield padding_reduced(op.ENTRY)
     left_out = broadcast_left_out(op.ENTRY, [padding.size_of(value) for value in op.inputs])
     if left_out is not None:
         yield left_out
