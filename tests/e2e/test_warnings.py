@@ -98,9 +98,9 @@ def test_as_json(run: Any, program: Path) -> None:
 
 
 def test_a_wrong_choice(run: Any, program: Path) -> None:
-    done = run("ttl", "run", "-W", "ignore=TTL5001", "program.py")
+    done = run("ttl", "run", "-W", "ignore=TTL2003", "program.py")
     assert done.returncode == 2
-    assert "TTL5001 is an error, which cannot be ignored" in done.stderr
+    assert "TTL2003 is an error, which cannot be ignored" in done.stderr
 
 
 def test_in_a_program_of_its_own(run: Any, program: Path) -> None:
