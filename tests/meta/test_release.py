@@ -62,7 +62,7 @@ def test_every_python_that_is_promised_is_tested_and_built() -> None:
 
 
 def test_one_version() -> None:
-    assert PROJECT["dynamic"] == ["version"]
+    assert "version" in PROJECT["dynamic"]
     changes = (ROOT / "CHANGELOG.md").read_text()
     newest = re.search(r"^## \[([^]]+)\]", changes, re.MULTILINE)
     assert newest is not None and newest[1] in (ttl.__version__, "Unreleased")

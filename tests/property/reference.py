@@ -82,6 +82,33 @@ def tangent_inverse(x: float) -> float:
 
 
 # Bit for bit: one float32 operation, or a choice between operands.
+def is_beyond(a: Any, b: Any) -> Any:
+    """The chip's order of floats: -0 before +0, a NaN past the infinity of its sign."""
+
+    def rank(x: Any) -> Any:
+        return np.where(np.isnan(x), np.copysign(1.0, x), 0.0)
+
+    same = (a == b) & ~np.signbit(a) & np.signbit(b)
+    return (rank(a) > rank(b)) | ((rank(a) == rank(b)) & ((a > b) | same))
+
+
+def larger(a: Any, b: Any) -> Any:
+    return np.where(is_beyond(a, b), a, b)
+
+
+def smaller(a: Any, b: Any) -> Any:
+    return np.where(is_beyond(a, b), b, a)
+
+
+def between(x: Any, low: Any, high: Any) -> Any:
+    return smaller(larger(x, low), high)
+
+
+def narrow_product(a: Any, b: Any) -> Any:
+    """In registers of 16 bits: 0 where a factor is, also of an infinity."""
+    return np.where((a == 0) | (b == 0), 0.0, a * b)
+
+
 EXACT_BINARY: dict[str, Callable[..., Array]] = {
     "+": lambda a, b: a + b,
     "-": lambda a, b: a - b,
@@ -92,8 +119,8 @@ EXACT_BINARY: dict[str, Callable[..., Array]] = {
     ">=": lambda a, b: one_if(a >= b),
     "==": lambda a, b: one_if(a == b),
     "!=": lambda a, b: one_if(a != b),
-    "max": lambda a, b: np.where(np.isnan(a) | np.isnan(b), np.nan, np.where(a > b, a, b)),
-    "min": lambda a, b: np.where(np.isnan(a) | np.isnan(b), np.nan, np.where(a < b, a, b)),
+    "max": larger,
+    "min": smaller,
     "rsub": lambda a, b: b - a,
     "logical_and": lambda a, b: one_if((a != 0) & (b != 0)),
     "logical_or": lambda a, b: one_if((a != 0) | (b != 0)),
@@ -104,26 +131,26 @@ EXACT_UNARY: dict[str, Callable[..., Array]] = {
     "neg": lambda x: -x,
     "abs": lambda x: np.where(x < 0, -x, x),
     "square": lambda x: x * x,
-    "relu": lambda x: np.where(np.isnan(x) | (x > 0), x, 0.0),
+    "relu": lambda x: np.where(np.signbit(x), 0.0, x),
     "floor": elementwise(lambda x: math.floor(x) if math.isfinite(x) else x),
     "ceil": elementwise(lambda x: math.ceil(x) if math.isfinite(x) else x),
     "trunc": elementwise(lambda x: math.trunc(x) if math.isfinite(x) else x),
     "frac": elementwise(lambda x: math.fmod(x, 1.0)),
     "round": elementwise(half_even),
-    "sign": lambda x: np.where(x > 0, 1.0, np.where(x < 0, -1.0, x)),
+    "sign": lambda x: np.where(x == 0, 0.0, np.copysign(1.0, x)),
     "logical_not": lambda x: one_if(x == 0),
-    "signbit": lambda x: one_if((x > 0) | ((x == 0) & (np.copysign(1.0, x) > 0))),
+    "signbit": lambda x: one_if(np.copysign(1.0, x) > 0),
     "transpose": lambda x: x.T,
     "squeeze": lambda x: x,  # of unsqueeze
 }
 # With numbers behind the operand, as a user gives them.
 EXACT_NUMBERS: dict[str, tuple[Callable[..., Array], tuple[float, ...]]] = {
-    "relu_max": (lambda x, u: np.where(np.isnan(x), x, np.clip(x, 0, u)), (6,)),
-    "relu_min": (lambda x, u: np.where(np.isnan(x), x, np.maximum(np.maximum(x, u), 0)), (0.5,)),
-    "clamp": (lambda x, low, high: np.clip(x, low, high), (-1, 2)),
-    "hardtanh": (lambda x, low, high: np.clip(x, low, high), (-0.5, 0.25)),
+    "relu_max": (lambda x, u: between(x, 0.0, u), (6,)),
+    "relu_min": (lambda x, u: larger(larger(x, u), 0.0), (0.5,)),
+    "clamp": (between, (-1, 2)),
+    "hardtanh": (between, (-0.5, 0.25)),
     "threshold": (lambda x, t, value: np.where(x > t, value, x), (0.5, -7)),
-    "heaviside": (lambda x, v: np.where(x < 0, 0.0, np.where(x == 0, v, 1.0)), (0.25,)),
+    "heaviside": (lambda x, v: np.where(x == 0, v, one_if(np.copysign(1.0, x) > 0)), (0.25,)),
     "leaky_relu": (lambda x, slope: np.where(x < 0, slope * x, x), (0.25,)),
     "prelu": (lambda x, alpha: np.where(x < 0, alpha * x, x), (0.5,)),
 }
@@ -161,7 +188,7 @@ CLOSE_UNARY: dict[str, Callable[..., Array]] = {
     "sigmoid": elementwise(sigmoid),
     "silu": elementwise(lambda x: math.nan if x == -math.inf else x * sigmoid(x)),
     "softsign": elementwise(lambda x: x / (1 + abs(x))),
-    "hardsigmoid": lambda x: np.clip(x / 6 + 0.5, 0, 1),
+    "hardsigmoid": lambda x: between(x / 6 + 0.5, 0.0, 1.0),
 }
 CLOSE_NUMBERS: dict[str, tuple[Callable[..., Array], tuple[float, ...]]] = {
     "elu": (elementwise(lambda x, s: s * math.expm1(x) if x < 0 else x), (2,)),
