@@ -118,7 +118,8 @@ REASONS = {
 }
 
 HELPS = {
-    (MW, Event.PUSH): "write the block before its release: store() into it, or ttl.copy() to it and wait",
+    (MW, Event.PUSH): "write the block before its release: store() into it, or ttl.copy() to it "
+    "and wait",
     (MW, Event.READ): "store() into the block before reading it",
     (MR, Event.POP): "read the block before its release, or do not produce it",
     (MR, Event.STORE): "read the block before store() replaces its value, or do not write that",
