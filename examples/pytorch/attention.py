@@ -6,7 +6,8 @@ Compared with torch's scaled_dot_product_attention in f32.
 import math
 
 import torch
-from compare import HALF_ULP, run_everywhere
+import ttnn
+from compare import HALF_ULP, Case, run_everywhere
 from torch import nn
 
 import tt_torch
@@ -21,7 +22,7 @@ LOWEST = -1e30
     operation_id="examples.flash_attention", arg_roles=["in", "in", "in", "out"]
 )
 @ttl.operation(grid=(2, 2), fp32_dest_acc_en=True)
-def flash_attention(q, k, v, y):
+def flash_attention(q: ttnn.Tensor, k: ttnn.Tensor, v: ttnn.Tensor, y: ttnn.Tensor) -> None:
     """The heads stand one below the other. A node keeps one block of q and walks along k and v.
 
     Softmax does not change when all scores move by the same amount, so sum and result are corrected
@@ -39,7 +40,7 @@ def flash_attention(q, k, v, y):
     y_dfb = ttl.make_dataflow_buffer_like(y, shape=(BLOCK, columns), block_count=2)
 
     @ttl.compute()
-    def compute():
+    def compute() -> None:
         for _ in range(blocks):
             with q_dfb.wait() as q_blk, y_dfb.reserve() as y_blk:
                 scaled = q_blk * ttl.block.fill(scale, shape=(BLOCK, columns))
@@ -62,7 +63,7 @@ def flash_attention(q, k, v, y):
                 y_blk.store(result / ttl.block.broadcast(total, dims=[-1], shape=(BLOCK, columns)))
 
     @ttl.datamovement()
-    def read():
+    def read() -> None:
         node_column, node_row = ttl.node(dims=2)
         first = (node_row * node_columns + node_column) * blocks
         for block in range(first, first + blocks):
@@ -80,7 +81,7 @@ def flash_attention(q, k, v, y):
                     v_copy.wait()
 
     @ttl.datamovement()
-    def write():
+    def write() -> None:
         node_column, node_row = ttl.node(dims=2)
         first = (node_row * node_columns + node_column) * blocks
         for block in range(first, first + blocks):
@@ -91,24 +92,25 @@ def flash_attention(q, k, v, y):
 
 
 class Attention(nn.Module):
-    def __init__(self, width):
+    def __init__(self, width: int) -> None:
         super().__init__()
         self.project = nn.Linear(width, 3 * width, bias=False)
         self.join = nn.Linear(width, width, bias=False)
 
-    def heads(self, x):
+    def heads(self, x: torch.Tensor) -> torch.Tensor:
         """[length, width] -> the heads one below the other."""
         return x.view(x.shape[0], HEADS, -1).transpose(0, 1).reshape(HEADS * x.shape[0], -1)
 
-    def forward(self, x):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
         q, k, v = (self.heads(each) for each in self.project(x).chunk(3, dim=-1))
         y = torch.empty_like(q)
         flash_attention(q, k, v, y)
         joined = y.view(HEADS, x.shape[0], -1).transpose(0, 1).reshape(x.shape)
-        return self.join(joined)
+        result: torch.Tensor = self.join(joined)
+        return result
 
 
-def make(length=128, width=64):
+def make(length: int = 128, width: int = 64) -> Case:
     """The model, its arguments, what it gives in f32, and how far a result may be from that."""
     torch.manual_seed(0)
     model = Attention(width).bfloat16()

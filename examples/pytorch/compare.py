@@ -4,23 +4,29 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 
 import tt_torch
 
+# A model, its arguments, what it gives in f32, and how far a result may be from that.
+Tensors = tuple[torch.Tensor, ...]
+Case = tuple[torch.nn.Module, Tensors, torch.Tensor, float]
+
 HALF_ULP = 2**-8  # the largest relative error of rounding to bfloat16
 
 
-def run_compiled(model, args):
+def run_compiled(model: torch.nn.Module, args: Tensors) -> torch.Tensor:
     """With torch.compile, on device "tt"."""
     with torch.no_grad():
         compiled = torch.compile(model.to("tt"), backend="tt", fullgraph=True)
-        return compiled(*(each.to("tt") for each in args)).cpu()
+        result: torch.Tensor = compiled(*(each.to("tt") for each in args)).cpu()
+    return result
 
 
-def run_exported(model, args, folder):
+def run_exported(model: torch.nn.Module, args: Tensors, folder: Path) -> torch.Tensor:
     """As a flatbuffer, in a process that has neither the model nor torch."""
     exported = tt_torch.export(model, args)
     exported.save(folder / "model.ttnn")
@@ -32,12 +38,12 @@ def run_exported(model, args, folder):
         return torch.from_numpy(outputs[outputs.files[-1]].astype(np.float32))
 
 
-def widened(array):
+def widened(array: Any) -> Any:
     """numpy's files know no bfloat16; f32 has all its values."""
     return array.astype(np.float32) if array.dtype.name == "bfloat16" else array
 
 
-def compare(name, result, expected, bound):
+def compare(name: str, result: torch.Tensor, expected: torch.Tensor, bound: float) -> None:
     found, wanted = result.float().flatten(), expected.flatten()
     pcc = torch.corrcoef(torch.stack([found, wanted]))[0, 1].item()
     largest = (found - wanted).abs().max().item()
@@ -46,7 +52,9 @@ def compare(name, result, expected, bound):
         sys.exit(f"{name}: the result is wrong")
 
 
-def run_everywhere(name, model, args, expected, bound):
+def run_everywhere(
+    name: str, model: torch.nn.Module, args: Tensors, expected: torch.Tensor, bound: float
+) -> None:
     compare(f"{name}, torch.compile", run_compiled(model, args), expected, bound)
     with tempfile.TemporaryDirectory() as folder:
         result = run_exported(model, args, Path(folder))

@@ -1,7 +1,8 @@
 """A TT-Lang addition in the middle of a model: torch operations before and after it, one graph."""
 
 import torch
-from compare import HALF_ULP, run_everywhere
+import ttnn
+from compare import HALF_ULP, Case, run_everywhere
 from torch import nn
 
 import tt_torch
@@ -10,7 +11,7 @@ import ttl
 
 @tt_torch.tt_lang_operation(operation_id="examples.add", arg_roles=["in", "in", "out"])
 @ttl.operation(grid=(2, 1))
-def add(a, b, y):
+def add(a: ttnn.Tensor, b: ttnn.Tensor, y: ttnn.Tensor) -> None:
     a_dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 1), block_count=2)
     b_dfb = ttl.make_dataflow_buffer_like(b, shape=(1, 1), block_count=2)
     y_dfb = ttl.make_dataflow_buffer_like(y, shape=(1, 1), block_count=2)
@@ -20,13 +21,13 @@ def add(a, b, y):
     columns = y.shape[1] // ttl.TILE_SIZE
 
     @ttl.compute()
-    def compute():
+    def compute() -> None:
         for _ in range(rows * columns):
             with a_dfb.wait() as a_blk, b_dfb.wait() as b_blk, y_dfb.reserve() as y_blk:
                 y_blk.store(a_blk + b_blk)
 
     @ttl.datamovement()
-    def read():
+    def read() -> None:
         node, _ = ttl.node(dims=2)
         for row in range(node * rows, (node + 1) * rows):
             for column in range(columns):
@@ -37,7 +38,7 @@ def add(a, b, y):
                     b_copy.wait()
 
     @ttl.datamovement()
-    def write():
+    def write() -> None:
         node, _ = ttl.node(dims=2)
         for row in range(node * rows, (node + 1) * rows):
             for column in range(columns):
@@ -49,14 +50,14 @@ def add(a, b, y):
 class Model(nn.Module):
     """(x + y) + z + x; the second addition is the TT-Lang operation."""
 
-    def forward(self, x, y, z):
+    def forward(self, x: torch.Tensor, y: torch.Tensor, z: torch.Tensor) -> torch.Tensor:
         before = x + y
         out = torch.empty_like(before)
         add(before, z, out)
         return out + x
 
 
-def make(shape=(128, 64)):
+def make(shape: tuple[int, int] = (128, 64)) -> Case:
     """The model, its arguments, what it gives in f32, and how far a result may be from that."""
     torch.manual_seed(0)
     x, y, z = (torch.randn(shape).bfloat16() for _ in range(3))

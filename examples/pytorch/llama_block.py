@@ -4,8 +4,11 @@ tt_torch.replace swaps the modules; the parameters stay those of the model. Comp
 the model as it is, in f32. Needs transformers: pip install 'pyttl[models]'.
 """
 
+from typing import Any
+
 import torch
-from compare import run_everywhere
+import ttnn
+from compare import Case, run_everywhere
 from transformers import LlamaConfig, LlamaForCausalLM
 from transformers.models.llama.modeling_llama import LlamaAttention, LlamaMLP, LlamaRMSNorm
 
@@ -19,7 +22,7 @@ LOWEST = -1e30
 
 @tt_torch.tt_lang_operation(operation_id="examples.llama.rmsnorm", arg_roles=["in", "in", "out"])
 @ttl.operation(grid=(NODES, 1), fp32_dest_acc_en=True)
-def rmsnorm(x, weight, y):
+def rmsnorm(x: ttnn.Tensor, weight: ttnn.Tensor, y: ttnn.Tensor) -> None:
     """Rows divided by their root mean square; `weight` is one row."""
     columns = x.shape[1] // ttl.TILE_SIZE
     rows = x.shape[0] // ttl.TILE_SIZE // NODES
@@ -42,7 +45,7 @@ def rmsnorm(x, weight, y):
 
 @tt_torch.tt_lang_operation(operation_id="examples.llama.swiglu", arg_roles=["in", "in", "out"])
 @ttl.operation(grid=(NODES, 1), fp32_dest_acc_en=True)
-def swiglu(gate, up, y):
+def swiglu(gate: ttnn.Tensor, up: ttnn.Tensor, y: ttnn.Tensor) -> None:
     """silu(gate) * up"""
     columns = gate.shape[1] // ttl.TILE_SIZE
     rows = gate.shape[0] // ttl.TILE_SIZE // NODES
@@ -64,7 +67,7 @@ def swiglu(gate, up, y):
     operation_id="examples.llama.rotary", arg_roles=["in", "in", "in", "out"]
 )
 @ttl.operation(grid=(NODES, 1), fp32_dest_acc_en=True)
-def rotary(x, cos, sin, y):
+def rotary(x: ttnn.Tensor, cos: ttnn.Tensor, sin: ttnn.Tensor, y: ttnn.Tensor) -> None:
     """Heads one below the other; the halves of a row are turned by the angles of its place."""
     half = x.shape[1] // ttl.TILE_SIZE // 2
     places = cos.shape[0] // ttl.TILE_SIZE
@@ -100,7 +103,9 @@ def rotary(x, cos, sin, y):
     operation_id="examples.llama.flash_attention", arg_roles=["in", "in", "in", "in", "out"]
 )
 @ttl.operation(grid=(NODES, 1), fp32_dest_acc_en=True)
-def flash_attention(q, k, v, mask, y):
+def flash_attention(
+    q: ttnn.Tensor, k: ttnn.Tensor, v: ttnn.Tensor, mask: ttnn.Tensor, y: ttnn.Tensor
+) -> None:
     """softmax(q k^T / sqrt(width) + mask) v of heads one below the other, keys tile by tile."""
     width = q.shape[1] // ttl.TILE_SIZE
     places = mask.shape[0] // ttl.TILE_SIZE
@@ -141,23 +146,27 @@ def flash_attention(q, k, v, mask, y):
             ttl.copy(y_blk, y[row : row + 1, 0:width]).wait()
 
 
-def mlp(module, x):
+def mlp(module: Any, x: torch.Tensor) -> torch.Tensor:
     """LlamaMLP, its activation and product in one kernel."""
     gate, up = (each(x).flatten(0, 1) for each in (module.gate_proj, module.up_proj))
-    return module.down_proj(swiglu(gate, up, torch.empty_like(gate)).reshape(*x.shape[:2], -1))
+    product = swiglu(gate, up, torch.empty_like(gate)).reshape(*x.shape[:2], -1)
+    result: torch.Tensor = module.down_proj(product)
+    return result
 
 
-def attention(module, hidden_states, position_embeddings, **_):
+def attention(
+    module: Any, hidden_states: torch.Tensor, position_embeddings: Any, **_: Any
+) -> tuple[torch.Tensor, None]:
     """LlamaAttention of one sequence from its start on."""
     length, width = hidden_states.shape[1], module.head_dim
     cos, sin = (each[0].contiguous() for each in position_embeddings)
 
-    def heads(x):
+    def heads(x: torch.Tensor) -> torch.Tensor:
         """[1, length, heads * width] -> the heads one below the other."""
-        return x[0].unflatten(-1, (-1, width)).transpose(0, 1)
+        return x[0].reshape(length, -1, width).transpose(0, 1)
 
     q, k, v = (heads(each(hidden_states)) for each in (module.q_proj, module.k_proj, module.v_proj))
-    q, k = (turned(each.flatten(0, 1), cos, sin).unflatten(0, (-1, length)) for each in (q, k))
+    q, k = (turned(each.flatten(0, 1), cos, sin).reshape(-1, length, width) for each in (q, k))
     k, v = (each.repeat_interleave(len(q) // len(k), 0).flatten(0, 1) for each in (k, v))
     q = q.flatten(0, 1)
     mask = torch.full((length, length), LOWEST, dtype=q.dtype, device=q.device).triu(1)
@@ -165,25 +174,31 @@ def attention(module, hidden_states, position_embeddings, **_):
     return module.o_proj(y.transpose(0, 1).flatten(1)[None]), None
 
 
-def turned(x, cos, sin):
-    return rotary(x, cos, sin, torch.empty_like(x))
+def turned(x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor) -> torch.Tensor:
+    result: torch.Tensor = rotary(x, cos, sin, torch.empty_like(x))
+    return result
 
 
-KERNELS = {LlamaRMSNorm: rmsnorm, LlamaMLP: mlp, LlamaAttention: attention}
+KERNELS: dict[type[torch.nn.Module], Any] = {
+    LlamaRMSNorm: rmsnorm,
+    LlamaMLP: mlp,
+    LlamaAttention: attention,
+}
 
 
 class Logits(torch.nn.Module):
     """A model of ids that gives nothing but its logits."""
 
-    def __init__(self, model):
+    def __init__(self, model: torch.nn.Module) -> None:
         super().__init__()
         self.model = model
 
-    def forward(self, ids):
-        return self.model(ids, use_cache=False).logits
+    def forward(self, ids: torch.Tensor) -> torch.Tensor:
+        result: torch.Tensor = self.model(ids, use_cache=False).logits
+        return result
 
 
-def make():
+def make() -> Case:
     """The model with kernels, its arguments, what it gives in f32, and how far it may be from it:
     as far as the model itself is in bfloat16, twice, because the kernels round at other places.
     """
@@ -192,7 +207,8 @@ def make():
         hidden_size=WIDTH, intermediate_size=2 * WIDTH, num_hidden_layers=LAYERS,
         num_attention_heads=HEADS, num_key_value_heads=1, vocab_size=256, rms_norm_eps=1e-6,
     )  # fmt: skip
-    model = LlamaForCausalLM(config).eval().bfloat16()
+    make_model: Any = LlamaForCausalLM  # which has no types
+    model = make_model(config).eval().bfloat16()
     ids = torch.randint(0, 256, (1, LENGTH))
     with torch.no_grad():
         result = model.float()(ids, use_cache=False).logits

@@ -1,7 +1,8 @@
 """The MLP block of a transformer; bias and GELU in the middle are one TT-Lang operation."""
 
 import torch
-from compare import HALF_ULP, run_everywhere
+import ttnn
+from compare import HALF_ULP, Case, run_everywhere
 from torch import nn
 
 import tt_torch
@@ -12,7 +13,7 @@ BLOCK = 2  # tiles of a block, along a row
 
 @tt_torch.tt_lang_operation(operation_id="examples.bias_gelu", arg_roles=["in", "in", "out"])
 @ttl.operation(grid=(2, 2), fp32_dest_acc_en=True)
-def bias_gelu(x, bias, y):
+def bias_gelu(x: ttnn.Tensor, bias: ttnn.Tensor, y: ttnn.Tensor) -> None:
     """y = gelu(x + bias); bias has one row."""
     x_dfb = ttl.make_dataflow_buffer_like(x, shape=(1, BLOCK), block_count=2)
     bias_dfb = ttl.make_dataflow_buffer_like(bias, shape=(1, BLOCK), block_count=2)
@@ -23,7 +24,7 @@ def bias_gelu(x, bias, y):
     columns = y.shape[1] // (ttl.TILE_SIZE * BLOCK) // node_columns  # blocks
 
     @ttl.compute()
-    def compute():
+    def compute() -> None:
         for _ in range(columns):
             with bias_dfb.wait() as bias_blk:
                 for _ in range(rows):
@@ -32,7 +33,7 @@ def bias_gelu(x, bias, y):
                         y_blk.store(ttl.math.gelu(x_blk + spread))
 
     @ttl.datamovement()
-    def read():
+    def read() -> None:
         node_column, node_row = ttl.node(dims=2)
         for block in range(node_column * columns, (node_column + 1) * columns):
             first = block * BLOCK
@@ -45,7 +46,7 @@ def bias_gelu(x, bias, y):
                     x_copy.wait()
 
     @ttl.datamovement()
-    def write():
+    def write() -> None:
         node_column, node_row = ttl.node(dims=2)
         for block in range(node_column * columns, (node_column + 1) * columns):
             first = block * BLOCK
@@ -58,19 +59,20 @@ def bias_gelu(x, bias, y):
 class MLP(nn.Module):
     """x + down(gelu(up(x)))."""
 
-    def __init__(self, width, hidden):
+    def __init__(self, width: int, hidden: int) -> None:
         super().__init__()
         self.up = nn.Linear(width, hidden)
         self.down = nn.Linear(hidden, width)
 
-    def forward(self, x):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
         product = x @ self.up.weight.T
         activated = torch.empty_like(product)
         bias_gelu(product, self.up.bias.unsqueeze(0), activated)
-        return x + self.down(activated)
+        result: torch.Tensor = x + self.down(activated)
+        return result
 
 
-def make(length=64, width=64, hidden=256):
+def make(length: int = 64, width: int = 64, hidden: int = 256) -> Case:
     """The model, its arguments, what it gives in f32, and how far a result may be from that."""
     torch.manual_seed(0)
     model = MLP(width, hidden).bfloat16()

@@ -132,3 +132,13 @@ def test_pyright_finds_nothing_in_the_examples_of_pytorch(programs: Path, tmp_pa
     options = json.loads((programs / "pyrightconfig.json").read_text())
     (tmp_path / "pyrightconfig.json").write_text(json.dumps({**options, "exclude": []}))
     assert pyright(tmp_path) == []
+
+
+@pytest.mark.full
+def test_mypy_finds_nothing_in_the_examples_of_pytorch(programs: Path, tmp_path: Path) -> None:
+    stubs = tmp_path / "stubs"
+    stubs.mkdir()
+    folder = tmp_path / "models"
+    shutil.copytree(EXAMPLES / "pytorch", folder)
+    shutil.copy(programs / "mypy.ini", folder)
+    assert mypy(folder, stubs, *sorted(path.name for path in folder.glob("*.py"))) == []
