@@ -122,15 +122,15 @@ def test_a_traceback_of_ours_is_noticed() -> None:
 
 
 def test_crashes_are_failures() -> None:
-    crash = "import os\nos.kill(os.getpid(), 11)\n"
-    assert failure_of(Case("mutants", 0, crash)) == "crashed: its process ended with signal 11"
+    crash = "import os\nos.kill(os.getpid(), 9)\n"
+    assert failure_of(Case("mutants", 0, crash)) == "crashed: its process ended with signal 9"
 
 
 def test_a_failure_is_made_smaller_and_comes_back_from_its_file(tmp_path: Path) -> None:
-    text = "x = 1\nfor i in range(3):\n    y = 2\n    import os\n    os.kill(os.getpid(), 11)\n"
-    case = Case("mutants", 7, text, "crashed: its process ended with signal 11")
+    text = "x = 1\nfor i in range(3):\n    y = 2\n    import os\n    os.kill(os.getpid(), 9)\n"
+    case = Case("mutants", 7, text, "crashed: its process ended with signal 9")
     found = smaller(case)
-    assert found.text == "import os\nos.kill(os.getpid(), 11)\n"
+    assert found.text == "import os\nos.kill(os.getpid(), 9)\n"
     assert read_case(found.write(tmp_path)) == found
 
 
