@@ -69,7 +69,8 @@ def test_arithmetic_in_16_bits(options: str) -> None:
 @pytest.mark.parametrize("fidelity", ["LoFi", "HiFi3"])
 @pytest.mark.parametrize("dest", ["", ", fp32_dest_acc_en=True"])
 def test_all_phases(fidelity: str, dest: str) -> None:
-    texts = ARITHMETIC[:3] + ARITHMETIC[-1:]
+    # In 32-bit registers products with a broadcast are not promised: docs/reference/operators.md.
+    texts = ARITHMETIC[:3] + ([] if dest else ARITHMETIC[-1:])
     check(of(texts, options=f", math_fidelity='{fidelity}'{dest}"), texts)
 
 
