@@ -79,12 +79,13 @@ UNITS = (
 AGREED = """
 In this mode simulator and executor agree bit for bit on `+`, `-`, `*`, copies, stores and casts,
 and on `@` of small integers (`tests/differential/test_chip_rounding.py`). Not on: products whose
-left operand is a broadcast (in 32-bit registers: either operand), and values that are
-used twice, which the compiler may keep in a buffer of its own (in 32-bit registers it is read back
-as TF32): a unit in the last place. Sums of `@` and reductions are added up in any
-order, functions keep their bounds. Not modelled: that the chip flushes denormal numbers, takes
-infinities for numbers in the matrix unit and packs NaN as infinity, the polynomials of its functions, and float16, which no device has. The simulator asks
-the compiler for the phases, so a program that is not compiled has four.
+left operand is a broadcast (in 32-bit registers: either operand), and values that are used twice,
+which the compiler may keep in a buffer of its own (in 32-bit registers it is read back as TF32): a
+unit in the last place. Sums of `@` and reductions are added up in any order, functions keep their
+bounds. Not modelled: that the chip flushes denormal numbers, takes infinities for numbers in the
+matrix unit and packs NaN as infinity, the polynomials of its functions, and float16, which no
+device has. The simulator asks the compiler for the phases, so a program that is not compiled has
+four.
 """
 
 SHOWN: tuple[Any, ...] = (
