@@ -15,8 +15,9 @@ BIN := $(VENV)/bin
 PIP_EDITABLE = HATCH_BUILD_NO_HOOKS=true $(call PIP_INSTALL,$(1)) --editable
 # With uv the versions are those of dev.lock; without, the newest that pyproject.toml allows.
 UV := $(shell command -v uv 2>/dev/null)
+PIP = $(1)/bin/python -m pip install --disable-pip-version-check
 PIP_INSTALL = $(if $(UV),$(UV) pip install --python $(1)/bin/python --constraint dev.lock,\
-  $(1)/bin/python -m pip install --disable-pip-version-check) --quiet $(PIP_FLAGS)
+  $(call PIP,$(1))) --quiet $(PIP_FLAGS)
 TEST_EXTRAS := dev,editor,isolate,mlir,torch,flax,models,docs,cluster,plot
 # The public simulator that the benchmarks compare with; apart, because both own the package ttl.
 PEER_VERSION := 1.1.6
@@ -32,10 +33,15 @@ BENCH_VENV := .venv-bench
 # On the Python of the public compiler if there is one: compile times are compared on the same.
 BENCH_PYTHON = $(shell (cd tests && $(PYTHON) -m interpreters) 2>/dev/null || echo $(PYTHON))
 COMPILED_VENV := .venv-compiled
-WHEEL_SOURCES := pyproject.toml hatch_build.py $(shell find src -name '*.py')
+WHEEL_SOURCES := pyproject.toml hatch_build.py $(shell find src -name '*.py' -o -name '*.c')
 COMPILER_READY := $(COMPILER_VENV)/.tt-lang-$(COMPILER_VERSION)
-# -P: the interpreter does not put the current folder on its path.
-PYTEST := -P -m pytest -n $(JOBS)
+# -P: the interpreter does not put the current folder on its path. A file's tests run in one process,
+# which then makes what they share once.
+PYTEST := -P -m pytest -n $(JOBS) --dist loadfile
+# What is tested within a minute: the language, its rules and the compiler, without programs that run.
+FAST_TESTS := $(addprefix tests/unit/,artifact codegen device diagnostics dialects frontend \
+  language passes semantics source target tools trace view) tests/meta/test_import_table.py \
+  tests/meta/test_public_api.py tests/meta/test_release.py
 
 .PHONY: help demo test test-full test-compiled check bench mutation mutation-language test-py clean
 .DEFAULT_GOAL := help
@@ -53,8 +59,10 @@ help:
 	@echo 'make test-sanitize    the executor under ASan and UBSan; SANITIZER=thread under TSan'
 	@echo 'make test-compiled    the tests of the simulator, with the compiled wheel'
 	@echo 'make docs             the site of the documentation, in site/'
-	@echo 'make bench            the benchmarks, side by side with tt-lang-sim in .venv-peer;'
-	@echo '                      ONLY="add-1x1 softmax" chooses rows of the table'
+	@echo 'make bench            the benchmarks, side by side with the public tools in .venv-peer and'
+	@echo '                      .venv-compiler; figures in build/bench.json; ONLY="add-1x1 softmax"'
+	@echo '                      chooses rows of the table, QUICK=1 makes fewer calls'
+	@echo 'make bench-readme     the table of README.md from build/bench.json'
 	@echo 'make bench-device     what a call on a device costs the host, with the real ttnn and no device'
 	@echo 'make bench-view       a page of 64 nodes x 100,000 events: its size, when it is there'
 	@echo 'make ttnn-drift       the tests of headers and descriptors with the newest ttnn: a report;'
@@ -64,7 +72,7 @@ help:
 	@echo 'make mutation         remove or displace one synchronization at a time in the examples'
 	@echo 'make mutation-language  break rules of the language one at a time; the tests must notice'
 	@echo 'make test-py PY=3.13  the suite on another Python, in .venv-3.13'
-	@echo '                      NUMPY=1.26.* with another numpy'
+	@echo '                      NUMPY=1.26.* with another numpy, without the tests that need jax'
 	@echo 'make lint             ruff and mypy'
 	@echo 'make dist             the pure wheel and the sources, in dist/'
 	@echo 'make lock             dev.lock again: the versions of the developers'"'"' environment (uv)'
@@ -105,7 +113,7 @@ lint: $(VENV)/.dev
 	$(BIN)/mypy
 
 check: lint $(VENV)/.test headers
-	$(BIN)/python $(PYTEST) tests/unit tests/meta
+	$(BIN)/python $(PYTEST) $(FAST_TESTS)
 
 # Links that lead nowhere are errors. The pages open from disk; over a server they can be searched.
 .PHONY: docs
@@ -113,9 +121,17 @@ docs: $(VENV)/.docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --site-dir site
 	@echo 'the site: site/index.html'
 
-bench: $(BENCH_VENV)/.ready $(PEER_READY) $(if $(ONLY),,$(COMPILER_READY))
-	@$(BENCH_VENV)/bin/python -m benchmarks --peer $(PEER_VENV) \
-	  $(if $(ONLY),--only $(ONLY),--compiler $(COMPILER_VENV))
+# Without one of the public tools its rows are not measured, and say so.
+bench: $(BENCH_VENV)/.ready
+	-@$(MAKE) --no-print-directory $(PEER_READY)
+	-@$(MAKE) --no-print-directory $(COMPILER_READY)
+	@$(BENCH_VENV)/bin/python -m benchmarks --peer $(PEER_VENV) --compiler $(COMPILER_VENV) \
+	  --out build/bench.json $(if $(ONLY),--only $(ONLY)) $(if $(QUICK),--quick)
+
+# The table of README.md is that of the last `make bench`.
+.PHONY: bench-readme
+bench-readme:
+	@$(PYTHON) -m benchmarks.tables build/bench.json
 
 # What runs on the simulator, with the compiled wheel.
 test-compiled: $(COMPILED_VENV)/.ready
@@ -173,7 +189,7 @@ $(VENV)/.test: $(VENV)/.dev
 $(BENCH_VENV)/.ready: $(WHEEL_SOURCES)
 	rm -rf $(BENCH_VENV)
 	$(BENCH_PYTHON) -m venv $(BENCH_VENV)
-	$(call PIP_INSTALL,$(BENCH_VENV)) .
+	$(BENCH_PYTHON) -m benchmarks.bench $(BENCH_VENV)/install.json $(call PIP_INSTALL,$(BENCH_VENV)) .
 	@touch $@
 
 $(COMPILED_VENV)/.ready: $(WHEEL_SOURCES)
@@ -188,10 +204,10 @@ $(PEER_READY):
 	$(call PIP_INSTALL,$(PEER_VENV)) tt-lang-sim==$(PEER_VERSION) torch==$(PEER_TORCH)
 	@touch $@
 
-$(COMPILER_READY): $(VENV)/.demo
+$(COMPILER_READY):
 	rm -rf $(COMPILER_VENV)
 	mkdir $(COMPILER_VENV)
-	@if python=$$(cd tests && ../$(BIN)/python -m interpreters); then \
+	@if python=$$(cd tests && $(PYTHON) -m interpreters); then \
 	  { $$python -m venv $(COMPILER_VENV) && $(call PIP_INSTALL,$(COMPILER_VENV)) --no-deps \
 	    tt-lang==$(COMPILER_VERSION) numpy typing_extensions; } || \
 	  { rm -rf $(COMPILER_VENV); mkdir $(COMPILER_VENV); }; fi
@@ -229,14 +245,17 @@ bench-device: real-ttnn
 bench-view: $(VENV)/.dev
 	@$(BIN)/python -m benchmarks.view_speed
 
-# NUMPY=1.26.* has the suite meet another numpy.
+# NUMPY=1.26.* has the tests meet another numpy than that of dev.lock. jax needs numpy 2, so what is
+# compared with it is left out then.
+NUMPY_TESTS := $(addprefix tests/,unit conformance diagnostics differential property races e2e golden) \
+  --ignore=tests/unit/dialects/test_stablehlo.py
 test-py: .venv-$(PY)/.test
-	$(if $(NUMPY),$(call PIP_INSTALL,.venv-$(PY)) 'numpy==$(NUMPY)')
+	$(if $(NUMPY),$(call PIP,.venv-$(PY)) --quiet $(PIP_FLAGS) 'numpy==$(NUMPY)')
 	@cd tests && ../.venv-$(PY)/bin/python -m headers.metal_headers
 	@cd tests && ../.venv-$(PY)/bin/python -m tutorials.wheel
 	@cd tests && ../.venv-$(PY)/bin/python -m device.real_ttnn
 	@cd tests && ../.venv-$(PY)/bin/python -m view.chromium
-	.venv-$(PY)/bin/python $(PYTEST)
+	.venv-$(PY)/bin/python $(PYTEST) $(if $(NUMPY),$(NUMPY_TESTS))
 
 .venv-$(PY)/.test: pyproject.toml
 	@python$(PY) --version >/dev/null 2>&1 || \

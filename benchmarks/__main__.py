@@ -1,90 +1,93 @@
-"""`python -m benchmarks`: the figures that the project watches, medians of several runs.
+"""`python -m benchmarks`: the figures that the project watches, in one table.
 
-With `--peer DIR`, an environment with tt-lang-sim, also the comparison with it; with `--only NAME`
-nothing but these rows of the comparison. With `--compiler DIR`, an environment with the public
-compiler, compile times are compared with those that it has here.
+With `--peer DIR`, an environment with tt-lang-sim, and `--compiler DIR`, one with the public
+compiler, beside what these need. `--only NAME` measures nothing but these rows, `--quick` makes
+fewer calls and leaves out what takes long. `--out FILE` has all figures as JSON, with the load of
+the machine; `python -m benchmarks.tables FILE` makes the table of README.md of it.
 """
 
 from __future__ import annotations
 
 import argparse
-import statistics
+import json
+import os
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from benchmarks import check_speed, compile_speed, growth
-from benchmarks.comparison import ROWS, compare, figures, program_command
-from benchmarks.processes import TTL, Cost, run
+from benchmarks.bench import Bench
+from benchmarks.comparison import machine, versions
+from benchmarks.rows import Row, rows
+from benchmarks.tables import HEADER, RULE, line_text
+from benchmarks.timing import Line, Measured, NotMeasured, line_to_json
 
-EXAMPLES = ("examples/elementwise.py", "examples/matmul_bias_relu.py")
-RUNS = 5
-MULTICAST_LIMIT = 1.3  # times what the same matmul takes without pipes, on the simulator
-
-
-def median(command: Sequence[str]) -> Cost:
-    """The median cost of a command, after one run that fills the caches."""
-    run(command)
-    costs = [run(command) for _ in range(RUNS)]
-    return Cost(
-        statistics.median(cost.wall_seconds for cost in costs),
-        statistics.median(cost.cpu_seconds for cost in costs),
-    )
+NOTE = "8x8 nodes, bfloat16, fp32_dest_acc_en=True, OMP_NUM_THREADS=1; medians\n"
 
 
-def import_milliseconds() -> float:
-    """CPU time of `import ttl` over that of an interpreter that does nothing."""
-    nothing = median([sys.executable, "-c", "pass"]).cpu_seconds
-    return 1000 * (median([sys.executable, "-c", "import ttl"]).cpu_seconds - nothing)
+def measured(chosen: Sequence[Row], bench: Bench) -> Iterator[Line]:
+    """Row by row; what cannot be measured is a row with the reason."""
+    for row in chosen:
+        load = os.getloadavg()[0]
+        try:
+            found = row.measure(bench)
+        except (NotMeasured, compile_speed.NotCompiled) as reason:
+            found = Measured(None, why=str(reason))
+        yield Line(row.name, row.title, row.unit, row.wanted, row.at_least, row.other_name,
+                   found, round(load, 1))  # fmt: skip
 
 
-def multicast_share() -> str:
-    """In turn, and the least of each: what another process takes away is not theirs."""
-    programs = [("matmul.py", "1024", "2"), ("multicast_matmul.py", "1024", "2")]
-    runs = [[figures(program_command(each)) for each in programs] for _ in range(RUNS)]
-    plain, multicast = (
-        min(each.cpu_seconds for each in column) for column in zip(*runs, strict=True)
-    )
-    over = f" (over {MULTICAST_LIMIT:g})" if multicast > MULTICAST_LIMIT * plain else ""
-    return f"{multicast / plain:8.2f}{over}"
+def show(chosen: Sequence[Row], bench: Bench, out: Path | None) -> None:
+    """Print the table and write the file, a row as soon as it is known."""
+    tools = versions(bench.peer, bench.compiler)
+    print(f"{machine()}; {tools}", NOTE, HEADER, RULE, sep="\n", flush=True)
+    found: dict[str, Any] = {"machine": machine(), "versions": tools, "quick": bench.is_quick,
+                             "load": [], "rows": []}  # fmt: skip
+    for line in measured(chosen, bench):
+        print(line_text(line), flush=True)
+        found["load"].append(line.load)
+        found["rows"].append(line_to_json(line))
+        if out is not None:
+            out.parent.mkdir(parents=True, exist_ok=True)
+            out.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
 
 
-def own_figures() -> None:
-    print(f"{'import ttl':48} {import_milliseconds():8.0f} ms CPU")
-    with tempfile.TemporaryDirectory() as folder:
-        compiled = median([*TTL, "compile", EXAMPLES[0], "-o", folder])
-    print(f"{'ttl compile ' + EXAMPLES[0]:48} {compiled.cpu_seconds:8.2f} s CPU")
-    for example in EXAMPLES:
-        for options in ((), ("--host",)):
-            cost = median([*TTL, "run", *options, example])
-            name = " ".join(("ttl run", *options, example))
-            print(f"{name:48} {cost.wall_seconds:8.2f} s  {cost.cpu_seconds:8.2f} s CPU")
-    print(f"{'multicast matmul / matmul, 2x2-tile blocks':48} {multicast_share()}")
-    run([sys.executable, "-m", "benchmarks.host"], show=True)
+def more_tables(bench: Bench) -> None:
+    """What is watched beside the rows."""
+    print()
+    compile_speed.compare(bench.compiler)
+    print()
+    check_speed.table()
+    print()
+    growth.table()
 
 
-def main() -> int:
+def arguments(names: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks")
     parser.add_argument("--peer", type=Path, help="the environment that has tt-lang-sim")
     parser.add_argument("--compiler", type=Path, help="the environment that has tt-lang")
-    parser.add_argument("--only", nargs="+", default=[], choices=[row.name for row in ROWS])
-    options = parser.parse_args()
-    if options.only and not options.peer:
-        parser.error("--only chooses rows of the comparison, which needs --peer")
-    good = True
-    if not options.only:
-        own_figures()
-        print()
-        good = compile_speed.compare(options.compiler and options.compiler.absolute())
-        print()
-        check_speed.table()
-        print()
-        good = growth.table() and good
-        print()
-    if options.peer:
-        good = compare(options.only, options.peer.absolute()) and good
-    return 0 if good else 1
+    parser.add_argument("--only", nargs="+", default=[], choices=names, metavar="ROW")
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--out", type=Path, help="the file for the figures, as JSON")
+    return parser.parse_args()
+
+
+def main() -> int:
+    known = list(rows())
+    options = arguments([row.name for row in known])
+    chosen = [
+        row for row in known
+        if row.name in options.only or not (options.only or (options.quick and row.is_long))
+    ]  # fmt: skip
+    peer, compiler = (path and path.absolute() for path in (options.peer, options.compiler))
+    with tempfile.TemporaryDirectory() as cache:
+        bench = Bench(peer, compiler, cache, options.quick)
+        show(chosen, bench, options.out)
+        if not (options.only or options.quick):
+            more_tables(bench)
+    return 0
 
 
 if __name__ == "__main__":

@@ -22,8 +22,9 @@ from typing import Any
 from benchmarks.processes import ROOT
 
 FOLDER = ROOT / "benchmarks" / "programs" / "compile"
+STANDINS = {"PYTHONPATH": str(FOLDER / "standins")}  # of ttnn, for the public compiler
 REPEATS = 5
-PROCESSES = 5
+PROCESSES = 3
 MOST_SLOWER = 2  # of the kernels: those that may take longer than the public compiler
 
 HEADER = (
@@ -115,7 +116,7 @@ def both(row: Row, python: str | None) -> tuple[Times, Times]:
         for _ in range(PROCESSES):
             ours.one_more()
         return ours.times(), _published(row)
-    theirs = Runs(row.name, python, {"PYTHONPATH": str(FOLDER / "standins")})
+    theirs = Runs(row.name, python, STANDINS)
     for _ in range(PROCESSES):
         ours.one_more()
         theirs.one_more()
@@ -157,10 +158,15 @@ class Runs:
         )
 
 
+def kernel_command(python: str, kernel: str, repeats: int = 0) -> list[str]:
+    """A process that compiles a kernel, and then again."""
+    return [python, str(FOLDER / "kernels.py"), kernel, str(repeats)]
+
+
 def _run(
     kernel: str, python: str, environment: Mapping[str, str], repeats: int = 0
 ) -> dict[str, Any]:
-    command = [python, str(FOLDER / "kernels.py"), kernel, str(repeats)]
+    command = kernel_command(python, kernel, repeats)
     # An installed package has its bytecode; a setting of this shell must not keep ours away.
     variables = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     done = subprocess.run(

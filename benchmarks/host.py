@@ -1,4 +1,5 @@
-"""`python -m benchmarks.host`: what the host executor needs for a step, a compilation and a start.
+"""`python -m benchmarks.host`: what the host executor needs for a step, a compilation and a start;
+with `--steps` for a step alone, as JSON.
 
 A step of the add is one tile of each operand read, added and written on one node, by three kernels;
 one of the matmul has a product in the place of the sum.
@@ -6,9 +7,11 @@ one of the matmul has a product in the place of the sum.
 
 from __future__ import annotations
 
+import json
 import os
 import resource
 import statistics
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -114,13 +117,30 @@ def compiler_seconds(function: Callable[[], object]) -> float:
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def step_microseconds(operation: Any, arguments: list[Any]) -> float:
-    seconds = []
+def steps(operation: Any, arguments: list[Any]) -> list[tuple[float, float]]:
+    """CPU and wall seconds of a step, in several calls."""
+    found = []
     for _ in range(RUNS):
-        start = time.process_time()
+        cpu, wall = time.process_time(), time.perf_counter()
         operation(*arguments)
-        seconds.append(time.process_time() - start)
-    return 1e6 * statistics.median(seconds) / STEPS
+        cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
+        found.append((cpu / STEPS, wall / STEPS))
+    return found
+
+
+def step_microseconds(operation: Any, arguments: list[Any]) -> float:
+    return 1e6 * statistics.median(cpu for cpu, _ in steps(operation, arguments))
+
+
+def measure_steps() -> dict[str, Any]:
+    """As programs/measure.py prints figures, of a step of each operation."""
+    os.environ["TTL_BACKEND"] = "host"
+    arguments = tensors()
+    found = {}
+    for operation in (add, matmul):
+        operation(*arguments)
+        found[operation.__name__] = {"warm": steps(operation, arguments)}
+    return found
 
 
 def measure() -> Figures:
@@ -150,4 +170,7 @@ def report(figures: Figures) -> None:
 
 
 if __name__ == "__main__":
-    report(measure())
+    if "--steps" in sys.argv:
+        print(json.dumps(measure_steps()))
+    else:
+        report(measure())

@@ -16,6 +16,7 @@ from benchmarks.processes import ROOT, output_of
 
 RUNS = 5
 IMPORTS = ("pass", "import numpy", "import ttl", "import ttl, ttnn", "import ttl.driver")
+OF_THE_ENVIRONMENT = ("pip", "setuptools", "pkg_resources", "_distutils_hack")
 HEADER = "| what | size, MB |\n|---|---:|"
 TIMES = "\n| import, CPU time above an empty interpreter | ms |\n|---|---:|"
 
@@ -52,7 +53,8 @@ def main() -> None:
         python = new_environment(Path(folder))
         (site,) = (Path(folder) / "env").glob("lib/python*/site-packages")
         found = sizes(site)
-        found.pop("pip", None)
+        for name in OF_THE_ENVIRONMENT:
+            found.pop(name, None)
         print(HEADER)
         large = sorted(((size, name) for name, size in found.items() if size >= 1), reverse=True)
         for size, name in large:

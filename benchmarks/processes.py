@@ -22,14 +22,19 @@ class Cost:
 
 
 def run(
-    command: Sequence[str], *, show: bool = False, environment: Mapping[str, str] | None = None
+    command: Sequence[str],
+    *,
+    show: bool = False,
+    environment: Mapping[str, str] | None = None,
+    errors: int | None = None,
 ) -> Cost:
-    """Run a command in the project's folder; raises CalledProcessError when it fails."""
+    """Run a command in the project's folder; raises CalledProcessError when it fails. `errors` is
+    the place of its stderr, if that is not ours.
+    """
     output = None if show else subprocess.DEVNULL
+    variables = {**os.environ, **(environment or {})}
     start = time.perf_counter()
-    process = subprocess.Popen(
-        command, cwd=ROOT, stdout=output, env={**os.environ, **(environment or {})}
-    )
+    process = subprocess.Popen(command, cwd=ROOT, stdout=output, stderr=errors, env=variables)
     _, status, usage = os.wait4(process.pid, 0)
     wall = time.perf_counter() - start
     process.returncode = os.waitstatus_to_exitcode(status)
@@ -38,12 +43,17 @@ def run(
     return Cost(wall, usage.ru_utime + usage.ru_stime)
 
 
-def output_of(command: Sequence[str]) -> tuple[str, float]:
+def output_of(
+    command: Sequence[str], environment: Mapping[str, str] | None = None
+) -> tuple[str, float]:
     """What a command prints in the project's folder, and the CPU seconds of its processes;
     SystemExit with what it wrote when it fails.
     """
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    variables = {**os.environ, **(environment or {})}
+    done = subprocess.run(
+        command, cwd=ROOT, env=variables, capture_output=True, text=True, check=False
+    )
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     if done.returncode:
         raise SystemExit(f"{' '.join(command)}: {done.stdout}{done.stderr}")

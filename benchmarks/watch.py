@@ -68,7 +68,7 @@ def cpu_seconds_of(command: Sequence[str]) -> float:
 
 def own_seconds_of(command: Sequence[str]) -> float:
     """Of the calls that a program measures itself."""
-    return figures(command).cpu_seconds
+    return figures(command).cpu
 
 
 def as_json(shares: Mapping[str, float]) -> str:

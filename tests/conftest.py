@@ -14,7 +14,8 @@ import hypothesis
 import pytest
 
 from headers.check import check_operation
-from sampling import SEED, sample_seed
+from headers.deferred import DeferredCheck
+from sampling import SEED, more_combinations, sample_seed
 from skip_policy import SkipPolicy, read_allowed
 from ttl.artifact import CompiledOperation
 
@@ -45,28 +46,35 @@ def pytest_configure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput"):  # a worker's reports go to the controller
         allowed = read_allowed(Path(__file__).parent / "allowed_skips.txt")
         config.pluginmanager.register(SkipPolicy(allowed), "skip-policy")
+    HEADER_CHECK.deferred = DeferredCheck(config)
     config.pluginmanager.register(HEADER_CHECK, "header-check")
+    config.pluginmanager.register(HEADER_CHECK.deferred, "deferred-header-check")
 
 
+@pytest.hookimpl(trylast=True)  # the conftest files further down leave cases out, too
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if config.getoption("--full"):
         return
-    slow = [item for item in items if item.get_closest_marker("full")]
+    slow = {item for item in items if item.get_closest_marker("full")}
+    slow |= more_combinations(item for item in items if item not in slow)
     if slow:
-        config.hook.pytest_deselected(items=slow)
-        items[:] = [item for item in items if not item.get_closest_marker("full")]
+        config.hook.pytest_deselected(items=list(slow))
+        items[:] = [item for item in items if item not in slow]
 
 
 class HeaderCheck:
     """Type-checks every kernel that a test compiles or runs in this process.
 
     The wrapped functions only note what passes through: the check runs after the test, where it
-    cannot be caught by the test and costs none of its time. A test that compiles in another process
+    cannot be caught by the test and costs none of its time, and at the end of the session for
+    kernels that were never checked. A test that compiles in another process
     calls `headers.check.check_folder` itself.
 
     A test whose kernels are wrong on purpose is marked `wrong_kernel("why")`; the headers must then
     refuse them, or the mark is a mistake.
     """
+
+    deferred: DeferredCheck
 
     def __init__(self) -> None:
         self.noted: dict[int, CompiledOperation] = {}
@@ -111,11 +119,12 @@ class HeaderCheck:
         if noted and mark is not None and not mark.args:
             pytest.fail("the mark `wrong_kernel` must say why", False)
         for operation in noted.values():
-            messages = check_operation(operation)
-            if messages and mark is None:
+            if mark is None:
+                messages = self.deferred.faults(item.nodeid, operation)
                 lines = "".join(f"\n{operation.name}: {message}" for message in messages)
-                pytest.fail(f"the device headers refuse a kernel:{lines}", False)
-            if not messages and mark is not None:
+                if lines:
+                    pytest.fail(f"the device headers refuse a kernel:{lines}", False)
+            elif not check_operation(operation):
                 pytest.fail("marked `wrong_kernel`, but the device headers accept it", False)
 
 

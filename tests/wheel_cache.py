@@ -12,9 +12,10 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
+_SECONDS = 3  # between lines of progress
 # Gets the wheel and a folder that is not there yet, to be filled from it.
 Unpack = Callable[[Path, Path], None]
 
@@ -67,10 +68,33 @@ def _download(requirement: str, folder: Path, options: Sequence[str]) -> Path:
         sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check",
         "--no-deps", "--only-binary=:all:", *options, "--dest", str(folder), requirement,
     ]  # fmt: skip
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise RuntimeError(
-            f"cannot download {requirement}:\n{' '.join(command)}\n{done.stderr}"
-        )
+    folder.mkdir()
+    print(f"{requirement}: downloading, this once", file=sys.stderr, flush=True)
+    with tempfile.TemporaryFile("w+") as output:
+        environment = {**os.environ, "TMPDIR": str(folder)}  # where it puts what it has so far
+        running = subprocess.Popen(command, stdout=output, stderr=output, env=environment)
+        while not _has_ended(running):
+            size = f"{_bytes(folder) // 1_000_000} MB so far"
+            print(f"{requirement}: {size}", file=sys.stderr, flush=True)
+        output.seek(0)
+        if running.returncode:
+            raise RuntimeError(
+                f"cannot download {requirement}:\n{' '.join(command)}\n{output.read()}"
+            )
+    print(f"{requirement}: unpacking", file=sys.stderr, flush=True)
     (wheel,) = folder.glob("*.whl")
     return wheel
+
+
+def _has_ended(process: subprocess.Popen[bytes]) -> bool:
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(_SECONDS)
+    return process.returncode is not None
+
+
+def _bytes(folder: Path) -> int:
+    total = 0
+    for path in folder.rglob("*"):
+        with suppress(FileNotFoundError):  # pip moves and removes files meanwhile
+            total += path.stat().st_size
+    return total

@@ -1,10 +1,10 @@
 """`launch.py`: an operation whose kernels do nothing, on 8x8 nodes: what a call costs by itself."""
 
-from measure import REPEATS, cpu_seconds, peak_bytes, report
+from measure import WARM, peak_bytes, report, spent
 
 import ttl
 
-CALLS = 20  # in a repeat: one call is too short for the clock
+CALLS = 20  # after the first: one is too short for the clock
 
 
 @ttl.operation(grid=(8, 8))
@@ -27,5 +27,8 @@ def many_calls():
         empty()
 
 
-seconds = [cpu_seconds(many_calls) / CALLS for _ in range(REPEATS)]
-report(seconds, peak_bytes(), error=0.0)
+calls = [spent(empty)]
+for _ in range(WARM):
+    cpu, wall = spent(many_calls)
+    calls.append((cpu / CALLS, wall / CALLS))
+report(calls, peak_bytes(), error=0.0)

@@ -4,6 +4,9 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from ttl.loading import without_collecting  # first: the classes of the others are dataclasses
+
+# isort: split
 from ttl import arrays, language
 from ttl.arrays import *  # noqa: F403
 from ttl.diagnostics import (
@@ -25,8 +28,10 @@ from ttl.language.old_names import OLD_NAMES
 
 
 def _launch(operation: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    from ttl.driver import launch  # loaded at the first call, so that importing ttl stays light
+    with without_collecting():
+        from ttl.driver import launch  # at the first call, so that importing ttl stays light
 
+    LAUNCH_HOOK.launch = launch
     launch(operation, args, kwargs)
 
 

@@ -128,6 +128,8 @@ def _wrong(variable: str, text: str, wanted: str, example: str) -> UsageError:
 class Config:
     # Where operations run: sim, host or device; real tensors are always on a device.
     backend: str = _option("TTL_BACKEND", default="sim")
+    # The first calls of each kind that are simulated, if those after them are to be compiled.
+    fast: int | None = _option("TTL_FAST", _number)
     target: str = _option("TTL_TARGET", default="wormhole_b0")  # the chip, or blackhole
     check: bool = _flag("TTL_CHECK")  # look for mistakes before an operation runs, report all
     # FILE.ttsys: the system descriptor of the device that pykernel programs and graphs are for
@@ -145,6 +147,8 @@ class Config:
     max_dataflow_buffers: int | None = _option("TTL_MAX_DFBS", _number)  # buffers of a node
     max_l1_bytes: int | None = _option("TTL_MAX_L1", _number)  # bytes of a node for buffers
     num_devices: int | None = _option("TTL_NUM_DEVICES", _number)  # devices of the embedded ttnn
+    # Processes that run the devices of a mesh; without it, one after the other in this process.
+    mesh_processes: int | None = _option("TTL_MESH_PROCESSES", _number)
     # When the simulator goes on to another kernel: greedy (when one waits) or fair.
     scheduler: str = _option("TTL_SCHEDULER", default="greedy")
     # Threads that run the nodes of compiled operations on this machine; one for each processor.

@@ -397,7 +397,7 @@ def matmul(
 ) -> BlockExpression:
     """The matrix product `a @ b`; with `transpose_b` that of `a` and the transpose of `b`.
 
-        Works on what the operator works on. `transpose_rhs` is the public compiler's name for it.
+    Works on what the operator works on. `transpose_rhs` is the public compiler's name for it.
     """
 
 def max(a: BlockExpression | float, b: BlockExpression | float) -> BlockExpression:

@@ -27,6 +27,8 @@ pairs of such values on both: bit for bit, signs of zeros included, or within th
   (GMPOOL). So -0 is less than +0, and a NaN is beyond the infinity of its sign: `max(nan, 1)` is
   NaN, `min(nan, 1)` is 1, `clamp(nan, -1, 1)` is 1. `nan` below has no sign, `-nan` has one; a
   NaN that an operation makes may have either. Comparisons with a NaN are false, but for `!=`.
+- Sums of rows have one order on the simulator, and a NaN that comes out of them has no sign. The
+  executor adds tile by tile in f32: its sums are within the bound, and a NaN may have a sign.
 - Zeros: a product in 16-bit registers is +0 where a factor is 0, also of an infinity or NaN, and
   where it is too small. `round`, `//` and reductions inside a tile give no -0. A -0 of 16 bits
   that is read in a kernel with 32-bit registers is +0 (block floats have no -0). Other signs of

@@ -14,7 +14,7 @@ import ttnn
 import ttl
 from kernels_d2m import elementwise
 from pykernel.d2m_api import *
-from ttl.driver.artifacts import CAPTURED
+from ttl.driver.captured import CAPTURED
 
 
 def in_tt_lang(operator):

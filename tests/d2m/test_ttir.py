@@ -101,6 +101,7 @@ GRAPHS = [
 ]
 
 
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize(("call", "attributes", "shapes", "meaning"), GRAPHS)
 def test_shapes(call, attributes, shapes, meaning):
     rng = np.random.default_rng(4)
@@ -195,3 +196,11 @@ def test_generic_text_with_properties():
 def test_properties_that_would_change_the_result_are_refused():
     with pytest.raises(VerifyException, match="`transpose_a = true` is not supported"):
         parse(GENERIC).verify()
+
+
+def test_passes_that_leave_a_graph_to_the_host_are_timed(tmp_path, capsys):
+    file = tmp_path / "graph.mlir"
+    file.write_text(one("permute", "{permutation = array<i64: 1, 0>}", [(32, 64), (64, 32)]))
+    assert main(["opt", str(file), "-p", "ttir-to-ttmetal-backend", "--time-passes"]) == 0
+    times = [float(line.split()[0]) for line in capsys.readouterr().err.splitlines()]
+    assert len(times) > 20 and max(times) < 60_000

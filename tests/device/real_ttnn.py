@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 import tomllib
 from collections.abc import Sequence
 from functools import cache
@@ -41,6 +42,7 @@ def _install(wheel: Path, folder: Path) -> None:
     _run([interpreter, "-m", "venv", str(folder)])
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     pip = [str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet"]
+    print(f"{REQUIREMENT}: installing what it needs, this once", file=sys.stderr, flush=True)
     _run([*pip, "--disable-pip-version-check", str(wheel), *project["dependencies"]])
 
 

@@ -141,6 +141,11 @@ def run(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.
     return run_program
 
 
+# The pages are those of Python 3.11. Later ones place the end of a `with` at what it ends, and the
+# jump of a loop at its condition.
+NARROWER_SINCE = {"TTL5004-0": (3, 12), "TTL3001-6": (3, 13), "TTL3020-0": (3, 13)}
+
+
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_the_program_gets_the_message(case: Case, run, request: pytest.FixtureRequest) -> None:
     status, said = run(case.wrong, case.command)
@@ -155,8 +160,15 @@ def test_the_program_gets_the_message(case: Case, run, request: pytest.FixtureRe
     if request.config.getoption("--update-golden"):
         _update(case, said, table)
     else:
-        assert said == case.said
-        assert f"{case.start}{said}```\n{table}" in case.path.read_text(encoding="utf-8")
+        assert _placed(said, case) == _placed(case.said, case)
+        assert f"{case.start}{case.said}```\n{table}" in case.path.read_text(encoding="utf-8")
+
+
+def _placed(said: str, case: Case) -> str:
+    """Without columns and marks, where this Python has others."""
+    if sys.version_info < NARROWER_SINCE.get(str(case), (4,)):
+        return said
+    return re.sub(r"(:\d+):\d+$|^ +\| +[-^]+", r"\1", said, flags=re.MULTILINE)
 
 
 def _found(case: Case, road: str, said: str, run) -> list[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import runpy
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -115,6 +117,99 @@ def test_a_loop_may_run_any_number_of_times(count: int, monkeypatch: Any) -> Non
         results.append(ttl.to_numpy(y))
     assert np.array_equal(*results)
     assert np.array_equal(results[0][0, ::32], [*range(1, count + 1), *[0] * (TILES - count)])
+
+
+@ttl.operation(grid=(1, 1))
+def waits_for_the_one_before(a, y):
+    """The first iteration of all has nothing to wait for; the others are one nest of loops."""
+    dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 1), block_count=2)
+
+    @ttl.datamovement()
+    def read():
+        before = None
+        for i in range(2):
+            for j in range(1, -1, -1):
+                for k in range(0, 6, 2):
+                    block = dfb.reserve()
+                    copy = ttl.copy(a[i, j + k], block)
+                    if before is not None:
+                        before[0].wait()
+                        before[1].push()
+                    before = (copy, block)
+        before[0].wait()
+        before[1].push()
+
+    @ttl.datamovement()
+    def write():
+        for i in range(2):
+            for j in range(1, -1, -1):
+                for k in range(0, 6, 2):
+                    with dfb.wait() as block:
+                        ttl.copy(block, y[i, j + k]).wait()
+
+
+@pytest.mark.parametrize("backend", ["sim", "host"])
+def test_a_nest_of_loops_that_starts_late(backend: str, monkeypatch: Any) -> None:
+    monkeypatch.setenv("TTL_BACKEND", backend)
+    a = ttl.from_numpy(distinct_tiles(2, 6), dtype=ttnn.float32, device=DEVICE)
+    y = ttnn.zeros((64, 32 * 6), ttnn.float32, layout=ttnn.TILE_LAYOUT, device=DEVICE)
+    waits_for_the_one_before(a, y)
+    assert np.array_equal(ttl.to_numpy(y), distinct_tiles(2, 6))
+
+
+LATE = """
+import ttl
+
+@ttl.operation(grid=(1, 1))
+def late(a, y):
+    dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 1), block_count=2)
+
+    @ttl.datamovement()
+    def read():
+        before, n, sizes = None, 0, [2]
+        {loops}
+                    block = dfb.reserve()
+                    copy = ttl.copy(a[0, n], block)
+                    if before is not None:
+                        before[0].wait()
+                        before[1].push()
+                    before = (copy, block)
+                    n += 1
+                    {end}
+        before[0].wait()
+        before[1].push()
+
+    @ttl.datamovement()
+    def write():
+        for n in range({count}):
+            with dfb.wait() as block:
+                ttl.copy(block, y[0, n]).wait()
+"""
+NESTS = {  # headers of three loops, what ends an iteration, how many there are
+    "two counters of one name": ("_ in range(3)", "_ in range(2)", "k in range(2)", "", 12),
+    "counters of one name": ("_ in range(3)", "_ in range(2)", "_ in range(2)", "", 12),
+    "a range that changes": ("i in range(3)", "j in range(1)", "k in range(sizes[0])",
+                             "sizes[0] = 3", 8),
+    "a counter is deleted": ("i in range(3)", "j in range(2)", "k in range(2)", "del k", 12),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("nest", NESTS)
+def test_every_iteration_of_a_nest_is_there_once(
+    nest: str, tmp_path: Path, monkeypatch: Any
+) -> None:
+    *headers, end, count = NESTS[nest]
+    loops = "\n".join(f"{'    ' * level}for {each}:" for level, each in enumerate(headers, 2))
+    file = tmp_path / "late.py"
+    file.write_text(LATE.format(loops=loops.strip(), end=end, count=count))
+    late = runpy.run_path(str(file))["late"]
+    expected = distinct_tiles(1, int(count))
+    for backend in ("sim", "host"):
+        monkeypatch.setenv("TTL_BACKEND", backend)
+        a = ttl.from_numpy(expected, dtype=ttnn.float32, device=DEVICE)
+        y = ttnn.zeros(expected.shape, ttnn.float32, layout=ttnn.TILE_LAYOUT, device=DEVICE)
+        late(a, y)
+        assert np.array_equal(ttl.to_numpy(y), expected)
 
 
 @ttl.operation(grid=(1, 1))

@@ -148,6 +148,7 @@ WRONG = {
 }
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("case", WRONG)
 def test_wrong_command_lines(run: Any, case: str) -> None:
     arguments, status, message = WRONG[case]

@@ -82,6 +82,7 @@ def program(tmp_path: Path) -> Path:
     return tmp_path / "program.py"
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("options", OPTIONS)
 def test_options(run: Any, program: Path, command: str, options: str) -> None:

@@ -106,6 +106,7 @@ def test_constants_are_ranked_and_what_cannot_be_used_has_its_reason(
     assert found["from_disk"] == 0 and found["configurations"][0]["values"] == {"TILES": 4}
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("numbers", ["rand(32, 256)", "default_rng().random((32, 256))"])
 def test_every_trial_has_the_same_random_numbers(
     numbers: str, folder: Path, capsys: pytest.CaptureFixture[str]

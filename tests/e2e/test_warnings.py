@@ -63,6 +63,7 @@ def test_a_warning_is_shown_once_and_the_program_goes_on(command, run: Any, prog
         assert done.stderr.endswith("ttl: 1 operation checked, no errors, 2 warnings\n")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "command",
     [
@@ -79,6 +80,7 @@ def test_warnings_are_errors(command: str, run: Any, program: Path) -> None:
     assert "True" not in done.stdout or "check" in command
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("backend", [[], ["--host"]])
 def test_one_is_an_error_and_another_is_hidden(backend, run: Any, program: Path) -> None:
     chosen = ["-W", "error=buffer-leftover", "-W", "ignore=TTL3016"]

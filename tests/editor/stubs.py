@@ -13,7 +13,7 @@ import ast
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from importlib import import_module
-from inspect import Parameter, signature
+from inspect import Parameter, cleandoc, signature
 from pathlib import Path
 from textwrap import wrap
 from types import ModuleType
@@ -104,7 +104,7 @@ def _head(name: str, parameters: list[str]) -> str:
 
 
 def _docstring(function: Function) -> str:
-    given = f'"""{(function.__doc__ or "").strip()}'.splitlines()
+    given = f'"""{cleandoc(function.__doc__ or "")}'.splitlines()
     lines = [part for line in given for part in wrap(line, LONGEST - 4) or [""]]
     return "".join(f"    {line}".rstrip() + "\n" for line in (*lines, '"""'))
 

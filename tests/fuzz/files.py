@@ -197,6 +197,8 @@ def _loaded(data: bytes, verdict: Verdict) -> str:
         verdict.codes |= {("run-flatbuffer", each.code.code) for each in error.diagnostics}
     except Exception as error:
         return f"run-flatbuffer: traceback: {type(error).__name__}: {error}"
+    else:
+        verdict.ending = "ended"
     return ""
 
 

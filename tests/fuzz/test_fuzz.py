@@ -115,6 +115,11 @@ def test_a_fault_of_ours_is_noticed() -> None:
     assert failure.startswith("sim is not numpy: tensor 1")
 
 
+def test_a_file_that_is_only_loaded_ends_too() -> None:
+    verdict = KINDS["flatbuffers"].check(json.dumps({"base": "stitched", "edits": []}))
+    assert (verdict.failure, verdict.ending) == ("", "ended")
+
+
 def test_a_traceback_of_ours_is_noticed() -> None:
     ours, theirs = "from ttl.sweep import perform\nperform(None)\n", "{}['x']\n"
     assert run(ours, "sim").kind == "fault"

@@ -64,6 +64,7 @@ def test_every_golden_folder_has_nothing_else(name: str) -> None:
     assert {path.name for path in (HERE / name).iterdir()} == expected
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_another_process_and_hash_seed_give_the_same_bytes(name: str, tmp_path: Path) -> None:
     """All processes against the golden files, so against each other."""

@@ -85,6 +85,7 @@ def generated(model, ids, mode):
     return model.generate(ids, attention_mask=mask, **options).cpu()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("name", ["gpt2", "llama"])
 def test_generate_on_the_device_equals_the_cpu(name, mode):

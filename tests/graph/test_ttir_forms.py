@@ -240,6 +240,13 @@ def test_collectives_of_rows_and_columns_of_devices():
     np.testing.assert_allclose(found, np.tile(2 * np.maximum(x[:2], x[2:]), (2, 1)), rtol=1e-2)
 
 
+def test_collectives_on_a_mesh_of_one_dimension():
+    x = uniform(4, 8)
+    attributes = "all_gather_dim = 0 : si32, cluster_axis = 0 : ui32"
+    found = on_devices("all_gather", attributes, (4, 4), (8, 4), x, (8, 8), dims="1")
+    np.testing.assert_allclose(found, np.tile(2 * np.vstack([x[:, :4], x[:, 4:]]), 2), rtol=1e-2)
+
+
 def test_a_split_into_nothing_is_named():
     text = """func.func @main(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
       %0 = "ttir.all_to_all"(%x) <{split_dim = 0 : si32, concat_dim = 1 : si32, split_count = 0 : si32, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> : (tensor<4x8xf32>) -> tensor<4x8xf32>

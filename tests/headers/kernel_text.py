@@ -10,6 +10,11 @@ _NOISE = re.compile(
     r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|^[ \t]*#(?:\\\n|[^\n])*",
     re.DOTALL | re.MULTILINE,
 )
+_BOUNDARY, _BRACE, _REST = re.compile(r"[{};]"), re.compile(r"[{}]"), re.compile(r"[^{};()#]*;")
+_WORD, _CALLED = re.compile(r"[A-Za-z_]\w*"), re.compile(r"([A-Za-z_]\w*)\s*\(")
+_INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*([<\"][^>\"\n]+[>\"])[ \t]*$", re.MULTILINE)
+_MACRO = re.compile(r"^[ \t]*#define (\w+)", re.MULTILINE)
+_ENUMERATORS = re.compile(r"\benum\b[^{};()]*\{([^}]*)\}")
 _MAIN = re.compile(r"\bkernel_main\s*\(\s*(?:void)?\s*\)\s*$")
 _NAMESPACE = re.compile(r"^(?:inline\s+)?namespace\b[\w\s:]*$|^extern\b\s*$")
 _NOT_A_VARIABLE = re.compile(
@@ -41,36 +46,68 @@ def declarations(text: str) -> Iterator[Declaration]:
     """The declarations outside every function and type, in order."""
     clean = blank_noise(text)
     namespaces: list[str] = []
-    start = position = 0
-    while position < len(clean):
-        character = clean[position]
-        position += 1
-        if character not in "{};":
-            continue
-        head = clean[start : position - 1]
-        if character == "}":
+    start = 0
+    while found := _BOUNDARY.search(clean, start):
+        head, start = clean[start : found.start()], found.end()
+        if found.group() == "}":
             if namespaces:
                 namespaces.pop()
-        elif character == "{" and _NAMESPACE.match(head.strip()):
+        elif found.group() == "{" and _NAMESPACE.match(head.strip()):
             linkage_only = head.strip().startswith("extern")
             namespaces.append("" if linkage_only else head.strip())
         elif head.strip():
-            offset = start + len(head) - len(head.lstrip())
+            offset = found.start() - len(head.lstrip())
             names = tuple(name for name in namespaces if name)
-            yield Declaration(offset, head.strip(), names, character == "{")
-            if character == "{":
-                position = _body_end(clean, position)
-        start = position
+            yield Declaration(offset, head.strip(), names, found.group() == "{")
+            if found.group() == "{":
+                start = _body_end(clean, start)
 
 
 def _body_end(clean: str, position: int) -> int:
     """Past the brace that closes a body, and past the rest of a declaration that goes on."""
     depth = 1
-    while depth and position < len(clean):
-        depth += {"{": 1, "}": -1}.get(clean[position], 0)
-        position += 1
-    semicolon = re.compile(r"[^{};()#]*;").match(clean, position)
+    while depth and (brace := _BRACE.search(clean, position)):
+        depth += 1 if brace.group() == "{" else -1
+        position = brace.end()
+    if depth:
+        return len(clean)
+    semicolon = _REST.match(clean, position)
     return semicolon.end() if semicolon else position
+
+
+def declared_in(expanded: str) -> set[str]:
+    """The names that preprocessed text (with its macros) declares for those who include it."""
+    names = set(_MACRO.findall(expanded))
+    for body in _ENUMERATORS.findall(expanded):
+        names.update(_WORD.findall(body))
+    for item in declarations(expanded):
+        names.update((_CALLED if "(" in item.head else _WORD).findall(item.head))
+    return names
+
+
+def included(text: str) -> list[str]:
+    """What is included, as it is written."""
+    return _INCLUDE.findall(text)
+
+
+def without_includes(text: str) -> str:
+    """No line moves."""
+    return _INCLUDE.sub("", text)
+
+
+def is_one_function(text: str) -> bool:
+    """Is it kernel_main and nothing else, after includes?"""
+    rest = without_includes(text)
+    if re.search(r"^[ \t]*#", rest, re.MULTILINE):
+        return False
+    clean, items = blank_noise(rest), list(declarations(rest))
+    return (
+        clean.count("{") == clean.count("}")
+        and len(items) == 1
+        and bool(_MAIN.search(items[0].head))
+        and items[0].has_body
+        and not items[0].namespaces
+    )
 
 
 def linker_faults(text: str) -> list[str]:

@@ -16,8 +16,9 @@ from pathlib import Path
 
 from ttl.artifact import CompiledOperation
 
-from .check import _filtered, _kernel_units
+from .check import kernel_units
 from .translation_unit import Unit, preprocessor_options, write_generated
+from .verdict import filtered
 
 COMPILER = "riscv64-unknown-elf-g++"
 HOST = "g++"
@@ -55,7 +56,7 @@ class Instructions:
 def count_instructions(compiled: CompiledOperation, kernel_name: str) -> Instructions:
     """Of a data movement kernel, on the chip it is compiled for."""
     (kernel,) = (kernel for kernel in compiled.kernels if kernel.name == kernel_name)
-    (unit,) = _kernel_units(compiled, kernel, compiled.target)
+    (unit,) = kernel_units(compiled, kernel, compiled.target)
     return _counted(_assembly(unit))
 
 
@@ -70,7 +71,7 @@ def _assembly(unit: Unit) -> str:
         options = [*preprocessor_options(unit, folder), *library]
         expanded = _run([COMPILER, *_FLAGS, *options, "-E", str(folder / "unit.cpp")])
     return _run(
-        [COMPILER, *_FLAGS, "-x", "c++-cpp-output", "-S", "-o", "-", "-"], _filtered(expanded)
+        [COMPILER, *_FLAGS, "-x", "c++-cpp-output", "-S", "-o", "-", "-"], filtered(expanded)
     )
 
 

@@ -20,6 +20,7 @@ Thread = Literal["compute", "reader", "writer"]
 TargetName = Literal["wormhole_b0", "blackhole"]
 TARGETS: tuple[TargetName, ...] = get_args(TargetName)
 
+KERNEL_FILE = "kernel.cpp"  # as messages name it
 _STANDINS = Path(__file__).parent / "standins"
 
 
@@ -104,7 +105,8 @@ class Unit:
     compile_time_args: tuple[int, ...] = ()
     named_args: tuple[tuple[str, int], ...] = ()
     defines: tuple[tuple[str, str], ...] = ()
-    formats: tuple[tuple[int, str], ...] = ()  # (buffer index, data format)
+    # (buffer index, data format); None: the tables are declared and hold no constants.
+    formats: tuple[tuple[int, str], ...] | None = ()
     fp32_dest_acc_en: bool = False
     dst_full_sync_en: bool = False
     math_fidelity: str = "HiFi4"
@@ -147,16 +149,17 @@ def _include_folders(unit: Unit, folder: Path) -> list[Path]:
     return [*paths, metal / "hw/firmware/src/tt-1xx"]
 
 
-def write_generated(unit: Unit, folder: Path) -> None:
-    """Write the files that the vendor's launcher generates for a kernel."""
+def write_generated(unit: Unit, folder: Path, text: str | None = None) -> None:
+    """Write the files that the vendor's launcher generates for a kernel, or for another text."""
     processor = unit.processor
+    if text is None:
+        text = f'#line 1 "{KERNEL_FILE}"\n{require_constant_globals(unit.source)}'
     (folder / "unit.cpp").write_text(f"#include <{processor.wrapper}>\n")
     own = "".join(f"#define {name} {value}\n" for name, value in unit.defines)
     (folder / "defines_generated.h").write_text(f"{own}#define NOC_MODE 0\n")
     (folder / "chlkc_descriptors.h").write_text(_descriptors(unit))
     lines = [f"#define TRISC_{processor.trisc}"] if processor.trisc else []
-    lines += ['#include "defines_generated.h"', "void kernel_main();", '#line 1 "kernel.cpp"']
-    text = require_constant_globals(unit.source)
+    lines += ['#include "defines_generated.h"', "void kernel_main();"]
     (folder / processor.file).write_text("\n".join([*lines, text]) + "\n")
 
 
@@ -193,7 +196,7 @@ _GEOMETRY = {
 
 
 def _buffer_tables(unit: Unit, side: str, only: tuple[str, ...] = ()) -> list[str]:
-    count, used = CHIPS[unit.target].buffers, dict(unit.formats)
+    count, used = CHIPS[unit.target].buffers, dict(unit.formats or ())
     formats = [
         _FORMAT_NUMBERS[used[index]] if index in used else _UNUSED_FORMAT for index in range(count)
     ]
@@ -202,14 +205,15 @@ def _buffer_tables(unit: Unit, side: str, only: tuple[str, ...] = ()) -> list[st
     ]
     tables = {"src_format": formats, "dst_format": formats}
     tables |= {name: [value] * count for name, value in _GEOMETRY.items()}
-    lines = [
-        f"constexpr std::uint8_t {side}_{name}[{count}] = {_braced(values)};"
-        for name, values in tables.items()
-        if not only or name in only
-    ]
-    if not only:
-        lines.append(f"constexpr std::uint16_t {side}_tile_size[{count}] = {_braced(sizes)};")
-    return lines
+    bytes_of = {f"std::uint8_t {side}_{name}": values for name, values in tables.items()}
+    if only:
+        bytes_of = {f"std::uint8_t {side}_{name}": tables[name] for name in only}
+    else:
+        bytes_of[f"std::uint16_t {side}_tile_size"] = sizes
+    # Functions of the data movement headers return them as constants, whoever calls them.
+    if unit.formats is None and unit.processor.trisc:
+        return [f"extern const {name}[{count}];" for name in bytes_of]
+    return [f"constexpr {name}[{count}] = {_braced(values)};" for name, values in bytes_of.items()]
 
 
 def _braced(values: Iterable[int]) -> str:

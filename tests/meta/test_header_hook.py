@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
 from pathlib import Path
+
+from headers.metal_headers import find_headers
 
 TESTS = Path(__file__).parents[1]
 
@@ -60,27 +63,51 @@ def test_mark_without_a_reason(): run("noc_write_barrier(5)")
 """
 
 
+REFUSED = {"test_bad", "test_bad_in_module", "test_bad_in_fixture", "test_bad_launch"}
+MARKED_WRONGLY = {"test_good_with_a_mark", "test_mark_without_a_reason"}
+
+
 def test_refused_kernels_fail_their_tests(tmp_path: Path) -> None:
-    (tmp_path / "pytest.ini").write_text(
+    _write_project(tmp_path)
+    new = _run(tmp_path, "-n", "2")  # at the end of the session, from all workers
+    assert _tests("ERROR", new) == REFUSED, new
+    assert _tests("FAILED", new) == MARKED_WRONGLY, new
+    assert "2 failed, 7 passed, 4 errors" in new
+    known = _run(tmp_path)
+    assert _tests("FAILED", known) == REFUSED | MARKED_WRONGLY, known
+    assert "6 failed, 3 passed" in known
+    for output in (new, known):
+        assert "write (wormhole_b0): kernel.cpp:1:" in output
+        assert "noc_write_barrier" in output
+
+
+def _write_project(folder: Path) -> None:
+    """With headers and without a verdict."""
+    (folder / "pytest.ini").write_text(
         f"[pytest]\npythonpath = {TESTS} {TESTS.parent / 'src'}\n"
         "markers = wrong_kernel\n"
     )
-    (tmp_path / "allowed_skips.txt").write_text("")
+    (folder / "allowed_skips.txt").write_text("")
     conftest = (TESTS / "conftest.py").read_text()
-    (tmp_path / "standin.py").write_text(STANDIN)
-    (tmp_path / "conftest.py").write_text(
+    (folder / "standin.py").write_text(STANDIN)
+    (folder / "conftest.py").write_text(
         conftest.replace("import hypothesis\n", "import standin\nimport hypothesis\n", 1)
     )
-    (tmp_path / "test_it.py").write_text(TEST)
+    (folder / "test_it.py").write_text(TEST)
+    headers = find_headers()
+    cache = folder / "cache" / headers.parent.name
+    cache.mkdir(parents=True)
+    (cache / headers.name).symlink_to(headers)
+
+
+def _run(folder: Path, *options: str) -> str:
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider"],
-        cwd=tmp_path, capture_output=True, text=True, check=False,
+        [sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", *options],
+        cwd=folder, capture_output=True, text=True, check=False,
+        env={**os.environ, "PYTTL_CACHE": str(folder / "cache")},
     )  # fmt: skip
-    failed = set(re.findall(r"^FAILED test_it.py::(\w+)", done.stdout, re.MULTILINE))
-    assert failed == {
-        "test_bad", "test_bad_in_module", "test_bad_in_fixture", "test_bad_launch",
-        "test_good_with_a_mark", "test_mark_without_a_reason",
-    }, done.stdout + done.stderr  # fmt: skip
-    assert "6 failed, 3 passed" in done.stdout, done.stdout
-    assert "write (wormhole_b0): kernel.cpp:1:" in done.stdout
-    assert "noc_write_barrier" in done.stdout
+    return done.stdout + done.stderr
+
+
+def _tests(outcome: str, output: str) -> set[str]:
+    return set(re.findall(rf"^{outcome} test_it.py::(\w+)", output, re.MULTILINE))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import tomllib
-from importlib.metadata import metadata
+from collections.abc import Iterable
+from importlib import import_module
+from importlib.metadata import distributions, requires
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +55,19 @@ def test_workflows_run_what_the_makefile_has(workflow: Path) -> None:
         assert tool != "make" or target in targets(), command
 
 
+def test_what_the_fuzzer_finds_at_night_is_kept() -> None:
+    steps = jobs(ROOT / ".github/workflows/nightly.yml")["run"]["steps"]
+    found = import_module("fuzz.__main__").FOLDER / "failures"
+    kept = [each["with"]["path"] for each in steps if "upload-artifact" in each.get("uses", "")]
+    assert kept == [str(found.relative_to(ROOT))]
+
+
+def test_the_page_about_installing_has_every_extra() -> None:
+    rows = re.findall(r"^\| (`.*?) \|", (ROOT / "docs/reference/installation.md").read_text(), re.M)
+    listed = {name for row in rows for name in re.findall(r"`([a-z]+)`", row)}
+    assert {*PROJECT["optional-dependencies"]} <= listed
+
+
 def test_every_python_that_is_promised_is_tested_and_built() -> None:
     promised = re.findall(r"Python :: (3\.\d+)", "\n".join(PROJECT["classifiers"]))
     suite = jobs(ROOT / ".github/workflows/tests.yml")["suite"]
@@ -91,7 +106,24 @@ def _has_notice(file: Path) -> bool:
 
 
 def test_the_notices_name_what_is_installed() -> None:
-    needed = {re.split(r"[=<>~]", each)[0] for each in PROJECT["dependencies"]}
-    rows = re.findall(r"^\| (\w+) \|", (ROOT / "THIRD_PARTY.md").read_text(), re.MULTILINE)
-    assert {*rows} - {"package"} == needed
-    assert all(metadata(name)["Name"] for name in needed)
+    rows = re.findall(r"^\| ([\w, -]+) \|", (ROOT / "THIRD_PARTY.md").read_text(), re.MULTILINE)
+    listed = {name.replace("_", "-") for row in rows for name in row.split(", ")}
+    assert _fetched(PROJECT["dependencies"]) <= listed
+    extras = PROJECT["optional-dependencies"]
+    of_users = ("native", "torch", "jax", "flax", "editor", "cluster", "isolate", "plot")
+    assert {_name(each) for extra in of_users for each in extras[extra]} - {"pyttl"} <= listed
+
+
+def _name(requirement: str) -> str:
+    return re.split(r"[\[=<>~; ]", requirement)[0].lower().replace("_", "-")
+
+
+def _fetched(requirements: Iterable[str]) -> set[str]:
+    """Names, and those of what they need in turn, but for their extras."""
+    found = {_name(each) for each in requirements if "extra ==" not in each}
+    inner = (_fetched(requires(name) or ()) for name in found if _is_installed(name))
+    return {name for name in found if _is_installed(name)}.union(*inner)
+
+
+def _is_installed(name: str) -> bool:
+    return any(distributions(name=name))

@@ -47,6 +47,7 @@ def run(folder: Path, test: str, *options: str) -> subprocess.CompletedProcess[s
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("case", sorted(CASES))
 def test_listed_reason_passes(case: str, tmp_path: Path) -> None:
     done = run(tmp_path, CASES[case].format("no such machine here"))
@@ -55,6 +56,7 @@ def test_listed_reason_passes(case: str, tmp_path: Path) -> None:
     assert "1 x no such machine here" in done.stdout
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("case", sorted(CASES))
 def test_other_reason_fails(case: str, tmp_path: Path) -> None:
     done = run(tmp_path, CASES[case].format("did not feel like it"))

@@ -31,10 +31,9 @@ from ttl.dialects import make_context, print_module
 from ttl.dialects.reading import parse_module
 from ttl.integrations.flatbuffer import Runtime, compile_module
 from ttl.integrations.flatbuffer.program import Program
-from ttl.passes import run_passes
-from ttl.tools.cli.opt import parse_passes, pass_failed
+from ttl.tools.cli.opt import apply_passes
+from ttl.tools.cli.opt_options import SEPARATOR
 
-SEPARATOR = re.compile(r"^// -----[ \t]*$", re.MULTILINE)
 DIALECTS = "ttir|ttnn|d2m|ttkernel|ttmetal|stablehlo|emitc|emitpy|tosa"
 OPERATION = re.compile(rf'(?:^|=)\s*"?({DIALECTS})\.')
 COMMENT = re.compile(r"//[^\n]*")
@@ -129,16 +128,7 @@ def _why_not(step: str, action: Callable[[], None]) -> str:
 
 
 def _apply(passes: str, module: ModuleOp) -> None:
-    """As `ttl opt` does."""
-    begun: list[str] = []
-    try:
-        run_passes(
-            parse_passes(passes), make_context(), module, before=lambda name, _: begun.append(name)
-        )
-    except TTLError:
-        raise
-    except (Exception, RuleBroken) as error:
-        raise pass_failed(begun[-1], module, error) from error
+    apply_passes(passes, make_context(), module)
     module.verify()
 
 

@@ -407,7 +407,7 @@ def run_tests(source: Path, tests: list[str], folder: Path) -> tuple[int, str]:
     """pytest's exit code on these tests with `ttl` taken from `source`, and its last lines."""
     environment = dict(os.environ, PYTHONPATH=str(source), PYTHONDONTWRITEBYTECODE="1")
     command = [
-        sys.executable, "-P", "-m", "pytest", "-q", "-x", "-n0", "-p", "no:cacheprovider",
+        sys.executable, "-P", "-m", "pytest", "-q", "-x", "--full", "-n0", "-p", "no:cacheprovider",
         "--timeout=60", f"--basetemp={folder / 'pytest'}", "-k", "simulated", *tests,
     ]  # fmt: skip
     ran = subprocess.run(

@@ -81,7 +81,6 @@ def tangent_inverse(x: float) -> float:
     return math.copysign(math.inf, x) if abs(x) == 1 else math.atanh(x)
 
 
-# Bit for bit: one float32 operation, or a choice between operands.
 def is_beyond(a: Any, b: Any) -> Any:
     """The chip's order of floats: -0 before +0, a NaN past the infinity of its sign."""
 
@@ -109,6 +108,7 @@ def narrow_product(a: Any, b: Any) -> Any:
     return np.where((a == 0) | (b == 0), 0.0, a * b)
 
 
+# Bit for bit: one float32 operation, or a choice between operands.
 EXACT_BINARY: dict[str, Callable[..., Array]] = {
     "+": lambda a, b: a + b,
     "-": lambda a, b: a - b,
@@ -143,7 +143,7 @@ EXACT_UNARY: dict[str, Callable[..., Array]] = {
     "transpose": lambda x: x.T,
     "squeeze": lambda x: x,  # of unsqueeze
 }
-# With numbers behind the operand, as a user gives them.
+# With numbers after the operand, as a user gives them.
 EXACT_NUMBERS: dict[str, tuple[Callable[..., Array], tuple[float, ...]]] = {
     "relu_max": (lambda x, u: between(x, 0.0, u), (6,)),
     "relu_min": (lambda x, u: larger(larger(x, u), 0.0), (0.5,)),

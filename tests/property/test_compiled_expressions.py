@@ -134,6 +134,7 @@ def check(program: ComputeProgram) -> None:
         )
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("number", range(COUNT // TOGETHER))
 def test_expressions(number: int) -> None:
     texts = all_expressions()[number * TOGETHER :][:TOGETHER]
@@ -168,6 +169,7 @@ def test_expressions_of_two_float_types(number: int) -> None:
     check(ComputeProgram(body, (2, 3), 1, FEW + 1, "", dtype, out_dtype, b_dtype))
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("number", range(WHOLE_COUNT // TOGETHER))
 def test_integer_expressions(number: int) -> None:
     texts = all_whole_expressions()[number * TOGETHER :][:TOGETHER]

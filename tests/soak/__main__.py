@@ -91,13 +91,16 @@ def launches(options: argparse.Namespace) -> Iterator[str]:
         raise NotFlat
 
 
+COLUMNS, BLOCK = 8192, (4, 8)
+LEAST_MEGABYTES = 4  # of bfloat16, of which each node of the chip gets one block
+
+
 def large_tensors(options: argparse.Namespace) -> Iterator[str]:
-    double = doubling(CHIP, (4, 8))
+    double = doubling(CHIP, BLOCK)
     for size in options.megabytes:
-        columns = 8192
-        rows = size * 2**20 // 2 // columns
+        rows = size * 2**20 // 2 // COLUMNS
         before = descriptors()
-        a, y = tensors(rows, columns)
+        a, y = tensors(rows, COLUMNS)
         start, begun = resident_bytes(), time.perf_counter()
         double(a, y)
         seconds, taken = time.perf_counter() - begun, peak_bytes() - start
@@ -191,7 +194,7 @@ def _in_process(part: str, backend: str, arguments: Sequence[str]) -> int:
 def _options(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser("soak", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--launches", type=int, default=10_000)
-    parser.add_argument("--megabytes", type=int, nargs="+", default=[64, 512, 4096])
+    parser.add_argument("--megabytes", type=_megabytes, nargs="+", default=[64, 512, 4096])
     parser.add_argument("--nodes", type=int, default=10_000)
     parser.add_argument("--statements", type=int, default=1000)
     parser.add_argument("--processes", type=int, default=16)
@@ -199,6 +202,13 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--part", choices=PARTS, help=argparse.SUPPRESS)
     parser.add_argument("--backend", choices=BACKENDS, help=argparse.SUPPRESS)
     return parser.parse_args(arguments)
+
+
+def _megabytes(text: str) -> int:
+    size = int(text)
+    if size <= 0 or size % LEAST_MEGABYTES:
+        raise argparse.ArgumentTypeError(f"{text} is no multiple of {LEAST_MEGABYTES}")
+    return size
 
 
 if __name__ == "__main__":

@@ -64,6 +64,14 @@ def test_memory_that_stays_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
         run("launches", "sim")
 
 
+def test_sizes_that_leave_a_node_without_a_block_are_refused(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit):
+        soak.main(["--megabytes", "64", "6"])
+    assert "6 is no multiple of 4" in capsys.readouterr().err
+
+
 def test_wrong_results_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(soak, "doubling", lambda *given, **named: lambda a, y: None)
     with pytest.raises(AssertionError):

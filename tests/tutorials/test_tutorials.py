@@ -66,6 +66,7 @@ def test_these_are_all_tutorials() -> None:
     assert tuple(find_tutorials()) == NAMES
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", NAMES)
 def test_ttl_run(name: str, tmp_path: Path) -> None:
     check(run(tmp_path, "ttl", "run", program(name, tmp_path)))

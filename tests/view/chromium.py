@@ -10,6 +10,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -36,6 +37,7 @@ def find_chromium() -> str | None:
 def install_chromium() -> str | None:
     """Its path; None where it is not there and cannot be installed."""
     if find_chromium() is None and shutil.which("apt-get") and os.geteuid() == 0:
+        print("chromium: installing the package, this once", file=sys.stderr, flush=True)
         wait = ["-o", "DPkg::Lock::Timeout=300"]
         for arguments in (["update"], ["install", "-y", "--no-install-recommends", "chromium"]):
             done = subprocess.run(

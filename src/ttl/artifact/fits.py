@@ -11,10 +11,8 @@ from .operation import CompiledOperation, Coordinate, Kernel, Rectangle, Rectang
 
 
 def check_fits(compiled: CompiledOperation, target: Target) -> None:
-    """ValueError if a chip cannot have these buffers, semaphores and kernels.
-
-    The grid of an operation may be larger than that of the chip, here where there is none.
-    """
+    """ValueError if a chip cannot have these cores, buffers, semaphores and kernels."""
+    check_cores([compiled.core_range], target)
     check_cores((each for kernel in compiled.kernels for each in _cores_of(kernel)), target)
     _check_buffers(compiled, target)
     _check_tensors(compiled)

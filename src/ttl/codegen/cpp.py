@@ -51,6 +51,7 @@ class _Printer:
     marks: list[Mark] = field(default_factory=list)
     texts: dict[SSAValue, str] = field(default_factory=dict)
     names: set[str] = field(default_factory=set)
+    spans: dict[int, Span | None] = field(default_factory=dict)  # of locations, by identity
     file: str = ""  # the kernel's own
     scopes: list[set[str]] = field(default_factory=list)
     depth: int = 0
@@ -70,7 +71,10 @@ class _Printer:
             PRINTERS[type(op)](self, op)
 
     def line(self, text: str, op: Operation) -> None:
-        span = span_of(op.location)
+        key = id(op.location)  # which many operations share
+        if key not in self.spans:
+            self.spans[key] = span_of(op.location)
+        span = self.spans[key]
         comment = ""
         if span is not None:
             previous = self.source_map[-1][1] if self.source_map else None

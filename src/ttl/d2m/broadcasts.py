@@ -3,7 +3,7 @@
 `rowmax` and `rowsum` give tiles whose first column is the value, a tensor of one row has it in the
 first row of its tiles. With a whole block they are calculated as numpy does: repeated along the
 dimension that they have once. One tile has the shape of one tile, so what a value has once is read
-from the statements of a thread: they are walked in order, loops until what an iteration hands to
+from the statements of a thread: they are walked in order, loops until what an iteration leaves to
 the next is known.
 """
 

@@ -1,4 +1,4 @@
-"""The cores and the L1 that a call needs: what passes will find, said before anything runs."""
+"""The cores and the L1 that a call needs: what passes will find, checked before anything runs."""
 
 from __future__ import annotations
 

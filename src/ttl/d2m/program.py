@@ -69,7 +69,7 @@ class Program:
             )
         if any(kind_of(argument) == "cb" for argument in parameters[len(buffers) :]):
             raise wrong_type(
-                "a circular buffer stands behind a semaphore",
+                "a circular buffer stands after a semaphore",
                 "write the circular buffers first, then the semaphores",
                 self.threads[0].span(parameters[-1]),
             )

@@ -28,7 +28,7 @@ class BodyStart(ast.stmt):
 
 
 class BodyEnd(BodyStart):
-    """Stands behind the last one."""
+    """Stands after the last one."""
 
 
 def with_bodies_marked(tree: Any) -> Any:

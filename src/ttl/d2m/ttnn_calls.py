@@ -20,6 +20,7 @@ from ttl.diagnostics import RuleBroken, codes
 from ttl.diagnostics.frames import calling_span
 from ttl.semantics.current_engine import CALLS
 from ttl.semantics.dtypes import Array, DType
+from ttl.semantics.graph_ops import GRAPH_OPS
 
 from .mistakes import WrongValue, in_words_of_pykernel, refused
 from .operands import array_of, dtype_of, is_tensor
@@ -33,7 +34,6 @@ _UNARY = (
 )  # fmt: skip
 _BINARY = ("add", "divide", "maximum", "minimum", "multiply", "subtract")
 _SAME = {"div": "divide", "mul": "multiply", "sub": "subtract"}
-_TTIR = {"divide": "div"}
 _REDUCTIONS = ("max", "mean", "min", "sum")
 
 
@@ -149,7 +149,7 @@ def _call(
         operands = [arrays[k] if k in arrays else np.full((1,) * rank, v) for k, v in pairs]
         rest = [value for key, value in others.items() if key not in list(given)[:2]]
         _require_nothing(op, {"an option": rest} if any(rest) else {})
-        return _TTIR.get(name, name), operands, ""
+        return GRAPH_OPS[name].ttir, operands, ""
     if name in ("matmul", "linear"):
         turned = {name: others.pop(name, False) for name in ("transpose_a", "transpose_b")}
         _require_nothing(op, others)

@@ -14,6 +14,7 @@ RETIRED: dict[tuple[str, str], tuple[str, ...]] = {
     ("TTL5007", "order-dependent"): ("TTL5001",),
     ("TTL7006", "simulator-only"): (
         "TTL1016", "TTL3009", "TTL7001", "TTL7002", "TTL7003", "TTL7004", "TTL7005", "TTL7007",
+        "TTL8003",
     ),
 }  # fmt: skip
 

@@ -12,6 +12,7 @@ rule GUESS    anybody could change a semaphore: it is followed only if one kerne
 
 from __future__ import annotations
 
+import linecache
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -360,8 +361,23 @@ def _order_help(root: _Root) -> tuple[str, ...]:
             *program,
         )
     if "receive" in actions:
-        return ("start the send that completes a receive before the wait of the receive",)
+        return (
+            "start the send that completes a receive before the wait of the receive",
+            *_left_out_help(root),
+        )
     return ("change the semaphore that others wait for before waiting for them",)
+
+
+def _left_out_help(root: _Root) -> tuple[str, ...]:
+    """For a wait that is not written, and so cannot be moved."""
+    place = next((member.span for member in root.chain if member.action == "receive"), None)
+    text = "" if place is None else linecache.getline(place.file, place.line)
+    if not text or "wait" in text:
+        return ()
+    return (
+        "its wait is left out: add the receive to a ttl.GroupTransfer() made before if_dst(), and "
+        "call wait_all() of that after the send",
+    )
 
 
 _OWN_RECEIVER = (

@@ -82,21 +82,19 @@ def no_such_name(
     instead: Mapping[str, str] | None = None,
 ) -> RuleBroken:
     """`also` are names that there are and the message does not list, `instead` says what to write
-    for those that have gone.
+    for those that have gone. Where it is known what to write, no names are listed.
     """
     names = sorted(names)
+    written = (instead or {}).get(name)
+    if written is None and owner.startswith(("ttl", "a block")):
+        written = OTHER_LANGUAGES.get(name)
+    message = f"{owner} has no `{name}`"
+    if written is not None:
+        return RuleBroken(codes.UNKNOWN_NAME, message, helps=(written,))
     near = _near(name, sorted({*names, *also}))
     helps = (f"did you mean {' or '.join(near)}?",) if near else ()
-    if instead and name in instead:
-        helps = (instead[name],)
-    elif name in OTHER_LANGUAGES and owner.startswith(("ttl", "a block")):
-        helps = (OTHER_LANGUAGES[name],)
-    return RuleBroken(
-        codes.UNKNOWN_NAME,
-        f"{owner} has no `{name}`",
-        helps=helps,
-        notes=(f"it has: {', '.join(names)}",) if names else (),
-    )
+    notes = (f"it has: {', '.join(names)}",) if names else ()
+    return RuleBroken(codes.UNKNOWN_NAME, message, helps=helps, notes=notes)
 
 
 def undefined_name(name: str, function: FunctionType | None, around: Iterable[str]) -> RuleBroken:

@@ -7,12 +7,22 @@ own, whose version is pinned; tests compare what is made here with what xDSL mak
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from abc import ABCMeta
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Self, TypeVar
 
-from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr
+from xdsl.dialects.builtin import (
+    UNKNOWN_LOC,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    LocationAttr,
+    i64,
+)
 from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue, SSAValues, Use
-from xdsl.irdl import IRDLOperation
+from xdsl.irdl import IRDLOperation, VarIRConstruct
+from xdsl.irdl.operations import BeforeVariadicSingleAccessor
 
 Op = TypeVar("Op", bound=Operation)
 _NONE: Mapping[str, Any] = {}
@@ -53,7 +63,30 @@ def _use(value: SSAValue, op: Operation, index: int) -> Use:
     return use
 
 
-class QuickOperation(IRDLOperation):
+class PlainClass(ABCMeta):
+    """A class nobody registers others with: `isinstance` need not ask it, which takes five times
+    as long as asking the interpreter.
+    """
+
+    __instancecheck__ = type.__instancecheck__
+    __subclasscheck__ = type.__subclasscheck__
+
+    def __setattr__(cls, name: str, value: Any) -> None:
+        """xDSL gives a class what reads operands, results and regions by their names."""
+        if type(value) is BeforeVariadicSingleAccessor and value.construct in _AT_PLACE:
+            value = _AT_PLACE[value.construct](value.idx)
+        super().__setattr__(name, value)
+
+
+_item = tuple.__getitem__  # those of xDSL ask first whether they are given a slice
+_AT_PLACE: Mapping[VarIRConstruct, Callable[[int], property]] = {
+    VarIRConstruct.OPERAND: lambda i: property(lambda op: _item(op._operands, i)),
+    VarIRConstruct.RESULT: lambda i: property(lambda op: _item(op.results, i)),
+    VarIRConstruct.REGION: lambda i: property(lambda op: op.regions[i]),
+}
+
+
+class QuickOperation(IRDLOperation, metaclass=PlainClass):
     """An operation of ours: none has successors, or properties and attributes with defaults."""
 
     @classmethod
@@ -90,26 +123,27 @@ def place(op: Operation, block: Block, before: Operation | None) -> None:
         before._prev_op = op
 
 
-def walk(op: Operation) -> Iterator[Operation]:
-    """The operation and all inside it, each before those inside it."""
-    yield op
+def walk(op: Operation) -> list[Operation]:
+    """The operation and all inside it, each before those inside it, as they are now."""
+    found = [op]
+    _add_inside(op, found)
+    return found
+
+
+def _add_inside(op: Operation, found: list[Operation]) -> None:
     for region in op.regions:
-        yield from walk_region(region)
+        block = region._first_block
+        while block is not None:
+            inner = block._first_op
+            while inner is not None:
+                found.append(inner)
+                if inner.regions:
+                    _add_inside(inner, found)
+                inner = inner._next_op
+            block = block._next_block
 
 
-def walk_region(region: Region) -> Iterator[Operation]:
-    block = region.first_block
-    while block is not None:
-        yield from walk_block(block)
-        block = block.next_block
-
-
-def walk_block(block: Block) -> Iterator[Operation]:
-    """The next operation is looked up first: the one that is given may be erased."""
-    op = block._first_op
-    while op is not None:
-        following = op._next_op
-        yield op
-        for region in op.regions:
-            yield from walk_region(region)
-        op = following
+@lru_cache(maxsize=4096)
+def integer(number: int, type: IntegerType | IndexType = i64) -> IntegerAttr:
+    """As the attribute itself; there are few, and making one takes longer than finding it."""
+    return IntegerAttr(number, type)

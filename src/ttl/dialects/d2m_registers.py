@@ -40,7 +40,7 @@ DstReinterpretCastOp = define_operation(
     result=result_def(TileType),
     assembly_format="$input attr-dict `:` type($input) `->` type($result)",
 )
-# Behind a reduction: the packer writes whole tiles again.
+# After a reduction: the packer writes whole tiles again.
 PackerMaskResetOp = define_operation("d2m.packer_mask_reset", assembly_format="attr-dict")
 
 

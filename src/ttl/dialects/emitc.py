@@ -10,7 +10,7 @@ from abc import ABC
 from collections.abc import Container
 from typing import Any
 
-from xdsl.dialects.builtin import ArrayAttr, FunctionType, IntegerAttr, StringAttr, UnitAttr, i64
+from xdsl.dialects.builtin import ArrayAttr, FunctionType, IntegerAttr, StringAttr, UnitAttr
 from xdsl.ir import Attribute, Dialect, ParametrizedAttribute, TypeAttribute
 from xdsl.irdl import (
     ParsePropInAttrDict,
@@ -29,7 +29,7 @@ from xdsl.irdl import (
 )
 from xdsl.traits import IsTerminator, NoTerminator
 
-from .building import QuickOperation
+from .building import QuickOperation, integer
 from .definitions import OperationTable, define_operation, dialect_of
 
 
@@ -162,7 +162,7 @@ class CmpOp(QuickOperation):
 
     @staticmethod
     def predicate_of(sign: str) -> IntegerAttr:
-        return IntegerAttr(PREDICATES.index(sign), i64)
+        return integer(PREDICATES.index(sign))
 
 
 ConditionalOp = define_operation(

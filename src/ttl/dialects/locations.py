@@ -5,7 +5,7 @@ Of an operation in a function that the kernel calls, the call sites are part of 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from xdsl.dialects.builtin import (
@@ -56,23 +56,26 @@ def _expanded(metadata: Attribute) -> Iterator[Expansion]:
 
 def span_of(location: Attribute) -> Span | None:
     """The span of an operation made from the user's source, None for others."""
-    if isinstance(location, CallSiteLoc):
-        return span_of(location.callee)
-    if isinstance(location, FileLineColLoc):
-        line, column = location.line.data, location.column.data
-        return Span(location.filename.data, line, column, line, column + 1)
-    if isinstance(location, NameLoc):
-        return span_of(location.location)
-    if not isinstance(location, FusedLoc):
-        return None
-    parts: list[Attribute] = list(location.locations.data)  # type: ignore[attr-defined]
+    match location:
+        case FusedLoc():
+            return _fused(location)
+        case CallSiteLoc():
+            return span_of(location.callee)
+        case NameLoc():
+            return span_of(location.location)
+        case FileLineColLoc():
+            line, column = location.line.data, location.column.data
+            return Span(location.filename.data, line, column, line, column + 1)
+    return None
+
+
+def _fused(location: FusedLoc) -> Span | None:
+    parts: Sequence[Attribute] = location.locations.data  # type: ignore[attr-defined]
     match parts:
         case [FileLineColLoc() as start, FileLineColLoc() as end]:
-            (line, column), (end_line, end_column) = (
-                (each.line.data, each.column.data) for each in (start, end)
-            )
             chain = tuple(_expanded(location.metadata))
-            return Span(start.filename.data, line, column, end_line, end_column, chain)
+            return Span(start.filename.data, start.line.data, start.column.data,
+                        end.line.data, end.column.data, chain)  # fmt: skip
     return next((span for span in map(span_of, parts) if span is not None), None)
 
 

@@ -61,7 +61,7 @@ class _Check:
     def operation(self, op: Operation, parent: Operation) -> None:
         if not self.visible.issuperset(map(id, op._operands)):
             raise VerifyException(f"{op.name} uses a value that is not made before it")
-        if isinstance(op, ModuleOp):
+        if type(op) is ModuleOp:
             self.module(op)
             return
         for region in op.regions:

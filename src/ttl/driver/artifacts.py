@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import RLock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ttl.config import Config
 from ttl.diagnostics import Diagnostic
@@ -22,10 +21,6 @@ from .recent import Recent
 if TYPE_CHECKING:
     from ttl.artifact import CompiledOperation
 
-# Whoever compiles without running finds here what was compiled, and for which tensors.
-CAPTURED: ContextVar[list[tuple[CompiledOperation, list[Any]]] | None] = ContextVar(
-    "captured", default=None
-)
 MOST_KEPT = 1024  # artifacts; one has some ten thousand bytes
 MOST_FOLDERS = 1024
 

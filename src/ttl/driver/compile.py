@@ -26,6 +26,7 @@ from ttl.diagnostics import (
 from ttl.diagnostics.activity import busy
 from ttl.language.captured import captured_writes
 from ttl.language.operation import Program
+from ttl.loading import delay_formats
 from ttl.semantics.dtypes import dtype_of
 from ttl.semantics.layout import layout_of
 from ttl.semantics.limits import check_limits, check_semaphores
@@ -129,6 +130,7 @@ def load_compiler() -> None:
     """Import the compiler, and count it among what is old: it is never garbage, and the next look
     for some need not go through it.
     """
+    delay_formats()
     from ttl.passes import PIPELINE, find_pass
 
     for module in ("ttl.codegen", "ttl.frontend"):

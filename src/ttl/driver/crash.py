@@ -25,7 +25,9 @@ def unexpected(program: Program, error: Exception) -> InternalError:
     """An exception that pyttl raised and did not mean to."""
     text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     message = f"pyttl failed on `{program.operation.__name__}`: {text}"
-    return InternalError(Diagnostic(codes.INTERNAL, message))
+    found = InternalError(Diagnostic(codes.INTERNAL, message))
+    found.__cause__ = error  # the bundle has its traceback
+    return found
 
 
 def with_bundle(

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ttl.config import BACKENDS, ROUNDINGS, SCHEDULERS, Config
 from ttl.diagnostics import CompileError, InternalError, TTLError, codes, usage_error
@@ -17,35 +17,75 @@ from ttl.semantics.limits import check_limits, l1_tensors
 from ttl.target import TARGETS, Target, load
 from ttl.trace import CATEGORIES
 
-from .artifacts import CAPTURED, Artifacts
 from .backend import choose_backend
-from .check import Checked, Checks
+from .captured import CAPTURED
 from .placing import host_note, placed
-from .ready import Given, ReadyCalls
 from .remarks import Remarks
 from .running import Runs
 from .spmd import calls_by_device, mesh_of, on_device
-from .views import Views
 
 if TYPE_CHECKING:
     from ttl.artifact import CompiledOperation
     from ttl.device import Chip
 
+    from .artifacts import Artifacts
+    from .check import Checked, Checks
+    from .fast import FastCalls
+    from .ready import Given, ReadyCalls
+    from .views import Views
+
+Made = TypeVar("Made")
+
 
 class Driver:
-    """Runs operations, in any number of threads; what it compiled it keeps for a while."""
+    """Runs operations, in any number of threads; what it compiled it keeps for a while.
+
+    What a call on the simulator does not need is made when it is first asked for: by the first
+    thread, if several ask at once.
+    """
 
     def __init__(self) -> None:
-        self.artifacts = Artifacts()
         self.remarks = Remarks()
-        self.checks = Checks()
         self.runs = Runs()
-        self.ready = ReadyCalls()
-        self.views = Views()
+
+    @cached_property
+    def artifacts(self) -> Artifacts:
+        from .artifacts import Artifacts
+
+        return self._only("artifacts", Artifacts())
+
+    @cached_property
+    def checks(self) -> Checks:
+        from .check import Checks
+
+        return self._only("checks", Checks())
+
+    @cached_property
+    def fast(self) -> FastCalls:
+        from .fast import FastCalls
+
+        return self._only("fast", FastCalls())
+
+    @cached_property
+    def ready(self) -> ReadyCalls:
+        from .ready import ReadyCalls
+
+        return self._only("ready", ReadyCalls())
+
+    @cached_property
+    def views(self) -> Views:
+        from .views import Views
+
+        return self._only("views", Views())
+
+    def _only(self, name: str, made: Made) -> Made:
+        first: Made = self.__dict__.setdefault(name, made)
+        return first
 
     def launch(self, operation: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         config = Config.current()
-        if self.ready.run(operation, (args, kwargs), config):
+        may_be_ready = "ready" in self.__dict__ and self.runs.around is None
+        if may_be_ready and self.ready.run(operation, (args, kwargs), config):
             return
         call = Call(self, operation, config)
         if (trace := TRACE.get()) is not None:
@@ -63,18 +103,11 @@ class Driver:
             self.checks.found(checked, error.diagnostics, config, self.remarks)
 
     def _keep(self, call: Call, given: Given) -> None:
-        """The next call of this kind on the device needs nothing but the addresses."""
+        """The next call of this kind needs nothing but its tensors."""
         if call.ran is not None and not call.operation.loads_kernels:
-            from ttl.device import module_of
-
             program, compiled = call.ran
-            tensors = list(program.tensors.values())
-            self.ready.keep(
-                given,
-                program,
-                call.config,
-                lambda: self.runs.programs.of(module_of(tensors[0]), compiled, tensors),
-            )
+            again = partial(self.runs.again, program, compiled, call.config, self.remarks)
+            self.ready.keep(given, program, call.config, again)
 
     def compile(self, program: Program, target: Target, config: Config) -> CompiledOperation:
         return self.artifacts.compile(
@@ -90,7 +123,7 @@ class Call:
     operation: Operation
     config: Config
     checked: Checked | None = None  # what was found in it so far
-    ran: tuple[Program, CompiledOperation] | None = None  # on a device
+    ran: tuple[Program, CompiledOperation] | None = None  # what was compiled
 
     @property
     def checks(self) -> bool:
@@ -109,11 +142,22 @@ class Call:
         if mesh is None:
             self._launch_on_one(args, kwargs)
             return
-        for index, (own_args, own_kwargs) in enumerate(calls_by_device(mesh, args, kwargs)):
+        calls = list(calls_by_device(mesh, args, kwargs))
+
+        def launch(index: int) -> None:
             try:
-                self._launch_on_one(own_args, own_kwargs)
+                self._launch_on_one(*calls[index])
             except TTLError as error:
                 raise on_device(error, mesh, index) from error.__cause__
+
+        if (processes := self.config.mesh_processes) is not None:
+            from .mesh_processes import launch_split, may_split
+
+            if may_split(self.config, calls):
+                launch_split(launch, calls, processes)
+                return
+        for index in range(len(calls)):
+            launch(index)
 
     def _launch_on_one(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         _check_choices(self.config)
@@ -136,7 +180,12 @@ class Call:
         if config.show_threads:
             self.driver.remarks.show_threads(program)
         self.driver.remarks.note_once(host_note(program, has_visitors), config)
-        self._run(program, target, config)
+        if config.fast is not None and config.backend == "sim":
+            self.driver.fast.run(
+                program, target, config, lambda chosen: self._run(program, _target(chosen), chosen)
+            )
+        else:
+            self._run(program, target, config)
 
     def _run(self, program: Program, target: Target, config: Config) -> None:
         try:
@@ -176,7 +225,7 @@ class Call:
             is_used = config.backend != "sim" or program.operation.loads_kernels
             with driver.remarks.of_a_run(config) as warn:
                 driver.runs.run(program, compiled if is_used else None, target, config, warn)
-            if config.backend == "device" and compiled is not None:
+            if is_used and compiled is not None:
                 self.ran = program, compiled
 
     def _artifact(

@@ -1,11 +1,12 @@
-"""Calls on a device that are known already: the same operation, for tensors of the same kinds.
+"""Calls of compiled operations that are known already: for tensors of the same kinds.
 
-Such a call neither runs the operation's body nor looks for the artifact: it hands the addresses of
-its tensors to a program that was built before.
+Such a call neither runs the operation's body nor looks for the artifact: it hands its tensors to
+what ran before, on a device or on this CPU.
 
 rule PURE     only bodies are skipped that give the same program again: they name constants,
               functions, and modules that do not change, and call nothing that has other effects
-rule WATCHED  what the names stood for is compared at every call, by identity
+rule WATCHED  what the names stood for is compared at every call, by identity; functions must have
+              the defaults that they had, and no attributes
 rule PLAIN    only where nothing is to be seen of a run: no trace, no watch, no check
 """
 
@@ -16,9 +17,10 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from operator import is_
 from threading import Lock
 from types import BuiltinFunctionType, CellType, CodeType, FunctionType, ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ttl.config import Config
 from ttl.diagnostics.frames import is_user_file
@@ -31,27 +33,32 @@ from ttl.semantics.function_source import global_names
 from ttl.semantics.types import Shape
 from ttl.source.frozen import CONSTANT_MODULES
 from ttl.source.functions import MISSING, named_value, reachable_functions
+from ttl.ttnn.storage import NoStorage
+from ttl.ttnn.tensor import Tensor
 
-if TYPE_CHECKING:
-    from ttl.device import DeviceProgram
+from .captured import CAPTURED
 
 MOST_KEPT = 4096
-CONSTANTS = (int, float, str, bytes, type(None), DType)
+CONSTANTS = {bool, int, float, str, bytes, type(None), DType}  # not what has attributes beside
 # Names that a body may not use if it is to be skipped: of builtins and modules, what gives another
 # thing each time or is to happen each time; of tensors, what tells more than their kind.
 EFFECTS = {
-    "__import__", "breakpoint", "compile", "delattr", "eval", "exec", "globals", "id", "input",
-    "iter", "locals", "next", "open", "print", "setattr", "vars",
+    "__import__", "ascii", "breakpoint", "compile", "delattr", "eval", "exec", "getattr", "globals",
+    "id", "input", "iter", "locals", "next", "open", "print", "repr", "setattr", "str", "vars",
     "fromfile", "genfromtxt", "load", "loadtxt", "memmap", "rand", "randint", "randn", "random",
     "buffer_address", "buffer_unique_id", "cpu", "deallocate", "device_coords", "extract_shard",
-    "host_buffer", "is_allocated", "item", "tensor_id", "to", "to_list", "to_numpy", "to_torch",
+    "host_buffer", "is_allocated", "item", "storage", "tensor_id", "to", "to_list", "to_numpy",
+    "to_torch",
 }  # fmt: skip
 NAMES = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF")
 ATTRIBUTES = ("LOAD_ATTR", "LOAD_METHOD")
+NO_STEPS = ("CACHE", "PUSH_NULL", "EXTENDED_ARG")
 STORES = ("STORE_GLOBAL", "DELETE_GLOBAL", "STORE_ATTR", "STORE_SUBSCR", "IMPORT_NAME")
 
 Kind = tuple[Any, ...]
-Function = tuple[FunctionType, CodeType, tuple[Any, ...] | None]  # with its code and its defaults
+Defaults = tuple[Any, ...]
+# With its code, its defaults, and those of parameters that are given by name only.
+Function = tuple[FunctionType, CodeType, Defaults | None, Defaults]
 Given = tuple[tuple[Any, ...], dict[str, Any]]  # positional arguments and others
 
 
@@ -63,7 +70,7 @@ Captured = tuple[CellType, object]
 @dataclass(frozen=True, slots=True)
 class ReadyCall:
     operation: Operation
-    program: DeviceProgram
+    run: Callable[[list[Any]], None]
     operands: tuple[int, ...]  # the positions of the tensors among the arguments
     grid: Shape
     config: Config
@@ -74,8 +81,10 @@ class ReadyCall:
     def is_valid(self, operation: Operation, config: Config) -> bool:  # rule WATCHED
         if self.operation is not operation or self.config is not config:
             return False
-        for function, code, defaults in self.functions:
+        for function, code, defaults, named in self.functions:
             if function.__code__ is not code or function.__defaults__ is not defaults:
+                return False
+            if function.__dict__ or not _are_same(_named_defaults(function), named):
                 return False
         for names, name, value in self.globals:
             if names.get(name, MISSING) is not value:
@@ -98,21 +107,23 @@ class ReadyCalls:
 
     def run(self, operation: Operation, given: Given, config: Config) -> bool:
         """Make the call if it is known."""
-        if not self._kept or TRACE.get() is not None:
+        if not self._kept or TRACE.get() is not None or CAPTURED.get() is not None:
             return False
         values = (*given[0], *given[1].values())
         kind = _kind(operation, given, values)
         ready = None if kind is None else self._kept.get(kind)
         if ready is None or not ready.is_valid(operation, config):
             return False
-        from ttl.device import launch_program  # loaded already: it ran before
-
         LAUNCH_HOOK.last_grid = ready.grid
-        launch_program(ready.program, [values[position] for position in ready.operands])
+        ready.run([values[position] for position in ready.operands])
         return True
 
     def keep(
-        self, given: Given, program: Program, config: Config, find: Callable[[], DeviceProgram]
+        self,
+        given: Given,
+        program: Program,
+        config: Config,
+        again: Callable[[], Callable[[list[Any]], None]],
     ) -> None:
         """Remember a call that was made, if the next one may skip the body."""
         values = (*given[0], *given[1].values())
@@ -122,7 +133,7 @@ class ReadyCalls:
         seen = _seen(program)
         if operands is None or seen is None or not _is_hashable(kind):
             return
-        ready = ReadyCall(program.operation, find(), operands, program.grid, config, *seen)
+        ready = ReadyCall(program.operation, again(), operands, program.grid, config, *seen)
         with self._lock:
             self._kept[kind] = ready
             while len(self._kept) > MOST_KEPT:
@@ -130,7 +141,9 @@ class ReadyCalls:
 
 
 def _is_plain(config: Config) -> bool:  # rule PLAIN
-    looks = (config.check, config.compile_only, config.trace, config.device_timeout)
+    looks = (config.check, config.compile_only, config.trace, config.device_timeout,
+             config.counts, config.dry_run, config.estimate, config.trace_times, config.view,
+             config.show_threads, config.fast is not None)  # fmt: skip
     writes = (config.initial_mlir, config.final_mlir, config.compile_to, config.kernel_dumps)
     return not any((*looks, *writes, config.verbose_passes))
 
@@ -140,13 +153,18 @@ def _kind(operation: Operation, given: Given, values: tuple[Any, ...]) -> Kind |
     kind: list[Any] = [id(operation), *given[1]]
     tensors: list[int] = []
     for value in values:
-        spec = getattr(value, "spec", None)
-        if spec is not None and (device := value.device()) is not None:
-            kind.append((spec, device.id()))
+        if type(value) is Tensor:
+            device = value.device()
+            if device is None or not device.is_open or type(value.storage) is NoStorage:
+                return None
+            kind.append((value.shape, value.dtype, value.layout, value.config, device))
+            tensors.append(id(value))
+        elif getattr(value, "spec", None) is not None and value.device() is not None:
+            kind.append((value.spec, value.device().id()))
             tensors.append(id(value))
         elif type(value) is float:
             kind.append(value.hex())  # 0.0 and -0.0 differ
-        elif isinstance(value, CONSTANTS):
+        elif type(value) in CONSTANTS:
             kind.append((type(value), value))
         else:
             return None
@@ -181,10 +199,10 @@ def _seen(program: Program) -> Seen | None:  # rule PURE
         functions += reachable_functions(operation.grid)
     if operation.function not in functions:  # of an installed library, which nobody has looked at
         return None
-    if not all(_is_pure(function, kernels) for function in functions):
+    if not all(_is_pure(function, functions, kernels) for function in functions):
         return None
     return (
-        tuple((each, each.__code__, each.__defaults__) for each in functions),
+        tuple((e, e.__code__, e.__defaults__, _named_defaults(e)) for e in functions),
         tuple(
             (each.__globals__, name, each.__globals__.get(name, MISSING))
             for each in functions
@@ -194,35 +212,61 @@ def _seen(program: Program) -> Seen | None:  # rule PURE
     )
 
 
-def _is_pure(function: FunctionType, kernels: set[CodeType]) -> bool:
+def _named_defaults(function: FunctionType) -> Defaults:
+    named = function.__kwdefaults__ or {}
+    return (*named, *named.values())
+
+
+def _are_same(some: Defaults, others: Defaults) -> bool:
+    return len(some) == len(others) and all(map(is_, some, others))
+
+
+def _is_pure(
+    function: FunctionType, functions: Sequence[FunctionType], kernels: set[CodeType]
+) -> bool:
     code = function.__code__
-    defaults = (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values())
+    defaults = (*(function.__defaults__ or ()), *_named_defaults(function))
+    if function.__dict__:
+        return False
     named = [named_value(name, function) for name in {*code.co_freevars, *global_names(code)}]
-    if not all(map(_is_constant, (*defaults, *named))):
+    if not all(_is_constant(value, functions) for value in (*defaults, *named)):
         return False
     if any(named_value(name, function) is MISSING for name in code.co_freevars):
         return False  # it has no value yet
     for code in _codes_run(function.__code__, kernels):
-        if not EFFECTS.isdisjoint(code.co_names) or _stores(code) or _calls_ttnn(function, code):
+        if _has_effects(function, code) or _stores(code) or _uses_ttnn(function, code):
             return False
     return True
 
 
-def _calls_ttnn(function: FunctionType, code: CodeType) -> bool:
-    """Names something of ttnn that is a function: an operation, which is to be done each time."""
+def _has_effects(function: FunctionType, code: CodeType) -> bool:
+    """Names one of EFFECTS, or what is one under another name."""
+    named = [named_value(name, function) for name in (*code.co_names, *code.co_freevars)]
+    own_names = {getattr(value, "__name__", "").rpartition(".")[2] for value in named}
+    return not EFFECTS.isdisjoint(own_names.union(code.co_names))
+
+
+def _uses_ttnn(function: FunctionType, code: CodeType) -> bool:
+    """Names a function of ttnn, an operation, which is to be done each time; or the module for
+    more than what is in it.
+    """
     module: Any = None
     for step in dis.get_instructions(code):
-        if step.opname in ATTRIBUTES and module is not None:
+        if step.opname in NO_STEPS:
+            continue
+        if module is not None:
+            if step.opname not in ATTRIBUTES:
+                return True
             found = getattr(module, step.argval, None)
             if not isinstance(found, (type, Enum, DType, ModuleType)) and callable(found):
                 return True
             module = found if isinstance(found, ModuleType) else None
         elif step.opname in NAMES:
             value = named_value(step.argval, function)
+            if isinstance(value, FunctionType) and "ttnn" in (value.__module__ or "").split("."):
+                return True  # functions of a text that names no module have none
             is_ttnn = isinstance(value, ModuleType) and "ttnn" in value.__name__.split(".")
             module = value if is_ttnn else None
-        elif step.opname not in ("CACHE", "PUSH_NULL", "EXTENDED_ARG"):
-            module = None
     return False
 
 
@@ -242,17 +286,17 @@ def _stores(code: CodeType) -> bool:
     )
 
 
-def _is_constant(value: object) -> bool:
-    """Does it stay what it is as long as it is the same object?"""
-    if value is MISSING or isinstance(value, (*CONSTANTS, Enum)):
+def _is_constant(value: object, functions: Sequence[FunctionType]) -> bool:
+    """Does it stay what it is as long as it is the same object, and those functions do?"""
+    if value is MISSING or type(value) in CONSTANTS:
         return True
     if isinstance(value, ModuleType):
         return _does_not_change(value.__name__)
-    if isinstance(value, (tuple, frozenset)):
-        return all(map(_is_constant, value))
+    if type(value) in (tuple, frozenset):
+        return all(_is_constant(item, functions) for item in value)  # type: ignore[attr-defined]
     if isinstance(value, FunctionType) and is_user_file(value.__code__.co_filename):
-        return True  # it is among the functions that are looked at
-    if isinstance(value, (type, FunctionType, BuiltinFunctionType)):
+        return value in functions
+    if isinstance(value, (type, Enum, FunctionType, BuiltinFunctionType)):
         return _does_not_change(value.__module__)
     return as_dtype(value) is not None
 

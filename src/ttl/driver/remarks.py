@@ -89,10 +89,20 @@ class Remarks:
 
     @contextmanager
     def of_a_run(self, config: Config) -> Iterator[Callable[[Diagnostic], None]]:
-        """For the warnings of a run. One that fails has a better error than they would be."""
+        """For the warnings of a run. One that fails has a better error than they would be.
+
+        That kernels are not closed in as asked is told before they run, while they can be refused.
+        """
         found: list[Diagnostic] = []
+
+        def report(each: Diagnostic) -> None:
+            if each.code is codes.ISOLATION_PARTIAL:
+                self.warn([each], config, UsageError)
+            else:
+                found.append(each)
+
         try:
-            yield found.append
+            yield report
         except BaseException:
             kept = [each for each in judged(found, config) if not each.is_made_error]
             show([each for each in kept if self.is_new(each)], config)

@@ -9,10 +9,8 @@ from ttl.diagnostics import TTLError
 from ttl.language.operation import Program
 from ttl.semantics.kernel_config import MATH_FIDELITIES
 from ttl.semantics.rounding import LANGUAGE, TF32, Rounding, chip_rounding
-from ttl.source.frozen import NoKey
 from ttl.target import Target
 
-from .memo import compile_key
 from .recent import Recent
 
 if TYPE_CHECKING:
@@ -32,7 +30,10 @@ class Roundings:
         if config.rounding != "chip":
             return TF32 if config.rounding == "tf32" else LANGUAGE
 
-        from .compile import compile_operation  # most runs do not need it
+        from ttl.source.frozen import NoKey  # what most runs do not need
+
+        from .compile import compile_operation
+        from .memo import compile_key
 
         def ask() -> Rounding:
             try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from ttl.trace.results import Bound
 
     from .compile import Report
+    from .remarks import Remarks
 
 FAIR_SEED = 0
 
@@ -54,7 +55,7 @@ class Runs:
         self.recorded: dict[CompiledOperation, Recorded] = {}  # for estimates, if wanted
         self.recorded_calls: list[CompiledOperation] = []  # in the order of the program
         # What is done around the run of a program, while the tensors are those that it works on.
-        self.around: Callable[[Program], AbstractContextManager[None]] = lambda _: nullcontext()
+        self.around: Callable[[Program], AbstractContextManager[None]] | None = None
         self._watch: Watch | None = None  # has read the logs up to some place
         self._is_cache_bounded = False  # looked at once in a process
         self._counting = Lock()  # the counters are the library's: one run at a time
@@ -82,7 +83,8 @@ class Runs:
                 recorder.record(EventKind.OPERATION_START, (), "", name)
             try:
                 unchanged = _unchanged(program) if config.dry_run else nullcontext()
-                with unchanged, self.around(program):
+                around = nullcontext() if self.around is None else self.around(program)
+                with unchanged, around:
                     if compiled is None:
                         rounding = self.roundings.of(program, target, config)
                         _simulate(program, target, config, rounding, recorder, warn)
@@ -112,27 +114,31 @@ class Runs:
                 report=warn,
             )
             return
-        from ttl import host
-
         from .cache import keep_bounded
 
         if not self._is_cache_bounded:
             self._is_cache_bounded = True
             keep_bounded(config)
-        storages = [tensor.storage for tensor in program.tensors.values()]
         with self._counting if config.counts else nullcontext():
-            host.launch(
-                compiled,
-                storages,
-                cache_dir=config.cache_dir,
-                recorder=recorder,
-                seed=config.seed,
-                threads=config.threads,
-                rounds_like_chip=config.rounding == "chip",
-                counts=self._counts_of(program) if config.counts else None,
-                report=warn,
-                isolate=config.isolate,
-            )
+            counts = self._counts_of(program) if config.counts else None
+            _launch_on_host(compiled, program.tensors.values(), config, warn, recorder, counts)
+
+    def again(
+        self, program: Program, compiled: CompiledOperation, config: Config, remarks: Remarks
+    ) -> Callable[[Sequence[Any]], None]:
+        """What runs the operation once more, for other tensors of the same kinds."""
+        if config.backend == "host":
+
+            def run(tensors: Sequence[Any]) -> None:
+                with remarks.of_a_run(config) as warn:
+                    _launch_on_host(compiled, tensors, config, warn)
+
+            return run
+        from ttl.device import launch_program, module_of
+
+        tensors = list(program.tensors.values())
+        known = self.programs.of(module_of(tensors[0]), compiled, tensors)
+        return partial(launch_program, known)
 
     def record(self, program: Program, compiled: CompiledOperation, config: Config) -> None:
         """The calls of the kernels; a second call of the same kind is only counted."""
@@ -174,6 +180,30 @@ class Runs:
         return self.counts.setdefault(program.operation.__name__, CallCounts())
 
 
+def _launch_on_host(
+    compiled: CompiledOperation,
+    tensors: Iterable[Any],
+    config: Config,
+    warn: Report,
+    recorder: Recorder | None = None,
+    counts: CallCounts | None = None,
+) -> None:
+    from ttl import host
+
+    host.launch(
+        compiled,
+        [tensor.storage for tensor in tensors],
+        cache_dir=config.cache_dir,
+        recorder=recorder,
+        seed=config.seed,
+        threads=config.threads,
+        rounds_like_chip=config.rounding == "chip",
+        counts=counts,
+        report=warn,
+        isolate=config.isolate,
+    )
+
+
 def _bound_of(program: Program, tensor: Any) -> Bound | None:
     """How far what another engine leaves in the tensor may be away: by the op table."""
     from ttl.source.inexact import inexact_operations
@@ -193,7 +223,7 @@ def _simulate(
     recorder: Recorder | None,
     warn: Report,
 ) -> None:
-    from ttl import sim
+    import ttl.sim as sim
 
     try:
         sim.run(

@@ -17,7 +17,7 @@ from ttl.ttnn.device import Device
 from ttl.ttnn.memory_config import DRAM_MEMORY_CONFIG, MemoryConfig
 from ttl.ttnn.tensor import Tensor
 
-from .artifacts import CAPTURED
+from .captured import CAPTURED
 
 
 @dataclass(frozen=True, slots=True)

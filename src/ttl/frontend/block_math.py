@@ -292,8 +292,6 @@ def operand_type(operand: Value) -> BlockType:
         return operand.type
     if isinstance(operand, BlockValue):
         return block_type(operand.type)
-    if isinstance(operand, RunTime):
-        raise not_yet(f"{describe(operand)} as an operand of a block operation")
     raise wrong_argument(
         f"operations on blocks take blocks, block expressions and numbers, not {describe(operand)}",
         helps=("write a block, a number or ttl.math.fill(value)",),
@@ -314,10 +312,8 @@ def block_operand(builder: KernelBuilder, operand: Value, context: BlockType) ->
             number = _run_time_number(builder, operand.value, dtype)
             return builder.block_value(ttl.FillOp, [number], type)
         return builder.block_value(ttl.FillOp, (), type, {"value": _number(operand.value, dtype)})
-    if not isinstance(operand, RunTime):
-        raise _no_block(operand)
     if not isinstance(operand, BlockValue):
-        raise not_yet(f"{describe(operand)} as a block value")
+        raise _no_block(operand)
     if context.shape is not None and is_complete(context.shape):
         rank = len(block_type(operand.type).shape or ())
         return completed(operand, context.shape[len(context.shape) - rank :])
@@ -325,10 +321,12 @@ def block_operand(builder: KernelBuilder, operand: Value, context: BlockType) ->
 
 
 def _no_block(operand: Value) -> RuleBroken:
-    is_plain = is_number(operand) and not isinstance(operand, bool)
+    helps = (f"write ttl.math.fill({operand})",) if is_number(operand) else ()
+    if isinstance(operand, Scalar):
+        helps = ("write ttl.math.fill(value)",)
     return wrong_argument(
         f"{describe(operand)} where a block or a block expression is needed",
-        helps=(f"write ttl.math.fill({operand})",) if is_plain else (),
+        helps=helps if kind_of(operand) is not bool else (),
     )
 
 

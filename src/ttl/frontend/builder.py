@@ -12,16 +12,16 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, cast
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IntegerAttr, StringAttr, i64
+from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute, Operation
 
 from ttl.diagnostics import Label, RuleBroken, Span, codes
 from ttl.diagnostics.names import undefined_name
 from ttl.dialects import ttl
+from ttl.dialects.building import integer
 from ttl.dialects.conditions import Facts
 from ttl.language.operation import KernelFunction
 from ttl.semantics.function_source import FunctionTree
@@ -95,8 +95,9 @@ class KernelBuilder(ABC):
         self.is_trial = False  # is there another way if values cannot be carried?
         self.may_be_unrolled = False  # the loop that is being evaluated
         self.frame_count = self.block_count = self.number_count = 0
-        self.evaluated_count = 0  # statements
         self.ways: dict[Hashable, Any] = {}  # that did for a loop, by what it starts with
+        self.parts: set[ast.AST] = set()  # loops without their first iteration
+        self.nested: set[ast.AST] = set()  # in loops that were tried with them
         self.changing: set[tuple[ast.AST, str]] = set()  # what is None before a loop, not always
         code = kernel.function.__code__
         own = frozenset({*code.co_varnames, *code.co_cellvars})
@@ -179,8 +180,8 @@ class KernelBuilder(ABC):
         if block.number is None:
             self.number_count += 1
             block.number = self.number_count
-            block.acquire.attributes["number"] = IntegerAttr(block.number, i64)
-        return IntegerAttr(block.number, i64)
+            block.acquire.attributes["number"] = integer(block.number)
+        return integer(block.number)
 
     def release(self, becomes: type[ttl.ReleaseOp], block: HeldBlock) -> Op:
         op = self.emit(becomes, [block.buffer])
@@ -357,13 +358,13 @@ class KernelBuilder(ABC):
                 codes.NOT_IN_KERNELS,
                 f"{value} does not fit in the 32 bits that kernels calculate integers with",
             )
-        constant = self.scalar(arith.ConstantOp, (), INDEX, {"value": index_attribute(value)})
+        constant = self.scalar(arith.ConstantOp, (), INDEX, {"value": integer(value, INDEX)})
         constant.is_natural = value >= 0
         return constant
 
-    def new(self, value: Any) -> Any:
+    def new(self, value: Any, carrier: Loop | None = None) -> Any:
         """A container that the kernel makes, and may change."""
-        self.state.containers[id(value)] = Made(value, self.loop, [])
+        self.state.containers[id(value)] = Made(value, self.loop, [], carrier)
         return value
 
     @property
@@ -398,11 +399,6 @@ class KernelBuilder(ABC):
     def require(self, kind: KernelKind, call: str) -> None:
         if self.kernel.kind is not kind:
             raise wrong_kind(call, self.kernel.kind)
-
-
-@lru_cache(maxsize=4096)
-def index_attribute(number: int) -> Attribute:
-    return IntegerAttr(number, INDEX)
 
 
 def name_value(value: Value, name: str) -> None:

@@ -18,7 +18,16 @@ from .builder import KernelBuilder, name_value
 from .carried_blocks import CarriedBlocks, is_readable
 from .environment import MISSING, is_same
 from .functions import LocalFunction
-from .hir import TYPES, BlockValue, Body, HeldBlock, RunTime, Value, kind_of
+from .hir import (
+    TYPES,
+    BlockValue,
+    Body,
+    HeldBlock,
+    RunTime,
+    TransferValue,
+    Value,
+    kind_of,
+)
 from .loop_values import (
     BlockSlot,
     Slot,
@@ -116,25 +125,32 @@ class Carried:
         """Bind the variables to the arguments of the loop's body, or of its condition."""
         self.builder.state.values = dict(self.before)
         blocks = self.blocks.start if is_test else self.blocks.resume()
-        self._bind(arguments, blocks)
+        self._bind(arguments, blocks, self.loop)
         self.builder.state.values |= self.fixed
 
-    def _bind(self, values: Sequence[RunTime], blocks: Sequence[RunTime]) -> None:
+    def _bind(
+        self, values: Sequence[RunTime], blocks: Sequence[RunTime], carrier: Loop | None = None
+    ) -> None:
         for number in self.values_of_blocks:
             values[number].is_popped = True  # type: ignore[attr-defined]
         for variable, template in self.templates.items():
             value = filled(template, values, blocks)
             value = list(value) if value is template else value  # a list that nothing is in
             name_value(value, variable[1])
-            self._make_lists(value)
+            self._make_lists(value, self._carrier(variable) or carrier)
             self.builder.state.values[variable] = value
 
-    def _make_lists(self, value: Value) -> None:
+    def _carrier(self, variable: Variable) -> Loop | None:
+        """The outermost loop around this one that carries a list to it."""
+        made = self.builder.state.containers.get(id(self.before[variable]))
+        return None if made is None else made.carrier
+
+    def _make_lists(self, value: Value, carrier: Loop | None) -> None:
         """The lists in it are new ones, which may be changed here."""
         if isinstance(value, list):
-            self.builder.new(value)
+            self.builder.new(value, carrier)
         for item in value if isinstance(value, (list, tuple)) else ():
-            self._make_lists(item)
+            self._make_lists(item, carrier)
 
     def leave(
         self, body: Body, arguments: Sequence[RunTime]
@@ -201,7 +217,8 @@ class Carried:
             return None
         pairs = zipped(template, value)
         if pairs is None and isinstance(template, list) and isinstance(value, list):
-            return flow_broken(f"a loop that changes the length of `{name}`, a list made before it")
+            what = f"a loop that changes the length of `{name}`, a list made before it"
+            return flow_broken(what, self._carrier(variable) or self.loop, is_of_end=True)
         if pairs is None:
             same = is_same(template, value)
             return None if same else self._other_kind(variable, template, value)
@@ -324,3 +341,28 @@ def settle_fills(
         end = ends[variable]
         if isinstance(end, BlockValue):
             values[variable] = block_operand(builder, values[variable], block_type(end.type))
+
+
+def grow(builder: KernelBuilder, variable: Variable, kind: type | Attribute) -> bool:
+    """Give a variable the value as a number of another kind; can that be?"""
+    value = builder.state.values.get(variable)
+    if isinstance(kind, Attribute):
+        if not isinstance(value, BlockValue) or value.type == kind:
+            return False
+        builder.state.values[variable] = typed(builder, value, kind)
+        return True
+    now = kind_of(value)
+    if now in (None, kind) or common_kind(now or kind, kind) is not kind:
+        return False
+    builder.state.values[variable] = as_kind(builder, value, kind)
+    builder.mixes_kinds = True
+    return True
+
+
+def has_block(value: Value, may_be_read: bool) -> bool:
+    """`may_be_read`: one that other kernels wrote is carried by what it holds."""
+    if isinstance(value, (tuple, list)):
+        return any(has_block(item, may_be_read) for item in value)
+    if isinstance(value, HeldBlock):
+        return not (may_be_read and value.is_waited)
+    return isinstance(value, TransferValue)

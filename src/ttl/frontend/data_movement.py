@@ -102,7 +102,10 @@ def constant_difference(stop: Value, start: Value) -> int:
     """`stop - start` where it is a constant, as in `row * 2 : row * 2 + 2`."""
     found = known_difference(stop, start)
     if found is None:
-        raise flow_broken("slices whose extent is not a constant, as in `start : start + 2`")
+        raise flow_broken(
+            "slices whose extent is not a constant",
+            help="write `start : start + n`, with the number n of the block's shape",
+        )
     return found
 
 

@@ -10,6 +10,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from functools import lru_cache
+from typing import NamedTuple
 
 from .problems import not_in_kernels
 
@@ -59,6 +60,52 @@ def without_assignment(node: ast.While) -> ast.stmt:
     leave = ast.If(ast.UnaryOp(ast.Not(), node.test), [ast.Break()], [])
     body = [at(node, leave), *node.body]
     return at(node, ast.While(ast.Constant(True), body, []))
+
+
+class RangeLoop(NamedTuple):
+    node: ast.For
+    name: str  # of its counter
+    call: ast.Call  # of range()
+
+
+@lru_cache(maxsize=256)
+def nest_of(node: Loop) -> tuple[RangeLoop, ...]:
+    """Loops that have nothing in them but the next one, over what calls without calls in them
+    give, each with a counter of its own; () for others.
+    """
+    if not isinstance(node, ast.For) or node.orelse:
+        return ()
+    if not isinstance(node.target, ast.Name) or not isinstance(node.iter, ast.Call):
+        return ()
+    first, inner = RangeLoop(node, node.target.id, node.iter), node.body[0]
+    if len(node.body) > 1 or not isinstance(inner, ast.For):
+        return (first,)
+    nest = nest_of(inner)
+    parts = [part for each in nest for part in ast.walk(each.call) if part is not each.call]
+    is_mixed = any(isinstance(part, ast.Call) for part in parts)
+    is_mixed |= any(each.name == first.name for each in nest)
+    return (first, *nest) if nest and not is_mixed else ()
+
+
+@lru_cache(maxsize=256)
+def without_first(nest: tuple[RangeLoop, ...], ranges: tuple[range, ...]) -> tuple[ast.For, ...]:
+    """The loops of a nest but for their very first iteration: the innermost loop begins with its
+    second step where the others are at their first.
+    """
+    *outer, inner = nest
+    are_first: list[ast.expr] = [
+        ast.Compare(ast.Name(each.name, ast.Load()), [ast.Eq()], [ast.Constant(steps[0])])
+        for each, steps in zip(outer, ranges, strict=False)
+    ]
+    steps, is_first = ranges[-1], ast.BoolOp(ast.And(), are_first)
+    start = ast.IfExp(is_first, ast.Constant(steps[1]), ast.Constant(steps[0]))
+    bounds = [start, ast.Constant(steps.stop), ast.Constant(steps.step)]
+    loops = [ast.For(inner.node.target, ast.Call(inner.call.func, bounds, []), inner.node.body, [])]
+    for each in reversed(outer):
+        loops.insert(0, ast.For(each.node.target, each.call, [loops[0]], []))
+    for each, loop in zip(reversed(nest), reversed(loops), strict=True):
+        at(each.node, loop)
+    return tuple(loops)
 
 
 # match --------------------------------------------------------------------------------------------

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import os
+import sys
 from collections.abc import Callable
 from functools import partial
 from types import BuiltinFunctionType, FunctionType, MethodType
@@ -81,7 +83,9 @@ def call(
     if has_block(given) and _library(function) in NUMERIC:  # which no engine can do
         raise wrong_argument(f"`{called(function)}()` of a block", (NUMBER,))
     if has_block(given) or not is_pure(function):
-        raise not_yet(f"calls of {called(function)!r}")
+        is_end = any(function is each for each in ENDING)
+        help = "leave the kernel with `return`" if is_end else ""
+        raise not_yet(f"calls of {called(function)!r}", help)
     if is_run_time(given):
         arguments = [_as_constant(builder, function, value) for value in arguments]
         keywords = {name: _as_constant(builder, function, v) for name, v in keywords.items()}
@@ -115,6 +119,7 @@ def _is_users(function: Value) -> bool:
     return not is_pyttl_file(function.__code__.co_filename)
 
 
+ENDING = (sys.exit, os._exit, os.abort)  # the process: no engine lets a kernel do that
 NUMERIC = ("math", "numpy")  # what is in them is not for kernels, though some of it is Python
 
 

@@ -45,6 +45,7 @@ from .problems import describe, flow_broken, not_in_kernels, not_yet, wrong_argu
 from .raw_elements import raw_element_read, raw_element_write
 from .scalars import integer
 from .semaphores import SEMAPHORE_METHODS, as_place, remote_method
+from .texts import RunTimeText
 from .value_ranges import as_constant
 
 
@@ -150,8 +151,10 @@ def grid_size(builder: KernelBuilder, dims: Any = 2) -> Value:
 
 
 def signpost(builder: KernelBuilder, name: Any) -> Value:
-    if is_run_time(name):
+    if isinstance(name, RunTimeText):
         raise not_yet("signposts named at run time")
+    if is_run_time(name):
+        raise wrong_argument(f"a signpost is named by a string, not by {describe(name)}")
     return language_signpost(name)
 
 

@@ -3,6 +3,7 @@
 A loop has several ways. The first that carries all that is read later is taken:
 way VALUES  a loop that carries scalars and what blocks hold;
 way BLOCKS  a loop that carries blocks and transfers too;
+way NEST    the first iteration of all by itself, of loops with nothing else in them but each other;
 way UNROLL  every iteration by itself, if there are few;
 way APART   the first or last iterations by themselves, which hold other blocks than the others.
 What one way could not carry says which others need not be tried, and what did for a loop is tried
@@ -14,36 +15,33 @@ from __future__ import annotations
 import ast
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
-
-from xdsl.ir import Attribute
+from typing import ClassVar
 
 from ttl.source.uses import Jump, uses_of, uses_of_all
 
 from .branching import branch
 from .builder import KernelBuilder
-from .carried import assigned
+from .carried import assigned, grow, has_block
 from .continuations import Choice, Do, End, Iterate, Steps, leave, reads_first
+from .desugar import nest_of, without_first
 from .expressions import bind_target, expression
 from .functions import RETURNED
 from .hir import (
-    BlockValue,
-    HeldBlock,
+    Body,
     RunTime,
     Scalar,
-    TransferValue,
     Value,
     is_run_time,
     kind_of,
 )
 from .joins import Branches
-from .loop_values import typed
-from .loops import EndlessLoop, endless_loop, loop_over, loop_while, new_loop
+from .loops import EndlessLoop, loop_over, loop_while, new_loop
 from .operators import binary
-from .problems import Mistake, Unusable, flow_broken
-from .ranges import RangeValue
-from .scalars import as_kind, common_kind, compare, truth
+from .problems import Mistake, Unusable
+from .ranges import RangeValue, steps_of
+from .scalars import common_kind, compare, truth
 from .state import Loop, Path, State, Variable
+from .unrolling import unrolled, unrolled_while
 
 LEFT = "<left>"  # has a loop of this function returned?
 LEAVING: frozenset[Jump] = frozenset({ast.Break, ast.Return})
@@ -103,8 +101,14 @@ class Looping:
             return None
 
     def _is_of_outer_loop(self, mistake: Mistake) -> bool:
-        """No way of this loop helps if one around it cannot carry something."""
-        return mistake.flow is not None and mistake.flow.loop in self.builder.loops
+        """No way of this loop helps if one around it cannot carry something, or has to carry a
+        number of another kind to it.
+        """
+        flow, values = mistake.flow, self.builder.state.values
+        if flow is None or flow.grows is None:
+            return flow is not None and flow.loop in self.builder.loops
+        start = values.get(flow.grows[0])
+        return isinstance(start, RunTime) and isinstance(start.owner, Body)
 
     def _refused(self) -> Steps:
         """Nothing helps: say what is wrong with it as a loop."""
@@ -119,15 +123,16 @@ class Looping:
     def _ways(self) -> Iterator[Way]:
         first, count = self._needs_blocks(), self._count
         yield AsLoop(first)
-        yield AsLoop(not first)
-        if count is not None:
-            yield Unroll()
-        if self.is_part or (count is None and self.jumps):
+        if self.node in self.builder.parts:  # else each of the others is tried in each way of this
             return
-        if count is None:
+        yield AsLoop(not first)
+        may_part = not self.is_part and not self.jumps & LEAVING
+        if count is not None:
+            yield from (NestApart(), Unroll()) if may_part else (Unroll(),)
+            if may_part:
+                yield from (EndsApart(*ends) for ends in APART if sum(ends) < count)
+        elif not self.is_part and not self.jumps:
             yield FirstApart()
-        elif not self.jumps & LEAVING:
-            yield from (EndsApart(*ends) for ends in APART if sum(ends) < count)
 
     @property
     def _count(self) -> int | None:
@@ -144,17 +149,20 @@ class Looping:
 
     def _needs_blocks(self) -> bool:
         """Does the next iteration read a block or transfer that this one changes?"""
-        uses = uses_of_all(self.nodes())
-        read = {v for v in self.variables() if v[1] in uses.read_first}
-        values = {v[1]: self.builder.state.values.get(v) for v in read}
+        released = uses_of_all(self.nodes()).released
         return any(
-            _has_block(value, may_be_read=name not in uses.released)
-            for name, value in values.items()
+            has_block(value, may_be_read=name not in released)
+            for name, value in self.read().items()
         )
+
+    def read(self) -> dict[str, Value]:
+        """What the loop starts with of that which an iteration changes and the next one reads."""
+        names, values = uses_of_all(self.nodes()).read_first, self.builder.state.values
+        return {v[1]: values[v] for v in self.variables() if v[1] in names and v in values}
 
     def has_blocks(self) -> bool:
         values = self.builder.state.values
-        return any(_has_block(values.get(v), may_be_read=False) for v in self.variables())
+        return any(has_block(values.get(v), may_be_read=False) for v in self.variables())
 
     def _key(self) -> Hashable:
         """The same for loops that need the same way: what they read is alike."""
@@ -214,7 +222,8 @@ class Looping:
             if mistake.flow is not None and mistake.flow.is_tried_again:
                 return None
             grows = mistake.flow.grows if mistake.flow is not None else None
-            if grows is None or not _grow(self.builder, *grows):
+            is_ours = grows is not None and not self._is_of_outer_loop(mistake)
+            if grows is None or not is_ours or not grow(self.builder, *grows):
                 raise
             return None
 
@@ -269,6 +278,54 @@ class Unroll(Way):
 
 
 @dataclass(frozen=True, slots=True)
+class NestApart(Way):
+    """At any depth there are two copies of the innermost body."""
+
+    is_apart = True
+
+    def may_help(self, loop: Looping) -> bool:
+        nest = nest_of(loop.node)
+        if len(nest) < 2 or loop.node in loop.builder.nested or None not in loop.read().values():
+            return False
+        bounds = uses_of_all(each.call for each in nest[1:]).mentioned
+        if any(loop.builder.variable(name) in loop.variables() for name in bounds):
+            return False
+        return not uses_of_all(nest[-1].node.body).jumps & LEAVING
+
+    def take(self, loop: Looping) -> Steps | None:
+        builder, nest = loop.builder, nest_of(loop.node)
+        assert loop.steps is not None and loop.steps.known is not None
+        ranges = (loop.steps.known, *(_range_of(builder, each.call) for each in nest[1:]))
+        if not all(ranges) or len(ranges[-1]) < 2:
+            return None
+        others, *_ = parts = without_first(nest, ranges)
+        builder.parts.update(parts)
+        builder.nested |= {each.node for each in nest[1:]}
+        names = [name for each in nest if (name := builder.variable(each.name))]
+        firsts = {name: steps[0] for name, steps in zip(names, ranges, strict=True)}
+
+        def go_on(rest: Steps) -> Steps:
+            for name in names[1:]:
+                builder.state.values.pop(name, None)
+            return Looping(builder, others, loop.steps, rest).compile()
+
+        begin = Do(loop.node, lambda: builder.state.values.update(firsts))
+        first: Steps = (begin, *nest[-1].node.body, End(lambda: None, ast.Continue))
+        path = builder.attempt(
+            lambda: builder.sequence((*first, Iterate(others.body, go_on)), loop.rest)
+        )
+        require_kept(builder, path.state, loop.rest)
+        return loop.rest if _adopted(builder, path) else None
+
+
+def _range_of(builder: KernelBuilder, call: ast.Call) -> range:
+    """An empty one for what is no range that is known."""
+    is_range = expression(builder, call.func) is range
+    steps = steps_of(expression(builder, call)) if is_range else None
+    return (steps and steps.known) or range(0)
+
+
+@dataclass(frozen=True, slots=True)
 class EndsApart(Way):
     first: int
     last: int
@@ -277,7 +334,7 @@ class EndsApart(Way):
     def may_help(self, loop: Looping) -> bool:
         flow = loop.failure.flow if loop.failure is not None else None
         # What the loop starts with is changed by its first iterations only.
-        return self.first > 0 or flow is None or flow.loop is None
+        return self.first > 0 or flow is None or flow.loop is None or flow.is_of_end
 
     def take(self, loop: Looping) -> Steps | None:
         builder, node = loop.builder, loop.node
@@ -366,42 +423,6 @@ def compile_while(builder: KernelBuilder, node: ast.While, rest: Steps) -> Steps
         return unrolled_while(builder, node, rest)
 
 
-# Unrolled -----------------------------------------------------------------------------------------
-
-
-def unrolled(builder: KernelBuilder, node: ast.For, items: list[Any], rest: Steps) -> Steps:
-    """The body once for each item."""
-
-    def iteration(position: int) -> Steps:
-        def enter(rest: Steps) -> Steps:
-            with builder.at(node.target):
-                bind_target(builder, node.target, items[position])
-            end = End(lambda: None, ast.Continue)
-            return (*node.body, end, *iteration(position + 1), *rest)
-
-        return (Iterate(node.body, enter),) if position < len(items) else ()
-
-    return (*iteration(0), End(lambda: None, ast.Break), *rest)
-
-
-def unrolled_while(builder: KernelBuilder, node: ast.While, rest: Steps) -> Steps:
-    """`while pending:` on a list: the body as often as the condition is true."""
-
-    def enter(rest: Steps) -> Steps:
-        with builder.at(node):
-            condition = truth(builder, expression(builder, node.test))
-            if isinstance(condition, RunTime):
-                raise flow_broken("a `while` whose condition a list and the run decide")
-            if condition and not builder.may_unroll(1):
-                raise endless_loop(node.body)
-        if not condition:
-            return rest
-        end = End(lambda: None, ast.Continue)
-        return (*node.body, end, Iterate(node.body, enter), *rest)
-
-    return (Iterate(node.body, enter), End(lambda: None, ast.Break), *rest)
-
-
 # What is carried ----------------------------------------------------------------------------------
 
 
@@ -419,30 +440,6 @@ def require_kept(builder: KernelBuilder, end: State, rest: Steps) -> None:
         broken = lost[name].broken
         assert broken is not None
         raise builder.mistake(broken)
-
-
-def _grow(builder: KernelBuilder, variable: Variable, kind: type | Attribute) -> bool:
-    value = builder.state.values.get(variable)
-    if isinstance(kind, Attribute):
-        if not isinstance(value, BlockValue) or value.type == kind:
-            return False
-        builder.state.values[variable] = typed(builder, value, kind)
-        return True
-    now = kind_of(value)
-    if now in (None, kind) or common_kind(now or kind, kind) is not kind:
-        return False
-    builder.state.values[variable] = as_kind(builder, value, kind)
-    builder.mixes_kinds = True
-    return True
-
-
-def _has_block(value: Value, may_be_read: bool) -> bool:
-    """`may_be_read`: one that other kernels wrote is carried by what it holds."""
-    if isinstance(value, (tuple, list)):
-        return any(_has_block(item, may_be_read) for item in value)
-    if isinstance(value, HeldBlock):
-        return not (may_be_read and value.is_waited)
-    return isinstance(value, TransferValue)
 
 
 def _shape(value: Value) -> Hashable:

@@ -23,6 +23,7 @@ class FlowBroken(RuleBroken):
     `undecided`: a branch for each value that this may have would help.
     `grows`: a variable that the loop could carry as a number of another kind, or as a block of
     another type.
+    `is_of_end`: an iteration ends with it; other last ones may help.
     `is_tried_again`: it was taken for a value that the loop leaves as it is.
     """
 
@@ -35,11 +36,12 @@ class FlowBroken(RuleBroken):
         loop: Loop | None = None,
         undecided: Undecided | None = None,
         grows: tuple[Variable, type | Attribute] | None = None,
+        is_of_end: bool = False,
         is_tried_again: bool = False,
     ):
         super().__init__(code, message, helps=helps)
         self.loop, self.undecided, self.grows = loop, undecided, grows
-        self.is_tried_again = is_tried_again
+        self.is_of_end, self.is_tried_again = is_of_end, is_tried_again
 
 
 class Mistake(Exception):
@@ -74,11 +76,13 @@ class Unusable:
 MISTAKEN = Unusable(None)
 
 
-def not_yet(what: str) -> RuleBroken:
+def not_yet(what: str, help: str = "") -> RuleBroken:
+    """Without a help it is something that the simulator runs."""
+    simulate = "run the program on the simulator, or write it in a simpler way"
     return RuleBroken(
         codes.NOT_COMPILED_YET,
         f"the compiler does not translate {what} yet",
-        helps=("run the program on the simulator, or write it in a simpler way",),
+        helps=(help or simulate,),
     )
 
 
@@ -87,14 +91,19 @@ FEW_STEPS = f"give the loop at most {MOST_UNROLLED} steps, a number known when c
 
 
 def flow_broken(
-    what: str, loop: Loop | None = None, undecided: Undecided | None = None
+    what: str,
+    loop: Loop | None = None,
+    undecided: Undecided | None = None,
+    is_of_end: bool = False,
+    help: str = "",
 ) -> FlowBroken:
     return FlowBroken(
         codes.NOT_COMPILED_YET,
         f"the compiler does not translate {what} yet",
-        helps=(f"give it one name on each path, or {FEW_STEPS}",),
+        helps=(help or f"give it one name on each path, or {FEW_STEPS}",),
         loop=loop,
         undecided=undecided,
+        is_of_end=is_of_end,
     )
 
 

@@ -13,15 +13,16 @@ from typing import Any
 import numpy as np
 
 from ttl.language import Block, BlockExpression, Transfer
+from ttl.language.block import truth_of_block
 from ttl.semantics.ops import BLOCK_OPS
 from ttl.semantics.ttnn_values import asks_ttnn
 
-from . import scalars
+from . import number_functions, scalars
 from .attributes import get_attribute, has_attribute, set_attribute
 from .block_math import block_math, is_block, operand_type
 from .builder import KernelBuilder
 from .functions import BoundMethod
-from .hir import HeldBlock, RunTime, TransferValue, Value, is_run_time, kind_of
+from .hir import BlockValue, HeldBlock, RunTime, TransferValue, Value, is_run_time, kind_of
 from .items import iterated
 from .joins import choose
 from .operators import binary
@@ -81,7 +82,7 @@ def is_instance(builder: KernelBuilder, value: Value, kinds: Any) -> Value:
 def absolute(builder: KernelBuilder, value: Value) -> Value:
     if is_block(value):
         return block_math(builder, BLOCK_OPS["abs"], [value])
-    return scalars.absolute(builder, value)
+    return number_functions.absolute(builder, value)
 
 
 def slice_object(builder: KernelBuilder, *parts: Value) -> Value:
@@ -130,6 +131,8 @@ def in_order(
 ) -> Value:
     items = iterated(value)
     keys: list[Any] = items if key is None else [builder.call(key, [item], {}) for item in items]
+    if any(isinstance(key, BlockValue) for key in keys):
+        raise truth_of_block()
     if is_run_time(keys):
         raise not_yet("sorted() of run-time values")
     positions = sorted(range(len(items)), key=keys.__getitem__, reverse=reverse)
@@ -215,14 +218,14 @@ PYTHON: dict[Any, Callable[..., Value]] = {
     min: extreme(min, ast.Lt()),
     max: extreme(max, ast.Gt()),
     divmod: quotient_and_rest,
-    math.floor: scalars.floor,
-    math.ceil: scalars.ceil,
-    math.trunc: scalars.to_int,
-    round: scalars.rounded,
+    math.floor: number_functions.floor,
+    math.ceil: number_functions.ceil,
+    math.trunc: number_functions.to_int,
+    round: number_functions.rounded,
     abs: absolute,
     len: length,
-    int: scalars.to_int,
-    float: scalars.to_float,
+    int: number_functions.to_int,
+    float: number_functions.to_float,
     bool: scalars.truth,
     slice: slice_object,
     sum: total,

@@ -84,6 +84,17 @@ def select(builder: KernelBuilder, condition: Scalar, one: Scalar, other: Scalar
     return result
 
 
+def extreme(builder: KernelBuilder, function: Any, values: tuple[Value, ...]) -> Scalar:
+    """min() and max() of integers."""
+    op = arith.MinSIOp if function is min else arith.MaxSIOp
+    result, *others = (as_kind(builder, value, int) for value in values)
+    for other in others:
+        natural = [result.is_natural, other.is_natural]
+        result = calculated(builder, op, result, other)
+        result.is_natural = all(natural) if function is min else any(natural)
+    return result
+
+
 def scalar_kinds(sign: str, *values: Value) -> list[type]:
     kinds = []
     for value in values:
@@ -119,7 +130,7 @@ def arithmetic(builder: KernelBuilder, operator: ast.operator, left: Value, righ
             _check_divisor(builder, sign, right)
         return calculated(builder, FLOAT_OPS[sign], *operands)
     if float in kinds and sign in ("//", "%"):
-        return _divide_floats(builder, sign, left, right)
+        return divide_floats(builder, sign, left, right)
     if float in kinds and sign != "**":
         raise python_error(f"`{sign}` of a float")
     if sign == "**":
@@ -181,7 +192,7 @@ def _divide(
     return rest
 
 
-def _divide_floats(builder: KernelBuilder, sign: str, left: Value, right: Value) -> Scalar:
+def divide_floats(builder: KernelBuilder, sign: str, left: Value, right: Value) -> Scalar:
     """As Python does it, so that the rest has the divisor's sign."""
     _check_divisor(builder, sign, right)
     one, other = (as_kind(builder, value, float) for value in (left, right))
@@ -420,86 +431,6 @@ PREDICATES: dict[type[ast.cmpop], tuple[str, str, str]] = {
     ast.Eq: ("==", "eq", "oeq"),
     ast.NotEq: ("!=", "ne", "une"),
 }
-
-
-# Python's own functions ---------------------------------------------------------------------------
-
-
-def extreme(builder: KernelBuilder, function: Any, values: tuple[Value, ...]) -> Scalar:
-    """min() and max() of integers."""
-    op = arith.MinSIOp if function is min else arith.MaxSIOp
-    result, *others = (as_kind(builder, value, int) for value in values)
-    for other in others:
-        natural = [result.is_natural, other.is_natural]
-        result = calculated(builder, op, result, other)
-        result.is_natural = all(natural) if function is min else any(natural)
-    return result
-
-
-def absolute(builder: KernelBuilder, value: Value) -> Value:
-    (kind,) = scalar_kinds("abs()", value)
-    if kind is bool or (isinstance(value, Scalar) and value.is_natural):
-        return as_kind(builder, value, int)
-    positive = arithmetic(builder, ast.Sub(), 0, value)  # of zero it is zero, not -0.0
-    is_negative = compare(builder, ast.Lt() if kind is int else ast.LtE(), value, 0)
-    if not isinstance(is_negative, RunTime):
-        return positive if is_negative else value
-    result = select(builder, is_negative, *(as_kind(builder, v, kind) for v in (positive, value)))
-    result.is_natural = kind is int
-    return result
-
-
-def to_int(builder: KernelBuilder, value: Value) -> Value:
-    (kind,) = scalar_kinds("int()", value)
-    if kind is float:
-        for sign, end in ((ast.Gt(), -(2.0**31) - 1), (ast.Lt(), 2.0**31)):
-            fits = compare(builder, sign, value, end)
-            check(builder, fits, "makes an int of a float that 32 bits do not hold")
-        narrow = builder.value(arith.FPToSIOp, [as_kind(builder, value, float)], i32)
-        return calculated(builder, arith.IndexCastOp, narrow, type=INDEX)
-    return as_kind(builder, value, int)
-
-
-def floor(builder: KernelBuilder, value: Value) -> Value:
-    """math.floor()"""
-    if scalar_kinds("math.floor()", value) == [float]:
-        value = _divide_floats(builder, "//", value, 1.0)
-    return to_int(builder, value)
-
-
-def ceil(builder: KernelBuilder, value: Value) -> Value:
-    """math.ceil()"""
-    if scalar_kinds("math.ceil()", value) == [float]:
-        return negate(builder, floor(builder, negate(builder, value)))
-    return to_int(builder, value)
-
-
-def rounded(builder: KernelBuilder, value: Value, ndigits: Value = None) -> Value:
-    """round(): halves go to the even neighbour."""
-    (kind,) = scalar_kinds("round()", value)
-    if ndigits is None and kind is not float:
-        return as_kind(builder, value, int)
-    if ndigits is None:
-        lower = floor(builder, value)
-        above = arithmetic(builder, ast.Sub(), value, as_kind(builder, lower, float))
-        odd = arithmetic(builder, ast.Mod(), lower, 2)
-        is_half, is_more = (
-            as_kind(builder, compare(builder, sign, above, 0.5), bool)
-            for sign in (ast.Eq(), ast.Gt())
-        )
-        up = select(builder, is_more, builder.index(1), builder.index(0))
-        up = select(builder, is_half, as_kind(builder, odd, int), up)
-        return arithmetic(builder, ast.Add(), lower, up)
-    number, digits = known_number(builder, value), known_number(builder, ndigits)
-    if number is None or digits is None:
-        unknown = value if number is None else ndigits
-        raise needs_constant(builder, unknown, "round() to decimals of a run-time value")
-    return round(number, int(digits))
-
-
-def to_float(builder: KernelBuilder, value: Value) -> Value:
-    scalar_kinds("float()", value)
-    return as_kind(builder, value, float)
 
 
 # What can be calculated where it may not be needed. Division cannot: by zero it fails.

@@ -30,6 +30,8 @@ from .hir import Scalar, Value, is_run_time, kind_of
 from .problems import describe, not_yet, wrong_argument
 from .scalars import as_kind, calculated
 
+IN_TWO = "write (x, y): the grid of a compiled operation has two dimensions"
+
 
 def declare_semaphores(semaphores: Iterable[Semaphore]) -> list[Operation]:
     return [_declare(semaphore) for semaphore in semaphores]
@@ -115,7 +117,7 @@ def get_remote_multicast(
         place = read_place(range, "range", may_be_range=True)
         return RemotePlace(semaphore, _rectangles(nodes_at(place, builder.grid)), is_range=True)
     if not isinstance(range, tuple) or len(range) != 2:
-        raise not_yet("a range of nodes that is calculated in other than two dimensions")
+        raise not_yet("a range of nodes that is calculated in other than two dimensions", IN_TWO)
     ends = [_ends(builder, item, size) for item, size in zip(range, builder.grid, strict=True)]
     corners = (ends[0][0], ends[1][0], ends[0][1], ends[1][1])
     return RemotePlace(semaphore, (corners,), is_range=True)
@@ -157,7 +159,7 @@ def _node(builder: KernelBuilder, coord: Value, what: str) -> tuple[Value, ...]:
     if len(items) == 2:
         return items
     if len(items) > 2:
-        raise not_yet("a node that is calculated in more than two dimensions")
+        raise not_yet("a node that is calculated in more than two dimensions", IN_TWO)
     number, rows = builder.index(items[0]), builder.index(builder.grid[1])
     parts = [calculated(builder, op, number, rows) for op in (arith.DivSIOp, arith.RemSIOp)]
     for part in parts:

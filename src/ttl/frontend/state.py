@@ -85,6 +85,7 @@ class Made:
     container: Container
     loop: Loop | None  # inside which it was made
     items: list[Any]  # while another path is evaluated
+    carrier: Loop | None = None  # the outermost loop that carries it to this place
 
 
 @dataclass(slots=True)

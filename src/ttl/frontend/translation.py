@@ -35,7 +35,7 @@ from .finishing import finish_scope
 from .functions import RETURNED
 from .hir import BlockValue, HeldBlock, Value
 from .items import iterated
-from .loop_ways import LEFT, Looping, compile_while, leave_function, require_kept, unrolled
+from .loop_ways import LEFT, Looping, compile_while, leave_function, require_kept
 from .operators import compare
 from .pipes import call_with_pipe, counts_on_nodes, pipe_count
 from .problems import MISTAKEN, Mistake, not_in_kernels
@@ -43,6 +43,7 @@ from .ranges import steps_of
 from .simple_statements import STATEMENTS, expression_statement
 from .source import kernel_tree
 from .state import State
+from .unrolling import unrolled
 from .value_ranges import Undecided, repeated
 
 T = TypeVar("T")
@@ -107,7 +108,6 @@ class Translation(KernelBuilder):
         return rest
 
     def statement(self, node: ast.stmt, rest: Steps) -> Steps:
-        self.evaluated_count += 1
         try:
             with self.at(node):
                 return self._statement(node, rest)

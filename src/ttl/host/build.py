@@ -93,6 +93,7 @@ class _Recipe:
     units: tuple[str, ...] = ()
     standard_input: str = ""
     link: tuple[str, ...] = ()
+    notice: str = ""  # printed when it has to be made
 
 
 def load(build: Callable[[bool], Path]) -> tuple[Path, ctypes.CDLL]:
@@ -109,17 +110,17 @@ def build_runtime(
     compiler: Compiler, cache_dir: Path, folder: Path = RUNTIME_FOLDER, anew: bool = False
 ) -> Path:
     """The runtime as a shared library; `anew` does not take it from the wheel or the cache."""
-    sources = _sources(folder)
     prebuilt = PREBUILT_FOLDER / prebuilt_name(folder)
     if not anew and is_whole(prebuilt):
         return prebuilt
     includes = (f"-I{folder}", *_includes(compiler, folder))
     own_flags = (*_RUNTIME_FLAGS, *(_GCC_RUNTIME_FLAGS if compiler.is_gcc else ()))
     flags = (*_COMMON_FLAGS, *own_flags, *_chip_flags(), *compiler.flags)
-    units = tuple(str(path) for path in sources if path.suffix == ".cpp")
+    units = tuple(str(path) for path in _sources(folder) if path.suffix == ".cpp")
     key = _key(compiler, flags, _content(folder))
     link = (*_linker_flags(compiler), "-lm")
-    recipe = _Recipe("runtime", key, (*flags, *includes), units, link=link)
+    notice = f"ttl: building the C++ runtime of the executor with {compiler.command[0]}, once"
+    recipe = _Recipe("runtime", key, (*flags, *includes), units, link=link, notice=notice)
     return _build(compiler, recipe, cache_dir, anew)
 
 
@@ -203,6 +204,8 @@ def _build(compiler: Compiler, recipe: _Recipe, cache_dir: Path, anew: bool) -> 
             if not anew and is_whole(place):  # another process was faster
                 shutil.rmtree(workspace, ignore_errors=True)
                 return place
+            if recipe.notice:
+                print(recipe.notice, file=sys.stderr, flush=True)
             return _build_in(workspace, compiler, recipe, place)
     raise OSError(f"no folder to build in: {cache_dir} is not writable")
 

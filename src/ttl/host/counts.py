@@ -84,6 +84,11 @@ class CallCounts:
                 totals[column] += count
         return totals
 
+    def add_run(self, compiled: CompiledOperation, pages: Iterable[int]) -> None:
+        """Of the tensors that it has written."""
+        self.result_pages += sum(pages)
+        self.configurations[configuration_of(compiled)] = None
+
     def take(self, kernels: ctypes.CDLL, calls: tuple[str, ...]) -> None:
         """What was counted since the last time."""
         kernels.ttl_unit_counts.restype = ctypes.POINTER(ctypes.c_uint64)

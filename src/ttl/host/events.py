@@ -6,6 +6,8 @@ import ctypes
 from ctypes import POINTER, c_char_p, c_uint32, c_uint64, c_void_p
 from typing import BinaryIO
 
+import numpy as np
+
 from ttl.artifact import CompiledOperation, Kernel
 from ttl.trace import EventKind
 from ttl.trace.events import Recorder
@@ -52,6 +54,15 @@ def declare(library: ctypes.CDLL) -> None:
     library.ttl_event_texts.restype = c_void_p
     library.ttl_free_text.argtypes = [c_void_p]
     library.ttl_free_text.restype = None
+
+
+def check_events(compiled: CompiledOperation, report: ReportStruct) -> None:
+    """ValueError for events of what there is not, which kernels may have made up."""
+    limits = {"kind": _EVENT_KINDS, "node": nodes_of(compiled), "kernel": compiled.kernels}
+    events = np.ctypeslib.as_array(report.events, (report.event_count,))
+    for field, there in limits.items():
+        if (events[field] >= len(there)).any():
+            raise ValueError(field)
 
 
 def record_events(

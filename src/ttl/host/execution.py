@@ -42,12 +42,13 @@ def execute(
     `while (true);`, is stopped by a signal where the runtime has one (Linux on x86-64 and ARM);
     elsewhere the interruption is raised, and the thread goes on until the process ends.
     """
+    used = (program, report)
+    in_flight.append(used)  # before the call: Ctrl-C is seen as soon as that returns
     runner = runtime.ttl_begin(ctypes.byref(program.struct), ctypes.byref(report))
     if runner is None:  # no threads to be had: as it is, but without Ctrl-C
         runtime.ttl_run(ctypes.byref(program.struct), ctypes.byref(report))
+        in_flight.remove(used)
         return None
-    used = (program, report)
-    in_flight.append(used)
     try:
         _wait(runtime, program, runner, while_waiting)
     except BaseException as interruption:  # KeyboardInterrupt, or what a signal handler raises

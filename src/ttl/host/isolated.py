@@ -1,8 +1,8 @@
 """`python -m ttl.host.isolated`: the process in which kernels of others run (isolation.py).
 
 It gets its work on standard input, from the process that started it, and answers on another
-descriptor: first what could not be closed, then signs of life, at last the report. Whoever reads
-that must not believe it: the kernels may have written it.
+descriptor: first what could not be closed, then, if it is to go on, signs of life, at last the
+report. Whoever reads that must not believe it: the kernels may have written it.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from .execution import declare, execute
 from .memory import TensorMemory, Units
 from .program import (
     ClashStruct,
+    EventStruct,
     LeftoverStruct,
     Program,
     ReportStruct,
@@ -38,8 +39,10 @@ from .program import (
 from .sandbox import enter
 
 LENGTH_BYTES = 8  # before each part of the answer
-# The arrays of a report that are sent; events are not.
+GO_ON = b"\n"
+# The arrays of a report that are sent.
 ARRAYS = (
+    ("events", "event_count", EventStruct),
     ("waiting", "waiting_count", WaitingStruct),
     ("leftovers", "leftover_count", LeftoverStruct),
     ("printed", "printed_bytes", ctypes.c_uint8),
@@ -67,6 +70,7 @@ class Work:
     options: RunOptions
     runtime: Path
     libraries: Sequence[tuple[Path, tuple[int, ...]]]  # and the kernels in each
+    counters: int  # the calls that each library counts
     shared: int  # the descriptors of the tensors and of the answer
     answer: int
 
@@ -83,14 +87,23 @@ def views(places: Sequence[Place], shared: mmap.mmap) -> list[TensorMemory]:
     return [known[place.offset] for place in places]
 
 
-def packed(report: ReportStruct, program: Program) -> bytes:
+def packed(report: ReportStruct, program: Program, counts: Sequence[int]) -> bytes:
     arrays = [
         ctypes.string_at(getattr(report, array), getattr(report, count) * ctypes.sizeof(kind))
         for array, count, kind in ARRAYS
         if getattr(report, count)
     ]
     written = bytes(bool(tensor.written) for tensor in program.tensors)
-    return b"".join([bytes(report), *arrays, written])
+    return b"".join([bytes(report), *arrays, written, np.array(counts, np.uint64).tobytes()])
+
+
+def _counts(libraries: Sequence[ctypes.CDLL], counters: int) -> list[int]:
+    if not counters:
+        return []
+    for library in libraries:
+        library.ttl_unit_counts.restype = ctypes.POINTER(ctypes.c_uint64)
+    each = [library.ttl_unit_counts()[:counters] for library in libraries]
+    return [sum(counted) for counted in zip(*each, strict=True)]
 
 
 def _send(descriptor: int, data: bytes) -> None:
@@ -106,6 +119,8 @@ def main() -> None:
     # Loading a library runs code of it, so all is closed before.
     is_open = enter([work.runtime, *(path for path, _ in work.libraries)])
     _send(work.answer, json.dumps(is_open).encode())
+    if sys.stdin.buffer.read(len(GO_ON)) != GO_ON:
+        os._exit(0)
     libraries = [(ctypes.CDLL(str(path)), kernels) for path, kernels in work.libraries]
     entries = [
         ctypes.cast(library[f"ttl_kernel_{position}"], ctypes.c_void_p).value or 0
@@ -115,7 +130,8 @@ def main() -> None:
     parts = program_parts(work.compiled, work.target, work.plans, entries)
     program, report = make_program(parts, memories, work.options), ReportStruct()
     execute(runtime, program, report, lambda: _send(work.answer, b""))
-    _send(work.answer, packed(report, program))
+    counts = _counts([library for library, _ in libraries], work.counters)
+    _send(work.answer, packed(report, program, counts))
     os._exit(0)  # nothing that kernels may have left behind runs
 
 

@@ -11,14 +11,14 @@ import json
 import mmap
 import os
 import pickle
-import select
 import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from multiprocessing.connection import wait
 from pathlib import Path
 from typing import BinaryIO
 
@@ -26,11 +26,11 @@ from ttl.artifact import CompiledOperation
 from ttl.diagnostics import Diagnostic, KernelFault, codes
 from ttl.target import Target
 
-from .isolated import ARRAYS, LENGTH_BYTES, Place, Work, views
+from .isolated import ARRAYS, GO_ON, LENGTH_BYTES, Place, Work, views
 from .memory import TensorMemory
 from .program import ReportStruct, RunOptions, TensorPlan
 
-SILENT_SECONDS = 60.0  # between two signs of life, which come four times a second
+SILENT_SECONDS = 60.0  # between two signs of life, which come with the looks of execution.py
 MOST_ANSWER_BYTES = 1 << 30
 ALIGNMENT = 64
 COMMAND = (sys.executable, "-P", "-m", "ttl.host.isolated")
@@ -42,7 +42,7 @@ LAST_LINES = 3  # of what the process wrote before it ended
 class Outcome:
     report: ReportStruct
     written: Sequence[bool]  # of each tensor
-    is_open: tuple[str, ...]  # what the kernels could have reached all the same
+    counts: Sequence[int]  # of each call that is counted
 
 
 def run_isolated(
@@ -53,9 +53,12 @@ def run_isolated(
     options: RunOptions,
     runtime: Path,
     libraries: Sequence[tuple[Path, tuple[int, ...]]],
+    counters: int,
+    warn: Callable[[Diagnostic], None] | None,
 ) -> Outcome:
     """Runs the kernels of libraries that are built and not loaded here; `memories` then have what
-    they wrote. KernelFault if their process ends without an answer.
+    they wrote. KernelFault if their process ends without an answer. What they could reach all the
+    same is reported before they run: what `warn` raises then comes instead of that.
     """
     places, size = _places(memories)
     with _shared(size) as (descriptor, shared):
@@ -64,9 +67,10 @@ def run_isolated(
             copy.array[...] = memory.array.view(copy.array.dtype)
         read, answer = os.pipe()
         work = Work(
-            compiled, target, plans, places, options, runtime, libraries, descriptor, answer
-        )
-        outcome = _outcome(compiled, work, read)
+            compiled, target, plans, places, options, runtime, libraries, counters, descriptor,
+            answer,
+        )  # fmt: skip
+        outcome = _outcome(work, read, warn)
         for memory, copy, written in zip(memories, copies, outcome.written, strict=True):
             if written:
                 memory.array[...] = copy.array.view(memory.array.dtype)
@@ -98,16 +102,22 @@ def _shared(size: int) -> Iterator[tuple[int, mmap.mmap]]:
         yield file.fileno(), mmap.mmap(file.fileno(), size)
 
 
-def _outcome(compiled: CompiledOperation, work: Work, read: int) -> Outcome:
+def _outcome(
+    work: Work, read: int, warn: Callable[[Diagnostic], None] | None
+) -> Outcome:
     with os.fdopen(read, "rb", buffering=0) as answers, tempfile.TemporaryFile() as errors:
         try:
             process = _start(work, errors)
         finally:
             os.close(work.answer)
         try:
+            is_open = _read_open(answers)
+            if is_open and warn is not None:
+                warn(not_closed(work.compiled, is_open))
+            _go_on(process)
             return _read_outcome(answers, work)
         except _NoAnswer as why:
-            raise KernelFault(_no_answer(compiled, process, errors, why)) from None
+            raise KernelFault(_no_answer(work.compiled, process, errors, why)) from None
         finally:
             with suppress(ProcessLookupError):  # and all that it may have started
                 os.killpg(process.pid, signal.SIGKILL)
@@ -126,24 +136,37 @@ def _start(work: Work, errors: BinaryIO) -> subprocess.Popen[bytes]:
         start_new_session=True,
     )
     assert process.stdin is not None
-    with suppress(BrokenPipeError), process.stdin as given:
-        pickle.dump(work, given)
+    with suppress(BrokenPipeError):
+        pickle.dump(work, process.stdin)
+        process.stdin.flush()
     return process
+
+
+def _go_on(process: subprocess.Popen[bytes]) -> None:
+    assert process.stdin is not None
+    with suppress(BrokenPipeError), process.stdin as given:
+        given.write(GO_ON)
 
 
 class _NoAnswer(Exception):
     """Why there is none."""
 
 
-def _read_outcome(answers: BinaryIO, work: Work) -> Outcome:
+def _read_open(answers: BinaryIO) -> tuple[str, ...]:
+    """What the kernels could reach all the same."""
     try:
-        is_open = tuple(str(each) for each in json.loads(_next(answers)))
-        while not (data := _next(answers)):
-            pass  # a sign of life
-        report, written = _unpacked(data, len(work.plans))
+        return tuple(str(each) for each in json.loads(_next(answers)))
     except ValueError:
         raise _NoAnswer(NOT_READABLE) from None
-    return Outcome(report, written, is_open)
+
+
+def _read_outcome(answers: BinaryIO, work: Work) -> Outcome:
+    try:
+        while not (data := _next(answers)):
+            pass  # a sign of life
+        return _unpacked(data, len(work.plans), work.counters)
+    except ValueError:
+        raise _NoAnswer(NOT_READABLE) from None
 
 
 def _next(answers: BinaryIO) -> bytes:
@@ -156,9 +179,8 @@ def _next(answers: BinaryIO) -> bytes:
 def _exactly(answers: BinaryIO, size: int) -> bytes:
     data = bytearray()
     while len(data) < size:
-        ready, _, _ = select.select([answers], [], [], SILENT_SECONDS)
-        if not ready:
-            raise _NoAnswer(f"it gave no sign of life for {SILENT_SECONDS:g} s")
+        if not wait([answers.fileno()], SILENT_SECONDS):
+            raise _NoAnswer(_silence())
         part = answers.read(size - len(data))
         if not part:
             raise _NoAnswer("")
@@ -166,10 +188,10 @@ def _exactly(answers: BinaryIO, size: int) -> bytes:
     return bytes(data)
 
 
-def _unpacked(data: bytes, tensors: int) -> tuple[ReportStruct, list[bool]]:
+def _unpacked(data: bytes, tensors: int, counters: int) -> Outcome:
     """ValueError if this is no report."""
     report = ReportStruct.from_buffer_copy(data)
-    report.event_count, position = 0, ctypes.sizeof(ReportStruct)
+    position = ctypes.sizeof(ReportStruct)
     for array, count, kind in ARRAYS:
         size = getattr(report, count) * ctypes.sizeof(kind)
         if position + size > len(data):
@@ -177,9 +199,10 @@ def _unpacked(data: bytes, tensors: int) -> tuple[ReportStruct, list[bool]]:
         entries = (kind * getattr(report, count)).from_buffer_copy(data, position)
         setattr(report, array, ctypes.cast(entries, ctypes.POINTER(kind)))
         position += size
-    if len(data) != position + tensors:
+    counts = (ctypes.c_uint64 * counters).from_buffer_copy(data, position + tensors)
+    if len(data) != position + tensors + ctypes.sizeof(counts):
         raise ValueError("tensors")
-    return report, [bool(each) for each in data[position:]]
+    return Outcome(report, [bool(each) for each in data[position:][:tensors]], [*counts])
 
 
 def _no_answer(
@@ -188,15 +211,26 @@ def _no_answer(
     errors: BinaryIO,
     why: _NoAnswer,
 ) -> Diagnostic:
-    text = str(why)
-    if not text:  # it has ended
-        status = process.wait()
-        known = {each.value: each.name for each in signal.Signals}
-        name = known.get(-status, f"signal {-status}")
-        text = name if status < 0 else f"it ended with status {status}"
+    text = str(why) or _end_of(process)
     errors.seek(0)
     said = errors.read().decode(errors="replace").splitlines()[-LAST_LINES:]
     return broken(compiled, text, (*said, "the tensors are as they were before"))
+
+
+def _silence() -> str:
+    return f"it gave no sign of life for {SILENT_SECONDS:g} s"
+
+
+def _end_of(process: subprocess.Popen[bytes]) -> str:
+    """How it ended, which it need not have: kernels may close all descriptors and stay."""
+    try:
+        status = process.wait(SILENT_SECONDS)
+    except subprocess.TimeoutExpired:
+        return _silence()
+    if status >= 0:
+        return f"it ended with status {status}"
+    known = {each.value: each.name for each in signal.Signals}
+    return known.get(-status, f"signal {-status}")
 
 
 def broken(compiled: CompiledOperation, why: str, notes: tuple[str, ...] = ()) -> Diagnostic:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,6 @@ from ttl.diagnostics import (
     UsageError,
     codes,
     file_not_usable,
-    usage_error,
 )
 from ttl.diagnostics.activity import busy
 from ttl.target import Target
@@ -30,8 +30,8 @@ from ttl.trace import Recorder
 from . import build
 from .build import CompilerRejected, build_kernels, build_runtime
 from .clashes import clashes
-from .counts import CallCounts, configuration_of, counted_calls
-from .events import declare, record_events
+from .counts import CallCounts, counted_calls
+from .events import check_events, declare, record_events
 from .execution import declare as declare_running
 from .execution import execute
 from .leftovers import leftover_diagnostics
@@ -95,8 +95,7 @@ def launch(
         rounds_like_chip=rounds_like_chip,
     )
     if isolate:
-        _refuse_observers(recorder, counts)
-        _launch_isolated(compiled, tensors, options, cache_dir, report)
+        _launch_isolated(compiled, tensors, options, cache_dir, recorder, counts, report)
         return
     counted = None if counts is None else counted_calls(compiled)
     ready = _ready(compiled, tensors, cache_dir, counted)
@@ -108,8 +107,7 @@ def launch(
         if counts is not None and counted is not None:
             for kernels in ready.libraries:
                 counts.take(kernels, counted)
-            counts.result_pages += sum(each.pages for each in program.tensors if each.written)
-            counts.configurations[configuration_of(compiled)] = None
+            counts.add_run(compiled, (each.pages for each in program.tensors if each.written))
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +139,7 @@ def _ready(
     runtime, libraries, entries = load(compiled, plans, cache_dir, counted=counted)
     ready = _Ready(runtime, libraries, program_parts(compiled, target, plans, entries))
     if len(_ready_operations) >= MOST_READY:
-        del _ready_operations[next(iter(_ready_operations))]
+        _ready_operations.pop(next(iter(_ready_operations)), None)  # another thread may have
     _ready_operations[key] = ready
     return ready
 
@@ -198,11 +196,14 @@ def load(
 
 
 def _built(
-    compiled: CompiledOperation, plans: Sequence[TensorPlan], cache_dir: Path
+    compiled: CompiledOperation,
+    plans: Sequence[TensorPlan],
+    cache_dir: Path,
+    counted: tuple[str, ...] | None,
 ) -> tuple[Path, list[tuple[Path, tuple[int, ...]]]]:
     """The runtime, and the libraries with the kernels in each, which are not loaded."""
     built = []
-    for unit in translation_units(compiled, plans):
+    for unit in translation_units(compiled, plans, counted):
         with _reported(compiled, cache_dir):
             compiler, runtime, _ = _runtime(cache_dir)
             api = compiled.device_api
@@ -299,18 +300,13 @@ def _judge(
             warn(warning)
 
 
-def _refuse_observers(recorder: Recorder | None, counts: CallCounts | None) -> None:
-    """What they read is written by the kernels, at places that the kernels name."""
-    if recorder is not None or counts is not None:
-        message = "kernels in a process of their own (--isolate) leave no events and no counts"
-        raise usage_error(codes.WRONG_ARGUMENT, message, "leave --isolate out, or ask for neither")
-
-
 def _launch_isolated(
     compiled: CompiledOperation,
     tensors: Sequence[PagedTensor],
     options: RunOptions,
     cache_dir: Path,
+    recorder: Recorder | None,
+    counts: CallCounts | None,
     warn: Callable[[Diagnostic], None] | None,
 ) -> None:
     from . import isolation  # starts processes: not needed otherwise
@@ -318,15 +314,21 @@ def _launch_isolated(
     target = load_target(compiled.target)
     plans = _plans(compiled, tensors, target)
     memories = tensor_memories(tensors)
-    runtime, libraries = _built(compiled, plans, cache_dir)
+    counted = () if counts is None else counted_calls(compiled)
+    runtime, libraries = _built(compiled, plans, cache_dir, None if counts is None else counted)
     with busy(f"running the C++ kernels of {compiled.name} in a process of their own"):
         outcome = isolation.run_isolated(
-            compiled, target, plans, memories, options, runtime, libraries
+            compiled, target, plans, memories, options, runtime, libraries, len(counted), warn
         )
-    if outcome.is_open and warn is not None:
-        warn(isolation.not_closed(compiled, outcome.is_open))
+    if counts is not None:
+        counts.calls.update(dict(zip(counted, outcome.counts, strict=True)))
+        pages = (m.array.nbytes // plan.page_bytes for m, plan in zip(memories, plans, strict=True))
+        counts.add_run(compiled, compress(pages, outcome.written))
     try:
         _show_results(compiled, tensors, memories, outcome.written, outcome.report)
+        if recorder is not None and outcome.report.event_count:
+            check_events(compiled, outcome.report)
+            record_events(_runtime(cache_dir)[2], compiled, outcome.report, recorder)
         _judge(compiled, tensors, outcome.report, warn)
     except (AssertionError, LookupError, ValueError, struct.error) as error:
         # Numbers of things that there are not: the kernels have written over the report.

@@ -10,10 +10,13 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
+from pathlib import Path
 
 from ttl.diagnostics import Diagnostic, UsageError, codes
 
 COMPILER_NAMES = ("c++", "g++", "clang++")
+# Headers of C++ beside those in runtime/, every change of which builds all kernels anew.
+FREESTANDING = Path(__file__).parent / "freestanding"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +64,7 @@ def _zig_compiler() -> Compiler:
         raise UsageError(_no_compiler("the installed ziglang wheel does not run"))
     # Zig instruments code for undefined behaviour unless told not to. It brings the C library's
     # headers itself, but only when asked to link it: a bare machine has none.
-    flags = ("-fno-sanitize=undefined", "-nostdlib++", "-lc")
+    flags = ("-fno-sanitize=undefined", "-nostdlib++", "-lc", f"-I{FREESTANDING}")
     return Compiler(command, version, flags, has_cxx_library=False)
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ttl import host, ttnn
-from ttl.artifact import CompiledOperation, Memory, Operand
+from ttl.artifact import CompiledOperation, Operand
 from ttl.config import Config
 from ttl.driver import PROCESS_DRIVER
 from ttl.semantics.dtypes import Array, DType
@@ -42,6 +42,12 @@ class BufferDescription:
     @property
     def end(self) -> int:
         return self.address + self.size_bytes
+
+    def operand(self, name: str) -> Operand:
+        kind = "TILE" if self.is_tiled else "ROW_MAJOR"
+        return Operand(
+            name, self.shape, self.dtype.spelling, kind, address=self.operand_address
+        )
 
     def overlaps(self, other: BufferDescription) -> bool:
         is_beside = self.address < other.end and other.address < self.end
@@ -82,7 +88,7 @@ class Queue:
     def run(self, assembled: Callable[..., CompiledOperation], keys: Sequence[Hashable]) -> None:
         """`assembled` makes the program of its operands."""
         tensors = [self._tensor(key) for key in keys]
-        compiled = assembled(tuple(self._operand(key, str(n)) for n, key in enumerate(keys)))
+        compiled = assembled(tuple(self._known(key).operand(str(n)) for n, key in enumerate(keys)))
         config = Config.current()
         with PROCESS_DRIVER.remarks.of_a_run(config) as report:
             storages = [tensor.storage for tensor in tensors]
@@ -105,12 +111,6 @@ class Queue:
         described = self._known(key)
         device = ttnn.open_device(device_id=0)
         return make(dtype=described.dtype, layout=_layout(described), device=device)
-
-    def _operand(self, key: Hashable, name: str) -> Operand:
-        described = self._known(key)
-        kind = "TILE" if described.is_tiled else "ROW_MAJOR"
-        spelling, address = described.dtype.spelling, described.operand_address
-        return Operand(name, described.shape, spelling, kind, Memory(), address)
 
 
 def _layout(described: BufferDescription) -> Any:

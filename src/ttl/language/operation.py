@@ -296,7 +296,7 @@ class Operation:
         return [name for name in names if name in arguments]
 
     def named_arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-        """Each with a name of its own, those of `*args` with a number behind it.
+        """Each with a name of its own, those of `*args` with a number after it.
 
         TypeError if it cannot be called so.
         """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import TypeVar
 
 from xdsl.dialects import affine, arith, func, scf
@@ -17,7 +17,6 @@ from xdsl.dialects.builtin import (
     ModuleOp,
     i1,
     i32,
-    i64,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
@@ -25,7 +24,7 @@ from xdsl.rewriter import InsertPoint
 
 from ttl.diagnostics import CompileError, Label, RuleBroken, codes
 from ttl.dialects import ttl
-from ttl.dialects.building import create, place
+from ttl.dialects.building import create, integer, place
 from ttl.dialects.locations import call_sites_of, span_of
 from ttl.dialects.ttkernel import processor_of
 
@@ -142,7 +141,7 @@ def _is_zero(value: SSAValue) -> bool:
 
 
 def integers(numbers: Iterable[int]) -> ArrayAttr[IntegerAttr]:
-    return ArrayAttr([IntegerAttr(number, i64) for number in numbers])
+    return ArrayAttr([integer(number) for number in numbers])
 
 
 def numbers_in(attribute: Attribute | None) -> list[int]:
@@ -153,11 +152,6 @@ def numbers_in(attribute: Attribute | None) -> list[int]:
 
 INDEX = IndexType()
 MAY_OVERFLOW = arith.IntegerOverflowAttr("none")
-
-
-@lru_cache(maxsize=4096)
-def _index_attribute(number: int) -> IntegerAttr:
-    return IntegerAttr(number, INDEX)
 
 
 def integer_op(kind: type[Operation], left: SSAValue, right: SSAValue) -> Operation:
@@ -171,9 +165,8 @@ def compare_op(left: SSAValue, right: SSAValue, sign: str) -> Operation:
     return create(arith.CmpiOp, (left, right), (i1,), {"predicate": _predicate(sign)})
 
 
-@cache
 def _predicate(sign: str) -> IntegerAttr:
-    return IntegerAttr(arith.CMPI_COMPARISON_OPERATIONS.index(sign), i64)
+    return integer(arith.CMPI_COMPARISON_OPERATIONS.index(sign))
 
 
 def and_op(left: SSAValue, right: SSAValue) -> Operation:
@@ -189,7 +182,7 @@ def _counting_to(count: int) -> dict[str, Attribute]:
     return {
         "lowerBoundMap": _bound(0),
         "upperBoundMap": _bound(count),
-        "step": _index_attribute(1),
+        "step": integer(1, INDEX),
         "operandSegmentSizes": _NO_OPERANDS,
     }
 
@@ -222,7 +215,7 @@ class Maker:
         place(op, self.block, self.next)
 
     def value(self, op: Operation, hint: str | None = None) -> SSAValue:
-        result = self.add(op).results[0]
+        (result,) = self.add(op).results
         if hint is not None:
             result.name_hint = hint
         return result
@@ -239,7 +232,7 @@ class Maker:
         return self.value(create(kind, operands, (type,), properties), hint)
 
     def index(self, number: int) -> SSAValue:
-        return self.new(arith.ConstantOp, (), INDEX, value=_index_attribute(number))
+        return self.new(arith.ConstantOp, (), INDEX, value=integer(number, INDEX))
 
     def affine(
         self,

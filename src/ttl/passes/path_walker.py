@@ -51,12 +51,12 @@ class PathWalker(ABC, Generic[State]):
 
     def block(self, block: Block, paths: list[State]) -> list[State]:
         for op in block.ops:
-            if isinstance(op, (scf.IfOp, ttl.ForEachPipeOp)):
-                paths = self.fork(op, paths)
-            elif op.regions:
-                paths = self.loop(op, paths)
-            else:
+            if not op.regions:
                 paths = self.step(op, paths)
+            elif isinstance(op, (scf.IfOp, ttl.ForEachPipeOp)):
+                paths = self.fork(op, paths)
+            else:
+                paths = self.loop(op, paths)
         return paths
 
     def regions(self, op: Operation, paths: list[State]) -> list[State]:

@@ -253,7 +253,7 @@ def _pass_of(name: str, function: Callable[[ModuleOp], None]) -> type[ModulePass
 
 def programs(module: ModuleOp) -> list[ModuleOp]:
     """What passes are applied to: the programs that a graph calls, or the module itself."""
-    inside = [op for op in module.ops if isinstance(op, ModuleOp) and is_d2m(op)]
+    inside = [op for op in module.ops if type(op) is ModuleOp and is_d2m(op)]
     return inside or [module]
 
 
@@ -270,22 +270,21 @@ def run_passes(
     for each in passes:
         if before:
             before(each.name, module)
-        if each.name in _OF_THREADS and _is_left_to_host(module):
-            continue
-        for program in programs(module):
-            each.apply(context, program)
+        if not (each.name in OF_THREADS and _is_left_to_host(module)):
+            for program in programs(module):
+                each.apply(context, program)
         if after:
             after(each.name, module)
 
 
-_OF_THREADS = frozenset((*TTIR_TO_D2M[2:], *D2M, *PIPELINE))
+OF_THREADS = frozenset((*TTIR_TO_D2M[2:], *D2M, *PIPELINE))
 # Those that have to know all of a program; the others look at tiles, whatever is around them.
-OF_THREADS = _OF_THREADS - {"arith-to-d2m-tile-ops", *D2M_BACKEND[:2], *PIPELINE}
+OF_WHOLE_PROGRAMS = OF_THREADS - {"arith-to-d2m-tile-ops", *D2M_BACKEND[:2], *PIPELINE}
 
 
 def _is_left_to_host(module: ModuleOp) -> bool:
     """A graph of which nothing became threads: ttir-to-d2m leaves moves of elements to the host."""
-    if is_d2m(module) or any(isinstance(op, ModuleOp) for op in module.ops):
+    if is_d2m(module) or any(type(op) is ModuleOp for op in module.ops):
         return False
     dialects = (op.dialect_name() for op in module.walk())
     found = next((name for name in dialects if name in ("ttir", *_OF_KERNELS)), None)

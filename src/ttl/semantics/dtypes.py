@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ttl.target.data_formats import PAGE_BYTES, TILE_ELEMENTS
 
 from .block_float import pack, quantise, unpack
+from .block_math import stored
 
 Array: TypeAlias = NDArray[np.generic]
 
@@ -134,6 +135,7 @@ DTYPES = {
         bfloat16, float16, float32, bfloat8_b, bfloat4_b, int32, uint32, uint16, uint8,
     )
 }  # fmt: skip
+BY_DATA_FORMAT = {dtype.data_format: dtype for dtype in DTYPES.values()}
 
 _NUMBERS = {
     "bfloat16": 0, "float32": 1, "uint32": 2, "bfloat8_b": 3, "bfloat4_b": 4, "uint8": 5,
@@ -257,7 +259,8 @@ def round_into(array: Array, values: Array, dtype: DType, way: Way = "even") -> 
     if dtype.is_block_float:  # neighbours share an exponent
         values = np.broadcast_to(values, array.shape)
     if values.dtype is _SINGLE and dtype.is_float and not dtype.is_block_float and way == "even":
-        array[...] = values  # numpy rounds as round_to() does
+        if not stored(values, array):
+            array[...] = values  # numpy rounds as round_to() does
     else:
         array[...] = round_to(values, dtype, by_packer=True, way=way)
 

@@ -15,12 +15,15 @@ import ast
 import dis
 import linecache
 import os
+import tokenize
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 from ttl.diagnostics.frames import add_library, is_user_file
+
+from .typed_source import name_typed
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef
 FunctionTree = Definition | ast.Lambda
@@ -68,10 +71,12 @@ def keep_definitions(code: CodeType, tree: Definition) -> None:  # rule MADE
 
 def keep_source(function: FunctionType) -> None:  # rule KEPT
     """The texts of a function, and of the functions and modules of the user's that it names."""
+    name_typed(function, _is_text_of)
     files = {function.__code__.co_filename: function.__globals__}
     for name in sorted(global_names(function.__code__)):
         value = function.__globals__.get(name)
         if isinstance(value, FunctionType):
+            name_typed(value, _is_text_of)
             files[value.__code__.co_filename] = value.__globals__
         elif isinstance(value, ModuleType):
             files[vars(value).get("__file__") or ""] = vars(value)
@@ -80,6 +85,10 @@ def keep_source(function: FunctionType) -> None:  # rule KEPT
             add_library(file)
         if is_user_file(file):
             _keep_text(file)
+
+
+def _is_text_of(text: str, code: CodeType) -> bool:  # rule LOADED
+    return code in _functions(text, code.co_flags & FUTURE_FLAGS)
 
 
 def _names_language(names: dict[str, Any]) -> bool:
@@ -99,12 +108,24 @@ def global_names(code: CodeType) -> frozenset[str]:
 def _keep_text(file: str) -> None:
     before = linecache.getlines(file)
     linecache.checkcache(file)
-    for lines in (before, linecache.getlines(file)):
+    for lines in (before, linecache.getlines(file), _lines_on_disk(file)):
         text, known = "".join(lines), _TEXTS.get(file, ())
         if text and text not in known:
             _TEXTS[file] = (*known, text)[-MOST_TEXTS:]
     if len(_TEXTS) > MOST_FILES:
         _TEXTS.pop(next(iter(_TEXTS)), None)
+
+
+def _lines_on_disk(file: str) -> list[str]:
+    """Where linecache has another text: of an editor, or of this name in another folder."""
+    entry = linecache.cache.get(file, ())
+    if len(entry) < 4 or (entry[1] is not None and entry[3] == file):
+        return []
+    try:
+        with tokenize.open(file) as lines:
+            return lines.readlines()
+    except (OSError, SyntaxError, UnicodeDecodeError):
+        return []
 
 
 @lru_cache(maxsize=4096)
@@ -157,7 +178,22 @@ def _functions(
         codes = [code for each in compiled for code in nested_codes(each)]
     except (SyntaxError, ValueError):  # edited, and not to its end
         return {}
-    return _by_code(codes, [node for node in ast.walk(module) if isinstance(node, FunctionTree)])
+    return _by_code(codes, _function_trees(module, "lambda" in text))
+
+
+def _function_trees(module: ast.Module, has_lambdas: bool) -> list[FunctionTree]:
+    """Without lambdas only statements have to be looked at, of a file that may be long."""
+    if has_lambdas:
+        return [node for node in ast.walk(module) if isinstance(node, FunctionTree)]
+    found: list[FunctionTree] = []
+    rest: list[ast.AST] = [module]
+    while rest:
+        node = rest.pop()
+        if isinstance(node, Definition):
+            found.append(node)
+        for part in ("body", "orelse", "finalbody", "handlers", "cases"):
+            rest += getattr(node, part, ())
+    return found
 
 
 def _by_code(

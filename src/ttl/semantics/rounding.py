@@ -36,7 +36,7 @@ def chip_rounding(fidelity: str) -> Rounding:
     return Rounding(True, True, MATH_FIDELITIES.index(fidelity) + 1)
 
 
-# Behind the leading 1, which is no digit of the mantissa as it is stored.
+# After the leading 1, which is no digit of the mantissa as it is stored.
 _FIRST_OF_A, _FIRST_OF_B = FIRST_DIGITS_OF_A - 1, FIRST_DIGITS_OF_B - 1
 
 

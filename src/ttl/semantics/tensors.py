@@ -29,7 +29,7 @@ class Extent(NamedTuple):
 class TensorSlice:
     """`tensor[...]` in a kernel: where the part starts and its sizes, in shape units."""
 
-    __slots__ = ("items", "region", "shape", "starts", "tensor")
+    __slots__ = ("items", "shape", "starts", "tensor", "view")
 
     def __init__(
         self,
@@ -37,13 +37,19 @@ class TensorSlice:
         items: tuple[object, ...],
         starts: Shape,
         shape: Shape,
-        region: Any = None,
     ):
         self.tensor = tensor
-        self.region = region  # a view of the tensor's memory, if whoever made the slice has one
+        self.view: Any = None  # the region, once somebody has asked
         self.items = items  # as the user wrote them
         self.starts = starts
         self.shape = shape
+
+    @property
+    def region(self) -> Any:
+        """A view of the tensor's memory."""
+        if self.view is None:
+            self.view = self.tensor.storage.region(self)
+        return self.view
 
     @property
     def extents(self) -> tuple[Extent, ...]:
@@ -197,7 +203,7 @@ def check_copy_layouts(part: TensorSlice, block: Layout) -> None:
 def copy_dtypes_differ(tensor: object, block: object) -> RuleBroken:
     return RuleBroken(
         codes.DTYPE_MISMATCH,
-        f"a copy connects a {tensor} tensor with a {block} block",
+        f"a copy connects a {format(tensor)} tensor with a {format(block)} block",
         helps=("make the dataflow buffer like the tensor it is copied from or to",),
     )
 
@@ -215,7 +221,7 @@ def type_mismatch(
     elif source.shape != destination.shape:
         code, texts = codes.SHAPE_MISMATCH, (f"shape {source.shape}", f"shape {destination.shape}")
     else:
-        code, texts = codes.DTYPE_MISMATCH, (f"{source.dtype}", f"{destination.dtype}")
+        code, texts = codes.DTYPE_MISMATCH, (format(source.dtype), format(destination.dtype))
     return RuleBroken(
         code,
         f"{what} a block of {texts[0]} with a block of {texts[1]}",

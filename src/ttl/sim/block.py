@@ -9,6 +9,7 @@ import numpy as np
 
 from ttl.diagnostics import Label, RuleBroken, codes
 from ttl.language.block import Block, BlockExpression
+from ttl.semantics import block_math
 from ttl.semantics.block_protocol import (
     ACQUIRED_HERE,
     REPLACEABLE,
@@ -42,6 +43,8 @@ if TYPE_CHECKING:
 
 
 RELEASED: Final = State.RELEASED
+widened: Final = block_math.widened
+_ZERO: Final = np.zeros((), np.float32)  # made once: blocks are read often
 
 
 class SimExpression(BlockExpression):
@@ -192,9 +195,11 @@ class SimBlock(Block):
                 else:
                     carried = np.empty((1, *self.array.shape), held.carrier)[0]
                 self.carried = carried
-            carried[...] = self.array
-            if held.is_float and self.kernel.dest is float32:  # 16 bits come there without a -0
-                np.add(carried, np.float32(0), carried)
+            is_wide = held.is_float and self.kernel.dest is float32
+            if not widened(self.array, carried, is_wide):
+                carried[...] = self.array
+                if is_wide:  # 16 bits come there without a -0
+                    np.add(carried, _ZERO, carried)
             self.values = carried
         return self.values
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ttl.diagnostics import RuleBroken, codes
 from ttl.language.described import described, help_with
+from ttl.semantics import block_math
 from ttl.semantics.block_protocol import Event, State
 from ttl.semantics.tensors import (
     TensorSlice,
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 MUST_READ: Final = State.MUST_READ
 READ_WRITE: Final = State.READ_WRITE
+loaded: Final = block_math.loaded
+saved: Final = block_math.saved
 
 
 class TensorTransfer(SimTransfer):
@@ -75,7 +78,7 @@ class TensorTransfer(SimTransfer):
             if overwrites is None or not overwrites.clash(part, words, self.kernel):
                 part.tensor.storage.write(part, words)
         self.part = TensorSlice(part.tensor, part.items, part.starts, part.shape)
-        self.part.region = part.region.copy()
+        self.part.view = part.region.copy()
 
 
 class Load(TensorTransfer):
@@ -92,7 +95,9 @@ class Load(TensorTransfer):
         block.state = MUST_READ  # nothing but this leads out of WRITTEN_BY_TRANSFER
         block.values = block.transfer = None  # it was the only transfer
         if self.is_alike:
-            block.words[...] = part.region
+            words = part.tensor.storage.words
+            if part.view is not None or not loaded(block.words, words, part.starts):
+                block.words[...] = part.region
         else:
             part.tensor.storage.read(part, block.words)
         del kernel.transfers[self]
@@ -137,7 +142,9 @@ class Save(TensorTransfer):
         if kernel.overwrites is not None and kernel.overwrites.clash(part, block.words, kernel):
             pass
         elif self.is_alike and not part.tensor.storage.is_ragged:
-            part.region[...] = block.words
+            words = part.tensor.storage.words
+            if part.view is not None or not saved(block.words, words, part.starts):
+                part.region[...] = block.words
         else:
             part.tensor.storage.write(part, block.words)
         if kernel.written is None:

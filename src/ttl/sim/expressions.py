@@ -18,6 +18,7 @@ from ttl.diagnostics import RuleBroken, codes
 from ttl.diagnostics.frames import user_frame
 from ttl.language.block import BlockExpression
 from ttl.language.described import described, help_with
+from ttl.semantics import block_math
 from ttl.semantics.block_protocol import Event, State, illegal
 from ttl.semantics.current_engine import ENGINE
 from ttl.semantics.dtypes import Array, DType, float32, round_into, round_to
@@ -44,6 +45,8 @@ if TYPE_CHECKING:
 ADD: Final = BY_OPERATOR["+"]
 NO_KEY: Final = id(NO_PARAMETERS)
 SINGLE: Final = np.dtype(np.float32)
+computed_at_once: Final = block_math.binary
+stored_at_once: Final = block_math.stored
 
 
 def binary(kernel: KernelRun, op: BlockOp, left: Any, right: Any) -> SimExpression:
@@ -53,12 +56,20 @@ def binary(kernel: KernelRun, op: BlockOp, left: Any, right: Any) -> SimExpressi
     if not kernel.is_compute:
         raise wrong_kind(op.spelling, kernel.kind)
     kernel.steps += 1
-    first = read(kernel, left) if isinstance(left, SimBlock) else _value(kernel, left)
-    second = read(kernel, right) if isinstance(right, SimBlock) else _value(kernel, right)
+    first = as_held(kernel, left) if isinstance(left, SimBlock) else _value(kernel, left)
+    second = as_held(kernel, right) if isinstance(right, SimBlock) else _value(kernel, right)
     table = kernel.types
     applied = table.known.get((id(op), NO_KEY, id(left.type), id(right.type)))
     if applied is None:
         applied = table.result(op, (left, right), NO_PARAMETERS)
+    if applied.native >= 0 and kernel.register_bits:
+        made = computed_at_once(applied.native, first, second, kernel.register_bits == 16)
+        if made is not None:
+            return SimExpression(applied.type, made, kernel)
+    if isinstance(left, SimBlock):
+        first = carried(kernel, left)
+    if isinstance(right, SimBlock):
+        second = carried(kernel, right)
     if not applied.is_plain:
         return _apply_unlike(kernel, applied, op, (left, right), NO_PARAMETERS, [first, second])
     if applied.extents:
@@ -92,6 +103,10 @@ def apply(
         applied = table.result(op, operands, parameters)
     if not applied.is_plain:
         return _apply_unlike(kernel, applied, op, operands, parameters, arrays)
+    if applied.native >= 0 and kernel.register_bits:
+        made = computed_at_once(applied.native, arrays[0], arrays[1], kernel.register_bits == 16)
+        if made is not None:
+            return SimExpression(applied.type, made, kernel)
     if applied.extents:
         arrays = [_expanded(*each) for each in zip(arrays, applied.extents, strict=True)]
     return _rounded(kernel, applied, applied.meaning(*arrays))
@@ -109,7 +124,7 @@ def _rounded(kernel: KernelRun, applied: Applied, computed: Any) -> SimExpressio
     if computed.dtype is not SINGLE or kernel.dest is not float32:
         computed = round_to(computed, format_of(kernel, applied.type.dtype))
     if computed.base is not None:  # a slot or a view of one changes with its block
-        computed = computed.copy()
+        computed = computed.copy("K")  # a matrix product takes a transposed block as it is
     return SimExpression(applied.type, computed, kernel)
 
 
@@ -166,6 +181,12 @@ def format_of(kernel: KernelRun, dtype: DType | None) -> DType:
 
 def read(kernel: KernelRun, block: SimBlock) -> Array:
     """The value of a block as an operand. It changes with the block, if it is not a copy."""
+    as_held(kernel, block)
+    return carried(kernel, block)
+
+
+def as_held(kernel: KernelRun, block: SimBlock) -> Array:
+    """The block is read: its elements, not in the type that expressions work in if nobody asked."""
     if block.kernel is not kernel:
         raise block.used_by(kernel)
     following = block.state.after_read
@@ -174,6 +195,10 @@ def read(kernel: KernelRun, block: SimBlock) -> Array:
     block.state = following
     if block.running_sum is not None:
         block.settle()
+    return block.array if block.values is None else block.values
+
+
+def carried(kernel: KernelRun, block: SimBlock) -> Array:
     if kernel.inexact and block.end.buffer.held in kernel.inexact:
         return round_to(block.carry(), kernel.dest)
     return block.carry()
@@ -243,9 +268,10 @@ def _whole(values: Array, dtype: DType) -> Any:
     if not np.array_equal(whole, values):
         raise RuleBroken(
             codes.WRONG_ARGUMENT,
-            f"{values.flat[0]} is not a number of {dtype}",
+            f"{values.flat[0]} is not a number of {dtype.spelling}",
             helps=(
-                f"write a number that {dtype} has, or convert with ttl.math.typecast(x, dtype)",
+                f"write a number that {dtype.spelling} has, or convert with "
+                "ttl.math.typecast(x, dtype)",
             ),
         )
     return whole
@@ -305,7 +331,8 @@ def store(kernel: KernelRun, value: Any, block: SimBlock) -> None:
     block.values = block.running_sum = None  # a sum from before is replaced
     buffer = block.end.buffer
     if buffer.rounds and stored.dtype is SINGLE:  # as round_into() does
-        block.array[...] = stored
+        if not stored_at_once(stored, block.array):
+            block.array[...] = stored
     else:
         round_into(block.array, stored, buffer.held, buffer.way)
     if kernel.simulation.padding is not None:

@@ -13,6 +13,7 @@ from ttl.language.buffer import BufferState, DataflowBuffer
 from ttl.language.engine import Engine
 from ttl.language.pipes import PipeNet
 from ttl.language.semaphores import Semaphore
+from ttl.semantics import block_math
 from ttl.semantics.block_protocol import Event, State, illegal, nothing_held
 from ttl.semantics.current_engine import ENGINE
 from ttl.semantics.kernel_kinds import wrong_kind
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 
 MUST_WRITE: Final = State.MUST_WRITE
 MUST_READ: Final = State.MUST_READ
+filled: Final = block_math.filled
 
 
 def references(blocks: list[Any], index: int) -> int:
@@ -84,6 +86,7 @@ class KernelRun(Engine):
         "ready",
         "receiver_roles",
         "recorder",
+        "register_bits",
         "reserving",
         "shapeless",
         "simulation",
@@ -122,6 +125,7 @@ class KernelRun(Engine):
         self.is_compute = plan.is_compute
         self.dest = plan.dest
         self.inexact = plan.inexact
+        self.register_bits = plan.register_bits
         self.coordinate = coordinate
         # The one empty dict until there is something to keep: a launch makes hundreds of kernels,
         # and the garbage collector counts their dicts.
@@ -163,7 +167,8 @@ class KernelRun(Engine):
         block.state = MUST_WRITE
         block.sequence = end.acquired
         block.values = None
-        if (poison := end.buffer.poison) is not None:
+        poison = end.buffer.poison
+        if poison is not None and not filled(block.words, poison):
             block.words.fill(poison)  # so that data nobody wrote shows
         end.acquired += 1
         if self.is_observed:

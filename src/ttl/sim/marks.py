@@ -18,7 +18,7 @@ from ttl.semantics.types import Shape
 
 from .place import Place
 
-MOST_PLACES = 255  # of one kernel and tensor; those behind share the last number
+MOST_PLACES = 255  # of one kernel and tensor; those after share the last number
 UnitMap = NDArray[np.uint8]
 
 

@@ -17,6 +17,7 @@ from ttl.semantics.ops import (
     operand_dtype,
     result_type,
 )
+from ttl.semantics.ops.special_values import native_operation
 from ttl.semantics.rounding import LANGUAGE, Rounding
 from ttl.semantics.types import BlockType, Shape, element_shape
 
@@ -33,6 +34,7 @@ class Applied:
     extents: tuple[Shape | None, ...]  # which elements the operands must have, if it matters
     numbers: tuple[str, ...]  # the parameters that become values of that type
     is_plain: bool  # whole blocks of one element type, and no parameters
+    native: int  # which of block_math.OPERATIONS it is then, or -1
 
 
 class TypeTable:
@@ -84,15 +86,18 @@ class TypeTable:
         is_open = not all(is_complete(type_.shape) for type_ in (*blocks, result))
         is_special = any(untyped) or is_open or parameters
         numbers = [each.name for each in op.parameters if each.kind is Kind.NUMBER]
+        meaning = meaning_of(op, types, result, self.rounding, self.in_16_bits)
+        is_plain = bool(types) and not is_special and not self.looks_at_each
         return Applied(
             result,
-            meaning_of(op, types, result, self.rounding, self.in_16_bits),
+            meaning,
             operand_dtype(types),
             untyped if any(untyped) else (),
             is_open,
             extents=() if op.elementwise else tuple(map(_extent, types)),
             numbers=tuple(numbers) if types else (),
-            is_plain=bool(types) and not is_special and not self.looks_at_each,
+            is_plain=is_plain,
+            native=native_operation(meaning) if is_plain else -1,
         )
 
 

@@ -372,7 +372,10 @@ class HandleFlow:
             else:
                 value = self.value(argument)
             if isinstance(given, (SourceFunction, ast.AST)):
-                self._apply(node, self.summary_of(given), {})
+                # Its parameters are no variables of this function, whatever their names.
+                tree = given.tree if isinstance(given, SourceFunction) else given
+                unknown = dict.fromkeys(parameters(tree.args), NOTHING)
+                self._apply(node, self.summary_of(given), unknown)
             elif is_kept:
                 self.escape(value)
             found.append(value)

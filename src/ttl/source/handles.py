@@ -12,6 +12,7 @@ import ast
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from typing import Any
 
 from ttl.diagnostics.buffer_ends import CALLS
 from ttl.semantics.function_source import Definition
@@ -29,12 +30,18 @@ class Finish(ast.stmt):
     """
 
     _fields = ("names", "kept", "is_wait")
+    names: list[ast.Name]
+    kept: list[ast.Name]
+    is_wait: bool
 
-    def __init__(  # what copies a tree makes nodes without arguments
-        self, names: Sequence[ast.Name] = (), kept: Sequence[ast.Name] = (), is_wait: bool = False
+    def __init__(  # what copies a tree makes nodes without arguments or, since 3.13, with None
+        self,
+        names: Sequence[ast.Name] | None = None,
+        kept: Sequence[ast.Name] | None = None,
+        is_wait: bool = False,
     ):
-        super().__init__()
-        self.names, self.kept, self.is_wait = list(names), list(kept), is_wait
+        given: Any = (list(names or ()), list(kept or ()), is_wait)
+        super().__init__(*given)
 
 
 class Meaning(Enum):

@@ -97,9 +97,15 @@ class Supplying(HandleFlow):
     def path_of(self, handle: Handle) -> tuple[int, ...]:
         return self.paths.get(handle.site, ()) if handle.site is not None else ()
 
-    def settle(self, place: Place, gone: Callable[[State], list[Handle]]) -> None:
-        """Supply what is left out on some path, at a place that they all pass."""
+    def settle(
+        self, place: Place, gone: Callable[[State], list[Handle]], is_urgent: bool = False
+    ) -> None:
+        """Supply what is left out on some path, at a place that they all pass: what is not urgent
+        later, if a variable that has it has something on another path that is used later.
+        """
         found = {state: gone(state) for state in self.states}
+        if not is_urgent:
+            found = {state: _unless_used(state, found) for state in found}
         for state, handles in found.items():
             for handle in handles:
                 self._supply(place, handle, names_of(handle, state), found)
@@ -152,7 +158,7 @@ class Supplying(HandleFlow):
                 h for h in lost if not h.is_transfer
             ]
 
-        self.settle(Place("before", node), needed)
+        self.settle(Place("before", node), needed, is_urgent=True)
         if isinstance(node, ast.Assign) and self.loops:
             self._save(node)
 
@@ -214,6 +220,26 @@ def _certainly_read(node: ast.expr) -> Names:
         return frozenset()
     parts = (child for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr))
     return frozenset().union(*map(_certainly_read, parts))
+
+
+def _unless_used(state: State, found: dict[State, list[Handle]]) -> list[Handle]:
+    """What the path is to finish, but for what other paths use later by the same variables."""
+    used = [
+        other.names
+        for path, gone in found.items()
+        for other in path.handles
+        if path is not state and other.site is not None and other.names and other not in gone
+    ]
+    gone: list[Handle] = []
+    later: list[Handle] = []
+    for handle in found[state]:
+        names = names_of(handle, state)
+        is_kept = any(names >= other for other in used) or any(
+            other.copies(handle) or (not handle.is_transfer and other.buffer == handle.buffer)
+            for other in later  # rule ORDER
+        )
+        (later if is_kept else gone).append(handle)
+    return gone
 
 
 def unused(state: State, live: Names) -> list[Handle]:

@@ -12,7 +12,7 @@ import os
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -21,7 +21,8 @@ from typing import TypeVar
 from .job import CRASHED, Job, Result, failed, perform, run_job
 
 Item = TypeVar("Item")
-Done = Iterator[tuple[int, Result]]  # the number of a job and its result, as they are done
+# The number of a job and its result, as they are done.
+Done = Generator[tuple[int, Result], None, None]
 
 
 def cores() -> int:

@@ -16,7 +16,12 @@ from .perfetto import PerfettoForm, records_of
 from .texts import Slot, Template, Transfer, write_events
 
 PERFETTO_SUFFIX = ".json"
-HEAD = '{"displayTimeUnit": "ns", "traceEvents": [\n'
+# Of both forms; those of 0.1 do not name it. A later one of JSON lines names it in its first line.
+TRACE_VERSION = 1
+HEAD = (
+    f'{{"displayTimeUnit": "ns", "otherData": {{"trace_version": {TRACE_VERSION}}}, '
+    '"traceEvents": [\n'
+)
 TAIL = "\n]}\n"
 
 Record = dict[str, Any]
@@ -98,8 +103,15 @@ def read_trace(file: Path) -> list[Record]:
             whole = loads(text)
         except JSONDecodeError as error:
             raise ValueError(f"it is not JSON: {error.msg}") from None
+        _check_version(whole.get("otherData"))
         return records_of(whole)
     return list(_records(text.splitlines()))
+
+
+def _check_version(named: Any) -> None:
+    found = named.get("trace_version", TRACE_VERSION) if isinstance(named, dict) else TRACE_VERSION
+    if found != TRACE_VERSION:
+        raise ValueError(f"it has trace_version {found}, and this pyttl reads {TRACE_VERSION}")
 
 
 def _records(lines: Iterable[str]) -> Iterator[Record]:
@@ -109,6 +121,8 @@ def _records(lines: Iterable[str]) -> Iterator[Record]:
             record = loads(line)
         except JSONDecodeError as error:
             raise ValueError(f"line {number} is not JSON: {error.msg}") from None
+        if number == 1:
+            _check_version(record)
         if not isinstance(record, dict) or record.get("kind") not in kinds:
             raise ValueError(f"line {number} is not an event of a trace")
         yield record

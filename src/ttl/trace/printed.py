@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ttl.semantics.dtypes import DTYPES
+from ttl.semantics.dtypes import BY_DATA_FORMAT
 from ttl.semantics.printing import number_texts
 from ttl.semantics.types import TILE_SIZE
 
@@ -70,7 +70,7 @@ def elements_of_page(data_format: str, page: NDArray[np.uint8]) -> NDArray[np.ge
 
 def elements_of_rows(data_format: str, data: NDArray[np.uint8]) -> NDArray[np.generic]:
     """Elements in the order in which they lie."""
-    dtype = next(dtype for dtype in DTYPES.values() if dtype.data_format == data_format)
+    dtype = BY_DATA_FORMAT[data_format]
     return dtype.from_bytes(data.reshape(1, -1)).astype(dtype.carrier).reshape(-1)
 
 

@@ -67,13 +67,14 @@ class AnyDevice:
 class Device(AnyDevice):
     """What open_device() returns. Nothing is locked: a device can be opened any number of times."""
 
-    __slots__ = ("_grid", "_target", "device_id", "is_open")
+    __slots__ = ("_grid", "_target", "device_id", "is_open", "shares_memory")
 
     def __init__(self, device_id: int, target: Target, grid: tuple[int, int] | None = None):
         self.device_id = device_id
         self._target = target
         self._grid = Grid(*(grid or target.default_grid))
         self.is_open = True
+        self.shares_memory = False  # its tensors lie where other processes reach them
 
     @property
     def target(self) -> Target:

@@ -131,7 +131,16 @@ def open_mesh_device(
             f"a mesh of {' x '.join(map(str, sizes))} needs {needed} devices, there are {count}",
             f"use a smaller mesh, or set TTL_NUM_DEVICES={needed}",
         )
-    return MeshDevice(sizes, [new_device(device_id) for device_id in ids])
+    mesh = MeshDevice(sizes, [new_device(device_id) for device_id in ids])
+    for device in mesh.devices:
+        device.shares_memory = _in_processes()
+    return mesh
+
+
+def _in_processes() -> bool:
+    from ttl.config import Config
+
+    return Config.current().mesh_processes is not None
 
 
 def close_mesh_device(mesh_device: Any) -> None:

@@ -78,12 +78,13 @@ class Storage:
         return False, False
 
     def part(self, tensor: Any, items: Any) -> TensorSlice:
-        """tensor[items] with a view of its words as region; writing to it writes the tensor."""
+        """tensor[items]"""
         part = slice_tensor(tensor, items, self.units)
-        part.region = self._region(part)
+        part.view = self.region(part)
         return part
 
-    def _region(self, part: TensorSlice) -> Array:
+    def region(self, part: TensorSlice) -> Array:
+        """A view of its words; writing to it writes the tensor."""
         raise NotImplementedError
 
     @property
@@ -188,7 +189,7 @@ class RowMajorStorage(Storage):
     def row_pages(self) -> int:
         return -(-(self._logical[-1] if self._logical else 1) // max(1, self.page_elements))
 
-    def _region(self, part: TensorSlice) -> Array:
+    def region(self, part: TensorSlice) -> Array:
         sizes = zip(part.starts, part.shape, strict=True)
         return self.words[tuple([slice(start, start + size) for start, size in sizes])]
 
@@ -261,7 +262,7 @@ class TileStorage(Storage):
         return any(rows), columns
 
     def part(self, tensor: Any, items: Any) -> TensorSlice:
-        """As above; two dimensions, by far the most common, in one call."""
+        """As above; two dimensions, by far the most common, in one call, and without a view."""
         if type(items) is not tuple or len(items) != 2 or len(self.units) != 2:
             return super().part(tensor, items)
         row: Any = items[0]
@@ -284,13 +285,10 @@ class TileStorage(Storage):
             return super().part(tensor, items)
         rows, columns = self.units
         if 0 <= top < bottom <= rows and 0 <= left < right <= columns:
-            size = TILE_SIZE
-            region = self.words[top * size : bottom * size, left * size : right * size]
-            shape = (bottom - top, right - left)
-            return TensorSlice(tensor, items, (top, left), shape, region)
+            return TensorSlice(tensor, items, (top, left), (bottom - top, right - left))
         return super().part(tensor, items)
 
-    def _region(self, part: TensorSlice) -> Array:
+    def region(self, part: TensorSlice) -> Array:
         *leading, row, column = part.starts if len(part.starts) > 1 else (0, *part.starts)
         *sizes, rows, columns = at_least_matrix(part.shape)
         outer = [slice(start, start + size) for start, size in zip(leading, sizes, strict=True)]

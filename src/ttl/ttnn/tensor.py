@@ -84,7 +84,7 @@ class Tensor(Operators):
         made.dtype, made.layout, made.config = dtype, layout, memory_config
         made.is_layout_chosen = True
         made._device = device
-        made.hold(storage or make_storage(tuple(shape), dtype, layout))
+        made.hold(storage or _new_storage(tuple(shape), dtype, layout, device))
         return made
 
     def hold(self, storage: Storage) -> None:
@@ -276,3 +276,15 @@ class Tensor(Operators):
         """In messages: what it is, without its elements."""
         kind = f"shape={self.shape}, dtype={self.dtype}, layout={self.layout.name}"
         return format(f"Tensor({kind})", spec)
+
+
+def _new_storage(
+    shape: tuple[int, ...], dtype: DType, layout: Layout, device: Device | None
+) -> Storage:
+    storage = make_storage(shape, dtype, layout)
+    if device is not None and device.shares_memory:
+        from .shared_memory import IS_AVAILABLE, shared_zeros
+
+        if IS_AVAILABLE:
+            storage.elements = shared_zeros(storage.elements)
+    return storage

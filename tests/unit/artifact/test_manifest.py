@@ -234,6 +234,7 @@ def changed(path: str, value: object) -> dict[str, object]:
         ("kernels.1.tensor_indices", [-1], "kernels[1].tensor_indices[0] = -1"),
         ("pipe_sram_scratch_bytes", -1, "pipe_sram_scratch_bytes = -1"),
         ("core_range.end", [1000000, 1000000], "core_range has more than 65536 cores"),
+        ("core_range.end", [99, 2], "core (99, 2) is not in the"),
         ("cb_configs.0.block_count", 0, "cb_configs[0].block_count is 0"),
         ("operand_metadata.shapes.0.1", -32, "operand_metadata.shapes[0][1] = -32"),
         ("operand_metadata.mesh_shape.0", 2, "operand_metadata.mesh_shape[0] is 2"),

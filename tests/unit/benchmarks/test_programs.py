@@ -27,16 +27,20 @@ SMALL = [
     "softmax.py 2048 64",
     "flash_attention.py 8 1024 64 4",
     "launch.py",
+    "blas.py 256",
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("command", SMALL)
 def test_program_runs_and_prints_its_figures(command: str) -> None:
     program, *arguments = command.split()
     result = run(PROGRAMS / program, *arguments)
     assert result.returncode == 0, result.stderr
     figures = json.loads(result.stdout)
-    assert figures["cpu_seconds"] == sorted(figures["all_cpu_seconds"])[1] > 0
+    warm = sorted(cpu for cpu, _ in figures["warm"])
+    assert figures["cpu_seconds"] == warm[1] > 0
+    assert len(figures["first"]) == 2
     assert figures["peak_bytes"] > 2**20
 
 

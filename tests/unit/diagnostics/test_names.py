@@ -28,6 +28,14 @@ def test_what_was_meant(name: str) -> None:
     assert wanted in caught.value.diagnostics[0].helps[0]
 
 
+@pytest.mark.parametrize(("name", "lists_names"), [("program_id", False), ("nodes", True)])
+def test_names_are_listed_where_it_is_not_known_what_to_write(name: str, lists_names: bool) -> None:
+    with pytest.raises(ttl.TTLError) as caught:
+        getattr(ttl, name)
+    notes = caught.value.diagnostics[0].notes
+    assert any(note.startswith("it has: ") for note in notes) is lists_names
+
+
 def test_names_of_other_languages_are_not_those_of_this_one() -> None:
     assert OTHER_LANGUAGES.keys().isdisjoint(ttl.__all__)
 

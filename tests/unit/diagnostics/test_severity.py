@@ -6,6 +6,7 @@ import pytest
 
 from ttl.config import Config, chosen_options
 from ttl.diagnostics import Severity, UsageError, WarningOptions, codes
+from ttl.diagnostics.code_table import codes_of
 from ttl.diagnostics.diagnostic import Diagnostic, Effect
 from ttl.diagnostics.render import render_json, render_text
 
@@ -45,6 +46,11 @@ READ = {
 @pytest.mark.parametrize("text", READ)
 def test_choices(text: str) -> None:
     assert WarningOptions.read(text).choices == READ[text]
+
+
+def test_the_code_of_what_only_the_simulator_runs_stands_for_all_that_is_only_simulated() -> None:
+    simulated = [each for each in codes.CATALOGUE.values() if each.milder is Effect.SIMULATED]
+    assert codes_of("TTL7006") == codes_of("simulator-only") == simulated
 
 
 WRONG = {

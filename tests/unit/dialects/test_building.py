@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IntegerAttr, StringAttr, i32
+from xdsl.dialects.builtin import IntegerAttr, StringAttr, i32, i64
 from xdsl.ir import Block, Operation, Region
+from xdsl.irdl import IRDLOperation
 
 from ttl.dialects import emitc, ttkernel, ttl
-from ttl.dialects.building import create, place, walk
+from ttl.dialects.building import create, integer, place, walk
 
 
 def constant(number: int) -> Operation:
@@ -84,3 +85,12 @@ def test_what_a_walk_gives_may_be_erased() -> None:
         if op is not function:
             op.detach()
     assert seen == 5 and function.body.block.is_empty
+
+
+def test_classes_and_parts_of_operations_are_what_xdsl_says() -> None:
+    body, value = Region(Block()), constant(1).results[0]
+    loop = emitc.ForOp.create(operands=[value, value, constant(2).results[0]], regions=[body])
+    assert (loop.lower, loop.step, loop.body) == (loop.operands[0], loop.operands[2], body)
+    assert isinstance(loop, (emitc.ForOp, IRDLOperation)) and not isinstance(loop, emitc.IfOp)
+    assert issubclass(emitc.AddOp, emitc.BinaryOp) and not issubclass(emitc.AddOp, emitc.CmpOp)
+    assert integer(3) == IntegerAttr(3, i64) and integer(3, i32) == IntegerAttr(3, i32)

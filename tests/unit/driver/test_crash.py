@@ -64,7 +64,7 @@ def test_a_fault_of_the_simulator_leaves_a_bundle(cache, monkeypatch) -> None:
     assert text.startswith("error[TTL9001]: pyttl failed on `move`: KeyError: 'made up'\n")
     assert "= this is a fault in pyttl, not in your program" in text
     assert f"= program, versions, IR and traceback are in {folder}" in text
-    assert "made up" in (folder / "traceback.txt").read_text()
+    assert ", in broken\n" in (folder / "traceback.txt").read_text()
     assert (folder / "program.py").read_text() == Path(__file__).read_text()
     assert "numpy " in (folder / "versions.txt").read_text()
     assert "TTL_SEED=7" in (folder / "command.txt").read_text()

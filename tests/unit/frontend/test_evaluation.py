@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ from xdsl.dialects import arith, scf
 from ttl import ttnn
 from ttl.dialects import ttl as ttl_dialect
 from ttl.frontend import build_module
+from ttl.frontend.continuations import Steps
 from ttl.frontend.environment import Environment
 from ttl.frontend.hir import HeldBlock, Scalar
 from ttl.frontend.language_calls import LANGUAGE
@@ -47,12 +50,24 @@ def program(lines: list[str], tmp_path: Path) -> Any:
     return module.operation.program((tensor,), {}, TARGET.default_grid)
 
 
-def evaluated(lines: list[str], tmp_path: Path) -> Translation:
+class Counting(Translation):
+    """How often each statement is evaluated, by its line."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.counts: Counter[int] = Counter()
+
+    def statement(self, node: ast.stmt, rest: Steps) -> Steps:
+        self.counts[node.lineno] += 1
+        return super().statement(node, rest)
+
+
+def evaluated(lines: list[str], tmp_path: Path) -> Counting:
     made = program(lines, tmp_path)
     (kernel,) = made.kernels
     nets = Nets((), made.grid)
     environment = Environment((kernel.function,))
-    translation = Translation(
+    translation = Counting(
         kernel, environment, made.grid, made.tensors, TARGET.device_api, nets, LANGUAGE
     )
     translation.evaluate_kernel()
@@ -84,24 +99,41 @@ def test_loops_in_loops_are_evaluated_once(depth: int, tmp_path: Path) -> None:
     lines = double_buffered(depth)
     translation = evaluated(lines, tmp_path)
     assert not translation.state.mistakes
-    assert translation.evaluated_count == len(lines)
+    assert sum(translation.counts.values()) == len(lines)
 
 
-@pytest.mark.parametrize("depth", [1, 2, 3])
-def test_what_a_loop_cannot_carry_is_found_out_once(depth: int, tmp_path: Path) -> None:
-    """A first iteration that stands apart is the same statements once more, at each level."""
-    lines = started_late(depth)
-    translation = evaluated(lines, tmp_path)
+def grown(depth: int) -> list[str]:
+    """An int before the loops is a float in the innermost."""
+    return ["total = 0", *inside_loops(depth, ["total = total + 0.5"]), "print(total)"]
+
+
+@pytest.mark.parametrize("make", [started_late, grown])
+@pytest.mark.parametrize("depth", [1, 2, 3, 6])
+def test_no_statement_is_evaluated_more_than_three_times(
+    make: Any, depth: int, tmp_path: Path
+) -> None:
+    """As what cannot be carried, as a first iteration that stands apart, and as a loop."""
+    translation = evaluated(make(depth), tmp_path)
     assert not translation.state.mistakes
-    copies = 1 + depth  # of the statements inside: a first iteration at each level, and the loop
-    assert translation.evaluated_count <= len(lines) * copies
+    assert max(translation.counts.values()) <= 3
+
+
+def test_what_is_refused_is_not_tried_more_often_in_deeper_loops(tmp_path: Path) -> None:
+    step = ["block = dfb.reserve()", "tx = ttl.copy(a[0, 0], block)", "if before is not None:",
+            "    before[0].wait()", "    before[1].push()", "k += 1",
+            "before = (tx, block) if k % 3 else older", "older = (tx, block)"]  # fmt: skip
+    start = ["before = None", "older = None", "k = 0"]
+    found = [evaluated([*start, *inside_loops(depth, step)], tmp_path) for depth in (2, 5)]
+    assert all(each.state.mistakes for each in found)
+    few, many = (sum(each.counts.values()) for each in found)
+    assert many < few * 5 / 2
 
 
 def test_loops_in_a_row_are_evaluated_once(tmp_path: Path) -> None:
     loop = ["for i in range(2000):", "    with dfb.reserve() as block:",
             "        ttl.copy(a[0, 0], block).wait()"]  # fmt: skip
     translation = evaluated(loop * 100, tmp_path)
-    assert translation.evaluated_count == 300
+    assert sum(translation.counts.values()) == 300
 
 
 def test_a_rotating_reader_is_not_refused_for_what_was_only_tried(tmp_path: Path) -> None:

@@ -245,6 +245,27 @@ CASES = {
         "operations on blocks take blocks, block expressions and numbers, not the str 'one'",
         "y_blk.store([[a_blk + 'one']])",
     ),
+    # Which the simulator refuses too: no help to run it there.
+    "a number of the run where a block is needed": Case(
+        "TTL1003",
+        "a run-time value where a block or a block expression is needed",
+        "[[y_blk.store(ttl.node(1))]]",
+    ),
+    "a number of the run for a function of blocks": Case(
+        "TTL1003",
+        "operations on blocks take blocks, block expressions and numbers, not a run-time value",
+        "y_blk.store([[ttl.math.exp(ttl.node(1))]])",
+    ),
+    "blocks in order": Case(
+        "TTL1003",
+        "a block has as many truth values as elements, not one",
+        "[[sorted([a_blk, a_blk])]]",
+    ),
+    "a signpost named by a number of the run": Case(
+        "TTL1003",
+        "a signpost is named by a string, not by a run-time value",
+        "with [[ttl.signpost(ttl.node(1))]]: pass",
+    ),
     "broadcast without a shape in a loop": Case(
         "TTL7001",
         "a broadcast without a shape that a loop or branch carries",
@@ -265,7 +286,7 @@ CASES = {
     ),
     "extent at run time": Case(
         "TTL7001",
-        "slices whose extent is not a constant, as in `start : start + 2`",
+        "slices whose extent is not a constant",
         read="ttl.copy([[a[0:row, 0]]], a_blk).wait()",
     ),
     "division by zero": Case("TTL5002", "`//` by zero", read="half = [[row // 0]]"),
@@ -421,6 +442,15 @@ def test_every_mistake_is_reported_and_none_that_only_follows(tmp_path: Path) ->
     codes = ["TTL7001", "TTL7003", "TTL2001", "TTL7001", "TTL2004"]
     assert [diagnostic.code.code for diagnostic in found] == codes
     assert [place(diagnostic) for diagnostic in found] == places
+
+
+def test_the_end_of_the_process_is_not_for_the_simulator_either(tmp_path: Path) -> None:
+    read = f"import sys; sys.exit(); {COPY}"
+    text = TEMPLATE.replace("COMPUTE", STORE).replace("READ", read)
+    found = compile_text(text, tmp_path)
+    assert [each.helps for each in found if "exit" in each.message] == [
+        ("leave the kernel with `return`",)
+    ]
 
 
 def test_columns_count_characters(tmp_path: Path) -> None:

@@ -76,6 +76,14 @@ def test_zig_is_the_last_resort(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert "-nostdlib++" in found.flags and not found.has_cxx_library
 
 
+def test_every_header_of_cxx_is_there_without_its_library():
+    runtime = toolchain.FREESTANDING.parent / "runtime"
+    texts = [path.read_text() for path in runtime.rglob("*") if path.suffix in (".h", ".cpp")]
+    used = {name for text in texts for name in re.findall(r"#include <([a-z_]+)>", text)}
+    folders = (runtime / "freestanding", toolchain.FREESTANDING)
+    assert "cstdint" in used and used <= {each.name for f in folders for each in f.iterdir()}
+
+
 def test_library_is_built_once(compiler, small_runtime, tmp_path):
     cache = tmp_path / "new" / "cache"
     first = build_runtime(compiler, cache, small_runtime)
@@ -173,8 +181,9 @@ from ttl.host.toolchain import Compiler
 compiler = Compiler(({str(command)!r},), "1")
 build_runtime(compiler, Path({str(tmp_path / "cache")!r}), Path({str(small_runtime)!r}))
 """
-    for process in [_start(program) for _ in range(4)]:
-        assert process.communicate()[1] == ""
+    told = [process.communicate()[1] for process in [_start(program) for _ in range(4)]]
+    assert sorted(map(len, filter(None, told))) == [len(max(told))], told  # by one of them
+    assert max(told).startswith("ttl: building the C++ runtime") and max(told).count("\n") == 1
     assert calls.read_text() == "x\n" * 2
 
 
@@ -240,6 +249,29 @@ def test_what_a_killed_process_was_building_is_removed(compiler, small_runtime, 
         os.utime(cache / name, (time.time() - age,) * 2)
     build_runtime(compiler, cache, small_runtime)
     assert not (cache / "building-old").exists() and (cache / "building-now").exists()
+
+
+def test_the_runtime_of_a_wheel_is_not_built(
+    compiler, small_runtime, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.setattr(build, "PREBUILT_FOLDER", tmp_path / "prebuilt")
+    prebuilt = tmp_path / "prebuilt" / build.prebuilt_name(small_runtime)
+    build_runtime(compiler, prebuilt.parent, small_runtime).rename(prebuilt)
+    cache = tmp_path / "cache"
+    capsys.readouterr()
+    assert build_runtime(compiler, cache, small_runtime) == prebuilt
+    assert capsys.readouterr().err == ""
+    assert build_runtime(compiler, cache, small_runtime, anew=True).parent == cache
+    assert "building the C++ runtime" in capsys.readouterr().err
+    (small_runtime / "one.cpp").write_text("int one() { return 2; }\n")
+    assert build_runtime(compiler, cache, small_runtime).parent == cache
+
+
+def test_a_runtime_of_a_wheel_that_is_not_whole(compiler, small_runtime, tmp_path, monkeypatch):
+    monkeypatch.setattr(build, "PREBUILT_FOLDER", tmp_path)
+    (tmp_path / build.prebuilt_name(small_runtime)).write_bytes(b"")
+    cache = tmp_path / "cache"
+    assert build_runtime(compiler, cache, small_runtime).parent == cache
 
 
 def test_leftovers_are_looked_for_once(compiler, small_runtime, tmp_path, monkeypatch):
@@ -315,5 +347,6 @@ def _start(program: str) -> subprocess.Popen[str]:
 
 def _python(program: str) -> str:
     output, error = _start(program).communicate()
-    assert not error, error
+    told = [line for line in error.splitlines() if not line.startswith("ttl: building the C++")]
+    assert not told, error
     return output

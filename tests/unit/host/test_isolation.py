@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
+import os
+import resource
 import socket
+from contextlib import ExitStack
 
 import numpy as np
 import pytest
@@ -10,12 +14,14 @@ import pytest
 from ttl.artifact import ThreadKind
 from ttl.diagnostics import KernelFault, UsageError, codes
 from ttl.host import CallCounts, isolation, launch
+from ttl.host.program import ReportStruct
+from ttl.trace import Recorder
 
 HEAD = """#include "api/dataflow/dataflow_api.h"
 extern "C" {
 void abort(); void _exit(int); int raise(int); int kill(int, int); int getppid();
 int open(const char*, int, ...); int socket(int, int, int); int connect(int, const void*, unsigned);
-long write(int, const void*, unsigned long); int pause();
+long write(int, const void*, unsigned long); int close(int); int pause();
 void* mmap(void*, unsigned long, int, int, int, long);
 }
 """
@@ -27,7 +33,8 @@ def run(tiny, cache_dir, body: str, before: str = "", **options) -> list[str]:
     kernel = tiny.make_kernel("read", ThreadKind.READER, source)
     operation = tiny.make_operation([kernel], [tiny.make_buffer("in0", 0, 1, 2)], 0)
     found = []
-    launch(operation, [], cache_dir=cache_dir, isolate=True, report=found.append, **options)
+    options = {"isolate": True, "report": found.append} | options
+    launch(operation, [], cache_dir=cache_dir, **options)
     return [each.code.code for each in found]
 
 
@@ -66,10 +73,23 @@ def test_what_ends_or_breaks_the_process(tiny, cache_dir, name):
     assert found.message.endswith(f"`tiny` broke the process in which they ran: {why}")
 
 
-def test_a_process_that_shows_no_sign_of_life(tiny, cache_dir, monkeypatch):
+@pytest.mark.parametrize("before", ["", "for (int fd = 3; fd < 40; ++fd) close(fd);"])
+def test_a_process_that_shows_no_sign_of_life(tiny, cache_dir, monkeypatch, before):
+    """Also where nothing can come from it any more: it has not ended."""
     monkeypatch.setattr(isolation, "SILENT_SECONDS", 2.0)
     with pytest.raises(KernelFault, match="no sign of life for 2 s"):
-        run(tiny, cache_dir, "raise(19);")
+        run(tiny, cache_dir, f"{before} raise(19);")
+
+
+def test_a_program_with_many_open_files(tiny, cache_dir):
+    """Descriptors beyond 1024, which select() does not take."""
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with ExitStack() as later:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(2048, limits[1]), limits[1]))
+        later.callback(resource.setrlimit, resource.RLIMIT_NOFILE, limits)
+        for _ in range(1024):
+            later.callback(os.close, os.open(os.devnull, os.O_RDONLY))
+        run(tiny, cache_dir, "get_write_ptr(0);")
 
 
 def test_a_loop_of_calls(tiny, cache_dir):
@@ -143,6 +163,51 @@ void kernel_main() {
     assert (source.writes, result.writes) == (0, 1)
 
 
-def test_counts_and_events_are_refused(tiny, cache_dir):
-    with pytest.raises(UsageError, match="leave no events and no counts"):
-        run(tiny, cache_dir, "", counts=CallCounts())
+def test_what_is_open_is_refused_before_the_kernels_run(tiny, cache_dir, tmp_path, monkeypatch):
+    (tmp_path / "landlockpy.py").write_text("raise ImportError\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+    def refuse(found):
+        raise UsageError(found)
+
+    with pytest.raises(UsageError) as refused:  # not KernelFault
+        run(tiny, cache_dir, "", AT_LOADING, report=refuse)
+    assert refused.value.diagnostics[0].code is codes.ISOLATION_PARTIAL
+
+
+CALLS = """for (int i = 0; i < 3; ++i) {
+  cb_reserve_back(0, 1);
+  cb_push_back(0, 1);
+  noc_async_read_barrier();
+  cb_wait_front(0, 1);
+  cb_pop_front(0, 1);
+}"""
+
+
+def test_counts_and_events_are_those_of_one_process(tiny, cache_dir):
+    counts, events = [], []
+    for isolate in (False, True):
+        counts.append(CallCounts())
+        recorder = Recorder()
+        run(tiny, cache_dir, CALLS, counts=counts[-1], recorder=recorder, isolate=isolate)
+        ((_, recorded),) = recorder.bulks
+        events.append((recorded.said, recorded.data))
+    assert counts[0] == counts[1] and counts[1].calls["noc_async_read_barrier"] == 3
+    assert events[0] == events[1]
+
+
+@pytest.mark.parametrize("event", ["99, 0, 0", "0, 99, 0", "0, 0, 99"])
+def test_an_event_that_names_nothing(tiny, cache_dir, event):
+    """Of an unknown kind, node or kernel, in a report that the kernels wrote."""
+    size, offset = ctypes.sizeof(ReportStruct), ReportStruct.event_count.offset // 4
+    before = f"""
+static unsigned long SIZE[] = {{{size + 32}}};
+static unsigned REPORT[{size // 4}], EVENT[8] = {{{event}}};
+"""
+    body = f"""REPORT[{offset}] = 1;
+for (int fd = 3; fd < 40; ++fd) {{
+  write(fd, SIZE, 8); write(fd, REPORT, sizeof(REPORT)); write(fd, EVENT, sizeof(EVENT));
+}}
+pause();"""
+    with pytest.raises(KernelFault, match="what it reported cannot be read"):
+        run(tiny, cache_dir, body, before, recorder=Recorder())

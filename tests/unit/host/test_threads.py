@@ -74,6 +74,59 @@ def test_a_ring(tiny, cache_dir, options):
         assert (run(tiny, cache_dir, RING, **options) == ring_by_numpy()).all()
 
 
+# Node 0 sends page 0 to nodes 1 .. 4, then page 7 to nodes 3 .. 7, then signals 5 .. 7. It waits
+# for them before it waits for what it sent.
+OVERLAPPING = """
+const uint32_t x = get_absolute_logical_x();
+const auto column = worker_logical_col_to_virtual_col;
+const uint32_t row = worker_logical_row_to_virtual_row[0];
+const auto to = [&](uint32_t first, uint32_t last, uint32_t address) {
+  return get_noc_multicast_addr(column[first], row, column[last], row, address);
+};
+volatile auto* signal = reinterpret_cast<volatile tt_l1_ptr uint32_t*>(get_semaphore(0));
+volatile auto* over = reinterpret_cast<volatile tt_l1_ptr uint32_t*>(get_semaphore(1));
+cb_reserve_back(0, 2);
+const uint32_t own = get_write_ptr(0), other = own + 2048;
+if (x == 0) {
+  noc_semaphore_wait_min(over, 7);
+  for (uint32_t i = 0; i < 2; ++i) {
+    noc_async_read_page(7 * i, t, own);
+    noc_async_read_barrier();
+    noc_async_write_multicast(own, i ? to(3, 7, other) : to(1, 4, other), 2048, i ? 5 : 4);
+    noc_async_writes_flushed();
+  }
+  noc_semaphore_set(signal, 1);
+  noc_semaphore_set_multicast(get_semaphore(0), to(5, 7, get_semaphore(0)), 3);
+  noc_semaphore_wait_min(over, 10);
+  noc_async_write_barrier();
+  noc_semaphore_inc_multicast(to(1, 7, get_semaphore(1)), 1, 7);
+  noc_async_atomic_barrier();
+  return;
+}
+const auto tell_node_0 = [&] {
+  noc_semaphore_inc(get_noc_addr(column[0], row, get_semaphore(1)), 1);
+  noc_async_atomic_barrier();
+};
+tell_node_0();
+if (x >= 5) {
+  noc_semaphore_wait_min(signal, 1);
+  noc_async_write_page(x == 7 ? 6 : x, t, other);
+  noc_async_write_barrier();
+  tell_node_0();
+}
+noc_semaphore_wait_min(over, 1);
+if (x < 5) noc_async_write_page(x, t, other);
+noc_async_write_barrier();
+"""
+
+
+@pytest.mark.parametrize("options", [*({"threads": n} for n in THREADS), {"seed": 3}], ids=str)
+def test_multicasts_land_in_order_on_every_receiver(tiny, cache_dir, options):
+    pages = np.arange(COLUMNS * 512, dtype=np.uint32).reshape(-1, 512)
+    expected = pages[[0, 0, 0, 7, 7, 7, 7, 7]]
+    assert (run(tiny, cache_dir, OVERLAPPING, **options) == expected).all()
+
+
 @pytest.mark.parametrize("threads", THREADS)
 def test_the_first_node_that_fails_is_reported(tiny, cache_dir, threads):
     """The later ones have less to do before they fail."""

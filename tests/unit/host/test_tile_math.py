@@ -17,7 +17,6 @@ BINARY = {
     "multiply": 5,
     "multiply_zero_wins": 6,
     "multiply_accumulate": 7,
-    "matmul_accumulate": 8,
 }
 
 
@@ -42,6 +41,14 @@ def _pointer(array: np.ndarray) -> ctypes.c_void_p:
     return ctypes.c_void_p(array.ctypes.data)
 
 
+def _assert_alike(results: list[np.ndarray]) -> None:
+    """Not-a-number may differ in its bits, never in its place."""
+    for result in results[1:]:
+        both_nan = np.isnan(results[0].view(np.float32)) & np.isnan(result.view(np.float32))
+        np.testing.assert_array_equal(results[0][~both_nan], result[~both_nan])
+        assert not both_nan.all()
+
+
 @pytest.mark.parametrize("rounding", ROUNDINGS)
 @pytest.mark.parametrize("name", BINARY)
 def test_binary(tables, name, rounding):
@@ -51,11 +58,30 @@ def test_binary(tables, name, rounding):
         a, b, out = _random(1), _random(2), _random(3)
         function(_pointer(a), _pointer(b), _pointer(out), rounding)
         results.append(out.view(np.uint32))
-    # Not-a-number may differ in its bits, never in its place.
-    for result in results[1:]:
-        both_nan = np.isnan(results[0].view(np.float32)) & np.isnan(result.view(np.float32))
-        np.testing.assert_array_equal(results[0][~both_nan], result[~both_nan])
-        assert not both_nan.all()
+    _assert_alike(results)
+
+
+@pytest.mark.parametrize("rounding", ROUNDINGS)
+def test_matmul(tables, rounding):
+    """In place and from other sums, which it leaves alone."""
+    results = []
+    for table in tables:
+        function = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4, ctypes.c_int)(table[8])
+        a, b, before, out = _random(1), _random(2), _random(3), _random(4)
+        function(_pointer(a), _pointer(b), _pointer(before), _pointer(out), rounding)
+        np.testing.assert_array_equal(before, _random(3))
+        function(_pointer(a), _pointer(b), _pointer(before), _pointer(before), rounding)
+        np.testing.assert_array_equal(before, out)
+        results.append(out.view(np.uint32))
+    _assert_alike(results)
+
+
+def test_plus_zero(tables):
+    for table in tables:
+        values = np.array([-0.0, 0.0, -1.5, np.inf] * 256, np.float32)
+        ctypes.CFUNCTYPE(None, ctypes.c_void_p)(table[10])(_pointer(values))
+        bits = np.array([0.0, 0.0, -1.5, np.inf] * 256, np.float32).view(np.uint32)
+        np.testing.assert_array_equal(values.view(np.uint32), bits)
 
 
 @pytest.mark.parametrize("rounding", (0, 1))

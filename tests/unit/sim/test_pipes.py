@@ -400,6 +400,34 @@ def test_every_order_of_post_send_and_waits_in_one_kernel(simulate, report, orde
         assert "= help: start the send that completes a receive" in found.text
 
 
+def test_a_wait_that_is_left_out_before_the_send(simulate, report) -> None:
+    """A wait that is not written cannot be moved: the help is to write it, and that works."""
+
+    def program(is_written):
+        def body(a, dfbs, net):
+            with dfbs[0].reserve() as mine, dfbs[1].reserve() as theirs:
+                ttl.copy(a[0, ttl.node(1)], mine).wait()
+                group = ttl.GroupTransfer()
+
+                def post(pipe):
+                    if is_written:
+                        group.add(ttl.copy(pipe, theirs))
+                    else:
+                        ttl.copy(pipe, theirs)
+
+                net.if_dst(post)
+                net.if_src(lambda pipe: ttl.copy(mine, pipe))
+                group.wait_all()
+
+        body.nets = lambda: [ttl.PipeNet([ttl.Pipe(0, 1), ttl.Pipe(1, 0)])]
+        return both_kernels(body, buffers=2)
+
+    found = report(program(is_written=False), numbered(2), zeros(4))
+    assert "= help: its wait is left out: add the receive to a ttl.GroupTransfer()" in found.text
+    simulate(program(is_written=True), numbered(2), y := zeros(4))
+    assert tiles(y) == [1, 2, 2, 1]
+
+
 def test_if_src_inside_if_dst_of_one_net(simulate) -> None:
     """A chain: each node forwards what it received."""
 

@@ -641,6 +641,44 @@ SOME_PATHS = {
         def use(x):
             x.pop()
     """,
+    "a test that was passed before": """
+        def kernel():
+            if c:
+                other()
+            a = a_dfb.wait()
+            b = a_dfb.wait()
+            y.store(a)
+            y.store(b)
+            if c:
+                y.store(a)
+            RELEASE(a)
+            RELEASE(b)
+            other()
+    """,
+    "a test in every iteration": """
+        def kernel():
+            for i in range(3):
+                a = a_dfb.reserve()
+                t = ttl.copy(x, a)
+                t.wait()
+                if c:
+                    ttl.copy(a, x).wait()
+                RELEASE(a)
+    """,
+    "a callback with parameters of the same name as another": """
+        def kernel():
+            t = None
+            a = a_dfb.reserve()
+            def receive(pipe):
+                nonlocal t
+                t = ttl.copy(pipe, a)
+            net.if_dst(receive)
+            def send(pipe):
+                ttl.copy(b, pipe).wait()
+            net.if_src(send)
+            WAIT(t)
+            a.push()
+    """,
     "helper that does sometimes": """
         def kernel():
             a = a_dfb.wait()

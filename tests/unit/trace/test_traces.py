@@ -228,3 +228,8 @@ def test_a_full_disk_leaves_what_was_there(tmp_path, monkeypatch, suffix, calls)
     with pytest.raises(OSError, match="No space"):
         append_events(file, events)
     assert file.read_bytes() == before
+
+
+def test_the_page_has_every_kind() -> None:
+    page = (Path(__file__).parents[3] / "docs/reference/trace.md").read_text()
+    assert [kind.value for kind in EventKind if f"`{kind.value}`" not in page] == []

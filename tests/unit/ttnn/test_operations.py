@@ -103,6 +103,14 @@ def test_operands_are_left_alone() -> None:
     assert np.array_equal(ttnn.to_numpy(X), np.arange(12).reshape(3, 4))
 
 
+@pytest.mark.parametrize("name", ["silu", "softplus", "round", "pow"])
+def test_one_element_keeps_its_shape(name: str) -> None:
+    """float64() of numpy 1.26 makes a scalar of an array of one element."""
+    one = ttl.from_numpy(np.ones(1, np.float32), device=DEVICE, layout=ttnn.ROW_MAJOR_LAYOUT)
+    given = (2.5,) if name == "pow" else ()
+    assert tuple(getattr(ttnn, name)(one, *given).shape) == (1,)
+
+
 def test_a_result_is_rounded_once() -> None:
     # 256 + 1 is 256 in bfloat16, 256 + 1 + 1 is 258.
     ones = ttnn.ones((1, 32), ttnn.bfloat16, **TILES)

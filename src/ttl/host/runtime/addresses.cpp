@@ -50,8 +50,9 @@ uint32_t end_of_object(const Fiber& fiber, uint32_t offset, const char*& name) {
   name = "a tensor in L1";
   for (uint32_t i = 0; i < program.tensor_count; ++i) {
     const uint32_t start = fiber.run->tensor_offsets[i];
+    if (!start || offset < start) continue;
     const uint32_t end = start + bytes_in_bank(*fiber.run, i);
-    if (start && offset >= start && offset < end) return end;
+    if (offset < end) return end;
   }
   const uint32_t address = fiber.node->l1_address + offset;
   for (uint32_t i = 0; i < program.buffer_count; ++i) {

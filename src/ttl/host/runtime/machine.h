@@ -122,6 +122,7 @@ struct Node {
   Fiber* ready_last;
   Node* next;  // in the queue of nodes that have ready fibers
   bool is_queued;
+  bool is_cleared;  // its L1
   CircularBuffer buffers[max_buffers];
 };
 
@@ -141,10 +142,11 @@ struct TileOfRows {
 struct Transfer {
   uint8_t* destination;  // where the tensor's end is a tile of rows: its first row
   const uint8_t* source;  // null: the word in `value`
-  uint8_t* payload;       // what `source` held when the data left, if it has
+  struct Payload* payload;  // what `source` held when the data left, if it has
   uint32_t bytes;
   uint32_t value;
   uint32_t target;  // the node written to, or no_node for a tensor
+  uint32_t multicast;  // its number among those of the kernel, or 0
   TransferKind kind;
   uint8_t channel;  // writes of one channel to one target stay in order
   uint8_t transaction;
@@ -205,16 +207,18 @@ struct Fiber {
   uint8_t read_transaction, write_transaction;
   uint64_t read_state, write_state;  // addresses of the stateful forms
   uint32_t read_state_bytes, write_state_bytes;
+  uint32_t multicasts;  // so far
   List<Transfer> transfers;
   List<OpenCopy> copies;
   List<OpenPipeCopy> pipe_copies;
   AwaitedMark awaited_mark;
 };
 
-// The tiles of a matrix product, unpacked.
+// Of a thread: the tiles of a matrix product, unpacked, and memory for what is under way.
 struct Factors {
   alignas(64) float left[tile_values];
   alignas(64) float right[max_dst_slots][tile_values];
+  struct Payload* kept_payloads;
 };
 
 // What one thread runs at a time: a node, or all of them where the order is to be that of one thread.
@@ -311,9 +315,8 @@ void record_buffer(Fiber& fiber, TtlEventKind kind, const CircularBuffer& buffer
 // landed, if somebody there waits for it.
 void check_transfers_complete(Fiber& fiber);
 void check_all_landed(Run& run);
-// Lands one transfer of any kernel; false where none is pending. In rounds: one of every kernel.
+// Lands one transfer of any kernel; false where none is pending.
 bool land_any(Run& run);
-bool land_one_of_each(Run& run);
 void discard_transfers(Fiber& fiber);
 
 // signals.cpp. While one exists, a signal in a kernel ends the run and not the process.

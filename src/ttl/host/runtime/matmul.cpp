@@ -7,6 +7,8 @@ namespace ttl_host {
 
 namespace {
 
+alignas(64) const float zeros[tile_values] = {};  // what a slot holds before the first product
+
 void begin_matmul(uint32_t transpose, uint32_t columns, uint32_t rows) {
   begin_mode({FpuKind::Matmul, 0});
   Compute& compute = compute_of(self());
@@ -17,16 +19,16 @@ void begin_matmul(uint32_t transpose, uint32_t columns, uint32_t rows) {
 
 // Phases 0 and 1 take the first digits of source B, phase 2 the others and the first of source A.
 void multiply_in_three_phases(Fiber& fiber, const float* left, const float* right,
-                              float* out) {
+                              const float* before, float* out) {
   float* part = compute_of(fiber).packed_values;    // free until the section is packed
   float* first = compute_of(fiber).source_a_values;  // the factors lie elsewhere
   for (uint32_t i = 0; i < tile_values; ++i) part[i] = first_digits(Side::B, left[i]);
-  tile_math().matmul_accumulate(part, right, out, matrix_rounding(fiber));
+  tile_math().matmul(part, right, before, out, matrix_rounding(fiber));
   for (uint32_t i = 0; i < tile_values; ++i) {
     part[i] = other_digits(Side::B, left[i]);
     first[i] = first_digits(Side::A, right[i]);
   }
-  tile_math().matmul_accumulate(part, first, out, matrix_rounding(fiber));
+  tile_math().matmul(part, first, out, out, matrix_rounding(fiber));
 }
 
 // One step of k: the outer product of `rows` tiles of in0, `pitch` apart, and `columns` of in1. The
@@ -42,16 +44,19 @@ void multiply(uint32_t in0, uint32_t in1, uint32_t tile0, uint32_t tile1, uint32
   for (uint32_t row = 0; row < rows; ++row) {
     load_factor_to(fiber, Side::B, in0, tile0 + row * pitch, factors.left, line);
     for (uint32_t column = 0; column < columns; ++column) {
-      float* out = slot_values(fiber, slot + row * columns + column, line);
+      const uint32_t target = slot + row * columns + column;
+      const bool is_live = target < max_dst_slots && compute.slot_is_live[target];
+      float* out = overwritten_slot(fiber, target, line);
+      const float* before = is_live ? out : zeros;
       float* right = factors.right[column];  // there are no more of them than slots
       if (row == 0) {
         load_factor_to(fiber, Side::A, in1, tile1 + column, right, line);
         if (compute.matmul_transpose) transpose_values(right);
       }
       if (in_three_phases)
-        multiply_in_three_phases(fiber, factors.left, right, out);
+        multiply_in_three_phases(fiber, factors.left, right, before, out);
       else
-        tile_math().matmul_accumulate(factors.left, right, out, rounding);
+        tile_math().matmul(factors.left, right, before, out, rounding);
     }
   }
 }

@@ -259,7 +259,7 @@ void round_moved(Fiber& fiber, const TileFormat& format, float* values) {
 // the matrix unit reads, which makes no -0 either.
 void add_zeros(Fiber& fiber, const TileFormat& format, float* values) {
   if (dst_is_16_bit(fiber) || format.is_integer || format.tile_bytes == 4096) return;
-  for (uint32_t i = 0; i < tile_values; ++i) values[i] += 0.0f;
+  tile_math().plus_zero(values);
 }
 
 void transpose_values(float* values) {

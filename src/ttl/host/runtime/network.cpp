@@ -57,14 +57,14 @@ uint32_t checked_transaction(uint32_t id, int line) {
   return id;
 }
 
-constexpr uint8_t unicast = 1, multicast = 4;  // virtual channels
 constexpr uint32_t l1_alignment = TTL_L1_ALIGNMENT;
 
-// Calls `body` with every node of the rectangle.
+// Calls `body` with every node of the rectangle of a multicast.
 template <typename Body>
 uint32_t for_each_receiver(Fiber& fiber, const Rectangle& r, bool with_sender, Body body) {
   const Run& run = *fiber.run;
   uint32_t count = 0;
+  fiber.multicasts += 1;
   for (uint32_t y = r.first_y; y <= r.last_y; ++y)
     for (uint32_t x = r.first_x; x <= r.last_x; ++x) {
       const int node = run.node_at[y][x];

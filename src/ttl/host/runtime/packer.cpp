@@ -49,6 +49,12 @@ void add_to(const TileFormat& format, const uint8_t* tile, float* values, float*
     values[i] = float_of(bits_of(values[i]) + bits_of(scratch[i]));
 }
 
+// Sums in float32, the way a product of large blocks ends: where they are.
+bool is_plain_sum(const Compute& compute, const TileFormat& format) {
+  return compute.pack_adds_to_l1 && compute.pack_mask == PackMask::All &&
+         compute.pack_relu == PackRelu::None && !format.is_integer && format.tile_bytes == 4096;
+}
+
 const float* processed(Compute& compute, const TileFormat& format, const float* slot,
                        const uint8_t* tile, bool from_upper_half) {
   float* values = compute.packed_values;
@@ -80,6 +86,10 @@ void pack_at(uint32_t slot, uint32_t index, uint32_t tile, int line) {
   const float* values = packed_slot(fiber, slot, line);
   check_packer(compute, buffer, line);
   uint8_t* place = reserved_tile(fiber, buffer, tile, line);
+  if (is_plain_sum(compute, *buffer.format)) {
+    float* sums = reinterpret_cast<float*>(place);
+    return tile_math().add(values, sums, sums, Rounding::None);
+  }
   const bool from_upper_half = buffer.format->is_half_word && !dst_is_16_bit(fiber);
   if (!is_plain(compute, from_upper_half))
     values = processed(compute, *buffer.format, values, place, from_upper_half);

@@ -15,7 +15,15 @@ namespace {
 constexpr uint64_t bytes_worth_sharing = 64 * 1024;
 
 void run_node(Run& run, uint32_t item, uint32_t thread) {
-  run_ready(*run.active[item]->lane, thread);
+  Node& node = *run.active[item];
+  if (!node.is_cleared) clear_l1(run, node);
+  run_ready(*node.lane, thread);
+}
+
+// Nothing runs there, but others may look.
+void clear_idle_nodes(Run& run) {
+  for (uint32_t i = 0; i < run.node_count; ++i)
+    if (!run.nodes[i].is_cleared && !run.nodes[i].lane->queue_first) clear_l1(run, run.nodes[i]);
 }
 
 void land_inbox(Run& run, uint32_t item, uint32_t) {
@@ -118,6 +126,15 @@ void exchange(Run& run) {
     if (run.lanes[i].has_sent) wake_senders(run.lanes[i]);
 }
 
+// What lands decides which kernels can go on; none runs before the next round.
+bool land_one_of_each(Run& run) {
+  if (!make_one_of_each_due(run)) return false;
+  exchange(run);
+  run.active_count = 0;
+  for (uint32_t i = 0; i < run.lane_count; ++i) wake_words(run.lanes[i]);
+  return true;
+}
+
 bool has_sent(const Run& run) {
   for (uint32_t i = 0; i < run.lane_count; ++i)
     if (run.lanes[i].has_sent) return true;
@@ -159,6 +176,7 @@ bool has_failed(const Run& run) {
 
 void run_in_rounds(Run& run) {
   uint64_t turns = 1;
+  clear_idle_nodes(run);
   while (gather(run, turns) || (!have_ended(run) && land_one_of_each(run))) {
     for_all(run, run.active_count, run_node);
     if (has_sent(run)) exchange(run);

@@ -23,6 +23,8 @@ constexpr size_t stack_bytes = 256 * 1024;
 constexpr size_t guard_bytes = 64 * 1024;  // a multiple of every page size in use
 
 uint32_t set_up(Run& run);  // a TtlStatus
+// In rounds, where no shards lie in L1, by the thread that begins with the node: so it is in its cache.
+void clear_l1(Run& run, Node& node);
 void tear_down(Run& run);
 
 }  // namespace ttl_host

@@ -6,9 +6,10 @@
 
 #include "addresses.h"
 #include "memory.h"
+#include "payloads.h"
 #include "pool.h"
 #include "running.h"
-#include "transfers.h"
+#include "tile_rows.h"
 #include "written.h"
 
 namespace ttl_host {
@@ -48,11 +49,6 @@ bool allocate(Run& run) {
   return true;
 }
 
-// Memory that nobody wrote reads as NaN.
-void clear_l1(Run& run, uint32_t node, uint32_t) {
-  memset(run.l1 + size_t{run.node_bytes} * node, 0xff, run.node_bytes);
-}
-
 bool give_l1(Run& run) {
   constexpr uint32_t virtual_address = 0x100000;
   if (!hold_l1(*run.memory, size_t{run.node_bytes} * run.node_count)) return false;
@@ -60,7 +56,6 @@ bool give_l1(Run& run) {
   run.l1_is_low = run.memory->l1_is_low;
   run.l1_address = run.l1_is_low ? static_cast<uint32_t>(reinterpret_cast<uintptr_t>(run.l1))
                                  : virtual_address;
-  for_all(run, run.node_count, clear_l1);
   return true;
 }
 
@@ -128,6 +123,14 @@ void for_each_home(Run& run, Move move) {
   }
 }
 
+bool has_shards(const Run& run) {
+  for (uint32_t i = 0; i < run.program->tensor_count; ++i)
+    if (run.program->tensors[i].homes) return true;
+  return false;
+}
+
+void clear_node(Run& run, uint32_t node, uint32_t) { clear_l1(run, run.nodes[node]); }
+
 void fill_shards(Run& run) {
   for_each_home(run, load_page);
 }
@@ -146,6 +149,7 @@ void write_shards_back(Run& run) {
 
 void place_buffers(Run& run, Node& node) {
   const TtlProgram& program = *run.program;
+  memset(node.l1, 0xff, semaphore_area_bytes);
   memset(node.l1 + semaphore_area_bytes, 0, program.scratch_bytes);
   for (uint32_t position = 0; position < program.buffer_count; ++position) {
     const TtlBuffer& plan = program.buffers[position];
@@ -206,6 +210,13 @@ uint32_t bytes_in_bank(const Run& run, uint32_t tensor) {
   return static_cast<uint32_t>((plan.pages + banks - 1) / banks * plan.aligned_page_bytes);
 }
 
+// Memory that nobody wrote reads as NaN. Semaphores and scratch have been set.
+void clear_l1(Run& run, Node& node) {
+  const uint32_t first = semaphore_area_bytes + run.program->scratch_bytes;
+  memset(node.l1 + first, 0xff, run.node_bytes - first);
+  node.is_cleared = true;
+}
+
 uint32_t set_up(Run& run) {
   run.memory = take_memory();
   if (!run.memory || !allocate(run) || !follow_writes(run)) return TTL_NO_MEMORY;
@@ -213,6 +224,7 @@ uint32_t set_up(Run& run) {
   if (!give_l1(run)) return TTL_NO_MEMORY;
   memset(run.node_at, 0xff, sizeof(run.node_at));
   for (uint32_t i = 0; i < run.node_count; ++i) make_node(run, i);
+  if (run.is_in_turn || has_shards(run)) for_all(run, run.node_count, clear_node);
   fill_shards(run);
   for (uint32_t i = 0; i < run.node_count; ++i) start_fibers(run, run.nodes[i]);
   return TTL_DONE;
@@ -227,6 +239,8 @@ void tear_down(Run& run) {
     free(run.fibers[i].copies.items);
     free(run.fibers[i].pipe_copies.items);
   }
+  for (uint32_t i = 0; run.factors && i < run.program->thread_count; ++i)
+    free_kept_payloads(run.factors[i]);
   forget_writes(run);
   give_back(run.memory);
 }

@@ -25,6 +25,10 @@ static void pack_bfloat16(const float* values, uint16_t* tile) {
     tile[i] = static_cast<uint16_t>(nearest_bits(bits_of(values[i])) >> 16);
 }
 
+static void plus_zero(float* values) {
+  for (uint32_t i = 0; i < tile_values; ++i) values[i] += 0.0f;
+}
+
 static void copy(const float* values, float* out, Rounding rounding) {
   map(values, values, out, rounding, [](float a, float, float) { return a; });
 }
@@ -61,16 +65,24 @@ static void multiply_accumulate(const float* a, const float* b, float* out, Roun
   });
 }
 
+template <typename Round>
+static inline Values rounded(Values values) {
+  for (uint32_t i = 0; i < vector_values; ++i) values[i] = Round::apply(values[i]);
+  return values;
+}
+
 // `matmul_rows` rows of the result at a time: the sums of one row would wait for each other. Each
 // sum goes over k in order, so that the bits do not depend on how many rows there are. Product and sum
 // have one rounding everywhere: factors have at most 11 digits, so their product needs none of its own.
-static inline void matmul_some_rows(const float* a, const float* b, float* out) {
+template <typename Round>
+static inline void matmul_some_rows(const float* a, const float* b, const float* before,
+                                    float* out) {
   constexpr uint32_t in_face = 16 / vector_values;
   Values sums[matmul_rows][2 * in_face];
   for (uint32_t row = 0; row < matmul_rows; ++row)
     for (uint32_t i = 0; i < 2 * in_face; ++i)
       sums[row][i] = *reinterpret_cast<const Values*>(
-          out + row * 16 + i / in_face * face_values + i % in_face * vector_values);
+          before + row * 16 + i / in_face * face_values + i % in_face * vector_values);
   for (uint32_t half = 0; half < 2; ++half, a += face_values, b += 2 * face_values) {
     for (uint32_t k = 0; k < 16; ++k) {
       Values b_values[2 * in_face];
@@ -85,15 +97,23 @@ static inline void matmul_some_rows(const float* a, const float* b, float* out) 
   for (uint32_t row = 0; row < matmul_rows; ++row)
     for (uint32_t i = 0; i < 2 * in_face; ++i)
       *reinterpret_cast<Values*>(out + row * 16 + i / in_face * face_values +
-                                 i % in_face * vector_values) = sums[row][i];
+                                 i % in_face * vector_values) = rounded<Round>(sums[row][i]);
 }
 
-static void matmul_accumulate(const float* a, const float* b, float* out, Rounding rounding) {
+template <typename Round>
+static inline void matmul_rounded(const float* a, const float* b, const float* before, float* out) {
   for (uint32_t row = 0; row < 32; row += matmul_rows) {
     const uint32_t offset = (row / 16) * 2 * face_values + (row % 16) * 16;
-    matmul_some_rows(a + offset, b, out + offset);
+    matmul_some_rows<Round>(a + offset, b, before + offset, out + offset);
   }
-  if (rounding != Rounding::None) copy(out, out, rounding);
+}
+
+static void matmul(const float* a, const float* b, const float* before, float* out,
+                   Rounding rounding) {
+  if (rounding == Rounding::None) return matmul_rounded<Exact>(a, b, before, out);
+  if (rounding == Rounding::NearestEven) return matmul_rounded<ToNearestEven>(a, b, before, out);
+  matmul_rounded<Exact>(a, b, before, out);
+  copy(out, out, rounding);
 }
 
 template <typename Round>
@@ -110,6 +130,6 @@ static void exponential(float* values, uint32_t count, float scale, Rounding rou
 static const TileMath table = {
     unpack_bfloat16,    pack_bfloat16,       copy,
     add,                subtract,            multiply,
-    multiply_zero_wins, multiply_accumulate, matmul_accumulate,
-    exponential,
+    multiply_zero_wins, multiply_accumulate, matmul,
+    exponential,        plus_zero,
 };

@@ -20,8 +20,11 @@ struct TileMath {
   // where it is rounded.
   void (*multiply_zero_wins)(const float* a, const float* b, float* out, Rounding rounding);
   void (*multiply_accumulate)(const float* a, const float* b, float* out, Rounding rounding);
-  void (*matmul_accumulate)(const float* a, const float* b, float* out, Rounding rounding);
+  // The sums begin with `before`, which may be `out`.
+  void (*matmul)(const float* a, const float* b, const float* before, float* out,
+                 Rounding rounding);
   void (*exponential)(float* values, uint32_t count, float scale, Rounding rounding);
+  void (*plus_zero)(float* values);  // -0 becomes 0
 };
 
 // The variant for this processor; all variants give the same bits.

@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "payloads.h"
+#include "tile_rows.h"
 #include "written.h"
 
 namespace ttl_host {
@@ -18,61 +20,11 @@ uint32_t random_below(Run& run, uint32_t count) {
   return static_cast<uint32_t>(x >> 33) % count;
 }
 
-namespace {
-
-// Calls `copy(in_rows, in_page, bytes)` for each row of a face: there a page is in one piece.
-template <typename Copy>
-void for_each_face_row(uint8_t* first_row, const TileOfRows& tile, uint32_t bytes, Copy copy) {
-  const uint32_t piece = 16 * tile.element_bytes;
-  uint32_t done = 0;
-  while (done < bytes) {
-    const uint32_t position = tile.offset + done;
-    const uint32_t number = position / piece, within = position % piece;
-    const uint32_t face = number / 16, row = number % 16 + face / 2 * 16;
-    const uint32_t left = piece - within < bytes - done ? piece - within : bytes - done;
-    copy(first_row + size_t{row} * tile.row_bytes + face % 2 * piece + within, done, left);
-    done += left;
-  }
-}
-
-// A whole tile, which is nearly always what is moved: all sizes are known to the compiler.
-template <uint32_t piece, bool to_rows>
-void move_tile(uint8_t* rows, size_t row_bytes, uint8_t* page) {
-  for (uint32_t row = 0; row < 32; ++row, rows += row_bytes) {
-    uint8_t* left = page + row / 16 * 32 * piece + row % 16 * piece;
-    uint8_t* right = left + 16 * piece;
-    if (to_rows) {
-      memcpy(rows, left, piece);
-      memcpy(rows + piece, right, piece);
-    } else {
-      memcpy(left, rows, piece);
-      memcpy(right, rows + piece, piece);
-    }
-  }
-}
-
-template <bool to_rows>
-void land_tile(const TileOfRows& tile, uint32_t bytes, uint8_t* rows, uint8_t* page) {
-  if (bytes == 2048 && tile.element_bytes == 2)
-    return move_tile<32, to_rows>(rows, tile.row_bytes, page);
-  if (bytes == 4096 && tile.element_bytes == 4)
-    return move_tile<64, to_rows>(rows, tile.row_bytes, page);
-  for_each_face_row(rows, tile, bytes, [&](uint8_t* in_rows, uint32_t at, uint32_t n) {
-    if (to_rows)
-      memcpy(in_rows, page + at, n);
-    else
-      memcpy(page + at, in_rows, n);
-  });
-}
-
-}  // namespace
-
 void land_data(Fiber& fiber, const Transfer& transfer) {
-  Run& run = *fiber.run;
-  const void* data = transfer.payload  ? static_cast<const void*>(transfer.payload)
-                     : transfer.source ? static_cast<const void*>(transfer.source)
-                                       : &transfer.value;
-  WriteNote note(fiber, transfer, static_cast<const uint8_t*>(data));
+  const uint8_t* data = transfer.payload  ? bytes_of(transfer.payload)
+                        : transfer.source ? transfer.source
+                                          : reinterpret_cast<const uint8_t*>(&transfer.value);
+  WriteNote note(fiber, transfer, data);
   if (transfer.kind == TransferKind::Increment) {
     uint32_t word;
     memcpy(&word, transfer.destination, 4);
@@ -81,13 +33,10 @@ void land_data(Fiber& fiber, const Transfer& transfer) {
   } else if (!transfer.tile.row_bytes) {
     memmove(transfer.destination, data, transfer.bytes);
   } else if (transfer.kind == TransferKind::Read) {
-    land_tile<false>(transfer.tile, transfer.bytes, const_cast<uint8_t*>(transfer.source),
-                     transfer.destination);
+    move_to_page(transfer.tile, transfer.bytes, transfer.source, transfer.destination);
   } else {
-    land_tile<true>(transfer.tile, transfer.bytes, transfer.destination,
-                    static_cast<uint8_t*>(const_cast<void*>(data)));
+    move_to_rows(transfer.tile, transfer.bytes, data, transfer.destination);
   }
-  if (transfer.payload) free(transfer.payload);
 }
 
 bool is_elsewhere(const Fiber& fiber, const uint8_t* bytes) {
@@ -102,23 +51,23 @@ namespace {
 
 void land(Fiber& fiber, const Transfer& transfer) {
   land_data(fiber, transfer);
+  give_back(*fiber.lane, transfer.payload);
   fiber.lane->pending -= 1;
   note_move(*fiber.lane);
 }
 
-template <bool to_tensor>
-void move_page(const TtlTensor& tensor, uint64_t page, uint8_t* in_l1) {
-  if (!tensor.row_bytes) {
-    uint8_t* stored = tensor.bytes + page * tensor.page_bytes;
-    memcpy(to_tensor ? stored : in_l1, to_tensor ? in_l1 : stored, tensor.page_bytes);
-    return;
+// One transfer, or several that are faster together; returns how many.
+uint32_t land_next(Fiber& fiber, uint32_t position) {
+  const Transfer* next = fiber.transfers.items + position;
+  const uint32_t count = neighbours(next, fiber.transfers.count - position);
+  if (count < 2) {
+    land(fiber, *next);
+    return 1;
   }
-  const TileOfRows tile{tensor.row_bytes, tensor.element_bytes, 0};
-  const uint32_t tile_row_bytes = 32 * tensor.element_bytes;
-  const uint64_t columns = tensor.row_bytes / tile_row_bytes;
-  uint8_t* rows = tensor.bytes + page / columns * 32 * tensor.row_bytes +
-                  page % columns * tile_row_bytes;
-  land_tile<to_tensor>(tile, tensor.page_bytes, rows, in_l1);
+  read_neighbours(*next, count);
+  fiber.lane->pending -= count;
+  note_move(*fiber.lane);
+  return count;
 }
 
 void remove(List<Transfer>& list, uint32_t position) {
@@ -150,24 +99,31 @@ bool matches(const Transfer& transfer, TransferKind kind, uint32_t transaction) 
          (transaction == any_transaction || transfer.transaction == transaction);
 }
 
-// What goes to other nodes or comes from there is due now; true where there is any.
-bool land_in_order(Fiber& fiber, TransferKind kind, uint32_t transaction) {
+// Of what is due lands what stays on the node, in order; true where there is more.
+bool land_here(Fiber& fiber) {
   uint32_t kept = 0;
-  bool is_due = false;
-  for (uint32_t i = 0; i < fiber.transfers.count; ++i) {
+  bool has_more = false;
+  for (uint32_t i = 0; i < fiber.transfers.count;) {
     Transfer& transfer = fiber.transfers.items[i];
-    const bool lands = matches(transfer, kind, transaction);
-    if (lands && !transfer.is_elsewhere) {
-      land(fiber, transfer);
+    if (transfer.is_due && !transfer.is_elsewhere) {
+      i += land_next(fiber, i);
       continue;
     }
-    is_due |= transfer.is_due |= lands;
+    has_more |= transfer.is_due;
     if (kept != i) fiber.transfers.items[kept] = transfer;
     kept += 1;
+    i += 1;
   }
   fiber.transfers.count = kept;
-  fiber.lane->has_sent |= is_due;
-  return is_due;
+  fiber.lane->has_sent |= has_more;
+  return has_more;
+}
+
+// True where something goes to other nodes or comes from there.
+bool land_in_order(Fiber& fiber, TransferKind kind, uint32_t transaction) {
+  for (uint32_t i = 0; i < fiber.transfers.count; ++i)
+    fiber.transfers.items[i].is_due |= matches(fiber.transfers.items[i], kind, transaction);
+  return land_here(fiber);
 }
 
 void wait_until_landed(Fiber& fiber) {
@@ -194,6 +150,20 @@ uint32_t hostile_choice(const List<Transfer>& list) {
   for (uint32_t i = list.count; i-- > 0;)
     if (list.items[i].kind == TransferKind::Increment) return i;
   return first_before(list, list.count - 1);
+}
+
+bool are_together(const Transfer& one, const Transfer& other) {
+  return one.multicast && one.multicast == other.multicast;
+}
+
+// A multicast lands as a whole: after what must come before any of it.
+uint32_t first_of_whole(const List<Transfer>& list, uint32_t position) {
+  for (uint32_t i = 0; i < list.count; ++i) {
+    if (!are_together(list.items[i], list.items[position])) continue;
+    const uint32_t first = first_before(list, i);
+    if (first != i) return first_of_whole(list, first);
+  }
+  return position;
 }
 
 uint8_t transaction_of(const Fiber& fiber, TransferKind kind) {
@@ -240,6 +210,7 @@ void begin(Fiber& fiber, const Transfer& transfer) {
   append(fiber.transfers, transfer);
   Transfer& kept = fiber.transfers.items[fiber.transfers.count - 1];
   kept.sender = &fiber;
+  kept.multicast = transfer.channel == multicast ? fiber.multicasts : 0;
   kept.is_elsewhere = is_elsewhere(fiber, transfer.destination) ||
                       (transfer.source && is_elsewhere(fiber, transfer.source));
   fiber.lane->has_sent |= kept.is_elsewhere;
@@ -260,12 +231,6 @@ bool any(const uint32_t (&open)[transaction_ids]) {
   return all != 0;
 }
 
-// The rows of a tile lie far apart: their way to the processor begins now, not when they are
-// copied.
-void fetch_ahead(const uint8_t* rows, const TileOfRows& tile) {
-  for (uint32_t row = 0; row < 32; ++row) __builtin_prefetch(rows + size_t{row} * tile.row_bytes);
-}
-
 }  // namespace
 
 void begin_transfer(Fiber& fiber, const Place& from, const Place& to, uint32_t bytes,
@@ -273,12 +238,10 @@ void begin_transfer(Fiber& fiber, const Place& from, const Place& to, uint32_t b
   const uint32_t stored =
       from.usable_bytes < to.usable_bytes ? from.usable_bytes : to.usable_bytes;
   const bool is_read = kind == TransferKind::Read;
-  begin(fiber, {to.bytes, from.bytes, nullptr, stored, 0, to.node, kind, channel,
+  begin(fiber, {to.bytes, from.bytes, nullptr, stored, 0, to.node, 0, kind, channel,
                 transaction_of(fiber, kind), is_read ? from.tile : to.tile,
                 is_read ? no_tensor : to.tensor, static_cast<uint32_t>(line), false, false,
                 false, nullptr, nullptr});
-  if (is_read && from.tile.row_bytes) fetch_ahead(from.bytes, from.tile);
-  if (!is_read && to.tile.row_bytes) fetch_ahead(to.bytes, to.tile);
   trace_copy(fiber, is_read ? from.tensor : to.tensor, bytes, kind, line);
   if (!is_read && to.tensor != no_tensor)
     __atomic_store_n(&fiber.run->program->tensors[to.tensor].written, 1, __ATOMIC_RELAXED);
@@ -287,7 +250,7 @@ void begin_transfer(Fiber& fiber, const Place& from, const Place& to, uint32_t b
 void begin_word(Fiber& fiber, const Place& to, uint32_t value, TransferKind kind, uint8_t channel,
                 int) {
   begin(fiber,
-        {to.bytes, nullptr, nullptr, 4, value, to.node, kind, channel,
+        {to.bytes, nullptr, nullptr, 4, value, to.node, 0, kind, channel,
          transaction_of(fiber, kind), {}, no_tensor, 0, false, false, false, nullptr,
          nullptr});
 }
@@ -316,9 +279,12 @@ void flush(Fiber& fiber, uint32_t transaction, int line) {
     if (!matches(transfer, TransferKind::Write, transaction) || transfer.payload ||
         !transfer.source)
       continue;
-    transfer.payload = static_cast<uint8_t*>(malloc(transfer.bytes ? transfer.bytes : 1));
+    Payload* before = i ? fiber.transfers.items[i - 1].payload : nullptr;
+    const bool shares = before && are_together(fiber.transfers.items[i - 1], transfer);
+    transfer.payload =
+        shares ? before : take_payload(*fiber.lane, transfer.source, transfer.bytes);
     if (!transfer.payload) fault(0, "the host has no memory left");
-    memcpy(transfer.payload, transfer.source, transfer.bytes);
+    transfer.payload->users += shares;
   }
   if (fiber.run->program->trace) trace_copies_end(fiber, TransferKind::Write, transaction, line);
 }
@@ -341,22 +307,31 @@ bool land_any(Run& run) {
   return true;
 }
 
-bool land_one_of_each(Run& run) {
-  bool has_landed = false;
+bool make_one_of_each_due(Run& run) {
+  bool is_any = false;
   for (uint32_t i = 0; i < run.fiber_count; ++i) {
     Fiber& fiber = run.fibers[i];
     if (!fiber.transfers.count) continue;
-    land_at(fiber, hostile_choice(fiber.transfers));
-    has_landed = true;
+    const uint32_t chosen = first_of_whole(fiber.transfers, hostile_choice(fiber.transfers));
+    Transfer& first = fiber.transfers.items[chosen];
+    for (uint32_t k = 0; k < fiber.transfers.count; ++k)
+      fiber.transfers.items[k].is_due |= are_together(fiber.transfers.items[k], first);
+    first.is_due = true;
+    land_here(fiber);
+    is_any = true;
   }
-  for (uint32_t i = 0; i < run.lane_count; ++i) wake_words(run.lanes[i]);
-  return has_landed;
+  return is_any;
 }
 
 void remove_due(Fiber& fiber) {
   uint32_t kept = 0;
-  for (uint32_t i = 0; i < fiber.transfers.count; ++i)
-    if (!fiber.transfers.items[i].is_due) fiber.transfers.items[kept++] = fiber.transfers.items[i];
+  for (uint32_t i = 0; i < fiber.transfers.count; ++i) {
+    const Transfer& transfer = fiber.transfers.items[i];
+    if (!transfer.is_due)
+      fiber.transfers.items[kept++] = transfer;
+    else
+      give_back(*fiber.lane, transfer.payload);
+  }
   fiber.lane->pending -= fiber.transfers.count - kept;
   fiber.transfers.count = kept;
 }
@@ -383,14 +358,6 @@ const char* open_transfers(const Fiber& fiber) {
 
 }  // namespace
 
-void load_page(const TtlTensor& tensor, uint64_t page, uint8_t* in_l1) {
-  move_page<false>(tensor, page, in_l1);
-}
-
-void store_page(const TtlTensor& tensor, uint64_t page, uint8_t* in_l1) {
-  move_page<true>(tensor, page, in_l1);
-}
-
 void check_transfers_complete(Fiber& fiber) {
   const char* open = open_transfers(fiber);
   if (open && (!fiber.run->program->by_hand || any(fiber.open_reads) || writes_tensor(fiber)))
@@ -412,7 +379,8 @@ void check_all_landed(Run& run) {
 }
 
 void discard_transfers(Fiber& fiber) {
-  for (uint32_t i = 0; i < fiber.transfers.count; ++i) free(fiber.transfers.items[i].payload);
+  for (uint32_t i = 0; i < fiber.transfers.count; ++i)
+    give_back(*fiber.lane, fiber.transfers.items[i].payload);
 }
 
 }  // namespace ttl_host

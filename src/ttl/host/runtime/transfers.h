@@ -6,6 +6,8 @@
 
 namespace ttl_host {
 
+constexpr uint8_t unicast = 1, multicast = 4;  // virtual channels
+
 void begin_transfer(Fiber& fiber, const Place& from, const Place& to, uint32_t bytes,
                     TransferKind kind, uint8_t channel, int line);
 // A word that needs no source: a value to write, or a number to add.
@@ -21,6 +23,9 @@ const CircularBuffer* not_reserved(const Fiber& fiber, const Node& node, uint32_
 void land_data(Fiber& fiber, const Transfer& transfer);
 // In rounds: does it lie in the L1 of another node than the kernel's?
 bool is_elsewhere(const Fiber& fiber, const uint8_t* bytes);
+// In rounds, where nobody can go on: one transfer of every kernel is due, a multicast as a whole, and
+// lands if it stays on the node. False where none is pending.
+bool make_one_of_each_due(Run& run);
 // Forgets the transfers that were due, which have landed.
 void remove_due(Fiber& fiber);
 
@@ -30,9 +35,5 @@ constexpr uint32_t any_transaction = ~uint32_t{0};
 void finish(Fiber& fiber, TransferKind kind, uint32_t transaction, int line);
 // The data of writes has left the node: the source may change now.
 void flush(Fiber& fiber, uint32_t transaction, int line);
-
-// A page of a tensor, from where it is stored to L1 or back.
-void load_page(const TtlTensor& tensor, uint64_t page, uint8_t* in_l1);
-void store_page(const TtlTensor& tensor, uint64_t page, uint8_t* in_l1);
 
 }  // namespace ttl_host

@@ -23,7 +23,7 @@ from ttl.diagnostics import CompileError, RuleBroken, codes
 from ttl.dialects import ttnn
 from ttl.dialects.graph import MathOp, from_attribute, shape_of
 from ttl.dialects.graph_control import ControlOp
-from ttl.semantics.dtypes import DTYPES, DType, round_to
+from ttl.semantics.dtypes import BY_DATA_FORMAT, DTYPES, DType, round_to
 from ttl.semantics.tensor_layout import TensorLayout
 
 from .names import signature
@@ -32,7 +32,6 @@ from .writer import Unwritable, write_binary
 
 _BUFFER_TYPES = {"dram": "DRAM", "l1": "L1", "system_memory": "SystemMemory"}
 _FORMATS = {**{dtype.mlir: dtype.data_format for dtype in DTYPES.values()}, "i32": "Int32"}
-_DTYPES = {dtype.data_format: dtype for dtype in DTYPES.values()}
 
 
 def emit_flatbuffer(module: ModuleOp, *, mesh_shape: tuple[int, int] = (1, 1)) -> bytes:
@@ -206,7 +205,7 @@ def _constant_bytes(op: ttnn.ConstantOp) -> bytes:
     """The elements, row by row, in the type of the result."""
     layout = ttnn.layout_of(op.result.type)
     assert layout is not None
-    dtype = _DTYPES[_format(layout.element)]
+    dtype = BY_DATA_FORMAT[_format(layout.element)]
     rounded = round_to(_elements(op.value), dtype)
     if rounded.size == 1:  # one that stands for all
         rounded = np.broadcast_to(rounded, shape_of(op.result))

@@ -24,7 +24,7 @@ from ttl.dialects.locations import span_of
 from ttl.dialects.metal import GridAttr
 from ttl.dialects.ttcore import dtype_of_element
 from ttl.passes.registered_device import target_of
-from ttl.semantics.dtypes import DTYPES, Array, DType
+from ttl.semantics.dtypes import BY_DATA_FORMAT, Array, DType
 from ttl.semantics.types import TILE_SIZE
 from ttl.target.system_desc import Chip, chip_of
 
@@ -227,7 +227,7 @@ class _Program:
             "num_buffers": buffer.block_count,
         }
         detail = {"buffer_type": "L1", "circular_buffer_config": config}
-        dtype = next(each for each in DTYPES.values() if each.data_format == buffer.data_format)
+        dtype = BY_DATA_FORMAT[buffer.data_format]
         shape = [buffer.block_tiles * buffer.block_count]
         element = (TILE_SIZE, TILE_SIZE) if buffer.row_bytes is None else (1, 1)
         reference = self._reference(0, shape, dtype, element, {"MetalDeviceBuffer": detail})
@@ -294,9 +294,7 @@ def _config(found: BufferDescription, type: MemRefType[Any]) -> Value:
 def _operand(value: SSAValue, name: str) -> Operand:
     owner = value.owner
     assert isinstance(owner, ttmetal.CreateBufferOp)
-    found = described(owner)
-    kind = "TILE" if found.is_tiled else "ROW_MAJOR"
-    return Operand(name, found.shape, found.dtype.spelling, kind)
+    return described(owner).operand(name)
 
 
 def _kernel(

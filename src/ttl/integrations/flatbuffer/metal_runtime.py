@@ -28,7 +28,7 @@ from ttl.artifact import (
     check_includes,
 )
 from ttl.diagnostics import RuleBroken, UsageError, codes, file_not_usable
-from ttl.semantics.dtypes import DTYPES, Array, DType
+from ttl.semantics.dtypes import BY_DATA_FORMAT, Array, DType
 from ttl.semantics.types import TILE_SIZE, Shape
 from ttl.target import TARGETS, Target
 from ttl.target import load as load_target
@@ -38,9 +38,8 @@ from .metal_schema import METAL_BINARY, METAL_IDENTIFIER
 from .reader import Malformed, read_binary
 
 Value = dict[str, Any]
-_DTYPES = {dtype.data_format: dtype for dtype in DTYPES.values()}
 _THREADS = {"RISCV_1": ThreadKind.READER, "RISCV_0": ThreadKind.WRITER}
-_MOST_BYTES = 1 << 32  # of a tensor of the host
+_MOST_ELEMENTS = 1 << 32  # of a tensor
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,9 +140,9 @@ def _of(value: Value, *names: str) -> Any:
 
 
 def _dtype(name: str) -> DType:
-    if name not in _DTYPES:
+    if name not in BY_DATA_FORMAT:
         raise Malformed(f"tensors of {name} are not known to this runtime")
-    return _DTYPES[name]
+    return BY_DATA_FORMAT[name]
 
 
 def _described(tensor: Value) -> Described:
@@ -153,7 +152,7 @@ def _described(tensor: Value) -> Described:
 
 def _shape(desc: Value) -> Shape:
     shape = tuple(desc["shape"])
-    if any(size < 1 for size in shape) or prod(shape) > _MOST_BYTES:
+    if any(size < 1 for size in shape) or prod(shape) > _MOST_ELEMENTS:
         raise Malformed(f"a tensor of shape {shape}")
     return shape
 

@@ -13,7 +13,7 @@ from math import prod
 from typing import Any
 
 from ttl.diagnostics import TTLError
-from ttl.semantics.dtypes import DTYPES, DType
+from ttl.semantics.dtypes import BY_DATA_FORMAT, DType
 from ttl.semantics.graph_ops import GRAPH_OPS
 from ttl.semantics.layout import ROW_MAJOR_LAYOUT, TILE_LAYOUT, Layout
 from ttl.semantics.types import Shape
@@ -27,7 +27,6 @@ from .reader import Malformed
 
 MAX_RANK = 12
 _ROWS = {op.table.name: op for op in GRAPH_OPS.values() if not op.table.kinds}
-_FORMATS = {dtype.data_format: dtype for dtype in DTYPES.values()}
 _BUFFER_TYPES = {"DRAM": BufferType.DRAM, "SystemMemory": BufferType.DRAM, "L1": BufferType.L1}
 _MEMORY_LAYOUTS = {each.name.title().replace("_", ""): each for each in TensorMemoryLayout}
 
@@ -228,7 +227,7 @@ def _description(value: Mapping[str, Any], grid: Grid) -> TensorDescription:
     memory = value["layout"] and value["layout"]["memory_desc"]
     if not memory:
         raise Malformed(f"the tensor of shape {shape} has no layout")
-    dtype = _FORMATS.get(memory["data_type"])
+    dtype = BY_DATA_FORMAT.get(memory["data_type"])
     if dtype is None:
         raise Malformed(f"tensors of {memory['data_type']} are not known here")
     layout = _layout(memory["tile_shape"])

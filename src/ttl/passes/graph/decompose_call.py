@@ -83,7 +83,7 @@ def result_type(type: Attribute) -> Tensor:
 
 
 def two(name: str, given: Sequence[int]) -> tuple[int, int]:
-    """Of height and width; one number is for both."""
+    """Of height and width, or of both ends of a length; one number is for both."""
     if len(given) not in (1, 2):
         raise ValueError(f"`{name}` has {len(given)} numbers")
     return given[0], given[-1]

@@ -92,7 +92,7 @@ def _convolution_1d(graph: Graph, call: Call) -> SSAValue:
     values, weight = call.values, call.given(1)
     batch, length, channels = (shape_of(call.first)[dim] for dim in _order(call))
     image = graph.permute(call.first, _order(call))
-    before, after = _both_ends(values["padding"])
+    before, after = two("padding", values["padding"])
     attributes: dict[str, Any] = {
         "stride": [1, *several("stride", values["stride"], 1)],
         "padding": [0, 0, before, after],
@@ -105,12 +105,6 @@ def _convolution_1d(graph: Graph, call: Call) -> SSAValue:
     found = _convolved(graph, "conv2d", image, weight, attributes)
     found = graph.reshape(found, (batch, *shape_of(found)[2:]))
     return _as_given(graph, call, _with_bias(graph, call, found))
-
-
-def _both_ends(padding: Sequence[int]) -> tuple[int, int]:
-    if len(padding) not in (1, 2):
-        raise ValueError(f"`padding` has {len(padding)} numbers")
-    return padding[0], padding[-1]
 
 
 def _convolution_3d(graph: Graph, call: Call) -> SSAValue:

@@ -210,7 +210,7 @@ def _shard(call: _Call) -> Parts:
     dims = list(values["shard_dims"])[-2:]
     if values["shard_type"] != "devices" or all(dim < 0 for dim in dims):
         return call.of(0) if values["shard_direction"] == "shard_to_full" else call.given
-    dims = [-1] * (2 - len(dims)) + dims
+    dims += [-1] * (2 - len(dims))  # a mesh of one dimension has rows only
     if dims[0] == dims[1]:
         raise ValueError("`shard_dims` that divide one dimension twice")
     if values["shard_direction"] == "full_to_shard":

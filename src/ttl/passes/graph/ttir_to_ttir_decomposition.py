@@ -117,11 +117,12 @@ def _replace(op: Operation, call: Call) -> None:
         raise not_computed(op, str(error)) from None
     except (LookupError, ArithmeticError):  # a dimension that is not there, a step of 0
         raise not_computed(op, "its attributes do not fit its operands") from None
-    if not op.results:
+    if op.results:
+        for old, new in zip(op.results, results, strict=True):
+            new.name_hint = new.name_hint or old.name_hint
+            old.replace_all_uses_with(new)
+    else:
         _use_from_here(op, results)
-    for old, new in zip(op.results, results, strict=False):
-        new.name_hint = new.name_hint or old.name_hint
-        old.replace_all_uses_with(new)
     erase(op)
 
 
@@ -198,11 +199,4 @@ def not_computed(op: Operation, what: str = "") -> CompileError:
     message = f"`{op.name}` is read, but not computed{reason}"
     helps = ("write it with other operations, or as a TT-Lang operation",)
     return cannot_compile(RuleBroken(codes.GRAPH_NOT_LOWERED, message, helps=helps), op)
-
-
-def refuse_kept(module: ModuleOp) -> None:
-    """CompileError for the first operation that no pass takes."""
-    for op in module.walk():
-        if isinstance(op, KeptOp):
-            raise not_computed(op)
 

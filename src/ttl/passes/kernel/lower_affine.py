@@ -11,13 +11,13 @@ from collections.abc import Callable, Sequence
 from xdsl.dialects import affine, arith, scf
 from xdsl.dialects.builtin import ModuleOp, UnitAttr
 from xdsl.ir import Operation, SSAValue
-from xdsl.ir.affine import AffineMap
+from xdsl.ir.affine import AffineConstantExpr, AffineMap
 from xdsl.rewriter import Rewriter
 from xdsl.transforms.lower_affine import affine_expr_ops
 
-from ttl.dialects.building import create, walk
+from ttl.dialects.building import create, integer, walk
 
-from ..module_pass import OVER_TILES
+from ..module_pass import INDEX, OVER_TILES
 
 Replacement = tuple[list[Operation], Sequence[SSAValue]]
 
@@ -51,6 +51,9 @@ def _loop(op: Operation) -> Replacement:
 def _evaluate(map: AffineMap, operands: Sequence[SSAValue]) -> tuple[list[Operation], SSAValue]:
     """The arithmetic of a map with one result."""
     (expression,) = map.results
+    if isinstance(expression, AffineConstantExpr):
+        number = create(arith.ConstantOp, (), (INDEX,), {"value": integer(expression.value, INDEX)})
+        return [number], number.results[0]
     dimensions, symbols = operands[: map.num_dims], operands[map.num_dims :]
     return affine_expr_ops(expression, dimensions, symbols)
 

@@ -61,8 +61,7 @@ class Kernel:
         try:
             run_body(self.body, walk)
         except CannotEvaluate as error:
-            error.faults = walk.faults
-            raise
+            raise CannotEvaluate(error.op, walk.faults) from None
         return walk
 
 

@@ -20,9 +20,11 @@ ARITHMETIC = (arith.AddfOp, arith.SubfOp, arith.MulfOp, arith.DivfOp, ttl.FloatD
 def note_soft_float(module: ModuleOp) -> list[Diagnostic]:
     """One note for the module: the first arithmetic of a kernel that reads elements."""
     for kernel in kernels(module):
-        ops = [op for op in walk(kernel) if isinstance(op, (ttl.ReadElementOp, *ARITHMETIC))]
+        ops = walk(kernel)
+        if not any(isinstance(op, ttl.ReadElementOp) for op in ops):
+            continue
         found = next((op for op in ops if isinstance(op, ARITHMETIC)), None)
-        if found is not None and any(isinstance(op, ttl.ReadElementOp) for op in ops):
+        if found is not None:
             broken = RuleBroken(
                 codes.SOFT_FLOAT,
                 f"`{name_of(kernel)}` computes with floats, which its processor does in "

@@ -43,10 +43,10 @@ class BudgetSpent(Exception):
 class CannotEvaluate(Exception):
     """Control flow depends on something that the walk cannot evaluate."""
 
-    def __init__(self, op: Operation):
+    def __init__(self, op: Operation, faults: Faults | None = None):
         super().__init__(op.name)
         self.op = op
-        self.faults: Faults = []  # what went wrong before
+        self.faults = faults or []  # what went wrong before
 
 
 @dataclass(slots=True)

@@ -50,9 +50,9 @@ def _softplus_bound(
     spacing: float, x: Any, beta: Any, beta_reciprocal: Any, threshold: Any
 ) -> Any:
     """Of its five steps the first is magnified by exp, and all are rounded."""
-    scaled = np.float64(x) * beta
+    scaled = np.asarray(x, np.float64) * beta
     steep = _sigmoid(scaled) * (np.abs(scaled) + 2)
-    value = _softplus(np.float64(x), beta, beta_reciprocal, threshold)
+    value = _softplus(np.asarray(x, np.float64), beta, beta_reciprocal, threshold)
     return spacing * (np.abs(beta_reciprocal) * steep + 2 * np.abs(value))
 
 

@@ -178,6 +178,8 @@ CHECKS: dict[Kind, Callable[[Any], bool]] = {
 def text_of(value: Any) -> str:
     """Values of the compiler tell what the program calls them."""
     known = getattr(value, "described", None)
+    if isinstance(value, (tuple, list)):
+        known = f"({', '.join(map(text_of, value))})"
     return "a block" if is_value(value) else known if isinstance(known, str) else repr(value)
 
 

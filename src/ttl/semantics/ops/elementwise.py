@@ -77,7 +77,7 @@ def _refuse_zero(divisor: Any, sign: str) -> None:
 def _power(x: Any, n: int) -> Any:
     if is_integer_array(np.asarray(x)):
         return _wrapping_power(x, n)
-    return np.float32(np.power(np.float64(x), n))
+    return np.float32(np.power(np.asarray(x, np.float64), n))
 
 
 def _wrapping_power(x: Any, n: int) -> Any:

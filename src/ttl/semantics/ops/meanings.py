@@ -21,7 +21,8 @@ def in_double(meaning: Meaning) -> Meaning:
     """Evaluate in float64 and round once, where float32 steps would add up or cancel."""
 
     def evaluate(*values: Any, **parameters: Any) -> Any:
-        wide = [np.float64(value) for value in values]
+        # Not float64(), which makes a scalar of one element in numpy 1.26.
+        wide = [np.asarray(value, np.float64) for value in values]
         return np.float32(meaning(*wide, **{k: np.float64(v) for k, v in parameters.items()}))
 
     return evaluate

@@ -16,6 +16,7 @@ import numpy as np
 
 from ttl.diagnostics import RuleBroken, codes
 
+from ..block_math import LANES, row_sum
 from ..dtypes import Array, to_tf32
 from ..rounding import factor_in_a, factor_in_b
 from ..types import TILE_SIZE, BlockType, Shape
@@ -61,7 +62,7 @@ def _meaning(reduction: Callable[..., Any], in_sources: bool = False) -> Callabl
         factor = scaler[(0,) * scaler.ndim] if isinstance(scaler, np.ndarray) else scaler
         values = reduction(x, reduced)
         if not exact_f32 and _is_inside(reduced, x.ndim):
-            values = values + np.zeros_like(values, shape=())  # the matrix unit makes no -0
+            values = values + values.dtype.type(0)  # the matrix unit makes no -0
         if factor != 1:
             values = values * factor
         return _in_tiles(values, reduced, x.dtype)
@@ -87,8 +88,11 @@ def _edge(shape: Shape, reduced: Shape) -> tuple[Shape, tuple[slice, ...]]:
 
 def _sum(x: Array, dims: Shape) -> Any:
     """In float64, so that the order of the sum does not show."""
-    wide = np.int64 if is_integer_array(x) else np.float64
-    return np.add.reduce(x, axis=dims, dtype=wide, keepdims=True)
+    if is_integer_array(x):
+        return np.add.reduce(x, axis=dims, dtype=np.int64, keepdims=True)
+    if dims == (x.ndim - 1,) and x.shape[-1] % LANES == 0:
+        return row_sum(x)
+    return np.add.reduce(x, axis=dims, dtype=np.float64, keepdims=True)
 
 
 def _mean(x: Array, dims: Shape) -> Any:

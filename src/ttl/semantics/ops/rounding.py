@@ -35,7 +35,7 @@ def _round(x: Any, decimals: int) -> Any:
     if abs(decimals) > _MOST_DECIMALS:
         return _power_of_ten(-decimals) * np.rint(x * _power_of_ten(decimals)) + np.float32(0)
     scale = 10.0 ** abs(decimals)
-    wide: Any = np.float64(x)
+    wide: Any = np.asarray(x, np.float64)
     if decimals < 0:
         return np.float32(np.rint(wide / scale) * scale + 0.0)
     scaled: Any = wide * scale
@@ -50,7 +50,7 @@ def _power_of_ten(n: int) -> np.float32:
 def _round_bound(spacing: float, x: Any, decimals: int) -> Any:
     """Where scaling brings a number to a tie, or away from one, it may go the other way."""
     step = 10.0 ** -decimals
-    scaled = np.abs(np.float64(x)) / step
+    scaled = np.abs(np.asarray(x, np.float64)) / step
     from_tie = np.abs(scaled - np.floor(scaled) - 0.5)
     is_near = (from_tie <= spacing * scaled) & (decimals != 0)
     return spacing * np.abs(_round(x, decimals)) + np.where(is_near, step, 0.0)

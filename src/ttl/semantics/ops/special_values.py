@@ -12,10 +12,12 @@ Most arrays have neither NaN nor zeros, so a quick look decides whether the rule
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from .. import block_math
 from ..dtypes import Array
 
 LEAST_NORMAL = float(np.finfo(np.float32).tiny)
@@ -40,6 +42,8 @@ def clamp(x: Any, min: Any, max: Any) -> Any:
 
 def largest(x: Array, dims: tuple[int, ...]) -> Any:
     """rule ORDER, along dimensions, which stay with size 1."""
+    if dims == (x.ndim - 1,) and (of_rows := block_math.row_max(x)) is not None:
+        return of_rows
     found = np.maximum.reduce(x, axis=dims, keepdims=True)
     if _is_plain(found):
         return found
@@ -77,8 +81,24 @@ def narrow_product(a: Any, b: Any) -> Any:
 
 
 def flushed(values: Any) -> Any:
-    """rule FLUSH"""
+    """rule FLUSH, of an array that nobody else has."""
+    if block_math.flushed(values):
+        return values
     return np.where(values < LEAST_NORMAL, np.float32(0), values)
+
+
+_NATIVE: dict[Any, int] = {
+    meaning: block_math.OPERATIONS.index(name)
+    for name, meaning in {
+        "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide,
+        "max": larger, "min": smaller, "narrow_mul": narrow_product,
+    }.items()
+}  # fmt: skip
+
+
+def native_operation(meaning: Callable[..., Any]) -> int:
+    """The number that block_math.binary() knows a meaning by, or -1."""
+    return _NATIVE.get(meaning, -1)
 
 
 def _is_plain(values: Any) -> bool:

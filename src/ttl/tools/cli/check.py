@@ -24,10 +24,10 @@ def run(options: argparse.Namespace) -> int:
     --strict and -W error.
     """
     variables = {**program_variables(options), "TTL_CHECK": "1"}
-    return run_to_its_end(options, variables) or _status_of_checks(options)
+    return run_to_its_end(options, variables) or status_of_checks(options)
 
 
-def _status_of_checks(options: argparse.Namespace) -> int:
+def status_of_checks(options: argparse.Namespace) -> int:
     from ttl.driver import PROCESS_DRIVER
 
     checks = PROCESS_DRIVER.checks

@@ -206,7 +206,7 @@ def _run(
     after: Observer | None = None,
 ) -> None:
     from ttl.passes import run_passes
-    from ttl.passes.pipelines import OF_THREADS
+    from ttl.passes.pipelines import OF_WHOLE_PROGRAMS
 
     running = ""
 
@@ -215,7 +215,7 @@ def _run(
         running = name
         if before is not None:
             before(name, module)
-        if name in OF_THREADS and (kept := _kept(module, "d2m.")):
+        if name in OF_WHOLE_PROGRAMS and (kept := _kept(module, "d2m.")):
             raise _not_computed(name, kept)
 
     try:
@@ -223,7 +223,7 @@ def _run(
     except (Exception, RuleBroken) as error:
         if isinstance(error, TTLError):
             raise
-        raise pass_failed(running, module, error) from error
+        raise _pass_failed(running, module, error) from error
 
 
 def _show(when: str, module: ModuleOp) -> None:
@@ -254,7 +254,7 @@ def _not_computed(name: str, kept: list[str]) -> UsageError:
     return usage_error(codes.PASS_FAILED, message)
 
 
-def pass_failed(name: str, module: ModuleOp, error: BaseException) -> UsageError:
+def _pass_failed(name: str, module: ModuleOp, error: BaseException) -> UsageError:
     """Of an exception that a pass did not foresee."""
     from ttl.passes import PIPELINE
     from ttl.passes.pipelines import D2M

@@ -13,6 +13,7 @@ from ttl.config import BACKENDS, ROUNDINGS, SCHEDULERS, is_positive, read_grid
 from ttl.diagnostics import KernelFault, TTLError
 from ttl.trace import CATEGORIES
 
+from .check import status_of_checks
 from .device_run import LIMIT_SECONDS, device_run
 from .program import (
     add_isolate_argument,
@@ -29,6 +30,7 @@ ALL = "all"
 
 # Options whose value goes into a variable of ttl.config as it was given, and those that set one.
 VALUES = {
+    "fast": "TTL_FAST",
     "grid": "TTL_GRID",
     "scheduler": "TTL_SCHEDULER",
     "rounding": "TTL_ROUNDING",
@@ -36,12 +38,14 @@ VALUES = {
     "max_dfbs": "TTL_MAX_DFBS",
     "max_l1": "TTL_MAX_L1",
     "num_devices": "TTL_NUM_DEVICES",
+    "mesh_processes": "TTL_MESH_PROCESSES",
     "device_timeout": "TTL_DEVICE_TIMEOUT",
 }
 SWITCHES = {
     "float32": ("TTL_FLOAT32", "1"),
     "no_float32_promotion": ("TTL_FLOAT32", "0"),
     "dry_run": ("TTL_DRY_RUN", "1"),
+    "check": ("TTL_CHECK", "1"),
     "counts": ("TTL_COUNTS", "1"),
     "results": ("TTL_TRACE_RESULTS", "1"),
     "times": ("TTL_TRACE_TIMES", "1"),
@@ -60,6 +64,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     backend.add_argument(
         "--host", dest="backend", action="store_const", const="host",
         help="the same as --backend host",
+    )
+    backend.add_argument(
+        "--fast", nargs="?", const="1", type=_positive, metavar="N",
+        help="the simulator with all its checks for the first N calls (default: 1) of an operation "
+        "with the same kinds of tensors, compiled kernels on this CPU for those after them",
+    )
+    parser.add_argument(
+        "--check", action="store_true",
+        help="look at each operation first as ttl check does; one with errors is not run",
     )
     parser.add_argument(
         "--device-timeout", type=_positive, metavar="SECONDS",
@@ -112,6 +125,10 @@ def _add_machine_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--num-devices", type=_positive, metavar="N",
         help="devices there are (default: 4, or those of the mesh that is opened)",
+    )
+    parser.add_argument(
+        "--mesh-processes", type=_positive, metavar="N",
+        help="run the devices of a mesh in processes, N at a time; their tensors lie in files",
     )
     parser.add_argument(
         "--dry-run", action="store_true",
@@ -177,8 +194,8 @@ def check_arguments(parser: argparse.ArgumentParser, options: argparse.Namespace
         parser.error("--counts needs --host: the simulator runs Python, not calls of the chip")
     if options.isolate and options.backend != "host":
         parser.error("--isolate needs --host: the simulator runs kernels as Python")
-    if options.isolate and (options.counts or options.trace or options.view):
-        parser.error("--isolate leaves no events and no counts: not with --trace, --view, --counts")
+    if options.fast and options.float32:
+        parser.error("--float32 is for the simulator alone: not with --fast")
     if options.device_timeout and options.backend != "device":
         parser.error("--device-timeout needs --backend device")
     events = options.trace_events or options.no_trace_events
@@ -202,7 +219,8 @@ def run(options: argparse.Namespace) -> int:
             _viewed(options, variables) if options.view else nullcontext(),
             device_run(options.trace is not None) if on_device else nullcontext(),
         ):
-            return run_program(options.file, options.arguments, variables)
+            status = run_program(options.file, options.arguments, variables)
+            return status or (status_of_checks(options) if options.check else 0)
     except KernelFault as fault:
         raise (fault if options.seed is None else _repeatable(fault, options)) from fault.__cause__
     finally:
@@ -248,6 +266,8 @@ def run_variables(options: argparse.Namespace) -> dict[str, str]:
             variables[variable] = str(value)
     if options.backend is not None:
         variables["TTL_BACKEND"] = options.backend
+    elif options.fast is not None:
+        variables["TTL_BACKEND"] = "sim"
     if options.backend == "device":
         variables.setdefault("TTL_DEVICE_TIMEOUT", str(LIMIT_SECONDS))
     for name, (variable, value) in SWITCHES.items():

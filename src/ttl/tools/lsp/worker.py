@@ -22,7 +22,7 @@ from ttl.artifact import CompiledOperation, Kernel
 from ttl.config import Config, chosen_options
 from ttl.diagnostics import Diagnostic, TTLError, render_json
 from ttl.driver import PROCESS_DRIVER
-from ttl.driver.artifacts import CAPTURED
+from ttl.driver.captured import CAPTURED
 from ttl.language import Operation
 
 from .calls import last_calls, tensor_like

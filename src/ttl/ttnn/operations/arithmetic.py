@@ -257,7 +257,8 @@ def pow(
         if np.any(np.less(exponent, 0)):
             raise wrong("an integer to a negative power is no integer", "convert to floats first")
         return np.power(input_tensor, exponent)
-    return np.power(np.float64(input_tensor), np.float64(exponent)).astype(np.float32)
+    wide = np.asarray(input_tensor, np.float64), np.asarray(exponent, np.float64)
+    return np.float32(np.power(*wide))
 
 
 @operation(broadcasts=True, like=("true_value", "false_value"), fractions=float32)

@@ -65,7 +65,8 @@ def _rows(x: Array, residual: Array | None, call: str) -> Any:
             f"{call} of a tensor of shape {x.shape} with a residual of shape {residual.shape}",
             "the residual has the shape of the input",
         )
-    return np.float64(x) if residual is None else np.float64(x) + np.float64(residual)
+    wide = x.astype(np.float64)
+    return wide if residual is None else wide + residual.astype(np.float64)
 
 
 def _scaled(
@@ -90,4 +91,4 @@ def _per_column(values: Array, columns: int, name: str) -> Any:
             f"{name} has shape {values.shape}, the rows of the input {columns} elements",
             f"give {name} one value for each column: shape (1, {columns})",
         )
-    return np.float64(values.reshape(columns))
+    return values.reshape(columns).astype(np.float64)

@@ -158,7 +158,7 @@ def _check_front(arguments: dict[str, Any]) -> None:
     if in_tiles and _is_padding(padding) and any(before for before, _ in padding):
         raise wrong(
             f"padding={padding!r} in front of a tensor in tiles",
-            "pad behind it, or convert it with ttnn.to_layout(tensor, ttnn.ROW_MAJOR_LAYOUT)",
+            "pad after it, or convert it with ttnn.to_layout(tensor, ttnn.ROW_MAJOR_LAYOUT)",
         )
 
 

@@ -1,0 +1,89 @@
+"""Python's own functions of numbers: abs, int, round and the like."""
+
+from __future__ import annotations
+
+import ast
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import i32
+
+from .builder import KernelBuilder
+from .hir import INDEX, RunTime, Scalar, Value
+from .scalars import (
+    arithmetic,
+    as_kind,
+    calculated,
+    check,
+    compare,
+    divide_floats,
+    negate,
+    scalar_kinds,
+    select,
+)
+from .value_ranges import known_number, needs_constant
+
+
+def absolute(builder: KernelBuilder, value: Value) -> Value:
+    (kind,) = scalar_kinds("abs()", value)
+    if kind is bool or (isinstance(value, Scalar) and value.is_natural):
+        return as_kind(builder, value, int)
+    positive = arithmetic(builder, ast.Sub(), 0, value)  # of zero it is zero, not -0.0
+    is_negative = compare(builder, ast.Lt() if kind is int else ast.LtE(), value, 0)
+    if not isinstance(is_negative, RunTime):
+        return positive if is_negative else value
+    result = select(builder, is_negative, *(as_kind(builder, v, kind) for v in (positive, value)))
+    result.is_natural = kind is int
+    return result
+
+
+def to_int(builder: KernelBuilder, value: Value) -> Value:
+    (kind,) = scalar_kinds("int()", value)
+    if kind is float:
+        for sign, end in ((ast.Gt(), -(2.0**31) - 1), (ast.Lt(), 2.0**31)):
+            fits = compare(builder, sign, value, end)
+            check(builder, fits, "makes an int of a float that 32 bits do not hold")
+        narrow = builder.value(arith.FPToSIOp, [as_kind(builder, value, float)], i32)
+        return calculated(builder, arith.IndexCastOp, narrow, type=INDEX)
+    return as_kind(builder, value, int)
+
+
+def floor(builder: KernelBuilder, value: Value) -> Value:
+    """math.floor()"""
+    if scalar_kinds("math.floor()", value) == [float]:
+        value = divide_floats(builder, "//", value, 1.0)
+    return to_int(builder, value)
+
+
+def ceil(builder: KernelBuilder, value: Value) -> Value:
+    """math.ceil()"""
+    if scalar_kinds("math.ceil()", value) == [float]:
+        return negate(builder, floor(builder, negate(builder, value)))
+    return to_int(builder, value)
+
+
+def rounded(builder: KernelBuilder, value: Value, ndigits: Value = None) -> Value:
+    """round(): halves go to the even neighbour."""
+    (kind,) = scalar_kinds("round()", value)
+    if ndigits is None and kind is not float:
+        return as_kind(builder, value, int)
+    if ndigits is None:
+        lower = floor(builder, value)
+        above = arithmetic(builder, ast.Sub(), value, as_kind(builder, lower, float))
+        odd = arithmetic(builder, ast.Mod(), lower, 2)
+        is_half, is_more = (
+            as_kind(builder, compare(builder, sign, above, 0.5), bool)
+            for sign in (ast.Eq(), ast.Gt())
+        )
+        up = select(builder, is_more, builder.index(1), builder.index(0))
+        up = select(builder, is_half, as_kind(builder, odd, int), up)
+        return arithmetic(builder, ast.Add(), lower, up)
+    number, digits = known_number(builder, value), known_number(builder, ndigits)
+    if number is None or digits is None:
+        unknown = value if number is None else ndigits
+        raise needs_constant(builder, unknown, "round() to decimals of a run-time value")
+    return round(number, int(digits))
+
+
+def to_float(builder: KernelBuilder, value: Value) -> Value:
+    scalar_kinds("float()", value)
+    return as_kind(builder, value, float)

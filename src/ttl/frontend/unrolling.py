@@ -1,0 +1,47 @@
+"""Loops of which every iteration is evaluated by itself."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from .builder import KernelBuilder
+from .continuations import End, Iterate, Steps
+from .expressions import bind_target, expression
+from .hir import RunTime
+from .loops import endless_loop
+from .problems import flow_broken
+from .scalars import truth
+
+
+def unrolled(builder: KernelBuilder, node: ast.For, items: list[Any], rest: Steps) -> Steps:
+    """The body once for each item."""
+
+    def iteration(position: int) -> Steps:
+        def enter(rest: Steps) -> Steps:
+            with builder.at(node.target):
+                bind_target(builder, node.target, items[position])
+            end = End(lambda: None, ast.Continue)
+            return (*node.body, end, *iteration(position + 1), *rest)
+
+        return (Iterate(node.body, enter),) if position < len(items) else ()
+
+    return (*iteration(0), End(lambda: None, ast.Break), *rest)
+
+
+def unrolled_while(builder: KernelBuilder, node: ast.While, rest: Steps) -> Steps:
+    """`while pending:` on a list: the body as often as the condition is true."""
+
+    def enter(rest: Steps) -> Steps:
+        with builder.at(node):
+            condition = truth(builder, expression(builder, node.test))
+            if isinstance(condition, RunTime):
+                raise flow_broken("a `while` whose condition a list and the run decide")
+            if condition and not builder.may_unroll(1):
+                raise endless_loop(node.body)
+        if not condition:
+            return rest
+        end = End(lambda: None, ast.Continue)
+        return (*node.body, end, Iterate(node.body, enter), *rest)
+
+    return (Iterate(node.body, enter), End(lambda: None, ast.Break), *rest)

@@ -1,0 +1,114 @@
+#include "tile_rows.h"
+
+#include <cstring>
+
+namespace ttl_host {
+
+namespace {
+
+// Calls `copy(in_rows, in_page, bytes)` for each row of a face: there a page is in one piece.
+template <typename Copy>
+void for_each_face_row(const TileOfRows& tile, uint32_t bytes, Copy copy) {
+  const uint32_t piece = 16 * tile.element_bytes;
+  uint32_t done = 0;
+  while (done < bytes) {
+    const uint32_t position = tile.offset + done;
+    const uint32_t number = position / piece, within = position % piece;
+    const uint32_t face = number / 16, row = number % 16 + face / 2 * 16;
+    const uint32_t left = piece - within < bytes - done ? piece - within : bytes - done;
+    copy(size_t{row} * tile.row_bytes + face % 2 * piece + within, done, left);
+    done += left;
+  }
+}
+
+bool is_whole(const TileOfRows& tile, uint32_t bytes) {
+  return bytes == 1024 * tile.element_bytes && (tile.element_bytes == 2 || tile.element_bytes == 4);
+}
+
+// Whole tiles, which is nearly always what is moved: all sizes are known to the compiler. Rows lie far
+// apart, so their way to the processor begins some rows ahead; more would be too many at a time.
+template <uint32_t piece, bool to_rows>
+void move_tiles(uint8_t* rows, size_t row_bytes, uint8_t* page, uint32_t count) {
+  constexpr uint32_t tile_row_bytes = 2 * piece, page_bytes = 64 * piece, line_bytes = 64;
+  const size_t ahead = (count < 4 ? 8 : 4) * row_bytes;
+  for (uint32_t row = 0; row < 32; ++row, rows += row_bytes) {
+    uint8_t* left = page + row / 16 * 32 * piece + row % 16 * piece;
+    uint8_t* in_rows = rows;
+    for (uint32_t i = 0; i < count; ++i, left += page_bytes, in_rows += tile_row_bytes) {
+      for (uint32_t line = 0; line < tile_row_bytes; line += line_bytes)
+        __builtin_prefetch(in_rows + ahead + line);
+      uint8_t* right = left + 16 * piece;
+      memcpy(to_rows ? in_rows : left, to_rows ? left : in_rows, piece);
+      memcpy(to_rows ? in_rows + piece : right, to_rows ? right : in_rows + piece, piece);
+    }
+  }
+}
+
+template <bool to_rows>
+void move_whole(const TileOfRows& tile, uint8_t* rows, uint8_t* page, uint32_t count) {
+  const auto move = tile.element_bytes == 2 ? move_tiles<32, to_rows> : move_tiles<64, to_rows>;
+  move(rows, tile.row_bytes, page, count);
+}
+
+bool is_whole_read(const Transfer& transfer) {
+  return transfer.kind == TransferKind::Read && transfer.tile.row_bytes && !transfer.is_elsewhere &&
+         is_whole(transfer.tile, transfer.bytes);
+}
+
+bool follows(const Transfer& next, const Transfer& before) {
+  return is_whole_read(next) && next.is_due &&
+         next.tile.row_bytes == before.tile.row_bytes && next.bytes == before.bytes &&
+         next.source == before.source + 32 * before.tile.element_bytes &&
+         next.destination == before.destination + before.bytes;
+}
+
+uint8_t* rows_of_page(const TtlTensor& tensor, uint64_t page) {
+  const uint32_t tile_row_bytes = 32 * tensor.element_bytes;
+  const uint64_t columns = tensor.row_bytes / tile_row_bytes;
+  return tensor.bytes + page / columns * 32 * tensor.row_bytes + page % columns * tile_row_bytes;
+}
+
+}  // namespace
+
+void move_to_page(const TileOfRows& tile, uint32_t bytes, const uint8_t* rows, uint8_t* page) {
+  if (is_whole(tile, bytes)) return move_whole<false>(tile, const_cast<uint8_t*>(rows), page, 1);
+  for_each_face_row(tile, bytes, [&](size_t in_rows, uint32_t at, uint32_t n) {
+    memcpy(page + at, rows + in_rows, n);
+  });
+}
+
+void move_to_rows(const TileOfRows& tile, uint32_t bytes, const uint8_t* page, uint8_t* rows) {
+  if (is_whole(tile, bytes)) return move_whole<true>(tile, rows, const_cast<uint8_t*>(page), 1);
+  for_each_face_row(tile, bytes, [&](size_t in_rows, uint32_t at, uint32_t n) {
+    memcpy(rows + in_rows, page + at, n);
+  });
+}
+
+uint32_t neighbours(const Transfer* transfers, uint32_t count) {
+  if (!count || !is_whole_read(transfers[0])) return 0;
+  uint32_t found = 1;
+  while (found < count && follows(transfers[found], transfers[found - 1])) ++found;
+  return found;
+}
+
+void read_neighbours(const Transfer& first, uint32_t count) {
+  move_whole<false>(first.tile, const_cast<uint8_t*>(first.source), first.destination, count);
+}
+
+void load_page(const TtlTensor& tensor, uint64_t page, uint8_t* in_l1) {
+  if (!tensor.row_bytes)
+    memcpy(in_l1, tensor.bytes + page * tensor.page_bytes, tensor.page_bytes);
+  else
+    move_to_page({tensor.row_bytes, tensor.element_bytes, 0}, tensor.page_bytes,
+                 rows_of_page(tensor, page), in_l1);
+}
+
+void store_page(const TtlTensor& tensor, uint64_t page, const uint8_t* in_l1) {
+  if (!tensor.row_bytes)
+    memcpy(tensor.bytes + page * tensor.page_bytes, in_l1, tensor.page_bytes);
+  else
+    move_to_rows({tensor.row_bytes, tensor.element_bytes, 0}, tensor.page_bytes, in_l1,
+                 rows_of_page(tensor, page));
+}
+
+}  // namespace ttl_host

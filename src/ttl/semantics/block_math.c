@@ -1,0 +1,425 @@
+/* The simulator's arithmetic on whole blocks: what numpy would do in several passes, in one.
+
+   Each function returns None where it does not apply; then numpy does it, with the same bits:
+   tests/unit/semantics/test_block_math.py compares them. So sums are not contracted (the build sets
+   -ffp-contract=off), and a loop does the same on every processor.
+
+   Arrays are f32, or bfloat16 as ml_dtypes stores it: numpy knows that type as one of a user. */
+
+#define PY_SSIZE_T_CLEAN
+#define NPY_NO_DEPRECATED_API NPY_1_7_API_VERSION
+#include <Python.h>
+#include <numpy/arrayobject.h>
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__)
+#define ON_EACH_PROCESSOR __attribute__((target_clones("avx512f", "avx2", "default")))
+#else
+#define ON_EACH_PROCESSOR
+#endif
+
+enum { TILE = 32, CHUNK = 1024, MOST_DIMS = 8 };
+
+typedef struct {
+    const char *data;
+    npy_intp rows, columns; /* 1 where the value is the same along it */
+    int is_bfloat16;
+} Operand;
+
+/* Numbers ------------------------------------------------------------------------------------- */
+
+static inline float as_float(uint32_t bits) {
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+static inline uint32_t as_bits(float value) {
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+/* To the nearest, ties to even; a NaN keeps its sign only. */
+static inline uint16_t narrowed(float value) {
+    uint32_t bits = as_bits(value);
+    uint32_t rounded = (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;
+    uint32_t nan = ((bits >> 16) & 0x8000) | 0x7fc0;
+    return (uint16_t)((bits & 0x7fffffff) > 0x7f800000 ? nan : rounded);
+}
+
+/* Integers in the order of the floats, and back: rule ORDER of special_values.py. */
+static inline int32_t place_of(float value) {
+    int32_t bits = (int32_t)as_bits(value);
+    return bits ^ ((bits >> 31) & 0x7fffffff);
+}
+
+static inline float at_place(int32_t place) {
+    return as_float((uint32_t)(place ^ ((place >> 31) & 0x7fffffff)));
+}
+
+static inline float larger(float x, float y) {
+    int32_t a = place_of(x), b = place_of(y);
+    return at_place(a > b ? a : b);
+}
+
+static inline float smaller(float x, float y) {
+    int32_t a = place_of(x), b = place_of(y);
+    return at_place(a < b ? a : b);
+}
+
+/* Loops --------------------------------------------------------------------------------------- */
+
+ON_EACH_PROCESSOR
+static void widen(const uint16_t *restrict from, float *restrict to, npy_intp count) {
+    for (npy_intp i = 0; i < count; i++) to[i] = as_float((uint32_t)from[i] << 16);
+}
+
+ON_EACH_PROCESSOR /* -0 becomes 0, as on the way to registers of 32 bits */
+static void widen_without_sign(const uint16_t *restrict from, float *restrict to, npy_intp count) {
+    for (npy_intp i = 0; i < count; i++) to[i] = as_float((uint32_t)from[i] << 16) + 0.0f;
+}
+
+ON_EACH_PROCESSOR
+static void narrow(const float *restrict from, uint16_t *restrict to, npy_intp count) {
+    for (npy_intp i = 0; i < count; i++) to[i] = narrowed(from[i]);
+}
+
+ON_EACH_PROCESSOR
+static void round_all(float *values, npy_intp count) {
+    for (npy_intp i = 0; i < count; i++) values[i] = as_float((uint32_t)narrowed(values[i]) << 16);
+}
+
+ON_EACH_PROCESSOR
+static void flush_all(float *values, npy_intp count) {
+    for (npy_intp i = 0; i < count; i++) values[i] = values[i] < 0x1p-126f ? 0.0f : values[i];
+}
+
+ON_EACH_PROCESSOR
+static float largest_of(const float *values, npy_intp count) {
+    int32_t most = place_of(values[0]);
+    for (npy_intp i = 1; i < count; i++) {
+        int32_t place = place_of(values[i]);
+        most = most > place ? most : place;
+    }
+    return at_place(most);
+}
+
+ON_EACH_PROCESSOR /* the columns of all tiles, one tile after the other, then these in halves */
+static double sum_of(const float *restrict values, npy_intp count) {
+    double sums[TILE] = {0};
+    for (npy_intp i = 0; i < count; i += TILE)
+        for (int lane = 0; lane < TILE; lane++) sums[lane] += (double)values[i + lane];
+    for (int half = TILE / 2; half; half /= 2)
+        for (int lane = 0; lane < half; lane++) sums[lane] += sums[lane + half];
+    return sums[0] == sums[0] ? sums[0] : NAN;
+}
+
+typedef void Loop(const float *, const float *, float *, npy_intp);
+
+#define LOOPS(name, result)                                                                        \
+    ON_EACH_PROCESSOR                                                                              \
+    static void name##_all(const float *a, const float *b, float *restrict to, npy_intp count) {   \
+        for (npy_intp i = 0; i < count; i++) {                                                     \
+            float x = a[i], y = b[i];                                                              \
+            to[i] = result;                                                                        \
+        }                                                                                          \
+    }                                                                                              \
+    ON_EACH_PROCESSOR                                                                              \
+    static void name##_by(const float *a, const float *b, float *restrict to, npy_intp count) {    \
+        float y = *b;                                                                              \
+        for (npy_intp i = 0; i < count; i++) {                                                     \
+            float x = a[i];                                                                        \
+            to[i] = result;                                                                        \
+        }                                                                                          \
+    }                                                                                              \
+    ON_EACH_PROCESSOR                                                                              \
+    static void name##_of(const float *a, const float *b, float *restrict to, npy_intp count) {    \
+        float x = *a;                                                                              \
+        for (npy_intp i = 0; i < count; i++) {                                                     \
+            float y = b[i];                                                                        \
+            to[i] = result;                                                                        \
+        }                                                                                          \
+    }
+
+LOOPS(add, x + y)
+LOOPS(sub, x - y)
+LOOPS(mul, x *y)
+LOOPS(div, x / y)
+LOOPS(max, larger(x, y))
+LOOPS(min, smaller(x, y))
+LOOPS(narrow_mul, x == 0.0f || y == 0.0f ? 0.0f : x * y + 0.0f)
+
+/* In the order of OPERATIONS in block_math.py. Both have elements along a row, or one has one. */
+static Loop *const LOOPS_OF[][3] = {
+    {add_all, add_by, add_of},
+    {sub_all, sub_by, sub_of},
+    {mul_all, mul_by, mul_of},
+    {div_all, div_by, div_of},
+    {max_all, max_by, max_of},
+    {min_all, min_by, min_of},
+    {narrow_mul_all, narrow_mul_by, narrow_mul_of},
+};
+enum { OPERATIONS = sizeof LOOPS_OF / sizeof *LOOPS_OF };
+
+/* Arrays -------------------------------------------------------------------------------------- */
+
+static int is_bfloat16(PyArrayObject *array) {
+    return PyArray_TYPE(array) >= NPY_USERDEF && PyArray_ITEMSIZE(array) == 2;
+}
+
+/* The array of an argument if its elements lie one after the other, as C has them, else NULL. */
+static PyArrayObject *whole(PyObject *argument) {
+    if (!PyArray_Check(argument)) return NULL;
+    PyArrayObject *array = (PyArrayObject *)argument;
+    return PyArray_ISCARRAY_RO(array) ? array : NULL;
+}
+
+/* The same for one that is written. */
+static PyArrayObject *whole_target(PyObject *argument) {
+    PyArrayObject *array = whole(argument);
+    return array && PyArray_ISWRITEABLE(array) ? array : NULL;
+}
+
+static PyArrayObject *if_single(PyArrayObject *array) {
+    return array && PyArray_TYPE(array) == NPY_FLOAT32 ? array : NULL;
+}
+
+static PyObject *does_not_apply(void) { return PyErr_Occurred() ? NULL : Py_NewRef(Py_None); }
+
+/* As rows and columns; all dimensions but the last one must be there or be missing together. */
+static int find_operand(PyArrayObject *array, npy_intp rows, npy_intp columns, Operand *operand) {
+    npy_intp count = PyArray_SIZE(array);
+    int dims = PyArray_NDIM(array);
+    npy_intp last = dims ? PyArray_DIM(array, dims - 1) : 1;
+    operand->is_bfloat16 = is_bfloat16(array);
+    if (!operand->is_bfloat16 && PyArray_TYPE(array) != NPY_FLOAT32) return 0;
+    operand->data = PyArray_BYTES(array);
+    operand->columns = last;
+    operand->rows = last ? count / last : 0;
+    return (last == columns || last == 1) && (operand->rows == rows || operand->rows == 1);
+}
+
+/* A run of elements as f32, where they are or in `space`. */
+static const float *values_at(
+    const Operand *operand, npy_intp row, npy_intp column, npy_intp count, int adds_zero, float *space
+) {
+    npy_intp at = (operand->rows == 1 ? 0 : row) * operand->columns;
+    if (operand->columns == 1) count = 1;
+    else at += column;
+    if (!operand->is_bfloat16) return (const float *)operand->data + at;
+    const uint16_t *from = (const uint16_t *)operand->data + at;
+    if (adds_zero) widen_without_sign(from, space, count);
+    else widen(from, space, count);
+    return space;
+}
+
+static void compute(
+    const Operand *a, const Operand *b, float *to, npy_intp rows, npy_intp columns, int operation,
+    int rounds
+) {
+    float space_of_a[CHUNK], space_of_b[CHUNK];
+    int is_by = b->columns == 1 && columns > 1, is_of = a->columns == 1 && columns > 1;
+    Loop *loop = LOOPS_OF[operation][is_by ? 1 : is_of ? 2 : 0];
+    for (npy_intp row = 0; row < rows; row++)
+        for (npy_intp column = 0; column < columns; column += CHUNK) {
+            npy_intp count = columns - column < CHUNK ? columns - column : CHUNK;
+            const float *x = values_at(a, row, column, count, !rounds, space_of_a);
+            const float *y = values_at(b, row, column, count, !rounds, space_of_b);
+            loop(x, y, to, count);
+            if (rounds) round_all(to, count);
+            to += count;
+        }
+}
+
+/* Functions of the module --------------------------------------------------------------------- */
+
+static PyArrayObject *larger_array(PyArrayObject *a, PyArrayObject *b) {
+    return PyArray_SIZE(a) >= PyArray_SIZE(b) ? a : b;
+}
+
+/* The shape that both have together is that of one of them, and both have as many dimensions. */
+static int has_shape_of(PyArrayObject *array, PyArrayObject *part) {
+    int dims = PyArray_NDIM(array), others = PyArray_NDIM(part);
+    if (others == 0) return 1;
+    if (dims != others || dims > MOST_DIMS) return 0;
+    int is_equal = 1, is_one = 1; /* in all dimensions but the last one */
+    for (int dim = 0; dim < dims - 1; dim++) {
+        is_equal &= PyArray_DIM(part, dim) == PyArray_DIM(array, dim);
+        is_one &= PyArray_DIM(part, dim) == 1;
+    }
+    return is_equal || is_one;
+}
+
+/* binary(operation, a, b, rounds): a new array; with `rounds`, of numbers that bfloat16 has, else
+   operands in bfloat16 lose the sign of zeros. */
+static PyObject *binary(PyObject *module, PyObject *const *arguments, Py_ssize_t given) {
+    if (given != 4) return PyErr_Format(PyExc_TypeError, "binary() takes 4 arguments");
+    long operation = PyLong_AsLong(arguments[0]);
+    PyArrayObject *a = whole(arguments[1]), *b = whole(arguments[2]);
+    if (operation < 0 || operation >= OPERATIONS || !a || !b) return does_not_apply();
+    PyArrayObject *all = larger_array(a, b);
+    if (!has_shape_of(all, all == a ? b : a) || !PyArray_NDIM(all)) Py_RETURN_NONE;
+    npy_intp columns = PyArray_DIM(all, PyArray_NDIM(all) - 1);
+    npy_intp rows = columns ? PyArray_SIZE(all) / columns : 0;
+    Operand x, y;
+    if (!find_operand(a, rows, columns, &x) || !find_operand(b, rows, columns, &y)) Py_RETURN_NONE;
+    if (x.rows == rows && y.rows == rows && x.columns == y.columns) { /* one long row */
+        x.columns = y.columns = columns = rows * columns;
+        x.rows = y.rows = rows = 1;
+    }
+    PyObject *made = PyArray_SimpleNew(PyArray_NDIM(all), PyArray_DIMS(all), NPY_FLOAT32);
+    if (!made) return NULL;
+    float *to = (float *)PyArray_DATA((PyArrayObject *)made);
+    compute(&x, &y, to, rows, columns, (int)operation, PyObject_IsTrue(arguments[3]));
+    return made;
+}
+
+/* widened(block, values, adds_zero): True once the f32 `values` are those of the bfloat16 block. */
+static PyObject *widened(PyObject *module, PyObject *const *arguments, Py_ssize_t given) {
+    if (given != 3) return PyErr_Format(PyExc_TypeError, "widened() takes 3 arguments");
+    PyArrayObject *block = whole(arguments[0]), *values = if_single(whole_target(arguments[1]));
+    if (!block || !values || !is_bfloat16(block)) Py_RETURN_NONE;
+    npy_intp count = PyArray_SIZE(block);
+    if (PyArray_SIZE(values) != count) Py_RETURN_NONE;
+    const uint16_t *from = (const uint16_t *)PyArray_DATA(block);
+    float *to = (float *)PyArray_DATA(values);
+    if (PyObject_IsTrue(arguments[2])) widen_without_sign(from, to, count);
+    else widen(from, to, count);
+    Py_RETURN_TRUE;
+}
+
+/* stored(values, block): True once the bfloat16 block has the f32 values, rounded. */
+static PyObject *stored(PyObject *module, PyObject *const *arguments, Py_ssize_t given) {
+    if (given != 2) return PyErr_Format(PyExc_TypeError, "stored() takes 2 arguments");
+    PyArrayObject *values = if_single(whole(arguments[0])), *block = whole_target(arguments[1]);
+    if (!block || !values || !is_bfloat16(block) || !PyArray_SAMESHAPE(values, block))
+        Py_RETURN_NONE;
+    narrow((const float *)PyArray_DATA(values), (uint16_t *)PyArray_DATA(block),
+           PyArray_SIZE(values));
+    Py_RETURN_TRUE;
+}
+
+/* filled(words, word): True once each of the words, of 2 bytes, is this one. */
+static PyObject *filled(PyObject *module, PyObject *const *arguments, Py_ssize_t given) {
+    if (given != 2) return PyErr_Format(PyExc_TypeError, "filled() takes 2 arguments");
+    PyArrayObject *words = whole_target(arguments[0]);
+    if (!words || PyArray_ITEMSIZE(words) != 2) Py_RETURN_NONE;
+    unsigned long word = PyLong_AsUnsignedLong(arguments[1]);
+    if (PyErr_Occurred()) return NULL;
+    uint16_t *to = (uint16_t *)PyArray_DATA(words);
+    for (npy_intp i = 0, count = PyArray_SIZE(words); i < count; i++) to[i] = (uint16_t)word;
+    Py_RETURN_TRUE;
+}
+
+/* The first byte of the tiles that `block` has room for, from a tile of a matrix on; NULL if that
+   is not all inside, or not of one type. */
+static char *tiles_at(PyArrayObject *matrix, PyObject *starts, PyArrayObject *block) {
+    if (!matrix || !block || PyArray_NDIM(matrix) != 2 || PyArray_NDIM(block) != 2) return NULL;
+    if (PyArray_ITEMSIZE(matrix) != PyArray_ITEMSIZE(block)) return NULL;
+    if (!PyTuple_Check(starts) || PyTuple_GET_SIZE(starts) != 2) return NULL;
+    npy_intp row = TILE * PyLong_AsLong(PyTuple_GET_ITEM(starts, 0));
+    npy_intp column = TILE * PyLong_AsLong(PyTuple_GET_ITEM(starts, 1));
+    if (row < 0 || row + PyArray_DIM(block, 0) > PyArray_DIM(matrix, 0)) return NULL;
+    if (column < 0 || column + PyArray_DIM(block, 1) > PyArray_DIM(matrix, 1)) return NULL;
+    return (char *)PyArray_GETPTR2(matrix, row, column);
+}
+
+/* loaded(block, matrix, starts): True once the block has the words of the matrix from this tile. */
+static PyObject *loaded(PyObject *module, PyObject *const *arguments, Py_ssize_t given) {
+    if (given != 3) return PyErr_Format(PyExc_TypeError, "loaded() takes 3 arguments");
+    PyArrayObject *block = whole_target(arguments[0]), *matrix = whole(arguments[1]);
+    char *at = tiles_at(matrix, arguments[2], block);
+    if (!at) return does_not_apply();
+    size_t size = (size_t)PyArray_STRIDE(block, 0);
+    char *to = PyArray_BYTES(block);
+    for (npy_intp row = 0, rows = PyArray_DIM(block, 0); row < rows; row++)
+        memcpy(to + row * size, at + row * PyArray_STRIDE(matrix, 0), size);
+    Py_RETURN_TRUE;
+}
+
+/* saved(block, matrix, starts): the other way round. */
+static PyObject *saved(PyObject *module, PyObject *const *arguments, Py_ssize_t given) {
+    if (given != 3) return PyErr_Format(PyExc_TypeError, "saved() takes 3 arguments");
+    PyArrayObject *block = whole(arguments[0]), *matrix = whole_target(arguments[1]);
+    char *at = tiles_at(matrix, arguments[2], block);
+    if (!at) return does_not_apply();
+    size_t size = (size_t)PyArray_STRIDE(block, 0);
+    const char *from = PyArray_BYTES(block);
+    for (npy_intp row = 0, rows = PyArray_DIM(block, 0); row < rows; row++)
+        memcpy(at + row * PyArray_STRIDE(matrix, 0), from + row * size, size);
+    Py_RETURN_TRUE;
+}
+
+/* flushed(values): True once the f32 values below the least normal number are 0. */
+static PyObject *flushed(PyObject *module, PyObject *argument) {
+    PyArrayObject *values = if_single(whole_target(argument));
+    if (!values) Py_RETURN_NONE;
+    flush_all((float *)PyArray_DATA(values), PyArray_SIZE(values));
+    Py_RETURN_TRUE;
+}
+
+/* An array for one number of each row, and how many rows; NULL without an error: does not apply. */
+static PyArrayObject *of_rows(PyArrayObject *values, int type, npy_intp *rows) {
+    int dims = values ? PyArray_NDIM(values) : 0;
+    if (!dims || dims > MOST_DIMS || !PyArray_SIZE(values)) return NULL;
+    npy_intp shape[MOST_DIMS];
+    memcpy(shape, PyArray_DIMS(values), dims * sizeof *shape);
+    *rows = PyArray_SIZE(values) / shape[dims - 1];
+    shape[dims - 1] = 1;
+    return (PyArrayObject *)PyArray_SimpleNew(dims, shape, type);
+}
+
+/* row_max(values): the largest of each row, by rule ORDER of special_values.py. */
+static PyObject *row_max(PyObject *module, PyObject *argument) {
+    PyArrayObject *values = if_single(whole(argument));
+    npy_intp rows;
+    PyArrayObject *made = of_rows(values, NPY_FLOAT32, &rows);
+    if (!made) return does_not_apply();
+    npy_intp columns = PyArray_SIZE(values) / rows;
+    const float *from = (const float *)PyArray_DATA(values);
+    float *to = (float *)PyArray_DATA(made);
+    for (npy_intp row = 0; row < rows; row++) to[row] = largest_of(from + row * columns, columns);
+    return (PyObject *)made;
+}
+
+/* row_sum(values): the sum of each row in doubles, as row_sum() of block_math.py orders it. */
+static PyObject *row_sum(PyObject *module, PyObject *argument) {
+    PyArrayObject *values = if_single(whole(argument));
+    npy_intp rows;
+    if (values && PyArray_NDIM(values) && PyArray_DIM(values, PyArray_NDIM(values) - 1) % TILE)
+        Py_RETURN_NONE;
+    PyArrayObject *made = of_rows(values, NPY_FLOAT64, &rows);
+    if (!made) return does_not_apply();
+    npy_intp columns = PyArray_SIZE(values) / rows;
+    const float *from = (const float *)PyArray_DATA(values);
+    double *to = (double *)PyArray_DATA(made);
+    for (npy_intp row = 0; row < rows; row++) to[row] = sum_of(from + row * columns, columns);
+    return (PyObject *)made;
+}
+
+#define FAST(name) {#name, (PyCFunction)(void (*)(void))name, METH_FASTCALL, NULL}
+
+static PyMethodDef FUNCTIONS[] = {
+    FAST(binary),
+    FAST(widened),
+    FAST(stored),
+    FAST(filled),
+    FAST(loaded),
+    FAST(saved),
+    {"flushed", flushed, METH_O, NULL},
+    {"row_max", row_max, METH_O, NULL},
+    {"row_sum", row_sum, METH_O, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static struct PyModuleDef MODULE = {
+    PyModuleDef_HEAD_INIT, "_block_math", "Arithmetic on whole blocks.", -1, FUNCTIONS,
+};
+
+PyMODINIT_FUNC PyInit__block_math(void) {
+    import_array();
+    return PyModule_Create(&MODULE);
+}

@@ -1,0 +1,58 @@
+"""The simulator's arithmetic on whole blocks, by the native module that wheels have.
+
+Each function returns None where it does not apply, and always where there is no such module. Then
+the caller does the same with numpy, and gets the same bits. docs/decisions/0032 tells why.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any, Final
+
+import numpy as np
+
+# In the order of LOOPS_OF in block_math.c.
+OPERATIONS: Final = ("add", "sub", "mul", "div", "max", "min", "narrow_mul")
+LANES: Final = 32
+
+try:
+    _native: Any = import_module("._block_math", __package__)
+except ImportError:
+    _native = None
+
+
+def _not_done(*arguments: Any) -> Any:
+    return None
+
+
+def _function(name: str) -> Any:
+    return getattr(_native, name, _not_done)
+
+
+binary: Final = _function("binary")  # an operation on two arrays, rounded to registers
+widened: Final = _function("widened")  # bfloat16 to f32
+stored: Final = _function("stored")  # f32 to bfloat16
+filled: Final = _function("filled")  # words with one word
+loaded: Final = _function("loaded")  # tiles of a matrix to a block
+saved: Final = _function("saved")  # and back
+flushed: Final = _function("flushed")  # denormal numbers to 0, in place
+row_max: Final = _function("row_max")
+_row_sum: Final = _function("row_sum")
+
+
+def row_sum(values: Any) -> Any:
+    """Of each row in doubles: column by column of its tiles, then these columns in halves.
+
+    The order is fixed, and a NaN has no sign, so that it does not show who has added.
+    """
+    found = _row_sum(values)
+    if found is not None:
+        return found
+    *leading, size = values.shape
+    tiles = values.reshape(-1, size // LANES, LANES).swapaxes(0, 1)  # numpy adds whole rows fast
+    sums: Any = np.add.reduce(np.ascontiguousarray(tiles, np.float64), axis=0, initial=0.0)
+    half = LANES // 2
+    while half:
+        sums = sums[:, :half] + sums[:, half:]
+        half //= 2
+    return np.where(np.isnan(sums), np.nan, sums).reshape(*leading, 1)

@@ -1,0 +1,52 @@
+"""Functions that are typed at a prompt which keeps no text: that of Python before 3.13.
+
+readline remembers the lines. A typed function gets the name of a file of its own, under which
+linecache has its text, as later versions of Python do.
+"""
+
+from __future__ import annotations
+
+import linecache
+import sys
+from collections.abc import Callable, Iterator
+from types import CodeType, FunctionType
+
+PROMPTS = ("<stdin>", "<console>")
+MOST_LINES = 2000  # of the history, which goes back to earlier sessions
+
+
+def name_typed(function: FunctionType, is_text_of: Callable[[str, CodeType], bool]) -> None:
+    """Nothing is changed where no lines are remembered that compile to the function."""
+    code = function.__code__
+    if code.co_filename not in PROMPTS:
+        return
+    word = "lambda" if code.co_name == "<lambda>" else f"def {code.co_name}"
+    for number, text in _texts(_last_line(code)):
+        if word in text and is_text_of(text, code):
+            file = f"<typed-{number}>"
+            linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+            function.__code__ = _renamed(code, file)
+            return
+
+
+def _texts(line_count: int) -> Iterator[tuple[int, str]]:
+    """What may be one statement, the newest first, and its place in the history."""
+    readline = sys.modules.get("readline")
+    if readline is None:
+        return
+    newest = readline.get_current_history_length()
+    oldest = max(1, newest - MOST_LINES)
+    lines = [readline.get_history_item(each) or "" for each in range(oldest, newest + 1)]
+    for start in range(len(lines) - line_count, -1, -1):
+        if lines[start][:1].strip():
+            yield oldest + start, "\n".join(lines[start : start + line_count]) + "\n"
+
+
+def _last_line(code: CodeType) -> int:
+    own = (end or 0 for _, end, _, _ in code.co_positions())
+    return max([*own, *(_last_line(each) for each in code.co_consts if isinstance(each, CodeType))])
+
+
+def _renamed(code: CodeType, file: str) -> CodeType:
+    inside = (_renamed(x, file) if isinstance(x, CodeType) else x for x in code.co_consts)
+    return code.replace(co_filename=file, co_consts=tuple(inside))

@@ -1,0 +1,86 @@
+"""What a first call loads: nothing that it does not use, so that programs start quickly."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PROGRAM = """
+import ttl, ttnn
+
+@ttl.operation(grid=(1, 1))
+def copy(x, y):
+    x_dfb = ttl.make_dataflow_buffer_like(x, shape=(1, 1))
+
+    @ttl.compute()
+    def compute():
+        pass
+
+    @ttl.datamovement()
+    def read():
+        with x_dfb.reserve() as x_blk:
+            ttl.copy(x[0, 0], x_blk).wait()
+
+    @ttl.datamovement()
+    def write():
+        with x_dfb.wait() as x_blk:
+            ttl.copy(x_blk, y[0, 0]).wait()
+
+device = ttnn.open_device(device_id=0)
+copy(*[ttnn.ones((32, 32), ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=device) for _ in "xy"])
+
+import json, sys
+from ttl.loading import Delayed
+classes = {each for module in list(sys.modules.values()) for each in vars(module).values()
+           if isinstance(each, type) and "__dataclass_fields__" in vars(each)
+           and each.__module__.partition(".")[0] in ("ttl", "xdsl")}
+methods = ("__init__", "__eq__", "__hash__", "__setattr__", "__delattr__")
+held = [vars(each)[name] for each in classes for name in methods if name in vars(each)]
+print(json.dumps([sorted(sys.modules), sum(isinstance(each, Delayed) for each in held), len(held)]))
+"""
+NEVER = {"argparse", "asyncio", "concurrent.futures", "dask", "jax", "rich", "subprocess", "torch"}
+OTHERS = {"ttl.d2m", "ttl.device", "ttl.estimate", "ttl.host", "ttl.integrations", "ttl.view"}
+COMPILER = {"ttl.artifact", "ttl.codegen", "ttl.dialects", "ttl.frontend", "ttl.passes", "xdsl"}
+KEPT = {"hashlib", "ttl.driver.artifacts", "ttl.driver.check", "ttl.driver.fast",
+        "ttl.driver.ready", "ttl.driver.views", "ttl.source.frozen"}  # fmt: skip
+NOT_SIMULATED = {*NEVER, *OTHERS, *COMPILER, *KEPT, "difflib"}
+NOT_COMPILED = {*NEVER, *OTHERS, "difflib", "ttl.dialects.d2m", "ttl.dialects.stablehlo",
+                "ttl.dialects.ttir", "ttl.passes.d2m", "ttl.passes.graph", "ttl.sim",
+                "xdsl.dialects.linalg", "xdsl.dialects.tensor", "xdsl.interpreter"}  # fmt: skip
+
+
+def loaded(folder: Path, **variables: str) -> tuple[list[str], int, int]:
+    """The modules of a process that makes one call; of the methods of dataclasses those that
+    nobody has asked for, and all.
+    """
+    file = folder / "program.py"
+    file.write_text(PROGRAM)
+    environment = {**os.environ, **variables}
+    done = subprocess.run(
+        [sys.executable, "-P", str(file)], capture_output=True, text=True, env=environment
+    )
+    assert done.returncode == 0, done.stderr
+    modules, delayed, methods = json.loads(done.stdout)
+    return modules, delayed, methods
+
+
+@pytest.mark.parametrize(
+    "variables, unused",
+    [({}, NOT_SIMULATED), ({"TTLANG_COMPILE_ONLY": "1"}, NOT_COMPILED)],
+    ids=["simulated", "compiled"],
+)
+def test_a_call_loads_what_it_uses(
+    tmp_path: Path, variables: dict[str, str], unused: set[str]
+) -> None:
+    modules, delayed, methods = loaded(tmp_path, **variables)
+    found = [each for each in modules
+             if any(each == name or each.startswith(f"{name}.") for name in unused)]  # fmt: skip
+    assert found == []
+    if hasattr(dataclasses, "_create_fn"):  # Python 3.11 and 3.12
+        assert delayed > methods / 2

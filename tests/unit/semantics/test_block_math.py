@@ -1,0 +1,218 @@
+"""The native arithmetic on blocks gives the bits that numpy gives, or leaves it to numpy."""
+
+from __future__ import annotations
+
+import importlib.util
+import itertools
+import runpy
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from ttl.semantics import block_math
+from ttl.semantics.dtypes import bfloat16, round_to
+from ttl.semantics.ops.special_values import (
+    LEAST_NORMAL,
+    larger,
+    largest,
+    narrow_product,
+    smaller,
+)
+
+ROOT = Path(__file__).parents[3]
+BF16 = ml_dtypes.bfloat16
+MEANINGS: dict[str, Any] = {
+    "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide,
+    "max": larger, "min": smaller, "narrow_mul": narrow_product,
+}  # fmt: skip
+# Shapes of two operands: alike, and one that counts for all columns, all rows or all elements.
+SHAPES = (
+    ((32, 64), (32, 64)), ((32, 64), (32, 1)), ((32, 1), (32, 64)), ((32, 64), (1, 64)),
+    ((1, 64), (32, 64)), ((32, 64), (1, 1)), ((32, 64), ()), ((), (32, 64)),
+    ((3, 32, 32), (3, 32, 1)), ((32, 1088), (32, 1088)), ((2, 1088), (2, 1)), ((32, 1), (32, 1)),
+)  # fmt: skip
+SPECIAL = (0.0, -0.0, np.inf, -np.inf, np.nan, 1e-40, -1e-40, 3.4e38, -3.4e38, 1.0039062, 1.0)
+
+
+@pytest.fixture(scope="module")
+def native(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """Built as wheels build it, whether the package under test has it or not."""
+    folder = tmp_path_factory.mktemp("native")
+    (folder / "ttl" / "semantics").mkdir(parents=True)
+    source = ROOT / "src" / "ttl" / "semantics" / "block_math.c"
+    shutil.copy(source, folder / "ttl" / "semantics")
+    program = runpy.run_path(str(ROOT / "hatch_build.py"))["BLOCK_MATH"]
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", program], cwd=folder, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    (file,) = (folder / "ttl").rglob("_block_math*.so")  # another one is in build/
+    spec = importlib.util.spec_from_file_location("_block_math", file)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(autouse=True)
+def _quiet() -> Any:
+    with np.errstate(all="ignore"):
+        yield
+
+
+def values(shape: tuple[int, ...], seed: int, dtype: Any = np.float32) -> Any:
+    """Numbers of all sizes, with special ones among them."""
+    random = np.random.default_rng(seed)
+    exponents = random.integers(-40, 40, shape)
+    found = np.asarray(np.ldexp(random.uniform(-2, 2, shape), exponents), np.float32)
+    is_special = random.random(shape) < 0.3
+    chosen = np.asarray(random.choice(SPECIAL, shape), np.float32)
+    return np.where(is_special, chosen, found).astype(np.float32).astype(dtype)
+
+
+def bits(array: Any) -> Any:
+    return np.ascontiguousarray(array).view(f"u{array.dtype.itemsize}")
+
+
+def same(found: Any, expected: Any) -> bool:
+    expected = np.asarray(expected)
+    return found.shape == expected.shape and np.array_equal(bits(found), bits(expected))
+
+
+def carried(array: Any, rounds: bool) -> Any:
+    """As an expression reads a block of bfloat16, or as the value of another."""
+    if array.dtype != BF16:
+        return array
+    wide = array.astype(np.float32)
+    return wide if rounds else wide + np.float32(0)
+
+
+@pytest.mark.parametrize("rounds", (False, True))
+@pytest.mark.parametrize("dtypes", list(itertools.product((np.float32, BF16), repeat=2)))
+@pytest.mark.parametrize("operation", block_math.OPERATIONS)
+def test_operations_have_numpys_bits(
+    native: Any, operation: str, dtypes: tuple[Any, Any], rounds: bool
+) -> None:
+    for seed, shapes in enumerate(SHAPES):
+        a = values(shapes[0], 2 * seed, dtypes[0])
+        b = values(shapes[1], 2 * seed + 1, dtypes[1])
+        found = native.binary(block_math.OPERATIONS.index(operation), a, b, rounds)
+        expected = np.asarray(MEANINGS[operation](carried(a, rounds), carried(b, rounds)))
+        expected = round_to(expected, bfloat16) if rounds else expected
+        assert found is not None and same(found, expected), shapes
+
+
+def test_every_pair_of_special_values(native: Any) -> None:
+    pairs = np.array(list(itertools.product(SPECIAL, repeat=2)), np.float32)
+    a, b = np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1])
+    for number, operation in enumerate(block_math.OPERATIONS):
+        assert same(native.binary(number, a, b, False), MEANINGS[operation](a, b)), operation
+
+
+@pytest.mark.parametrize("adds_zero", (False, True))
+def test_every_bfloat16_becomes_the_same_single(native: Any, adds_zero: bool) -> None:
+    block = np.arange(2**16, dtype=np.uint16).view(BF16).reshape(64, 1024)
+    found = np.empty(block.shape, np.float32)
+    assert native.widened(block, found, adds_zero)
+    assert same(found, carried(block, rounds=not adds_zero))
+
+
+def test_rounding_to_bfloat16(native: Any) -> None:
+    upper = np.arange(2**16, dtype=np.uint32) << 16  # every bfloat16, and its ties and neighbours
+    single = np.concatenate([upper + low for low in (0, 1, 0x7FFF, 0x8000, 0x8001, 0xFFFF)])
+    single = single.astype(np.uint32).view(np.float32)
+    found = np.empty(single.shape, BF16)
+    assert native.stored(single, found)
+    assert same(found, single.astype(BF16))
+
+
+def test_flush(native: Any) -> None:
+    array = np.abs(values((64, 64), 5))
+    expected = np.where(array < LEAST_NORMAL, np.float32(0), array)
+    assert native.flushed(array) and same(array, expected)
+
+
+@pytest.mark.parametrize("shape", ((32, 32), (32, 1024), (2, 32, 96), (64,)))
+def test_rows(native: Any, shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    finite = np.random.default_rng(3).normal(size=shape).astype(np.float32)
+    with monkeypatch.context() as numpy_only:
+        for name in ("_row_sum", "row_max"):
+            numpy_only.setattr(block_math, name, lambda *_: None)
+        for array in (values(shape, 7), finite, np.full(shape, -0.0, np.float32)):
+            assert same(native.row_max(array), largest(array, (array.ndim - 1,)))
+            assert same(native.row_sum(array), block_math.row_sum(array))
+
+
+@pytest.mark.parametrize("dtype", (np.uint8, np.uint16, np.uint32))
+def test_tiles_of_a_matrix(native: Any, dtype: Any) -> None:
+    matrix = np.arange(128 * 160).astype(dtype).reshape(128, 160)
+    block = np.zeros((64, 32), dtype)
+    assert native.loaded(block, matrix, (2, 3))
+    assert np.array_equal(block, matrix[64:128, 96:128])
+    copy = np.zeros_like(matrix)
+    assert native.saved(block, copy, (1, 0))
+    assert np.array_equal(copy[32:96, :32], block) and np.count_nonzero(copy[96:]) == 0
+    for outside in ((3, 3), (0, 5), (-1, 0)):
+        assert native.loaded(block, matrix, outside) is None
+        assert native.saved(block, matrix, outside) is None
+
+
+def test_fill(native: Any) -> None:
+    words = np.zeros((32, 32), np.uint16)
+    assert native.filled(words, 0xFFFF) and np.all(words == 0xFFFF)
+    assert native.filled(np.zeros((32, 32), np.uint32), 1) is None
+
+
+def test_what_it_does_not_know_is_left_to_numpy(native: Any) -> None:
+    single = np.ones((32, 32), np.float32)
+    others = (np.ones((32, 32), np.int32), np.ones((32, 32), np.float16), single[:, ::2], 1.0,
+              np.ones(32, np.float32), np.ones((32, 32), np.float64))  # fmt: skip
+    for other in others:
+        assert native.binary(0, single, other, False) is None
+        assert native.binary(0, other, single, False) is None
+    assert native.stored(single, np.ones((32, 32), np.float16)) is None
+    assert native.stored(single[:, :1], np.ones((32, 32), BF16)) is None
+    assert native.flushed(np.float32(1)) is None
+    assert native.row_sum(np.ones((2, 33), np.float32)) is None
+    for empty in ((0, 32), (32, 0)):
+        assert native.row_sum(np.ones(empty, np.float32)) is None
+        assert native.row_max(np.ones(empty, np.float32)) is None
+
+
+def test_arrays_that_cannot_be_written_stay_as_they_are(native: Any) -> None:
+    single = np.ones((32, 32), np.float32)
+    kept = {dtype: np.zeros((32, 32), dtype) for dtype in (BF16, np.float32, np.uint16, np.uint32)}
+    for array in kept.values():
+        array.flags.writeable = False
+    assert native.widened(single.astype(BF16), kept[np.float32], False) is None
+    assert native.stored(single, kept[BF16]) is None
+    assert native.filled(kept[np.uint16], 1) is None
+    assert native.loaded(kept[np.uint32], single.view(np.uint32), (0, 0)) is None
+    assert native.saved(single.view(np.uint32), kept[np.uint32], (0, 0)) is None
+    assert native.flushed(kept[np.float32]) is None
+    assert not any(bits(array).any() for array in kept.values())
+
+
+def test_arrays_that_c_cannot_read_are_left_to_numpy(native: Any) -> None:
+    single = np.ones((32, 32), np.float32)
+    swapped = single.astype(single.dtype.newbyteorder())
+    unaligned = np.zeros(32 * 32 * 4 + 1, np.uint8)[1:].view(np.float32).reshape(32, 32)
+    for other in (swapped, unaligned):
+        assert native.binary(0, single, other, False) is None
+        assert native.row_sum(other) is None and native.row_max(other) is None
+        assert native.flushed(other) is None
+
+
+def test_mistakes_are_told(native: Any) -> None:
+    words = np.zeros((32, 32), np.uint16)
+    for function in (native.loaded, native.saved):
+        with pytest.raises(TypeError):
+            function(words, words, (0, "1"))
+    with pytest.raises(TypeError):
+        native.binary("add", words, words, False)
