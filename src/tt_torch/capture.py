@@ -16,7 +16,7 @@ from torch._functorch.aot_autograd import aot_module_simplified
 
 from ttl.diagnostics import RuleBroken, UsageError, codes
 from ttl.diagnostics.frames import calling_span
-from ttl.driver.recent import Recent
+from ttl.source.recent import Recent
 
 from .decompositions import decompositions
 from .executable import MOST_KEPT, Executable

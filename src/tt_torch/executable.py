@@ -14,10 +14,10 @@ from torch import Tensor, fx
 
 from ttl.config import Config
 from ttl.dialects import print_module
-from ttl.driver.recent import Recent
 from ttl.integrations.flatbuffer import Runtime, compile_module, run_traced
 from ttl.integrations.flatbuffer.program import Program
 from ttl.integrations.flatbuffer.wide import with_64_bits
+from ttl.source.recent import Recent
 
 from .device import NAME, on_host, on_tt
 from .lowering import draws, emit_module

@@ -14,8 +14,8 @@ import torch
 from torch import Tensor, fx
 from torch.fx.experimental.proxy_tensor import make_fx
 
-from ttl.driver.recent import Recent
 from ttl.integrations.flatbuffer.lengths import Family, is_same
+from ttl.source.recent import Recent
 
 from .decompositions import decompositions
 from .executable import MOST_KEPT, Executable

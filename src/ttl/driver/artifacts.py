@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING
 from ttl.config import Config
 from ttl.diagnostics import Diagnostic
 from ttl.language.operation import Program
-from ttl.source.frozen import NoKey
+from ttl.source.recent import Recent
 from ttl.target import Target
 
-from .memo import compile_key
-from .recent import Recent
+from .memo import kept_for
 
 if TYPE_CHECKING:
     from ttl.artifact import CompiledOperation
@@ -65,10 +64,7 @@ class Artifacts:
             return _Artifact(compiled)
 
         with self._lock:
-            try:
-                artifact = self._kept.get(compile_key(program, target, config), anew)
-            except NoKey:
-                artifact = anew()
+            artifact = kept_for(self._kept, program, target, config, anew)
             operation = program.operation
             folder = None if operation.loads_kernels else operation.kernel_folder
             self._write_all(artifact, folder, config)

@@ -19,10 +19,10 @@ from ttl.diagnostics import (
     codes,
 )
 from ttl.language.operation import Program
-from ttl.source.frozen import NoKey
+from ttl.source.recent import Recent
 from ttl.target import Target
 
-from .recent import Recent
+from .memo import kept_for
 from .remarks import Remarks, judged, show
 
 if TYPE_CHECKING:
@@ -57,13 +57,8 @@ class Checks:
             self.found(checked, check_operation(program, target), config, remarks)
             return checked
 
-        from .memo import compile_key
-
         with self._lock:
-            try:
-                return self._known.get(compile_key(program, target, config), look)
-            except NoKey:
-                return look()
+            return kept_for(self._known, program, target, config, look)
 
     def compiled(self, program: Program) -> None:
         """An operation of a model, which nobody looks at but the compiler."""

@@ -56,7 +56,7 @@ def compile_operation(
     Every compilation goes through here.
     """
     try:
-        with compiling():
+        with compiling(), busy(f"compiling {program.operation.__name__} to C++"):
             return _compile(program, target, config, report, observe)
     except TTLError:
         raise
@@ -88,17 +88,6 @@ def compiling() -> Iterator[None]:
 
 
 def _compile(
-    program: Program,
-    target: Target,
-    config: Config,
-    report: Report | None,
-    observe: Observe | None,
-) -> CompiledOperation:
-    with busy(f"compiling {program.operation.__name__} to C++"):
-        return _compile_now(program, target, config, report, observe)
-
-
-def _compile_now(
     program: Program,
     target: Target,
     config: Config,

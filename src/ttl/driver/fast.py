@@ -14,11 +14,10 @@ from dataclasses import replace
 from ttl.config import Config
 from ttl.diagnostics import Blame, CompileError
 from ttl.language.operation import Program
-from ttl.source.frozen import NoKey
+from ttl.source.recent import Recent
 from ttl.target import Target
 
-from .memo import compile_key
-from .recent import Recent
+from .memo import kept_for
 
 MOST_KINDS = 4096
 NEVER = float("-inf")  # in the place of a count: it is not to be compiled
@@ -35,7 +34,8 @@ class FastCalls:
     ) -> None:
         assert config.fast is not None
         simulated = replace(config, fast=None)
-        passed = self._count_of(program, target, simulated)
+        # rule KIND: of calls without a key nobody can tell what would be the same
+        passed = kept_for(self._passed, program, target, simulated, lambda: [0])
         if passed[0] >= config.fast:
             try:
                 run(replace(simulated, backend="host"))
@@ -45,12 +45,6 @@ class FastCalls:
                 passed[0] = NEVER
         run(simulated)
         passed[0] += 1  # rule PASSED
-
-    def _count_of(self, program: Program, target: Target, config: Config) -> list[float]:
-        try:
-            return self._passed.get(compile_key(program, target, config), lambda: [0])
-        except NoKey:  # rule KIND: nobody can tell what would be the same
-            return [0]
 
 
 def _check_refused(error: CompileError, program: Program) -> None:  # rule REFUSED

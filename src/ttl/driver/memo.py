@@ -2,13 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
+from typing import TypeVar
 
 from ttl.config import Config
 from ttl.language.operation import Program
 from ttl.semantics.tensors import row_page_elements
-from ttl.source.frozen import freeze_all
+from ttl.source.frozen import NoKey, freeze_all
+from ttl.source.recent import Recent
 from ttl.target import Target
+
+Value = TypeVar("Value")
+
+
+def kept_for(
+    kept: Recent[Value],
+    program: Program,
+    target: Target,
+    config: Config,
+    make: Callable[[], Value],
+) -> Value:
+    """What was made of a program that compiles to the same; made anew for one without a key."""
+    try:
+        key = compile_key(program, target, config)
+    except NoKey:
+        return make()
+    return kept.get(key, make)
 
 
 def compile_key(program: Program, target: Target, config: Config) -> Hashable:

@@ -26,9 +26,8 @@ from ttl.source.facts import facts_of
 from ttl.source.functions import place_of
 from ttl.source.old_names import old_names, old_names_note
 from ttl.source.own_sends import own_sends_note
+from ttl.source.recent import Recent
 from ttl.source.supplied import refuse_repairs, supplied_note
-
-from .recent import Recent
 
 MOST_REMEMBERED = 4096
 

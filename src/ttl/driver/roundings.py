@@ -9,9 +9,8 @@ from ttl.diagnostics import TTLError
 from ttl.language.operation import Program
 from ttl.semantics.kernel_config import MATH_FIDELITIES
 from ttl.semantics.rounding import LANGUAGE, TF32, Rounding, chip_rounding
+from ttl.source.recent import Recent
 from ttl.target import Target
-
-from .recent import Recent
 
 if TYPE_CHECKING:
     from ttl.artifact import CompiledOperation
@@ -30,10 +29,8 @@ class Roundings:
         if config.rounding != "chip":
             return TF32 if config.rounding == "tf32" else LANGUAGE
 
-        from ttl.source.frozen import NoKey  # what most runs do not need
-
-        from .compile import compile_operation
-        from .memo import compile_key
+        from .compile import compile_operation  # what most runs do not need
+        from .memo import kept_for
 
         def ask() -> Rounding:
             try:
@@ -41,10 +38,7 @@ class Roundings:
             except TTLError:  # it runs on the simulator only
                 return chip_rounding(BEST)
 
-        try:
-            return self._chips.get(compile_key(program, target, config), ask)
-        except NoKey:
-            return ask()
+        return kept_for(self._chips, program, target, config, ask)
 
 
 def _fidelity(compiled: CompiledOperation) -> str:

@@ -43,10 +43,10 @@ from ttl.semantics.types import BlockType, Shape, at_least_matrix
 
 from .block_shapes import completed
 from .builder import KernelBuilder
-from .hir import BlockValue, HeldBlock, Number, Op, RunTime, Scalar, Value, kind_of
+from .hir import BlockValue, HeldBlock, Number, Op, RunTime, Scalar, SliceValue, Value, kind_of
 from .problems import describe, flow_broken, not_yet, wrong_argument
 from .scalars import as_kind
-from .value_ranges import as_constant, known_number, needs_constant
+from .value_ranges import as_constant
 
 
 class Fill:
@@ -375,8 +375,6 @@ def math_function(op: BlockOp, builder: KernelBuilder, *args: Value, **kwargs: V
     if builder.device_api not in op.tile:
         raise not_yet(f"`{op.spelling}`")
     op = op.called_with(kwargs)
-    if op.name == "broadcast":
-        args, kwargs = _out_blk_as_shape(args, kwargs)
     args = tuple(
         _parameter(builder, op, value) if position >= op.operands else value
         for position, value in enumerate(args)
@@ -390,10 +388,17 @@ def math_function(op: BlockOp, builder: KernelBuilder, *args: Value, **kwargs: V
 
 
 class Described:
-    """In the place of a value that no call takes: messages show it as the program has it."""
+    """In the place of a run-time value that is no number: messages show it as the program has it.
+
+    Of a block only the type counts; one that is acquired is told, as in the language, by store().
+    """
 
     def __init__(self, value: RunTime):
         self.text = describe(value)
+        if isinstance(value, BlockValue) and not isinstance(value, SliceValue):
+            self.type = block_type(value.type)
+        if isinstance(value, HeldBlock):
+            self.store = store
 
     def __repr__(self) -> str:
         return self.text
@@ -403,41 +408,10 @@ def _parameter(builder: KernelBuilder, op: BlockOp, value: Value) -> Value:
     """Parameters are written into the kernel: each value that one may have gets its branch."""
     if isinstance(value, (tuple, list)):
         return type(value)(_parameter(builder, op, item) for item in value)
-    if not isinstance(value, RunTime):
-        return value
-    if kind_of(value) is None:
+    if isinstance(value, RunTime) and kind_of(value) is None:
         return Described(value)
-    number = known_number(builder, value)
-    if number is None:
-        what = f"a parameter of {op.spelling} that is known only at run time"
-        raise needs_constant(builder, value, what)
-    return number
-
-
-def _out_blk_as_shape(
-    args: tuple[Value, ...], kwargs: dict[str, Value]
-) -> tuple[tuple[Value, ...], dict[str, Value]]:
-    """`broadcast(x, out_blk, dims)`: only the shape of the block counts."""
-    kwargs = dict(kwargs)
-    if len(args) > 1 and isinstance(args[1], HeldBlock):
-        kwargs["out_blk"], args = args[1], (args[0], *args[2:])
-    if isinstance(block := kwargs.get("out_blk"), HeldBlock):
-        del kwargs["out_blk"]
-        kwargs["shape"] = block_type(block.type).shape
-    return args, kwargs
-
-
-def _fill_as_shape(
-    args: tuple[Value, ...], kwargs: dict[str, Value]
-) -> tuple[tuple[Value, ...], dict[str, Value]]:
-    """`fill(out_blk, value)`: only the shape of the block or expression counts."""
-    kwargs = dict(kwargs)
-    if args and is_block(args[0]):
-        kwargs["out_blk"], args = args[0], args[1:]
-    if is_block(block := kwargs.get("out_blk")):
-        del kwargs["out_blk"]
-        kwargs["shape"] = operand_type(block).shape
-    return args, kwargs
+    what = f"a parameter of {op.spelling} that is known only at run time"
+    return as_constant(builder, value, what)
 
 
 def fill(builder: KernelBuilder, *args: Value, **kwargs: Value) -> Value:
@@ -445,12 +419,16 @@ def fill(builder: KernelBuilder, *args: Value, **kwargs: Value) -> Value:
     agree.
     """
     builder.require(KernelKind.COMPUTE, "ttl.math.fill()")
-    args, kwargs = _fill_as_shape(args, kwargs)
     scalars = [v for v in (*args, *kwargs.values()) if isinstance(v, Scalar)]
-    # What is known later is checked as a number.
-    args = tuple(0.0 if any(v is scalar for scalar in scalars) else v for v in args)
-    kwargs = {k: 0.0 if any(v is scalar for scalar in scalars) else v for k, v in kwargs.items()}
-    _, given = bind(FILL_BLOCK, args, kwargs)
+
+    def checked(value: Value) -> Value:
+        """What is known later is checked as a number."""
+        if isinstance(value, RunTime):
+            return 0.0 if isinstance(value, Scalar) else Described(value)
+        return value
+
+    values = {name: checked(value) for name, value in kwargs.items()}
+    _, given = bind(FILL_BLOCK, tuple(map(checked, args)), values)
     number = scalars[0] if scalars else float(given["value"])
     filled = Fill(number, given["shape"], given["dtype"])
     dtypes = {given["dtype"] or buffer.dtype for buffer in builder.kernel.buffers()}

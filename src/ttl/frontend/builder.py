@@ -109,6 +109,10 @@ class KernelBuilder(ABC):
     # What other modules do ------------------------------------------------------------------------
 
     @abstractmethod
+    def evaluate(self, node: ast.expr) -> Any:
+        """The value of an expression."""
+
+    @abstractmethod
     def call(self, function: Value, arguments: list[Value], keywords: dict[str, Value]) -> Value:
         """Of anything that can be called."""
 

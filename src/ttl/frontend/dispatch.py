@@ -19,13 +19,13 @@ from .block_math import is_block
 from .builder import KernelBuilder
 from .environment import NodeFunctions
 from .functions import BoundMethod, LocalFunction, inline
-from .hir import RunTime, Value, is_run_time
+from .hir import Value, is_run_time
 from .items import iterated
 from .operators import folded
 from .problems import not_yet, wrong_argument
 from .python_functions import ALWAYS, PYTHON, is_pure
 from .ranges import RangeValue
-from .value_ranges import known_number, needs_constant
+from .value_ranges import as_constant
 
 
 def handled(
@@ -87,23 +87,11 @@ def call(
         help = "leave the kernel with `return`" if is_end else ""
         raise not_yet(f"calls of {called(function)!r}", help)
     if is_run_time(given):
-        arguments = [_as_constant(builder, function, value) for value in arguments]
-        keywords = {name: _as_constant(builder, function, v) for name, v in keywords.items()}
+        what = f"calls of {called(function)!r} on values that are known only at run time"
+        arguments = as_constant(builder, arguments, what)
+        keywords = {name: as_constant(builder, v, what) for name, v in keywords.items()}
     constants = [list(iterated(g)) if isinstance(g, RangeValue) else g for g in arguments]
     return folded(called(function), lambda: function(*constants, **keywords))
-
-
-def _as_constant(builder: KernelBuilder, function: Value, value: Value) -> Value:
-    """What a function of Python gets."""
-    if isinstance(value, (tuple, list)):
-        return type(value)(_as_constant(builder, function, item) for item in value)
-    if not isinstance(value, RunTime):
-        return value
-    number = known_number(builder, value)
-    if number is None:
-        what = f"calls of {called(function)!r} on values that are known only at run time"
-        raise needs_constant(builder, value, what)
-    return number
 
 
 def has_block(values: Any) -> bool:

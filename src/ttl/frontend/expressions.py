@@ -10,6 +10,7 @@ import numpy as np
 
 from ttl.diagnostics import RuleBroken
 from ttl.language.mistakes import WHOLE
+from ttl.source.scopes import COMPREHENSIONS
 
 from . import scalars
 from .attributes import attribute_of, find_method
@@ -19,7 +20,7 @@ from .dispatch import call, handled
 from .environment import NodeObjects
 from .functions import local_function
 from .hir import BlockValue, RunTime, Scalar, Value, is_run_time, kind_of
-from .items import bind, comprehension, from_start, unpacked
+from .items import comprehended, from_start, unpacked
 from .joins import choose
 from .operators import binary, compare, folded, unary
 from .problems import FlowBroken, describe, not_in_kernels, python_error, raised, wrong_argument
@@ -41,31 +42,11 @@ def expression(builder: KernelBuilder, node: ast.expr) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def bind_target(builder: KernelBuilder, target: ast.expr, value: Value) -> None:
-    bind(builder, target, value, lambda part: expression(builder, part))
-
-
-def constant(builder: KernelBuilder, node: ast.Constant) -> Value:
-    return node.value
-
-
 def name(builder: KernelBuilder, node: ast.Name) -> Value:
     found = builder.lookup(node.id)
     if isinstance(found, NodeObjects) and found.is_known_as_a_whole:
         return node_object(builder, found)
     return found
-
-
-def tuple_display(builder: KernelBuilder, node: ast.Tuple) -> Value:
-    return tuple(_items(builder, node.elts))
-
-
-def list_display(builder: KernelBuilder, node: ast.List) -> Value:
-    return builder.new(_items(builder, node.elts))
-
-
-def set_display(builder: KernelBuilder, node: ast.Set) -> Value:
-    return builder.new(set(_items(builder, node.elts)))
 
 
 def dict_display(builder: KernelBuilder, node: ast.Dict) -> Value:
@@ -81,37 +62,15 @@ def dict_display(builder: KernelBuilder, node: ast.Dict) -> Value:
     return builder.new(found)
 
 
-def list_comprehension(builder: KernelBuilder, node: ast.ListComp | ast.GeneratorExp) -> Value:
-    found: list[Value] = []
-    _comprehended(builder, node, lambda: found.append(expression(builder, node.elt)))
-    return builder.new(found)
+def comprehension(builder: KernelBuilder, node: Any) -> Value:
+    if not isinstance(node, ast.DictComp):
+        items = comprehended(builder, node.generators, lambda: expression(builder, node.elt))
+        return builder.new(set(items) if isinstance(node, ast.SetComp) else items)
 
+    def pair() -> tuple[Any, Value]:
+        return expression(builder, node.key), expression(builder, node.value)
 
-def set_comprehension(builder: KernelBuilder, node: ast.SetComp) -> Value:
-    found: set[Value] = set()
-    _comprehended(builder, node, lambda: found.add(expression(builder, node.elt)))
-    return builder.new(found)
-
-
-def dict_comprehension(builder: KernelBuilder, node: ast.DictComp) -> Value:
-    found: dict[Any, Value] = {}
-
-    def put() -> None:
-        key = expression(builder, node.key)
-        found[key] = expression(builder, node.value)
-
-    _comprehended(builder, node, put)
-    return builder.new(found)
-
-
-def _comprehended(builder: KernelBuilder, node: Any, each: Callable[[], None]) -> None:
-    comprehension(
-        builder,
-        node.generators,
-        lambda part: expression(builder, part),
-        lambda test: scalars.truth(builder, test),
-        each,
-    )
+    return builder.new(dict(comprehended(builder, node.generators, pair)))
 
 
 def _items(builder: KernelBuilder, nodes: list[ast.expr]) -> list[Value]:
@@ -166,15 +125,7 @@ def named_expression(builder: KernelBuilder, node: ast.NamedExpr) -> Value:
     return value
 
 
-def lambda_function(builder: KernelBuilder, node: ast.Lambda) -> Value:
-    return local_function(builder, node, lambda default: expression(builder, default))
-
-
-# Attributes and items -----------------------------------------------------------------------------
-
-
-def attribute(builder: KernelBuilder, node: ast.Attribute) -> Value:
-    return attribute_of(builder, expression(builder, node.value), node.attr)
+# Items --------------------------------------------------------------------------------------------
 
 
 def subscript(builder: KernelBuilder, node: ast.Subscript) -> Value:
@@ -244,18 +195,10 @@ def binary_expression(builder: KernelBuilder, node: ast.BinOp) -> Value:
     return binary(builder, node.op, left, right)
 
 
-def unary_expression(builder: KernelBuilder, node: ast.UnaryOp) -> Value:
-    return unary(builder, node.op, expression(builder, node.operand))
-
-
-def comparison(builder: KernelBuilder, node: ast.Compare) -> Value:
-    """`a < b <= c`: b is evaluated once, c only if it matters."""
-    return _compared(builder, expression(builder, node.left), node.ops, node.comparators)
-
-
 def _compared(
     builder: KernelBuilder, left: Value, ops: list[ast.cmpop], rest: list[ast.expr]
 ) -> Value:
+    """`a < b <= c`: b is evaluated once, c only if it matters."""
     right = expression(builder, rest[0])
     first = compare(builder, ops[0], left, right)
     if len(ops) == 1:
@@ -265,12 +208,8 @@ def _compared(
     )
 
 
-def boolean_expression(builder: KernelBuilder, node: ast.BoolOp) -> Value:
-    """`and` gives its first operand that is false, `or` the first that is true, else the last."""
-    return _boolean(builder, isinstance(node.op, ast.And), node.values)
-
-
 def _boolean(builder: KernelBuilder, is_and: bool, nodes: list[ast.expr]) -> Value:
+    """`and` gives its first operand that is false, `or` the first that is true, else the last."""
     first = expression(builder, nodes[0])
     if len(nodes) == 1:
         return first
@@ -312,26 +251,27 @@ def call_expression(builder: KernelBuilder, node: ast.Call) -> Value:
 
 
 EXPRESSIONS: dict[type[ast.expr], Callable[[KernelBuilder, Any], Value]] = {
-    ast.Constant: constant,
+    ast.Constant: lambda builder, node: node.value,
     ast.Name: name,
-    ast.Tuple: tuple_display,
-    ast.List: list_display,
-    ast.Set: set_display,
+    ast.Tuple: lambda builder, node: tuple(_items(builder, node.elts)),
+    ast.List: lambda builder, node: builder.new(_items(builder, node.elts)),
+    ast.Set: lambda builder, node: builder.new(set(_items(builder, node.elts))),
     ast.Dict: dict_display,
-    ast.ListComp: list_comprehension,
-    ast.GeneratorExp: list_comprehension,
-    ast.SetComp: set_comprehension,
-    ast.DictComp: dict_comprehension,
+    **dict.fromkeys(COMPREHENSIONS, comprehension),
     ast.Slice: slice_display,
     ast.JoinedStr: text,
     ast.NamedExpr: named_expression,
-    ast.Lambda: lambda_function,
-    ast.Attribute: attribute,
+    ast.Lambda: local_function,
+    ast.Attribute: lambda builder, node: attribute_of(
+        builder, expression(builder, node.value), node.attr
+    ),
     ast.Subscript: subscript,
     ast.BinOp: binary_expression,
-    ast.UnaryOp: unary_expression,
-    ast.Compare: comparison,
-    ast.BoolOp: boolean_expression,
+    ast.UnaryOp: lambda builder, node: unary(builder, node.op, expression(builder, node.operand)),
+    ast.Compare: lambda builder, node: _compared(
+        builder, expression(builder, node.left), node.ops, node.comparators
+    ),
+    ast.BoolOp: lambda builder, node: _boolean(builder, isinstance(node.op, ast.And), node.values),
     ast.IfExp: conditional_expression,
     ast.Call: call_expression,
 }

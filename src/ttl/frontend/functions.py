@@ -8,17 +8,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ttl.diagnostics import codes
+from ttl.diagnostics import RuleBroken, codes
 from ttl.language.calls import written_call
-from ttl.semantics.function_source import FunctionTree
+from ttl.semantics.function_source import FunctionTree, function_tree, help_without_source
 from ttl.source.functions import place_of
-from ttl.source.scopes import own_names, shared_names
+from ttl.source.scopes import default_nodes, own_names, shared_names
 
 from .builder import KernelBuilder
 from .environment import Environment, NodeFunctions
 from .hir import Value
 from .problems import Mistake, Unusable, WrongCall, not_in_kernels
-from .source import function_tree
 from .state import Frame
 
 RETURNED = "<returned>"  # not a name a program could use
@@ -42,35 +41,35 @@ class BoundMethod:
     name: str = ""
 
 
-def local_function(
-    builder: KernelBuilder, tree: FunctionTree, evaluate: Callable[[ast.expr], Value]
-) -> LocalFunction:
-    return LocalFunction(tree, builder.frame, _signature(tree.args, evaluate))
+def tree_of(function: Callable[..., object]) -> ast.FunctionDef | ast.Lambda:
+    """The definition of a kernel, or of a function that it calls, with its places in the file."""
+    code = function.__code__
+    found = function_tree(code)
+    if isinstance(found, (ast.FunctionDef, ast.Lambda)):
+        return found
+    raise RuleBroken(
+        codes.NO_SOURCE,
+        f"the source of `{code.co_name}` is not available",
+        helps=(help_without_source(code),),
+    )
 
 
-def _signature(
-    arguments: ast.arguments, evaluate: Callable[[ast.expr], Value]
-) -> inspect.Signature:
-    positional = [*arguments.posonlyargs, *arguments.args]
-    defaults = [None] * (len(positional) - len(arguments.defaults)) + list(arguments.defaults)
-    keyword_only = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
-    kinds = inspect.Parameter
-    found = []
-
-    def add(argument: ast.arg | None, kind: Any, default: ast.expr | None = None) -> None:
-        if argument is not None:
-            value = kinds.empty if default is None else evaluate(default)
-            found.append(inspect.Parameter(argument.arg, kind, default=value))
-
-    for argument, default in zip(positional, defaults, strict=True):
-        is_position = argument in arguments.posonlyargs
-        kind = kinds.POSITIONAL_ONLY if is_position else kinds.POSITIONAL_OR_KEYWORD
-        add(argument, kind, default)
-    add(arguments.vararg, kinds.VAR_POSITIONAL)
-    for argument, default in keyword_only:
-        add(argument, kinds.KEYWORD_ONLY, default)
-    add(arguments.kwarg, kinds.VAR_KEYWORD)
-    return inspect.Signature(found)
+def local_function(builder: KernelBuilder, tree: FunctionTree) -> LocalFunction:
+    arguments, kinds = tree.args, inspect.Parameter
+    rows = [
+        (kinds.POSITIONAL_ONLY, arguments.posonlyargs),
+        (kinds.POSITIONAL_OR_KEYWORD, arguments.args),
+        (kinds.VAR_POSITIONAL, [arguments.vararg] if arguments.vararg else []),
+        (kinds.KEYWORD_ONLY, arguments.kwonlyargs),
+        (kinds.VAR_KEYWORD, [arguments.kwarg] if arguments.kwarg else []),
+    ]
+    given = {name: builder.evaluate(default) for name, default in default_nodes(arguments).items()}
+    parameters = [
+        inspect.Parameter(each.arg, kind, default=given.get(each.arg, kinds.empty))
+        for kind, several in rows
+        for each in several
+    ]
+    return LocalFunction(tree, builder.frame, inspect.Signature(parameters))
 
 
 def inline(
@@ -125,7 +124,7 @@ def _entered(
     code = first.__code__
     if code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
         raise not_in_kernels("generators and coroutines")
-    tree = builder.repaired.get(place_of(code)) or function_tree(first)
+    tree = builder.repaired.get(place_of(code)) or tree_of(first)
     own = frozenset({*code.co_varnames, *code.co_cellvars}) | own_names(tree)
     frame = builder.new_frame(code.co_filename, own, environment=Environment(functions))
     frame.shared = shared_names(tree)

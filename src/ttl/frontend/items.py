@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, cast
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar, cast
 
 from ttl.diagnostics import RuleBroken, codes
+from ttl.language.captured import CHANGING
 from ttl.language.mistakes import WHOLE
-from ttl.source.uses import CHANGING
+from ttl.source.scopes import stored_names
 
 from . import scalars
 from .builder import KernelBuilder
@@ -26,6 +27,8 @@ from .problems import (
 )
 from .ranges import RangeValue
 from .value_ranges import as_constant
+
+T = TypeVar("T")
 
 
 def iterated(value: Any) -> list[Any]:
@@ -159,24 +162,20 @@ def changed(builder: KernelBuilder, container: Any, how: Callable[[], Any]) -> A
 
 # Assignment ---------------------------------------------------------------------------------------
 
-Evaluate = Callable[[ast.expr], Value]
 
-
-def bind(builder: KernelBuilder, target: ast.expr, value: Value, evaluate: Evaluate) -> None:
+def bind(builder: KernelBuilder, target: ast.expr, value: Value) -> None:
     """`target = value`"""
     if isinstance(target, ast.Name):
         builder.assign(target.id, value)
     elif isinstance(target, (ast.Tuple, ast.List)):
-        _bind_all(builder, target.elts, unpacked(value), evaluate)
+        _bind_all(builder, target.elts, unpacked(value))
     elif isinstance(target, ast.Subscript):
-        set_item(builder, evaluate(target.value), evaluate(target.slice), value)
+        set_item(builder, builder.evaluate(target.value), builder.evaluate(target.slice), value)
     else:
         raise not_in_kernels("assignment to an attribute")
 
 
-def _bind_all(
-    builder: KernelBuilder, targets: list[ast.expr], values: list[Value], evaluate: Evaluate
-) -> None:
+def _bind_all(builder: KernelBuilder, targets: list[ast.expr], values: list[Value]) -> None:
     starred = [p for p, part in enumerate(targets) if isinstance(part, ast.Starred)]
     if len(values) < len(targets) - len(starred) or (not starred and len(values) > len(targets)):
         raise python_error(f"{len(values)} values for {len(targets)} names")
@@ -185,54 +184,39 @@ def _bind_all(
         middle = builder.new(values[starred[0] : end])
         values = [*values[: starred[0]], middle, *values[end:]]
     for part, item in zip(targets, values, strict=True):
-        bind(builder, part.value if isinstance(part, ast.Starred) else part, item, evaluate)
+        bind(builder, part.value if isinstance(part, ast.Starred) else part, item)
 
 
 # Comprehensions -----------------------------------------------------------------------------------
 
 
-def comprehension(
-    builder: KernelBuilder,
-    generators: Iterable[ast.comprehension],
-    evaluate: Evaluate,
-    decide: Callable[[Value], Any],
-    each: Callable[[], None],
-) -> None:
-    """Do `each` for every item; the names of the comprehension are its own."""
-    generators = list(generators)
-    targets = {
-        part.id
-        for generator in generators
-        for part in ast.walk(generator.target)
-        if isinstance(part, ast.Name)
-    }
+def comprehended(
+    builder: KernelBuilder, generators: list[ast.comprehension], each: Callable[[], T]
+) -> list[T]:
+    """What `each` gives for every item; the names of the comprehension are its own."""
     outer = builder.frame
-    frame = builder.new_frame(outer.file, frozenset(targets), outer)
+    targets = frozenset(stored_names(generator.target for generator in generators))
+    frame = builder.new_frame(outer.file, targets, outer)
     frame.caller, frame.call_site, frame.tree = outer.caller, outer.call_site, outer.tree
     builder.frame = frame
     try:
-        _generate(builder, generators, evaluate, decide, each)
+        return list(_generated(builder, generators, each))
     finally:
         builder.frame = outer
         builder.forget(frame)
 
 
-def _generate(
-    builder: KernelBuilder,
-    generators: list[ast.comprehension],
-    evaluate: Evaluate,
-    decide: Callable[[Value], Any],
-    each: Callable[[], None],
-) -> None:
+def _generated(
+    builder: KernelBuilder, generators: list[ast.comprehension], each: Callable[[], T]
+) -> Iterator[T]:
     if not generators:
-        each()
+        yield each()
         return
     first, *inner = generators
-    for item in iterated(evaluate(first.iter)):
-        bind(builder, first.target, item, evaluate)
-        tests = (decide(evaluate(test)) for test in first.ifs)
-        if all(_known(test) for test in tests):
-            _generate(builder, inner, evaluate, decide, each)
+    for item in iterated(builder.evaluate(first.iter)):
+        bind(builder, first.target, item)
+        if all(_known(scalars.truth(builder, builder.evaluate(test))) for test in first.ifs):
+            yield from _generated(builder, inner, each)
 
 
 def _known(test: Value) -> bool:

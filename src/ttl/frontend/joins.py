@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from copy import copy
-from dataclasses import dataclass
 from typing import Any
 
 from xdsl.dialects import arith, scf
@@ -22,6 +21,7 @@ from .hir import TYPES, Body, Op, RunTime, Scalar, SliceValue, TransferValue, Va
 from .linear import known_difference
 from .loop_values import (
     BlockSlot,
+    Rebuilt,
     Slot,
     changes,
     common_type,
@@ -33,7 +33,7 @@ from .loop_values import (
 )
 from .problems import OnSomePaths, Unusable, describe, flow_broken
 from .scalars import SPECULATED, arithmetic, calculated, common_kind, truth
-from .state import Do, Path, State
+from .state import Do, Path, State, refill
 
 RESULT = "<result>"  # not a name a program could use
 
@@ -215,7 +215,7 @@ class Join:
             if value is second.get(variable)
         )
 
-    def _range(self, one: Value, other: Value) -> _RangeTemplate | None:
+    def _range(self, one: Value, other: Value) -> Rebuilt | None:
         """`slice` objects of one extent: so it stays known."""
         if not isinstance(one, slice) or not isinstance(other, slice):
             return None
@@ -225,9 +225,13 @@ class Join:
         extent = known_difference(one.stop, one.start)
         if extent is None or extent != known_difference(other.stop, other.start):
             return None
-        return _RangeTemplate(self._template(one.start, other.start, True), extent, one.step)
 
-    def _slice(self, one: Value, other: Value) -> _SliceTemplate | None:
+        def from_start(start: Value) -> slice:
+            return slice(start, arithmetic(self.builder, ast.Add(), start, extent), one.step)
+
+        return Rebuilt((self._template(one.start, other.start, True),), from_start)
+
+    def _slice(self, one: Value, other: Value) -> Rebuilt | None:
         """Slices of one tensor that differ in where they start."""
         if not isinstance(one, SliceValue) or not isinstance(other, SliceValue):
             return None
@@ -236,8 +240,15 @@ class Join:
             return None
         if _index_dims(one) != _index_dims(other):
             return None
+
+        def from_starts(*starts: Any) -> Value:
+            part = self.builder.value(ttl.TensorSliceOp, [tensor, *starts], one.type)
+            assert isinstance(part, SliceValue)
+            part.part = one.part
+            return part
+
         pairs = zip(starts, other_starts, strict=True)
-        return _SliceTemplate(one, tuple(self._template(*pair, True) for pair in pairs))
+        return Rebuilt(tuple(self._template(*pair, True) for pair in pairs), from_starts)
 
     # Containers -----------------------------------------------------------------------------------
 
@@ -365,10 +376,9 @@ class Join:
         state.has_lost_containers = not self.are_local
         blocks = self.carried.resume()
         for key, template in (self.contents or {}).items():
-            items = self._finished(template, results, blocks)
-            _put(state.containers[key].container, items)
+            refill(state.containers[key].container, filled(template, results, blocks))
         for variable, template in self.templates.items():
-            value = self._finished(template, results, blocks)
+            value = filled(template, results, blocks)
             state.values[variable] = value
             if isinstance(value, list) and value is not template:
                 builder.new(value)
@@ -384,26 +394,6 @@ class Join:
         found |= dict.fromkeys(other.released - one.released, (self.condition, False))
         return {**found, **self.before.doubtful}
 
-    def _finished(self, template: Any, results: list[RunTime], blocks: list[RunTime]) -> Any:
-        if isinstance(template, _SliceTemplate):
-            return self._sliced(template, results)
-        if isinstance(template, _RangeTemplate):
-            start = filled(template.start, results)
-            stop = arithmetic(self.builder, ast.Add(), start, template.extent)
-            return slice(start, stop, template.step)
-        if isinstance(template, (tuple, list)) and _has_parts(template):
-            return rebuilt(template, [self._finished(item, results, blocks) for item in template])
-        return filled(template, results, blocks)
-
-    def _sliced(self, template: _SliceTemplate, results: list[RunTime]) -> RunTime:
-        like = template.like
-        starts = [filled(start, results) for start in template.starts]
-        operands = [_operands(like)[0], *starts]
-        part = self.builder.value(ttl.TensorSliceOp, operands, like.type)
-        assert isinstance(part, SliceValue)
-        part.part = like.part
-        return part
-
 
 def _join_states(state: State, one: State, other: State) -> None:
     """What both branches say beside the values: nothing of it is lost."""
@@ -417,14 +407,6 @@ def _join_states(state: State, one: State, other: State) -> None:
     for value in consumed:
         del state.shapeless[value]
     state.containers = other.containers | one.containers | state.containers
-
-
-def _put(container: Any, items: Any) -> None:
-    if isinstance(container, list):
-        container[:] = items
-    else:
-        container.clear()
-        container.update(items)
 
 
 def _selected(
@@ -452,24 +434,3 @@ def _operands(value: RunTime) -> tuple[RunTime, ...]:
 def _index_dims(value: SliceValue) -> list[bool]:
     """Which dimensions have an index, not a slice."""
     return [not isinstance(item, slice) for item in value.part.items]
-
-
-def _has_parts(template: tuple[Any, ...] | list[Any]) -> bool:
-    return any(isinstance(item, (_SliceTemplate, _RangeTemplate)) for item in template)
-
-
-@dataclass(frozen=True, slots=True)
-class _RangeTemplate:
-    """slice(start, start + extent, step) whose start is a result of a branch."""
-
-    start: Any
-    extent: int
-    step: Any
-
-
-@dataclass(frozen=True, slots=True)
-class _SliceTemplate:
-    """A tensor slice whose starts are results of a branch."""
-
-    like: SliceValue
-    starts: tuple[Any, ...]

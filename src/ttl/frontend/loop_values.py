@@ -9,7 +9,7 @@ A template is a value with slots in the place of what the operation gives.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,6 +38,14 @@ class BlockSlot:
     number: int
 
 
+@dataclass(frozen=True, slots=True)
+class Rebuilt:
+    """Stands for what is made of results: `make` gets what takes the place of the parts."""
+
+    parts: tuple[Any, ...]
+    make: Callable[..., Any]
+
+
 def changes(value: Value) -> bool:
     """Can it be a result of a branch or a loop?"""
     if isinstance(value, BlockValue):
@@ -51,6 +59,8 @@ def filled(template: Any, results: Sequence[RunTime], blocks: Sequence[RunTime] 
         return results[template.number]
     if isinstance(template, BlockSlot):
         return blocks[template.number]
+    if isinstance(template, Rebuilt):
+        return template.make(*(filled(part, results, blocks) for part in template.parts))
     if isinstance(template, (tuple, list)):
         items = [filled(item, results, blocks) for item in template]
         is_itself = all(one is other for one, other in zip(items, template, strict=True))

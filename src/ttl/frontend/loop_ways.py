@@ -24,16 +24,10 @@ from .builder import KernelBuilder
 from .carried import assigned, grow, has_block
 from .continuations import Choice, Do, End, Iterate, Steps, leave, reads_first
 from .desugar import nest_of, without_first
-from .expressions import bind_target, expression
+from .expressions import expression
 from .functions import RETURNED
-from .hir import (
-    Body,
-    RunTime,
-    Scalar,
-    Value,
-    is_run_time,
-    kind_of,
-)
+from .hir import Body, RunTime, Scalar, Value, is_run_time, kind_of
+from .items import bind
 from .joins import Branches
 from .loops import EndlessLoop, loop_over, loop_while, new_loop
 from .operators import binary
@@ -385,7 +379,7 @@ def _first_of_for(loop: Looping) -> Choice:
         others = RangeValue(second, steps.stop, steps.step)
         return Looping(builder, node, others, rest, is_part=True).compile()
 
-    first = Do(node, lambda: bind_target(builder, target, steps.start))
+    first = Do(node, lambda: bind(builder, target, steps.start))
     return Choice(
         node,
         lambda: compare(builder, sign, steps.start, steps.stop),

@@ -7,6 +7,9 @@ import ast
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import i32
 
+from ttl.semantics.ops import BLOCK_OPS
+
+from .block_math import block_math, is_block
 from .builder import KernelBuilder
 from .hir import INDEX, RunTime, Scalar, Value
 from .scalars import (
@@ -20,10 +23,12 @@ from .scalars import (
     scalar_kinds,
     select,
 )
-from .value_ranges import known_number, needs_constant
+from .value_ranges import as_constant
 
 
 def absolute(builder: KernelBuilder, value: Value) -> Value:
+    if is_block(value):
+        return block_math(builder, BLOCK_OPS["abs"], [value])
     (kind,) = scalar_kinds("abs()", value)
     if kind is bool or (isinstance(value, Scalar) and value.is_natural):
         return as_kind(builder, value, int)
@@ -77,10 +82,8 @@ def rounded(builder: KernelBuilder, value: Value, ndigits: Value = None) -> Valu
         up = select(builder, is_more, builder.index(1), builder.index(0))
         up = select(builder, is_half, as_kind(builder, odd, int), up)
         return arithmetic(builder, ast.Add(), lower, up)
-    number, digits = known_number(builder, value), known_number(builder, ndigits)
-    if number is None or digits is None:
-        unknown = value if number is None else ndigits
-        raise needs_constant(builder, unknown, "round() to decimals of a run-time value")
+    what = "round() to decimals of a run-time value"
+    number, digits = (as_constant(builder, each, what) for each in (value, ndigits))
     return round(number, int(digits))
 
 

@@ -19,12 +19,13 @@ from .environment import PerNode
 from .hir import RunTime, Value, is_run_time, kind_of
 from .joins import choose
 from .problems import describe, not_in_kernels, python_error, wrong_argument
+from .python_operators import BINARY, COMPARISONS
 from .ranges import RangeValue
 from .texts import known_text
 
 
 def binary(builder: KernelBuilder, operator: ast.operator, left: Value, right: Value) -> Value:
-    sign = scalars.SIGNS[type(operator)]
+    sign, fold = BINARY[type(operator)][:2]
     if is_block(left) or is_block(right):
         if sign == "**" and is_block(right) and not is_block(left):
             raise block_as_exponent()
@@ -36,25 +37,8 @@ def binary(builder: KernelBuilder, operator: ast.operator, left: Value, right: V
         return block_math(builder, BY_OPERATOR[sign], [left, right])
     if isinstance(left, RunTime) or isinstance(right, RunTime):
         return scalars.arithmetic(builder, operator, left, right)
-    found = folded(f"{left!r} {sign} {right!r}", FOLDED[sign], left, right)
+    found = folded(f"{left!r} {sign} {right!r}", fold, left, right)
     return builder.new(found) if isinstance(found, (list, dict, set)) else found
-
-
-FOLDED: dict[str, Callable[[Any, Any], Any]] = {
-    "+": lambda a, b: a + b,
-    "-": lambda a, b: a - b,
-    "*": lambda a, b: a * b,
-    "//": lambda a, b: a // b,
-    "%": lambda a, b: a % b,
-    "/": lambda a, b: a / b,
-    "**": lambda a, b: a**b,
-    "@": lambda a, b: a @ b,
-    "&": lambda a, b: a & b,
-    "|": lambda a, b: a | b,
-    "^": lambda a, b: a ^ b,
-    "<<": lambda a, b: a << b,
-    ">>": lambda a, b: a >> b,
-}
 
 
 def folded(text: str, function: Callable[..., Any], *operands: Value) -> Value:
@@ -99,7 +83,7 @@ UNARY: dict[type[ast.unaryop], tuple[str, Callable[[Any], Any], Callable[..., Va
 
 
 def compare(builder: KernelBuilder, operator: ast.cmpop, left: Value, right: Any) -> Value:
-    sign = COMPARISONS[type(operator)][0]
+    sign, fold = COMPARISONS[type(operator)][:2]
     if (is_block(left) or is_block(right)) and sign in BY_OPERATOR:
         return block_math(builder, BY_OPERATOR[sign], [left, right])
     if isinstance(operator, (ast.Is, ast.IsNot)) and not _are_scalars(left, right):
@@ -117,7 +101,7 @@ def compare(builder: KernelBuilder, operator: ast.cmpop, left: Value, right: Any
         return scalars.compare(builder, operator, left, right)
     if isinstance(right, RangeValue):
         right = right.known
-    return folded(f"{left!r} {sign} {right!r}", COMPARISONS[type(operator)][1], left, right)
+    return folded(f"{left!r} {sign} {right!r}", fold, left, right)
 
 
 def _is_in_range(builder: KernelBuilder, value: Value, steps: RangeValue) -> Value:
@@ -161,17 +145,3 @@ def _is_among(builder: KernelBuilder, value: Value, items: list[Value]) -> Value
 
 def _are_scalars(*values: Value) -> bool:
     return all(kind_of(value) is not None for value in values)
-
-
-COMPARISONS: dict[type[ast.cmpop], tuple[str, Callable[[Any, Any], bool]]] = {
-    ast.Lt: ("<", lambda a, b: a < b),
-    ast.LtE: ("<=", lambda a, b: a <= b),
-    ast.Gt: (">", lambda a, b: a > b),
-    ast.GtE: (">=", lambda a, b: a >= b),
-    ast.Eq: ("==", lambda a, b: a == b),
-    ast.NotEq: ("!=", lambda a, b: a != b),
-    ast.Is: ("is", lambda a, b: a is b),
-    ast.IsNot: ("is not", lambda a, b: a is not b),
-    ast.In: ("in", lambda a, b: a in b),
-    ast.NotIn: ("not in", lambda a, b: a not in b),
-}

@@ -14,12 +14,11 @@ import numpy as np
 
 from ttl.language import Block, BlockExpression, Transfer
 from ttl.language.block import truth_of_block
-from ttl.semantics.ops import BLOCK_OPS
 from ttl.semantics.ttnn_values import asks_ttnn
 
 from . import number_functions, scalars
 from .attributes import get_attribute, has_attribute, set_attribute
-from .block_math import block_math, is_block, operand_type
+from .block_math import is_block, operand_type
 from .builder import KernelBuilder
 from .functions import BoundMethod
 from .hir import BlockValue, HeldBlock, RunTime, TransferValue, Value, is_run_time, kind_of
@@ -79,32 +78,6 @@ def is_instance(builder: KernelBuilder, value: Value, kinds: Any) -> Value:
     return issubclass(found, kinds)
 
 
-def absolute(builder: KernelBuilder, value: Value) -> Value:
-    if is_block(value):
-        return block_math(builder, BLOCK_OPS["abs"], [value])
-    return number_functions.absolute(builder, value)
-
-
-def slice_object(builder: KernelBuilder, *parts: Value) -> Value:
-    return slice(*parts)
-
-
-def tuple_of(builder: KernelBuilder, value: Value = ()) -> Value:
-    return tuple(iterated(value))
-
-
-def list_of(builder: KernelBuilder, value: Value = ()) -> Value:
-    return builder.new(iterated(value))
-
-
-def set_of(builder: KernelBuilder, value: Value = ()) -> Value:
-    return builder.new(set(iterated(value)))
-
-
-def dict_of(builder: KernelBuilder, value: Any = (), **items: Value) -> Value:
-    return builder.new(dict(value, **items))
-
-
 def enumerated(builder: KernelBuilder, value: Value, start: Value = 0) -> Value:
     numbers = [binary(builder, ast.Add(), start, n) for n in range(len(iterated(value)))]
     return builder.new(list(zip(numbers, iterated(value), strict=True)))
@@ -156,17 +129,10 @@ def total(builder: KernelBuilder, values: Value, start: Value = 0) -> Value:
     return start
 
 
-def any_true(builder: KernelBuilder, values: Value) -> Value:
-    return _truth_of(builder, iterated(values), False)
-
-
-def all_true(builder: KernelBuilder, values: Value) -> Value:
-    return _truth_of(builder, iterated(values), True)
-
-
-def _truth_of(builder: KernelBuilder, values: list[Value], is_all: bool) -> Value:
+def truth_of(is_all: bool, builder: KernelBuilder, values: Value) -> Value:
+    """any() or all()"""
     found: Value = is_all
-    for value in values:
+    for value in iterated(values):
         now, so_far = scalars.truth(builder, value), found
 
         def last(now: Value = now) -> Value:
@@ -200,12 +166,13 @@ def extreme(function: Callable[..., Any], sign: ast.cmpop) -> Callable[..., Valu
     return best
 
 
-PYTHON: dict[Any, Callable[..., Value]] = {
+# Python's own would not see what the items are, or would give what a kernel may not keep.
+ALWAYS: dict[Any, Callable[..., Value]] = {
     range: range_value,
-    list: list_of,
-    dict: dict_of,
-    set: set_of,
-    tuple: tuple_of,
+    list: lambda builder, value=(): builder.new(iterated(value)),
+    dict: lambda builder, value=(), **items: builder.new(dict(value, **items)),
+    set: lambda builder, value=(): builder.new(set(iterated(value))),
+    tuple: lambda builder, value=(): tuple(iterated(value)),
     enumerate: enumerated,
     zip: zipped,
     reversed: backwards,
@@ -215,6 +182,12 @@ PYTHON: dict[Any, Callable[..., Value]] = {
     hasattr: has_attribute,
     setattr: set_attribute,
     isinstance: is_instance,
+    len: length,
+    partial: with_arguments,
+}
+
+PYTHON: dict[Any, Callable[..., Value]] = {
+    **ALWAYS,
     min: extreme(min, ast.Lt()),
     max: extreme(max, ast.Gt()),
     divmod: quotient_and_rest,
@@ -222,20 +195,12 @@ PYTHON: dict[Any, Callable[..., Value]] = {
     math.ceil: number_functions.ceil,
     math.trunc: number_functions.to_int,
     round: number_functions.rounded,
-    abs: absolute,
-    len: length,
+    abs: number_functions.absolute,
     int: number_functions.to_int,
     float: number_functions.to_float,
     bool: scalars.truth,
-    slice: slice_object,
+    slice: lambda builder, *parts: slice(*parts),
     sum: total,
-    any: any_true,
-    all: all_true,
-    partial: with_arguments,
+    any: partial(truth_of, False),
+    all: partial(truth_of, True),
 }
-
-# Python's own would not see what the items are, or would give what a kernel may not keep.
-ALWAYS = (
-    range, list, dict, set, tuple, enumerate, zip, reversed, map, sorted, getattr, hasattr, setattr,
-    isinstance, len, partial,
-)  # fmt: skip

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from operator import eq, ne
 from typing import Any
 
 from xdsl.dialects import arith, scf
@@ -24,13 +23,8 @@ from ttl.semantics.ops import NAMESPACES
 from .builder import KernelBuilder
 from .hir import INDEX, TYPES, BlockValue, Body, Number, Op, RunTime, Scalar, Value, kind_of
 from .problems import describe, not_in_kernels, python_error, wrong_argument
-from .value_ranges import (
-    arms_of,
-    known_comparison,
-    known_constant,
-    known_number,
-    needs_constant,
-)
+from .python_operators import BINARY, COMPARISONS
+from .value_ranges import arms_of, as_constant, known_comparison, known_constant, known_number
 
 # What the constructors of arith give their operations.
 _INTEGER: dict[str, Attribute] = {"overflowFlags": arith.IntegerOverflowAttr("none")}
@@ -117,18 +111,19 @@ def _of_blocks(sign: str) -> tuple[str, ...]:
 
 def arithmetic(builder: KernelBuilder, operator: ast.operator, left: Value, right: Value) -> Value:
     """A binary operator, at least one of its operands a run-time scalar."""
-    sign = SIGNS[type(operator)]
-    kinds = scalar_kinds(sign, left, right)
+    row = BINARY[type(operator)]
+    sign, kinds = row.sign, scalar_kinds(row.sign, left, right)
     if sign == "@":
         raise wrong_argument("`@` multiplies blocks, and these are numbers")
-    if sign in BITWISE and kinds == [bool, bool]:
+    if sign in ("&", "|", "^") and kinds == [bool, bool]:
         operands = [as_kind(builder, value, bool) for value in (left, right)]
-        return calculated(builder, BITWISE[sign], *operands)
-    if sign == "/" or (float in kinds and sign in FLOAT_OPS):
+        assert row.of_integers is not None
+        return calculated(builder, row.of_integers, *operands)
+    if row.of_floats is not None and (sign == "/" or float in kinds):
         operands = [as_kind(builder, value, float) for value in (left, right)]
         if sign == "/":
             _check_divisor(builder, sign, right)
-        return calculated(builder, FLOAT_OPS[sign], *operands)
+        return calculated(builder, row.of_floats, *operands)
     if float in kinds and sign in ("//", "%"):
         return divide_floats(builder, sign, left, right)
     if float in kinds and sign != "**":
@@ -140,7 +135,8 @@ def arithmetic(builder: KernelBuilder, operator: ast.operator, left: Value, righ
         return _divide(builder, sign, one, other, right)
     if sign in ("<<", ">>"):
         return _shift(builder, sign, one, right)
-    return integer(builder, INDEX_OPS[sign], one, other)
+    assert row.of_integers is not None
+    return integer(builder, row.of_integers, one, other)
 
 
 MOST_SHIFTED = 31  # C++ shifts less than the 32 bits of an int
@@ -243,17 +239,17 @@ def _is_natural(builder: KernelBuilder, value: Number) -> bool:
 
 def _float_power(builder: KernelBuilder, base: Value, exponent: Value) -> Value:
     """Python's, where both numbers are known on a path; squares are products."""
-    numbers = [known_number(builder, value) for value in (base, exponent)]
-    if numbers[1] in (1, 2) and isinstance(base, RunTime):
+    known = known_number(builder, exponent)
+    if known in (1, 2) and isinstance(base, RunTime):
         one = as_kind(builder, base, float)
-        return one if numbers[1] == 1 else calculated(builder, arith.MulfOp, one, one)
-    for value, number in zip((base, exponent), numbers, strict=True):
-        if number is None:
-            raise needs_constant(builder, value, "`**` that gives a float, of run-time values,")
+        return one if known == 1 else calculated(builder, arith.MulfOp, one, one)
+    what = "`**` that gives a float, of run-time values,"
+    number, power = (as_constant(builder, value, what) for value in (base, exponent))
     try:
-        return numbers[0] ** numbers[1]  # type: ignore[operator]
+        result: Value = number**power
     except (ArithmeticError, ValueError) as error:
         raise python_error(f"`**`: {error}") from None
+    return result
 
 
 def _power_by_loop(builder: KernelBuilder, factor: Scalar, exponent: Scalar) -> Scalar:
@@ -269,42 +265,6 @@ def _power_by_loop(builder: KernelBuilder, factor: Scalar, exponent: Scalar) -> 
     assert isinstance(result, Scalar)
     result.is_natural = factor.is_natural
     return result
-
-
-SIGNS: dict[type[ast.operator], str] = {
-    ast.Add: "+",
-    ast.Sub: "-",
-    ast.Mult: "*",
-    ast.FloorDiv: "//",
-    ast.Mod: "%",
-    ast.Div: "/",
-    ast.Pow: "**",
-    ast.MatMult: "@",
-    ast.BitAnd: "&",
-    ast.BitOr: "|",
-    ast.BitXor: "^",
-    ast.LShift: "<<",
-    ast.RShift: ">>",
-}
-BITWISE: dict[str, type[Operation]] = {
-    "&": arith.AndIOp,
-    "|": arith.OrIOp,
-    "^": arith.XOrIOp,
-}
-INDEX_OPS: dict[str, type[Operation]] = {
-    "+": arith.AddiOp,
-    "-": arith.SubiOp,
-    "*": arith.MuliOp,
-    "<<": arith.ShLIOp,
-    ">>": arith.ShRSIOp,
-    **BITWISE,
-}
-FLOAT_OPS: dict[str, type[Operation]] = {
-    "+": arith.AddfOp,
-    "-": arith.SubfOp,
-    "*": arith.MulfOp,
-    "/": arith.DivfOp,
-}
 
 
 def negate(builder: KernelBuilder, value: Value) -> Scalar:
@@ -348,9 +308,9 @@ def compare(
     """A comparison with at least one run-time scalar."""
     if isinstance(operator, (ast.In, ast.NotIn)):
         return _contains(builder, operator, left, right)
-    if type(operator) not in PREDICATES:
+    sign, _, of_integers, of_floats = COMPARISONS[type(operator)]
+    if not of_integers:
         raise not_in_kernels("`is` of a run-time value", "compare it by `==`")
-    sign, of_integers, of_floats = PREDICATES[type(operator)]
     kinds = scalar_kinds(sign, left, right)
     kind = float if float in kinds else int
     if left is right and kind is int:  # C++ compilers refuse to compare a value with itself
@@ -382,10 +342,9 @@ def _compare_chosen(
     if chosen is None:
         return None
     condition, *numbers = chosen
-    fold = {ast.Eq: eq, ast.NotEq: ne}.get(type(operator))
-    if fold is None:
+    if not isinstance(operator, (ast.Eq, ast.NotEq)):
         return None
-    then, otherwise = (fold(number, right) for number in numbers)
+    then, otherwise = (COMPARISONS[type(operator)].fold(number, right) for number in numbers)
     if then == otherwise:
         return bool(then)
     return condition if then else negation(builder, condition)
@@ -421,16 +380,6 @@ def _contains(
         is_item = compare(builder, ast.Eq(), left, item)
         found = either(builder, found, is_item)
     return negation(builder, found) if isinstance(operator, ast.NotIn) else found
-
-
-PREDICATES: dict[type[ast.cmpop], tuple[str, str, str]] = {
-    ast.Lt: ("<", "slt", "olt"),
-    ast.LtE: ("<=", "sle", "ole"),
-    ast.Gt: (">", "sgt", "ogt"),
-    ast.GtE: (">=", "sge", "oge"),
-    ast.Eq: ("==", "eq", "oeq"),
-    ast.NotEq: ("!=", "ne", "une"),
-}
 
 
 # What can be calculated where it may not be needed. Division cannot: by zero it fails.

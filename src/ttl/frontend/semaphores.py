@@ -64,17 +64,15 @@ class RemotePlace:
 # The node's own -----------------------------------------------------------------------------------
 
 
-def wait_equal(builder: KernelBuilder, semaphore: Semaphore, value: Value) -> None:
-    _emit(builder, ttl.SemaphoreWaitOp, "Semaphore.wait_eq()", semaphore, value)
-
-
-def wait_at_least(builder: KernelBuilder, semaphore: Semaphore, value: Value) -> None:
-    flag = {"at_least": UnitAttr()}
-    _emit(builder, ttl.SemaphoreWaitOp, "Semaphore.wait_ge()", semaphore, value, flag)
-
-
-def set_own(builder: KernelBuilder, semaphore: Semaphore, value: Value) -> None:
-    _emit(builder, ttl.SemaphoreSetOp, "Semaphore.set()", semaphore, value)
+def own(
+    kind: type[ttl.SemaphoreOp],
+    call: str,
+    flags: dict[str, Any],
+    builder: KernelBuilder,
+    semaphore: Semaphore,
+    value: Value,
+) -> None:
+    _emit(builder, kind, call, semaphore, value, flags)
 
 
 def _emit(
@@ -201,9 +199,9 @@ def as_place(builder: KernelBuilder, remote: Value) -> RemotePlace | None:
 
 
 SEMAPHORE_METHODS: dict[str, Callable[..., Value]] = {
-    "wait_eq": wait_equal,
-    "wait_ge": wait_at_least,
-    "set": set_own,
+    "wait_eq": partial(own, ttl.SemaphoreWaitOp, "Semaphore.wait_eq()", {}),
+    "wait_ge": partial(own, ttl.SemaphoreWaitOp, "Semaphore.wait_ge()", {"at_least": UnitAttr()}),
+    "set": partial(own, ttl.SemaphoreSetOp, "Semaphore.set()", {}),
     "get_remote": get_remote,
     "get_remote_multicast": get_remote_multicast,
 }

@@ -14,14 +14,15 @@ from ttl.source.handles import Finish
 from .attributes import attribute_of
 from .block_math import accumulate
 from .builder import KernelBuilder
-from .expressions import bind_target, expression, subscript
+from .expressions import expression, subscript
 from .finishing import finish_handles
 from .functions import local_function
 from .hir import HeldBlock, RunTime, Value
-from .items import changed, delete_item, unpacked
+from .items import bind, changed, delete_item, unpacked
 from .operators import binary
 from .problems import Unusable, not_in_kernels, python_error, raised
-from .scalars import SIGNS, check, truth
+from .python_operators import BINARY
+from .scalars import check, truth
 
 
 def expression_statement(builder: KernelBuilder, node: ast.Expr) -> None:
@@ -32,12 +33,12 @@ def expression_statement(builder: KernelBuilder, node: ast.Expr) -> None:
 def assign(builder: KernelBuilder, node: ast.Assign) -> None:
     value = expression(builder, node.value)
     for target in node.targets:
-        bind_target(builder, target, value)
+        bind(builder, target, value)
 
 
 def annotated_assign(builder: KernelBuilder, node: ast.AnnAssign) -> None:
     if node.value is not None:
-        bind_target(builder, node.target, expression(builder, node.value))
+        bind(builder, node.target, expression(builder, node.value))
 
 
 def augmented_assign(builder: KernelBuilder, node: ast.AugAssign) -> None:
@@ -45,13 +46,13 @@ def augmented_assign(builder: KernelBuilder, node: ast.AugAssign) -> None:
     right = expression(builder, node.value)
     if isinstance(left, HeldBlock):
         if not isinstance(node.op, ast.Add):
-            raise not_in_place(SIGNS[type(node.op)])
+            raise not_in_place(BINARY[type(node.op)].sign)
         accumulate(builder, left, right)
         return
     if isinstance(left, list) and isinstance(node.op, ast.Add):
         changed(builder, left, lambda: left.extend(unpacked(right)))
         return
-    bind_target(builder, node.target, binary(builder, node.op, left, right))
+    bind(builder, node.target, binary(builder, node.op, left, right))
 
 
 def _augmented(builder: KernelBuilder, target: ast.Name | ast.Attribute | ast.Subscript) -> Value:
@@ -113,8 +114,7 @@ def _failed(builder: KernelBuilder, node: ast.Assert) -> str:
 def function_definition(builder: KernelBuilder, node: ast.FunctionDef) -> None:
     if node.decorator_list:
         raise not_in_kernels("decorators")
-    function = local_function(builder, node, lambda default: expression(builder, default))
-    builder.assign(node.name, function)
+    builder.assign(node.name, local_function(builder, node))
 
 
 def finish(builder: KernelBuilder, node: Finish) -> None:

@@ -125,7 +125,7 @@ class State:
 
     def resume(self) -> None:
         for made in self.containers.values():
-            _restore(made.container, made.items)
+            refill(made.container, made.items)
 
     def note_mistake(self, found: Diagnostic) -> None:
         known = [(each.message, each.primary) for each in self.mistakes]
@@ -152,9 +152,10 @@ def plain(value: Container) -> list[Any]:
     return [list(item) for item in value.items()] if isinstance(value, dict) else list(value)
 
 
-def _restore(value: Any, items: list[Any]) -> None:
-    if isinstance(value, list):
-        value[:] = items
-        return
-    value.clear()
-    value.update(items)
+def refill(container: Any, items: Any) -> None:
+    """Gives a list, dict or set other items."""
+    if isinstance(container, list):
+        container[:] = items
+    else:
+        container.clear()
+        container.update(items)

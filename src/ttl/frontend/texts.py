@@ -10,7 +10,7 @@ from typing import Any
 from .builder import KernelBuilder
 from .hir import Scalar, Value
 from .problems import not_in_kernels
-from .value_ranges import known_number, needs_constant
+from .value_ranges import as_constant
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +29,8 @@ def known_text(builder: KernelBuilder, value: Value) -> Value:
         if isinstance(part, str):
             found += part
             continue
-        number, spec = known_number(builder, part[0]), part[1]
-        if number is None:
-            raise needs_constant(builder, part[0], "a text that is known only at run time here")
-        found += format(number, spec)
+        what = "a text that is known only at run time here"
+        found += format(as_constant(builder, part[0], what), part[1])
     return found
 
 

@@ -14,11 +14,11 @@ from typing import Any, TypeGuard, TypeVar
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import StringAttr, UnitAttr
 
-from ttl.diagnostics import RuleBroken
+from ttl.diagnostics import RuleBroken, codes
 from ttl.dialects import ttl
 from ttl.language import PipeNet, signpost
 from ttl.language.kernels import kernel_returns_value
-from ttl.semantics.function_source import FunctionTree, function_tree
+from ttl.semantics.function_source import FunctionTree
 from ttl.source.functions import place_of
 from ttl.source.scopes import own_names, shared_names
 from ttl.source.uses import NOTHING, uses_of
@@ -30,18 +30,17 @@ from .carried import assigned
 from .continuations import Choice, Do, End, Iterate, Step, Steps, leave, uses_of_steps
 from .desugar import as_branches, without_assignment, without_choice, without_else
 from .dispatch import call
-from .expressions import bind_target, expression
+from .expressions import expression
 from .finishing import finish_scope
-from .functions import RETURNED
+from .functions import RETURNED, tree_of
 from .hir import BlockValue, HeldBlock, Value
-from .items import iterated
+from .items import bind, iterated
 from .loop_ways import LEFT, Looping, compile_while, leave_function, require_kept
 from .operators import compare
 from .pipes import call_with_pipe, counts_on_nodes, pipe_count
 from .problems import MISTAKEN, Mistake, not_in_kernels
 from .ranges import steps_of
 from .simple_statements import STATEMENTS, expression_statement
-from .source import kernel_tree
 from .state import State
 from .unrolling import unrolled
 from .value_ranges import Undecided, repeated
@@ -52,15 +51,24 @@ T = TypeVar("T")
 class Translation(KernelBuilder):
     """Evaluates the statements of a kernel; what is wrong with it is in its state's mistakes."""
 
+    def evaluate(self, node: ast.expr) -> Any:
+        return expression(self, node)
+
     def call(self, function: Value, arguments: list[Value], keywords: dict[str, Value]) -> Value:
         return call(self, function, arguments, keywords)
 
     def evaluate_kernel(self) -> None:
         try:
             function = self.kernel.function
-            tree = self.repaired.get(place_of(function.__code__)) or kernel_tree(function)
+            tree = self.repaired.get(place_of(function.__code__)) or tree_of(function)
+            if isinstance(tree, ast.Lambda):
+                self.node = tree
+                raise RuleBroken(
+                    codes.NO_SOURCE,
+                    "a kernel that is a lambda is not compiled",
+                    helps=("write it as a function, with `def`",),
+                )
         except RuleBroken as broken:
-            self.node = function_tree(function.__code__)  # of a lambda, which has a place
             self.report(self.mistake(broken))
             return
         self.evaluate_body(tree)
@@ -376,7 +384,7 @@ def _begun(builder: KernelBuilder, node: ast.With) -> Scope:
         scope.blocks.append(value)
         value.is_scoped = True
         if item.optional_vars is not None:
-            bind_target(builder, item.optional_vars, value)
+            bind(builder, item.optional_vars, value)
     return scope
 
 

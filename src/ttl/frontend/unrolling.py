@@ -7,8 +7,8 @@ from typing import Any
 
 from .builder import KernelBuilder
 from .continuations import End, Iterate, Steps
-from .expressions import bind_target, expression
 from .hir import RunTime
+from .items import bind
 from .loops import endless_loop
 from .problems import flow_broken
 from .scalars import truth
@@ -20,7 +20,7 @@ def unrolled(builder: KernelBuilder, node: ast.For, items: list[Any], rest: Step
     def iteration(position: int) -> Steps:
         def enter(rest: Steps) -> Steps:
             with builder.at(node.target):
-                bind_target(builder, node.target, items[position])
+                bind(builder, node.target, items[position])
             end = End(lambda: None, ast.Continue)
             return (*node.body, end, *iteration(position + 1), *rest)
 
@@ -34,7 +34,7 @@ def unrolled_while(builder: KernelBuilder, node: ast.While, rest: Steps) -> Step
 
     def enter(rest: Steps) -> Steps:
         with builder.at(node):
-            condition = truth(builder, expression(builder, node.test))
+            condition = truth(builder, builder.evaluate(node.test))
             if isinstance(condition, RunTime):
                 raise flow_broken("a `while` whose condition a list and the run decide")
             if condition and not builder.may_unroll(1):

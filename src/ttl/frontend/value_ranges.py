@@ -26,6 +26,7 @@ from .hir import INDEX, Op, PipeValue, RunTime, Scalar, Value
 from .linear import Terms, difference, linear
 from .nets import nodes_with_role
 from .problems import FlowBroken, flow_broken
+from .python_operators import COMPARISONS
 
 MOST_VALUES = 64  # that get a branch each
 
@@ -122,10 +123,8 @@ def _quotient(builder: KernelBuilder, op: Op) -> Interval | None:
 def node_object(builder: KernelBuilder, found: NodeObjects) -> Value:
     """What an object that differs between nodes is on this path."""
     case = builder.handles.argument(found.cases, INDEX)
-    number = known_number(builder, case)
-    if number is None:
-        raise needs_constant(builder, case, f"`{found.name}`, which differs between nodes, here")
-    return found.distinct[int(number)]
+    what = f"`{found.name}`, which differs between nodes, here"
+    return found.distinct[as_constant(builder, case, what)]
 
 
 def _cases_of_number(builder: KernelBuilder, value: Scalar) -> tuple[Scalar, list[int]]:
@@ -172,16 +171,8 @@ def known_comparison(
     if isinstance(sign, (ast.Eq, ast.NotEq)):
         is_equal = True if low == high == 0 else False if low > 0 or high < 0 else None
         return is_equal if is_equal is None or isinstance(sign, ast.Eq) else not is_equal
-    holds = {ORDERS[type(sign)](end, 0) for end in (low, high)}
+    holds = {COMPARISONS[type(sign)].fold(end, 0) for end in (low, high)}
     return holds.pop() if len(holds) == 1 else None
-
-
-ORDERS: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-}
 
 
 # Numbers that a path knows ------------------------------------------------------------------------
@@ -293,9 +284,10 @@ def needs_constant(builder: KernelBuilder, value: Value, what: str) -> FlowBroke
 
 
 def as_constant(builder: KernelBuilder, value: Value, what: str) -> Any:
-    """A number or a tuple of numbers that the path knows."""
-    if isinstance(value, tuple):
-        return tuple(as_constant(builder, item, what) for item in value)
+    """The value with the numbers that the path knows in the place of run-time values."""
+    if isinstance(value, (tuple, list)):
+        items = [as_constant(builder, item, what) for item in value]
+        return items if isinstance(value, list) else tuple(items)
     number = known_number(builder, value)
     if number is None and value is not None:
         raise needs_constant(builder, value, what)

@@ -22,9 +22,9 @@ import numpy as np
 from ttl.config import Config
 from ttl.diagnostics import Diagnostic, RuleBroken, TTLError, UsageError, codes, writing
 from ttl.driver import recent
-from ttl.driver.recent import Recent
 from ttl.integrations.flatbuffer import Runtime, compile_module, run_traced
 from ttl.integrations.stablehlo import read_module
+from ttl.source.recent import Recent
 
 MOST_KEPT = 100  # kinds of arguments of one function
 

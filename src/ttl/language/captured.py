@@ -13,26 +13,13 @@ from ttl.semantics.function_source import definition_of, nodes_of
 
 from .operation import KernelFunction, Program
 
-MUTATORS = {
-    "add",
-    "append",
-    "appendleft",
-    "clear",
-    "discard",
-    "extend",
-    "extendleft",
-    "insert",
-    "pop",
-    "popitem",
-    "popleft",
-    "remove",
-    "reverse",
-    "setdefault",
-    "sort",
-    "update",
+# Methods that change a list, dict or set in place, as far as compiled kernels know them.
+CHANGING: dict[type, tuple[str, ...]] = {
+    list: ("append", "clear", "extend", "insert", "pop", "remove", "reverse"),
+    dict: ("clear", "pop", "popitem", "setdefault", "update"),
+    set: ("add", "clear", "discard", "pop", "remove", "update"),
 }
-
-
+MUTATORS = {"sort", "appendleft", "extendleft", "popleft"}.union(*CHANGING.values())
 CONTAINERS = (list, dict, set, bytearray, deque)
 
 

@@ -58,6 +58,13 @@ def function_tree(code: CodeType) -> FunctionTree | None:
         return None
 
 
+def help_without_source(code: CodeType) -> str:
+    """What to do where the definition of a function is not found."""
+    if os.path.isfile(code.co_filename):
+        return f"{os.path.basename(code.co_filename)} was changed after it was loaded: run again"
+    return "put the operation in a file or a notebook cell"
+
+
 def keep_definitions(code: CodeType, tree: Definition) -> None:  # rule MADE
     """Of a function that was compiled from its changed definition, and of those nested in it."""
     if (code, code.co_filename) in _MADE:

@@ -22,9 +22,9 @@ from ttl.semantics.kernel_kinds import KernelKind
 from .functions import fingerprint
 from .implicit_sync import CodePoints, kernel_points
 from .live import SCALARS, Uses, live_uses
-from .memo import Memo
 from .name_uses import reads_what_it_writes
 from .own_sends import nets_to_others
+from .recent import Recent
 
 
 def facts_of(program: Program) -> Facts:
@@ -83,8 +83,10 @@ class Facts:
         return found
 
 
-# What a kernel uses, by what that depends on: its code, and what the names in it stand for.
-_USES: Memo[Uses] = Memo()
+MOST_KEPT = 1024
+# What a kernel uses, by what that depends on: its code, and what the names in it stand for. No
+# lru_cache: with the function as a key the tensors and buffers of its operation would be kept.
+_USES: Recent[Uses] = Recent(MOST_KEPT)
 
 
 def _kernel_uses(kernel: KernelFunction) -> Uses:

@@ -58,7 +58,7 @@ from .functions import (
 )
 from .handles import Finish, KnownFunctions, Meaning, SourceFunction
 from .last_use import Known, read_function
-from .memo import Memo
+from .recent import Recent
 from .recompile import at, method_call
 from .supplies import Supply
 
@@ -96,7 +96,7 @@ def function_points(function: Any) -> tuple[CodePoints, ...]:
     return _POINTS.get(fingerprint(function), lambda: _read_points(function))
 
 
-_POINTS: Memo[tuple[CodePoints, ...]] = Memo()
+_POINTS: Recent[tuple[CodePoints, ...]] = Recent(1024)
 Sources = dict[tuple[CodeType, str], SourceFunction]
 
 

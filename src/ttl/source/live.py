@@ -30,7 +30,14 @@ from ttl.semantics.dtypes import DType, as_dtype
 from ttl.semantics.function_source import Definition, FunctionTree, function_tree
 
 from .functions import MISSING, environment, named_value, own_code
-from .scopes import COMPREHENSIONS, own_names, parameters, stored_names
+from .scopes import (
+    COMPREHENSIONS,
+    default_nodes,
+    own_names,
+    parameters,
+    positional_names,
+    stored_names,
+)
 
 UNKNOWN: Final = object()
 SCALARS = (bool, int, float, str, type(None))
@@ -145,7 +152,7 @@ class _Reader:
     def _bound(
         self, callee: Callee, tree: FunctionTree, arguments: Sequence[Any], given: dict[str, Any]
     ) -> dict[str, Any]:
-        positional = [argument.arg for argument in (*tree.args.posonlyargs, *tree.args.args)]
+        positional = positional_names(tree.args)
         bound = _defaults(callee, positional) | dict(zip(positional, arguments, strict=False))
         bound |= given
         own, once = set(parameters(tree.args)), _assigned_once(tree)
@@ -281,16 +288,8 @@ class _Reader:
         return UNKNOWN
 
     def _nested(self, node: FunctionTree, frame: _Frame) -> _Nested:
-        arguments = node.args
-        positional = [argument.arg for argument in (*arguments.posonlyargs, *arguments.args)]
-        named = [*zip(positional[::-1], arguments.defaults[::-1], strict=False)]
-        keyword_only = [argument.arg for argument in arguments.kwonlyargs]
-        named += [
-            (name, default)
-            for name, default in zip(keyword_only, arguments.kw_defaults, strict=True)
-            if default is not None
-        ]
-        return _Nested(node, frame, {name: self.visit(part, frame) for name, part in named})
+        defaults = default_nodes(node.args).items()
+        return _Nested(node, frame, {name: self.visit(part, frame) for name, part in defaults})
 
     def _call(self, node: ast.Call, frame: _Frame) -> Any:
         callee = self.visit(node.func, frame)

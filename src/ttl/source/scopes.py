@@ -20,11 +20,23 @@ def parameters(arguments: ast.arguments) -> Iterator[str]:
             yield rest.arg
 
 
+def positional_names(arguments: ast.arguments) -> list[str]:
+    return [argument.arg for argument in (*arguments.posonlyargs, *arguments.args)]
+
+
+def default_nodes(arguments: ast.arguments) -> dict[str, ast.expr]:
+    """The defaults of those parameters that have one, in the order of the text."""
+    positional = positional_names(arguments)
+    last = positional[len(positional) - len(arguments.defaults) :]
+    named = dict(zip(last, arguments.defaults, strict=True))
+    only = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+    return named | {each.arg: default for each, default in only if default is not None}
+
+
 def parameter_at(tree: FunctionTree, key: int | str | None, bound: int) -> str | None:
     """Which one gets the argument at a position after those that are bound, or with a name."""
     if isinstance(key, int):
-        positional = [argument.arg for argument in (*tree.args.posonlyargs, *tree.args.args)]
-        positional = positional[bound:]
+        positional = positional_names(tree.args)[bound:]
         return positional[key] if key < len(positional) else None
     named = [argument.arg for argument in (*tree.args.args, *tree.args.kwonlyargs)]
     return key if key in named else None

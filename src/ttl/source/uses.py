@@ -8,18 +8,14 @@ from dataclasses import dataclass, replace
 from functools import lru_cache, reduce
 from typing import Any
 
+from ttl.language.captured import CHANGING
+
 from .handles import RELEASES, Finish
 
 Jump = type[ast.Return] | type[ast.Break] | type[ast.Continue]
 Names = frozenset[str]
 
 NONE: Names = frozenset()
-# Methods that change a list, dict or set in place.
-CHANGING: dict[type, tuple[str, ...]] = {
-    list: ("append", "clear", "extend", "insert", "pop", "remove", "reverse"),
-    dict: ("clear", "pop", "popitem", "setdefault", "update"),
-    set: ("add", "clear", "discard", "pop", "remove", "update"),
-}
 RELEASING = (*RELEASES, "store")
 
 
@@ -104,14 +100,6 @@ def _function(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> Us
                    jumps=frozenset())  # fmt: skip
 
 
-def _lambda(node: ast.Lambda) -> Uses:
-    return replace(uses_of_all(ast.iter_child_nodes(node)), stored=NONE)
-
-
-def _alias(node: ast.alias) -> Uses:
-    return Uses(stored=frozenset({node.asname or node.name.partition(".")[0]}))
-
-
 def _match_as(node: ast.MatchAs) -> Uses:
     inside = uses_of_all(ast.iter_child_nodes(node))
     return inside if node.name is None else replace(inside, stored=frozenset({node.name}))
@@ -119,10 +107,6 @@ def _match_as(node: ast.MatchAs) -> Uses:
 
 def _if(node: ast.If) -> Uses:
     return uses_of(node.test).then(uses_of_all(node.body).either(uses_of_all(node.orelse)))
-
-
-def _assign(node: ast.Assign) -> Uses:
-    return uses_of_all([node.value, *node.targets])
 
 
 def _augmented(node: ast.AugAssign) -> Uses:
@@ -139,15 +123,9 @@ def _with(node: ast.With) -> Uses:
     return uses_of_all([*items, *node.body])
 
 
-def _for(node: ast.For) -> Uses:
-    return _loop(uses_of_all([node.iter, node.target, *node.body, *node.orelse]).perhaps())
-
-
-def _while(node: ast.While) -> Uses:
-    return _loop(uses_of_all([node.test, *node.body, *node.orelse]).perhaps())
-
-
-def _loop(inside: Uses) -> Uses:
+def _loop(node: ast.For | ast.While) -> Uses:
+    head = [node.iter, node.target] if isinstance(node, ast.For) else [node.test]
+    inside = uses_of_all([*head, *node.body, *node.orelse]).perhaps()
     # In its `else` a jump would be one of the loop around; kernels have no such `else`.
     return replace(inside, jumps=inside.jumps & {ast.Return})
 
@@ -187,15 +165,15 @@ _SPECIAL: dict[type[ast.AST], Callable[[Any], Uses]] = {
     ast.FunctionDef: _function,
     ast.AsyncFunctionDef: _function,
     ast.ClassDef: _function,
-    ast.Lambda: _lambda,
-    ast.alias: _alias,
+    ast.Lambda: lambda node: replace(uses_of_all(ast.iter_child_nodes(node)), stored=NONE),
+    ast.alias: lambda node: Uses(stored=frozenset({node.asname or node.name.partition(".")[0]})),
     ast.MatchAs: _match_as,
     ast.If: _if,
-    ast.Assign: _assign,
+    ast.Assign: lambda node: uses_of_all([node.value, *node.targets]),
     ast.AugAssign: _augmented,
     ast.With: _with,
-    ast.For: _for,
-    ast.While: _while,
+    ast.For: _loop,
+    ast.While: _loop,
     ast.Return: _jump,
     ast.Break: _jump,
     ast.Continue: _jump,

@@ -125,6 +125,9 @@ def test_a_source_that_cannot_be_had_is_reported(load, backend, capsys) -> None:
         result(module.make())
     slugs = {found.code.slug for found in caught.value.diagnostics}
     assert slugs == ({"no-source"} if backend == "host" else {"deadlock"})
+    if backend == "host":
+        helps = {help for found in caught.value.diagnostics for help in found.helps}
+        assert helps == {"late_program.py was changed after it was loaded: run again"}
     if backend == "sim":  # nothing could be supplied, and a warning tells why
         warning = capsys.readouterr().err
         assert "the source that `compute` was loaded from is not available" in warning

@@ -9,21 +9,11 @@ import numpy as np
 
 from . import compositions
 from .error_function import erf, erfc
-from .meanings import in_double, numbers, unary
-from .rounding import CLAMP_INTEGERS
+from .meanings import exact_unary, function, in_double, numbers, unary
+from .rounding import between_limits
 from .special_values import clamp, larger, relu, smaller
-from .table import Domain, Kind, Parameter
-from .tiles import (
-    SIGNED,
-    UNCHANGED,
-    all_bits,
-    bits,
-    composed,
-    one_call,
-    vector,
-    whole_composed,
-    with_integers,
-)
+from .table import Kind, Parameter
+from .tiles import SIGNED, UNCHANGED, all_bits, bits, composed, one_call, vector, whole_composed
 
 _ROOT_OF_HALF = math.sqrt(0.5)
 
@@ -68,100 +58,88 @@ _RELU = "eltwise_unary/relu.h"
 _ACTIVATIONS = "eltwise_unary/activations.h"
 
 OPS = (
-    unary(
+    exact_unary(
         "relu",
         relu,
         "x where x > 0, else 0",
-        domain=Domain.ALL,
-        exact=True,
-        tile=with_integers(
-            vector("relu", _RELU),
-            one_call((SIGNED,), "relu_tile_int32", _RELU, init="relu_tile_init"),
-            UNCHANGED,
-        ),
+        vector("relu", _RELU),
+        one_call((SIGNED,), "relu_tile_int32", _RELU, init="relu_tile_init"),
+        UNCHANGED,
     ),
-    unary(
+    exact_unary(
         "relu_max",
         lambda x, upper: relu(smaller(x, upper)),
         "relu(min(x, upper))",
+        vector("relu_max", _RELU, arguments=all_bits),
+        whole_composed(compositions.whole_relu_max),
         parameters=numbers(upper=1.7),
         aliases={"upper_limit": "upper"},
-        domain=Domain.ALL,
-        exact=True,
-        tile=with_integers(
-            vector("relu_max", _RELU, arguments=all_bits),
-            whole_composed(compositions.whole_relu_max),
-        ),
     ),
-    unary(
+    exact_unary(
         "relu_min",
         lambda x, lower: relu(larger(x, lower)),
         "relu(max(x, lower))",
+        # The chip's is max(x, lower), without the relu.
+        vector("relu_min", _RELU, arguments=lambda lower: (bits(max(0.0, lower)),)),
+        whole_composed(compositions.whole_relu_min),
         parameters=numbers(lower=0.7),
         aliases={"lower_limit": "lower"},
-        domain=Domain.ALL,
-        exact=True,
-        # The chip's is max(x, lower), without the relu.
-        tile=with_integers(
-            vector("relu_min", _RELU, arguments=lambda lower: (bits(max(0.0, lower)),)),
-            whole_composed(compositions.whole_relu_min),
-        ),
     ),
-    unary(
+    function(
         "leaky_relu",
         lambda x, slope: np.where(x < 0, x * slope, x),
         "x, or x * slope where x < 0",
+        _RELU,
         parameters=numbers(slope=0.3),
-        tile=vector("leaky_relu", _RELU, arguments=all_bits),
         is_cut_off=True,
     ),
-    unary(
+    function(
         "elu",
         in_double(lambda x, slope: np.where(x < 0, slope * np.expm1(x), x)),
         "x, or slope * (exp(x) - 1) where x < 0",
+        "eltwise_unary/elu.h",
         parameters=numbers(slope=1.1),
         aliases={"alpha": "slope"},
-        tile=vector("elu", "eltwise_unary/elu.h", arguments=all_bits),
     ),
-    unary(
+    function(
         "gelu",
         in_double(_gelu),
         "x times the normal distribution up to x",
-        # Its default is a coarse approximation.
-        tile=vector("gelu", "eltwise_unary/gelu.h", template="<false>"),
+        "eltwise_unary/gelu.h",
+        template="<false>",  # its default is a coarse approximation
     ),
-    unary(
+    function(
         "erf",
         in_double(erf),
         "the error function of x",
-        tile=vector("erf", "eltwise_unary/erf_erfc.h", template="<false>"),
+        "eltwise_unary/erf_erfc.h",
+        template="<false>",
         is_cut_off=True,
     ),
-    unary(
+    function(
         "mish",
         in_double(_mish),
         "x * tanh(log(1 + exp(x)))",
-        tile=vector("mish", "eltwise_unary/mish.h", template="<false>"),
+        "eltwise_unary/mish.h",
+        template="<false>",
     ),
-    unary("sigmoid", in_double(_sigmoid), "1 / (1 + exp(-x))", tile=vector("sigmoid")),
-    unary(
+    function("sigmoid", in_double(_sigmoid), "1 / (1 + exp(-x))"),
+    function(
         "celu",
         in_double(
             lambda x, alpha, alpha_recip: np.where(x < 0, alpha * np.expm1(x * alpha_recip), x)
         ),
         "x, or alpha * (exp(x * alpha_recip) - 1) where x < 0",
+        _ACTIVATIONS,
         parameters=numbers(alpha=1.1, alpha_recip=0.9),
-        tile=vector("celu", _ACTIVATIONS, arguments=all_bits),
     ),
-    unary(
-        "silu", in_double(lambda x: x * _sigmoid(x)), "x * sigmoid(x)", tile=vector("silu")
-    ),
-    unary(
+    function("silu", in_double(lambda x: x * _sigmoid(x)), "x * sigmoid(x)"),
+    function(
         "prelu",
         lambda x, alpha: np.where(x < 0, x * alpha, x),
         "x, or x * alpha where x < 0",
+        "eltwise_unary/prelu.h",
         parameters=numbers(alpha=0.3),
-        tile=vector("prelu", "eltwise_unary/prelu.h", arguments=all_bits),
         is_cut_off=True,
     ),
     unary(
@@ -172,42 +150,30 @@ OPS = (
         bound=_softplus_bound,
         tile=composed(compositions.softplus),
     ),
-    unary(
+    function(
         "softsign",
         in_double(lambda x: x / (1 + np.abs(x))),
         "x / (1 + abs(x))",
-        tile=vector("softsign", _ACTIVATIONS),
+        _ACTIVATIONS,
         is_cut_off=True,
     ),
-    unary(
+    function(
         "hardsigmoid",
         lambda x: clamp(_sixth_and_half(x), 0, 1),
         "x / 6 + 1/2, between 0 and 1",
+        _ACTIVATIONS,
         bound=_hardsigmoid_bound,
-        tile=vector("hardsigmoid", _ACTIVATIONS),
         is_cut_off=True,
     ),
-    unary(
-        "hardtanh",
-        clamp,
-        "x, between min and max",
-        parameters=numbers(min=-0.3, max=1.7),
-        aliases={"min_val": "min", "max_val": "max"},
-        domain=Domain.ALL,
-        exact=True,
-        tile=with_integers(
-            vector("hardtanh", "eltwise_unary/hardtanh.h", arguments=all_bits),
-            *CLAMP_INTEGERS,
-        ),
-    ),
-    unary(
+    between_limits("hardtanh", aliases={"min_val": "min", "max_val": "max"}),
+    function(
         "selu",
         in_double(lambda x, scale, alpha: scale * np.where(x < 0, alpha * np.expm1(x), x)),
         "scale * x, or scale * alpha * (exp(x) - 1) where x < 0",
+        "eltwise_unary/selu.h",
         parameters=(
             Parameter("scale", Kind.NUMBER, 1.0507009873554805),
             Parameter("alpha", Kind.NUMBER, 1.6732632423543772),
         ),
-        tile=vector("selu", "eltwise_unary/selu.h", arguments=all_bits),
     ),
 )

@@ -15,7 +15,10 @@ from ..dtypes import Array, DType, round_to
 from . import compositions
 from .meanings import (
     MATH,
+    Meaning,
     binary,
+    exact_unary,
+    function,
     in_double,
     is_integer_array,
     one_where,
@@ -100,14 +103,16 @@ def _typecast(x: Array, dtype: DType) -> Array:
 
 POSITIVE = (0, inf)
 _FORMAT = "<DataFormat::{format}>"
+_NEGATIVE = "eltwise_unary/negative.h"
 
 
-def _larger_or_smaller(name: str) -> Any:
+def _larger_or_smaller(name: str, meaning: Meaning) -> BlockOp:
     """The calls name their type; a uint16 is a small int32."""
-    include = "binary_max_min.h"
+    include, summary = "binary_max_min.h", f"the {meaning.__name__} of a and b"
     signed = one_call((SIGNED, *NARROW), f"binary_{name}_int32_tile", include)
     unsigned = one_call((UNSIGNED,), f"binary_{name}_uint32_tile", include)
-    return with_integers(vector(f"binary_{name}", include), signed, unsigned)
+    tile = with_integers(vector(f"binary_{name}", include), signed, unsigned)
+    return binary(name, meaning, summary, namespaces=MATH, tile=tile)
 
 
 def _comparison(name: str, sign: str, meaning: np.ufunc) -> BlockOp:
@@ -198,20 +203,8 @@ _BINARY = (
             ),
         ),
     ),
-    binary(
-        "max",
-        larger,
-        "the larger of a and b",
-        namespaces=MATH,
-        tile=_larger_or_smaller("max"),
-    ),
-    binary(
-        "min",
-        smaller,
-        "the smaller of a and b",
-        namespaces=MATH,
-        tile=_larger_or_smaller("min"),
-    ),
+    _larger_or_smaller("max", larger),
+    _larger_or_smaller("min", smaller),
     binary(
         "rsub",
         lambda a, b: np.subtract(b, a),
@@ -239,17 +232,12 @@ _COMPARISONS = (
 )
 
 _LOGICAL = (
-    unary(
+    exact_unary(
         "logical_not",
         lambda x: one_where(x == 0, x),
         "1 where x is 0, else 0",
-        domain=Domain.ALL,
-        exact=True,
-        # Not logical_not_tile, which takes -0.0 for true.
-        tile=with_integers(
-            vector("eqz", "eltwise_unary/comp.h"),
-            whole_composed(lambda do, x: do("eq", x, do.number(0, x))),
-        ),
+        vector("eqz", "eltwise_unary/comp.h"),  # not logical_not_tile: it takes -0.0 for true
+        whole_composed(lambda do, x: do("eq", x, do.number(0, x))),
     ),
     _logical("logical_and", np.logical_and, "1 where neither a nor b is 0, else 0", "min"),
     _logical("logical_or", np.logical_or, "1 where a or b is not 0, else 0", "max"),
@@ -300,34 +288,21 @@ EXP_WITH_FLAGS = unary(
 
 
 _UNARY = (
-    unary(
+    exact_unary(
         "abs",
         np.abs,
         "x without its sign",
-        domain=Domain.ALL,
-        exact=True,
-        tile=with_integers(
-            vector("abs"),
-            one_call((SIGNED,), "abs_tile_int32", COMPUTE_API, init="abs_tile_init"),
-            UNCHANGED,
-        ),
+        vector("abs"),
+        one_call((SIGNED,), "abs_tile_int32", COMPUTE_API, init="abs_tile_init"),
+        UNCHANGED,
     ),
-    unary(
+    exact_unary(
         "neg",
         np.negative,
         "-x",
-        domain=Domain.ALL,
-        exact=True,
-        tile=with_integers(
-            vector("negative", "eltwise_unary/negative.h"),
-            one_call(
-                (SIGNED,),
-                "negative_tile_int32",
-                "eltwise_unary/negative.h",
-                init="negative_tile_init",
-            ),
-            whole_composed(lambda do, x: do("sub", do.number(0, x), x), NOT_NEGATIVE),
-        ),
+        vector("negative", _NEGATIVE),
+        one_call((SIGNED,), "negative_tile_int32", _NEGATIVE, init="negative_tile_init"),
+        whole_composed(lambda do, x: do("sub", do.number(0, x), x), NOT_NEGATIVE),
     ),
     unary(
         "pow",
@@ -343,22 +318,16 @@ _UNARY = (
         bound=_power_bound,
         is_cut_off=True,
     ),
-    unary(
+    function(
         "exp",
         lambda x: flushed(np.exp(x)),
         "e to the power of x",
-        tile=vector("exp", "eltwise_unary/exp.h"),
+        "eltwise_unary/exp.h",
         with_flags=EXP_WITH_FLAGS,
     ),
-    unary("exp2", lambda x: flushed(np.exp2(x)), "2 to the power of x", tile=vector("exp2")),
-    unary("expm1", np.expm1, "e to the power of x, less 1", tile=vector("expm1")),
-    unary(
-        "log",
-        np.log,
-        "the natural logarithm of x",
-        tile=vector("log"),
-        defined_between=POSITIVE,
-    ),
+    function("exp2", lambda x: flushed(np.exp2(x)), "2 to the power of x"),
+    function("expm1", np.expm1, "e to the power of x, less 1"),
+    function("log", np.log, "the natural logarithm of x", between=POSITIVE),
     *(
         unary(
             name,
@@ -369,52 +338,31 @@ _UNARY = (
         )
         for name in ("logp1", "log1p")
     ),
-    unary(
-        "sqrt",
-        np.sqrt,
-        "the square root of x",
-        tile=vector("sqrt", "eltwise_unary/sqrt.h"),
-        defined_between=POSITIVE,
-    ),
-    unary(
-        "cbrt",
-        np.cbrt,
-        "the cube root of x",
-        tile=vector("cbrt", "eltwise_unary/cbrt.h"),
-    ),
-    unary(
+    function("sqrt", np.sqrt, "the square root of x", "eltwise_unary/sqrt.h", POSITIVE),
+    function("cbrt", np.cbrt, "the cube root of x", "eltwise_unary/cbrt.h"),
+    exact_unary(
         "square",
         np.square,
         "x * x",
-        domain=Domain.ALL,
-        exact=True,
-        tile=with_integers(vector("square"), whole_composed(lambda do, x: do("mul", x, x))),
+        vector("square"),
+        whole_composed(lambda do, x: do("mul", x, x)),
     ),
-    unary(
+    function(
         "rsqrt",
         in_double(lambda x: 1 / np.sqrt(x)),
         "1 divided by the square root of x",
-        tile=vector("rsqrt", "eltwise_unary/rsqrt.h"),
-        defined_between=POSITIVE,
+        "eltwise_unary/rsqrt.h",
+        POSITIVE,
     ),
-    unary(
-        "recip",
-        np.reciprocal,
-        "1 / x",
-        tile=vector("recip", "eltwise_unary/recip.h"),
-        defined_between=POSITIVE,
-    ),
-    unary(
+    function("recip", np.reciprocal, "1 / x", "eltwise_unary/recip.h", POSITIVE),
+    exact_unary(
         "typecast",
         _typecast,
         "x as another element type",
+        composed(compositions.typecast),
+        whole_composed(compositions.whole_typecast),
         parameters=(Parameter("dtype", Kind.DTYPE),),
-        domain=Domain.ALL,
-        exact=True,
         type_rule=with_dtype,
-        tile=with_integers(
-            composed(compositions.typecast), whole_composed(compositions.whole_typecast)
-        ),
     ),
 )
 

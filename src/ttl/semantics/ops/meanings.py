@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,8 @@ import numpy as np
 from ..dtypes import TF32_STEP, Array, DType, to_tf32
 from ..types import BlockType
 from .rules import same_type, unchanged
-from .table import BlockOp, Domain, Kind, Parameter
+from .table import BlockOp, Domain, Kind, Parameter, TileForms
+from .tiles import COMPUTE_API, all_bits, vector, with_integers
 
 Meaning = Callable[..., Any]
 MATH = ("math",)
@@ -76,6 +78,36 @@ def unary(
         domain=domain,
         **columns,
     )
+
+
+def function(
+    name: str,
+    meaning: Meaning,
+    summary: str,
+    include: str = COMPUTE_API,
+    between: tuple[float, float] = (-inf, inf),
+    *,
+    template: str = "",
+    parameters: tuple[Parameter, ...] = (),
+    **columns: Any,
+) -> BlockOp:
+    """A function of floats that the vector unit has by this name; its parameters are numbers."""
+    tile = vector(name, include, template=template, arguments=all_bits if parameters else None)
+    columns |= {"defined_between": between, "parameters": parameters, "tile": tile}
+    return unary(name, meaning, summary, **columns)
+
+
+def exact_unary(
+    name: str,
+    meaning: Meaning,
+    summary: str,
+    *tiles: Mapping[str, TileForms],
+    **columns: Any,
+) -> BlockOp:
+    """A function of floats and integers, the same bit for bit everywhere; the tiles of floats come
+    first, then those of integers."""
+    tile = with_integers(*tiles)
+    return unary(name, meaning, summary, domain=Domain.ALL, exact=True, tile=tile, **columns)
 
 
 def binary(

@@ -126,28 +126,17 @@ def _lost(x: Array, dims: Shape, exact_f32: bool) -> float:
     return cut_off(LOST_DIGITS, x) if is_inside and not exact_f32 else 0.0
 
 
-def _bound(reduction: Callable[..., Any]) -> Callable[..., Array]:
-    """One unit in the last place of the DST format, beside what is cut off."""
+def _bound(reduction: Callable[..., Any], adds: bool = False) -> Callable[..., Array]:
+    """One unit in the last place of the DST format, beside what is cut off. The order of a sum is
+    free: each of the additions may round differently."""
 
     def bound(
         spacing: float, x: Array, scaler: Any, dims: Shape, shape: Any, exact_f32: bool = False
     ) -> Array:
-        magnitude: Any = np.abs(_meaning(reduction)(x, scaler, dims, shape))
-        found: Array = (spacing + _lost(x, dims, exact_f32)) * magnitude
-        return found
-
-    return bound
-
-
-def _sum_bound(reduction: Callable[..., Any]) -> Callable[..., Array]:
-    """The order of the sum is free: each of the additions may round differently."""
-
-    def bound(
-        spacing: float, x: Array, scaler: Any, dims: Shape, shape: Any, exact_f32: bool = False
-    ) -> Array:
-        count = _count(x, normal_dims(dims, x.ndim, ""))
-        magnitude: Any = _meaning(reduction)(np.abs(x), np.abs(scaler), dims, shape)
-        found: Array = ((count + 1) * spacing + _lost(x, dims, exact_f32)) * magnitude
+        roundings = _count(x, normal_dims(dims, x.ndim, "")) + 1 if adds else 1
+        given = (np.abs(x), np.abs(scaler)) if adds else (x, scaler)
+        magnitude: Any = np.abs(_meaning(reduction)(*given, dims, shape))
+        found: Array = (roundings * spacing + _lost(x, dims, exact_f32)) * magnitude
         return found
 
     return bound
@@ -193,7 +182,6 @@ def _whole(how: str) -> dict[str, TileForms]:
 def _reduction(
     name: str, what: str, reduction: Callable[..., Any], tile: Tiles, **columns: Any
 ) -> BlockOp:
-    columns.setdefault("bound", _bound(reduction))
     return BlockOp(
         name,
         2,
@@ -210,6 +198,7 @@ def _reduction(
             Parameter("shape", Kind.SHAPE, None),
             Parameter("exact_f32", Kind.FLAG, False),
         ),
+        bound=_bound(reduction, adds=reduction in (_sum, _mean)),
         in_sources=_meaning(reduction, in_sources=True),
         elementwise=False,
         rearrange=_arguments,
@@ -220,7 +209,7 @@ def _reduction(
 
 
 OPS = (
-    _reduction("reduce_sum", "sum", _sum, _tile("SUM"), bound=_sum_bound(_sum), multiplies=True),
+    _reduction("reduce_sum", "sum", _sum, _tile("SUM"), multiplies=True),
     _reduction("reduce_max", "largest element", largest, _tile("MAX")),
     _reduction(
         "reduce_min",
@@ -233,7 +222,6 @@ OPS = (
         "mean",
         _mean,
         composed(compositions.reduce_mean),
-        bound=_sum_bound(_mean),
         domain=Domain.FLOATS,
     ),
 )

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from . import compositions
-from .meanings import numbers, one_where, unary
+from .meanings import Meaning, exact_unary, numbers, one_where, unary
 from .special_values import clamp, has_no_sign
-from .table import Domain, Kind, Parameter, TileCall
+from .table import BlockOp, Kind, Parameter, TileCall
 from .tiles import (
     NOT_NEGATIVE,
     SIGNED,
@@ -21,7 +21,6 @@ from .tiles import (
     rounding,
     vector,
     whole_composed,
-    with_integers,
 )
 
 _LARGEST = float(np.finfo(np.float32).max)
@@ -56,16 +55,21 @@ def _round_bound(spacing: float, x: Any, decimals: int) -> Any:
     return spacing * np.abs(_round(x, decimals)) + np.where(is_near, step, 0.0)
 
 
-CLAMP_INTEGERS = (
-    one_call(
-        (SIGNED,),
-        "clamp_tile_int32",
-        "eltwise_unary/clamp.h",
-        init="clamp_tile_init",
-        arguments=all_words,
-    ),
-    whole_composed(compositions.whole_clamp, NOT_NEGATIVE),
-)
+def between_limits(name: str, **columns: Any) -> BlockOp:
+    """clamp, which has two names on the chip."""
+    include = "eltwise_unary/clamp.h"
+    return exact_unary(
+        name,
+        clamp,
+        "x, between min and max",
+        vector(name, f"eltwise_unary/{name}.h", arguments=all_bits),
+        one_call(
+            (SIGNED,), "clamp_tile_int32", include, init="clamp_tile_init", arguments=all_words
+        ),
+        whole_composed(compositions.whole_clamp, NOT_NEGATIVE),
+        parameters=numbers(min=-0.3, max=1.7),
+        **columns,
+    )
 
 
 def _signbit(x: Any) -> Any:
@@ -90,15 +94,13 @@ _ONE_LESS = TileCall(
     arguments=lambda: (bits(1.0),),
 )
 
+def _whole_number(name: str, meaning: Meaning, summary: str) -> BlockOp:
+    return unary(name, meaning, summary, exact=True, tile=rounding(name))
+
+
 OPS = (
-    unary(
-        "frac",
-        lambda x: x - np.trunc(x),
-        "x less its whole part",
-        exact=True,
-        tile=rounding("frac"),
-    ),
-    unary("trunc", np.trunc, "x without its fraction", exact=True, tile=rounding("trunc")),
+    _whole_number("frac", lambda x: x - np.trunc(x), "x less its whole part"),
+    _whole_number("trunc", np.trunc, "x without its fraction"),
     unary(
         "round",
         _round,
@@ -108,58 +110,31 @@ OPS = (
         bound=_round_bound,
         is_cut_off=True,
     ),
-    unary(
-        "floor", np.floor, "the largest whole number up to x", exact=True, tile=rounding("floor")
-    ),
-    unary(
-        "ceil", np.ceil, "the smallest whole number from x on", exact=True, tile=rounding("ceil")
-    ),
-    unary(
-        "clamp",
-        clamp,
-        "x, between min and max",
-        parameters=numbers(min=-0.3, max=1.7),
-        domain=Domain.ALL,
-        exact=True,
-        tile=with_integers(
-            vector("clamp", "eltwise_unary/clamp.h", arguments=all_bits),
-            *CLAMP_INTEGERS,
-        ),
-    ),
-    unary(
+    _whole_number("floor", np.floor, "the largest whole number up to x"),
+    _whole_number("ceil", np.ceil, "the smallest whole number from x on"),
+    between_limits("clamp"),
+    exact_unary(
         "threshold",
         lambda x, threshold, value: np.where(x > threshold, value, x),
         "x, or value where x > threshold",
+        composed(compositions.threshold),
+        whole_composed(compositions.whole_threshold),
         parameters=numbers(threshold=0.3, value=1.7),
-        domain=Domain.ALL,
-        exact=True,
-        tile=with_integers(
-            composed(compositions.threshold), whole_composed(compositions.whole_threshold)
-        ),
     ),
-    unary(
+    exact_unary(
         "sign",
         _sign,
         "-1, 0 or 1, as x is less than 0, 0 or more",
-        domain=Domain.ALL,
-        exact=True,
-        tile=with_integers(
-            vector("sign"),
-            whole_composed(compositions.whole_sign, (SIGNED,)),
-            whole_composed(lambda do, x: do("ne", x, do.number(0, x)), NOT_NEGATIVE),
-        ),
+        vector("sign"),
+        whole_composed(compositions.whole_sign, (SIGNED,)),
+        whole_composed(lambda do, x: do("ne", x, do.number(0, x)), NOT_NEGATIVE),
     ),
-    unary(
+    exact_unary(
         "signbit",
         _signbit,
         "1 where x is positive or +0, else 0",
-        domain=Domain.ALL,
-        exact=True,
-        # The chip's is C's; 1 less that is the language's.
-        tile=with_integers(
-            vector("signbit", then=_ONE_LESS),
-            whole_composed(lambda do, x: do("ge", x, do.number(0, x))),
-        ),
+        vector("signbit", then=_ONE_LESS),  # the chip's is C's; 1 less that is the language's
+        whole_composed(lambda do, x: do("ge", x, do.number(0, x))),
     ),
     unary(
         "heaviside",

@@ -14,15 +14,10 @@ from ..ttnn_values import as_sizes
 from ..types import TILE_SHAPE, BlockType, Shape
 from . import compositions
 from .arguments import shape_of_block
-from .meanings import BOTH
+from .meanings import BOTH, Meaning
 from .rules import same_type
 from .table import Arguments, BlockOp, Domain, Kind, Parameter
 from .tiles import composed, whole_composed, with_integers
-
-
-def _fill_type(shape: Shape | None, dtype: DType | None) -> BlockType:
-    """Without an element type it takes that of the first operand or store it meets."""
-    return BlockType(shape, dtype)
 
 
 def _fill(value: float, shape: Shape | None, dtype: DType | None) -> Any:
@@ -53,14 +48,20 @@ def _is_whole_tile(tile: Any) -> bool:
     return as_sizes(shape) == TILE_SHAPE
 
 
-def _where(c: Any, a: Any, b: Any) -> Any:
-    return np.where(c != 0, a, b)
+def _selection(name: str, meaning: Meaning, summary: str, **columns: Any) -> BlockOp:
+    count = len(columns["operand_names"])
+    return BlockOp(name, count, same_type, meaning, summary, namespaces=BOTH, **columns)
+
+
+_MASK: dict[str, Any] = {
+    "operand_names": ("x", "m"), "aliases": {"mask": "m", "mask_blk": "m"}
+}  # fmt: skip
 
 
 FILL_BLOCK = BlockOp(
     "fill",
     0,
-    _fill_type,
+    BlockType,  # without an element type it takes that of the first operand or store it meets
     _fill,
     "a block full of value; without a shape it takes that of the first operand or store it meets",
     namespaces=BOTH,
@@ -78,36 +79,25 @@ FILL_BLOCK = BlockOp(
 
 OPS = (
     FILL_BLOCK,
-    BlockOp(
+    _selection(
         "mask",
-        2,
-        same_type,
         lambda x, m: np.where(m == 1, np.zeros_like(x, shape=()), x),
         "x, or 0 where m is 1",
-        namespaces=BOTH,
         tile=with_integers(composed(compositions.mask), whole_composed(compositions.whole_mask)),
-        operand_names=("x", "m"),
-        aliases={"mask": "m", "mask_blk": "m"},
+        **_MASK,
     ),
-    BlockOp(
+    _selection(
         "mask_posinf",
-        2,
-        same_type,
         lambda x, m: np.where(m == 1, np.float32(np.inf), x),
         "x, or infinity where m is 1",
-        namespaces=BOTH,
         tile=composed(compositions.mask_posinf),
-        operand_names=("x", "m"),
-        aliases={"mask": "m", "mask_blk": "m"},
         domain=Domain.FLOATS,
+        **_MASK,
     ),
-    BlockOp(
+    _selection(
         "where",
-        3,
-        same_type,
-        _where,
+        lambda c, a, b: np.where(c != 0, a, b),
         "a, or b where c is 0",
-        namespaces=BOTH,
         tile=with_integers(
             composed(compositions.where), whole_composed(lambda do, c, a, b: do("select", c, a, b))
         ),

@@ -7,6 +7,7 @@ starts inside the tile, from the column, row or element in which a reduction lea
 from __future__ import annotations
 
 from functools import lru_cache, partial
+from typing import Any
 
 import numpy as np
 
@@ -133,7 +134,11 @@ _BROADCAST_TILES = TileForms(
 _TRANSPOSE_TILES = TileForms(
     by_dims={(-2, -1): TileCall("transpose_tile", "transpose_init", "transpose.h")}
 )
-_VIEW = for_integers_too(TileForms(is_view=True))
+_VIEWS: tuple[tuple[str, Any, Any, str], ...] = (
+    ("squeeze", _squeeze_type, np.squeeze, "x without a leading dimension of size 1"),
+    ("unsqueeze", _unsqueeze_type, np.expand_dims,
+     "x with a leading dimension of size 1 more, at `dim` of the result"),
+)  # fmt: skip
 
 
 OPS = (
@@ -163,26 +168,18 @@ OPS = (
         tile=for_integers_too(_TRANSPOSE_TILES),
         elementwise=False,
     ),
-    BlockOp(
-        "squeeze",
-        1,
-        _squeeze_type,
-        lambda x, dim: x if x.ndim == 0 else np.squeeze(x, _in_array(dim)),
-        "x without a leading dimension of size 1",
-        namespaces=BOTH,
-        tile=_VIEW,
-        parameters=(Parameter("dim", Kind.DIMS),),
-        aliases={"dims": "dim"},
-    ),
-    BlockOp(
-        "unsqueeze",
-        1,
-        _unsqueeze_type,
-        lambda x, dim: x if x.ndim == 0 else np.expand_dims(x, _in_array(dim)),
-        "x with a leading dimension of size 1 more, at `dim` of the result",
-        namespaces=BOTH,
-        tile=_VIEW,
-        parameters=(Parameter("dim", Kind.DIMS),),
-        aliases={"dims": "dim"},
+    *(
+        BlockOp(
+            name,
+            1,
+            type_rule,
+            lambda x, dim, arrange=arrange: x if x.ndim == 0 else arrange(x, _in_array(dim)),
+            summary,
+            namespaces=BOTH,
+            tile=for_integers_too(TileForms(is_view=True)),
+            parameters=(Parameter("dim", Kind.DIMS),),
+            aliases={"dims": "dim"},
+        )
+        for name, type_rule, arrange, summary in _VIEWS
     ),
 )

@@ -6,6 +6,7 @@ They stand in registers only, so what they mean in arrays is nowhere needed.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -68,13 +69,9 @@ def _unclamped() -> Tiles:
     return {API: TileForms(in_dst=replace(call, init=init))}
 
 
-def _comparison(name: str, sign: str) -> BlockOp:
-    call = f"unary_{name}"
-    names = {"gt": "greater_than", "lt": "less_than", "eq": "equal_to", "ne": "differs_from"}
-    include = "eltwise_unary/comp.h"
-    return _with_number(
-        names[name], call, include, f"{call}_tile_init", f"1 where x {sign} value, else 0"
-    )
+def _comparison(name: str, short: str, sign: str) -> BlockOp:
+    call, summary = f"unary_{short}", f"1 where x {sign} value, else 0"
+    return _with_number(name, call, "eltwise_unary/comp.h", f"{call}_tile_init", summary)
 
 
 ZERO = {"eqz": "==", "nez": "!=", "gtz": ">", "gez": ">=", "ltz": "<", "lez": "<="}
@@ -84,35 +81,39 @@ def _with_zero(name: str, sign: str) -> BlockOp:
     return _step(name, 1, vector(name, "eltwise_unary/comp.h"), f"1 where x {sign} 0, else 0")
 
 
+def _whole_step(
+    name: str, operands: int, forms: Mapping[str, TileForms], summary: str, **columns: Any
+) -> BlockOp:
+    """Of integers only."""
+    return _step(name, operands, with_integers({}, forms), summary, **columns)
+
+
+def _as(dtype: DType) -> dict[str, Any]:
+    return {"type_rule": partial(with_dtype, dtype=dtype)}
+
+
 def _conversion(name: str, source: str, target: str, dtype: DType) -> BlockOp:
     template = f"<(uint32_t)DataFormat::{source}, (uint32_t)DataFormat::{target}>"
     tile = vector("typecast", "eltwise_unary/typecast.h", template=template)
-    form = next(iter(tile.values()))
-    tile = with_integers(tile, dict.fromkeys(INTEGERS, form))
-    rule: Any = partial(with_dtype, dtype=dtype)
-    return _step(name, 1, tile, f"{source} as {target}", type_rule=rule)
+    tile = with_integers(tile, dict.fromkeys(INTEGERS, tile[API]))
+    return _step(name, 1, tile, f"{source} as {target}", **_as(dtype))
 
 
-def _same_bits(name: str, dtype: DType) -> BlockOp:
+def _same_bits(dtype: DType) -> BlockOp:
     forms = dict.fromkeys(INTEGERS, TileForms(is_nothing=True))
-    rule: Any = partial(with_dtype, dtype=dtype)
-    return _step(name, 1, with_integers({}, forms), f"the bits of x as {dtype}", type_rule=rule)
+    return _whole_step(f"as_{dtype}", 1, forms, f"the bits of x as {dtype}", **_as(dtype))
 
 
-def _narrowed(name: str, dtype: DType) -> BlockOp:
-    wrap = WRAP[dtype.spelling]
-    calls = one_call(
-        INTEGERS, wrap.call, wrap.include, init=wrap.init, arguments=wrap.arguments
-    )
-    rule: Any = partial(with_dtype, dtype=dtype)
-    summary = f"x modulo 2**{8 * dtype.element_bytes}"
-    return _step(name, 1, with_integers({}, calls), summary, type_rule=rule)
+def _narrowed(dtype: DType) -> BlockOp:
+    count = 8 * dtype.element_bytes
+    forms = dict.fromkeys(INTEGERS, TileForms(in_dst=WRAP[dtype.spelling]))
+    return _whole_step(f"low_{count}_bits", 1, forms, f"x modulo 2**{count}", **_as(dtype))
 
 
 def _bitwise(name: str, summary: str) -> BlockOp:
     call = f"bitwise_{name}_binary"
     forms = whole(call, "binary_bitwise_sfpu.h", init="binary_bitwise_tile_init")
-    return _step(f"bits_{name}", 2, with_integers({}, forms), summary)
+    return _whole_step(f"bits_{name}", 2, forms, summary)
 
 
 def _inside_tiles(name: str, pool: str, dim: str, summary: str) -> BlockOp:
@@ -149,17 +150,15 @@ _SCALAR = "eltwise_unary/binop_with_scalar.h"
 STEPS: dict[str, BlockOp] = {
     op.name: op
     for op in (
-        _comparison("gt", ">"),
-        _comparison("lt", "<"),
-        _comparison("eq", "=="),
-        _comparison("ne", "!="),
+        _comparison("greater_than", "gt", ">"),
+        _comparison("less_than", "lt", "<"),
+        _comparison("equal_to", "eq", "=="),
+        _comparison("differs_from", "ne", "!="),
         *(_with_zero(name, sign) for name, sign in ZERO.items()),
-        _step(
+        _whole_step(
             "bitwise_not",
             1,
-            with_integers(
-                {}, one_call((SIGNED,), "bitwise_not_tile", "eltwise_unary/bitwise_not.h")
-            ),
+            one_call((SIGNED,), "bitwise_not_tile", "eltwise_unary/bitwise_not.h"),
             "the other bits",
         ),
         _step(
@@ -182,23 +181,18 @@ STEPS: dict[str, BlockOp] = {
         ),
         _step("fmod", 2, vector("fmod_binary", "binary_fmod.h"), "the rest, with a's sign"),
         _step("select", 3, _select(), "a, or b where all bits of c are 0"),
-        _step(
+        _whole_step(
             "right_shift",
             2,
-            with_integers(
-                {},
-                whole(
-                    "binary_logical_right_shift",
-                    "binary_shift.h",
-                    init="binary_shift_tile_init",
-                ),
+            whole(
+                "binary_logical_right_shift", "binary_shift.h", init="binary_shift_tile_init"
             ),
             "the bits of a, b places down",
         ),
-        _step(
+        _whole_step(
             "signed_quotient",
             2,
-            with_integers({}, one_call((UNSIGNED,), "div_int32_floor_tile", "div_int32_floor.h")),
+            one_call((UNSIGNED,), "div_int32_floor_tile", "div_int32_floor.h"),
             "a // b of numbers below 2**31",
         ),
         _bitwise("and", "the bits that a and b share"),
@@ -209,12 +203,8 @@ STEPS: dict[str, BlockOp] = {
         _inside_tiles("max_of_rows", "MAX", "COL", "the largest of columns, in row 0"),
         _of_tiles("sum_of_tiles", "the sum of tiles, element by element"),
         _of_tiles("max_of_tiles", "the largest elements of tiles"),
-        _narrowed("low_16_bits", uint16),
-        _narrowed("low_8_bits", uint8),
-        _same_bits("as_int32", int32),
-        _same_bits("as_uint32", uint32),
-        _same_bits("as_uint16", uint16),
-        _same_bits("as_uint8", uint8),
+        *map(_narrowed, (uint16, uint8)),
+        *map(_same_bits, (int32, uint32, uint16, uint8)),
         _conversion("float_to_int32", "Float32", "Int32", int32),
         _conversion("float_to_uint32", "Float32", "UInt32", uint32),
         _conversion("int32_to_float", "Int32", "Float32", float32),

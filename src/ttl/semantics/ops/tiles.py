@@ -133,7 +133,7 @@ def composed(composition: Callable[..., Any]) -> Tiles:
     return {API: TileForms(composition=composition)}
 
 
-def with_integers(floats: Tiles, *groups: Mapping[str, TileForms]) -> Tiles:
+def with_integers(floats: Mapping[str, TileForms], *groups: Mapping[str, TileForms]) -> Tiles:
     """The column of an operation that integers have too, by element type."""
     forms = floats.get(API, TileForms())
     return {API: replace(forms, integers={k: v for group in groups for k, v in group.items()})}

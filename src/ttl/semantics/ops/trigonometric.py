@@ -2,33 +2,26 @@
 
 from __future__ import annotations
 
+from functools import partial
 from math import inf, pi
 
 import numpy as np
 
-from .meanings import Meaning, unary
-from .table import BlockOp
-from .tiles import vector
+from .meanings import function
 
-
-def _function(
-    name: str, meaning: Meaning, summary: str, between: tuple[float, float] = (-inf, inf)
-) -> BlockOp:
-    tile = vector(name, "eltwise_unary/trigonometry.h")
-    return unary(name, meaning, summary, tile=tile, defined_between=between)
-
+_function = partial(function, include="eltwise_unary/trigonometry.h")
 
 OPS = (
-    _function("tan", np.tan, "the tangent of x", (-pi / 2, pi / 2)),
-    unary("tanh", np.tanh, "the hyperbolic tangent of x", tile=vector("tanh")),
+    _function("tan", np.tan, "the tangent of x", between=(-pi / 2, pi / 2)),
+    function("tanh", np.tanh, "the hyperbolic tangent of x"),
     _function("atan", np.arctan, "the angle whose tangent is x"),
-    _function("atanh", np.arctanh, "the number whose hyperbolic tangent is x", (-1, 1)),
+    _function("atanh", np.arctanh, "the number whose hyperbolic tangent is x", between=(-1, 1)),
     _function("sin", np.sin, "the sine of x"),
-    _function("asin", np.arcsin, "the angle whose sine is x", (-1, 1)),
+    _function("asin", np.arcsin, "the angle whose sine is x", between=(-1, 1)),
     _function("asinh", np.arcsinh, "the number whose hyperbolic sine is x"),
     _function("cos", np.cos, "the cosine of x"),
-    _function("acos", np.arccos, "the angle whose cosine is x", (-1, 1)),
-    _function("acosh", np.arccosh, "the number whose hyperbolic cosine is x", (1, inf)),
+    _function("acos", np.arccos, "the angle whose cosine is x", between=(-1, 1)),
+    _function("acosh", np.arccosh, "the number whose hyperbolic cosine is x", between=(1, inf)),
     _function("sinh", np.sinh, "the hyperbolic sine of x"),
     _function("cosh", np.cosh, "the hyperbolic cosine of x"),
 )

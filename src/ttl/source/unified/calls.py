@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ttl import language
 from ttl.diagnostics.frames import is_pyttl_file, is_user_file
+from ttl.language.captured import CHANGING
 from ttl.language.functions import FLAT, block_functions
 from ttl.language.functions import math as math_functions
 from ttl.language.operation import Operation
@@ -37,10 +38,6 @@ PURE: Final = (
     "pow", "range", "repr", "round", "slice", "str", "sum", "type",
 )  # fmt: skip
 PASSING: Final = ("dict", "iter", "list", "next", "reversed", "set", "sorted", "tuple")
-CHANGING: Final = (
-    "add", "append", "clear", "discard", "extend", "insert", "pop", "popitem", "remove", "reverse",
-    "setdefault", "update",
-)  # fmt: skip
 OF_BUFFERS_AND_NETS: Final = ("reserve", "wait", "publish", "if_src", "if_dst", "is_src", "is_dst")
 
 
@@ -100,31 +97,21 @@ def _of_python(reader: Reader, node: ast.Call, value: Any, given: Given) -> Thin
     if value is print:
         return _print(reader, node, given)
     if name in ("enumerate", "zip"):
-        inside = [Thing(Kind.CONTAINER, items=(SCALAR, *_items(given)))] if name == "enumerate" \
-            else [Thing(Kind.CONTAINER, items=tuple(_items(given)))]  # fmt: skip
-        return container_of(inside[0])
+        first = [SCALAR] if name == "enumerate" else []
+        items = (t.any_item() if t.kind is Kind.CONTAINER else SCALAR for t in given.things)
+        return container_of(Thing(Kind.CONTAINER, items=(*first, *items)))
     if name in PASSING and getattr(builtins, name) is value:
         held = given.things[0] if given.things else container_of(SCALAR)
         if name == "next":
             return held.any_item() if held.kind is Kind.CONTAINER else SCALAR
         return held if held.kind is Kind.CONTAINER else container_of(SCALAR)
-    if name in ("abs", "pow", "sum") and any(map(_has_tiles, given.all)):
+    if name in ("abs", "pow", "sum") and any(t.inside.kind in OF_TILES for t in given.all):
         reader.does(Effect.COMPUTE, node)
         return Thing(Kind.VALUE)
-    is_pure = name in PURE or (isinstance(value, BuiltinFunctionType) and hasattr(math, name))
-    if is_pure:
+    if name in PURE or (isinstance(value, BuiltinFunctionType) and hasattr(math, name)):
         is_read = any(thing.kind is Kind.ELEMENT for thing in given.all)
         return Thing(Kind.ELEMENT) if is_read else SCALAR
     return _unknown(reader, node, given)
-
-
-def _has_tiles(thing: Thing) -> bool:
-    inside = thing.any_item() if thing.kind is Kind.CONTAINER else thing
-    return inside.kind in OF_TILES
-
-
-def _items(given: Given) -> list[Thing]:
-    return [t.any_item() if t.kind is Kind.CONTAINER else SCALAR for t in given.things]
 
 
 def _print(reader: Reader, node: ast.Call, given: Given) -> Thing:
@@ -160,37 +147,19 @@ def _copy(reader: Reader, node: ast.Call, given: Given) -> Thing:
     return Thing(Kind.TRANSFER)
 
 
-def _makes(kind: Kind) -> Callable[[Reader, ast.Call, Given], Thing]:
-    def make(reader: Reader, node: ast.Call, given: Given) -> Thing:
-        reader.unit.makes = True
-        return Thing(kind, key=Place(reader.place(node)))
+def _gives(
+    kind: Kind, mark: str = "", effect: Effect | None = None
+) -> Callable[[Reader, ast.Call, Given], Thing]:
+    """A call that sets a mark of its unit, and does nothing that depends on its arguments."""
 
-    return make
+    def handler(reader: Reader, node: ast.Call, given: Given) -> Thing:
+        if effect is not None:
+            reader.does(effect, node)
+        if mark:
+            setattr(reader.unit, mark, True)
+        return Thing(kind, key=Place(reader.place(node)) if mark == "makes" else None)
 
-
-def _group(reader: Reader, node: ast.Call, given: Given) -> Thing:
-    reader.does(Effect.MOVE, node)
-    return Thing(Kind.TRANSFER)
-
-
-def _node(reader: Reader, node: ast.Call, given: Given) -> Thing:
-    reader.unit.in_kernels = True
-    return SCALAR
-
-
-def _grid_size(reader: Reader, node: ast.Call, given: Given) -> Thing:
-    return SCALAR
-
-
-def _element(reader: Reader, node: ast.Call, given: Given) -> Thing:
-    reader.does(Effect.MOVE, node)
-    reader.unit.moves_blocks = True
-    return Thing(Kind.ELEMENT)
-
-
-def _signpost(reader: Reader, node: ast.Call, given: Given) -> Thing:
-    reader.unit.is_signpost = True
-    return SCALAR
+    return handler
 
 
 def _kernel(reader: Reader, node: ast.Call, given: Given) -> Thing:
@@ -199,17 +168,17 @@ def _kernel(reader: Reader, node: ast.Call, given: Given) -> Thing:
 
 _LANGUAGE: Final[list[tuple[Any, Callable[[Reader, ast.Call, Given], Thing]]]] = [
     (language.copy, _copy),
-    (language.make_dataflow_buffer_like, _makes(Kind.BUFFER)),
-    (language.make_tensor_backed_dfb, _makes(Kind.BUFFER)),
-    (language.PipeNet, _makes(Kind.NET)),
-    (language.Pipe, _makes(Kind.PIPE)),
-    (language.Semaphore, _makes(Kind.SEMAPHORE)),
-    (language.GroupTransfer, _group),
-    (language.node, _node),
-    (language.grid_size, _grid_size),
-    (language.raw_element_read, _element),
-    (language.raw_element_write, _element),
-    (language.signpost, _signpost),
+    (language.make_dataflow_buffer_like, _gives(Kind.BUFFER, "makes")),
+    (language.make_tensor_backed_dfb, _gives(Kind.BUFFER, "makes")),
+    (language.PipeNet, _gives(Kind.NET, "makes")),
+    (language.Pipe, _gives(Kind.PIPE, "makes")),
+    (language.Semaphore, _gives(Kind.SEMAPHORE, "makes")),
+    (language.GroupTransfer, _gives(Kind.TRANSFER, effect=Effect.MOVE)),
+    (language.node, _gives(Kind.SCALAR, "in_kernels")),
+    (language.grid_size, _gives(Kind.SCALAR)),
+    (language.raw_element_read, _gives(Kind.ELEMENT, "moves_blocks", Effect.MOVE)),
+    (language.raw_element_write, _gives(Kind.ELEMENT, "moves_blocks", Effect.MOVE)),
+    (language.signpost, _gives(Kind.SCALAR, "is_signpost")),
     (language.compute, _kernel),
     (language.datamovement, _kernel),
 ]
@@ -323,7 +292,7 @@ def _of_container(reader: Reader, node: ast.Call, callee: Thing, given: Given) -
     owner = callee.owner
     assert owner is not None and isinstance(node.func, ast.Attribute)
     held = owner.any_item()
-    if callee.name in CHANGING:
+    if any(callee.name in methods for methods in CHANGING.values()):
         news = [t.any_item() if callee.name == "extend" else t for t in given.things[-1:]]
         is_new = not owner.items and owner.item is None
         inside = joined([*([] if is_new else [held]), *news]) if news else held

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 from inspect import getattr_static
 from types import FunctionType, ModuleType
@@ -35,14 +35,6 @@ def evaluate(reader: Reader, node: ast.expr) -> Thing:
 def _parts(reader: Reader, node: ast.AST) -> list[Thing]:
     inside = (n for n in ast.iter_child_nodes(node) if isinstance(n, ast.expr))
     return [evaluate(reader, each) for each in inside]
-
-
-def _name(reader: Reader, node: ast.Name) -> Thing:
-    return reader.read(node.id)
-
-
-def _constant(reader: Reader, node: ast.Constant) -> Thing:
-    return Thing(value=node.value)
 
 
 def _attribute(reader: Reader, node: ast.Attribute) -> Thing:
@@ -145,33 +137,17 @@ def _choice(reader: Reader, node: ast.IfExp) -> Thing:
     return Thing(Kind.ELEMENT) if is_read else found
 
 
-def _either(reader: Reader, node: ast.BoolOp) -> Thing:
-    return joined([evaluate(reader, each) for each in node.values])
-
-
 def _named(reader: Reader, node: ast.NamedExpr) -> Thing:
     found = evaluate(reader, node.value)
     reader.bind(node.target, found)
     return found
 
 
-def _lambda(reader: Reader, node: ast.Lambda) -> Thing:
-    return Thing(Kind.FUNCTION, tree=node, scope=reader.scope)
-
-
 def _items(reader: Reader, node: ast.Tuple | ast.List | ast.Set) -> Thing:
     things = [evaluate(reader, each) for each in node.elts]
     if any(isinstance(each, ast.Starred) for each in node.elts):
-        return container_of(joined(_inside(t) for t in things))
+        return container_of(joined(thing.inside for thing in things))
     return container(things)
-
-
-def _inside(thing: Thing) -> Thing:
-    return thing.any_item() if thing.kind is Kind.CONTAINER else thing
-
-
-def _starred(reader: Reader, node: ast.Starred) -> Thing:
-    return evaluate(reader, node.value)
 
 
 def _dict(reader: Reader, node: ast.Dict) -> Thing:
@@ -192,7 +168,8 @@ def _comprehension(reader: Reader, node: Comprehension) -> Thing:
         for each in node.generators:
             given = evaluate(reader, each.iter)
             reader.bind(each.target, item_of(given))
-            _evaluate_all(reader, each.ifs)
+            for test in each.ifs:
+                evaluate(reader, test)
             length = None if each.ifs else _length(reader, each.iter, given)
         if isinstance(node, ast.DictComp):
             evaluate(reader, node.key)
@@ -216,11 +193,6 @@ def _length(reader: Reader, node: ast.expr, given: Thing) -> int | None:
     return max(0, count) if type(count) is int and count <= MOST_ITEMS else None
 
 
-def _evaluate_all(reader: Reader, nodes: Iterable[ast.expr]) -> None:
-    for node in nodes:
-        evaluate(reader, node)
-
-
 def item_of(thing: Thing) -> Thing:
     """What a loop over it gives."""
     if thing.kind is Kind.METHOD and thing.owner is not None and thing.name == "pipes":
@@ -231,21 +203,21 @@ def item_of(thing: Thing) -> Thing:
 
 
 _EXPRESSIONS: dict[type[ast.expr], Callable[[Reader, Any], Thing]] = {
-    ast.Name: _name,
-    ast.Constant: _constant,
+    ast.Name: lambda reader, node: reader.read(node.id),
+    ast.Constant: lambda reader, node: Thing(value=node.value),
     ast.Attribute: _attribute,
     ast.Subscript: _subscript,
     ast.BinOp: _operator,
     ast.UnaryOp: _operator,
     ast.Compare: _compare,
     ast.IfExp: _choice,
-    ast.BoolOp: _either,
+    ast.BoolOp: lambda reader, node: joined(_parts(reader, node)),
     ast.NamedExpr: _named,
-    ast.Lambda: _lambda,
+    ast.Lambda: lambda reader, node: Thing(Kind.FUNCTION, tree=node, scope=reader.scope),
     ast.Tuple: _items,
     ast.List: _items,
     ast.Set: _items,
-    ast.Starred: _starred,
+    ast.Starred: lambda reader, node: evaluate(reader, node.value),
     ast.Dict: _dict,
     ast.Call: call,
     **dict.fromkeys(COMPREHENSIONS, _comprehension),

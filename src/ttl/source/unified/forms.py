@@ -15,7 +15,13 @@ from ttl import language
 from ttl.diagnostics import RuleBroken, UsageError, codes
 from ttl.diagnostics.frames import is_user_file
 from ttl.language.operation import Operation, definition_span
-from ttl.semantics.function_source import FunctionTree, definition_of, function_tree, nodes_of
+from ttl.semantics.function_source import (
+    FunctionTree,
+    definition_of,
+    function_tree,
+    help_without_source,
+    nodes_of,
+)
 
 from ..functions import MISSING, named_value, own_code
 from ..scopes import own_nodes
@@ -67,7 +73,7 @@ def refuse_without_source(function: FunctionType) -> None:
                 codes.NO_SOURCE,
                 f"the statements of `{function.__name__}` get their threads from its source, which "
                 "is not found",
-                helps=("put the program into a file, or write kernels",),
+                helps=(help_without_source(code),),
             ).at(definition_span(function))
         )
 

@@ -19,6 +19,7 @@ from ttl.semantics.function_source import definition_of, global_names
 from ttl.semantics.kernel_kinds import KernelKind
 
 from ..functions import MISSING, named_value, own_code
+from .counting import names_in
 from .forms import value_of
 from .splitting import NAMED, Split
 
@@ -31,7 +32,7 @@ def kernel_text(split: Split, function: Any) -> str:
     tree.decorator_list = deepcopy(_decorators(split, function))
     _inner_functions(split, tree)
     names = _Names(function)
-    decorators = set().union(*map(_named, tree.decorator_list))
+    decorators = set().union(*map(names_in, tree.decorator_list))
     around = names.definitions(_looked_up(split, function) | decorators | {"ttl"})
     module = ast.Module([*around, tree], [])
     return ast.unparse(ast.fix_missing_locations(module)) + "\n"
@@ -48,7 +49,7 @@ def _decorators(split: Split, function: Any) -> list[ast.expr]:
 
 
 def _looked_up(split: Split, function: FunctionType) -> set[str]:
-    return _named(_readable(split, function)) & _around(split.code)
+    return names_in(_readable(split, function)) & _around(split.code)
 
 
 def _around(code: CodeType) -> set[str]:
@@ -109,10 +110,6 @@ class _Readable(ast.NodeTransformer):
         return node
 
 
-def _named(tree: ast.AST) -> set[str]:
-    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-
-
 class _Names:
     """What names around a function stand for, as statements that give them."""
 
@@ -137,7 +134,7 @@ class _Names:
             return
         self.seen.add(name)
         if isinstance(value, FunctionType) and (tree := definition_of(own_code(value))):
-            yield from _Names(value).definitions(_named(tree) & _around(own_code(value)) - {name})
+            yield from _Names(value).definitions(names_in(tree) & _around(own_code(value)) - {name})
             yield tree
         else:
             yield from _given_as(name, value, self.function)

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from types import ModuleType
+from typing import Any
 
 from ttl.diagnostics import Code, Diagnostic, Label, RuleBroken, UsageError, codes
 
@@ -27,6 +28,16 @@ def problem(
     secondary = (*labels, *frame.call_labels())
     broken = RuleBroken(code, message, helps=helps, secondary=secondary, notes=notes)
     return broken.at(frame.span(node), label)
+
+
+def refused(
+    code: Code, frame: Frame, node: ast.AST, message: str, label: str = "", **parts: Any
+) -> UsageError:
+    return UsageError(problem(code, frame, node, message, label, **parts))
+
+
+def _of(code: Code, piece: Unit | Site, message: str, label: str = "", **parts: Any) -> Diagnostic:
+    return problem(code, piece.frame, piece.node, message, label, **parts)
 
 
 def unknown_call(frame: Frame, node: ast.Call) -> UsageError:
@@ -57,77 +68,67 @@ def no_such_name(frame: Frame, node: ast.Attribute, module: ModuleType) -> Usage
 
 
 def expand_only(frame: Frame, node: ast.AST, parameter: str) -> UsageError:
-    return UsageError(
-        problem(
-            codes.COMPOSITION,
-            frame,
-            node,
-            f"`{parameter}` of `{frame.name}` is a tensor here, and its body wants a dataflow "
-            "buffer or a pipe net",
-            helps=(f"call `{frame.name}` as a statement in the body of another operation, which "
-                   f"gives it a buffer or a net for `{parameter}`",),
-            notes=("an operation with buffers or nets as parameters is only expanded, not run",),
-        )
+    return refused(
+        codes.COMPOSITION,
+        frame,
+        node,
+        f"`{parameter}` of `{frame.name}` is a tensor here, and its body wants a dataflow "
+        "buffer or a pipe net",
+        helps=(f"call `{frame.name}` as a statement in the body of another operation, which "
+               f"gives it a buffer or a net for `{parameter}`",),
+        notes=("an operation with buffers or nets as parameters is only expanded, not run",),
     )
 
 
 def kernels_in_unified(frame: Frame, node: ast.AST) -> UsageError:
-    return UsageError(
-        problem(
-            codes.MIXED_FORMS,
-            frame,
-            node,
-            f"`{frame.name}` has a kernel, and statements of kernels beside it",
-            helps=("put all of the work into kernels, or none of it",),
-        )
+    return refused(
+        codes.MIXED_FORMS,
+        frame,
+        node,
+        f"`{frame.name}` has a kernel, and statements of kernels beside it",
+        helps=("put all of the work into kernels, or none of it",),
     )
 
 
 def mixed_forms(
     frame: Frame, kernel: ast.FunctionDef, place: ast.AST, statement: ast.AST
 ) -> UsageError:
-    return UsageError(
-        problem(
-            codes.MIXED_FORMS,
-            frame,
-            statement,
-            f"`{frame.name}` has the kernel `{kernel.name}`, and this statement of a kernel "
-            "beside it",
-            "work outside of the kernels",
-            labels=[Label(frame.span(place), f"`{kernel.name}` makes all of it a multi-kernel "
-                                             "operation")],
-            helps=("put the statement into a kernel, or take the kernels' decorators and "
-                   "functions away and leave their statements",),
-        )
+    return refused(
+        codes.MIXED_FORMS,
+        frame,
+        statement,
+        f"`{frame.name}` has the kernel `{kernel.name}`, and this statement of a kernel "
+        "beside it",
+        "work outside of the kernels",
+        labels=[Label(frame.span(place), f"`{kernel.name}` makes all of it a multi-kernel "
+                                         "operation")],
+        helps=("put the statement into a kernel, or take the kernels' decorators and "
+               "functions away and leave their statements",),
     )
 
 
 def not_here(frame: Frame, node: ast.AST, what: str) -> UsageError:
-    return UsageError(
-        problem(
-            codes.NOT_IN_KERNELS,
-            frame,
-            node,
-            f"{what} in the body of a unified operation",
-            helps=("use assignments, calls, `with`, `if`, `for` and `while`",),
-        )
+    return refused(
+        codes.NOT_IN_KERNELS,
+        frame,
+        node,
+        f"{what} in the body of a unified operation",
+        helps=("use assignments, calls, `with`, `if`, `for` and `while`",),
     )
 
 
 def returns_value(frame: Frame, node: ast.AST) -> UsageError:
-    return UsageError(
-        problem(
-            codes.WRONG_ARGUMENT,
-            frame,
-            node,
-            f"{frame.name} returns a value",
-            helps=("operations return nothing: write results into tensor arguments",),
-        )
+    return refused(
+        codes.WRONG_ARGUMENT,
+        frame,
+        node,
+        f"{frame.name} returns a value",
+        helps=("operations return nothing: write results into tensor arguments",),
     )
 
 
 def composition(frame: Frame, node: ast.AST, message: str, help_text: str) -> UsageError:
-    return UsageError(problem(codes.COMPOSITION, frame, node, message, helps=(help_text,)))
+    return refused(codes.COMPOSITION, frame, node, message, helps=(help_text,))
 
 
 def defined_inside(frame: Frame, node: ast.FunctionDef) -> UsageError:
@@ -175,24 +176,22 @@ def mixed_statement(unit: Unit) -> Diagnostic:
 
 
 def two_threads(site: Site, users: Iterable[tuple[Unit, str]]) -> Diagnostic:
-    return problem(
+    return _of(
         codes.BLOCK_THREADS,
-        site.unit.frame,
-        site.node,
+        site,
         f"the block of `{site.buffer_name}` is used on two threads",
         "one thread acquires a block and uses it",
-        labels=_user_labels(users),
+        labels=[Label(unit.span, f"used on {title}") for unit, title in users],
         helps=("give each thread its own end of a buffer: one reserves, stores or copies into the "
                "block and pushes it; the other waits for it",),
     )  # fmt: skip
 
 
 def published_and_reserved(unit: Unit, site: Site) -> Diagnostic:
-    place = Label(site.unit.frame.span(site.node), "reserved on the compute thread")
-    return problem(
+    place = Label(site.span, "reserved on the compute thread")
+    return _of(
         codes.BLOCK_THREADS,
-        unit.frame,
-        unit.node,
+        unit,
         f"`{site.buffer_name}` is published, and reserved on another thread",
         "published on a data movement thread",
         labels=(place,),
@@ -205,13 +204,12 @@ def two_ends(
     site: Site, title: str, others: Iterable[tuple[Site, str]], helps: tuple[str, ...] = ()
 ) -> Diagnostic:
     labels = [
-        Label(other.unit.frame.span(other.node), f"{_acquires(other)} on {where}")
+        Label(other.span, f"{_acquires(other)} on {where}")
         for other, where in others
     ]
-    return problem(
+    return _of(
         codes.BLOCK_THREADS,
-        site.unit.frame,
-        site.node,
+        site,
         f"`{site.buffer_name}` is {_acquires(site)} on two threads",
         f"{_acquires(site)} on {title}",
         labels=labels,
@@ -224,10 +222,9 @@ def _acquires(site: Site) -> str:
 
 
 def no_users(site: Site) -> Diagnostic:
-    return problem(
+    return _of(
         codes.BLOCK_THREADS,
-        site.unit.frame,
-        site.node,
+        site,
         f"no statement uses the block of `{site.buffer_name}`",
         "which thread acquires it is not known",
         helps=("use the block: copy it, store into it, or compute with it",),
@@ -235,25 +232,23 @@ def no_users(site: Site) -> Diagnostic:
 
 
 def no_thread(unit: Unit) -> Diagnostic:
-    return problem(
+    return _of(
         codes.BLOCK_THREADS,
-        unit.frame,
-        unit.node,
+        unit,
         "which thread this runs on is not known: no statement uses blocks of the buffer",
         helps=("use the buffer: reserve or wait for its blocks",),
     )
 
 
 def pipe_ends(net: str, send: Unit, receive: Unit, site: Site | None) -> Diagnostic:
-    return problem(
+    return _of(
         codes.BLOCK_THREADS,
-        send.frame,
-        send.node,
+        send,
         f"sends and receives through `{net}` stand on different threads, and these use one block",
         "this sends",
         labels=[
             Label(receive.span, "this receives"),
-            *([Label(site.unit.frame.span(site.node), "the block")] if site is not None else []),
+            *([Label(site.span, "the block")] if site is not None else []),
         ],
         helps=("load into one buffer and send from it, and receive into another; a pipe whose "
                "range contains its source gives the source a block of its own",),
@@ -262,10 +257,9 @@ def pipe_ends(net: str, send: Unit, receive: Unit, site: Site | None) -> Diagnos
 
 def needed_elsewhere(unit: Unit, title: str, source: Unit, its_title: str) -> Diagnostic:
     """`source` gave a value that is known on its own thread only."""
-    return problem(
+    return _of(
         codes.NEEDED_ELSEWHERE,
-        unit.frame,
-        unit.node,
+        unit,
         f"{title} would need a value that only {its_title} knows",
         f"needed on {title}",
         labels=[Label(source.span, f"made on {its_title}")],
@@ -275,10 +269,9 @@ def needed_elsewhere(unit: Unit, title: str, source: Unit, its_title: str) -> Di
 
 
 def made_in_loop(unit: Unit) -> Diagnostic:
-    return problem(
+    return _of(
         codes.COMPOSITION if unit.expansion is not None else codes.OUTSIDE_OPERATION,
-        unit.frame,
-        unit.node,
+        unit,
         "dataflow buffers, pipe nets and semaphores are made once, before the kernels run",
         "this is made in a loop, or depends on the node",
         helps=("make it before the loop, from tensors, constants and grid_size()",),
@@ -286,25 +279,19 @@ def made_in_loop(unit: Unit) -> Diagnostic:
 
 
 def not_known_before(unit: Unit) -> Diagnostic:
-    return problem(
+    return _of(
         codes.COMPOSITION,
-        unit.frame,
-        unit.node,
+        unit,
         f"which one is given for `{unit.argument}` is not known before the kernels run",
         helps=("write one call for each buffer, net or tensor",),
     )
 
 
 def name_used_again(unit: Unit, name: str, other: Unit) -> Diagnostic:
-    return problem(
+    return _of(
         codes.WRONG_ARGUMENT,
-        unit.frame,
-        unit.node,
+        unit,
         f"`{name}` stands for a buffer, net or semaphore, and later for something else",
         labels=[Label(other.span, "here")],
         helps=("give the other one a name of its own",),
     )
-
-
-def _user_labels(users: Iterable[tuple[Unit, str]]) -> list[Label]:
-    return [Label(unit.span, f"used on {title}") for unit, title in users]

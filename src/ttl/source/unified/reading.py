@@ -20,7 +20,7 @@ from typing import Any
 from ttl.language.operation import Operation, operation
 from ttl.semantics.function_source import FunctionTree
 
-from ..scopes import own_names, parameters
+from ..scopes import default_nodes, own_names, parameters, positional_names
 from . import expressions
 from .calls import Given
 from .counting import counted
@@ -183,8 +183,12 @@ class Reader:
             self.returned = outer
 
     def _arguments(self, arguments: ast.arguments, given: Given, bound: int) -> dict[str, Thing]:
-        names = [each.arg for each in (*arguments.posonlyargs, *arguments.args)][bound:]
-        found = dict.fromkeys(parameters(arguments), SCALAR) | _defaults(arguments)
+        names = positional_names(arguments)[bound:]
+        found = dict.fromkeys(parameters(arguments), SCALAR) | {
+            name: Thing(value=each.value)
+            for name, each in default_nodes(arguments).items()
+            if isinstance(each, ast.Constant)
+        }
         found |= dict(zip(names, given.things, strict=False))
         found |= {name: thing for name, thing in given.keywords.items() if name in found}
         if arguments.vararg is not None:
@@ -258,17 +262,6 @@ def _augmented(reader: Reader, node: ast.AugAssign) -> None:
     else:
         value = Thing(max(before.kind, value.kind))
     reader.bind(node.target, value)
-
-
-def _defaults(arguments: ast.arguments) -> dict[str, Thing]:
-    names = [each.arg for each in (*arguments.posonlyargs, *arguments.args)]
-    last = names[len(names) - len(arguments.defaults) :]
-    only = [each.arg for each in arguments.kwonlyargs]
-    given = [*zip(last, arguments.defaults, strict=True),
-             *zip(only, arguments.kw_defaults, strict=True)]  # fmt: skip
-    return {
-        name: Thing(value=each.value) for name, each in given if isinstance(each, ast.Constant)
-    }
 
 
 def _if(reader: Reader, node: ast.If) -> bool:
@@ -352,7 +345,7 @@ def _with(reader: Reader, node: ast.With) -> bool:
 def _function(reader: Reader, node: ast.FunctionDef) -> None:
     unit = reader.begin(node)
     unit.is_function = not reader.functions
-    for default in (*node.args.defaults, *(d for d in node.args.kw_defaults if d is not None)):
+    for default in default_nodes(node.args).values():
         reader.evaluate(default)
     for decorator in node.decorator_list:
         called = decorator.func if isinstance(decorator, ast.Call) else decorator

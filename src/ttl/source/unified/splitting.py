@@ -29,7 +29,6 @@ from .units import Frame, Thread, Unit
 
 NAMED = ".name_declared"
 DECORATORS = {KernelKind.COMPUTE: compute, KernelKind.DATAMOVEMENT: datamovement}
-BODIES = ("body", "orelse")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

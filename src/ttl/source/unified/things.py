@@ -93,6 +93,10 @@ class Thing:
             return joined(self.items)
         return self.item or replace(SCALAR, origins=self.origins)
 
+    @property
+    def inside(self) -> Thing:
+        """What any item of a container is; the thing itself if it is none."""
+        return self.any_item() if self.kind is Kind.CONTAINER else self
 
     def under(self, key: Hashable) -> Thing:
         """An item of a dict."""

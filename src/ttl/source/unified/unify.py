@@ -13,7 +13,7 @@ from ttl.language.operation import Operation
 from ttl.semantics.dtypes import dtype_of
 
 from ..functions import environment, fingerprint, own_code
-from ..memo import Memo
+from ..recent import Recent
 from ..scopes import own_names, parameters
 from .assignment import Assignment, assign
 from .expanding import new_frame
@@ -46,7 +46,7 @@ def unified_body(operation: Operation, arguments: Mapping[str, Any]) -> Callable
     return unified.split.function(function)
 
 
-_UNIFIED: Memo[Unified] = Memo()
+_UNIFIED: Recent[Unified] = Recent(1024)
 
 
 def threads_of(operation: Operation, arguments: Mapping[str, Any]) -> Unified | None:

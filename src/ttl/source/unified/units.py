@@ -123,6 +123,14 @@ class Site:
     buffer: Hashable
     buffer_name: str
 
+    @property
+    def frame(self) -> Frame:
+        return self.unit.frame
+
+    @property
+    def span(self) -> Span:
+        return self.frame.span(self.node)
+
 
 @dataclass(eq=False, slots=True)
 class Unit:
