@@ -1,4 +1,4 @@
-"""One program on both roads: simulated, and compiled to C++ kernels that run on this CPU."""
+"""One program on both backends: simulated, and compiled to C++ kernels that run on this CPU."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ PROGRAMS = {
     "matmul 1024^3, row and column multicast, 2x2": ("multicast_matmul.py", "1024", "2"),
     "softmax 2048x512, row blocks": ("softmax.py", "2048", "512"),
 }
-ROADS = {"simulator": {}, "compiled": {"TTL_BACKEND": "host"}}
+BACKENDS = {"simulator": {}, "compiled": {"TTL_BACKEND": "host"}}
 ROUNDS = 3
 HERE = Path(__file__).parent / "programs"
 
@@ -35,10 +35,10 @@ def cpu_seconds(program: tuple[str, ...], settings: dict[str, str]) -> float:
 
 
 def main() -> None:
-    print("| program | road | plain, CPU s | traced | times |")
+    print("| program | backend | plain, CPU s | traced | times |")
     print("| --- | --- | ---: | ---: | ---: |")
     for name, program in PROGRAMS.items():
-        for road, settings in ROADS.items():
+        for backend, settings in BACKENDS.items():
             plain, traced = [], []
             for _ in range(ROUNDS):
                 with tempfile.TemporaryDirectory() as folder:
@@ -46,7 +46,7 @@ def main() -> None:
                     plain.append(cpu_seconds(program, settings))
                     traced.append(cpu_seconds(program, settings | {"TTL_TRACE": file}))
             ratio = min(traced) / min(plain)
-            print(f"| {name} | {road} | {min(plain):.3g} | {min(traced):.3g} | {ratio:.1f} |")
+            print(f"| {name} | {backend} | {min(plain):.3g} | {min(traced):.3g} | {ratio:.1f} |")
 
 
 if __name__ == "__main__":

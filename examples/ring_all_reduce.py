@@ -1,6 +1,6 @@
 """Every node of a ring gets the sum of what all nodes have: blocks go round, each node adds.
 
-A node hands on the block it got last while it receives the next one, so all links of the ring are
+A node passes on the block it got last while it receives the next one, so all links of the ring are
 in use all the time.
 """
 # ruff: noqa: B023 - if_src and if_dst call the function at once, the loop has not gone on

@@ -76,7 +76,7 @@ def exponential(
 
 
 def chain(nodes: int) -> Any:
-    """Each node hands on what it got: the nodes between wait for others that do the same."""
+    """Each node passes on what it got: the nodes between wait for others that do the same."""
 
     @ttl.operation(grid=(nodes, 1))
     def chain(x, y):  # type: ignore[no-untyped-def]

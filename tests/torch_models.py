@@ -118,7 +118,7 @@ multiply_only = tt_torch.tt_lang_operation(
 
 
 class Stitched(nn.Module):
-    """Torch operations before and behind the kernel; `out` belongs to the caller."""
+    """Torch operations before and after the kernel; `out` belongs to the caller."""
 
     def forward(self, x, y, out):
         return add(x + y, y, out) * 2

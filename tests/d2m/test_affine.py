@@ -151,7 +151,7 @@ def test_c2_explicit_template():
 
 
 def test_c5_affine_ir(monkeypatch, tmp_path):
-    """Maps and iterators in the initial IR; a thread and loops in their place behind the passes."""
+    """Maps and iterators in the initial IR; a thread and loops in their place after the passes."""
     text = initial(matmul(grid=(2, 2), factors=(1, 1, 2)), monkeypatch, tmp_path)
     assert re.search(
         r"block_factors = \[1 : i64, 1 : i64, 2 : i64\], grid = #ttcore.grid<2x2>, "

@@ -46,7 +46,7 @@ def test_one_generic_op(load):
 
 
 def test_howto_page(run_file, capsys):
-    """The programs of docs/howto/which-dsl.md, one behind the other."""
+    """The programs of docs/howto/which-dsl.md, one after the other."""
     page = (Path(__file__).parents[2] / "docs" / "howto" / "which-dsl.md").read_text()
     run_file("\n".join(re.findall(r"```python\n(.*?)```", page, re.DOTALL)))
     assert capsys.readouterr().out == "2.0\n128.0\nTrue\n"

@@ -202,7 +202,7 @@ def test_c2_buffers_are_not_handed_on():
 
         return Program(thread)(x, out)
 
-    with pytest.raises(TypeError, match="`x_cb` of thread `thread` is handed on"):
+    with pytest.raises(TypeError, match="`x_cb` of thread `thread` is passed on"):
         kernel(ones(), ones())
 
 

@@ -32,8 +32,8 @@ def test_semantics_a_store_replaces_the_last(backend):
     np.testing.assert_array_equal(out, x + x)
 
 
-def handing_on(lines):
-    """A program that stores x, then what a branch, a loop or a function hands on."""
+def carrying(lines):
+    """A program that stores x, then what a branch, a loop or a function carries."""
     body = ["a, b = x_cb.pop(), y_cb.pop()", "o = out_cb.reserve()", "o.store(a)", "v = a", *lines]
     return "TIMES = 1\ndef times(a, b): return a @ b\n" + wrong([*body, "o.store(v)"])
 
@@ -45,7 +45,7 @@ def handing_on(lines):
 )  # fmt: skip
 def test_semantics_a_product_adds_wherever_it_was_made(lines, backend, run_file):
     x, y, out = uniform(32, 32), uniform(32, 32), np.zeros((32, 32), np.float32)
-    run_file(handing_on(lines))["kernel"](x, y, out)
+    run_file(carrying(lines))["kernel"](x, y, out)
     np.testing.assert_allclose(out, x + x @ y, rtol=2e-6)
 
 
@@ -57,7 +57,7 @@ def test_semantics_a_product_adds_wherever_it_was_made(lines, backend, run_file)
 def test_semantics_a_product_of_one_path(lines, backend, run_file):
     """Compiled for adding or for replacing, the kernel would be wrong on a path."""
     x, y, out = uniform(32, 32), uniform(32, 32), np.zeros((32, 32), np.float32)
-    kernel = run_file(handing_on(lines))["kernel"]
+    kernel = run_file(carrying(lines))["kernel"]
     if backend == "host":
         with pytest.raises(TTLError, match=r"TTL7001.*of a product that a branch or loop carries"):
             kernel(x, y, out)

@@ -1,6 +1,6 @@
-"""Every category of mistakes has a page whose program fails on each road.
+"""Every category of mistakes has a page whose program fails on each backend.
 
-A road that finds something else than the simulator says why here; one that finds nothing is an
+A backend that finds something else than the simulator says why here; one that finds nothing is an
 exception with its reason.
 """
 

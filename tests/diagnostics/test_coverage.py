@@ -24,8 +24,8 @@ TESTS = Path(__file__).parents[1]
 SOURCE = TESTS.parent / "src"
 CATALOGUES = ("catalogue.py", "use_of_language.py")
 NAMES = {name: value.code for name, value in vars(codes).items() if hasattr(value, "slug")}
-ROADS = ("sim", "check", "host")
-# By folder that names a code: the roads of the pages that show it, and the tests that do.
+COMMANDS = ("sim", "check", "host")
+# By folder that names a code: the commands of the pages that show it, and the tests that do.
 COMPILED = (("check", "host"), ("unit/frontend", "unit/passes", "filecheck", "differential"))
 EVIDENCE: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "sim": (("sim",), ("unit/sim",)),
@@ -38,10 +38,10 @@ EVIDENCE: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "integrations": ((), ("graph", "d2m")),
     "tt_torch": ((), ("graph",)),
     "sweep": ((), ("unit/sweep", "e2e")),
-    "tuning": (ROADS, ("unit/tuning", "unit/language")),
+    "tuning": (COMMANDS, ("unit/tuning", "unit/language")),
     "tools": ((), ("e2e", "unit/tools", "unit/device", "editor", "view", "filecheck")),
 }
-EVERYWHERE = (ROADS, ("unit", "e2e", "conformance", "diagnostics"))
+EVERYWHERE = (COMMANDS, ("unit", "e2e", "conformance", "diagnostics"))
 
 
 @cache
@@ -66,14 +66,14 @@ def _names(file: Path) -> Iterator[str]:
 
 @cache
 def shown() -> dict[str, set[str]]:
-    """The roads on which a page shows each code; its own page's command is one that is run."""
+    """The commands on which a page shows each code; its own page's command is one that is run."""
     found: dict[str, set[str]] = defaultdict(set)
     for page in PAGES:
         text = page.read_text(encoding="utf-8")
         for cells in re.findall(re.escape(TABLE) + r"\| (.*) \|\n", text):
-            for road, cell in zip(ROADS, cells.split(" | "), strict=True):
+            for command, cell in zip(COMMANDS, cells.split(" | "), strict=True):
                 for code in re.findall(r"TTL\d+", cell):
-                    found[code].add(road)
+                    found[code].add(command)
     return found
 
 
@@ -84,8 +84,8 @@ def texts(folder: str) -> str:
 
 
 def is_tested(code: str, folder: str) -> bool:
-    roads, folders = EVIDENCE.get(folder, EVERYWHERE)
-    if shown()[code] & set(roads):
+    commands, folders = EVIDENCE.get(folder, EVERYWHERE)
+    if shown()[code] & set(commands):
         return True
     (name,) = [name for name, value in NAMES.items() if value == code]
     words = re.compile(rf"\b({code}|codes\.{name}|{codes.CATALOGUE[code].slug})\b")

@@ -1,7 +1,7 @@
 """Every page is a program, what it gets word for word, and the program without that.
 
-Below the message stands what each road finds: the simulator, the check before a run, and compiled
-kernels on the host. `pytest --update-golden tests/diagnostics` writes messages, tables and
+Below the message stands what each command finds: the simulator, the check before a run, and
+compiled kernels on the host. `pytest --update-golden tests/diagnostics` writes messages, tables and
 explanations again, and a page for a new code. The pages of the codes are in
 docs/reference/diagnostics, others here.
 """
@@ -34,8 +34,8 @@ SECONDS = re.compile(r"\d+(?:\.\d+)? s\b")  # of a kernel that spins
 BLOCK = re.compile(r"```(\w+)\n(.*?)```", re.DOTALL)
 FOUND = re.compile(r"^(?:error|warning|note)\[(TTL\d+)\]", re.MULTILINE)
 
-ROADS = ("ttl run", "ttl check --compile-only", "ttl run --host")
-TABLE = f"| {' | '.join(f'`{road}`' for road in ROADS)} |\n|{'---|' * len(ROADS)}\n"
+COMMANDS = ("ttl run", "ttl check --compile-only", "ttl run --host")
+TABLE = f"| {' | '.join(f'`{command}`' for command in COMMANDS)} |\n|{'---|' * len(COMMANDS)}\n"
 NOTHING = "nothing"
 CHECKED = "ttl: 1 operation checked, no errors\n"
 
@@ -90,12 +90,12 @@ class Case:
         return f"{self.wrong}```\n\n```console\n$ {shlex.join(self.command)}\n"
 
     @property
-    def roads(self) -> dict[str, list[str]]:
+    def commands(self) -> dict[str, list[str]]:
         """Their commands; none if the program is right and the command line is wrong."""
         if "--trace" in self.command:
             return {}
         strict = ["--strict"] if "--strict" in self.command else []
-        return {road: [*road.split(), *strict, "program.py"] for road in ROADS}
+        return {command: [*command.split(), *strict, "program.py"] for command in COMMANDS}
 
 
 def cases(path: Path) -> Iterator[Case]:
@@ -156,7 +156,7 @@ def test_the_program_gets_the_message(case: Case, run, request: pytest.FixtureRe
         assert any(f"{form.severity.value}[{form.code}]: " in said for form in forms)
         assert f"= more: ttl explain {code.code}" in said
     assert f"{os.sep}ttl{os.sep}" not in said, "a path of the package"
-    table = _table({road: _found(case, road, said, run) for road in case.roads})
+    table = _table({command: _found(case, command, said, run) for command in case.commands})
     if request.config.getoption("--update-golden"):
         _update(case, said, table)
     else:
@@ -171,9 +171,9 @@ def _placed(said: str, case: Case) -> str:
     return re.sub(r"(:\d+):\d+$|^ +\| +[-^]+", r"\1", said, flags=re.MULTILINE)
 
 
-def _found(case: Case, road: str, said: str, run) -> list[str]:
-    """The codes that a road finds. What it refuses has an error, what it only mentions has none."""
-    command = case.roads[road]
+def _found(case: Case, name: str, said: str, run) -> list[str]:
+    """The codes that a command finds. What it refuses has an error, what it mentions has none."""
+    command = case.commands[name]
     if command != case.command:
         status, said = run(case.wrong, command)
         assert status == int("error[" in said), said
@@ -216,7 +216,7 @@ def test_the_program_put_right_does_what_a_help_names(case: Case) -> None:
 def test_the_program_put_right_passes_on_every_road(case: Case, run) -> None:
     assert case.right is not None
     assert run(case.right, case.command) in ((0, ""), (0, CHECKED))
-    for command in case.roads.values():
+    for command in case.commands.values():
         if "check" in command and "@ttl.operation" not in case.right:
             continue  # nothing to check
         if command != case.command:

@@ -119,7 +119,7 @@ blk.pop()
 with a_dfb.wait() as blk:  # <-
     ttl.copy(blk, y[0, 0]).wait()
 """ + STORE)
-    yield Wrong("a block is handed on through an alias", "TTL1022", LOAD + """\
+    yield Wrong("a block is passed on through an alias", "TTL1022", LOAD + """\
 blk = a_dfb.wait()  # <-
 same = blk
 ttl.copy(same, b[0, 0]).wait()

@@ -1,6 +1,6 @@
 """Programs around a compute kernel, run on the simulator and, compiled, on the host.
 
-`a` and `b` are streams of blocks of one shape, `w` is a stream of square blocks that fit behind a
+`a` and `b` are streams of blocks of one shape, `w` is a stream of square blocks that fit after a
 product; the compute kernel writes a stream of blocks `y`.
 """
 

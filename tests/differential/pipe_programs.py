@@ -1707,7 +1707,7 @@ def written_before_it_is_read() -> Any:
 
 @pattern((2, 12), (4, 12))
 def two_kernels_multicast() -> Any:
-    """Both kernels of the first node at once, the other three blocks behind the one."""
+    """Both kernels of the first node at once, the other three blocks after the one."""
 
     @ttl.operation(grid=(3, 1))
     def operation(a, y):

@@ -1,10 +1,10 @@
 """The examples on their four inputs: simulator, compiled on the host, and a reference.
 
-Program 1 with exp replaced by its argument is the same on both roads bit for bit; exp itself may be
-off by the bound in the op table, which the addition behind it carries on. Program 2 may be off by
-the op table's bound of a float32 sum of 256 products, and by the rounding of the output. The
-others only move blocks and add them up, which is the same on both roads bit for bit, or are
-compared with a bound that stands beside their reference.
+Program 1 with exp replaced by its argument is the same on both backends bit for bit; exp itself may
+be off by the bound in the op table, which the addition after it carries on. Program 2 may be off by
+the op table's bound of a float32 sum of 256 products, and by the rounding of the output. The others
+only move blocks and add them up, which is the same on both backends bit for bit, or are compared
+with a bound that stands beside their reference.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ PRODUCT = ("*", ("a",), ("b",))
 
 
 def run(operation: Operation, arrays: list[Any], backend: str) -> Any:
-    """What the operation writes, on a road that the driver chooses by the environment."""
+    """What the operation writes, on the backend that the driver chooses by the environment."""
     tensors = [ttl.from_numpy(array, dtype=ttnn.bfloat16, device=DEVICE) for array in arrays]
     output = ttnn.full(
         (256, 256), float("nan"), ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=DEVICE
@@ -143,7 +143,7 @@ def sum_of_column_blocks(a: np.ndarray) -> tuple[np.ndarray, Any]:
 
 # The other tensors, the last of them the result.
 OTHERS: dict[str, tuple[Reference, list[tuple[int, int]], bool]] = {
-    # and whether both roads agree in every bit
+    # and whether both backends agree in every bit
     "barrier": (rotated_rows, [(256, 256)] * 2, True),
     "multicast_matmul": (product, [(256, 256)], False),
     "ring_all_reduce": (sum_of_groups, [(256, 256)], True),

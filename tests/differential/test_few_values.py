@@ -395,7 +395,7 @@ def test_a_dict_by_the_other_end_of_a_pipe() -> None:
 
 
 def test_lists_that_loops_change_item_by_item() -> None:
-    """Numbers at places known at run time, behind branches; lists that a `while` empties."""
+    """Numbers at places known at run time, after branches; lists that a `while` empties."""
 
     def kernels(x, y, x_dfb, z_dfb, y_dfb):
         def read():

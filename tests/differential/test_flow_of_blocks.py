@@ -256,7 +256,7 @@ def floats(x, y, x_dfb, z_dfb, y_dfb):
 
 
 def kept_and_carried(x, y, x_dfb, z_dfb, y_dfb):
-    """What a loop carries is read behind the pop of a block that it was computed from, too."""
+    """What a loop carries is read after the pop of a block that it was computed from, too."""
 
     def compute():
         total = ttl.math.fill(0)

@@ -107,7 +107,7 @@ def test_every_pattern_that_is_promised_is_run() -> None:
 
 
 def test_rows_go_through_pipes() -> None:
-    """The receiver's rows have room behind them, because it copies parts of them to a tensor."""
+    """The receiver's rows have room after them, because it copies parts of them to a tensor."""
 
     @ttl.operation(grid=(2, 1))
     def operation(a, y):

@@ -1,4 +1,4 @@
-"""Loops with bounds known only at run time that hand on blocks and transfers."""
+"""Loops with bounds known only at run time that carry blocks and transfers."""
 
 from __future__ import annotations
 

@@ -499,7 +499,7 @@ def test_an_int_beyond_32_bits_is_a_fault_and_not_another_number(monkeypatch) ->
 
 
 FAILING = {
-    "an item behind the end": ("TABLE[n + 2]", "IndexError: tuple index out of range"),
+    "an item after the end": ("TABLE[n + 2]", "IndexError: tuple index out of range"),
     "an item before the start": ("TABLE[-n - 3]", "IndexError: tuple index out of range"),
     "a changed item": ("put(n + 2)", "IndexError: list assignment index out of range"),
     "a false assertion": ("claim(n < 1)", "AssertionError: too many"),

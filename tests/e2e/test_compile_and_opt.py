@@ -125,7 +125,7 @@ def test_explain(run: Any) -> None:
     assert listed == sorted(listed)
 
 
-# Arguments, exit status, what is said. 2: the command line cannot be read; 1: it can.
+# Arguments, exit status, what is reported. 2: the command line cannot be read; 1: it can.
 WRONG = {
     "no verb": ((), 2, "usage: ttl"),
     "unknown verb": (("fly",), 2, "invalid choice: 'fly'"),

@@ -14,7 +14,7 @@ from headers.check import check_folder
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 DEADLOCK = EXAMPLES / "wrong" / "deadlock.py"
-ROADS = {
+BACKENDS = {
     "simulator": ("ttl", "run"),
     "host": ("ttl", "run", "--host"),
     "python": ("python",),
@@ -22,11 +22,11 @@ ROADS = {
 NAMES = ("elementwise", "matmul_bias_relu")
 
 
-@pytest.mark.parametrize("road", ROADS)
+@pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("name", NAMES)
-def test_examples_print_small_errors(run: Any, name: str, road: str) -> None:
+def test_examples_print_small_errors(run: Any, name: str, backend: str) -> None:
     """From an empty folder, so `works from another working directory` too."""
-    done = run(*ROADS[road], EXAMPLES / f"{name}.py")
+    done = run(*BACKENDS[backend], EXAMPLES / f"{name}.py")
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
     assert [line[:10].strip() for line in lines] == ["random 0", "random 1", "random 2", "distinct"]
@@ -51,9 +51,9 @@ def test_a_relative_path_and_another_folder(run: Any, tmp_path: Path) -> None:
     assert done.stdout.strip() == f"['hello.py', '-x', '--json'] __main__ {tmp_path}"
 
 
-@pytest.mark.parametrize("road", ["simulator", "host"])
-def test_deadlock(run: Any, road: str) -> None:
-    done = run(*ROADS[road], DEADLOCK)
+@pytest.mark.parametrize("backend", ["simulator", "host"])
+def test_deadlock(run: Any, backend: str) -> None:
+    done = run(*BACKENDS[backend], DEADLOCK)
     assert done.returncode == 1
     assert done.stdout == ""
     assert "error[TTL5001]" in done.stderr
@@ -64,9 +64,9 @@ def test_deadlock(run: Any, road: str) -> None:
         assert re.search(rf"^ *{number} \| .*{re.escape(line)}", done.stderr, re.MULTILINE), line
 
 
-@pytest.mark.parametrize("road", ["simulator", "host"])
-def test_deadlock_as_json(run: Any, road: str) -> None:
-    done = run(*ROADS[road], "--json", DEADLOCK)
+@pytest.mark.parametrize("backend", ["simulator", "host"])
+def test_deadlock_as_json(run: Any, backend: str) -> None:
+    done = run(*BACKENDS[backend], "--json", DEADLOCK)
     assert done.returncode == 1
     (diagnostic,) = map(json.loads, done.stderr.splitlines())
     assert (diagnostic["code"], diagnostic["blame"]) == ("TTL5001", "USER")
@@ -100,9 +100,9 @@ def test_traces_of_both_roads_have_the_same_buffer_events(
     run: Any, tmp_path: Path, name: str
 ) -> None:
     counts = []
-    for road in ("simulator", "host"):
-        file = tmp_path / f"{road}.jsonl"
-        done = run(*ROADS[road], "--trace", file, EXAMPLES / f"{name}.py")
+    for backend in ("simulator", "host"):
+        file = tmp_path / f"{backend}.jsonl"
+        done = run(*BACKENDS[backend], "--trace", file, EXAMPLES / f"{name}.py")
         assert done.returncode == 0, done.stderr
         events = [json.loads(line) for line in file.read_text().splitlines()]
         assert all(event["line"] > 0 for event in events if event["kind"] in BUFFER_EVENTS)
@@ -197,10 +197,10 @@ print("not reached")
 """
 
 
-@pytest.mark.parametrize("road", ["simulator", "host"])
-def test_an_interrupt_ends_the_run(run: Any, tmp_path: Path, road: str) -> None:
+@pytest.mark.parametrize("backend", ["simulator", "host"])
+def test_an_interrupt_ends_the_run(run: Any, tmp_path: Path, backend: str) -> None:
     (tmp_path / "endless.py").write_text(ENDLESS)
-    done = run(*ROADS[road], "endless.py")
+    done = run(*BACKENDS[backend], "endless.py")
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "ttl: interrupted\n")
 
 
@@ -224,16 +224,16 @@ runpy.run_path(FOLDER + "/elementwise.py", run_name="__main__")
 """
 
 
-@pytest.mark.parametrize("road", ["host", "python"])
+@pytest.mark.parametrize("backend", ["host", "python"])
 def test_debugging_shows_the_cause_of_an_internal_error_once(
-    run: Any, tmp_path: Path, road: str
+    run: Any, tmp_path: Path, backend: str
 ) -> None:
     source = FAILING_COMPILER.replace("FOLDER", repr(str(EXAMPLES)))
     (tmp_path / "failing.py").write_text(source)
-    plain = run(*ROADS[road], "failing.py", TTL_BACKEND="host")
+    plain = run(*BACKENDS[backend], "failing.py", TTL_BACKEND="host")
     assert plain.returncode == 1
     assert plain.stderr.startswith("error[TTL9001]") and "Traceback" not in plain.stderr
-    debugged = run(*ROADS[road], "failing.py", TTL_BACKEND="host", TTL_DEBUG="1")
+    debugged = run(*BACKENDS[backend], "failing.py", TTL_BACKEND="host", TTL_DEBUG="1")
     assert debugged.returncode == 1
     assert debugged.stderr.count("Traceback") == 1 and "in compile_operation" in debugged.stderr
     assert debugged.stderr.endswith(plain.stderr) and debugged.stderr.count("TTL9001]") == 1

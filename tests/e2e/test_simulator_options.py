@@ -130,10 +130,10 @@ EVENTS = {
 }
 
 
-@pytest.mark.parametrize("road", ["", "--host "])
+@pytest.mark.parametrize("backend", ["", "--host "])
 @pytest.mark.parametrize("options", EVENTS)
-def test_events(run: Any, tmp_path: Path, options: str, road: str) -> None:
-    done = run("ttl", "run", EXAMPLE, "--trace", *road.split(), *options.split())
+def test_events(run: Any, tmp_path: Path, options: str, backend: str) -> None:
+    done = run("ttl", "run", EXAMPLE, "--trace", *backend.split(), *options.split())
     assert done.returncode == 0, done.stderr
     assert kinds(tmp_path / "trace.jsonl") == EVENTS[options]
 

@@ -46,27 +46,27 @@ IMPORTS = "import numpy as np\nimport ttl\nimport ttnn\n"
 
 
 @pytest.mark.parametrize("command", [("ttl", "run"), ("tt-lang-sim",), ("python",)])
-@pytest.mark.parametrize("road", ["sim", "host"])
-def test_siblings(run: Any, tmp_path: Path, command: tuple[str, ...], road: str) -> None:
+@pytest.mark.parametrize("backend", ["sim", "host"])
+def test_siblings(run: Any, tmp_path: Path, command: tuple[str, ...], backend: str) -> None:
     """Whatever the current folder is."""
     (tmp_path / "programs").mkdir()
     (tmp_path / "programs" / "operations.py").write_text(OPERATION)
     (tmp_path / "programs" / "main.py").write_text(
         f"from operations import double\n{IMPORTS}{CALL}"
     )
-    done = run(*command, "programs/main.py", TTL_BACKEND=road)
+    done = run(*command, "programs/main.py", TTL_BACKEND=backend)
     assert done.stdout == "found [2.]\n", done.stderr
 
 
-@pytest.mark.parametrize("road", ["sim", "host"])
-def test_a_package_by_python_m(run: Any, tmp_path: Path, road: str) -> None:
+@pytest.mark.parametrize("backend", ["sim", "host"])
+def test_a_package_by_python_m(run: Any, tmp_path: Path, backend: str) -> None:
     (tmp_path / "package").mkdir()
     (tmp_path / "package" / "__init__.py").write_text("")
     (tmp_path / "package" / "operations.py").write_text(OPERATION)
     (tmp_path / "package" / "__main__.py").write_text(
         f"from .operations import double\n{IMPORTS}{CALL}"
     )
-    done = run("python", "-m", "package", TTL_BACKEND=road)
+    done = run("python", "-m", "package", TTL_BACKEND=backend)
     assert done.stdout == "found [2.]\n", done.stderr
 
 
@@ -83,12 +83,12 @@ namespace = {"__name__": "__main__"}
 """
 
 
-@pytest.mark.parametrize("road", ["sim", "host"])
-def test_cells_of_a_notebook(run: Any, tmp_path: Path, road: str) -> None:
+@pytest.mark.parametrize("backend", ["sim", "host"])
+def test_cells_of_a_notebook(run: Any, tmp_path: Path, backend: str) -> None:
     """Waits and releases are left out, so the source must be found."""
     cells = f"run_cell(1, {OPERATION!r})\nrun_cell(2, {CALL!r})\n"
     (tmp_path / "notebook.py").write_text(NOTEBOOK + cells)
-    done = run("python", "notebook.py", TTL_BACKEND=road)
+    done = run("python", "notebook.py", TTL_BACKEND=backend)
     assert done.stdout == "found [2.]\n", done.stderr
 
 
@@ -103,12 +103,12 @@ def test_a_notebook_shows_the_message_and_no_frames_of_ours() -> None:
 WRONG_LINE = "        y_block.store(x_block @ 3)"
 
 
-@pytest.mark.parametrize("road", ["sim", "host"])
-def test_messages_show_the_lines_of_a_cell(run: Any, tmp_path: Path, road: str) -> None:
+@pytest.mark.parametrize("backend", ["sim", "host"])
+def test_messages_show_the_lines_of_a_cell(run: Any, tmp_path: Path, backend: str) -> None:
     wrong = OPERATION.replace("        y_block.store(x_block + x_block)", WRONG_LINE)
     cells = f"run_cell(1, {wrong!r})\nrun_cell(2, {CALL!r})\n"
     (tmp_path / "notebook.py").write_text(NOTEBOOK + cells)
-    done = run("python", "notebook.py", TTL_BACKEND=road)
+    done = run("python", "notebook.py", TTL_BACKEND=backend)
     line = wrong.splitlines().index(WRONG_LINE) + 1
     assert done.returncode == 1
     assert f"--> <ipython-input-1-0123456789ab>:{line}:" in done.stderr

@@ -111,7 +111,7 @@ def mypy(folder: Path, stubs: Path, *options: str) -> list[str]:
 
 
 def split(found: list[str]) -> tuple[list[str], set[int]]:
-    """What is said of our programs, and the lines of the wrong one."""
+    """What is reported of our programs, and the lines of the wrong one."""
     wrong = [line for line in found if line.startswith(WRONG_FILE)]
     return [each for each in found if each not in wrong], {int(w.split(":")[1]) for w in wrong}
 

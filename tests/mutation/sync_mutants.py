@@ -1,9 +1,9 @@
 """Programs with one synchronization removed or displaced.
 
 rule REMOVE  a statement that only waits, pushes, pops, sends, receives or changes a semaphore goes
-rule PAIR    a copy that is bound to a name goes, with the wait for it behind it
+rule PAIR    a copy that is bound to a name goes, with the wait for it after it
 rule SWAP    such a statement changes places with the one before it
-rule BEHIND  such a statement at the end of a `with` goes behind it
+rule AFTER   such a statement at the end of a `with` goes after it
 rule BIND    a `with` becomes assignments: nothing is released
 rule SKIP    a `with` that acquires blocks goes, with all that is in it
 rule ORDER   two items of a `with` change places
@@ -82,7 +82,7 @@ def _changes(body: list[ast.stmt], index: int) -> Iterator[tuple[str, Change]]:
         yield "bind", _bind
         yield "skip", _remove
         if len(statement.body) > 1 and is_synchronization(statement.body[-1]):
-            yield "behind", _behind
+            yield "after", _after
         for item in range(len(statement.items) - 1):
             yield "order", _order(item)
 
@@ -129,7 +129,7 @@ def _swap(body: list[ast.stmt], index: int) -> None:
     body[index - 1], body[index] = body[index], body[index - 1]
 
 
-def _behind(body: list[ast.stmt], index: int) -> None:
+def _after(body: list[ast.stmt], index: int) -> None:
     statement = body[index]
     assert isinstance(statement, ast.With)
     body.insert(index + 1, statement.body.pop())

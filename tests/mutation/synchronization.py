@@ -5,7 +5,7 @@
 Each mutant runs under --strict. It is caught if the run ends in an error or gives a warning, at
 once or under one of 20 schedule seeds. It is equivalent if what it computes is the same, bit for
 bit, under all seeds, simulated and, where the example compiles, compiled. Otherwise it is missed:
-the result is wrong and nothing was said. Exits 1 if less than 95 % of the others are caught.
+the result is wrong and nothing was reported. Exits 1 if less than 95 % of the others are caught.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ BACKENDS = ("sim", "host")
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What one run of a program gave: codes of what was said, and a digest of its tensors."""
+    """What one run of a program gave: codes of what was reported, and a digest of its tensors."""
 
     codes: tuple[str, ...] = ()
     digest: str = ""

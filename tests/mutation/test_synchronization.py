@@ -70,7 +70,7 @@ def test_the_mutants_of_a_program() -> None:
             ("order", with_a): 1,
             ("bind", "with a_dfb.reserve() as a_blk:"): 1,
             ("skip", "with a_dfb.reserve() as a_blk:"): 1,
-            ("behind", "with a_dfb.reserve() as a_blk:"): 1,
+            ("after", "with a_dfb.reserve() as a_blk:"): 1,
             ("pair", "a_copy = ttl.copy(a[0, column], a_blk)"): 1,
             ("remove", "a_copy.wait()"): 1,
             ("swap", "a_copy.wait()"): 1,

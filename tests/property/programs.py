@@ -1,6 +1,6 @@
 """Random whole programs as Python text: loops, conditions, scalars, several buffers and stores.
 
-Several of them are the parts of one operation, one behind the other, because what takes time is
+Several of them are the parts of one operation, one after the other, because what takes time is
 compiling the C++; each has functions, buffers and a place in y of its own. A program reads tiles of
 x at places that scalars decide, computes with + and *, and writes every result block to y in order.
 The number of blocks that each kernel handles is decided by the same statements in all three
@@ -201,7 +201,7 @@ def programs() -> st.SearchStrategy[Program]:
 
 
 def operation_text(parts: Sequence[Program], grid: tuple[int, int]) -> str:
-    """The operation whose kernels do one program behind the other, each in its own function."""
+    """The operation whose kernels do one program after the other, each in its own function."""
     kinds = {"compute": COMPUTE, "read": READ, "write": WRITE}
     defined = []
     for number, part in enumerate(parts):

@@ -134,7 +134,7 @@ def test_nodes_ordered_by_a_pipe(after_write, seed) -> None:
 
 
 def in_place(offset, count=2, blocks=4):
-    """`read` reads tile i, `write` writes tile i - offset behind it."""
+    """`read` reads tile i, `write` writes tile i - offset after it."""
 
     @ttl.operation(grid=(1, 1))
     def operation(a):

@@ -22,7 +22,7 @@ def made(name: str = "ttl.example") -> type:
     names = {"__module__": __name__, "__annotations__": {"a": "int", "b": "list[int]"},
              "b": field(default_factory=list)}  # fmt: skip
     original = globals()["__name__"]
-    globals()["__name__"] = name  # what dataclasses hand on as the module of the class
+    globals()["__name__"] = name  # what dataclasses take as the module of the class
     try:
         return dataclass(frozen=True, slots=True, order=True)(type("Made", (), names))
     finally:

@@ -197,7 +197,7 @@ def _handed_on(thread: Thread) -> Iterator[Diagnostic]:
     owners = [node.value for node in thread.nodes if isinstance(node, ast.Attribute)]
     for node in thread.nodes:
         if isinstance(node, ast.Name) and node.id in names and node not in owners:
-            text = f"parameter `{node.id}` of thread `{thread.name}` is handed on"
+            text = f"parameter `{node.id}` of thread `{thread.name}` is passed on"
             help_text = f"call its methods where they are needed: {node.id}.pop()"
             yield diagnostic(text, help_text, thread.span(node))
 

@@ -17,6 +17,7 @@ from .errors import (
     install_exception_hook,
     usage_error,
     writing,
+    wrong_argument,
 )
 from .render import render_all, render_json, render_text
 from .severity import WarningOptions
@@ -52,4 +53,5 @@ __all__ = [
     "render_text",
     "usage_error",
     "writing",
+    "wrong_argument",
 ]

@@ -150,6 +150,11 @@ class InternalError(TTLError):
     """A fault in pyttl itself."""
 
 
+def wrong_argument(message: str, *helps: str, **parts: Any) -> RuleBroken:
+    """A call has an argument that it does not take; `parts` are those of RuleBroken."""
+    return RuleBroken(codes.WRONG_ARGUMENT, message, helps=helps, **parts)
+
+
 def usage_error(code: Code, message: str, *helps: str, notes: tuple[str, ...] = ()) -> UsageError:
     """A mistake that has no place in the program: in a command, a variable, a file."""
     return UsageError(Diagnostic(code, message, notes=notes, helps=helps))

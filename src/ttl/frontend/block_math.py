@@ -18,7 +18,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 
-from ttl.diagnostics import RuleBroken
+from ttl.diagnostics import RuleBroken, wrong_argument
 from ttl.dialects import ttl
 from ttl.dialects.ttcore import block_type, tensor_of
 from ttl.semantics.dtypes import DType, bfloat16
@@ -44,7 +44,7 @@ from ttl.semantics.types import BlockType, Shape, at_least_matrix
 from .block_shapes import completed
 from .builder import KernelBuilder
 from .hir import BlockValue, HeldBlock, Number, Op, RunTime, Scalar, SliceValue, Value, kind_of
-from .problems import describe, flow_broken, not_yet, wrong_argument
+from .problems import describe, flow_broken, not_yet
 from .scalars import as_kind
 from .value_ranges import as_constant
 
@@ -294,7 +294,7 @@ def operand_type(operand: Value) -> BlockType:
         return block_type(operand.type)
     raise wrong_argument(
         f"operations on blocks take blocks, block expressions and numbers, not {describe(operand)}",
-        helps=("write a block, a number or ttl.math.fill(value)",),
+        "write a block, a number or ttl.math.fill(value)",
     )
 
 
@@ -326,7 +326,7 @@ def _no_block(operand: Value) -> RuleBroken:
         helps = ("write ttl.math.fill(value)",)
     return wrong_argument(
         f"{describe(operand)} where a block or a block expression is needed",
-        helps=helps if kind_of(operand) is not bool else (),
+        *(helps if kind_of(operand) is not bool else ()),
     )
 
 
@@ -344,7 +344,7 @@ def _run_time_number(builder: KernelBuilder, value: Scalar, dtype: DType) -> Sca
     if not dtype.is_float and kind_of(value) is float:
         raise wrong_argument(
             f"{describe(value)} is not a number of {dtype}",
-            helps=("calculate with integers, or convert with ttl.math.typecast(x, dtype)",),
+            "calculate with integers, or convert with ttl.math.typecast(x, dtype)",
         )
     return as_kind(builder, value, float if dtype.is_float else int)
 
@@ -358,9 +358,7 @@ def _number(value: float, dtype: DType | None) -> FloatAttr:
     if not is_whole or not limits.min <= value <= limits.max:
         raise wrong_argument(
             f"{int(value) if is_whole else value} is not a number of {dtype}",
-            helps=(
-                f"write a number that {dtype} has, or convert with ttl.math.typecast(x, dtype)",
-            ),
+            f"write a number that {dtype} has, or convert with ttl.math.typecast(x, dtype)",
         )
     return FloatAttr(float(value), f64)
 

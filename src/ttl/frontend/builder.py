@@ -18,7 +18,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute, Operation
 
-from ttl.diagnostics import Label, RuleBroken, Span, codes
+from ttl.diagnostics import Label, RuleBroken, Span, codes, wrong_argument
 from ttl.diagnostics.names import undefined_name
 from ttl.dialects import ttl
 from ttl.dialects.building import integer
@@ -54,7 +54,6 @@ from .problems import (
     describe,
     not_in_kernels,
     not_yet,
-    wrong_argument,
 )
 from .state import Do, Frame, Loop, Made, Path, State, Variable
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from operator import index
 from typing import Any
 
-from ttl.diagnostics import RuleBroken, codes
+from ttl.diagnostics import RuleBroken, codes, wrong_argument
 from ttl.dialects import ttl
 from ttl.dialects.ttcore import block_type, tensor_of
 from ttl.language.pipes import not_from_a_net
@@ -27,7 +27,7 @@ from .builder import KernelBuilder
 from .hir import GroupValue, HeldBlock, PipeValue, Scalar, SliceValue, TransferValue, Value
 from .linear import known_difference
 from .pipe_copies import copy_pipe, written_pipe
-from .problems import describe, flow_broken, wrong_argument
+from .problems import describe, flow_broken
 
 
 def tensor_slice(builder: KernelBuilder, tensor: Any, given: Value) -> SliceValue:
@@ -138,7 +138,7 @@ def _cannot_copy(source: Value, destination: Value) -> RuleBroken:
     return wrong_argument(
         "ttl.copy() connects a block with a tensor slice, a pipe or a block, not "
         f"{describe(source)} with {describe(destination)}",
-        helps=(help_text,),
+        help_text,
     )
 
 

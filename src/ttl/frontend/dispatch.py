@@ -10,7 +10,7 @@ from functools import partial
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
-from ttl.diagnostics import RuleBroken
+from ttl.diagnostics import RuleBroken, wrong_argument
 from ttl.diagnostics.frames import is_pyttl_file
 from ttl.language.mistakes import NUMBER, wrong_function_call, wrong_method_call
 
@@ -22,7 +22,7 @@ from .functions import BoundMethod, LocalFunction, inline
 from .hir import Value, is_run_time
 from .items import iterated
 from .operators import folded
-from .problems import not_yet, wrong_argument
+from .problems import not_yet
 from .python_functions import ALWAYS, PYTHON, is_pure
 from .ranges import RangeValue
 from .value_ranges import as_constant
@@ -81,7 +81,7 @@ def call(
     if python is not None and (function in ALWAYS or is_run_time(given) or has_block(given)):
         return handled(builder, python, arguments, keywords)
     if has_block(given) and _library(function) in NUMERIC:  # which no engine can do
-        raise wrong_argument(f"`{called(function)}()` of a block", (NUMBER,))
+        raise wrong_argument(f"`{called(function)}()` of a block", NUMBER)
     if has_block(given) or not is_pure(function):
         is_end = any(function is each for each in ENDING)
         help = "leave the kernel with `return`" if is_end else ""

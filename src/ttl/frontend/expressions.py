@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ttl.diagnostics import RuleBroken
+from ttl.diagnostics import RuleBroken, wrong_argument
 from ttl.language.mistakes import WHOLE
 from ttl.source.scopes import COMPREHENSIONS
 
@@ -23,7 +23,7 @@ from .hir import BlockValue, RunTime, Scalar, Value, is_run_time, kind_of
 from .items import comprehended, from_start, unpacked
 from .joins import choose
 from .operators import binary, compare, folded, unary
-from .problems import FlowBroken, describe, not_in_kernels, python_error, raised, wrong_argument
+from .problems import FlowBroken, describe, not_in_kernels, python_error, raised
 from .texts import CONVERSIONS, RunTimeText, known_text, spec_of_text
 from .value_ranges import as_constant, is_reached, known_number, needs_constant, node_object
 
@@ -137,7 +137,7 @@ def subscript(builder: KernelBuilder, node: ast.Subscript) -> Value:
         return handler(builder, owner, index)
     if isinstance(owner, RunTime):
         if isinstance(owner, BlockValue):
-            raise wrong_argument(f"{describe(owner)} cannot be indexed", (WHOLE,))
+            raise wrong_argument(f"{describe(owner)} cannot be indexed", WHOLE)
         raise not_in_kernels(f"indexing {describe(owner)}")
     if is_run_time(index):
         return _item_at_run_time(builder, owner, index)

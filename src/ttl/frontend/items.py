@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar, cast
 
-from ttl.diagnostics import RuleBroken, codes
+from ttl.diagnostics import RuleBroken, codes, wrong_argument
 from ttl.language.captured import CHANGING
 from ttl.language.mistakes import WHOLE
 from ttl.source.scopes import stored_names
@@ -15,16 +15,7 @@ from . import scalars
 from .builder import KernelBuilder
 from .hir import BlockValue, RunTime, Scalar, Value, is_run_time, kind_of
 from .joins import choose
-from .problems import (
-    FEW_STEPS,
-    FlowBroken,
-    describe,
-    not_in_kernels,
-    not_yet,
-    python_error,
-    raised,
-    wrong_argument,
-)
+from .problems import FEW_STEPS, FlowBroken, describe, not_in_kernels, not_yet, python_error, raised
 from .ranges import RangeValue
 from .value_ranges import as_constant
 
@@ -45,7 +36,7 @@ def iterated(value: Any) -> list[Any]:
         return sorted(value, key=repr)  # the order of a set is not one
     if not hasattr(type(value), "__iter__") or isinstance(value, RunTime):
         if isinstance(value, BlockValue):
-            raise wrong_argument(f"{describe(value)} cannot be iterated over", (WHOLE,))
+            raise wrong_argument(f"{describe(value)} cannot be iterated over", WHOLE)
         raise not_in_kernels(f"the items of {describe(value)}")
     return list(value)
 

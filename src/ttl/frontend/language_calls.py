@@ -9,7 +9,7 @@ from typing import Any
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr, UnitAttr, i1, i64
 
-from ttl.diagnostics import RuleBroken, codes
+from ttl.diagnostics import RuleBroken, codes, wrong_argument
 from ttl.diagnostics.buffer_ends import not_backed
 from ttl.dialects import ttl
 from ttl.dialects.ttcore import tensor_of
@@ -41,7 +41,7 @@ from .handlers import Handlers
 from .hir import INDEX, BlockValue, HeldBlock, Op, RunTime, Scalar, Value, is_run_time
 from .pipes import NET_METHODS
 from .printing import print_values
-from .problems import describe, flow_broken, not_in_kernels, not_yet, wrong_argument
+from .problems import describe, flow_broken, not_in_kernels, not_yet
 from .raw_elements import raw_element_read, raw_element_write
 from .scalars import integer
 from .semaphores import SEMAPHORE_METHODS, as_place, remote_method

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import reduce
 from typing import Any
 
-from ttl.diagnostics import RuleBroken, TTLError, codes
+from ttl.diagnostics import RuleBroken, TTLError, codes, wrong_argument
 from ttl.language.block import block_as_exponent
 from ttl.language.mistakes import OPERATORS_OF_BLOCKS, SIGNS_OF_BLOCKS
 from ttl.semantics.ops import BLOCK_OPS, BY_OPERATOR
@@ -18,7 +18,7 @@ from .builder import KernelBuilder
 from .environment import PerNode
 from .hir import RunTime, Value, is_run_time, kind_of
 from .joins import choose
-from .problems import describe, not_in_kernels, python_error, wrong_argument
+from .problems import describe, not_in_kernels, python_error
 from .python_operators import BINARY, COMPARISONS
 from .ranges import RangeValue
 from .texts import known_text
@@ -32,7 +32,7 @@ def binary(builder: KernelBuilder, operator: ast.operator, left: Value, right: V
         if sign not in BY_OPERATOR:
             raise wrong_argument(
                 f"{sign} does not work on {describe(left)} and {describe(right)}",
-                helps=(OPERATORS_OF_BLOCKS,),
+                OPERATORS_OF_BLOCKS,
             )
         return block_math(builder, BY_OPERATOR[sign], [left, right])
     if isinstance(left, RunTime) or isinstance(right, RunTime):
@@ -65,7 +65,7 @@ def unary(builder: KernelBuilder, operator: ast.unaryop, value: Value) -> Value:
         if not isinstance(operator, ast.USub):
             raise wrong_argument(
                 f"unary {UNARY[type(operator)][0]} does not work on {describe(value)}",
-                helps=(SIGNS_OF_BLOCKS,),
+                SIGNS_OF_BLOCKS,
             )
         return block_math(builder, BLOCK_OPS["neg"], [value])
     sign, fold, run_time = UNARY[type(operator)]

@@ -7,7 +7,7 @@ from typing import Any
 
 from xdsl.dialects.builtin import DenseArrayBase, StringAttr, i64
 
-from ttl.diagnostics import RuleBroken, codes
+from ttl.diagnostics import RuleBroken, codes, wrong_argument
 from ttl.dialects import ttl
 from ttl.language import PipeNet
 from ttl.language.grid import nodes_of
@@ -17,7 +17,7 @@ from .builder import KernelBuilder
 from .environment import NodeObjects, RuntimeArgument
 from .hir import INDEX, HeldBlock, PipeValue, Scalar, Value, is_run_time
 from .nets import nodes_with_role
-from .problems import describe, not_yet, wrong_argument
+from .problems import describe, not_yet
 from .scalars import check, compare
 
 
@@ -66,7 +66,7 @@ def copy_pipe(builder: KernelBuilder, source: Value, destination: Value) -> Valu
     if not isinstance(block, HeldBlock):
         raise wrong_argument(
             f"ttl.copy() connects a pipe with {describe(block)}",
-            helps=("a pipe connects blocks of dataflow buffers",),
+            "a pipe connects blocks of dataflow buffers",
         )
     if not builder.nets.has_receivers(pipe.pipe_type.net):
         return builder.value(ttl.NoTransferOp, (), ttl.TransferType(StringAttr(kind)))

@@ -8,7 +8,7 @@ from functools import partial
 
 from xdsl.dialects.builtin import StringAttr, SymbolRefAttr, i1
 
-from ttl.diagnostics import RuleBroken
+from ttl.diagnostics import RuleBroken, wrong_argument
 from ttl.dialects import ttl
 from ttl.language import PipeNet
 from ttl.semantics.kernel_kinds import KernelKind
@@ -21,7 +21,7 @@ from .functions import BoundMethod, LocalFunction
 from .hir import INDEX, Body, Op, PipeValue, RunTime, Scalar, TransferValue, Value
 from .loops import new_loop
 from .nets import nodes_with_role
-from .problems import Mistake, WrongCall, describe, wrong_argument
+from .problems import Mistake, WrongCall, describe
 from .state import Variable
 
 
@@ -37,7 +37,7 @@ def for_each(
     if not callable(function) and not isinstance(function, CALLABLE):
         raise wrong_argument(
             f"PipeNet.{call}() takes a function, not {describe(function)}",
-            helps=(f"write `def f(pipe): ...` and {call}(f)",),
+            f"write `def f(pipe): ...` and {call}(f)",
         )
     symbol = builder.nets.symbol(net)
     if kind is ttl.IfSrcOp or builder.nets.has_receivers(symbol):
@@ -88,7 +88,7 @@ def _call(builder: KernelBuilder, function: Value, pipe: RunTime) -> None:
         if wrong.subject is not function:
             raise
         message = f"the function is called with one pipe: {wrong.message}"
-        raise wrong_argument(message, ("write `def f(pipe): ...`, and give f",)) from None
+        raise wrong_argument(message, "write `def f(pipe): ...`, and give f") from None
     finally:
         builder.pipes = around
 

@@ -132,10 +132,6 @@ class WrongCall(RuleBroken):
     """A function of the program does not take these arguments; its subject is the function."""
 
 
-def wrong_argument(message: str, helps: tuple[str, ...] = ()) -> RuleBroken:
-    return RuleBroken(codes.WRONG_ARGUMENT, message, helps=helps)
-
-
 class OnSomePaths(Unusable):
     """A variable that has a value on some paths only; most are never read."""
 

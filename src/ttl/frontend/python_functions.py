@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ttl.diagnostics import wrong_argument
 from ttl.language import Block, BlockExpression, Transfer
 from ttl.language.block import truth_of_block
 from ttl.semantics.ttnn_values import asks_ttnn
@@ -25,7 +26,7 @@ from .hir import BlockValue, HeldBlock, RunTime, TransferValue, Value, is_run_ti
 from .items import iterated
 from .joins import choose
 from .operators import binary
-from .problems import describe, not_yet, python_error, wrong_argument
+from .problems import describe, not_yet, python_error
 from .ranges import RangeValue, range_value
 
 

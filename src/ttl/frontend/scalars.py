@@ -14,7 +14,7 @@ from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, StringAttr, f64, i1, i32, i64
 from xdsl.ir import Attribute, Operation
 
-from ttl.diagnostics import RuleBroken, codes
+from ttl.diagnostics import RuleBroken, codes, wrong_argument
 from ttl.dialects import ttl
 from ttl.language.block import truth_of_block
 from ttl.language.mistakes import NUMBER
@@ -22,7 +22,7 @@ from ttl.semantics.ops import NAMESPACES
 
 from .builder import KernelBuilder
 from .hir import INDEX, TYPES, BlockValue, Body, Number, Op, RunTime, Scalar, Value, kind_of
-from .problems import describe, not_in_kernels, python_error, wrong_argument
+from .problems import describe, not_in_kernels, python_error
 from .python_operators import BINARY, COMPARISONS
 from .value_ranges import arms_of, as_constant, known_comparison, known_constant, known_number
 
@@ -95,7 +95,7 @@ def scalar_kinds(sign: str, *values: Value) -> list[type]:
         kind = kind_of(value)
         if kind is None:
             helps = _of_blocks(sign) if isinstance(value, BlockValue) else ()
-            raise wrong_argument(f"`{sign}` of {describe(value)}", helps)
+            raise wrong_argument(f"`{sign}` of {describe(value)}", *helps)
         kinds.append(kind)
     return kinds
 

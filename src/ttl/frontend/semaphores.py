@@ -11,7 +11,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr, StringAttr, SymbolRefAttr, UnitAttr, i64
 from xdsl.ir import Operation
 
-from ttl.diagnostics import RuleBroken, codes
+from ttl.diagnostics import RuleBroken, codes, wrong_argument
 from ttl.dialects import ttl
 from ttl.dialects.locations import location_of
 from ttl.language import Semaphore
@@ -27,7 +27,7 @@ from ttl.semantics.nodes import nodes_at, read_place
 from .builder import KernelBuilder
 from .environment import NodeObjects
 from .hir import Scalar, Value, is_run_time, kind_of
-from .problems import describe, not_yet, wrong_argument
+from .problems import describe, not_yet
 from .scalars import as_kind, calculated
 
 IN_TWO = "write (x, y): the grid of a compiled operation has two dimensions"
@@ -151,9 +151,7 @@ def _node(builder: KernelBuilder, coord: Value, what: str) -> tuple[Value, ...]:
         return node
     items = coord if isinstance(coord, tuple) else (coord,)
     if any(kind_of(item) is not int for item in items):
-        raise wrong_argument(
-            f"{what} is {describe(coord)}", helps=("write (x, y)",)
-        )
+        raise wrong_argument(f"{what} is {describe(coord)}", "write (x, y)")
     if len(items) == 2:
         return items
     if len(items) > 2:

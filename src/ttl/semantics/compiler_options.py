@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from types import MappingProxyType
 
-from ttl.diagnostics import RuleBroken, codes
+from ttl.diagnostics import RuleBroken, wrong_argument
 
 # Names as the public compiler has them; a switch is turned off by --no-NAME.
 SWITCHES = {
@@ -47,10 +47,8 @@ def parse_options(*layers: str | None) -> Options:
 
 def _number(name: str, text: str) -> int:
     if not text.isdigit():
-        raise RuleBroken(
-            codes.WRONG_ARGUMENT,
-            f"--{name} needs a number, not {text!r}",
-            helps=(f"write for example --{name} 1000000",),
+        raise wrong_argument(
+            f"--{name} needs a number, not {text!r}", f"write for example --{name} 1000000"
         )
     return int(text)
 
@@ -60,9 +58,8 @@ def _unknown(token: str) -> RuleBroken:
 
     names = [*SWITCHES, *NUMBERS]
     near = [f"--{name}" for name in get_close_matches(token.removeprefix("--"), names)]
-    return RuleBroken(
-        codes.WRONG_ARGUMENT,
+    return wrong_argument(
         f"{token} is not a compiler option",
-        helps=(f"did you mean {' or '.join(near)}?",) if near else (),
+        *((f"did you mean {' or '.join(near)}?",) if near else ()),
         notes=(f"options: {', '.join(f'--{name}' for name in names)}; switches also --no-...",),
     )

@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-from ttl.diagnostics import RuleBroken, codes
+from ttl.diagnostics import wrong_argument
 
 from .dtypes import Array
 from .types import TILE_SIZE, Shape
@@ -95,19 +95,17 @@ class MetalLayout:
     def check(self, grid: Shape) -> None:
         """RuleBroken if the tensor cannot be divided among the cores."""
         if not self.logical_shape or len(grid) != 2:
-            raise RuleBroken(
-                codes.WRONG_ARGUMENT,
+            raise wrong_argument(
                 f"a tensor of shape {self.logical_shape} on a grid of {grid}",
-                helps=("tensors have one dimension or more, grids have two: (rows, columns)",),
+                "tensors have one dimension or more, grids have two: (rows, columns)",
             )
         for dim, (size, cores) in enumerate(zip(self.physical_shape, grid, strict=True)):
             if size % cores:
                 elements = self.collapsed_shape[dim]
-                raise RuleBroken(
-                    codes.WRONG_ARGUMENT,
+                raise wrong_argument(
                     f"dimension {dim} of {self.logical_shape} has {elements} elements or {size} "
                     f"tiles, which {cores} cores cannot share",
-                    helps=("choose a grid that divides the tiles of the tensor",),
+                    "choose a grid that divides the tiles of the tensor",
                 )
 
 

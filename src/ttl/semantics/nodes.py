@@ -13,7 +13,7 @@ from math import prod
 from operator import index
 from typing import Any
 
-from ttl.diagnostics import RuleBroken, codes
+from ttl.diagnostics import RuleBroken, codes, wrong_argument
 
 from .ttnn_values import as_place
 from .types import Shape
@@ -32,9 +32,7 @@ def read_place(value: Any, what: str, *, may_be_range: bool) -> NodePlace:
         pass
     kind = "a node coordinate or a range of nodes" if may_be_range else "a node coordinate"
     example = "(x, y) or (x, slice(0, 4)); the step must be 1 or None" if may_be_range else "(x, y)"
-    raise RuleBroken(
-        codes.WRONG_ARGUMENT, f"{what}={value!r} is not {kind}", helps=(f"write {example}",)
-    )
+    raise wrong_argument(f"{what}={value!r} is not {kind}", f"write {example}")
 
 
 def _read_item(item: Any, may_be_range: bool) -> int | slice:
@@ -51,11 +49,10 @@ def check_closed(place: NodePlace, what: str) -> None:
     for item in (item for item in place if isinstance(item, slice)):
         is_open = None in (item.start, item.stop)
         if is_open or item.start >= item.stop:
-            raise RuleBroken(
-                codes.WRONG_ARGUMENT,
+            raise wrong_argument(
                 f"{what}={describe_place(place)}: {_describe_item(item)} "
                 f"{'needs an explicit start and stop' if is_open else 'has no node in it'}",
-                helps=("write both ends; start must be < stop: slice(0, rows)",),
+                "write both ends; start must be < stop: slice(0, rows)",
             )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ttl.diagnostics import RuleBroken, codes
+from ttl.diagnostics import RuleBroken, codes, wrong_argument
 
 from .block_protocol import State
 
@@ -22,27 +22,21 @@ def check_print(
 ) -> None:
     """The arguments that print() takes beside strings and scalars."""
     if object_count > 1:
-        raise RuleBroken(
-            codes.WRONG_ARGUMENT,
-            "print() takes at most one tensor, block or dataflow buffer",
-            helps=("print them one by one",),
+        raise wrong_argument(
+            "print() takes at most one tensor, block or dataflow buffer", "print them one by one"
         )
     if isinstance(num_pages, bool) or not isinstance(num_pages, int) or num_pages < 1:
-        raise RuleBroken(
-            codes.WRONG_ARGUMENT,
+        raise wrong_argument(
             f"num_pages={num_pages!r}: print() shows one or more pages of a tensor",
-            helps=("write for example print(tensor, num_pages=2)",),
+            "write for example print(tensor, num_pages=2)",
         )
     for name, given in (("sep", sep), ("end", end)):
         if given is not None and not isinstance(given, str):
-            raise RuleBroken(
-                codes.WRONG_ARGUMENT, f"{name}={given!r}: print() takes a string there"
-            )
+            raise wrong_argument(f"{name}={given!r}: print() takes a string there")
     if thread not in (None, *THREADS):
-        raise RuleBroken(
-            codes.WRONG_ARGUMENT,
+        raise wrong_argument(
             f"thread={thread!r}: a compute kernel has the threads {', '.join(THREADS)}",
-            helps=('write for example print(i, thread="math"), or leave thread= out',),
+            'write for example print(i, thread="math"), or leave thread= out',
         )
 
 

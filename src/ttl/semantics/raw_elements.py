@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from operator import index
 from typing import Any
 
-from ttl.diagnostics import RuleBroken, codes
+from ttl.diagnostics import RuleBroken, codes, wrong_argument
 
 from .dtypes import bfloat16, float32
 from .types import BlockType, Shape, block_elements
@@ -61,26 +61,23 @@ def coordinate(call: str, given: Any, described: Callable[[Any], str]) -> int:
             raise TypeError
         return index(given)
     except TypeError:
-        raise RuleBroken(
-            codes.WRONG_ARGUMENT,
+        raise wrong_argument(
             f"{call} takes ints as coordinates, not {described(given)}",
-            helps=("give the position of the element, one int for each dimension of the block",),
+            "give the position of the element, one int for each dimension of the block",
         ) from None
 
 
 def not_an_element(given: str) -> RuleBroken:
-    return RuleBroken(
-        codes.WRONG_ARGUMENT,
+    return wrong_argument(
         f"{WRITE} writes a float, not {given}",
-        helps=("write a float, or what ttl.raw_element_read() returns",),
+        "write a float, or what ttl.raw_element_read() returns",
     )
 
 
 def not_a_raw_block(call: str, given: str) -> RuleBroken:
-    return RuleBroken(
-        codes.WRONG_ARGUMENT,
+    return wrong_argument(
         f"{call} works on a block that reserve() or wait() gives, not on {given}",
-        helps=("give the block first, then the coordinates",),
+        "give the block first, then the coordinates",
     )
 
 
@@ -89,10 +86,9 @@ def split_written(given: Sequence[Any], value: Any) -> tuple[tuple[Any, ...], An
     if value is not None:
         return tuple(given), value
     if not given:
-        raise RuleBroken(
-            codes.WRONG_ARGUMENT,
+        raise wrong_argument(
             f"{WRITE} has no value to write",
-            helps=("write ttl.raw_element_write(block, row, column, value)",),
+            "write ttl.raw_element_write(block, row, column, value)",
         )
     return tuple(given[:-1]), given[-1]
 

@@ -298,7 +298,7 @@ class KernelRun(Engine):
     def wake(self, sleeper: KernelRun) -> None:
         """It comes next, while the block is in the processor's cache.
 
-        Behind a kernel that uses pipes it comes last: others can go on with what is on its way to
+        After a kernel that uses pipes it comes last: others can go on with what is on its way to
         them, and the sleeper then finds more than one block.
         """
         if self.source_roles or self.receiver_roles:

@@ -2,7 +2,7 @@
 
 rule CLOCK    a kernel's clock counts its own steps, and how many steps of each other kernel are
               known to have happened before
-rule RELEASE  push, pop, a copy to or from a pipe and a change of a semaphore hand on what their
+rule RELEASE  push, pop, a copy to or from a pipe and a change of a semaphore pass on what their
               kernel knows; its next step is a new one
 rule ACQUIRE  wait, reserve, the end of a copy through a pipe and the end of a semaphore's wait take
               that over
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from .pipes import Meeting, PipeTransfer
     from .semaphores import NodeSemaphore
 
-Known = dict["KernelRun", int]  # never changed once it is handed on
+Known = dict["KernelRun", int]  # never changed once it is passed on
 
 
 @dataclass(slots=True, eq=False)

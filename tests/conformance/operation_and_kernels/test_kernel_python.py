@@ -17,7 +17,7 @@ def plain_helper(value, factor):
 
 @pytest.mark.rule("kernel-python")
 def test_statements_and_expressions_of_a_kernel():
-    """One program that uses all of them; what it does is said again in numpy below."""
+    """One program that uses all of them; what it does is written again in numpy below."""
 
     @ttl.operation(grid=(1, 1))
     def operation(a, y):

@@ -503,7 +503,7 @@ INDENTED = {
 
 @pytest.mark.parametrize("indent", INDENTED)
 def test_every_operation_has_the_span_of_its_source(indent: str, tmp_path: Path) -> None:
-    """Column-exact, behind tabs and text that is not ASCII, in helpers and nested functions."""
+    """Column-exact, after tabs and text that is not ASCII, in helpers and nested functions."""
     text = SPANS.replace("    ", INDENTED[indent])
     path = tmp_path / "program.py"
     path.write_text(text, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The static check of block states refuses on the compiler's road what the simulator refuses."""
+"""The static check of block states refuses on the compiled backend what the simulator refuses."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from ttl.diagnostics import RuleBroken, codes
+from ttl.diagnostics import RuleBroken, wrong_argument
 
 from ..dtypes import as_dtype
 from ..types import BlockType, is_block_shape
@@ -185,7 +185,7 @@ def text_of(value: Any) -> str:
 
 def wrong_call(op: BlockOp, problem: str, helps: tuple[str, ...] = ()) -> RuleBroken:
     helps = helps or tuple(f"write {call}" for call in op.calls)
-    return RuleBroken(codes.WRONG_ARGUMENT, f"{op.spelling} {problem}", helps=helps)
+    return wrong_argument(f"{op.spelling} {problem}", *helps)
 
 
 def shape_of_block(position: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:

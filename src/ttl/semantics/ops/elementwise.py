@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ttl.diagnostics import RuleBroken, codes
+from ttl.diagnostics import wrong_argument
 from ttl.diagnostics.divisions import divided_by_zero
 
 from ..dtypes import Array, DType, round_to
@@ -259,11 +259,10 @@ def _exp_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
     """`scale=None` is no scale; a face has eight rows of lanes, and all of them are wanted."""
     kwargs = {name: value for name, value in kwargs.items() if (name, value) != ("scale", None)}
     if kwargs.get("iterations", LANE_ROWS) != LANE_ROWS:
-        raise RuleBroken(
-            codes.WRONG_ARGUMENT,
+        raise wrong_argument(
             f"iterations={kwargs['iterations']}: a face of a tile has {LANE_ROWS} rows of lanes, "
             "and the others would keep what they have",
-            helps=("leave iterations= out",),
+            "leave iterations= out",
         )
     return args, kwargs
 

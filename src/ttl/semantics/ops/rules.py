@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
 from typing import Any
 
-from ttl.diagnostics import RuleBroken, codes
+from ttl.diagnostics import RuleBroken, codes, wrong_argument
 
 from ..dtypes import DType, common_float
 from ..layout import ROW_MAJOR_LAYOUT
@@ -229,10 +229,8 @@ def normal_dims(dims: Shape, rank: int, call: str) -> Shape:
         problem = f"{list(dims)} has one of them twice"
         if strange:
             problem = f"it has no dimension {strange[0]}, only those from {-rank} to {rank - 1}"
-        raise RuleBroken(
-            codes.WRONG_ARGUMENT,
-            f"{call} of {block}: {problem}",
-            helps=("write for example dims=[-1], the innermost dimension",),
+        raise wrong_argument(
+            f"{call} of {block}: {problem}", "write for example dims=[-1], the innermost dimension"
         )
     return tuple(sorted(counted))
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ttl.diagnostics import RuleBroken, codes
+from ttl.diagnostics import wrong_argument
 
 from ..dtypes import DType
 from ..layout import TILE_LAYOUT, as_layout
@@ -30,11 +30,10 @@ def _fill_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
     for name, names_it in (("layout", _is_tiled), ("tile", _is_whole_tile)):
         given = kwargs.pop(name, None)
         if given is not None and not names_it(given):
-            raise RuleBroken(
-                codes.WRONG_ARGUMENT,
+            raise wrong_argument(
                 f"{name}={given!r}: values of expressions consist of tiles of "
                 f"{' by '.join(map(str, TILE_SHAPE))} elements",
-                helps=(f"leave {name}= out",),
+                f"leave {name}= out",
             )
     return shape_of_block(0, args, kwargs)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ttl.diagnostics import RuleBroken, codes
+from ttl.diagnostics import RuleBroken, codes, wrong_argument
 
 from ..dtypes import Array
 from ..types import BlockType, Shape
@@ -101,11 +101,10 @@ def _outer_dims(dim: Shape, rank: int, rank_without: int, call: str) -> Shape:
     dims = normal_dims(dim, rank, call)
     inner = 1 if rank_without == 1 else 2
     if any(d >= rank - inner for d in dims):
-        raise RuleBroken(
-            codes.WRONG_ARGUMENT,
+        raise wrong_argument(
             f"{call} of dimension {list(dim)}: the two innermost dimensions are rows and columns "
             "of tiles",
-            helps=("name a dimension in front of these",),
+            "name a dimension in front of these",
         )
     return dims
 

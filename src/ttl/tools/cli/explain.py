@@ -36,7 +36,7 @@ def _explained(entry: Code) -> str:
     verdict = entry.blame.value if entry.is_fault else entry.effect.value
     text = f"{entry.code} ({entry.slug}): {verdict}\n\n{fill(entry.explanation, 90)}\n"
     page = page_of(entry.code)
-    if page is not None and "\n## " in page:  # its head is what was said
+    if page is not None and "\n## " in page:  # its head is what was reported
         text += "\n" + page[page.index("\n## ") + 1 :]
     return text
 

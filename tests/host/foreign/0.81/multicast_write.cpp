@@ -1,4 +1,4 @@
-// Every node writes what it received, behind what the nodes before it write.
+// Every node writes what it received, after what the nodes before it write.
 #include <cstdint>
 #include "api/dataflow/dataflow_api.h"
 

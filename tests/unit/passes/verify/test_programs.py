@@ -712,7 +712,7 @@ def sends_before_it_posts(a, y, a_dfb, y_dfb, net):
             transfers.add(ttl.copy(pipe, received))
 
         net.if_src(send)
-        received = y_dfb.reserve()  # might have to wait: a post behind it is not made before
+        received = y_dfb.reserve()  # might have to wait: a post after it is not made before
         net.if_dst(receive)
         transfers.wait_all()
         sent.push()
