@@ -119,6 +119,24 @@ def test_comparisons_and_boolean_operators() -> None:
     assert numbers(read, 30) == expected
 
 
+def test_a_test_whose_second_part_assigns() -> None:
+    def read(a, dfb):
+        def kernel():
+            for i in range(4):
+                found = 1
+                if i > 0 and (w := i + 10) > 11:
+                    found = w
+                if i == 2 or (v := i + 20) < 22:
+                    found += 30
+                else:
+                    found += v
+                send(dfb, a, found)
+
+        return kernel
+
+    assert numbers(read, 4) == [31, 31, 42, 36]
+
+
 def test_reassignment_in_loops_and_branches() -> None:
     def read(a, dfb):
         def kernel():
@@ -587,7 +605,7 @@ def test_shifts_and_assertions_that_hold() -> None:
     assert numbers(read, 5) == [36, 0, 0, 2, 4]
 
 
-def test_the_variable_of_a_loop_behind_it() -> None:
+def test_the_variable_of_a_loop_after_it() -> None:
     def read(a, dfb):
         def kernel():
             for i in range(2, 9, 3):

@@ -57,6 +57,8 @@ class Carried:
         self.kept: list[Variable] = []  # that are None, and None again after each iteration
         self.blocks = CarriedBlocks(builder)
         self.values_of_blocks: set[int] = set()  # the slots of blocks that are popped already
+        self.yielded: list[RunTime] = []  # what the body ends with in the slots
+        self.yielded_blocks: dict[int, RunTime] = {}
         read = uses_of_all(loop.nodes).read_first
         for variable in sorted(variables):
             self._add(variable, variable[1] in read)
@@ -158,11 +160,10 @@ class Carried:
         """What the body yields, and the variables that cannot be used after the loop."""
         self._check_kept()
         ends = self.builder.state.values
-        yielded: list[RunTime] = list(arguments)
-        blocks: dict[int, RunTime] = {}
+        yielded, blocks = self.yielded, self.yielded_blocks = list(arguments), {}
         unusable: dict[Variable, Unusable] = {}
         for variable, template in self.templates.items():
-            broken = self._broken(variable, template, yielded, blocks)
+            broken = self._broken(variable, template)
             if broken is None:
                 continue
             if broken.broken and self._is_read(template, body, arguments):
@@ -181,32 +182,19 @@ class Carried:
         self.blocks.hand_over([blocks[number] for number in sorted(blocks)])
         return yielded, unusable
 
-    def _broken(
-        self,
-        variable: Variable,
-        template: Any,
-        yielded: list[RunTime],
-        blocks: dict[int, RunTime],
-    ) -> Unusable | None:
+    def _broken(self, variable: Variable, template: Any) -> Unusable | None:
         value = self.builder.state.values.get(variable, MISSING)
         if isinstance(value, Unusable):
             if _carries_blocks(template):
                 raise value.refuse()
             return value
-        broken = self._match(variable, template, value, yielded, blocks)
+        broken = self._match(variable, template, value)
         return None if broken is None else Unusable(broken)
 
-    def _match(
-        self,
-        variable: Variable,
-        template: Any,
-        value: Any,
-        yielded: list[RunTime],
-        blocks: dict[int, RunTime],
-    ) -> RuleBroken | None:
-        name = variable[1]
+    def _match(self, variable: Variable, template: Any, value: Any) -> RuleBroken | None:
+        name, yielded = variable[1], self.yielded
         if isinstance(template, BlockSlot):
-            if blocks.setdefault(template.number, value) is not value:
+            if self.yielded_blocks.setdefault(template.number, value) is not value:
                 return flow_broken("a loop in which two names of a block part")
             return self.blocks.broken(template.number, value)
         if isinstance(template, Slot):
@@ -218,11 +206,11 @@ class Carried:
         pairs = zipped(template, value)
         if pairs is None and isinstance(template, list) and isinstance(value, list):
             what = f"a loop that changes the length of `{name}`, a list made before it"
-            return flow_broken(what, self._carrier(variable) or self.loop, is_of_end=True)
+            return flow_broken(what, loop=self._carrier(variable) or self.loop, is_of_end=True)
         if pairs is None:
             same = is_same(template, value)
             return None if same else self._other_kind(variable, template, value)
-        found = [self._match(variable, *pair, yielded, blocks) for pair in pairs]
+        found = [self._match(variable, *pair) for pair in pairs]
         return next((broken for broken in found if broken), None)
 
     def _other_kind(self, variable: Variable, start: Value, end: Value) -> FlowBroken:

@@ -62,6 +62,23 @@ def without_assignment(node: ast.While) -> ast.stmt:
     return at(node, ast.While(ast.Constant(True), body, []))
 
 
+@lru_cache(maxsize=256)
+def one_by_one(node: ast.If) -> ast.stmt | None:
+    """`if a and (x := f()):` as an `if` in an `if`: x has a value wherever f() was called. None if
+    no part of the test but the first assigns."""
+    test = node.test
+    if not isinstance(test, ast.BoolOp):
+        return None
+    first, *others = test.values
+    parts = test.values if isinstance(first, ast.BoolOp) else others
+    if not any(isinstance(part, ast.NamedExpr) for each in parts for part in ast.walk(each)):
+        return None
+    rest = others[0] if len(others) == 1 else ast.BoolOp(test.op, others)
+    inner = at(node, ast.If(rest, node.body, node.orelse))
+    sides = ([inner], node.orelse) if isinstance(test.op, ast.And) else (node.body, [inner])
+    return at(node, ast.If(first, *sides))
+
+
 class RangeLoop(NamedTuple):
     node: ast.For
     name: str  # of its counter

@@ -59,26 +59,18 @@ class Scalar(RunTime):
 class BlockValue(RunTime):
     """A block expression, or an argument that stands for one."""
 
-    __slots__ = ("is_popped",)
     described = "a block expression"
-
-    def __init__(self, type: Attribute, owner: Op | Body):
-        super().__init__(type, owner)
-        self.is_popped = False  # what a block held that was popped before the program says so
+    is_popped = False  # what a block held that was popped before the program says so
 
 
 class HeldBlock(BlockValue):
     """A block that the kernel has acquired."""
 
-    __slots__ = ("age", "is_scoped", "is_stored", "number")
     described = "a block"
-
-    def __init__(self, type: Attribute, owner: Op):
-        super().__init__(type, owner)
-        self.age = 0  # in the order of acquisition
-        self.number: int | None = None  # tells its release which block it is of
-        self.is_scoped = False  # the end of a `with` releases it
-        self.is_stored = False
+    age = 0  # in the order of acquisition
+    number: int | None = None  # tells its release which block it is of
+    is_scoped = False  # the end of a `with` releases it
+    is_stored = False
 
     @property
     def acquire(self) -> Op:
@@ -97,18 +89,13 @@ class HeldBlock(BlockValue):
 class SliceValue(BlockValue):
     """A slice of a tensor; where it starts is run time's."""
 
-    __slots__ = ("part",)
     described = "a tensor slice"
     part: TensorSlice  # as written
 
 
 class TransferValue(RunTime):
-    __slots__ = ("is_grouped",)
     described = "a transfer"
-
-    def __init__(self, type: Attribute, owner: Op | Body):
-        super().__init__(type, owner)
-        self.is_grouped = False
+    is_grouped = False
 
     @property
     def kind(self) -> str:

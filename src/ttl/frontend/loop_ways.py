@@ -13,7 +13,7 @@ first when the same loop comes again, as loops in loops do.
 from __future__ import annotations
 
 import ast
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -339,7 +339,9 @@ class EndsApart(Way):
         following = unrolled(builder, node, list(items[end:]), loop.rest)
         before = unrolled(builder, node, list(items[: self.first]), ())
         path = builder.attempt(
-            lambda: builder.sequence((*before, other_iterations(builder, node, middle)), following)
+            lambda: builder.sequence(
+                (*before, other_iterations(builder, node, lambda: middle)), following
+            )
         )
         require_kept(builder, path.state, following)
         return following if _adopted(builder, path) else None
@@ -355,7 +357,7 @@ class FirstApart(Way):
         if loop.steps is not None and is_run_time(loop.steps.step):
             return None
         left: list[Steps] = []
-        choice = _first_of_for(loop) if loop.steps is not None else _first_of_while(loop)
+        choice = _first_of(loop)
         path = loop.builder.attempt(lambda: left.append(branch(loop.builder, choice, loop.rest)))
         return left[0] if _adopted(loop.builder, path) else None
 
@@ -368,42 +370,31 @@ def _adopted(builder: KernelBuilder, path: Path) -> bool:
     return True
 
 
-def _first_of_for(loop: Looping) -> Choice:
+def _first_of(loop: Looping) -> Choice:
+    """The first iteration, if there is one, then the others."""
     builder, node, steps = loop.builder, loop.node, loop.steps
-    assert steps is not None and isinstance(node, ast.For)
-    sign = ast.Lt() if steps.step > 0 else ast.Gt()
-    target = node.target
+    if isinstance(node, ast.While):
+        test, others = node.test, other_iterations(builder, node, lambda: None)
+        then: Steps = (*node.body, others)
+        return Choice(node, lambda: expression(builder, test), then, ())
+    assert steps is not None
+    target, sign = node.target, ast.Lt() if steps.step > 0 else ast.Gt()
 
-    def others(rest: Steps) -> Steps:
+    def following() -> RangeValue:
         second = binary(builder, ast.Add(), steps.start, steps.step)
-        others = RangeValue(second, steps.stop, steps.step)
-        return Looping(builder, node, others, rest, is_part=True).compile()
+        return RangeValue(second, steps.stop, steps.step)
 
     first = Do(node, lambda: bind(builder, target, steps.start))
-    return Choice(
-        node,
-        lambda: compare(builder, sign, steps.start, steps.stop),
-        (first, *node.body, Iterate(node.body, others)),
-        (),
-    )
+    then = (first, *node.body, other_iterations(builder, node, following))
+    return Choice(node, lambda: compare(builder, sign, steps.start, steps.stop), then, ())
 
 
-def _first_of_while(loop: Looping) -> Choice:
-    builder, node = loop.builder, loop.node
-    assert isinstance(node, ast.While)
-    test = node.test
-
-    def others(rest: Steps) -> Steps:
-        return Looping(builder, node, None, rest, is_part=True).compile()
-
-    then: Steps = (*node.body, Iterate(node.body, others))
-    return Choice(node, lambda: expression(builder, test), then, ())
-
-
-def other_iterations(builder: KernelBuilder, node: ast.For, steps: RangeValue) -> Iterate:
+def other_iterations(
+    builder: KernelBuilder, node: ast.For | ast.While, steps: Callable[[], RangeValue | None]
+) -> Iterate:
     def others(rest: Steps) -> Steps:
         with builder.at(node):
-            return Looping(builder, node, steps, rest, is_part=True).compile()
+            return Looping(builder, node, steps(), rest, is_part=True).compile()
 
     return Iterate(node.body, others)
 

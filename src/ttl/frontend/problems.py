@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from xdsl.ir import Attribute
 
@@ -90,20 +90,13 @@ MOST_UNROLLED = 256  # iterations of loops that could be loops in C++ but for wh
 FEW_STEPS = f"give the loop at most {MOST_UNROLLED} steps, a number known when compiling"
 
 
-def flow_broken(
-    what: str,
-    loop: Loop | None = None,
-    undecided: Undecided | None = None,
-    is_of_end: bool = False,
-    help: str = "",
-) -> FlowBroken:
+def flow_broken(what: str, help: str = "", **why: Any) -> FlowBroken:
+    """`why` is what FlowBroken has beside its message."""
     return FlowBroken(
         codes.NOT_COMPILED_YET,
         f"the compiler does not translate {what} yet",
         helps=(help or f"give it one name on each path, or {FEW_STEPS}",),
-        loop=loop,
-        undecided=undecided,
-        is_of_end=is_of_end,
+        **why,
     )
 
 

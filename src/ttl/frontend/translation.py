@@ -19,6 +19,7 @@ from ttl.dialects import ttl
 from ttl.language import PipeNet, signpost
 from ttl.language.kernels import kernel_returns_value
 from ttl.semantics.function_source import FunctionTree
+from ttl.semantics.kernel_kinds import KernelKind
 from ttl.source.functions import place_of
 from ttl.source.scopes import own_names, shared_names
 from ttl.source.uses import NOTHING, uses_of
@@ -28,7 +29,7 @@ from .branching import branch
 from .builder import KernelBuilder
 from .carried import assigned
 from .continuations import Choice, Do, End, Iterate, Step, Steps, leave, uses_of_steps
-from .desugar import as_branches, without_assignment, without_choice, without_else
+from .desugar import as_branches, one_by_one, without_assignment, without_choice, without_else
 from .dispatch import call
 from .expressions import expression
 from .finishing import finish_scope
@@ -214,8 +215,11 @@ def simple_statement(
 
 
 def _is_released(builder: KernelBuilder, end: State, node: ast.stmt, rest: Steps) -> bool:
-    """Is one block or another, of which the statement gives the value, used as a block later?"""
-    names = uses_of(node).stored & uses_of_steps(rest).released
+    """Is one block or another, of which the statement gives the value, used as a block later? In a
+    data movement kernel nothing else can be done with it.
+    """
+    later, moves = uses_of_steps(rest), builder.kernel.kind is KernelKind.DATAMOVEMENT
+    names = uses_of(node).stored & (later.mentioned if moves else later.released)
     values = [end.values.get(variable) for n in names if (variable := builder.variable(n))]
     return any(isinstance(v, BlockValue) and v.made_by is scf.IfOp for v in values)
 
@@ -283,6 +287,8 @@ def _one_by_one(builder: KernelBuilder, node: ast.Expr) -> Steps | None:
 
 
 def if_statement(builder: Translation, node: ast.If, rest: Steps) -> Steps:
+    if (nested := one_by_one(node)) is not None:
+        return (nested, *rest)
     condition = header(builder, lambda: expression(builder, node.test))
     choice = Choice(node, lambda: condition, tuple(node.body), tuple(node.orelse))
     return branch(builder, choice, rest)

@@ -65,8 +65,7 @@ def reduce_shape(shapes: Sequence[Shape], attributes: Attributes) -> Shape:
 
 def concat_shape(shapes: Sequence[Shape], attributes: Attributes) -> Shape:
     dim, first = attributes["dim"], shapes[0]
-    if not 0 <= dim < len(first):
-        raise ValueError(f"{_text(first)} has no dimension {dim}")
+    _check_dim(first, dim)
     others = {shape[:dim] + shape[dim + 1 :] if dim < len(shape) else None for shape in shapes}
     if len(others) != 1 or {len(shape) for shape in shapes} != {len(first)}:
         raise ValueError(f"tensors that differ in more than dimension {dim}")
@@ -174,10 +173,7 @@ def _check_dim(shape: Shape, dim: int) -> None:
 
 
 def arange_shape(shapes: Sequence[Shape], attributes: Attributes) -> Shape:
-    shape, dim = _sizes(attributes["shape"]), attributes["dim"]
-    if not 0 <= dim < len(shape):
-        raise ValueError(f"{_text(shape)} has no dimension {dim}")
-    return shape
+    return along_shape([_sizes(attributes["shape"])], attributes)
 
 
 def given_shape(shapes: Sequence[Shape], attributes: Attributes) -> Shape:

@@ -13,11 +13,16 @@ from .dtypes import DType
 from .types import Shape
 
 
-class DeclaredBuffer(Protocol):
-    """What is known of a dataflow buffer when it is declared."""
+class Declared(Protocol):
+    """What is known of a dataflow buffer or a semaphore when it is declared."""
 
     @property
     def name(self) -> str: ...
+    @property
+    def span(self) -> Span | None: ...
+
+
+class DeclaredBuffer(Declared, Protocol):
     @property
     def shape(self) -> Shape: ...
     @property
@@ -26,8 +31,6 @@ class DeclaredBuffer(Protocol):
     def dtype(self) -> DType: ...
     @property
     def size_bytes(self) -> int: ...
-    @property
-    def span(self) -> Span | None: ...
 
 
 class L1Tensor(NamedTuple):
@@ -71,15 +74,9 @@ def check_limits(
         raise UsageError(broken.at(largest.span, "the largest buffer"))
 
 
-class DeclaredSemaphore(Protocol):
-    """What is known of a semaphore when it is declared."""
-
-    @property
-    def name(self) -> str: ...
+class DeclaredSemaphore(Declared, Protocol):
     @property
     def initial(self) -> int: ...
-    @property
-    def span(self) -> Span | None: ...
 
 
 def check_semaphores(semaphores: Sequence[DeclaredSemaphore], target: Target) -> None:

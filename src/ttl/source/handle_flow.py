@@ -120,16 +120,16 @@ class HandleFlow:
         kept = [h for state in self.states for h in state.handles if h.held_by(tokens)]
         self.summary.escaped |= {h.buffer for h in kept if h.kind is HandleKind.GIVEN}
         gone = {h for h in kept if h.kind is not HandleKind.GIVEN}
-        self.states = changed(self.states, lambda s: s.changed(lambda h: None if h in gone else h))
+        self.each(lambda handle: None if handle in gone else handle)
+
+    def each(self, change: Callable[[Handle], Handle | None]) -> None:
+        """On every path; None takes a handle away."""
+        self.states = changed(self.states, lambda state: state.changed(change))
 
     def hold(self, name: str, value: Value) -> None:
         """One more name has it, beside what the name has already."""
         tokens = frozenset().union(*value)
-
-        def held(handle: Handle) -> Handle:
-            return handle.given_to(name, tokens) if handle.held_by(tokens) else handle
-
-        self.states = changed(self.states, lambda state: state.changed(held))
+        self.each(lambda h: h.given_to(name, tokens) if h.held_by(tokens) else h)
 
     def bind(self, name: str, value: Value) -> None:
         """The name has it, and nothing else."""
@@ -241,10 +241,7 @@ class HandleFlow:
         if is_callback:
             self.wait_at_once(sites)
         self.escape(value)
-        self.states = changed(
-            self.states,
-            lambda s: s.changed(lambda h: None if h.site in sites and not h.names else h),
-        )
+        self.each(lambda h: None if h.site in sites and not h.names else h)
         self.shadowed = outer
         return NOTHING
 
@@ -340,11 +337,7 @@ class HandleFlow:
         tensors = [self._tensor(argument) for argument in arguments]
         source, destination = (end - {name} for end, name in zip(values, tensors, strict=True))
         made = self.make(Made(HandleKind.TRANSFER, source, destination), node)
-
-        def with_tensor(handle: Handle) -> Handle:
-            return replace(handle, tensor=tensors[1]) if handle.site is node else handle
-
-        self.states = changed(self.states, lambda s: s.changed(with_tensor))
+        self.each(lambda h: replace(h, tensor=tensors[1]) if h.site is node else h)
         return made
 
     def _tensor(self, node: ast.expr) -> str:

@@ -52,9 +52,9 @@ from .functions import (
     fingerprint,
     items_of,
     member,
-    named_value,
     own_code,
     place_of,
+    value_of,
 )
 from .handles import Finish, KnownFunctions, Meaning, SourceFunction
 from .last_use import Known, read_function
@@ -125,13 +125,13 @@ def _source_function(function: FunctionType, known: Sources) -> SourceFunction |
             return None
 
         def resolve(node: ast.expr) -> Meaning | SourceFunction:
-            return _meaning(_value(node, function), known)
+            return _meaning(value_of(node, function, _attribute), known)
 
         def bound(node: ast.expr) -> int:
-            return called_function(_value(node, function))[1]
+            return called_function(value_of(node, function, _attribute))[1]
 
         def inside(node: ast.expr) -> KnownFunctions | None:
-            return _functions_inside(_value(node, function), known)
+            return _functions_inside(value_of(node, function, _attribute), known)
 
         known[place_of(code)] = SourceFunction(tree, resolve, bound, inside)
     return known[place_of(code)]
@@ -216,25 +216,16 @@ def _functions_inside(value: object, known: Sources) -> KnownFunctions | None:
     return functions
 
 
-def _value(node: ast.expr, function: FunctionType) -> object:
-    """What a name of an outer scope, or a name in a module, stands for."""
-    if isinstance(node, ast.Name):
-        return named_value(node.id, function)
-    if isinstance(node, ast.Attribute):
-        owner: Any = _value(node.value, function)
-        if isinstance(owner, ModuleType):
-            return vars(owner).get(node.attr, MISSING)
-        if type(owner).__module__.startswith("ttl."):
-            with suppress(Exception):
-                return getattr(owner, node.attr)
-        elif owner is not MISSING and called_function(found := member(owner, node.attr))[0]:
-            return found
-    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
-        owner = _value(node.value, function)
-        if type(owner) in (dict, list, tuple):
-            with suppress(Exception):
-                return owner[node.slice.value]
-    return MISSING
+def _attribute(owner: Any, name: str) -> object:
+    """Of a module, of an object of the language, or a function of any other object."""
+    if isinstance(owner, ModuleType):
+        return vars(owner).get(name, MISSING)
+    if type(owner).__module__.startswith("ttl."):
+        with suppress(Exception):
+            return getattr(owner, name)
+        return MISSING
+    found = member(owner, name)
+    return found if called_function(found)[0] else MISSING
 
 
 # The definition with what is supplied -------------------------------------------------------------

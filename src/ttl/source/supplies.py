@@ -18,7 +18,6 @@ from .handles import (
     Meaning,
     SourceFunction,
     State,
-    changed,
     has_own,
     joined,
     names_of,
@@ -174,7 +173,7 @@ class Supplying(HandleFlow):
             self.saved.add((node, name))
             return handle.given_to(f".{name}", handle.names)
 
-        self.states = changed(self.states, lambda state: state.changed(saved))
+        self.each(saved)
 
     def _needs(self, node: ast.stmt, transfer: Handle, state: State) -> bool:
         read, written = set(transfer.reads), set(transfer.writes)
@@ -209,7 +208,7 @@ class Supplying(HandleFlow):
         is_end = node is body[-1]
         here = id(body)
         self.settle(Place("after", node), lambda state: self.dead(state, live, here, is_end))
-        self.states = changed(self.states, lambda s: s.changed(without_temporary))
+        self.each(without_temporary)
 
 
 def _certainly_read(node: ast.expr) -> Names:

@@ -1,21 +1,33 @@
 """Every block operation, once."""
 
 from . import activations, elementwise, reduce, rounding, select, shape, trigonometric
-from .arguments import NO_PARAMETERS, Parameters, bind, is_number
-from .matmul import MATMUL
-from .rules import (
-    is_complete,
-    meaning_of,
-    operand_dtype,
-    refuse_integers,
-    refuse_row_major,
-    result_type,
-    store_type,
-)
-from .select import FILL_BLOCK
+from .arguments import NO_PARAMETERS as NO_PARAMETERS
+from .arguments import Parameters as Parameters
+from .arguments import bind as bind
+from .arguments import is_number as is_number
+from .matmul import MATMUL as MATMUL
+from .rules import is_complete as is_complete
+from .rules import meaning_of as meaning_of
+from .rules import operand_dtype as operand_dtype
+from .rules import refuse_integers as refuse_integers
+from .rules import refuse_row_major as refuse_row_major
+from .rules import result_type as result_type
+from .rules import store_type as store_type
+from .select import FILL_BLOCK as FILL_BLOCK
 from .steps import STEPS
-from .table import REQUIRED, BlockOp, Domain, Kind, Parameter, TileCall, TileForms
-from .tiles import COPY, DUPLICATE, FILL, FILL_WHOLE, REGISTER_FORMATS, all_words
+from .table import REQUIRED as REQUIRED
+from .table import BlockOp as BlockOp
+from .table import Domain as Domain
+from .table import Kind as Kind
+from .table import Parameter as Parameter
+from .table import TileCall as TileCall
+from .table import TileForms as TileForms
+from .tiles import COPY as COPY
+from .tiles import DUPLICATE as DUPLICATE
+from .tiles import FILL as FILL
+from .tiles import FILL_WHOLE as FILL_WHOLE
+from .tiles import REGISTER_FORMATS as REGISTER_FORMATS
+from .tiles import all_words as all_words
 
 _GROUPS = (elementwise, trigonometric, activations, reduce, shape, rounding, select)
 
@@ -31,37 +43,3 @@ NAMESPACES: dict[str, dict[str, BlockOp]] = {
     for namespace in ("math", "block")
 }
 FUNCTIONS = NAMESPACES["math"]
-
-__all__ = [
-    "BLOCK_OPS",
-    "BY_OPERATOR",
-    "COPY",
-    "DUPLICATE",
-    "FILL",
-    "FILL_BLOCK",
-    "FILL_WHOLE",
-    "FUNCTIONS",
-    "MATMUL",
-    "NAMESPACES",
-    "NO_PARAMETERS",
-    "REGISTER_FORMATS",
-    "REQUIRED",
-    "TILE_OPS",
-    "BlockOp",
-    "Domain",
-    "Kind",
-    "Parameter",
-    "Parameters",
-    "TileCall",
-    "TileForms",
-    "all_words",
-    "bind",
-    "is_complete",
-    "is_number",
-    "meaning_of",
-    "operand_dtype",
-    "refuse_integers",
-    "refuse_row_major",
-    "result_type",
-    "store_type",
-]

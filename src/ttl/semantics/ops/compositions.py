@@ -68,16 +68,21 @@ def _has_other_sign(do: Composer, rest: Value, b: Value) -> Value:
 
 
 def threshold(do: Composer, x: Value, threshold: float, value: float) -> Value:
-    is_above = do("greater_than", x, value=threshold)
-    return do("select", is_above, do.number(value, x), x)
+    return do("select", _compared(do, "greater_than", x, threshold), do.number(value, x), x)
 
 
-def mask(do: Composer, x: Value, m: Value) -> Value:
-    return do("select", do("equal_to", m, value=1.0), do.number(0.0, x), x)
+def mask(do: Composer, x: Value, m: Value, instead: float = 0.0) -> Value:
+    return do("select", _compared(do, "equal_to", m, 1), do.number(instead, x), x)
 
 
-def mask_posinf(do: Composer, x: Value, m: Value) -> Value:
-    return do("select", do("equal_to", m, value=1.0), do.number(float("inf"), x), x)
+def _compared(do: Composer, how: str, x: Value, number: float) -> Value:
+    """1 where it holds, else 0."""
+    if do.dtype(x).is_float:
+        return do(how, x, value=float(number))
+    return do(OF_INTEGERS[how], x, do.number(number, x))
+
+
+OF_INTEGERS = {"greater_than": "gt", "equal_to": "eq", "differs_from": "ne"}
 
 
 def where(do: Composer, c: Value, a: Value, b: Value) -> Value:
@@ -91,11 +96,7 @@ def of_truths(do: Composer, a: Value, b: Value, how: str) -> Value:
 
 def _truth(do: Composer, x: Value) -> Value:
     """1 where x is not 0, else 0."""
-    if do.is_truth(x):
-        return x
-    if do.dtype(x).is_float:
-        return do("differs_from", x, value=0.0)
-    return do("ne", x, do.number(0, x))
+    return x if do.is_truth(x) else _compared(do, "differs_from", x, 0)
 
 
 def reduce_min(
@@ -247,18 +248,9 @@ def whole_relu_min(do: Composer, x: Value, lower: int) -> Value:
     return do("max", x, do.number(max(lower, 0), x))
 
 
-def whole_threshold(do: Composer, x: Value, threshold: int, value: int) -> Value:
-    is_above = do("gt", x, do.number(threshold, x))
-    return do("select", is_above, do.number(value, x), x)
-
-
 def whole_sign(do: Composer, x: Value) -> Value:
     zero = do.number(0, x)
     return do("sub", do("gt", x, zero), do("lt", x, zero))
-
-
-def whole_mask(do: Composer, x: Value, m: Value) -> Value:
-    return do("select", do("eq", m, do.number(1, m)), do.number(0, x), x)
 
 
 def unsigned_floor_divide(do: Composer, a: Value, b: Value) -> Value:

@@ -118,7 +118,7 @@ OPS = (
         lambda x, threshold, value: np.where(x > threshold, value, x),
         "x, or value where x > threshold",
         composed(compositions.threshold),
-        whole_composed(compositions.whole_threshold),
+        whole_composed(compositions.threshold),
         parameters=numbers(threshold=0.3, value=1.7),
     ),
     exact_unary(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -82,14 +83,14 @@ OPS = (
         "mask",
         lambda x, m: np.where(m == 1, np.zeros_like(x, shape=()), x),
         "x, or 0 where m is 1",
-        tile=with_integers(composed(compositions.mask), whole_composed(compositions.whole_mask)),
+        tile=with_integers(composed(compositions.mask), whole_composed(compositions.mask)),
         **_MASK,
     ),
     _selection(
         "mask_posinf",
         lambda x, m: np.where(m == 1, np.float32(np.inf), x),
         "x, or infinity where m is 1",
-        tile=composed(compositions.mask_posinf),
+        tile=composed(partial(compositions.mask, instead=np.inf)),
         domain=Domain.FLOATS,
         **_MASK,
     ),

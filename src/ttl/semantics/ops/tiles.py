@@ -58,8 +58,8 @@ def vector(
     return {API: TileForms(in_dst=call)}
 
 
-def binary_vector(name: str, include: str = "eltwise_binary_sfpu.h") -> dict[str, TileForms]:
-    return vector(f"{name}_binary", include)
+def binary_vector(name: str) -> dict[str, TileForms]:
+    return vector(f"{name}_binary", "eltwise_binary_sfpu.h")
 
 
 def arithmetic(name: str, template: str = NEAREST) -> dict[str, TileForms]:

@@ -143,6 +143,10 @@ def _named(reader: Reader, node: ast.NamedExpr) -> Thing:
     return found
 
 
+def _lambda(reader: Reader, node: ast.Lambda) -> Thing:
+    return Thing(Kind.FUNCTION, tree=node, scope=reader.scope)
+
+
 def _items(reader: Reader, node: ast.Tuple | ast.List | ast.Set) -> Thing:
     things = [evaluate(reader, each) for each in node.elts]
     if any(isinstance(each, ast.Starred) for each in node.elts):
@@ -213,7 +217,7 @@ _EXPRESSIONS: dict[type[ast.expr], Callable[[Reader, Any], Thing]] = {
     ast.IfExp: _choice,
     ast.BoolOp: lambda reader, node: joined(_parts(reader, node)),
     ast.NamedExpr: _named,
-    ast.Lambda: lambda reader, node: Thing(Kind.FUNCTION, tree=node, scope=reader.scope),
+    ast.Lambda: _lambda,
     ast.Tuple: _items,
     ast.List: _items,
     ast.Set: _items,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from functools import lru_cache
-from types import FunctionType, ModuleType
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from ttl import language
@@ -23,7 +23,8 @@ from ttl.semantics.function_source import (
     nodes_of,
 )
 
-from ..functions import MISSING, named_value, own_code
+from .. import functions
+from ..functions import MISSING, own_code
 from ..scopes import own_nodes
 
 if TYPE_CHECKING:
@@ -130,18 +131,7 @@ def _actions(tree: FunctionTree, function: FunctionType) -> Iterator[ast.Call]:
 
 
 def value_of(node: ast.expr, function: FunctionType) -> Any:
-    """What a name around an operation, or a name in a module, or an item of these stands for."""
-    if isinstance(node, ast.Name):
-        return named_value(node.id, function)
-    if isinstance(node, ast.Attribute):
-        owner = value_of(node.value, function)
-        if isinstance(owner, ModuleType):
-            return vars(owner).get(node.attr, MISSING)
-        return vars(owner).get(node.attr, MISSING) if hasattr(owner, "__dict__") else MISSING
-    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
-        owner = value_of(node.value, function)
-        try:
-            return owner[node.slice.value] if type(owner) in (list, tuple, dict) else MISSING
-        except LookupError:
-            return MISSING
-    return MISSING
+    """What a name around an operation, or what a module or an object has by itself, stands for."""
+    return functions.value_of(
+        node, function, lambda owner, name: getattr(owner, "__dict__", {}).get(name, MISSING)
+    )

@@ -200,9 +200,7 @@ def published_and_reserved(unit: Unit, site: Site) -> Diagnostic:
     )  # fmt: skip
 
 
-def two_ends(
-    site: Site, title: str, others: Iterable[tuple[Site, str]], helps: tuple[str, ...] = ()
-) -> Diagnostic:
+def two_ends(site: Site, title: str, others: Iterable[tuple[Site, str]]) -> Diagnostic:
     labels = [
         Label(other.span, f"{_acquires(other)} on {where}")
         for other, where in others
@@ -213,7 +211,7 @@ def two_ends(
         f"`{site.buffer_name}` is {_acquires(site)} on two threads",
         f"{_acquires(site)} on {title}",
         labels=labels,
-        helps=helps or ("use one buffer for each of them",),
+        helps=("use one buffer for each of them",),
     )
 
 
