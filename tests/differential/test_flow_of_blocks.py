@@ -227,6 +227,18 @@ def released_by_another_name(x, y, x_dfb, z_dfb, y_dfb):
     return compute, read, writer(y, y_dfb)
 
 
+def copied_by_another_name(x, y, x_dfb, z_dfb, y_dfb):
+    def write():
+        for i in range(3):
+            first, second = y_dfb.wait(), y_dfb.wait()
+            chosen = first if i == 1 else second
+            ttl.copy(chosen, y[0, i]).wait()
+            first.pop()
+            second.pop()
+
+    return doubled(x_dfb, y_dfb), reader(x, x_dfb), write
+
+
 def two_then_one(x, y, x_dfb, z_dfb, y_dfb):
     """Two blocks are held, then one: none of them goes over the edge of its buffer."""
 
@@ -354,6 +366,7 @@ PROGRAMS: list[Kernels] = [
     while_loops,
     in_branches_of_helpers,
     released_by_another_name,
+    copied_by_another_name,
     two_then_one,
     floats,
 ]

@@ -160,7 +160,8 @@ class Carried:
         """What the body yields, and the variables that cannot be used after the loop."""
         self._check_kept()
         ends = self.builder.state.values
-        yielded, blocks = self.yielded, self.yielded_blocks = list(arguments), {}
+        self.yielded, self.yielded_blocks = list(arguments), {}
+        yielded, blocks = self.yielded, self.yielded_blocks
         unusable: dict[Variable, Unusable] = {}
         for variable, template in self.templates.items():
             broken = self._broken(variable, template)

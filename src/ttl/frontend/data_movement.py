@@ -5,13 +5,13 @@ from __future__ import annotations
 from operator import index
 from typing import Any
 
-from ttl.diagnostics import RuleBroken, codes, wrong_argument
+from ttl.diagnostics import RuleBroken, wrong_argument
 from ttl.dialects import ttl
 from ttl.dialects.ttcore import block_type, tensor_of
 from ttl.language.pipes import not_from_a_net
 from ttl.semantics.dtypes import dtype_of
 from ttl.semantics.kernel_kinds import KernelKind
-from ttl.semantics.layout import TILE_LAYOUT, Layout, layout_of
+from ttl.semantics.layout import Layout, layout_of
 from ttl.semantics.tensors import (
     TensorSlice,
     check_copy_layouts,
@@ -20,6 +20,8 @@ from ttl.semantics.tensors import (
     out_of_range,
     shape_in_units,
     type_mismatch,
+    wrong_index_count,
+    wrong_slice,
 )
 from ttl.semantics.types import BlockType
 
@@ -35,11 +37,7 @@ def tensor_slice(builder: KernelBuilder, tensor: Any, given: Value) -> SliceValu
     items = given if isinstance(given, tuple) else (given,)
     sizes = shape_in_units(tensor)
     if len(items) != len(sizes):
-        raise RuleBroken(
-            codes.SLICE_OUT_OF_RANGE,
-            f"{len(items)} indices for a tensor of {len(sizes)} dimensions",
-            helps=("give one index or slice for each dimension",),
-        )
+        raise wrong_index_count(len(items), len(sizes))
     layout = layout_of(tensor)
     dimensions = zip(items, sizes, range(len(sizes)), strict=True)
     pairs = [_start_and_extent(*each, layout) for each in dimensions]
@@ -58,7 +56,7 @@ def _start_and_extent(
     if not isinstance(item, slice):
         start, extent = _bound(item, layout), 1
     elif item.step not in (None, 1):
-        raise _slice_out_of_range("a slice of a tensor has no step", layout)
+        raise wrong_slice("a slice of a tensor has no step", layout)
     else:
         start = 0 if item.start is None else _bound(item.start, layout)
         extent = constant_difference(
@@ -68,7 +66,7 @@ def _start_and_extent(
     if extent < 1 or first < 0 or first + extent > size:
         if not isinstance(start, int):
             message = f"a slice of {extent} {layout.unit} is not in 0:{size}"
-            raise _slice_out_of_range(message, layout)
+            raise wrong_slice(message, layout)
         text = f"{start}:{start + extent}" if isinstance(item, slice) else f"{start}"
         raise out_of_range(text, dimension, size, layout)
     return start, extent
@@ -83,19 +81,9 @@ def _bound(item: Value, layout: Layout) -> Value:
             raise TypeError
         return index(item)  # type: ignore[arg-type]
     except TypeError:
-        raise _slice_out_of_range(
+        raise wrong_slice(
             f"{describe(item)} is neither an index nor a slice of whole {layout.unit}", layout
         ) from None
-
-
-def _slice_out_of_range(message: str, layout: Layout) -> RuleBroken:
-    tiles = "tiles in the two innermost dimensions"
-    counts = tiles if layout is TILE_LAYOUT else layout.unit
-    return RuleBroken(
-        codes.SLICE_OUT_OF_RANGE,
-        message,
-        helps=(f"slices count {counts}, start before stop",),
-    )
 
 
 def constant_difference(stop: Value, start: Value) -> int:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast
 from ttl.diagnostics import RuleBroken, codes, wrong_argument
 from ttl.language.captured import CHANGING
 from ttl.language.mistakes import WHOLE
-from ttl.source.scopes import stored_names
+from ttl.source.uses import uses_of_all
 
 from . import scalars
 from .builder import KernelBuilder
@@ -186,7 +186,7 @@ def comprehended(
 ) -> list[T]:
     """What `each` gives for every item; the names of the comprehension are its own."""
     outer = builder.frame
-    targets = frozenset(stored_names(generator.target for generator in generators))
+    targets = uses_of_all(generator.target for generator in generators).stored
     frame = builder.new_frame(outer.file, targets, outer)
     frame.caller, frame.call_site, frame.tree = outer.caller, outer.call_site, outer.tree
     builder.frame = frame

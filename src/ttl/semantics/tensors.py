@@ -67,14 +67,18 @@ def slice_tensor(tensor: Any, items: Any, sizes: Shape | None = None) -> TensorS
     if type(items) is not tuple:
         items = (items,)
     if len(items) != len(sizes):
-        raise RuleBroken(
-            codes.SLICE_OUT_OF_RANGE,
-            f"{len(items)} indices for a tensor of {len(sizes)} dimensions",
-            helps=("give one index or slice for each dimension",),
-        )
+        raise wrong_index_count(len(items), len(sizes))
     bounds = [_bounds(*item, tensor) for item in zip(items, sizes, range(len(items)), strict=True)]
     starts = tuple([start for start, _ in bounds])
     return TensorSlice(tensor, items, starts, tuple([stop - start for start, stop in bounds]))
+
+
+def wrong_index_count(given: int, dimensions: int) -> RuleBroken:
+    return RuleBroken(
+        codes.SLICE_OUT_OF_RANGE,
+        f"{given} indices for a tensor of {dimensions} dimensions",
+        helps=("give one index or slice for each dimension",),
+    )
 
 
 def shape_in_units(tensor: Any) -> Shape:
@@ -132,15 +136,14 @@ def _asked(item: object, size: int, tensor: Any) -> tuple[int, int]:
 
 
 def out_of_range(text: str, dimension: int, size: int, layout: Layout) -> RuleBroken:
+    message = f"slice {text} of dimension {dimension} does not lie in 0:{size} (in {layout.unit})"
+    return wrong_slice(message, layout, slice=text, dimension=dimension, size=size)
+
+
+def wrong_slice(message: str, layout: Layout, **facts: Any) -> RuleBroken:
     counts = "tiles in the two innermost dimensions" if layout is TILE_LAYOUT else "elements"
-    return RuleBroken(
-        codes.SLICE_OUT_OF_RANGE,
-        f"slice {text} of dimension {dimension} does not lie in 0:{size} (in {layout.unit})",
-        helps=(f"slices count {counts}, start before stop",),
-        slice=text,
-        dimension=dimension,
-        size=size,
-    )
+    helps = (f"slices count {counts}, start before stop",)
+    return RuleBroken(codes.SLICE_OUT_OF_RANGE, message, helps=helps, **facts)
 
 
 def check_copy_shapes(part: TensorSlice, block: Shape) -> None:

@@ -39,14 +39,10 @@ def as_corners(value: Any) -> Corners | None:
 
 def as_grid(value: Any) -> Any:
     """The columns and rows of cores that begin at (0, 0); anything else as it is."""
-    if isinstance(value, tuple):
-        return tuple(value)
-    if (sizes := as_core(value)) is not None:
-        return sizes
-    corners = as_corners(value)
-    if corners is None or corners[0] != (0, 0):
-        return value
-    return tuple(last + 1 for last in corners[1])
+    place = as_place(value)
+    if place is value or as_corners(value) is None:
+        return place
+    return value if any(part.start for part in place) else tuple(part.stop for part in place)
 
 
 def as_place(value: Any) -> Any:

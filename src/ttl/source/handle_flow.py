@@ -32,6 +32,7 @@ from .handles import (
 )
 from .liveness import Functions, Liveness, Names, named, stored
 from .scopes import COMPREHENSIONS, own_names, own_nodes, parameter_at, parameters
+from .uses import uses_of
 from .values import NOTHING, SOMETHING_ELSE, Value, item_of, taken_by, union_of
 
 KEEPING = frozenset({"append", "appendleft", "add", "extend", "insert", "put"})
@@ -251,8 +252,7 @@ class HandleFlow:
         outer, self.shadowed = self.shadowed, dict(self.shadowed)
         for generator in node.generators:
             value = self.value(generator.iter)
-            targets = [n.id for n in ast.walk(generator.target) if isinstance(n, ast.Name)]
-            self.shadowed |= dict.fromkeys(targets, item_of(value))
+            self.shadowed |= dict.fromkeys(uses_of(generator.target).stored, item_of(value))
             for condition in generator.ifs:
                 self.value(condition)
         items = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]

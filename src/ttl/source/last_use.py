@@ -29,8 +29,9 @@ from .handles import (
     joined,
 )
 from .liveness import is_endless, stored, test_key
-from .scopes import shared_names, stored_names
+from .scopes import shared_names
 from .supplies import Place, Supplies, Supplying, is_awaited, unused
+from .uses import uses_of_all
 from .values import NOTHING, Value, item_of
 
 Exits = defaultdict[type[ast.stmt], States]  # those that leave by a `return`, `break`, `continue`
@@ -260,7 +261,7 @@ class LastUses(Supplying):
         arriving, rounds = self.states, 0
         outer = self.loops, self.replaced
         self.loops = (*self.loops, id(node.body))
-        self.replaced = (*self.replaced, stored_names(node.body))
+        self.replaced = (*self.replaced, uses_of_all(node.body).stored)
         while any(state not in entered for state in arriving):  # until an iteration adds nothing
             rounds += 1
             entered = joined(entered, arriving)

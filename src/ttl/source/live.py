@@ -36,8 +36,8 @@ from .scopes import (
     own_names,
     parameters,
     positional_names,
-    stored_names,
 )
+from .uses import uses_of_all
 
 UNKNOWN: Final = object()
 SCALARS = (bool, int, float, str, type(None))
@@ -273,7 +273,7 @@ class _Reader:
         elif isinstance(node, ast.BinOp):
             self.found.has_matmul |= isinstance(node.op, ast.MatMult)
         elif isinstance(node, COMPREHENSIONS):
-            frame = _Frame(frozenset(stored_names(node.generators)), frame, {}, frame.depth)
+            frame = _Frame(uses_of_all(node.generators).stored, frame, {}, frame.depth)
         self._children(node, frame)
         return UNKNOWN
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import lru_cache
 
 from ttl.semantics.function_source import FunctionTree, nodes_of
@@ -79,10 +79,3 @@ def shared_names(function: FunctionTree) -> frozenset[str]:
     """Those that functions in it may change."""
     nodes = [node for node in nodes_of(function) if isinstance(node, ast.Nonlocal)]
     return frozenset(name for node in nodes for name in node.names)
-
-
-def stored_names(nodes: Iterable[ast.AST]) -> set[str]:
-    inside = [child for node in nodes for child in ast.walk(node)]
-    return {n.id for n in inside if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)} | {
-        n.name for n in inside if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))
-    }

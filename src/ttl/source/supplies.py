@@ -64,7 +64,7 @@ class Supplying(HandleFlow):
         self.supplies = found
         self.current: ast.stmt  # that is read
         self.loops: tuple[int, ...] = ()  # their bodies, as ids
-        self.replaced: tuple[set[str], ...] = ()  # the names that they give values to
+        self.replaced: tuple[Names, ...] = ()  # the names that they give values to
         self.saved: set[tuple[ast.stmt, str]] = set()  # as in Supply
 
     def dead(

@@ -9,6 +9,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
+from ttl.semantics.function_source import nodes_of
+
 from .units import Unit
 
 
@@ -32,4 +34,7 @@ def only_counts(unit: Unit, included: Iterable[Unit]) -> bool:
 
 
 def names_in(node: ast.AST) -> set[str]:
-    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
+    """Those that are used, and those of parameters."""
+    nodes = nodes_of(node)
+    named = {each.id for each in nodes if isinstance(each, ast.Name)}
+    return named | {each.arg for each in nodes if isinstance(each, ast.arg)}

@@ -11,7 +11,8 @@ from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from ..functions import MISSING, member
-from ..scopes import COMPREHENSIONS, stored_names
+from ..scopes import COMPREHENSIONS
+from ..uses import uses_of_all
 from .calls import call
 from .problems import no_such_name
 from .scopes import Scope
@@ -166,7 +167,7 @@ def _dict(reader: Reader, node: ast.Dict) -> Thing:
 
 
 def _comprehension(reader: Reader, node: Comprehension) -> Thing:
-    targets = frozenset(stored_names(each.target for each in node.generators))
+    targets = uses_of_all(each.target for each in node.generators).stored
     with reader.inside(Scope(targets, reader.scope)):
         length = None
         for each in node.generators:

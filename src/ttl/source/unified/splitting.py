@@ -16,13 +16,13 @@ from typing import Any
 
 from ttl.diagnostics.span import with_expansions
 from ttl.language.kernels import compute, datamovement
-from ttl.semantics.function_source import keep_definitions, nodes_of
+from ttl.semantics.function_source import keep_definitions
 from ttl.semantics.kernel_kinds import KernelKind
 
 from ..functions import own_code
 from ..recompile import at, compiled
 from ..scopes import parameters
-from .counting import only_counts
+from .counting import names_in, only_counts
 from .naming import name_declared
 from .sections import Sections
 from .units import Frame, Thread, Unit
@@ -63,7 +63,7 @@ class Splitter:
     names: dict[Frame, dict[Thread, str]] = field(default_factory=dict)  # of parts of kernels
 
     def split(self, frame: Frame) -> Split:
-        taken = _names_in(frame.tree)
+        taken = names_in(frame.tree)
         for number, inner in enumerate(frame.expansions, 1):
             self.splits[inner] = self.split(inner)
             self.names[inner] = {
@@ -148,12 +148,6 @@ def _compiled(frame: Frame, tree: ast.FunctionDef, expansions: Iterable[str]) ->
     free = [*own.co_freevars, *made, *expansions]
     code = compiled(tree, free, own.co_filename, own.co_flags)
     return with_expansions(code, frame.expanded_at())
-
-
-def _names_in(tree: ast.AST) -> set[str]:
-    nodes = nodes_of(tree)
-    named = {node.id for node in nodes if isinstance(node, ast.Name)}
-    return named | {node.arg for node in nodes if isinstance(node, ast.arg)}
 
 
 def _unused(name: str, taken: set[str]) -> str:
