@@ -51,10 +51,10 @@ def make_double(tiles: int, block: int = 1) -> Any:
         raise ValueError("five is right out")
 
     @ttl.operation(grid=(1, 1))
-    def made(x, y):  # type: ignore[no-untyped-def]
+    def operation(x, y):  # type: ignore[no-untyped-def]
         body(x, y, block, 2, tiles)
 
-    return made
+    return operation
 
 
 @ttl.operation(grid=(1, 1))

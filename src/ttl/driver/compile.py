@@ -24,13 +24,13 @@ from ttl.diagnostics import (
     writing,
 )
 from ttl.diagnostics.activity import busy
-from ttl.language.captured import captured_writes
 from ttl.language.operation import Program
 from ttl.loading import delay_formats
 from ttl.semantics.dtypes import dtype_of
 from ttl.semantics.layout import layout_of
 from ttl.semantics.limits import check_limits, check_semaphores
 from ttl.semantics.ttnn_values import as_corners, memory_config_of, shard_shape_of
+from ttl.source.captured import captured_writes
 from ttl.source.facts import facts_of
 from ttl.target import Target
 

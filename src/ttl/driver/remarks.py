@@ -20,8 +20,8 @@ from ttl.diagnostics import (
 )
 from ttl.diagnostics.painting import show_text
 from ttl.language.arguments import is_tensor
-from ttl.language.captured import captured_writes
 from ttl.language.operation import Program, definition_span
+from ttl.source.captured import captured_writes
 from ttl.source.facts import facts_of
 from ttl.source.functions import place_of
 from ttl.source.old_names import old_names, old_names_note

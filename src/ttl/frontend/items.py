@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar, cast
 
 from ttl.diagnostics import RuleBroken, codes, wrong_argument
-from ttl.language.captured import CHANGING
 from ttl.language.mistakes import WHOLE
+from ttl.source.captured import CHANGING
 from ttl.source.uses import uses_of_all
 
 from . import scalars

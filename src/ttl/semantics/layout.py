@@ -6,9 +6,9 @@ from enum import Enum
 from typing import Any
 
 
-def plain_repr(self: Enum) -> str:
+def plain_repr(member: Enum) -> str:
     """As the real ttnn shows the members of its enums: without their values."""
-    return f"{type(self).__name__}.{self.name}"
+    return f"{type(member).__name__}.{member.name}"
 
 
 class Layout(Enum):

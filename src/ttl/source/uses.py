@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache, reduce
 from typing import Any
 
-from ttl.language.captured import CHANGING
-
+from .captured import CHANGING
 from .handles import RELEASES, Finish
 
 Jump = type[ast.Return] | type[ast.Break] | type[ast.Continue]

@@ -210,7 +210,7 @@ def test_what_a_helper_uses_is_part_of_the_key() -> None:
 
 
 def test_an_operation_with_pipes_and_semaphores_is_compiled_once() -> None:
-    def made(receiver: tuple[int, int], initial: int) -> Operation:
+    def operation_to(receiver: tuple[int, int], initial: int) -> Operation:
         @ttl.operation(grid=(3, 1))
         def operation(a):
             net = ttl.PipeNet([ttl.Pipe((0, 0), receiver)])
@@ -243,7 +243,7 @@ def test_an_operation_with_pipes_and_semaphores_is_compiled_once() -> None:
     driver = Driver()
     tensor = ttnn.ones((32, 64), dtype=ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=DEVICE)
     for number, (receiver, initial) in enumerate([((1, 0), 0), ((2, 0), 0), ((2, 0), 5)], 1):
-        operation = made(receiver, initial)
+        operation = operation_to(receiver, initial)
         for _ in range(2):
             driver.compile(operation.program((tensor,), {}, (8, 8)), TARGET, Config())
         assert len(driver.artifacts) == number

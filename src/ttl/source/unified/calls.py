@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ttl import language
 from ttl.diagnostics.frames import is_pyttl_file, is_user_file
-from ttl.language.captured import CHANGING
 from ttl.language.functions import FLAT, block_functions
 from ttl.language.functions import math as math_functions
 from ttl.language.operation import Operation
 from ttl.semantics.function_source import function_tree
 
+from ..captured import CHANGING
 from ..functions import MISSING, called_function, own_code
 from .problems import expand_only, kernels_in_unified, unknown_call
 from .things import OF_KERNELS, OF_TILES, SCALAR, End, Kind, Thing, container_of, joined

@@ -54,7 +54,7 @@ Check = Callable[..., Checked]
 
 @pytest.fixture
 def check() -> Check:
-    def made(operation: Operation, *shapes: tuple[int, int]) -> Checked:
+    def checked(operation: Operation, *shapes: tuple[int, int]) -> Checked:
         return Checked(operation, tensors(*shapes))
 
-    return made
+    return checked

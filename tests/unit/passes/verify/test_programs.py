@@ -19,7 +19,7 @@ TARGET = load("wormhole_b0")
 def one_node(grid=(1, 1), **counts):
     """An operation on tensors a and y, from a function that makes its kernels."""
 
-    def made(kernels) -> Operation:
+    def operation_of(kernels) -> Operation:
         @ttl.operation(grid=grid)
         def operation(a, y):
             a_dfb = ttl.make_dataflow_buffer_like(a, (1, 1), block_count=counts.get("a", 2))
@@ -30,7 +30,7 @@ def one_node(grid=(1, 1), **counts):
 
         return operation
 
-    return made
+    return operation_of
 
 
 def rest():
@@ -146,7 +146,7 @@ def last_node_leaves_the_tensor(a, y, a_dfb, y_dfb):
 def pipes(grid, pairs):
     """An operation with one net and a buffer to send from and one to receive into."""
 
-    def made(kernels) -> Operation:
+    def operation_of(kernels) -> Operation:
         @ttl.operation(grid=grid)
         def operation(a, y):
             net = ttl.PipeNet([ttl.Pipe(src, dst) for src, dst in pairs])
@@ -159,7 +159,7 @@ def pipes(grid, pairs):
         made_kernels = kernels
         return operation
 
-    return made
+    return operation_of
 
 
 def drain(dfb, y, where):
@@ -354,7 +354,7 @@ def waited_for_by_others_only(a, y, a_dfb, y_dfb, net):
 
 
 def semaphore(grid=(3, 1)):
-    def made(kernels) -> Operation:
+    def operation_of(kernels) -> Operation:
         @ttl.operation(grid=grid)
         def operation(a, y):
             done = ttl.Semaphore()
@@ -364,7 +364,7 @@ def semaphore(grid=(3, 1)):
         kernels_of = kernels
         return operation
 
-    return made
+    return operation_of
 
 
 @semaphore()

@@ -9,9 +9,8 @@ from functools import lru_cache
 from types import CodeType
 
 from ttl.diagnostics import Code, Diagnostic, RuleBroken, Span
+from ttl.language.operation import KernelFunction, Program
 from ttl.semantics.function_source import definition_of, nodes_of
-
-from .operation import KernelFunction, Program
 
 # Methods that change a list, dict or set in place, as far as compiled kernels know them.
 CHANGING: dict[type, tuple[str, ...]] = {
