@@ -86,7 +86,7 @@ class KernelBuilder(ABC):
         self.mixes_kinds = self.tells_kinds = False
         # With the releases and waits that the program leaves out.
         self.repaired = {place_of(p.code): p.tree for p in function_points(kernel.function)}
-        self.state = State.first()
+        self.state = State()
         self.entry = self.body = Body()
         self.node: ast.AST | None = None  # that is being evaluated
         self.loops: tuple[Loop, ...] = ()  # around this place, innermost last

@@ -92,22 +92,18 @@ class Made:
 class State:
     """What a path has reached."""
 
-    values: dict[Variable, Value]
-    facts: Facts  # what conditions are decided on this path
-    released: frozenset[RunTime]  # blocks released, transfers waited for, pipes left
-    shapeless: dict[Value, Place | None]  # fills and broadcasts: where they are
-    mistakes: tuple[Diagnostic, ...]
-    unrolled: int  # iterations of loops that could be loops in C++ but for what they carry
-    containers: dict[int, Made]
+    values: dict[Variable, Value] = field(default_factory=dict)
+    facts: Facts = field(default_factory=dict)  # what conditions are decided on this path
+    released: frozenset[RunTime] = frozenset()  # blocks, transfers waited for, pipes left
+    shapeless: dict[Value, Place | None] = field(default_factory=dict)  # fills and broadcasts
+    mistakes: tuple[Diagnostic, ...] = ()
+    unrolled: int = 0  # iterations of loops that could be loops in C++ but for what they carry
+    containers: dict[int, Made] = field(default_factory=dict)
     # Of what is finished on one branch only: the condition, and whether that is its `then`.
     doubtful: Mapping[RunTime, tuple[Scalar, bool] | None] = field(default_factory=dict)
     grouped: tuple[tuple[RunTime, RunTime], ...] = ()  # groups, and transfers added to them
     split: int = 0  # conditions whose branches took along what follows
     has_lost_containers: bool = False  # by a branch in which they differ
-
-    @classmethod
-    def first(cls) -> State:
-        return cls({}, {}, frozenset(), {}, (), 0, {})
 
     def fork(self) -> State:
         self.keep()

@@ -26,7 +26,7 @@ from .hir import INDEX, Op, PipeValue, RunTime, Scalar, Value
 from .linear import Terms, difference, linear
 from .nets import nodes_with_role
 from .problems import FlowBroken, flow_broken
-from .python_operators import COMPARISONS
+from .python_operators import BINARY, COMPARISONS
 
 MOST_VALUES = 64  # that get a branch each
 
@@ -231,19 +231,15 @@ def _possible(builder: KernelBuilder, value: Scalar) -> list[int]:
     return is_it or [number for number, answer in known.items() if answer is None]
 
 
+SUMS = [BINARY[kind] for kind in (ast.Add, ast.Sub, ast.Mult)]
 EVALUATED: dict[type[Operation], Callable[..., Any]] = {
-    arith.AddiOp: operator.add,
-    arith.SubiOp: operator.sub,
-    arith.MuliOp: operator.mul,
+    **{row.of_integers: row.fold for row in SUMS if row.of_integers},
+    **{row.of_floats: row.fold for row in (*SUMS, BINARY[ast.Div]) if row.of_floats},
     arith.DivSIOp: operator.floordiv,  # of numbers that are not negative
     arith.RemSIOp: operator.mod,
     arith.FloorDivSIOp: operator.floordiv,
     arith.MinSIOp: min,
     arith.MaxSIOp: max,
-    arith.AddfOp: operator.add,
-    arith.SubfOp: operator.sub,
-    arith.MulfOp: operator.mul,
-    arith.DivfOp: operator.truediv,
     arith.NegfOp: operator.neg,
     arith.IndexCastOp: int,
     arith.SIToFPOp: float,

@@ -56,7 +56,7 @@ def test_a_factory_makes_an_operation_for_each_configuration() -> None:
     tuned = ttl.autotune(ttl.Config(block=ttl.choice(1, 2)), key=["tiles"])(make_double)
     made = tuned(8)
     assert made.name == "make_double" and made.key_of((), {}) == {"tiles": 8}
-    assert variant(made, block=2)[0].__name__ == "made"
+    assert variant(made, block=2)[0].__name__ == "operation"
 
 
 def test_the_key_is_what_it_names_and_without_one_all_that_is_not_tuned() -> None:

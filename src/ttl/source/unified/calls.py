@@ -63,13 +63,14 @@ def call(reader: Reader, node: ast.Call) -> Thing:
     )
     if callee.kind is Kind.METHOD:
         return _method(reader, node, callee, given)
+    return _called(reader, node, callee, given)
+
+
+def _called(reader: Reader, node: ast.Call, callee: Thing, given: Given) -> Thing:
     if callee.kind is Kind.FUNCTION:
         assert callee.tree is not None and callee.scope is not None
         return reader.enter(callee.tree, callee.scope, node, given)
-    return _called(reader, node, callee.value, given)
-
-
-def _called(reader: Reader, node: ast.Call, value: Any, given: Given) -> Thing:
+    value = callee.value
     if isinstance(value, Operation):
         return reader.expand(value, node, given)
     for known, handler in _LANGUAGE:
@@ -197,39 +198,34 @@ _TILE_FUNCTIONS: Final = {  # they live as long as the language
 
 def _method(reader: Reader, node: ast.Call, callee: Thing, given: Given) -> Thing:
     assert callee.owner is not None
-    handler = _METHODS.get(callee.owner.kind)
-    if handler is None:
-        return _of_plain_value(reader, node, callee, given)
-    return handler(reader, node, callee, given)
+    handler = _METHODS.get(callee.owner.kind, _of_plain_value)
+    return handler(reader, node, callee.owner, callee.name, given)
 
 
-def _of_plain_value(reader: Reader, node: ast.Call, callee: Thing, given: Given) -> Thing:
-    owner = callee.owner
-    assert owner is not None
-    if callee.name in OF_BUFFERS_AND_NETS:
+def _of_plain_value(reader: Reader, node: ast.Call, owner: Thing, name: str, given: Given) -> Thing:
+    if name in OF_BUFFERS_AND_NETS:
         if owner.kind is Kind.TENSOR and isinstance(node.func, ast.Attribute):
             raise expand_only(reader.frame, node, ast.unparse(node.func.value))
         raise unknown_call(reader.frame, node)
     return _unknown(reader, node, given)
 
 
-def _of_buffer(reader: Reader, node: ast.Call, callee: Thing, given: Given) -> Thing:
-    owner, unit = callee.owner, reader.unit
-    assert owner is not None
-    if callee.name in ("reserve", "wait"):
-        end = End(callee.name)
+def _of_buffer(reader: Reader, node: ast.Call, owner: Thing, name: str, given: Given) -> Thing:
+    unit = reader.unit
+    if name in ("reserve", "wait"):
+        end = End(name)
         site = reader.site(node, end, owner.key, _owner_text(node))
         unit.ends.add((owner.key, end))
         return Thing(Kind.BLOCK, sites=frozenset({site}))
-    if callee.name == "publish":
+    if name == "publish":
         reader.does(Effect.MOVE, node)
         unit.publishes = True
         unit.ends.add((owner.key, End.RESERVE))
         return SCALAR
     ends = {"push": End.RESERVE, "can_reserve": End.RESERVE, "pop": End.WAIT, "can_wait": End.WAIT}
-    if callee.name in ends:
-        unit.ends.add((owner.key, ends[callee.name]))
-        return Thing(Kind.ELEMENT) if callee.name.startswith("can") else SCALAR
+    if name in ends:
+        unit.ends.add((owner.key, ends[name]))
+        return Thing(Kind.ELEMENT) if name.startswith("can") else SCALAR
     return _unknown(reader, node, given)
 
 
@@ -237,75 +233,64 @@ def _owner_text(node: ast.Call) -> str:
     return ast.unparse(node.func.value) if isinstance(node.func, ast.Attribute) else "a buffer"
 
 
-def _of_block(reader: Reader, node: ast.Call, callee: Thing, given: Given) -> Thing:
-    if callee.name == "store":
+def _of_block(reader: Reader, node: ast.Call, owner: Thing, name: str, given: Given) -> Thing:
+    if name == "store":
         reader.does(Effect.COMPUTE, node)
-    elif callee.name not in ("push", "pop"):
+    elif name not in ("push", "pop"):
         raise unknown_call(reader.frame, node)
     return SCALAR
 
 
-def _of_transfer(reader: Reader, node: ast.Call, callee: Thing, given: Given) -> Thing:
-    if callee.name not in ("wait", "add", "wait_all"):
+def _of_transfer(reader: Reader, node: ast.Call, owner: Thing, name: str, given: Given) -> Thing:
+    if name not in ("wait", "add", "wait_all"):
         raise unknown_call(reader.frame, node)
     reader.does(Effect.MOVE, node)
     return SCALAR
 
 
-def _of_net(reader: Reader, node: ast.Call, callee: Thing, given: Given) -> Thing:
-    owner = callee.owner
-    assert owner is not None
-    if callee.name in ("is_src", "is_dst", "is_active"):
+def _of_net(reader: Reader, node: ast.Call, owner: Thing, name: str, given: Given) -> Thing:
+    if name in ("is_src", "is_dst", "is_active"):
         reader.unit.in_kernels = True
         return SCALAR
-    if callee.name not in ("if_src", "if_dst"):
+    if name not in ("if_src", "if_dst"):
         return _unknown(reader, node, given)
     reader.does(Effect.MOVE, node)
     pipe = Thing(Kind.PIPE, key=owner.key, name=_owner_text(node))
     for each in given.all:
-        _called_back(reader, node, each, Given([pipe], {}, []))
+        _called(reader, node, each, Given([pipe], {}, []))
     return SCALAR
 
 
-def _called_back(reader: Reader, node: ast.Call, function: Thing, given: Given) -> None:
-    if function.kind is Kind.FUNCTION:
-        assert function.tree is not None and function.scope is not None
-        reader.enter(function.tree, function.scope, node, given)
-    else:
-        _called(reader, node, function.value, given)
-
-
-def _of_semaphore(reader: Reader, node: ast.Call, callee: Thing, given: Given) -> Thing:
-    if callee.name in ("get_remote", "get_remote_multicast"):
-        return replace(callee.owner or SCALAR, value=MISSING)
-    if callee.name not in ("wait_eq", "wait_ge", "set", "inc"):
+def _of_semaphore(reader: Reader, node: ast.Call, owner: Thing, name: str, given: Given) -> Thing:
+    if name in ("get_remote", "get_remote_multicast"):
+        return replace(owner, value=MISSING)
+    if name not in ("wait_eq", "wait_ge", "set", "inc"):
         raise unknown_call(reader.frame, node)
     reader.does(Effect.MOVE, node)
-    if callee.name.startswith("wait"):
+    if name.startswith("wait"):
         reader.unit.awaits = True
     else:
         reader.unit.signals = True
     return SCALAR
 
 
-def _of_container(reader: Reader, node: ast.Call, callee: Thing, given: Given) -> Thing:
-    owner = callee.owner
-    assert owner is not None and isinstance(node.func, ast.Attribute)
+def _of_container(reader: Reader, node: ast.Call, owner: Thing, name: str, given: Given) -> Thing:
+    assert isinstance(node.func, ast.Attribute)
     held = owner.any_item()
-    if any(callee.name in methods for methods in CHANGING.values()):
-        news = [t.any_item() if callee.name == "extend" else t for t in given.things[-1:]]
+    if any(name in methods for methods in CHANGING.values()):
+        news = [t.any_item() if name == "extend" else t for t in given.things[-1:]]
         is_new = not owner.items and owner.item is None
         inside = joined([*([] if is_new else [held]), *news]) if news else held
         reader.change(node.func.value, container_of(inside))
         return held
-    if callee.name in ("values", "copy"):
+    if name in ("values", "copy"):
         return owner
-    if callee.name == "items":
+    if name == "items":
         return container_of(Thing(Kind.CONTAINER, items=(SCALAR, held)))
-    return held if callee.name == "get" else SCALAR
+    return held if name == "get" else SCALAR
 
 
-_METHODS: Final[dict[Kind, Callable[[Reader, ast.Call, Thing, Given], Thing]]] = {
+_METHODS: Final[dict[Kind, Callable[[Reader, ast.Call, Thing, str, Given], Thing]]] = {
     Kind.BUFFER: _of_buffer,
     Kind.BLOCK: _of_block,
     Kind.TRANSFER: _of_transfer,

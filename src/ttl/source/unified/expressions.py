@@ -198,12 +198,12 @@ def _length(reader: Reader, node: ast.expr, given: Thing) -> int | None:
     return max(0, count) if type(count) is int and count <= MOST_ITEMS else None
 
 
-def item_of(thing: Thing) -> Thing:
-    """What a loop over it gives."""
+def item_of(thing: Thing, position: int | None = None) -> Thing:
+    """What a loop over it gives, or what one name of `a, b = ...` gets."""
     if thing.kind is Kind.METHOD and thing.owner is not None and thing.name == "pipes":
         return replace(thing.owner, kind=Kind.PIPE, value=MISSING)
     if thing.kind is Kind.CONTAINER:
-        return thing.at(None)
+        return thing.at(position)
     return Thing(Kind.ELEMENT) if thing.kind is Kind.ELEMENT else SCALAR
 
 

@@ -96,7 +96,7 @@ class Reader:
             self._store(target.id, thing)
         elif isinstance(target, (ast.Tuple, ast.List)):
             for position, each in enumerate(target.elts):
-                self.bind(each, _part(thing, position))
+                self.bind(each, expressions.item_of(thing, position))
         elif isinstance(target, ast.Starred):
             self.bind(target.value, thing)
         elif isinstance(target, (ast.Subscript, ast.Attribute)):
@@ -213,13 +213,6 @@ class Reader:
             if handler(self, statement) is False:
                 return False
         return True
-
-
-def _part(thing: Thing, position: int) -> Thing:
-    """What one name of `a, b = ...` gets."""
-    if thing.kind is Kind.CONTAINER:
-        return thing.at(position)
-    return Thing(Kind.ELEMENT) if thing.kind is Kind.ELEMENT else SCALAR
 
 
 def _expression(reader: Reader, node: ast.Expr) -> None:
