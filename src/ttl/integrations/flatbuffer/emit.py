@@ -21,8 +21,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ttl.diagnostics import CompileError, RuleBroken, codes
 from ttl.dialects import ttnn
-from ttl.dialects.graph import MathOp, from_attribute, shape_of
-from ttl.dialects.graph_control import ControlOp
+from ttl.dialects.graph import ControlOp, MathOp, from_attribute, shape_of
 from ttl.semantics.dtypes import BY_DATA_FORMAT, DTYPES, DType, round_to
 from ttl.semantics.tensor_layout import TensorLayout
 

@@ -7,7 +7,7 @@ import re
 import sys
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ttl.diagnostics import (
     RuleBroken,
@@ -307,12 +307,14 @@ def for_device(passes: list[ModulePass]) -> list[ModulePass]:
     from dataclasses import replace
 
     from ttl.config import Config
-    from ttl.passes.d2m.ttcore_register_device import TtcoreRegisterDevice
+    from ttl.passes import find_pass
+    from ttl.passes.pipelines import REGISTER_DEVICE
 
     path = Config.current().system_desc_path
+    kind: Any = find_pass(*REGISTER_DEVICE)
     return [
         replace(each, system_desc_path=path)
-        if path and isinstance(each, TtcoreRegisterDevice) and not each.system_desc_path
+        if path and isinstance(each, kind) and not each.system_desc_path
         else each
         for each in passes
     ]
