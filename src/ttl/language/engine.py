@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
     from .block import Block, BlockExpression
     from .buffer import BufferState, DataflowBuffer
-    from .operation import Operation, OperationScope
+    from .declared import OperationScope
+    from .operation import Operation
     from .pipes import DstPipeIdentity, PipeNet, SrcPipeIdentity
     from .semaphores import Semaphore
     from .transfer import Transfer
