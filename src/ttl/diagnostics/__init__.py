@@ -15,6 +15,7 @@ from .errors import (
     file_not_usable,
     hide_frames,
     install_exception_hook,
+    reading,
     usage_error,
     writing,
 )
@@ -47,6 +48,7 @@ __all__ = [
     "file_not_usable",
     "hide_frames",
     "install_exception_hook",
+    "reading",
     "render_all",
     "render_json",
     "render_text",
