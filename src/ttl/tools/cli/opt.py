@@ -14,7 +14,7 @@ from ttl.diagnostics import (
     TTLError,
     UsageError,
     codes,
-    file_not_usable,
+    reading,
     usage_error,
     writing,
 )
@@ -159,7 +159,9 @@ class _Run:
         if options.time_passes:
             self._print_times()
         if options.flatbuffer:
-            _write_flatbuffer(module, options.flatbuffer)
+            from ttl.integrations.flatbuffer import emit_flatbuffer
+
+            _write(emit_flatbuffer(module), options.flatbuffer)
             return ""
         if options.ttmetal_to_flatbuffer_bin:
             from ttl.integrations.flatbuffer import emit_metal
@@ -230,14 +232,6 @@ def _show(when: str, module: ModuleOp) -> None:
     from ttl.dialects import print_module
 
     print(f"// -----// IR {when} //----- //\n{print_module(module)}", file=sys.stderr)
-
-
-def _write_flatbuffer(module: ModuleOp, file: str) -> None:
-    from ttl.integrations.flatbuffer import emit_flatbuffer
-
-    binary = emit_flatbuffer(module)
-    with writing(file):
-        Path(file).write_bytes(binary)
 
 
 def _kept(module: ModuleOp, prefix: str) -> list[str]:
@@ -346,9 +340,8 @@ def _unknown_pass(message: str, name: str = "") -> UsageError:
 
 def read_text(file: str) -> str:
     try:
-        return sys.stdin.read() if file == "-" else Path(file).read_text("utf-8")
-    except OSError as error:
-        raise file_not_usable(file, error) from None
+        with reading(file):
+            return sys.stdin.read() if file == "-" else Path(file).read_text("utf-8")
     except UnicodeDecodeError as error:
         message = f"{file}: not IR text: byte {error.start} is not {error.encoding.upper()}"
         raise usage_error(codes.IR_SYNTAX, message) from None
