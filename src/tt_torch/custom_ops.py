@@ -52,14 +52,8 @@ def check_out_indices(tensors: Sequence[Tensor], out_indices: Sequence[int]) -> 
 
 
 @tt_lang_op.register_fake  # type: ignore[untyped-decorator]
-def _fake(
-    tensors: list[Tensor],
-    kernel_id: str,
-    arg_roles: str,
-    version_tag: str,
-    shard_spec: str,
-    out_indices: Sequence[int],
-) -> list[Tensor]:
+def _fake(tensors: list[Tensor], *texts_and_outs: Any) -> list[Tensor]:
+    out_indices: Sequence[int] = texts_and_outs[-1]
     check_out_indices(tensors, out_indices)
     return [tensors[index].clone() for index in out_indices]
 

@@ -225,9 +225,13 @@ _KERNELS |= {name: _of_host(name) for name in _COUNTED}
 _KERNELS |= {name: _random(name.partition(".")[0]) for name in _DRAWN}
 
 
-def _view(name: str) -> Callable[..., Any]:
+def _overload(name: str) -> Any:
     packet, _, overload = name.partition(".")
-    op = getattr(getattr(torch.ops.aten, packet), overload or "default")
+    return getattr(getattr(torch.ops.aten, packet), overload or "default")
+
+
+def _view(name: str) -> Callable[..., Any]:
+    op = _overload(name)
 
     def run(*args: Any, **kwargs: Any) -> Any:
         return op.redispatch(_ON_CPU, *args, **kwargs)
@@ -240,8 +244,7 @@ _RECURRENT = ("lstm.input", "gru.input", "rnn_tanh.input", "rnn_relu.input")
 
 
 def _recurrent(name: str) -> Callable[..., Any]:
-    packet, _, overload = name.partition(".")
-    op = getattr(getattr(torch.ops.aten, packet), overload)
+    op = _overload(name)
 
     def run(*args: Any) -> Any:
         """Gradients are those of the operations. What torch has in Python for graphs forgets to

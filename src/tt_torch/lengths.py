@@ -35,11 +35,10 @@ class OpenExecutable:
 
     def __call__(self, *inputs: Any) -> list[Any]:
         sizes = _sizes(inputs)
-        executable = self.made.get(sizes, lambda: self._executable(sizes, inputs))
+        executable = self.made.get(
+            sizes, lambda: self._instance(sizes) or self._compile(sizes, inputs)
+        )
         return executable(inputs)
-
-    def _executable(self, sizes: tuple[int, ...], inputs: Sequence[Any]) -> Executable:
-        return self._instance(sizes) or self._compile(sizes, inputs)
 
     def _compile(self, sizes: tuple[int, ...], inputs: Sequence[Any]) -> Executable:
         from .capture import tracing

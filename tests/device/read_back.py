@@ -19,7 +19,7 @@ import ttnn
 from device.standins import SCRATCH_ADDRESS, Device, Mesh, Tensor, TensorAccessorArgs, install
 from ttl.artifact import CompiledOperation, read_folder
 from ttl.device.descriptors import program_descriptor
-from ttl.device.plan import TensorPlace, plan_program
+from ttl.device.plan import TensorPlace, plan_kernels
 
 
 def main() -> None:
@@ -46,7 +46,7 @@ def _built(compiled: CompiledOperation) -> Any:
         TensorPlace(tensor.buffer_address(), tuple(of_tensor))
         for tensor, of_tensor in zip(tensors, words, strict=True)
     ]
-    return program_descriptor(ttnn, plan_program(compiled, places, SCRATCH_ADDRESS))
+    return program_descriptor(ttnn, compiled, plan_kernels(compiled, places, SCRATCH_ADDRESS))
 
 
 def _called(example: str, operation: str) -> Any:

@@ -51,22 +51,6 @@ def trunc(x: Tensor) -> Tensor:
     return torch.where(x < 0, x.ceil(), x.floor()) if x.is_floating_point() else x
 
 
-def isinf(x: Tensor) -> Tensor:
-    if not x.is_floating_point():
-        return torch.zeros_like(x, dtype=torch.bool)
-    return x.abs() == math.inf
-
-
-def gelu(x: Tensor, *, approximate: str = "none") -> Tensor:
-    """x / 2 * (1 + erf(x / sqrt 2)), or with tanh; in f32, as torch computes it."""
-    y = x.to(wide(x.dtype))
-    if approximate == "tanh":
-        curve = (math.sqrt(2 / math.pi) * (y + 0.044715 * (y * y * y))).tanh()
-    else:
-        curve = (y * math.sqrt(0.5)).erf()
-    return (0.5 * y * (curve + 1)).to(x.dtype)
-
-
 def power(x: Tensor, exponent: float) -> Tensor:
     """Small whole powers are products, which are exact where powers are not."""
     x = x.to(torch.result_type(x, exponent))
@@ -153,19 +137,6 @@ def var(x: Tensor, given: Dims = None, **options: Any) -> Tensor:
     return var_mean(x, given, **options)[0]
 
 
-def std(x: Tensor, given: Dims = None, **options: Any) -> Tensor:
-    return var(x, given, **options).sqrt()
-
-
-def _unbiased(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The overload that says only whether there is a correction."""
-
-    def of_dims(x: Tensor, given: Dims, unbiased: bool = True, keepdim: bool = False) -> Any:
-        return function(x, given, correction=int(unbiased), keepdim=keepdim)
-
-    return of_dims
-
-
 DECOMPOSITIONS: dict[Any, Callable[..., Any]] = {
     aten.sign.default: sign,
     aten.reciprocal.default: lambda x: torch.ones_like(x) / x,
@@ -177,10 +148,7 @@ DECOMPOSITIONS: dict[Any, Callable[..., Any]] = {
     aten.hypot.default: lambda x, y: (x * x + y * y).sqrt(),
     aten.trunc.default: trunc,
     aten.isnan.default: lambda x: x != x,
-    aten.isinf.default: isinf,
     aten.relu.default: lambda x: x.clamp(min=0),
-    aten.hardtanh.default: lambda x, low=-1, high=1: x.clamp(low, high),
-    aten.gelu.default: gelu,
     aten.pow.Tensor_Scalar: power,
     aten.div.Tensor_mode: divide,
     aten.div.Scalar_mode: divide,
@@ -190,9 +158,5 @@ DECOMPOSITIONS: dict[Any, Callable[..., Any]] = {
     aten.mean.default: mean,
     aten.mean.dim: mean,
     aten.var_mean.correction: var_mean,
-    aten.var_mean.dim: _unbiased(var_mean),
     aten.var.correction: var,
-    aten.var.dim: _unbiased(var),
-    aten.std.correction: std,
-    aten.std.dim: _unbiased(std),
 }

@@ -22,12 +22,7 @@ def _extreme(x: Tensor, dim: int, largest: bool) -> tuple[Tensor, Tensor]:
     is_here = x == found
     if x.is_floating_point():
         is_here = is_here | (x.isnan() & found.isnan())
-    return found, _first(is_here, dim)
-
-
-def _first(is_here: Tensor, dim: int) -> Tensor:
-    """The first place along a dimension that is true, or the size of the dimension."""
-    return torch.where(is_here, positions(is_here, dim), is_here.shape[dim]).amin(dim, True)
+    return found, torch.where(is_here, positions(x, dim), x.shape[dim]).amin(dim, True)
 
 
 def _place(largest: bool) -> Callable[..., Tensor]:

@@ -121,11 +121,9 @@ def _windows(x: Tensor, axes: Sequence[Axis], filling: Any) -> Tensor:
     return x.flatten(-len(axes))
 
 
-def max_pool_backward(
-    count: int, grad: Tensor, x: Tensor, sizes: Any, stride: Any, padding: Any, dilation: Any,
-    ceil_mode: bool, indices: Tensor,
-) -> Tensor:  # fmt: skip
-    plane = x.shape[-count:]
+def max_pool_backward(count: int, grad: Tensor, x: Tensor, *window_and_places: Any) -> Tensor:
+    """The places, the last argument, tell all about the window."""
+    plane, indices = x.shape[-count:], window_and_places[-1]
     zeros = grad.new_zeros(*x.shape[:-count], prod(plane))
     flat = zeros.scatter_add(-1, indices.flatten(-count), grad.flatten(-count))
     return flat.unflatten(-1, plane)
@@ -276,22 +274,19 @@ def adaptive_avg_pool_backward(count: int, grad: Tensor, x: Tensor) -> Tensor:
     return y.to(grad.dtype)
 
 
-DECOMPOSITIONS: dict[Any, Callable[..., Any]] = {
-    aten.max_pool2d_with_indices.default: partial(_max_pool, 2),
-    aten.max_pool3d_with_indices.default: partial(_max_pool, 3),
-    aten.max_pool2d_with_indices_backward.default: partial(max_pool_backward, 2),
-    aten.max_pool3d_with_indices_backward.default: partial(max_pool_backward, 3),
-    aten.avg_pool2d.default: partial(_avg_pool, 2),
-    aten.avg_pool3d.default: partial(_avg_pool, 3),
-    aten.avg_pool2d_backward.default: partial(_avg_pool_backward, 2),
-    aten.avg_pool3d_backward.default: partial(_avg_pool_backward, 3),
-    aten._adaptive_avg_pool2d.default: partial(adaptive_avg_pool, 2),
-    aten._adaptive_avg_pool3d.default: partial(adaptive_avg_pool, 3),
-    aten._adaptive_avg_pool2d_backward.default: partial(adaptive_avg_pool_backward, 2),
-    aten._adaptive_avg_pool3d_backward.default: partial(adaptive_avg_pool_backward, 3),
-    aten.adaptive_max_pool2d.default: partial(adaptive_max_pool, 2),
-    aten.adaptive_max_pool3d.default: partial(adaptive_max_pool, 3),
-    aten.adaptive_max_pool2d_backward.default: lambda grad, x, indices: max_pool_backward(
-        2, grad, x, None, None, None, None, False, indices
-    ),
+# By their names, in which the number of axes stands.
+_POOLS: dict[str, Callable[..., Any]] = {
+    "max_pool{}d_with_indices": _max_pool,
+    "max_pool{}d_with_indices_backward": max_pool_backward,
+    "avg_pool{}d": _avg_pool,
+    "avg_pool{}d_backward": _avg_pool_backward,
+    "_adaptive_avg_pool{}d": adaptive_avg_pool,
+    "_adaptive_avg_pool{}d_backward": adaptive_avg_pool_backward,
+    "adaptive_max_pool{}d": adaptive_max_pool,
 }
+DECOMPOSITIONS: dict[Any, Callable[..., Any]] = {
+    getattr(aten, name.format(count)).default: partial(function, count)
+    for name, function in _POOLS.items()
+    for count in (2, 3)
+}
+DECOMPOSITIONS[aten.adaptive_max_pool2d_backward.default] = partial(max_pool_backward, 2)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -19,33 +19,36 @@ def for_each(values: Sequence[int], count: int) -> Sequence[int]:
     return list(values) * count if len(values) == 1 else values
 
 
-def convolution(
-    x: Tensor,
-    weight: Tensor,
-    bias: Tensor | None,
-    stride: Sequence[int],
-    padding: Sequence[int],
-    dilation: Sequence[int],
-    transposed: bool,
-    output_padding: Sequence[int],
-    groups: int,
-) -> Any:
+class Moves(NamedTuple):
+    """How the window of a convolution moves, as its operation has it."""
+
+    stride: Sequence[int]
+    padding: Sequence[int]
+    dilation: Sequence[int]
+    transposed: bool
+    output_padding: Sequence[int]
+    groups: int
+
+    def along(self, axes: int) -> Moves:
+        """With a value for each of so many axes."""
+        return self._replace(
+            stride=for_each(self.stride, axes),
+            padding=for_each(self.padding, axes),
+            dilation=for_each(self.dilation, axes),
+            output_padding=for_each(self.output_padding, axes),
+        )
+
+
+def convolution(x: Tensor, weight: Tensor, bias: Tensor | None, *given: Any) -> Any:
     """What is more than a window over one or two axes; that is left as it is."""
     axes = weight.ndim - 2
-    stride, padding, dilation, more = (
-        for_each(each, axes) for each in (stride, padding, dilation, output_padding)
-    )
+    moves = Moves(*given).along(axes)
     if x.ndim == axes + 1:
-        found = aten.convolution(
-            x[None], weight, bias, stride, padding, dilation, transposed, more, groups
-        )
-        return found[0]
+        return aten.convolution(x[None], weight, bias, *moves)[0]
     if axes == 3:
-        return _of_three_axes(
-            x, weight, bias, stride, padding, dilation, transposed, more, groups
-        )
-    is_tiling = tuple(stride) == tuple(weight.shape[2:]) and not any(padding)
-    if is_tiling and not transposed and groups == 1 and x.numel():
+        return _of_three_axes(x, weight, bias, moves)
+    is_tiling = tuple(moves.stride) == tuple(weight.shape[2:]) and not any(moves.padding)
+    if is_tiling and not moves.transposed and moves.groups == 1 and x.numel():
         return _of_patches(x, weight, bias)
     return NotImplemented
 
@@ -67,25 +70,14 @@ def _of_patches(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     return found if bias is None else found + bias.reshape(-1, *[1] * len(sizes))
 
 
-def _of_three_axes(
-    x: Tensor,
-    weight: Tensor,
-    bias: Tensor | None,
-    stride: Sequence[int],
-    padding: Sequence[int],
-    dilation: Sequence[int],
-    transposed: bool,
-    more: Sequence[int],
-    groups: int,
-) -> Any:
+def _of_three_axes(x: Tensor, weight: Tensor, bias: Tensor | None, moves: Moves) -> Any:
     """A sum over the first axis of the weights, each a convolution of planes."""
+    stride, padding, dilation, transposed, more, groups = moves
+    in_plane = Moves(stride[1:], padding[1:], dilation[1:], transposed, more[1:], groups)
 
     def of_planes(part: Tensor, place: int) -> Tensor:
         planes = part.transpose(1, 2).flatten(0, 1)
-        found = aten.convolution(
-            planes, weight[:, :, place], None, stride[1:], padding[1:], dilation[1:], transposed,
-            more[1:], groups,
-        )  # fmt: skip
+        found = aten.convolution(planes, weight[:, :, place], None, *in_plane)
         return found.reshape(part.shape[0], part.shape[2], *found.shape[1:]).transpose(1, 2)
 
     depth, step, apart, edge = weight.shape[2], stride[0], dilation[0], padding[0]
@@ -113,21 +105,15 @@ def _spread(planes: Tensor, step: int, before: int, reach: int, more: int) -> Te
 
 
 def convolution_backward(
-    grad: Tensor,
-    x: Tensor,
-    weight: Tensor,
-    bias_sizes: Sequence[int] | None,
-    stride: Sequence[int],
-    padding: Sequence[int],
-    dilation: Sequence[int],
-    transposed: bool,
-    output_padding: Sequence[int],
-    groups: int,
-    wanted: Sequence[bool],
+    grad: Tensor, x: Tensor, weight: Tensor, bias_sizes: Sequence[int] | None, *given: Any
 ) -> Any:
-    """Both gradients of a convolution are convolutions."""
+    """Both gradients of a convolution are convolutions; the last argument tells which are wanted,
+    that of the bias the last.
+    """
     axes = weight.ndim - 2
-    stride, padding, dilation = (for_each(each, axes) for each in (stride, padding, dilation))
+    *options, wanted = given
+    moves = Moves(*options).along(axes)
+    stride, padding, dilation, transposed, *_ = moves
     of_x = of_weight = None
     if wanted[0]:
         more = [0] * axes
@@ -139,35 +125,25 @@ def convolution_backward(
                 )
             ]
             more = [size - end for size, end in zip(x.shape[2:], reach, strict=True)]
-        of_x = aten.convolution(
-            grad, weight, None, stride, padding, dilation, not transposed, more, groups
-        )
+        back = moves._replace(transposed=not transposed, output_padding=more)
+        of_x = aten.convolution(grad, weight, None, *back)
         for axis, size in enumerate(x.shape[2:]):  # output_padding may be as wide as a step
             of_x = of_x.narrow(2 + axis, 0, size)
     if wanted[1]:
-        given, found = (grad, x) if transposed else (x, grad)
-        of_weight = _of_weights(given, found, weight.shape[2:], stride, padding, dilation, groups)
+        image, found = (grad, x) if transposed else (x, grad)
+        of_weight = _of_weights(image, found, weight.shape[2:], moves)
     of_bias = grad.sum([0, *range(2, grad.ndim)]) if wanted[2] else None
     return of_x, of_weight, of_bias
 
 
-def _of_weights(
-    x: Tensor,
-    grad: Tensor,
-    sizes: Sequence[int],
-    stride: Sequence[int],
-    padding: Sequence[int],
-    dilation: Sequence[int],
-    groups: int,
-) -> Tensor:
+def _of_weights(x: Tensor, grad: Tensor, sizes: Sequence[int], moves: Moves) -> Tensor:
     """The gradient is the window: batches are its channels, steps and gaps change places."""
-    batch, channels = x.shape[:2]
+    (batch, channels), groups = x.shape[:2], moves.groups
     apart = x.reshape(batch, groups, channels // groups, *x.shape[2:])
     apart = apart.transpose(0, 2).flatten(1, 2)  # (channels of a group, groups * batch, ...)
-    found = aten.convolution(
-        apart, grad.transpose(0, 1), None, dilation, padding, stride, False, [0] * len(sizes),
-        groups,
-    )  # fmt: skip
+    none = [0] * len(sizes)
+    turned = Moves(moves.dilation, moves.padding, moves.stride, False, none, groups)
+    found = aten.convolution(apart, grad.transpose(0, 1), None, *turned)
     for axis, size in enumerate(sizes):
         found = found.narrow(2 + axis, 0, size)
     return found.transpose(0, 1)

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
-from torch import fx
 from xdsl.dialects.builtin import BoolAttr, DenseIntOrFPElementsAttr, IntegerAttr, TensorType, i64
-from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.ir import SSAValue
 
 from tt_torch.decompositions.arithmetic import wide
 from ttl.dialects import stablehlo
@@ -17,8 +16,7 @@ from ttl.dialects.stablehlo.regions import ScatterNumbers
 from ttl.dialects.stablehlo.shapes import GatherNumbers
 from ttl.dialects.stablehlo.text import dims
 
-from .elementwise import result_dtype
-from .emitter import Emitter, Lowering, dtype_of, lowers
+from .emitter import Emitter, Lowering, computation, dtype_of, lowers
 
 aten = torch.ops.aten
 
@@ -33,57 +31,37 @@ def sorted_with_places(
         return x, emitter.full((), 0, torch.int64)
     dim %= len(shape_of(x))
     places = emitter.positions(shape_of(x), dim, torch.int64)
-    scalars = [TensorType(element_of(each), []) for each in (x, x, places, places)]
-    block = Block(arg_types=scalars)
-    inner = Emitter()
-    inner.block = block
-    first, second = block.args[:2] if not descending else reversed(block.args[:2])
-    given = (block.args[0], block.args[1])
-    is_before = inner.compare("GT" if descending else "LT", *given)
-    if dtype_of(x).is_floating_point:
+
+    def is_before(inner: Emitter, one: SSAValue, other: SSAValue, *_: SSAValue) -> SSAValue:
+        found = inner.compare("GT" if descending else "LT", one, other)
+        if not dtype_of(x).is_floating_point:
+            return found
+        first, second = (other, one) if descending else (one, other)
         is_last = inner.compare("NE", second, second)
         is_number = inner.compare("EQ", first, first)
-        is_before = inner.binary("or", is_before, inner.binary("and", is_last, is_number))
-    block.add_op(stablehlo.ReturnOp.create(operands=[is_before]))
+        return inner.binary("or", found, inner.binary("and", is_last, is_number))
+
+    scalars = [TensorType(element_of(each), []) for each in (x, x, places, places)]
     made = stablehlo.SortOp.create(
         operands=[x, places],
         result_types=[x.type, places.type],
         properties={"dimension": IntegerAttr(dim, i64), "is_stable": BoolAttr.from_bool(True)},
-        regions=[Region(block)],
+        regions=[computation(scalars, is_before)],
     )
     emitter.add(made)
     return made.outputs[0], made.outputs[1]
 
 
-@lowers(aten.sort.default)
+@lowers(aten.sort.default, aten.sort.stable)
 def sort(
-    emitter: Emitter, node: fx.Node, x: SSAValue, dim: int = -1, descending: bool = False
-) -> list[SSAValue]:
-    return [*sorted_with_places(emitter, x, dim, descending)]
-
-
-@lowers(aten.sort.stable)
-def stable_sort(
-    emitter: Emitter,
-    node: fx.Node,
-    x: SSAValue,
-    *,
-    stable: bool | None = None,
-    dim: int = -1,
-    descending: bool = False,
+    emitter: Emitter, x: SSAValue, dim: int = -1, descending: bool = False, **_: Any
 ) -> list[SSAValue]:
     return [*sorted_with_places(emitter, x, dim, descending)]
 
 
 @lowers(aten.topk.default)
 def topk(
-    emitter: Emitter,
-    node: fx.Node,
-    x: SSAValue,
-    count: int,
-    dim: int = -1,
-    largest: bool = True,
-    sorted: bool = True,
+    emitter: Emitter, x: SSAValue, count: int, dim: int = -1, largest: bool = True, *_: Any
 ) -> list[SSAValue]:
     """The first ones of all in order."""
     if not shape_of(x):
@@ -104,9 +82,7 @@ def _beside(emitter: Emitter, x: SSAValue, index: SSAValue, dim: int) -> SSAValu
 
 
 @lowers(aten.gather.default)
-def gather(
-    emitter: Emitter, node: fx.Node, x: SSAValue, dim: int, index: SSAValue, **_: Any
-) -> SSAValue:
+def gather(emitter: Emitter, x: SSAValue, dim: int, index: SSAValue, **_: Any) -> SSAValue:
     rank = len(shape_of(x))
     dim %= rank
     x = _beside(emitter, x, index, dim)
@@ -118,15 +94,13 @@ def gather(
         start_index_map=(dim,),
         index_vector_dim=rank,
     )
-    properties: dict[str, Attribute] = {
-        "dimension_numbers": stablehlo.GatherDimensions(numbers),
-        "slice_sizes": dims([1] * rank),
-    }
-    result = TensorType(element_of(x), shape_of(index))
     made = stablehlo.GatherOp.create(
         operands=[x, index],
-        result_types=[result],
-        properties=properties,
+        result_types=[TensorType(element_of(x), shape_of(index))],
+        properties={
+            "dimension_numbers": stablehlo.GatherDimensions(numbers),
+            "slice_sizes": dims([1] * rank),
+        },
         attributes=stablehlo.CHECKED_INDICES,
     )
     return emitter.add(made)
@@ -145,22 +119,20 @@ def scattered(
         scatter_dims_to_operand_dims=(dim,),
         index_vector_dim=rank,
     )
-    block = Block(arg_types=[scalar, scalar])
-    inner = Emitter()
-    inner.block = block
-    found = inner.binary(reducer, *block.args) if reducer else block.args[1]
-    block.add_op(stablehlo.ReturnOp.create(operands=[found]))
-    properties: dict[str, Attribute] = {
-        "scatter_dimension_numbers": ScatterDimensions(numbers),
-        "indices_are_sorted": BoolAttr.from_bool(False),
-        "unique_indices": BoolAttr.from_bool(False),
-    }
+
+    def reduced(inner: Emitter, old: SSAValue, new: SSAValue) -> SSAValue:
+        return inner.binary(reducer, old, new) if reducer else new
+
     made = stablehlo.ScatterOp.create(
         operands=[x, index, source],
         result_types=[x.type],
-        properties=properties,
+        properties={
+            "scatter_dimension_numbers": ScatterDimensions(numbers),
+            "indices_are_sorted": BoolAttr.from_bool(False),
+            "unique_indices": BoolAttr.from_bool(False),
+        },
         attributes=stablehlo.CHECKED_INDICES,
-        regions=[Region(block)],
+        regions=[computation([scalar, scalar], reduced)],
     )
     return emitter.add(made)
 
@@ -192,23 +164,20 @@ def _put_back(emitter: Emitter, x: SSAValue, part: SSAValue) -> SSAValue:
     for dim, size in reversed(list(enumerate(shape_of(x)))):
         mine = shape_of(part)[dim]
         if mine < size:
-            shape = shape_of(part)
-            ranges = [(0, n, 1) for n in shape]
+            ranges = [(0, n, 1) for n in shape_of(part)]
             ranges[dim] = (mine, size, 1)
             part = emitter.concatenate([part, emitter.slice(x, ranges)], dim)
     return part
 
 
 @lowers(aten.scatter.src, aten.scatter.value)
-def scatter(
-    emitter: Emitter, node: fx.Node, x: SSAValue, dim: int, index: SSAValue, source: Any
-) -> SSAValue:
+def scatter(emitter: Emitter, x: SSAValue, dim: int, index: SSAValue, source: Any) -> SSAValue:
     return _scatter(emitter, x, dim, index, source, "")
 
 
 @lowers(aten.scatter_add.default)
 def scatter_add(
-    emitter: Emitter, node: fx.Node, x: SSAValue, dim: int, index: SSAValue, source: SSAValue
+    emitter: Emitter, x: SSAValue, dim: int, index: SSAValue, source: SSAValue
 ) -> SSAValue:
     return _scatter(emitter, x, dim, index, source, "add")
 
@@ -221,14 +190,7 @@ _REDUCERS = {
 
 @lowers(aten.scatter.reduce, aten.scatter.value_reduce, aten.scatter_reduce.two)
 def scatter_reduce(
-    emitter: Emitter,
-    node: fx.Node,
-    x: SSAValue,
-    dim: int,
-    index: SSAValue,
-    source: Any,
-    reduce: str,
-    include_self: bool = True,
+    emitter: Emitter, x: SSAValue, dim: int, index: SSAValue, source: Any, reduce: str, **_: Any
 ) -> SSAValue:
     return _scatter(emitter, x, dim, index, source, _REDUCERS[reduce])
 
@@ -237,10 +199,8 @@ def scatter_reduce(
 
 
 def _running(reducer: str, neutral: int) -> Lowering:
-    def lower(
-        emitter: Emitter, node: fx.Node, x: SSAValue, dim: int, *, dtype: Any = None
-    ) -> SSAValue:
-        wanted = result_dtype(node)
+    def lower(emitter: Emitter, x: SSAValue, dim: int, *, dtype: Any = None) -> SSAValue:
+        wanted = emitter.dtype
         inner = emitter.convert(x, wide(wanted))
         if not shape_of(x) or 0 in shape_of(x):
             return emitter.convert(inner, wanted)
@@ -250,29 +210,21 @@ def _running(reducer: str, neutral: int) -> Lowering:
     return lower
 
 
-def _windows(
-    emitter: Emitter, x: SSAValue, dim: int, reducer: str, neutral: int
-) -> SSAValue:
+def _windows(emitter: Emitter, x: SSAValue, dim: int, reducer: str, neutral: int) -> SSAValue:
     """A window as long as the dimension that ends at each element."""
     rank, size = len(shape_of(x)), shape_of(x)[dim]
     scalar = TensorType(element_of(x), [])
-    block = Block(arg_types=[scalar, scalar])
-    inner = Emitter()
-    inner.block = block
-    found = inner.binary(reducer, *block.args)
-    block.add_op(stablehlo.ReturnOp.create(operands=[found]))
     edges: Sequence[int] = [
         edge for d in range(rank) for edge in ((size - 1, 0) if d == dim else (0, 0))
     ]
-    properties: dict[str, Attribute] = {
-        "window_dimensions": dims([size if d == dim else 1 for d in range(rank)]),
-        "padding": DenseIntOrFPElementsAttr.from_list(TensorType(i64, [rank, 2]), edges),
-    }
     made = stablehlo.ReduceWindowOp.create(
         operands=[x, emitter.scalar(neutral, dtype_of(x))],
         result_types=[x.type],
-        properties=properties,
-        regions=[Region(block)],
+        properties={
+            "window_dimensions": dims([size if d == dim else 1 for d in range(rank)]),
+            "padding": DenseIntOrFPElementsAttr.from_list(TensorType(i64, [rank, 2]), edges),
+        },
+        regions=[computation([scalar, scalar], lambda inner, *two: inner.binary(reducer, *two))],
     )
     return emitter.add(made)
 

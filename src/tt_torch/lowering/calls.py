@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from torch import fx
 from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, StringAttr, i32
 from xdsl.ir import SSAValue
 
@@ -17,7 +16,6 @@ from .emitter import Emitter, lowers
 @lowers(custom_ops.tt_lang_op._opoverload)
 def tt_lang_op(
     emitter: Emitter,
-    node: fx.Node,
     tensors: Sequence[SSAValue],
     kernel_id: str,
     arg_roles: str,

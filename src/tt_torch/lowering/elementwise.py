@@ -16,24 +16,18 @@ from .emitter import Emitter, Lowering, lowers, overloads
 aten = torch.ops.aten
 
 
-def operand(emitter: Emitter, value: Any, node: fx.Node, dtype: torch.dtype) -> SSAValue:
+def operand(emitter: Emitter, value: Any, dtype: torch.dtype) -> SSAValue:
     """A value or a number in the result's shape and in the type that is computed with."""
-    shape = node.meta["val"].shape
     if isinstance(value, SSAValue):
-        return emitter.broadcast(emitter.convert(value, dtype), shape)
-    return emitter.full(shape, value, dtype)
-
-
-def result_dtype(node: fx.Node) -> torch.dtype:
-    dtype: torch.dtype = node.meta["val"].dtype
-    return dtype
+        return emitter.broadcast(emitter.convert(value, dtype), emitter.shape)
+    return emitter.full(emitter.shape, value, dtype)
 
 
 # Rows of the table --------------------------------------------------------------------------------
 
 def _unary(name: str) -> Lowering:
-    def lower(emitter: Emitter, node: fx.Node, x: SSAValue) -> SSAValue:
-        return emitter.unary(name, emitter.convert(x, result_dtype(node)))
+    def lower(emitter: Emitter, x: SSAValue) -> SSAValue:
+        return emitter.unary(name, emitter.convert(x, emitter.dtype))
 
     return lower
 
@@ -42,22 +36,23 @@ def _binary(name: str) -> Lowering:
     """add and sub have a factor for the second operand."""
 
     def lower(
-        emitter: Emitter, node: fx.Node, x: Any, y: Any, alpha: Any = 1, rounding_mode: str = ""
+        emitter: Emitter, x: Any, y: Any, alpha: Any = 1, rounding_mode: str = ""
     ) -> SSAValue:
-        dtype = result_dtype(node)
-        second = operand(emitter, y, node, dtype)
+        dtype = emitter.dtype
+        second = operand(emitter, y, dtype)
         if alpha != 1:
-            second = emitter.binary("multiply", second, operand(emitter, alpha, node, dtype))
-        return emitter.binary(name, operand(emitter, x, node, dtype), second)
+            second = emitter.binary("multiply", second, operand(emitter, alpha, dtype))
+        return emitter.binary(name, operand(emitter, x, dtype), second)
 
     return lower
 
 
 def _compare(direction: str) -> Lowering:
-    def lower(emitter: Emitter, node: fx.Node, x: Any, y: Any) -> SSAValue:
-        samples = [each.meta["val"] if isinstance(each, fx.Node) else each for each in node.args]
+    def lower(emitter: Emitter, x: Any, y: Any) -> SSAValue:
+        given = emitter.node.args
+        samples = [each.meta["val"] if isinstance(each, fx.Node) else each for each in given]
         dtype = torch.result_type(*samples)
-        left, right = (operand(emitter, each, node, dtype) for each in (x, y))
+        left, right = (operand(emitter, each, dtype) for each in (x, y))
         return emitter.compare(direction, left, right)
 
     return lower
@@ -80,21 +75,19 @@ lowers(aten.div.Tensor_mode, aten.div.Scalar_mode)(_binary("divide"))
 
 
 @lowers(*overloads("where"))
-def where(emitter: Emitter, node: fx.Node, condition: SSAValue, x: Any, y: Any) -> SSAValue:
-    chosen = operand(emitter, condition, node, torch.bool)
-    values = [operand(emitter, each, node, result_dtype(node)) for each in (x, y)]
+def where(emitter: Emitter, condition: SSAValue, x: Any, y: Any) -> SSAValue:
+    chosen = operand(emitter, condition, torch.bool)
+    values = [operand(emitter, each, emitter.dtype) for each in (x, y)]
     return emitter.select(chosen, *values)
 
 
 @lowers(aten.clamp.default, aten.clamp.Tensor)
-def clamp(
-    emitter: Emitter, node: fx.Node, x: SSAValue, low: Any = None, high: Any = None
-) -> SSAValue:
-    dtype = result_dtype(node)
+def clamp(emitter: Emitter, x: SSAValue, low: Any = None, high: Any = None) -> SSAValue:
+    dtype = emitter.dtype
     result = emitter.convert(x, dtype)
     for name, limit in (("maximum", low), ("minimum", high)):
         if limit is not None:
-            result = emitter.binary(name, result, operand(emitter, limit, node, dtype))
+            result = emitter.binary(name, result, operand(emitter, limit, dtype))
     return result
 
 
@@ -102,29 +95,27 @@ def clamp(
 
 
 @lowers(*overloads("empty"))
-def empty(emitter: Emitter, node: fx.Node, *_: Any, **__: Any) -> SSAValue:
+def empty(emitter: Emitter, *_: Any, **__: Any) -> SSAValue:
     """What is not initialized is zero."""
-    return emitter.full(node.meta["val"].shape, 0, result_dtype(node))
+    return emitter.full(emitter.shape, 0, emitter.dtype)
 
 
 @lowers(*overloads("full"))
-def full(emitter: Emitter, node: fx.Node, _: Any, number: Any, **__: Any) -> SSAValue:
-    return emitter.full(node.meta["val"].shape, number, result_dtype(node))
+def full(emitter: Emitter, _: Any, number: Any, **__: Any) -> SSAValue:
+    return emitter.full(emitter.shape, number, emitter.dtype)
 
 
 @lowers(aten.scalar_tensor.default)
-def scalar_tensor(emitter: Emitter, node: fx.Node, number: Any, **_: Any) -> SSAValue:
-    return emitter.scalar(number, result_dtype(node))
+def scalar_tensor(emitter: Emitter, number: Any, **_: Any) -> SSAValue:
+    return emitter.scalar(number, emitter.dtype)
 
 
 @lowers(*overloads("arange"))
-def arange(
-    emitter: Emitter, node: fx.Node, start: Any, stop: Any, step: Any = 1, **_: Any
-) -> SSAValue:
-    dtype = result_dtype(node)
-    counted = emitter.positions(node.meta["val"].shape, 0, dtype)
+def arange(emitter: Emitter, start: Any, stop: Any, step: Any = 1, **_: Any) -> SSAValue:
+    dtype = emitter.dtype
+    counted = emitter.positions(emitter.shape, 0, dtype)
     if step != 1:
-        counted = emitter.binary("multiply", counted, operand(emitter, step, node, dtype))
+        counted = emitter.binary("multiply", counted, operand(emitter, step, dtype))
     if start != 0:
-        counted = emitter.binary("add", counted, operand(emitter, start, node, dtype))
+        counted = emitter.binary("add", counted, operand(emitter, start, dtype))
     return counted

@@ -58,20 +58,21 @@ class UnsupportedOperation(CompileError, NotImplementedError):
     """The graph has an operation that is not lowered; its name is in the message."""
 
 
-# A lowering gets the emitter, the node, and the node's arguments with values in place of nodes.
+# A lowering gets the emitter, and the node's arguments with values in place of nodes.
 Lowering = Callable[..., "SSAValue | list[SSAValue]"]
 LOWERINGS: dict[Any, Lowering] = {}
 PAIRS: dict[Any, Lowering] = {}  # those of complex numbers
 RANDOM: set[Any] = set()  # those of them that draw
 
 
-def lowers(*ops: Any) -> Callable[[Lowering], Lowering]:
-    """The decorated function lowers these operations."""
+def lowers(*ops: Any, pairs: bool = False) -> Callable[[Lowering], Lowering]:
+    """The decorated function lowers these operations, with `pairs` also of complex numbers."""
 
     def add(function: Lowering) -> Lowering:
         for op in ops:
             assert op not in LOWERINGS, op
             LOWERINGS[op] = function
+        PAIRS.update(dict.fromkeys(ops if pairs else (), function))
         return function
 
     return add
@@ -93,14 +94,31 @@ def _name_for(name: str, value: SSAValue) -> str:
 class Emitter:
     """Builds the body of one function. Values are SSA values whose types know shape and dtype."""
 
-    def __init__(self, functional: bool = False):
-        self.block = Block()
+    node: fx.Node  # that is lowered
+
+    def __init__(self, functional: bool = False, block: Block | None = None):
+        self.block = Block() if block is None else block
         self.seed: SSAValue | None = None  # of a graph that draws random numbers
         self.drawn = 0  # times
         self.functional = functional  # custom calls without the "out" operands
         self.scalars: dict[tuple[Any, torch.dtype], SSAValue] = {}
         # What a value is in other shapes: a layer after the other asks for the same.
         self.arranged: dict[tuple[SSAValue, str, tuple[int, ...]], SSAValue] = {}
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of the node's result; complex numbers are pairs."""
+        result = self.node.meta["val"]
+        return tuple(int(size) for size in as_pairs(result.shape, result.dtype)[0])
+
+    @property
+    def rank(self) -> int:
+        return len(self.node.meta["val"].shape)
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """Of the node's result; that of the parts of complex numbers."""
+        return as_pairs((), self.node.meta["val"].dtype)[1]
 
     def add(self, op: Operation) -> SSAValue:
         self.block.add_op(op)
@@ -235,6 +253,14 @@ class Emitter:
         return self.reshape(reduced, kept) if keep else reduced
 
 
+def computation(types: Sequence[Attribute], compute: Callable[..., SSAValue]) -> Region:
+    """What `compute(emitter, *scalars)` makes of scalars of these types."""
+    emitter = Emitter(block=Block(arg_types=types))
+    found = compute(emitter, *emitter.block.args)
+    emitter.block.add_op(stablehlo.ReturnOp.create(operands=[found]))
+    return Region(emitter.block)
+
+
 def tensor_type(shape: Sequence[int], dtype: torch.dtype) -> TensorType[Any]:
     return TensorType(ELEMENTS[dtype], [int(size) for size in shape])
 
@@ -251,7 +277,6 @@ def dtype_of(value: SSAValue) -> torch.dtype:
 
 def emit_module(
     graph: fx.GraphModule,
-    name: str = "main",
     *,
     functional: bool = False,
     names: tuple[Sequence[str], Sequence[str]] | None = None,
@@ -267,7 +292,7 @@ def emit_module(
     with unset_fake_temporarily():  # constants have elements also while a graph is captured
         outputs = _emit_body(emitter, graph)
     inputs = [argument.type for argument in emitter.block.args]
-    function = FuncOp(name, FunctionType.from_lists(inputs, outputs), Region(emitter.block))
+    function = FuncOp("main", FunctionType.from_lists(inputs, outputs), Region(emitter.block))
     if names is not None:
         function.arg_attrs, function.res_attrs = (ArrayAttr(attributes_of(each)) for each in names)
     return ModuleOp([function])
@@ -324,9 +349,8 @@ def _emit_node(
         if not isinstance(value, Tensor):  # a number, which the graph has taken in
             return value
         _check_dtype(node, value)
-        return emitter.block.insert_arg(
-            tensor_type(*as_pairs(value.shape, value.dtype)), len(emitter.block.args)
-        )
+        type = tensor_type(*as_pairs(value.shape, value.dtype))
+        return emitter.block.insert_arg(type, len(emitter.block.args))
     if node.op == "get_attr":
         from tt_torch.device import on_host
 
@@ -347,7 +371,8 @@ def _emit_node(
             _check_dtype(node, value)
     args = fx.map_arg(node.args, lambda each: values[each])
     kwargs = fx.map_arg(node.kwargs, lambda each: values[each])
-    return lowering(emitter, node, *args, **kwargs)
+    emitter.node = node
+    return lowering(emitter, *args, **kwargs)
 
 
 def _check_dtype(node: fx.Node, value: Tensor) -> None:

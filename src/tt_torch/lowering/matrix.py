@@ -6,25 +6,23 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch import fx
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import SSAValue
 
 from tt_torch.decompositions.arithmetic import highest, lowest, wide
 from ttl.dialects import stablehlo
 
-from .elementwise import result_dtype
 from .emitter import Emitter, Lowering, lowers, overloads
 
 aten = torch.ops.aten
 
 
 @lowers(*overloads("matmul"))
-def matrix_product(emitter: Emitter, node: fx.Node, x: SSAValue, y: SSAValue) -> SSAValue:
+def matrix_product(emitter: Emitter, x: SSAValue, y: SSAValue) -> SSAValue:
     """The last two dimensions are multiplied, those before are paired."""
     rank = len(stablehlo.shape_of(x))
     batch = list(range(rank - 2))
-    result = TensorType(stablehlo.element_of(x), [int(size) for size in node.meta["val"].shape])
+    result = TensorType(stablehlo.element_of(x), emitter.shape)
     contracted = ([rank - 1], [rank - 2])
     return emitter.add(stablehlo.DotGeneralOp.of(x, y, (batch, batch), contracted, result))
 
@@ -36,14 +34,9 @@ def _reduction(reducer: str, start: Callable[[torch.dtype], Any]) -> Lowering:
     """Sums and products of short floats are computed in f32."""
 
     def lower(
-        emitter: Emitter,
-        node: fx.Node,
-        x: SSAValue,
-        dims: Any = None,
-        keepdim: bool = False,
-        dtype: Any = None,
+        emitter: Emitter, x: SSAValue, dims: Any = None, keepdim: bool = False, dtype: Any = None
     ) -> SSAValue:
-        wanted = result_dtype(node)
+        wanted = emitter.dtype
         inner = wide(wanted) if reducer in ("add", "multiply") else wanted
         value = emitter.convert(x, inner)
         found = emitter.reduce(reducer, value, _dims(x, dims), start(inner), keepdim)

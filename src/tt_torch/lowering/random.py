@@ -7,12 +7,11 @@ a number of each type has; the numbers themselves are others.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from math import pi, prod
 from typing import Any
 
 import torch
-from torch import fx
 from xdsl.dialects.builtin import IntegerType, Signedness, TensorType
 from xdsl.ir import SSAValue
 
@@ -20,8 +19,7 @@ from ttl.dialects import stablehlo
 from ttl.dialects.stablehlo import shape_of
 
 from .along import sorted_with_places
-from .elementwise import result_dtype
-from .emitter import RANDOM, Emitter, dtype_of, lowers, tensor_type, unsupported
+from .emitter import RANDOM, Emitter, Lowering, dtype_of, lowers, tensor_type, unsupported
 
 aten = torch.ops.aten
 _STATE = TensorType(IntegerType(64, Signedness.UNSIGNED), [2])
@@ -92,64 +90,57 @@ def _kept(emitter: Emitter, count: int, probability: float) -> SSAValue:
     return emitter.compare("LT", _uniform(emitter, count), below)
 
 
-def _placed(emitter: Emitter, node: fx.Node, value: SSAValue) -> SSAValue:
+def _placed(emitter: Emitter, value: SSAValue) -> SSAValue:
     """A list in the shape and the type of the node."""
-    return emitter.reshape(emitter.convert(value, result_dtype(node)), _shape(node))
+    return emitter.reshape(emitter.convert(value, emitter.dtype), emitter.shape)
 
 
-def _shape(node: fx.Node) -> Sequence[int]:
-    return tuple(int(size) for size in node.meta["val"].shape)
+def lowers_random(*ops: Any) -> Callable[[Lowering], Lowering]:
+    """The decorated function lowers these operations, which give other numbers each time."""
+    RANDOM.update(ops)
+    return lowers(*ops)
 
 
-def _count(node: fx.Node) -> int:
-    return prod(_shape(node))
+@lowers_random(aten.rand.default, aten.rand_like.default)
+def uniform(emitter: Emitter, *_: Any, **__: Any) -> SSAValue:
+    return _placed(emitter, _uniform(emitter, prod(emitter.shape), emitter.dtype))
 
 
-@lowers(aten.rand.default, aten.rand_like.default)
-def uniform(emitter: Emitter, node: fx.Node, *_: Any, **__: Any) -> SSAValue:
-    return _placed(emitter, node, _uniform(emitter, _count(node), result_dtype(node)))
+@lowers_random(aten.randn.default, aten.randn_like.default)
+def normal(emitter: Emitter, *_: Any, **__: Any) -> SSAValue:
+    return _placed(emitter, _normal(emitter, prod(emitter.shape)))
 
 
-@lowers(aten.randn.default, aten.randn_like.default)
-def normal(emitter: Emitter, node: fx.Node, *_: Any, **__: Any) -> SSAValue:
-    return _placed(emitter, node, _normal(emitter, _count(node)))
-
-
-@lowers(aten.uniform.default)
+@lowers_random(aten.uniform.default)
 def uniform_between(
-    emitter: Emitter, node: fx.Node, x: SSAValue, low: float = 0, high: float = 1, **_: Any
+    emitter: Emitter, x: SSAValue, low: float = 0, high: float = 1, **_: Any
 ) -> SSAValue:
-    drawn = _uniform(emitter, _count(node), result_dtype(node))
-    return _placed(emitter, node, _scaled(emitter, drawn, high - low, low))
+    drawn = _uniform(emitter, prod(emitter.shape), emitter.dtype)
+    return _placed(emitter, _scaled(emitter, drawn, high - low, low))
 
 
-@lowers(aten.normal_functional.default)
-def normal_of(
-    emitter: Emitter, node: fx.Node, x: SSAValue, mean: float = 0, std: float = 1, **_: Any
-) -> SSAValue:
-    return _placed(emitter, node, _scaled(emitter, _normal(emitter, _count(node)), std, mean))
+@lowers_random(aten.normal_functional.default)
+def normal_of(emitter: Emitter, x: SSAValue, mean: float = 0, std: float = 1, **_: Any) -> SSAValue:
+    return _placed(emitter, _scaled(emitter, _normal(emitter, prod(emitter.shape)), std, mean))
 
 
-@lowers(aten.exponential.default)
-def exponential(
-    emitter: Emitter, node: fx.Node, x: SSAValue, rate: float = 1, **_: Any
-) -> SSAValue:
-    drawn = _exponential(emitter, _count(node))
-    return _placed(emitter, node, _scaled(emitter, drawn, 1 / rate))
+@lowers_random(aten.exponential.default)
+def exponential(emitter: Emitter, x: SSAValue, rate: float = 1, **_: Any) -> SSAValue:
+    drawn = _exponential(emitter, prod(emitter.shape))
+    return _placed(emitter, _scaled(emitter, drawn, 1 / rate))
 
 
-@lowers(aten.bernoulli.p)
-def bernoulli(
-    emitter: Emitter, node: fx.Node, x: SSAValue, probability: float = 0.5, **_: Any
-) -> SSAValue:
+@lowers_random(aten.bernoulli.p)
+def bernoulli(emitter: Emitter, x: SSAValue, probability: float = 0.5, **_: Any) -> SSAValue:
     if not 0 <= probability <= 1:
+        node = emitter.node
         raise unsupported(f"{node.target} with {probability}, which is no probability", node)
-    return _placed(emitter, node, _kept(emitter, _count(node), probability))
+    return _placed(emitter, _kept(emitter, prod(emitter.shape), probability))
 
 
-@lowers(aten.native_dropout.default)
+@lowers_random(aten.native_dropout.default)
 def native_dropout(
-    emitter: Emitter, node: fx.Node, x: SSAValue, rate: float, train: bool | None
+    emitter: Emitter, x: SSAValue, rate: float, train: bool | None
 ) -> list[SSAValue]:
     """What is kept, made larger by what is not, and the mask of it."""
     shape = shape_of(x)
@@ -161,53 +152,31 @@ def native_dropout(
     return [emitter.select(kept, emitter.binary("multiply", x, scale), zero), kept]
 
 
-def _integers(emitter: Emitter, node: fx.Node, low: int, high: int) -> SSAValue:
+def _integers(emitter: Emitter, low: int, high: int) -> SSAValue:
     """The rest of a division, as on the CPU; what is below 0 wraps around."""
     if not -(2**31) <= low < high <= 2**31 or high - low >= _WORD:
+        node = emitter.node
         raise unsupported(f"no lowering for {node.target} of more than 32 bits", node)
-    rest = _words(emitter, "remainder", _bits(emitter, _count(node)), high - low)
+    rest = _words(emitter, "remainder", _bits(emitter, prod(emitter.shape)), high - low)
     moved = _words(emitter, "add", rest, low % _WORD)
     result = tensor_type(shape_of(moved), torch.int32)
     signed = stablehlo.BitcastConvertOp.create(operands=[moved], result_types=[result])
-    return _placed(emitter, node, emitter.add(signed))
+    return _placed(emitter, emitter.add(signed))
 
 
-@lowers(aten.randint.default)
-def randint(emitter: Emitter, node: fx.Node, high: int, *_: Any, **__: Any) -> SSAValue:
-    return _integers(emitter, node, 0, high)
+@lowers_random(
+    aten.randint.default, aten.randint.low, aten.randint_like.default,
+    aten.randint_like.low_dtype,
+)  # fmt: skip
+def randint(emitter: Emitter, *given: Any, **_: Any) -> SSAValue:
+    """Its overloads differ in whether a tensor comes first, and a lower limit."""
+    target: Any = emitter.node.target
+    named = dict(zip((each.name for each in target._schema.arguments), given, strict=False))
+    return _integers(emitter, named.get("low", 0), named["high"])
 
 
-@lowers(aten.randint.low)
-def randint_from(
-    emitter: Emitter, node: fx.Node, low: int, high: int, *_: Any, **__: Any
-) -> SSAValue:
-    return _integers(emitter, node, low, high)
-
-
-@lowers(aten.randint_like.default)
-def randint_like(
-    emitter: Emitter, node: fx.Node, x: SSAValue, high: int, *_: Any, **__: Any
-) -> SSAValue:
-    return _integers(emitter, node, 0, high)
-
-
-@lowers(aten.randint_like.low_dtype)
-def randint_like_from(
-    emitter: Emitter, node: fx.Node, x: SSAValue, low: int, high: int, **_: Any
-) -> SSAValue:
-    return _integers(emitter, node, low, high)
-
-
-@lowers(aten.randperm.default)
-def randperm(emitter: Emitter, node: fx.Node, count: int, *_: Any, **__: Any) -> SSAValue:
+@lowers_random(aten.randperm.default)
+def randperm(emitter: Emitter, count: int, *_: Any, **__: Any) -> SSAValue:
     """The places of random numbers in order."""
     places = sorted_with_places(emitter, _bits(emitter, count), 0, False)[1]
-    return _placed(emitter, node, places)
-
-
-RANDOM |= {
-    aten.rand.default, aten.rand_like.default, aten.randn.default, aten.randn_like.default,
-    aten.uniform.default, aten.normal_functional.default, aten.exponential.default,
-    aten.bernoulli.p, aten.randint.default, aten.randint.low, aten.randint_like.default,
-    aten.randint_like.low_dtype, aten.randperm.default, aten.native_dropout.default,
-}  # fmt: skip
+    return _placed(emitter, places)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import Any
 
 import torch
-from torch import fx
 from xdsl.ir import SSAValue
 
-from tt_torch.decompositions.windows import for_each
+from tt_torch.decompositions.windows import Moves
 from ttl.dialects import stablehlo
 from ttl.dialects.stablehlo import Axis, ConvolutionNumbers, shape_of
 
@@ -19,21 +18,11 @@ aten = torch.ops.aten
 
 @lowers(aten.convolution.default)
 def convolution(
-    emitter: Emitter,
-    node: fx.Node,
-    x: SSAValue,
-    weight: SSAValue,
-    bias: SSAValue | None,
-    stride: Sequence[int],
-    padding: Sequence[int],
-    dilation: Sequence[int],
-    transposed: bool,
-    more: Sequence[int],
-    groups: int,
+    emitter: Emitter, x: SSAValue, weight: SSAValue, bias: SSAValue | None, *given: Any
 ) -> SSAValue:
     sizes = shape_of(weight)[2:]
-    options = [for_each(each, len(sizes)) for each in (stride, padding, dilation, more)]
-    lists = zip(sizes, *options, strict=True)
+    stride, padding, dilation, transposed, more, groups = Moves(*given).along(len(sizes))
+    lists = zip(sizes, stride, padding, dilation, more, strict=True)
     numbers = ConvolutionNumbers.channels_first(len(sizes))
     if transposed:
         axes = [_spread(*each) for each in lists]

@@ -11,7 +11,7 @@ import json
 import re
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
-from ttl.diagnostics import RuleBroken, UsageError, codes
+from ttl.diagnostics import UsageError, codes, usage_error
 
 from .manifest import to_json, write_folder
 from .operation import CompiledOperation, Kernel
@@ -63,10 +63,9 @@ def _is_header(operand: str) -> bool:
 
 
 def _refused(kernel: Kernel, problem: str) -> UsageError:
-    broken = RuleBroken(
+    return usage_error(
         codes.INCLUDE_REFUSED,
         f"kernel `{kernel.name}` {problem}",
+        'include headers by their names, as in #include "api/dataflow/dataflow_api.h"',
         notes=(f"in kernels/{kernel.name}.cpp",),
-        helps=('include headers by their names, as in #include "api/dataflow/dataflow_api.h"',),
     )
-    return UsageError(broken.at(None))

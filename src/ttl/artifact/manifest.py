@@ -12,7 +12,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from ttl.diagnostics import RuleBroken, Span, UsageError, codes, file_not_usable, writing
+from ttl.diagnostics import Span, UsageError, codes, reading, usage_error, writing
 
 from .operation import Buffer, CompiledOperation, Kernel, Memory, Operand, ThreadKind
 from .part import MissingKey
@@ -34,19 +34,15 @@ def write_folder(compiled: CompiledOperation, folder: Path) -> None:
 
 def read_folder(folder: Path) -> CompiledOperation:
     """The operation in `folder`; the text of a kernel is that of its file, which may be edited."""
-    try:
+    with reading(folder):
         compiled = from_json(_parse((folder / MANIFEST).read_bytes()))
-    except OSError as error:
-        raise file_not_usable(folder, error) from None
     return with_sources(compiled, folder)
 
 
 def with_sources(compiled: CompiledOperation, folder: Path) -> CompiledOperation:
     """The operation with the texts that its kernels have in `folder`."""
-    try:
+    with reading(folder):
         kernels = tuple(_with_text_of_file(kernel, folder) for kernel in compiled.kernels)
-    except OSError as error:
-        raise file_not_usable(folder, error) from None
     return replace(compiled, kernels=kernels)
 
 
@@ -69,12 +65,8 @@ def _parse(text: bytes) -> Any:
 
 
 def _not_an_artifact(problem: str) -> UsageError:
-    broken = RuleBroken(
-        codes.NOT_AN_ARTIFACT,
-        f"this is no compiled operation: {problem}",
-        helps=("write one with `ttl compile FILE -o DIR`",),
-    )
-    return UsageError(broken.at(None))
+    message = f"this is no compiled operation: {problem}"
+    return usage_error(codes.NOT_AN_ARTIFACT, message, "write one with `ttl compile FILE -o DIR`")
 
 
 def _kernel_file(kernel: Kernel) -> str:
@@ -192,12 +184,12 @@ def _own_of_buffer(buffer: Buffer) -> dict[str, Any]:
         **({"cores": _record(buffer.cores)} if buffer.cores else {}),
         **({} if buffer.shares is None else {"shares": buffer.shares}),
         # Of those that lie in the shards of a tensor.
-        **({} if buffer.tensor is None else _place_in_tensor(buffer)),
+        **(
+            {}
+            if buffer.tensor is None
+            else {"tensor": buffer.tensor, "tensor_offset": buffer.tensor_offset}
+        ),
     }
-
-
-def _place_in_tensor(buffer: Buffer) -> dict[str, Any]:
-    return {"tensor": buffer.tensor, "tensor_offset": buffer.tensor_offset}
 
 
 def _own_of_kernel(compiled: CompiledOperation, kernel: Kernel) -> dict[str, Any]:

@@ -13,8 +13,10 @@ addresses, since these may be anywhere among its arguments.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass
 from enum import Enum
+from operator import itemgetter
 
 from ttl.diagnostics import Span
 from ttl.target.data_formats import PAGE_BYTES as PAGE_BYTES
@@ -126,12 +128,8 @@ class Kernel:
 
     def span_of(self, cpp_line: int) -> Span | None:
         """The Python that a C++ line comes from."""
-        found = None
-        for line, span in self.source_map:
-            if line > cpp_line:
-                break
-            found = span
-        return found
+        after = bisect_right(self.source_map, cpp_line, key=itemgetter(0))
+        return self.source_map[after - 1][1] if after else None
 
 
 @dataclass(frozen=True, slots=True)

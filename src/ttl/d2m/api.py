@@ -15,10 +15,12 @@ from ttl.diagnostics import (
     Span,
     TTLError,
     UsageError,
+    WrongValue,
     codes,
     writing,
 )
 from ttl.diagnostics.frames import calling_span
+from ttl.language.operation import definition_span
 from ttl.semantics.dtypes import dtype_of
 from ttl.semantics.kernel_kinds import KernelKind
 from ttl.semantics.types import Shape
@@ -50,7 +52,6 @@ from .iteration import (
 from .memory import check_memory, described_system
 from .mistakes import (
     NotImplementedYet,
-    WrongValue,
     diagnostic,
     in_words_of_pykernel,
     wrong_type,
@@ -266,8 +267,7 @@ class PykernelFunction:
             Path(file).write_bytes(compile_operation(self, specs))
 
     def _span(self) -> Span:
-        code = self.function.__code__
-        return Span(code.co_filename, code.co_firstlineno, 1, code.co_firstlineno, 1 << 10)
+        return definition_span(self.function)
 
 
 def pykernel_gen(

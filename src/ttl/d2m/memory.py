@@ -6,12 +6,11 @@ from math import prod
 from pathlib import Path
 
 from ttl.config import Config
-from ttl.diagnostics import RuleBroken, codes, file_not_usable, usage_error
+from ttl.diagnostics import RuleBroken, WrongValue, codes, reading, usage_error
 from ttl.semantics.dtypes import dtype_of
 from ttl.target import TARGETS, Target, load
 from ttl.target.system_desc import NotASystemDesc, read_system_desc, target_from_text, text_of
 
-from .mistakes import WrongValue
 from .program import STREAM_BLOCKS, Call, parameter_span
 
 Need = tuple[int, str, int]  # the position of the operand, what it is, bytes
@@ -21,7 +20,8 @@ def check_memory(call: Call, config: Config) -> None:
     """Every core holds its part of the tensors in L1, and the buffers of streams beside it."""
     if config.target not in TARGETS:
         return  # the driver says it
-    target, needs = _target(call, config), _needs(call)
+    target = target_from_text(call.system_desc) if call.system_desc else load(config.target)
+    needs = _needs(call)
     _check_cores(call, target)
     total, budget = sum(size for _, _, size in needs), target.dataflow_buffer_budget_bytes
     if config.max_l1_bytes is not None:
@@ -53,9 +53,8 @@ def described_system(config: Config) -> str:
     if not path:
         return ""
     try:
-        chip = read_system_desc(Path(path).read_bytes())
-    except OSError as error:
-        raise file_not_usable(path, error) from None
+        with reading(path):
+            chip = read_system_desc(Path(path).read_bytes())
     except NotASystemDesc as error:
         message = f"SYSTEM_DESC_PATH={path}: not a system descriptor: {error}"
         raise usage_error(codes.FILE_NOT_USABLE, message) from None
@@ -63,10 +62,6 @@ def described_system(config: Config) -> str:
         message = f"SYSTEM_DESC_PATH={path} describes a {chip['arch']}, not a {config.target}"
         raise usage_error(codes.WRONG_ARGUMENT, message, f"set TTL_TARGET={chip['arch']}")
     return text_of(chip)
-
-
-def _target(call: Call, config: Config) -> Target:
-    return target_from_text(call.system_desc) if call.system_desc else load(config.target)
 
 
 def _check_cores(call: Call, target: Target) -> None:

@@ -12,6 +12,7 @@ from ttl.diagnostics import (
     Span,
     TTLError,
     UsageError,
+    WrongValue,
     codes,
 )
 from ttl.diagnostics.diagnostic import Code
@@ -19,10 +20,6 @@ from ttl.diagnostics.diagnostic import Code
 
 class WrongType(UsageError, TypeError):
     """Something of another type than is needed."""
-
-
-class WrongValue(UsageError, ValueError):
-    """A value that is not allowed."""
 
 
 class NotImplementedYet(UsageError, NotImplementedError):

@@ -52,16 +52,13 @@ class _Rewriting(ast.NodeTransformer):
     def statements(self, body: list[ast.stmt]) -> list[ast.stmt]:
         stored = {name for statement in body for name in self._assigned(statement)}
         found: list[ast.stmt] = []
-        for name in sorted(self._yielded(body) - stored):  # rule YIELD
+        values = [getattr(statement, "value", None) for statement in body]
+        yielded = {name for value in values for name in self._named(value, ast.Yield)}
+        for name in sorted(yielded - stored):  # rule YIELD
             found.append(_acquire(name, "reserve", body[0]))
         for statement in body:
             found += self._statement(statement)
         return found or [at(ast.Pass(), body[0])]
-
-    def _yielded(self, body: list[ast.stmt]) -> set[str]:
-        return {
-            name for each in body for name in self._named(getattr(each, "value", None), ast.Yield)
-        }
 
     def _named(self, node: Any, kind: type[ast.AST]) -> list[str]:
         """The buffers of `await x` or `yield x, y`."""
@@ -91,7 +88,7 @@ class _Rewriting(ast.NodeTransformer):
 
     def _started(self, node: Any) -> list[ast.stmt]:  # rule WAIT
         target = node.targets[0] if isinstance(node, ast.Assign) else None
-        if _called(getattr(node, "value", None)) != "dma" or not isinstance(target, ast.Name):
+        if called(getattr(node, "value", None)) != "dma" or not isinstance(target, ast.Name):
             return []
         wait = method_call(ast.Name(target.id, ast.Load()), "wait", node)
         return [] if target.id in self.waited else [at(ast.Expr(wait), node)]
@@ -104,7 +101,7 @@ class _Rewriting(ast.NodeTransformer):
     def _sent(self, node: ast.stmt) -> list[ast.stmt]:  # rule OWN
         found: list[ast.stmt] = []
         for call in ast.walk(node):
-            if _called(call) != "dma" or not _keyword(call, "mcast"):
+            if called(call) != "dma" or not _keyword(call, "mcast"):
                 continue
             source = call.args[0]  # type: ignore[attr-defined]
             if isinstance(source, ast.Name) and source.id in self.names:
@@ -113,7 +110,7 @@ class _Rewriting(ast.NodeTransformer):
 
     def _kept(self, node: ast.stmt) -> list[ast.stmt]:  # rule SET
         call = node.value if isinstance(node, ast.Expr) else None
-        if _called(call) != "set" or not _keyword(call, "mcast"):
+        if called(call) != "set" or not _keyword(call, "mcast"):
             return []
         assert isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)
         again = method_call(call.func.value, "wait", node)
@@ -145,7 +142,7 @@ def _fill(name: str, place: ast.AST) -> ast.stmt:
     return at(ast.Expr(method_call(transfer, "wait", place)), place)
 
 
-def _called(node: Any) -> str:
+def called(node: Any) -> str:
     function = node.func if isinstance(node, ast.Call) else None
     return getattr(function, "id", "") or getattr(function, "attr", "")
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from ttl.diagnostics import Diagnostic, RuleBroken, codes
 from ttl.semantics.types import TILE_SIZE
 
+from .older import called
 from .program import Call
 from .threads import Thread
 
@@ -34,12 +35,12 @@ def _reductions(thread: Thread, tensor: str) -> Iterator[Diagnostic]:
     loaded = {
         target.id
         for node in nodes
-        if isinstance(node, ast.Assign) and _called(node.value) == "pop"
+        if isinstance(node, ast.Assign) and called(node.value) == "pop"
         for target in node.targets
         if isinstance(target, ast.Name)
     }
     for node in nodes:
-        name = _called(node)
+        name = called(node)
         if not isinstance(node, ast.Call) or name not in REDUCTIONS or not node.args:
             continue
         first = node.args[0]
@@ -51,10 +52,3 @@ def _reductions(thread: Thread, tensor: str) -> Iterator[Diagnostic]:
             "their tiles",
             helps=(f"give the program tensors whose columns are a multiple of {TILE_SIZE}",),
         ).at(thread.span(node), notes=(f"in thread `{thread.name}`",))
-
-
-def _called(node: ast.AST) -> str:
-    function = node.func if isinstance(node, ast.Call) else None
-    if isinstance(function, ast.Attribute):
-        return function.attr
-    return function.id if isinstance(function, ast.Name) else ""

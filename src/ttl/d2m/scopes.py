@@ -17,6 +17,8 @@ from ttl.frontend.builder import KernelBuilder
 from ttl.frontend.hir import Body, Op, RunTime
 from ttl.frontend.problems import Unusable
 
+from .threads import InBodies
+
 
 class BodyStart(ast.stmt):
     """Stands before the first statement of a body that is `depth` bodies deep."""
@@ -35,25 +37,9 @@ def with_bodies_marked(tree: Any) -> Any:
     return _Marker().visit(deepcopy(tree))
 
 
-class _Marker(ast.NodeTransformer):
-    def __init__(self) -> None:
-        self.depth = 0
-
-    def visit_For(self, node: ast.For) -> ast.AST:
-        node.body = self._marked(node.body)
-        return node
-
-    def visit_If(self, node: ast.If) -> ast.AST:
-        node.body = self._marked(node.body)
-        node.orelse = self._marked(node.orelse) if node.orelse else []
-        return node
-
-    def _marked(self, body: list[ast.stmt]) -> list[ast.stmt]:
-        self.depth += 1
-        inside = [self.visit(statement) for statement in body]
-        start, end = BodyStart(self.depth, body[0]), BodyEnd(self.depth, body[-1])
-        self.depth -= 1
-        return [start, *inside, end]
+class _Marker(InBodies):
+    def rewritten(self, body: list[ast.stmt]) -> list[ast.stmt]:
+        return [BodyStart(self.depth, body[0]), *body, BodyEnd(self.depth, body[-1])]
 
 
 @dataclass(slots=True)

@@ -20,6 +20,7 @@ from types import CellType, FunctionType
 from typing import Any
 
 from ttl.diagnostics import Diagnostic, Span, codes
+from ttl.language.operation import KernelFunction
 from ttl.semantics.function_source import Definition, function_tree
 from ttl.semantics.kernel_kinds import KernelKind
 from ttl.source.recompile import at, compiled, method_call
@@ -64,14 +65,7 @@ class Thread:
 
     def captures(self) -> dict[str, Any]:
         """The captured variables that have a value."""
-        found = dict(self.names)
-        cells = self.function.__closure__ or ()
-        for name, cell in zip(self.function.__code__.co_freevars, cells, strict=True):
-            try:
-                found[name] = cell.cell_contents
-            except ValueError:
-                continue
-        return found
+        return {**self.names, **KernelFunction(self.kind, self.function).captures()}
 
     @property
     def nodes(self) -> list[ast.AST]:
@@ -329,23 +323,19 @@ class Moves:
     writes: tuple[str, ...] = ()  # the output, which it writes back at its end
 
 
-@dataclass(slots=True)
-class Recompiled(ast.NodeTransformer):
-    """Changes a copy of a thread by the rules above."""
+class InBodies(ast.NodeTransformer):
+    """Rewrites the bodies of a thread, each with the number of bodies that it is deep."""
 
-    parameters: frozenset[str]
-    depth: int = field(default=0)
+    depth = 0
 
-    def visit_body(self, body: list[ast.stmt]) -> list[ast.stmt]:  # rule SCOPE
+    def visit_body(self, body: list[ast.stmt]) -> list[ast.stmt]:
         self.depth += 1
-        inside = [self.visit(statement) for statement in body]
-        scope = _name(self._scope(self.depth), ast.Store())
-        entered = ast.withitem(ast.Call(_name(SCOPE), [], []), scope)
+        found = self.rewritten([self.visit(statement) for statement in body])
         self.depth -= 1
-        return [at(ast.With([entered], inside), body[0])]
+        return found
 
-    def _scope(self, depth: int) -> str:
-        return f".held_{depth}"
+    def rewritten(self, body: list[ast.stmt]) -> list[ast.stmt]:
+        raise NotImplementedError
 
     def visit_For(self, node: ast.For) -> ast.AST:
         node.iter = self.visit(node.iter)
@@ -357,6 +347,22 @@ class Recompiled(ast.NodeTransformer):
         node.body = self.visit_body(node.body)
         node.orelse = self.visit_body(node.orelse) if node.orelse else []
         return node
+
+
+class Recompiled(InBodies):
+    """Changes a copy of a thread by the rules above."""
+
+    def __init__(self, parameters: frozenset[str]):
+        self.parameters = parameters
+
+    def rewritten(self, body: list[ast.stmt]) -> list[ast.stmt]:  # rule SCOPE
+        scope = _name(self._scope, ast.Store())
+        entered = ast.withitem(ast.Call(_name(SCOPE), [], []), scope)
+        return [at(ast.With([entered], body), body[0])]
+
+    @property
+    def _scope(self) -> str:
+        return f".held_{self.depth}"
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
         """A new value, as it is compiled; the language's blocks would be added to in place."""
@@ -375,12 +381,12 @@ class Recompiled(ast.NodeTransformer):
             return node
         owner, method = node.func.value, node.func.attr
         if method == "store" and len(node.args) == 1 and not node.keywords:  # rule PRODUCT
-            call = method_call(_name(self._scope(self.depth)), "store", node)
+            call = method_call(_name(self._scope), "store", node)
             call.args = [owner, *node.args]
             return call
         is_parameter = isinstance(owner, ast.Name) and owner.id in self.parameters
         if is_parameter and method in ACQUIRING:
-            node.args = [at(_name(self._scope(self.depth)), node)]
+            node.args = [at(_name(self._scope), node)]
         return node
 
 

@@ -16,13 +16,13 @@ import numpy as np
 
 from ttl import ttnn
 from ttl.config import Config
-from ttl.diagnostics import RuleBroken, codes
+from ttl.diagnostics import RuleBroken, TTLError, WrongValue, codes
 from ttl.diagnostics.frames import calling_span
 from ttl.semantics.current_engine import CALLS
 from ttl.semantics.dtypes import Array, DType
 from ttl.semantics.graph_ops import GRAPH_OPS
 
-from .mistakes import WrongValue, in_words_of_pykernel, refused
+from .mistakes import in_words_of_pykernel, refused
 from .operands import array_of, dtype_of, is_tensor
 
 if TYPE_CHECKING:
@@ -114,7 +114,6 @@ def _like(first: Any, values: Array, dtype: DType) -> Any:
 def _computed(
     op: Operation, given: Mapping[str, Any], arrays: Mapping[str, Array], dtype: DType
 ) -> Array:
-    from ttl.diagnostics import TTLError
     from ttl.integrations.d2m_graph import lower_ttir, run_ttir
 
     name, operands, attributes = _call(op, given, arrays)

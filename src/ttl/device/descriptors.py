@@ -1,4 +1,4 @@
-"""A plan as the descriptors of ttnn. Everything that constructs objects of ttnn is here."""
+"""An operation as the descriptors of ttnn. Everything that constructs objects of ttnn is here."""
 
 from __future__ import annotations
 
@@ -7,24 +7,23 @@ from typing import Any
 
 import numpy as np
 
-from ttl.artifact import (
-    CompiledOperation,
-    Coordinate,
-    CoreArguments,
-    Semaphore,
-    ThreadKind,
-)
+from ttl.artifact import Buffer, CompiledOperation, Coordinate, Kernel, ThreadKind
 
-from .plan import BufferPlan, KernelPlan, ProgramPlan
+from .plan import TTNN_DTYPES, KernelPlan
 
 
-def program_descriptor(ttnn: Any, plan: ProgramPlan) -> Any:
-    """The ttnn.ProgramDescriptor of a plan; `ttnn` is the real module."""
-    cores = _core_ranges(ttnn, *plan.core_range)
+def program_descriptor(
+    ttnn: Any, compiled: CompiledOperation, kernels: Sequence[KernelPlan]
+) -> Any:
+    """The ttnn.ProgramDescriptor of an operation; `ttnn` is the real module."""
+    cores = _core_ranges(ttnn, *compiled.core_range)
     return ttnn.ProgramDescriptor(
-        kernels=[_kernel(ttnn, kernel, cores) for kernel in plan.kernels],
-        semaphores=[_semaphore(ttnn, semaphore, cores) for semaphore in plan.semaphores],
-        cbs=[_buffer(ttnn, buffer, cores) for buffer in plan.buffers],
+        kernels=[_kernel(ttnn, kernel, cores) for kernel in kernels],
+        semaphores=[
+            ttnn.SemaphoreDescriptor(id=each.index, core_ranges=cores, initial_value=each.initial)
+            for each in compiled.semaphores
+        ],
+        cbs=[_buffer(ttnn, buffer, cores) for buffer in compiled.buffers],
     )
 
 
@@ -84,23 +83,20 @@ def _core_ranges(ttnn: Any, start: Coordinate, end: Coordinate) -> Any:
     return ttnn.CoreRangeSet([corners])
 
 
-def _kernel(ttnn: Any, kernel: KernelPlan, cores: Any) -> Any:
+def _kernel(ttnn: Any, plan: KernelPlan, cores: Any) -> Any:
+    runtime_args = plan.kernel.runtime_args
     return ttnn.KernelDescriptor(
-        kernel_source=kernel.source,
+        kernel_source=plan.kernel.cpp_source,
         source_type=ttnn.KernelDescriptor.SourceType.SOURCE_CODE,
         core_ranges=cores,
-        compile_time_args=list(kernel.compile_time_args),
-        runtime_args=[_core_arguments(ttnn, arguments) for arguments in kernel.runtime_args],
-        common_runtime_args=list(kernel.common_runtime_args),
-        config=_config(ttnn, kernel),
+        compile_time_args=list(plan.compile_time_args),
+        runtime_args=[(ttnn.CoreCoord(*each.core), list(each.args)) for each in runtime_args],
+        common_runtime_args=list(plan.common_runtime_args),
+        config=_config(ttnn, plan.kernel, plan.unpack_to_dest_fp32),
     )
 
 
-def _core_arguments(ttnn: Any, arguments: CoreArguments) -> tuple[Any, list[int]]:
-    return ttnn.CoreCoord(*arguments.core), list(arguments.args)
-
-
-def _config(ttnn: Any, kernel: KernelPlan) -> Any:
+def _config(ttnn: Any, kernel: Kernel, unpack_to_dest_fp32: Sequence[bool]) -> Any:
     if kernel.thread is ThreadKind.READER:
         return ttnn.ReaderConfigDescriptor()
     if kernel.thread is ThreadKind.WRITER:
@@ -115,15 +111,15 @@ def _config(ttnn: Any, kernel: KernelPlan) -> Any:
     )
     mode = ttnn.UnpackToDestMode
     config.unpack_to_dest_mode = [
-        mode.UnpackToDestFp32 if is_wide else mode.Default for is_wide in kernel.unpack_to_dest_fp32
+        mode.UnpackToDestFp32 if is_wide else mode.Default for is_wide in unpack_to_dest_fp32
     ]
     return config
 
 
-def _buffer(ttnn: Any, buffer: BufferPlan, cores: Any) -> Any:
+def _buffer(ttnn: Any, buffer: Buffer, cores: Any) -> Any:
     pages = ttnn.CBFormatDescriptor(
         buffer_index=buffer.index,
-        data_format=getattr(ttnn, buffer.dtype),
+        data_format=getattr(ttnn, TTNN_DTYPES[buffer.data_format]),
         page_size=buffer.page_bytes,
     )
     descriptor = ttnn.CBDescriptor(
@@ -143,9 +139,3 @@ def bind_to_tensors(
             backing = tensors[buffer.tensor]
             there = ttnn.cb_descriptor_from_sharded_tensor(buffer.index, backing)
             descriptor.set_buffer_from_cb(there)
-
-
-def _semaphore(ttnn: Any, semaphore: Semaphore, cores: Any) -> Any:
-    return ttnn.SemaphoreDescriptor(
-        id=semaphore.index, core_ranges=cores, initial_value=semaphore.initial
-    )

@@ -16,7 +16,7 @@ from ttl.diagnostics import codes, usage_error
 from ttl.target.data_formats import TILE_SIZE
 
 from .descriptors import bind_to_tensors, mesh_program, pipe_scratch, program_descriptor
-from .plan import TTNN_DTYPES, TensorPlace, addresses_of, plan_program
+from .plan import TTNN_DTYPES, TensorPlace, addresses_of, plan_kernels
 from .readiness import check_version
 
 MOST_KEPT = 1024
@@ -80,8 +80,9 @@ class Programs:
         self.built += 1
         places = [TensorPlace(0, of_tensor) for of_tensor in words]
         scratch = 0 if compiled.pipe_scratch_bytes else None
-        plan = plan_program(compiled, places, scratch)
-        return DeviceProgram(ttnn, compiled, program_descriptor(ttnn, plan), _padded(compiled))
+        kernels = plan_kernels(compiled, places, scratch)
+        descriptor = program_descriptor(ttnn, compiled, kernels)
+        return DeviceProgram(ttnn, compiled, descriptor, _padded(compiled))
 
 
 def _padded(compiled: CompiledOperation) -> tuple[int, ...]:

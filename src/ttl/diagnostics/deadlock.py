@@ -164,7 +164,8 @@ def _message(root: _Root, waiting: Sequence[AnyWaiting]) -> str:
     nodes = _count(len({entry.node for entry in waiting if entry.kernel in names}), "node")
     kernels = len(names)
     if root.cause is _Cause.UNKNOWN and kernels == 1:
-        return f"deadlock: `{entry.kernel}` on {nodes} waits on {_quoted(entry)} for ever"
+        what = f"`{entry.buffer}`" if isinstance(entry, Waiting) else entry.subject
+        return f"deadlock: `{entry.kernel}` on {nodes} waits on {what} for ever"
     if kernels == 1 and len(root.chain) == 1:
         # Elsewhere the kernel may wait for others.
         alike = {each.node for each in waiting if _place(each) == _place(entry)}
@@ -187,10 +188,6 @@ def _buffer_message(root: _Root, entry: Waiting) -> str:
         f"deadlock: `{entry.kernel}` {verb} `{entry.buffer}`, "
         f"but `{root.other_end}` has ended {done}"
     )
-
-
-def _quoted(entry: AnyWaiting) -> str:
-    return f"`{entry.buffer}`" if isinstance(entry, Waiting) else entry.subject
 
 
 def _count(number: int, noun: str) -> str:

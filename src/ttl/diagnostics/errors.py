@@ -169,6 +169,15 @@ def file_not_usable(file: object, error: OSError) -> UsageError:
 
 
 @contextmanager
+def reading(named: object) -> Iterator[None]:
+    """Reports what is wrong with a file that is read."""
+    try:
+        yield
+    except OSError as error:
+        raise file_not_usable(named, error) from None
+
+
+@contextmanager
 def writing(named: str | Path, *files: Path) -> Iterator[None]:
     """Reports what is wrong with a file that is written, or a folder of files. Where there is no
     room for all of them none is left: half of a file is worse than none.

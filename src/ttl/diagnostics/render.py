@@ -21,14 +21,11 @@ def render_text(diagnostic: Diagnostic) -> str:
         lines += _render_file(file, list(group), gutter)
     margin = " " * gutter
     lines += [f"{margin} = {note}" for note in diagnostic.notes]
-    lines += [f"{margin} = help: {_indented(text, margin)}" for text in diagnostic.helps]
+    # A program in a help stands under its first line.
+    helps = [text.replace("\n", f"\n{margin}     ") for text in diagnostic.helps]
+    lines += [f"{margin} = help: {text}" for text in helps]
     lines.append(f"{margin} = more: ttl explain {diagnostic.code.code}")
     return "\n".join(lines)
-
-
-def _indented(text: str, margin: str) -> str:
-    """A program in a help stands under its first line."""
-    return text.replace("\n", f"\n{margin}     ")
 
 
 def render_json(diagnostic: Diagnostic) -> str:

@@ -8,7 +8,7 @@ own, whose version is pinned; tests compare what is made here with what xDSL mak
 from __future__ import annotations
 
 from abc import ABCMeta
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Self, TypeVar
 
@@ -21,7 +21,7 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue, SSAValues, Use
-from xdsl.irdl import IRDLOperation, VarIRConstruct
+from xdsl.irdl import IRDLOperation, VarIRConstruct, irdl_op_definition
 from xdsl.irdl.operations import BeforeVariadicSingleAccessor
 
 Op = TypeVar("Op", bound=Operation)
@@ -86,8 +86,17 @@ _AT_PLACE: Mapping[VarIRConstruct, Callable[[int], property]] = {
 }
 
 
-class QuickOperation(IRDLOperation, metaclass=PlainClass):
-    """An operation of ours: none has successors, or properties and attributes with defaults."""
+class DefinedOperation(IRDLOperation):
+    """An operation of ours: a class with a name is one; without, it has what several share."""
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if "name" in vars(cls):
+            irdl_op_definition(cls)
+
+
+class QuickOperation(DefinedOperation, metaclass=PlainClass):
+    """One that is made often: none has successors, or properties and attributes with defaults."""
 
     @classmethod
     def create(
@@ -141,6 +150,14 @@ def _add_inside(op: Operation, found: list[Operation]) -> None:
                     _add_inside(inner, found)
                 inner = inner._next_op
             block = block._next_block
+
+
+def around(op: Operation) -> Iterator[Operation]:
+    """The operations that an operation is in, innermost first."""
+    parent = op.parent_op()
+    while parent is not None:
+        yield parent
+        parent = parent.parent_op()
 
 
 @lru_cache(maxsize=4096)

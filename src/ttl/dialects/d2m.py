@@ -29,22 +29,13 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Attribute, Dialect, SSAValue
-from xdsl.irdl import (
-    IRDLOperation,
-    irdl_op_definition,
-    operand_def,
-    opt_prop_def,
-    prop_def,
-    result_def,
-    traits_def,
-    var_operand_def,
-)
+from xdsl.irdl import operand_def, opt_prop_def, prop_def, result_def, traits_def, var_operand_def
 from xdsl.traits import Pure, SymbolOpInterface
 from xdsl.utils.exceptions import VerifyException
 
 from ttl.semantics.ops import TILE_OPS, BlockOp
 
-from . import d2m_registers
+from .building import DefinedOperation, around
 from .d2m_generic import Affine as Affine
 from .d2m_generic import GenericOp as GenericOp
 from .d2m_generic import YieldOp as YieldOp
@@ -58,24 +49,21 @@ from .d2m_movement import SemaphoreIncOp as SemaphoreIncOp
 from .d2m_movement import SemaphoreSetOp as SemaphoreSetOp
 from .d2m_movement import SemaphoreWaitOp as SemaphoreWaitOp
 from .d2m_movement import TransferOp as TransferOp
-from .d2m_registers import AcquireDstOp as AcquireDstOp
 from .d2m_types import CBType as CBType
 from .d2m_types import MemTxType as MemTxType
 from .d2m_types import SemaphoreType as SemaphoreType
 from .d2m_types import ThreadAttr as ThreadAttr
-from .d2m_types import element_type as element_type
 from .d2m_types import is_remote as is_remote
 from .d2m_types import layout_of as layout_of
-from .d2m_types import shape_of as shape_of
-from .definitions import OperationTable, define_operation, dialect_of
-from .metal import sizes_of
+from .definitions import OperationTable, define_operation, dialect_of, element_of
+from .definitions import shape_of as shape_of
+from .metal import MemorySpaceAttr, sizes_of
 from .ttcore import TileType
 
 # Globals ------------------------------------------------------------------------------------------
 
 
-@irdl_op_definition
-class GlobalOp(IRDLOperation):
+class GlobalOp(DefinedOperation):
     """A tensor that threads name: the operand `index` of the generic."""
 
     name = "ttcore.global"
@@ -86,8 +74,7 @@ class GlobalOp(IRDLOperation):
     traits = traits_def(SymbolOpInterface())
 
 
-@irdl_op_definition
-class GetGlobalOp(IRDLOperation):
+class GetGlobalOp(DefinedOperation):
     name = "ttcore.get_global"
     global_name = prop_def(SymbolRefAttr)
     result = result_def()
@@ -103,8 +90,7 @@ EmptyOp = define_operation(
 )
 
 
-@irdl_op_definition
-class FullOp(IRDLOperation):
+class FullOp(DefinedOperation):
     """A block with one value everywhere."""
 
     name = "d2m.full"
@@ -114,7 +100,7 @@ class FullOp(IRDLOperation):
     traits = traits_def(Pure())
 
 
-class LayoutOp(IRDLOperation, ABC):
+class LayoutOp(DefinedOperation, ABC):
     """The first operand as the second has room for it."""
 
     input = operand_def()
@@ -136,8 +122,7 @@ UntilizeOp = define_operation("d2m.untilize", LayoutOp)
 StreamLayoutOp = define_operation("d2m.stream_layout", LayoutOp)
 
 
-@irdl_op_definition
-class ViewLayoutOp(IRDLOperation):
+class ViewLayoutOp(DefinedOperation):
     """The same elements, divided in another way; nothing is moved."""
 
     name = "d2m.view_layout"
@@ -147,14 +132,13 @@ class ViewLayoutOp(IRDLOperation):
     traits = traits_def(Pure())
 
     def verify_(self) -> None:
-        if element_type(self.input) != element_type(self.result):
+        if element_of(self.input) != element_of(self.result):
             raise VerifyException("d2m.view_layout keeps the elements")
         if prod(shape_of(self.input)) != prod(shape_of(self.result)):
             raise VerifyException("d2m.view_layout keeps the number of elements")
 
 
-@irdl_op_definition
-class MeshShardOp(IRDLOperation):
+class MeshShardOp(DefinedOperation):
     """The part of a tensor that each device of a mesh has, or all parts together."""
 
     name = "d2m.mesh_shard"
@@ -190,8 +174,7 @@ class MeshShardOp(IRDLOperation):
             raise VerifyException("d2m.mesh_shard: shape times the part is not the whole")
 
 
-@irdl_op_definition
-class CallOp(IRDLOperation):
+class CallOp(DefinedOperation):
     """Runs a program, which is a module of its own; the last argument is for its result."""
 
     name = "d2m.call"
@@ -206,7 +189,7 @@ class CallOp(IRDLOperation):
 # Threads ------------------------------------------------------------------------------------------
 
 
-class AcquireOp(IRDLOperation, ABC):
+class AcquireOp(DefinedOperation, ABC):
     cb = operand_def(CBType)
     block = result_def()
     assembly_format = "$cb attr-dict `:` type($cb) `->` type($block)"
@@ -222,8 +205,7 @@ WaitOp = define_operation("d2m.wait", AcquireOp)
 ReserveOp: type[AcquireOp] = define_operation("d2m.reserve", AcquireOp)
 
 
-@irdl_op_definition
-class ReleaseOp(IRDLOperation):
+class ReleaseOp(DefinedOperation):
     """Where a block is released, if that is not the end of the region that acquires it."""
 
     name = "d2m.release"
@@ -235,8 +217,7 @@ class ReleaseOp(IRDLOperation):
             raise VerifyException("d2m.release is of a block that d2m.wait or d2m.reserve gave")
 
 
-@irdl_op_definition
-class ToTensorOp(IRDLOperation):
+class ToTensorOp(DefinedOperation):
     """What is in the memory of a block, for math to read (bufferization has it without L1)."""
 
     name = "d2m.to_tensor"
@@ -251,8 +232,7 @@ class ToTensorOp(IRDLOperation):
         return cls.create(operands=[block], result_types=[type])
 
 
-@irdl_op_definition
-class StoreOp(IRDLOperation):
+class StoreOp(DefinedOperation):
     """The value is made in the block: a matrix product is added to what is there."""
 
     name = "d2m.store"
@@ -261,7 +241,7 @@ class StoreOp(IRDLOperation):
     assembly_format = "$value `,` $block attr-dict `:` type($value) `,` type($block)"
 
 
-class IndexOp(IRDLOperation, ABC):
+class IndexOp(DefinedOperation, ABC):
     dim = prop_def(IntegerAttr)
     result = result_def(IndexType)
     assembly_format = "`(` $dim `)` attr-dict `:` type($result)"
@@ -275,22 +255,18 @@ class IndexOp(IRDLOperation, ABC):
 CoreIndexOp = define_operation("d2m.core_index", IndexOp)  # 0 is y, 1 is x
 
 
-@irdl_op_definition
 class IterIndexOp(IndexOp):
     """The step of an iterator of the generic around it, in affine form."""
 
     name = "d2m.iter_index"
 
     def verify_(self) -> None:
-        parent = self.parent_op()
-        while parent is not None and not isinstance(parent, GenericOp):
-            parent = parent.parent_op()
+        parent = next((each for each in around(self) if isinstance(each, GenericOp)), None)
         if parent is not None and not 0 <= self.dim.value.data < len(parent.iterator_types):
             raise VerifyException("d2m.iter_index counts an iterator of its d2m.generic")
 
 
-@irdl_op_definition
-class GetGlobalOperandOp(IRDLOperation):
+class GetGlobalOperandOp(DefinedOperation):
     """An operand of the generic, by its number."""
 
     name = "d2m.get_global_operand"
@@ -310,7 +286,7 @@ class GetGlobalOperandOp(IRDLOperation):
 GUIDE_NAMES = {"max": "maximum", "min": "minimum", "neg": "negative", "broadcast": "bcast"}
 
 
-class TileOp(IRDLOperation, ABC):
+class TileOp(DefinedOperation, ABC):
     """An operation of the op table on one tile; what it sums up comes last."""
 
     inputs = var_operand_def(TileType)
@@ -331,6 +307,71 @@ TILES = OperationTable(
 )
 
 
+# Registers and whole blocks -----------------------------------------------------------------------
+
+# Our own passes decide on registers below it (convert-ttl-to-compute, ttl-assign-dst), so none of
+# these is made here; they are read, checked and written for IR of other frontends.
+
+
+class AcquireDstOp(DefinedOperation):
+    """The registers of the math unit, as memory."""
+
+    name = "d2m.acquire_dst"
+    result = result_def(MemRefType)
+    assembly_format = "`(` `)` attr-dict `:` type($result)"
+
+    def verify_(self) -> None:
+        assert isinstance(self.result.type, MemRefType)
+        space = self.result.type.memory_space
+        if not isinstance(space, MemorySpaceAttr) or space.space.data != "dst":
+            raise VerifyException("d2m.acquire_dst gives memory in #ttcore.memory_space<dst>")
+
+
+# A register, taken for one of another element type.
+DstReinterpretCastOp = define_operation(
+    "d2m.dst_reinterpret_cast",
+    input=operand_def(TileType),
+    result=result_def(TileType),
+    assembly_format="$input attr-dict `:` type($input) `->` type($result)",
+)
+# After a reduction: the packer writes whole tiles again.
+PackerMaskResetOp = define_operation("d2m.packer_mask_reset", assembly_format="attr-dict")
+
+
+class WholeBlockOp(DefinedOperation, ABC):
+    """Of whole blocks in memory; the last operand is written."""
+
+
+class TileMatmulBlockOp(WholeBlockOp):
+    name = "d2m.tile_matmul_block"
+    a = operand_def(MemRefType)
+    b = operand_def(MemRefType)
+    output = operand_def(MemRefType)
+    assembly_format = (
+        "`(` $a `,` $b `,` $output `)` attr-dict `:` type($a) `,` type($b) `,` type($output)"
+    )
+
+    def verify_(self) -> None:
+        a, b, output = (shape_of(each) for each in self.operands)
+        if not len(a) == len(b) == len(output) == 2 or (a[0], b[1]) != output or a[1] != b[0]:
+            raise VerifyException("d2m.tile_matmul_block: the shapes are not those of a product")
+
+
+class BetweenRowsAndTilesOp(WholeBlockOp, ABC):
+    input = operand_def(MemRefType)
+    output = operand_def(MemRefType)
+    assembly_format = "`(` $input `,` $output `)` attr-dict `:` type($input) `,` type($output)"
+
+    def verify_(self) -> None:
+        tiles = [isinstance(element_of(each), TileType) for each in self.operands]
+        if tiles != [isinstance(self, TileUntilizeBlockOp), isinstance(self, TileTilizeBlockOp)]:
+            raise VerifyException(f"{self.name} is between rows of elements and tiles")
+
+
+TileTilizeBlockOp = define_operation("d2m.tile_tilize_block", BetweenRowsAndTilesOp)
+TileUntilizeBlockOp = define_operation("d2m.tile_untilize_block", BetweenRowsAndTilesOp)
+
+
 # Kernels ------------------------------------------------------------------------------------------
 
 
@@ -341,4 +382,4 @@ def generics_of(module: ModuleOp) -> Iterator[GenericOp]:
 
 
 def make_dialect() -> Dialect:
-    return dialect_of("d2m", globals(), vars(d2m_registers), calls=TILES.all())
+    return dialect_of("d2m", globals(), calls=TILES.all())

@@ -10,8 +10,6 @@ from xdsl.ir import Attribute, Region, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
 from xdsl.irdl import (
     AttrSizedOperandSegments,
-    IRDLOperation,
-    irdl_op_definition,
     prop_def,
     traits_def,
     var_operand_def,
@@ -25,12 +23,13 @@ from xdsl.utils.exceptions import VerifyException
 
 from ttl.semantics.types import Shape
 
-from .d2m_types import CBType, SemaphoreType, ThreadAttr, shape_of
+from .building import DefinedOperation
+from .d2m_types import CBType, SemaphoreType, ThreadAttr
+from .definitions import shape_of
 from .metal import GridAttr, IteratorTypeAttr, sizes_attr, sizes_of
 
 
-@irdl_op_definition
-class YieldOp(IRDLOperation):
+class YieldOp(DefinedOperation):
     """The end of an iteration."""
 
     name = "d2m.yield"
@@ -81,8 +80,7 @@ def _result(expression: AffineExpr) -> int | None:
 EXPLICIT = Affine()
 
 
-@irdl_op_definition
-class GenericOp(IRDLOperation):
+class GenericOp(DefinedOperation):
     """The threads that every core of the grid runs.
 
     In affine form it has one, which runs for each of the iterations and ends with `d2m.yield`.

@@ -8,8 +8,6 @@ from typing import Any
 from xdsl.dialects.builtin import IndexType
 from xdsl.irdl import (
     AttrSizedOperandSegments,
-    IRDLOperation,
-    irdl_op_definition,
     operand_def,
     opt_operand_def,
     result_def,
@@ -19,11 +17,12 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from .d2m_types import MemTxType, SemaphoreType, is_remote, shape_of
-from .definitions import define_operation
+from .building import DefinedOperation
+from .d2m_types import MemTxType, SemaphoreType, is_remote
+from .definitions import define_operation, shape_of
 
 
-class TransferOp(IRDLOperation, ABC):
+class TransferOp(DefinedOperation, ABC):
     """A transfer; of a tensor of the device with indices, to other cores with `core`, `mcast`."""
 
     src = operand_def()
@@ -75,8 +74,7 @@ DmaReadOp = define_operation("d2m.dma_read", TransferOp)
 DmaWriteOp = define_operation("d2m.dma_write", TransferOp)
 
 
-@irdl_op_definition
-class DmaWaitOp(IRDLOperation):
+class DmaWaitOp(DefinedOperation):
     name = "d2m.dma_wait"
     tx = operand_def(MemTxType)
     assembly_format = "$tx attr-dict"
@@ -91,7 +89,7 @@ NullTxOp = define_operation(
 )
 
 
-class SemaphoreChangeOp(IRDLOperation, ABC):
+class SemaphoreChangeOp(DefinedOperation, ABC):
     semaphore = operand_def(SemaphoreType)
     value = operand_def(IndexType)
     core = var_operand_def(IndexType)
@@ -102,7 +100,6 @@ class SemaphoreChangeOp(IRDLOperation, ABC):
     )
 
 
-@irdl_op_definition
 class SemaphoreSetOp(SemaphoreChangeOp):
     name = "d2m.semaphore_set"
 
@@ -111,7 +108,6 @@ class SemaphoreSetOp(SemaphoreChangeOp):
             raise VerifyException("d2m.semaphore_set: of the own core, or of several")
 
 
-@irdl_op_definition
 class SemaphoreIncOp(SemaphoreChangeOp):
     name = "d2m.semaphore_inc"
 
@@ -122,8 +118,7 @@ class SemaphoreIncOp(SemaphoreChangeOp):
             raise VerifyException("d2m.semaphore_inc: of another core")
 
 
-@irdl_op_definition
-class SemaphoreWaitOp(IRDLOperation):
+class SemaphoreWaitOp(DefinedOperation):
     name = "d2m.semaphore_wait"
     semaphore = operand_def(SemaphoreType)
     value = operand_def(IndexType)

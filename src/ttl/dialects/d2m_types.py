@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from xdsl.dialects.builtin import MemRefType, StringAttr, TensorType
-from xdsl.ir import Attribute, ParametrizedAttribute, SSAValue, TypeAttribute
+from xdsl.ir import Attribute, ParametrizedAttribute, TypeAttribute
 from xdsl.irdl import irdl_attr_definition, param_def
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
-
-from ttl.semantics.types import Shape
 
 from .metal import MetalLayoutAttr, ShardAttr, ViewAttr
 
@@ -72,14 +70,3 @@ def is_remote(type: Attribute) -> bool:
     if isinstance(type, MemRefType):
         return isinstance(type.layout, (ViewAttr, ShardAttr))
     return layout_of(type) is not None
-
-
-def element_type(value: SSAValue) -> Attribute:
-    assert isinstance(value.type, (TensorType, MemRefType))
-    found: Attribute = value.type.element_type
-    return found
-
-
-def shape_of(value: SSAValue) -> Shape:
-    assert isinstance(value.type, (TensorType, MemRefType))
-    return tuple(value.type.get_shape())

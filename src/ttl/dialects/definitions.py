@@ -6,17 +6,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from xdsl.ir import Attribute, Dialect, Operation
-from xdsl.irdl import IRDLOperation, irdl_op_definition
+from xdsl.dialects.builtin import ContainerType, ShapedType
+from xdsl.ir import Attribute, Dialect, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from ttl.diagnostics import RuleBroken
+from ttl.semantics.types import Shape
 
-from .building import QuickOperation
+from .building import DefinedOperation, QuickOperation
 
 
 def define_operation(
-    name: str, base: type[IRDLOperation] = QuickOperation, /, **members: Any
+    name: str, base: type[DefinedOperation] = QuickOperation, /, **members: Any
 ) -> Any:
     """An operation of which nothing but the name and these members is its own.
 
@@ -24,7 +25,7 @@ def define_operation(
     """
     title = "".join(word.capitalize() for word in name.partition(".")[2].split("_"))
     read = {member: value for member, value in members.items() if not member.isupper()}
-    defined: Any = irdl_op_definition(type(f"{title}Op", (base,), {"name": name, **read}))
+    defined: Any = type(f"{title}Op", (base,), {"name": name, **read})
     for constant in members.keys() - read.keys():
         setattr(defined, constant, members[constant])
     return defined
@@ -60,6 +61,18 @@ def dialect_of(
     operations = [each for each in found if issubclass(each, Operation)]
     types = [each for each in found if issubclass(each, Attribute)]
     return Dialect(name, [*operations, *calls], types)
+
+
+def shape_of(value: SSAValue) -> Shape:
+    """Of a tensor, or of the memory of one."""
+    assert isinstance(value.type, ShapedType)
+    return tuple(value.type.get_shape())
+
+
+def element_of(value: SSAValue) -> Attribute:
+    assert isinstance(value.type, ContainerType)
+    found: Attribute = value.type.get_element_type()
+    return found
 
 
 @contextmanager

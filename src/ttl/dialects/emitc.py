@@ -15,7 +15,6 @@ from xdsl.ir import Attribute, Dialect, ParametrizedAttribute, TypeAttribute
 from xdsl.irdl import (
     ParsePropInAttrDict,
     irdl_attr_definition,
-    irdl_op_definition,
     operand_def,
     opt_operand_def,
     opt_prop_def,
@@ -57,7 +56,6 @@ class OpaqueAttr(ParametrizedAttribute):
     value: StringAttr = param_def()
 
 
-@irdl_op_definition
 class CallOpaqueOp(QuickOperation):
     """A call of a C++ function."""
 
@@ -70,7 +68,6 @@ class CallOpaqueOp(QuickOperation):
     assembly_format = "$callee `(` $call_args `)` attr-dict `:` functional-type(operands, results)"
 
 
-@irdl_op_definition
 class FileOp(QuickOperation):
     """One C++ file."""
 
@@ -80,14 +77,12 @@ class FileOp(QuickOperation):
     traits = traits_def(NoTerminator())
 
 
-@irdl_op_definition
 class IncludeOp(QuickOperation):
     name = "emitc.include"
     include = prop_def(StringAttr)
     is_standard_include = opt_prop_def(UnitAttr)
 
 
-@irdl_op_definition
 class FuncOp(QuickOperation):
     name = "emitc.func"
     sym_name = prop_def(StringAttr)
@@ -95,13 +90,11 @@ class FuncOp(QuickOperation):
     body = region_def("single_block")
 
 
-@irdl_op_definition
 class ReturnOp(QuickOperation):
     name = "emitc.return"
     traits = traits_def(IsTerminator())
 
 
-@irdl_op_definition
 class VerbatimOp(QuickOperation):
     name = "emitc.verbatim"
     value = prop_def(StringAttr)
@@ -148,7 +141,6 @@ COMPARISON_BINDING = {"==": 6, "!=": 6, "<": 7, "<=": 7, ">": 7, ">=": 7}
 PREDICATES = ("==", "!=", "<", "<=", ">", ">=")
 
 
-@irdl_op_definition
 class CmpOp(QuickOperation):
     name = "emitc.cmp"
     predicate = prop_def(IntegerAttr)
@@ -175,7 +167,6 @@ ConditionalOp = define_operation(
 CastOp = define_operation("emitc.cast", source=operand_def(), dest=result_def())
 
 
-@irdl_op_definition
 class VariableOp(QuickOperation):
     """A variable without a value; the first `emitc.assign` gives it one."""
 
@@ -184,7 +175,6 @@ class VariableOp(QuickOperation):
     result = result_def(LValueType)
 
 
-@irdl_op_definition
 class AssignOp(QuickOperation):
     name = "emitc.assign"
     var = operand_def(LValueType)
@@ -195,7 +185,6 @@ class AssignOp(QuickOperation):
 LoadOp = define_operation("emitc.load", operand=operand_def(LValueType), result=result_def())
 
 
-@irdl_op_definition
 class SubscriptOp(QuickOperation):
     """An item of an array that verbatim text declares."""
 
@@ -205,7 +194,6 @@ class SubscriptOp(QuickOperation):
     result = result_def(LValueType)
 
 
-@irdl_op_definition
 class IfOp(QuickOperation):
     name = "emitc.if"
     condition = operand_def()
@@ -213,7 +201,6 @@ class IfOp(QuickOperation):
     else_region = region_def()
 
 
-@irdl_op_definition
 class WhileOp(QuickOperation):
     """Ours: MLIR has loops that test after the body only. The first region yields the test."""
 
@@ -222,7 +209,6 @@ class WhileOp(QuickOperation):
     body = region_def("single_block")
 
 
-@irdl_op_definition
 class ExpressionOp(QuickOperation):
     """Several operations as one C++ expression; `do_not_inline` gives it a variable."""
 
@@ -233,7 +219,6 @@ class ExpressionOp(QuickOperation):
     result = result_def()
 
 
-@irdl_op_definition
 class ForOp(QuickOperation):
     name = "emitc.for"
     lower = operand_def()

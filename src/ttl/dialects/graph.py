@@ -18,16 +18,17 @@ from xdsl.dialects.builtin import (
     DenseArrayBase,
     DenseIntOrFPElementsAttr,
     DictionaryAttr,
+    FlatSymbolRefAttr,
     FloatAttr,
     IntegerAttr,
     StringAttr,
+    SymbolRefAttr,
     TensorType,
     f64,
     i64,
 )
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
-    IRDLOperation,
     attr_def,
     opt_attr_def,
     result_def,
@@ -41,9 +42,11 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from ttl.semantics.graph_ops import GRAPH_OPS, GraphOp
-from ttl.semantics.types import Shape
 
+from .building import DefinedOperation
 from .definitions import define_operation
+from .definitions import element_of as element_of
+from .definitions import shape_of as shape_of
 
 Tensor = TensorType[Any]
 _NONE: Mapping[str, Attribute] = {}
@@ -57,12 +60,7 @@ def as_text(attribute: Attribute) -> Attribute:
     return attribute
 
 
-def shape_of(value: SSAValue) -> Shape:
-    assert isinstance(value.type, TensorType)
-    return tuple(value.type.get_shape())
-
-
-class CallOp(IRDLOperation, ABC):
+class CallOp(DefinedOperation, ABC):
     """The text of all operations here. Attributes stand in the order of their names."""
 
     @classmethod
@@ -305,3 +303,49 @@ def roles_problem(op: TTLangBase) -> str | None:
             "(destination-passing-style output)."
         )
     return None
+
+
+# Loops and branches: functions that the host calls ------------------------------------------------
+
+
+class ControlOp(CallOp, ABC):
+    """`functions` are names of private functions of the module."""
+
+    inputs = var_operand_def(TensorType)
+    outputs = var_result_def(TensorType)
+    functions = attr_def(ArrayAttr[FlatSymbolRefAttr])
+
+    @classmethod
+    def of(cls, inputs: Sequence[SSAValue], types: Sequence[Attribute], names: list[str]) -> Any:
+        return cls.create(
+            operands=list(inputs),
+            result_types=list(types),
+            attributes={"functions": ArrayAttr([SymbolRefAttr(name) for name in names])},
+        )
+
+    @property
+    def names(self) -> list[str]:
+        return [each.root_reference.data for each in self.functions]
+
+
+class WhileBase(ControlOp, ABC):
+    """While the first function gives true for the inputs, the second gives new ones for those that
+    come first; the inputs after them stay as they are.
+    """
+
+    def verify_(self) -> None:
+        if len(self.functions) != 2:
+            raise VerifyException(f"{self.name} has a condition and a body")
+        given, found = ([each.type for each in values] for values in (self.inputs, self.outputs))
+        if given[: len(found)] != found:
+            raise VerifyException(f"{self.name} gives what it was given, changed")
+
+
+class CaseBase(ControlOp, ABC):
+    """The function whose number the first input is, of the other inputs; the last one for a number
+    that none has.
+    """
+
+    def verify_(self) -> None:
+        if not self.functions or not self.inputs:
+            raise VerifyException(f"{self.name} has a number and one branch or more")

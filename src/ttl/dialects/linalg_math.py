@@ -16,6 +16,7 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.rewriter import Rewriter
 
 from . import d2m, ttl
+from .definitions import element_of
 
 PARALLEL, REDUCTION = IteratorType.PARALLEL, IteratorType.REDUCTION
 ACCUMULATING = ("matmul", "reduce_sum", "reduce_max")
@@ -37,7 +38,6 @@ def block_math_to_linalg(block: Block) -> None:
             continue
         else:
             continue
-        value.name_hint = op.results[0].name_hint
         op.results[0].replace_all_uses_with(value)
         Rewriter.erase_op(op)
 
@@ -77,10 +77,6 @@ def linalg_generic(
         ArrayAttr([IteratorTypeAttr(each) for each in iterators]),
         [output.type],
     )
-
-
-def element_of(value: SSAValue) -> Any:
-    return value.type.element_type  # type: ignore[attr-defined]
 
 
 def iteration(name: str, inputs: list[SSAValue], result: Any, properties: Any) -> Iteration:

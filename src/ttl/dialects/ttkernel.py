@@ -21,7 +21,6 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Dialect, Operation, ParametrizedAttribute, TypeAttribute
 from xdsl.irdl import (
     irdl_attr_definition,
-    irdl_op_definition,
     operand_def,
     opt_prop_def,
     param_def,
@@ -130,7 +129,6 @@ class ArrayType(ParametrizedAttribute, TypeAttribute):
     name = "ttkernel.array"
 
 
-@irdl_op_definition
 class TableOp(QuickOperation):
     """Integers that do not change."""
 
@@ -140,7 +138,6 @@ class TableOp(QuickOperation):
     result = result_def(ArrayType)
 
 
-@irdl_op_definition
 class ArrayOp(QuickOperation):
     """Integers that start as 0 wherever this stands."""
 
@@ -150,7 +147,6 @@ class ArrayOp(QuickOperation):
     result = result_def(ArrayType)
 
 
-@irdl_op_definition
 class ArrayLoadOp(QuickOperation):
     name = "ttkernel.array_load"
     array = operand_def(ArrayType)
@@ -158,7 +154,6 @@ class ArrayLoadOp(QuickOperation):
     result = result_def(IndexType)
 
 
-@irdl_op_definition
 class ArrayStoreOp(QuickOperation):
     name = "ttkernel.array_store"
     array = operand_def(ArrayType)
@@ -166,7 +161,6 @@ class ArrayStoreOp(QuickOperation):
     value = operand_def(IndexType)
 
 
-@irdl_op_definition
 class VirtualCoordinateOp(QuickOperation):
     """The NoC's coordinate of a column (`x`) or a row (`y`) of nodes."""
 
@@ -176,7 +170,6 @@ class VirtualCoordinateOp(QuickOperation):
     result = result_def(IndexType)
 
 
-@irdl_op_definition
 class CommonArgOp(QuickOperation):
     """Common runtime argument `index`."""
 
@@ -185,7 +178,6 @@ class CommonArgOp(QuickOperation):
     result = result_def(IndexType)
 
 
-@irdl_op_definition
 class CompileTimeArgOp(QuickOperation):
     """The circular buffer whose index is compile-time argument `index`."""
 
@@ -194,7 +186,6 @@ class CompileTimeArgOp(QuickOperation):
     result = result_def(CBType)
 
 
-@irdl_op_definition
 class RuntimeArgOp(QuickOperation):
     """Runtime argument `index` of this core."""
 
@@ -203,7 +194,6 @@ class RuntimeArgOp(QuickOperation):
     result = result_def()
 
 
-@irdl_op_definition
 class MarkOp(QuickOperation):
     """An event of a pipe or a semaphore, for the trace of the executor: the chip's C++ has nothing
     of it. The operand is the value of a semaphore, or the place of a pipe if it is not constant.
@@ -217,7 +207,6 @@ class MarkOp(QuickOperation):
     values = var_operand_def()
 
 
-@irdl_op_definition
 class DprintOp(QuickOperation):
     """DPRINT on one processor; `literals` are arguments in C++, `%` in them is the buffer."""
 
@@ -228,7 +217,6 @@ class DprintOp(QuickOperation):
     values = var_operand_def()
 
 
-@irdl_op_definition
 class TensorAccessorOp(QuickOperation):
     """The accessor of tensor `tensor` of the operation, address in common argument `argument`."""
 

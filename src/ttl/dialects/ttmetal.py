@@ -4,21 +4,14 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, MemRefType, SymbolRefAttr
 from xdsl.ir import Dialect
-from xdsl.irdl import (
-    IRDLOperation,
-    irdl_op_definition,
-    operand_def,
-    prop_def,
-    result_def,
-    var_operand_def,
-)
+from xdsl.irdl import operand_def, prop_def, result_def, var_operand_def
 
+from .building import DefinedOperation
 from .definitions import define_operation, dialect_of
 from .metal import GridAttr
 
 
-@irdl_op_definition
-class CreateBufferOp(IRDLOperation):
+class CreateBufferOp(DefinedOperation):
     """Memory of the device at an address, the same on every core in L1."""
 
     name = "ttmetal.create_buffer"
@@ -34,8 +27,7 @@ DeallocateBufferOp = define_operation(
 )
 
 
-@irdl_op_definition
-class EnqueueWriteBufferOp(IRDLOperation):
+class EnqueueWriteBufferOp(DefinedOperation):
     """A tensor of the host, padded to whole tiles and as rows, to the device."""
 
     name = "ttmetal.enqueue_write_buffer"
@@ -44,8 +36,7 @@ class EnqueueWriteBufferOp(IRDLOperation):
     assembly_format = "`(` $tensor `,` $buffer `)` attr-dict `:` type($tensor) `,` type($buffer)"
 
 
-@irdl_op_definition
-class EnqueueReadBufferOp(IRDLOperation):
+class EnqueueReadBufferOp(DefinedOperation):
     """And back, without what it was padded with."""
 
     name = "ttmetal.enqueue_read_buffer"
@@ -54,8 +45,7 @@ class EnqueueReadBufferOp(IRDLOperation):
     assembly_format = "`(` $buffer `,` $tensor `)` attr-dict `:` type($buffer) `,` type($tensor)"
 
 
-@irdl_op_definition
-class EnqueueProgramOp(IRDLOperation):
+class EnqueueProgramOp(DefinedOperation):
     """The kernels, on every core of the grid; they have the buffers as their tensors."""
 
     name = "ttmetal.enqueue_program"

@@ -17,10 +17,8 @@ from xdsl.ir import (
 )
 from xdsl.irdl import (
     AttrSizedOperandSegments,
-    IRDLOperation,
     attr_def,
     irdl_attr_definition,
-    irdl_op_definition,
     operand_def,
     opt_attr_def,
     result_def,
@@ -31,9 +29,18 @@ from xdsl.printer import Printer
 
 from ttl.semantics.tensor_layout import TensorLayout, parse_layout
 
+from .building import DefinedOperation
 from .definitions import define_operation
-from .graph import CallOp, ConstantBase, Tensor, TTLangBase, math_classes, to_attribute
-from .graph_control import CaseBase, WhileBase
+from .graph import (
+    CallOp,
+    CaseBase,
+    ConstantBase,
+    Tensor,
+    TTLangBase,
+    WhileBase,
+    math_classes,
+    to_attribute,
+)
 
 MATH = math_classes("ttnn")
 
@@ -74,22 +81,18 @@ class GlobalSemaphoreType(ParametrizedAttribute, TypeAttribute):
     name = "ttnn.global_semaphore"
 
 
-@irdl_op_definition
 class ConstantOp(ConstantBase):
     name = "ttnn.constant"
 
 
-@irdl_op_definition
 class WhileOp(WhileBase):
     name = "ttnn.while"
 
 
-@irdl_op_definition
 class CaseOp(CaseBase):
     name = "ttnn.case"
 
 
-@irdl_op_definition
 class TTLangOp(TTLangBase):
     """`kernel_artifact` is what ttnn-resolve-tt-lang-kernels was given, JSON as a rule."""
 
@@ -100,7 +103,6 @@ class TTLangOp(TTLangBase):
 DeallocateOp = define_operation("ttnn.deallocate", CallOp, input=operand_def(TensorType))
 
 
-@irdl_op_definition
 class CreateGlobalSemaphoreOp(CallOp):
     name = "ttnn.create_global_semaphore"
     core_ranges = attr_def()
@@ -108,8 +110,7 @@ class CreateGlobalSemaphoreOp(CallOp):
     result = result_def(GlobalSemaphoreType)
 
 
-@irdl_op_definition
-class GenericOp(IRDLOperation):
+class GenericOp(DefinedOperation):
     """Kernels on tensors; what is written is one of them. `program` is a ProgramDescriptor with
     the names of the flatbuffer's fields, `debug` what pyttl needs to name things in messages.
     """

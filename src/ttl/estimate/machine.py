@@ -45,7 +45,6 @@ class Machine:
             node.threads = [Thread(plan, node) for plan in each.threads]
             for semaphore in compiled.semaphores:
                 node.words[semaphore.index * target.l1_alignment_bytes] = semaphore.initial
-        self.noc_bytes = 0.0
         self.end = 0.0
         self.slices: list[Slice] | None = None  # of all steps, if they are wanted
         self._read_costs()
@@ -169,17 +168,10 @@ class Machine:
         thread.time += self.buffer_call
         return True
 
-    def _push(self, thread: Thread, step: Step) -> bool:
+    def _push_or_pop(self, thread: Thread, step: Step) -> bool:
         pages: Pages = thread.node.buffers[step[2]]
         thread.time += self.buffer_call
-        pages.filled += step[3]
-        self._wake(pages.waiting, thread.time)
-        return True
-
-    def _pop(self, thread: Thread, step: Step) -> bool:
-        pages: Pages = thread.node.buffers[step[2]]
-        thread.time += self.buffer_call
-        pages.filled -= step[3]
+        pages.filled += step[3] if step[0] is Do.PUSH else -step[3]
         self._wake(pages.waiting, thread.time)
         return True
 
@@ -247,7 +239,6 @@ class Machine:
         thread.time += issued
         arrives = max(begin + latency + max(issued, on_link), link + on_link)
         link = max(begin, link) + on_link
-        self.noc_bytes += thread.node.count * count * size
         served = self._pass(loads, begin + latency / 2, count * size / self.link_rate)
         if path in ("dram_read", "dram_write"):
             used = self._dram(thread, path == "dram_read", step, begin + latency / 2)
@@ -301,7 +292,6 @@ class Machine:
         thread.write_link = max(own, self._pass(loads, begin, on_link))
         thread.arrives = thread.write_link + latency
         thread.written = max(thread.written, thread.arrives)
-        self.noc_bytes += thread.node.count * count * size
         return True
 
     def _set_id(self, thread: Thread, step: Step) -> bool:
@@ -317,12 +307,8 @@ class Machine:
 
     def _write_barrier(self, thread: Thread, step: Step) -> bool:
         thread.time += self.barrier_call
-        self._wait_until(thread, step, BARRIER, thread.written)
-        return True
-
-    def _flush(self, thread: Thread, step: Step) -> bool:
-        thread.time += self.barrier_call
-        self._wait_until(thread, step, BARRIER, thread.write_link)
+        until = thread.write_link if step[0] is Do.FLUSH else thread.written
+        self._wait_until(thread, step, BARRIER, until)
         return True
 
     # Signals
@@ -446,11 +432,11 @@ class Machine:
 
 
 _RULES = {
-    Do.WAIT_FRONT: Machine._wait_front, Do.POP: Machine._pop, Do.RESERVE: Machine._reserve,
-    Do.PUSH: Machine._push, Do.POLL: Machine._poll, Do.READ: Machine._read,
+    Do.WAIT_FRONT: Machine._wait_front, Do.POP: Machine._push_or_pop, Do.RESERVE: Machine._reserve,
+    Do.PUSH: Machine._push_or_pop, Do.POLL: Machine._poll, Do.READ: Machine._read,
     Do.WRITE: Machine._write, Do.MULTICAST: Machine._multicast, Do.SET_ID: Machine._set_id,
     Do.READ_BARRIER: Machine._read_barrier, Do.WRITE_BARRIER: Machine._write_barrier,
-    Do.FLUSH: Machine._flush, Do.SIGNAL: Machine._signal, Do.SIGNAL_SET: Machine._signal,
+    Do.FLUSH: Machine._write_barrier, Do.SIGNAL: Machine._signal, Do.SIGNAL_SET: Machine._signal,
     Do.AWAIT: Machine._await, Do.SET: Machine._set, Do.WORK: Machine._work,
     Do.UNPACK: Machine._unpack, Do.MATH: Machine._math, Do.MATH_ALONE: Machine._math_alone,
     Do.ACQUIRE: Machine._acquire, Do.COMMIT: Machine._commit,

@@ -161,10 +161,13 @@ class Model:
         longer = self._run(costs, compiled, short.longer)
         return extrapolated(longer, self._run(costs, compiled, short.shorter), short.factor)
 
-    def _run(self, costs: Costs, compiled: CompiledOperation, alike: AlikeNodes) -> Machine:
+    def _run(
+        self, costs: Costs, compiled: CompiledOperation, alike: AlikeNodes, keeps: bool = False
+    ) -> Machine:
         compute = ComputeCosts(compiled, costs)
         streams = Streams(compiled, self.recording, self.target, compute, alike)
         machine = Machine(compiled, streams, costs, self.target)
+        machine.slices = [] if keeps else None  # all its steps
         machine.run()
         self.unknown_calls |= compute.unknown
         return machine
@@ -173,12 +176,7 @@ class Model:
         """A run of the typical case that keeps all its steps, with no loop extrapolated."""
         costs = self.costs()
         self.run(costs)  # finds out whether nodes are alone
-        compute = ComputeCosts(self.compiled, costs)
-        streams = Streams(self.compiled, self.recording, self.target, compute, self.alike)
-        machine = Machine(self.compiled, streams, costs, self.target)
-        machine.slices = []
-        machine.run()
-        return machine
+        return self._run(costs, self.compiled, self.alike, keeps=True)
 
     @property
     def flops(self) -> float:

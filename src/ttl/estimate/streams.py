@@ -126,15 +126,13 @@ class AlikeNodes:
         self.groups = _groups(rows, is_noc, is_each_alone)
         self.class_of = {node: n for n, group in enumerate(self.groups) for node in group}
         self.traffic = Traffic(compiled, recording, target, places, self.groups, rows)
-        kernel_of = np.array([site.kernel for site in recording.sites])
         self.runs: list[list[list[Run]]] = []  # by class and kernel
         for group in self.groups:
             own = rows[group[0]]
-            kernels = kernel_of[own[:, 0]]
+            kernels = self.traffic.kernel_of[own[:, 0]]
             self.runs.append(
                 [_runs(own[kernels == n], is_noc) for n in range(len(compiled.kernels))]
             )
-
 
     def with_runs(self, runs: list[list[list[Run]]]) -> AlikeNodes:
         """The same nodes with other calls."""

@@ -5,17 +5,19 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from .result import Estimate, Range
+from .result import Estimate
 
 MOST_LINES = 12
 MOST_WAITS = 3
 
 
 def estimate_text(found: Estimate) -> str:
-    times = "" if found.times_called == 1 else f", called {found.times_called} times"
+    called = "" if found.times_called == 1 else f", called {found.times_called} times"
+    times = found.microseconds
     lines = [
-        f"{found.operation} on {found.nodes} nodes of {found.chip}{times}",
-        f"  time   {_span(found.microseconds)} us at {found.clock_ghz:g} GHz",
+        f"{found.operation} on {found.nodes} nodes of {found.chip}{called}",
+        f"  time   {_number(times.typical)} ({_number(times.best)} to {_number(times.worst)}) us "
+        f"at {found.clock_ghz:g} GHz",
         f"  math   {_number(found.tflops)} TFLOP/s, {_percent(found.tflops, found.peak_tflops)} "
         f"of {_number(found.peak_tflops)}",
         f"  DRAM   {_number(found.gbytes)} GB/s, {_percent(found.gbytes, found.peak_gbytes)} "
@@ -53,10 +55,6 @@ def estimate_values(found: Estimate) -> dict[str, Any]:
 def _number(value: float) -> str:
     """Two digits that count: the model knows no more."""
     return f"{value:.0f}" if value >= 100 else f"{value:.2g}"
-
-
-def _span(times: Range) -> str:
-    return f"{_number(times.typical)} ({_number(times.best)} to {_number(times.worst)})"
 
 
 def _percent(part: float, whole: float) -> str:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -94,6 +93,7 @@ class Traffic:
         self.compiled, self.recording, self.target = compiled, recording, target
         self.places, self.groups, self.rows = places, groups, rows
         self.routes = Routes(places)
+        self.kernel_of = np.array([site.kernel for site in recording.sites])
         self._known: dict[RunPlace, Loads] = {}
         self._split: dict[tuple[int, int], np.ndarray] = {}
         self._banks: dict[tuple[Way, int], np.ndarray] = {}
@@ -104,15 +104,11 @@ class Traffic:
             found = self._known[run] = self._loads(run)
         return found
 
-    @cached_property
-    def _kernel_of(self) -> np.ndarray:
-        return np.array([site.kernel for site in self.recording.sites])
-
     def _rows_of(self, node: int, kernel: int) -> np.ndarray:
         found = self._split.get((node, kernel))
         if found is None:
             own = self.rows[node]
-            found = self._split[node, kernel] = own[self._kernel_of[own[:, 0]] == kernel]
+            found = self._split[node, kernel] = own[self.kernel_of[own[:, 0]] == kernel]
         return found
 
     def _loads(self, run: RunPlace) -> Loads:

@@ -10,7 +10,6 @@ from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
-from xdsl.utils.exceptions import VerifyException
 
 from ttl.diagnostics import CompileError, RuleBroken, codes
 from ttl.dialects import d2m, ttir
@@ -22,7 +21,8 @@ from ttl.passes.pipelines import TTIR_TO_D2M, make_passes
 from ttl.passes.registered_device import SYSTEM_DESC
 from ttl.semantics.dtypes import Array
 
-from .metal_program import run_metal
+from .flatbuffer.compile import verify_graph
+from .metal_program import modules_of, run_metal
 
 
 def run_ttir(module: ModuleOp, arrays: Sequence[Array]) -> list[Array]:
@@ -32,8 +32,7 @@ def run_ttir(module: ModuleOp, arrays: Sequence[Array]) -> list[Array]:
     """
     lower_ttir(module)
     (main,) = (op for op in module.ops if isinstance(op, func.FuncOp))
-    found = (op for op in module.ops if isinstance(op, ModuleOp))
-    programs = {op.sym_name.data: op for op in found if op.sym_name is not None}
+    programs = modules_of(module)
     values: dict[SSAValue, Array] = {}
     for argument, array in zip(main.body.block.args, arrays, strict=True):
         values[argument] = np.asarray(array)
@@ -57,16 +56,8 @@ def run_ttir(module: ModuleOp, arrays: Sequence[Array]) -> list[Array]:
 
 def lower_ttir(module: ModuleOp) -> None:
     """The graph's operations as threads; CompileError for what does not become them."""
-    _verify(module)
+    verify_graph(module)
     run_passes(make_passes(TTIR_TO_D2M), Context(), module)
-
-
-def _verify(module: ModuleOp) -> None:
-    try:
-        module.verify()
-    except VerifyException as error:
-        message = f"the graph does not verify: {str(error).splitlines()[-1]}"
-        raise CompileError(RuleBroken(codes.GRAPH_NOT_LOWERED, message).at(None)) from None
 
 
 def _not_run(op: Operation) -> CompileError:

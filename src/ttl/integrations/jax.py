@@ -20,7 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ttl.config import Config
-from ttl.diagnostics import Diagnostic, RuleBroken, TTLError, UsageError, codes, writing
+from ttl.diagnostics import Diagnostic, TTLError, UsageError, codes, usage_error, writing
 from ttl.driver import recent
 from ttl.integrations.flatbuffer import Runtime, compile_module, run_traced
 from ttl.integrations.stablehlo import read_module
@@ -187,18 +187,21 @@ class CompiledModule:
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         from flax import nnx
 
-        structure, state = nnx.split(self.module)
-        function = self._functions.get(structure, lambda: self._function(structure))
+        function, state = self._split()
         result, changed = function(state, *arguments, **named)
         nnx.update(self.module, changed)
         return result
 
     def lower(self, *arguments: Any, **named: Any) -> Lowered:
+        function, state = self._split()
+        return function.lower(state, *arguments, **named)
+
+    def _split(self) -> tuple[Compiled, Any]:
+        """A function of the module's variables, and these."""
         from flax import nnx
 
         structure, state = nnx.split(self.module)
-        function = self._functions.get(structure, lambda: self._function(structure))
-        return function.lower(state, *arguments, **named)
+        return self._functions.get(structure, lambda: self._function(structure)), state
 
     def _function(self, structure: Any) -> Compiled:
         from flax import nnx
@@ -226,7 +229,7 @@ def _kind(leaf: Any) -> Hashable:
 
 
 def _wrong(message: str, help_text: str) -> UsageError:
-    return UsageError(RuleBroken(codes.WRONG_ARGUMENT, message, helps=(help_text,)).at(None))
+    return usage_error(codes.WRONG_ARGUMENT, message, help_text)
 
 
 def _array(leaf: Any) -> Any:

@@ -110,8 +110,5 @@ class Queue:
     def _made(self, key: Hashable, make: Callable[..., Any]) -> Any:
         described = self._known(key)
         device = ttnn.open_device(device_id=0)
-        return make(dtype=described.dtype, layout=_layout(described), device=device)
-
-
-def _layout(described: BufferDescription) -> Any:
-    return ttnn.TILE_LAYOUT if described.is_tiled else ttnn.ROW_MAJOR_LAYOUT
+        layout = ttnn.TILE_LAYOUT if described.is_tiled else ttnn.ROW_MAJOR_LAYOUT
+        return make(dtype=described.dtype, layout=layout, device=device)

@@ -8,10 +8,10 @@ from .block import Block, BlockExpression
 from .buffer import DataflowBuffer, make_dataflow_buffer_like
 from .configs import Config, choice, powers_of_two
 from .copies import GroupTransfer, copy
+from .declared import NamedKernels as Program
 from .functions import math as math  # not in `__all__`: `ttl` has a stub of it
 from .grid import grid_size, node
 from .kernels import compute, datamovement
-from .operation import NamedKernels as Program
 from .operation import Operation, operation
 from .pipes import DstPipeIdentity, Pipe, PipeNet, SrcPipeIdentity
 from .raw_elements import raw_element_read, raw_element_write

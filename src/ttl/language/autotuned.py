@@ -14,6 +14,7 @@ from ttl.diagnostics.frames import calling_span
 from ttl.diagnostics.names import no_such_name
 from ttl.semantics.function_source import global_names, keep_source
 
+from .calls import refused
 from .configs import Config, configs_of, wrong_space
 from .engine import LAUNCH_HOOK
 from .operation import Operation, definition_span, operation, option_names, refuse_inside
@@ -78,8 +79,7 @@ class Tuned:
         try:
             given = self.signature.bind_partial(*args, **kwargs).arguments
         except TypeError as error:
-            broken = RuleBroken(codes.WRONG_ARGUMENT, f"{self.__name__}: {error}")
-            raise UsageError(broken.at(calling_span())) from None
+            raise refused(f"{self.__name__}: {error}") from None
         if twice := sorted(set(given) & set(self.configs[0])):
             text = f"`{twice[0]}` is chosen by ttl.autotune, and this call gives it, too"
             help_text = f"leave `{twice[0]}` out of the call, or out of the configurations"
@@ -235,8 +235,7 @@ def _check_names(tuned: Tuned) -> None:
             missing = no_such_name(f"`{tuned.__name__}`", name, [each.name for each in parameters])
             found = f"ttl.Config has `{name}`, which `{tuned.__name__}` does not use"
             helps = missing.helps or (f"make `{name}` a parameter of `{tuned.__name__}`",)
-            broken = RuleBroken(codes.TUNING_SPACE, found, helps=helps)
-            raise UsageError(broken.at(tuned.span))
+            raise wrong_space(found, helps[0], tuned.span)
 
 
 def _check_key(tuned: Tuned) -> None:

@@ -6,11 +6,20 @@ import re
 from collections.abc import Iterable
 from inspect import Parameter
 
-from ttl.diagnostics import RuleBroken, codes
+from ttl.diagnostics import Code, RuleBroken, Span, UsageError, codes
+from ttl.diagnostics.frames import calling_span
 
 from .old_names import OLD_ARGUMENTS
 
 _QUOTED = re.compile(r"'(\w+)'")
+
+
+def refused(
+    message: str, help_text: str = "", span: Span | None = None, code: Code = codes.WRONG_ARGUMENT
+) -> UsageError:
+    """Where the user's code calls, if nothing else is given."""
+    broken = RuleBroken(code, message, helps=(help_text,) if help_text else ())
+    return UsageError(broken.at(span or calling_span()))
 
 
 def wrong_call(

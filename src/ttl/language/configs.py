@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ttl.diagnostics import RuleBroken, UsageError, codes
-from ttl.diagnostics.frames import calling_span
+from ttl.diagnostics import UsageError, codes
 from ttl.diagnostics.span import Span
+
+from .calls import refused
 
 EXAMPLE = "write ttl.Config(BLOCK=2, block_count=3)"
 MOST_CONFIGS = 100_000  # of one operation: more are a slip, and nobody waits for them
@@ -127,5 +128,4 @@ def configs_of(given: Any) -> tuple[Config, ...]:
 
 
 def wrong_space(message: str, help_text: str, span: Span | None = None) -> UsageError:
-    broken = RuleBroken(codes.TUNING_SPACE, message, helps=(help_text,))
-    return UsageError(broken.at(span or calling_span()))
+    return refused(message, help_text, span, codes.TUNING_SPACE)

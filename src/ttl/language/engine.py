@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ttl.diagnostics import RuleBroken, UsageError, codes
-from ttl.diagnostics.frames import calling_span
+from ttl.diagnostics import UsageError, codes
 from ttl.semantics.current_engine import ENGINE as ENGINE
 from ttl.semantics.current_engine import SCOPE as SCOPE
+
+from .calls import refused
 
 if TYPE_CHECKING:
     from ttl.semantics.ops import BlockOp
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
 
     from .block import Block, BlockExpression
     from .buffer import BufferState, DataflowBuffer
-    from .operation import Operation, OperationScope
+    from .declared import OperationScope
+    from .operation import Operation
     from .pipes import DstPipeIdentity, PipeNet, SrcPipeIdentity
     from .semaphores import Semaphore
     from .transfer import Transfer
@@ -145,9 +147,5 @@ def scope(call: str) -> OperationScope:
 
 def outside(call: str, place: str, decorator: str) -> UsageError:
     """`call` was made in a place where it does not work."""
-    broken = RuleBroken(
-        codes.OUTSIDE_OPERATION,
-        f"{call} works only {place}",
-        helps=(f"move the call into a function decorated with {decorator}",),
-    )
-    return UsageError(broken.at(calling_span()))
+    help_text = f"move the call into a function decorated with {decorator}"
+    return refused(f"{call} works only {place}", help_text, code=codes.OUTSIDE_OPERATION)

@@ -61,16 +61,13 @@ def _function(op: BlockOp, namespace: str | None = None) -> Function:
 
 def _docstring(op: BlockOp) -> str:
     """As sentences: editors show it at the call."""
-    summary = f"Returns {op.summary}{', elementwise' * _shows_elementwise(op)}."
+    moves = op.operands == 0 or op.name in ("squeeze", "unsqueeze")
+    summary = f"Returns {op.summary}{', elementwise' * (op.elementwise and not moves)}."
     given = (*op.parameters, *(op.with_flags.parameters if op.with_flags is not None else ()))
     kinds = [f"`{each.name}` is {each.kind.value}." for each in given]
     forms = [f"    {form}" for form in op.forms]
     parts = (forms, [f"Works on {op.domain.value}.", *kinds])
     return "\n".join([summary, *(line for part in parts if part for line in ("", *part))])
-
-
-def _shows_elementwise(op: BlockOp) -> bool:
-    return op.elementwise and op.operands > 0 and op.name not in ("squeeze", "unsqueeze")
 
 
 def _signature(op: BlockOp) -> Signature:

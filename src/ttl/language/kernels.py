@@ -10,8 +10,9 @@ from typing import Any, overload
 from ttl.diagnostics import RuleBroken, codes
 from ttl.semantics.kernel_kinds import KernelKind
 
+from .calls import refused
 from .engine import scope
-from .operation import KernelFunction, definition_span, refused
+from .operation import KernelFunction, definition_span
 
 Kernel = Callable[[], None]
 

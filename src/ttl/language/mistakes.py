@@ -22,9 +22,7 @@ from ttl.semantics.ops import NAMESPACES
 
 from .arguments import is_tensor
 from .block import Block
-from .buffer import make_dataflow_buffer_like
 from .calls import call_problem, written_call, wrong_call
-from .copies import copy
 from .described import (
     BUFFER_HELP,
     TENSOR_HELP,
@@ -32,31 +30,7 @@ from .described import (
     public_class,
     public_classes_by_name,
 )
-from .functions import matmul
-from .grid import grid_size, node
-from .kernels import compute, datamovement
-from .operation import operation
-from .raw_elements import raw_element_read, raw_element_write
-from .tensor_backed import make_tensor_backed_dfb
 from .transfer import Transfer
-
-FUNCTIONS: dict[str, Callable[..., Any]] = {
-    function.__name__: function
-    for function in (
-        compute,
-        copy,
-        datamovement,
-        grid_size,
-        make_dataflow_buffer_like,
-        make_tensor_backed_dfb,
-        matmul,
-        node,
-        operation,
-        raw_element_read,
-        raw_element_write,
-    )
-}
-
 
 UNDEFINED = re.compile(r"name '(\w+)' is not defined")
 
@@ -217,7 +191,7 @@ def wrong_function_call(
     function: Callable[..., Any], error: TypeError, given: int
 ) -> RuleBroken | None:
     name = getattr(function, "__name__", "")
-    if FUNCTIONS.get(name) is not function:
+    if _function(name) is not function:
         return None
     return wrong_call(f"ttl.{name}", _parameters(function), error, given)
 
@@ -240,7 +214,7 @@ def _called(name: str, frame: FrameType) -> tuple[str, list[Parameter]] | None:
     if _is_the_users(owner or name, frame):
         return None
     if not owner:
-        function = FUNCTIONS.get(name)
+        function = _function(name)
         return (f"ttl.{name}", _parameters(function)) if function is not None else None
     public = public_classes_by_name().get(owner)
     if public is None or not hasattr(public.type, method):
@@ -248,6 +222,14 @@ def _called(name: str, frame: FrameType) -> tuple[str, list[Parameter]] | None:
     parameters = _parameters(getattr(public.type, method))[1:]
     known = public.type.__name__
     return (f"ttl.{known}" if method == "__init__" else f"{known}.{method}"), parameters
+
+
+def _function(name: str) -> Callable[..., Any] | None:
+    """That of `ttl` which is called so."""
+    from ttl import language  # which has the modules that import this one
+
+    found = getattr(language.math if name == "matmul" else language, name, None)
+    return found if isinstance(found, FunctionType) else None
 
 
 def _is_the_users(name: str, frame: FrameType) -> bool:

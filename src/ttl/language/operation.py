@@ -1,4 +1,4 @@
-"""Operations, their kernels, and what running an operation's body collects."""
+"""Operations, their kernels, and the programs that their calls are."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from itertools import chain
 from types import FunctionType
 from typing import Any
 
-from ttl.diagnostics import Code, RuleBroken, Span, TTLError, UsageError, at_the_call, codes
+from ttl.diagnostics import RuleBroken, Span, TTLError, UsageError, at_the_call, codes
 from ttl.diagnostics.frames import calling_span, returning_instruction, traceback_spans
 from ttl.diagnostics.names import no_such_name
 from ttl.semantics.compiler_options import Options, parse_options
@@ -24,10 +24,11 @@ from ttl.semantics.types import Shape
 
 from .arguments import check_arguments, is_tensor, parts_of, python_numbers
 from .buffer import DataflowBuffer
-from .calls import wrong_call
-from .engine import ENGINE, LAUNCH_HOOK, SCOPE, scope
+from .calls import refused, wrong_call
+from .declared import NamedKernels, OperationScope, name_declared, put_loose_pipes_in_nets
+from .engine import ENGINE, LAUNCH_HOOK, SCOPE
 from .grid import nodes_of
-from .pipes import Pipe, PipeNet
+from .pipes import PipeNet
 from .semaphores import Semaphore
 
 Grid = Shape | str | Callable[..., Shape]
@@ -71,43 +72,6 @@ class KernelFunction:
             for part_name, part in parts_of(name, value):
                 if is_tensor(part) and not isinstance(part, DataflowBuffer):
                     yield part_name, part
-
-
-@dataclass(slots=True)
-class OperationScope:
-    """What the body of an operation declares while it runs, on behalf of `node`."""
-
-    grid: Shape
-    node: Shape
-    asked_for_node: bool = False
-    kernels: list[KernelFunction] = field(default_factory=list)
-    buffers: list[DataflowBuffer] = field(default_factory=list)
-    pipe_nets: list[PipeNet] = field(default_factory=list)
-    semaphores: list[Semaphore] = field(default_factory=list)
-
-
-class NamedKernels:
-    """`ttl.Program(compute, read, write)`, which the body of an operation may return.
-
-    Its decorators have made the kernels known before: nothing depends on it, nor on the tensors
-    that it is called with.
-    """
-
-    def __init__(self, *kernels: Any):
-        declared = {kernel.function: kernel.name for kernel in scope("ttl.Program()").kernels}
-        for kernel in kernels:
-            if not isinstance(kernel, FunctionType) or declared.pop(kernel, None) is None:
-                name = getattr(kernel, "__name__", type(kernel).__name__)
-                raise refused(f"ttl.Program() takes each kernel once, not `{name}`", PROGRAM_HELP)
-        if declared:
-            left = next(iter(declared.values()))
-            raise refused(f"ttl.Program() leaves out the kernel `{left}`", PROGRAM_HELP)
-
-    def __call__(self, *tensors: Any) -> NamedKernels:
-        return self
-
-
-PROGRAM_HELP = "leave it out: the decorated functions of the operation are its kernels"
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,8 +230,8 @@ class Operation:
             raise UsageError(mistake.at(spans[0] if spans else None)) from error
         finally:
             SCOPE.reset(token)
-        _put_loose_pipes_in_nets(collected)
-        _name_declared(collected)
+        put_loose_pipes_in_nets(collected)
+        name_declared(collected)
         self._check_kernels(collected)
         return collected
 
@@ -419,53 +383,6 @@ def refuse_inside(name: str) -> None:
 def definition_span(function: Callable[..., Any]) -> Span:
     code = function.__code__
     return Span(code.co_filename, code.co_firstlineno, 1, code.co_firstlineno, 1 << 10)
-
-
-def refused(
-    message: str, help_text: str = "", span: Span | None = None, code: Code = codes.WRONG_ARGUMENT
-) -> UsageError:
-    """Where the user's code calls, if nothing else is given."""
-    broken = RuleBroken(code, message, helps=(help_text,) if help_text else ())
-    return UsageError(broken.at(span or calling_span()))
-
-
-Declared = DataflowBuffer | Semaphore | PipeNet
-
-
-def _put_loose_pipes_in_nets(collected: OperationScope) -> None:
-    """A pipe that kernels see and the program puts in no net is a net of its own."""
-    parts = chain.from_iterable(_named_parts(kernel.sees()) for kernel in collected.kernels)
-    loose = {
-        id(value): (name, value)
-        for name, value in parts
-        if isinstance(value, Pipe) and (value.home is None or value.home[0].is_implicit)
-    }
-    for name, pipe in loose.values():
-        net = PipeNet([pipe])
-        net.is_implicit, net.name, net.span = True, name, pipe.span
-        net.index = len(collected.pipe_nets)
-        collected.pipe_nets.append(net)
-
-
-def _name_declared(collected: OperationScope) -> None:
-    """What the body declares takes the names of the variables through which kernels see it."""
-    named: dict[str, Declared] = {}
-    for kernel in collected.kernels:
-        for name, value in _named_parts(kernel.captures()):
-            if isinstance(value, Declared) and value not in named.values():
-                if value.index is None:  # not the body's own
-                    continue
-                value.name = name if name not in named else f"{name}_{value.index}"
-                named[value.name] = value
-
-
-def _named_parts(captured: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Variables, and what lists hold: `buffers_0` for buffers[0]."""
-    for name, value in captured.items():
-        yield name, value
-    for name, value in captured.items():
-        if isinstance(value, (list, tuple)):
-            yield from ((f"{name}_{at}", item) for at, item in enumerate(value))
 
 
 def operation(

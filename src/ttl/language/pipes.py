@@ -22,7 +22,7 @@ from ttl.semantics.nodes import (
 from ttl.semantics.ttnn_values import as_place
 from ttl.semantics.types import Shape
 
-from .engine import ENGINE, SCOPE, Engine, engine, outside, scope
+from .engine import ENGINE, SCOPE, engine, outside, scope
 
 if TYPE_CHECKING:
     from .types import NodeCoord, NodeRange
@@ -157,21 +157,11 @@ class PipeNet:
 
     def if_src(self, function: Callable[[SrcPipeIdentity], object]) -> None:
         """Data movement kernels: call `function` for each pipe that starts at this node."""
-        running: Engine | None = ENGINE.get(None)
-        if running is None:
-            running = engine("PipeNet.if_src()")
-        roles = running.sources(self)
-        if roles:
-            _call_for_each(roles, function, "if_src")
+        _call_for_each(engine("PipeNet.if_src()").sources(self), function, "if_src")
 
     def if_dst(self, function: Callable[[DstPipeIdentity], object]) -> None:
         """Data movement kernels: call `function` for each pipe that ends at this node."""
-        running: Engine | None = ENGINE.get(None)
-        if running is None:
-            running = engine("PipeNet.if_dst()")
-        roles = running.receivers(self)
-        if roles:
-            _call_for_each(roles, function, "if_dst")
+        _call_for_each(engine("PipeNet.if_dst()").receivers(self), function, "if_dst")
 
     def is_src(self) -> bool:
         """Does a pipe of the net start at this node?"""

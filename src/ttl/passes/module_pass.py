@@ -24,7 +24,7 @@ from xdsl.rewriter import InsertPoint
 
 from ttl.diagnostics import CompileError, Label, RuleBroken, codes
 from ttl.dialects import ttl
-from ttl.dialects.building import create, integer, place
+from ttl.dialects.building import around, create, integer, place
 from ttl.dialects.locations import call_sites_of, span_of
 from ttl.dialects.ttkernel import processor_of
 
@@ -38,14 +38,6 @@ def kernels(module: ModuleOp, thread: str | None = None) -> Iterator[func.FuncOp
     for op in module.ops:
         if isinstance(op, func.FuncOp) and thread in (None, processor_of(op)):
             yield op
-
-
-def around(op: Operation) -> Iterator[Operation]:
-    """The operations that an operation is in, innermost first."""
-    parent = op.parent_op()
-    while parent is not None:
-        yield parent
-        parent = parent.parent_op()
 
 
 def kernel_of(op: Operation) -> func.FuncOp:
@@ -99,9 +91,13 @@ def users_of(value: SSAValue, kind: type[Op]) -> list[Op]:
     return [use.operation for use in value.uses if isinstance(use.operation, kind)]
 
 
-def replace_by(op: Operation, value: SSAValue) -> None:
-    """`value` stands for the one result of an operation, which is taken out."""
-    op.results[0].replace_all_uses_with(value)
+def replace_by(op: Operation, *values: SSAValue) -> None:
+    """Values stand for the results of an operation, which is taken out.
+
+    Those without a name get that of the result, here as wherever xDSL replaces uses.
+    """
+    for result, value in zip(op.results, values, strict=True):
+        result.replace_all_uses_with(value)
     erase(op)
 
 
@@ -198,8 +194,12 @@ class Maker:
         self.origin = origin
 
     @classmethod
-    def before(cls, op: Operation) -> Maker:
-        return cls(InsertPoint.before(op), op)
+    def before(cls, op: Operation, origin: Operation | None = None) -> Maker:
+        return cls(InsertPoint.before(op), origin or op)
+
+    @classmethod
+    def after(cls, op: Operation, origin: Operation | None = None) -> Maker:
+        return cls(InsertPoint.after(op), origin or op)
 
     @classmethod
     def at_end(cls, block: Block, origin: Operation) -> Maker:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from functools import cache, partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_type_hints
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -219,7 +219,7 @@ def make_passes(
 def find_pass(name: str) -> type[ModulePass]:
     """The pass called `name` on the command line; KeyError if there is none.
 
-    Its file has a function `apply`, or a class where the pass has options.
+    Its file has a function `apply`, whose keyword arguments are the options.
     """
     if name in PARTS:
         from .verify import check_part
@@ -227,14 +227,9 @@ def find_pass(name: str) -> type[ModulePass]:
         return _pass_of(name, partial(check_part, name))
     if name in _XDSL:
         module, class_name = _XDSL[name]
-    else:
-        module = _module_of(name)
-        class_name = "".join(part.capitalize() for part in name.split("-"))
-    file = import_module(module)
-    if (function := getattr(file, "apply", None)) is not None:
-        return _pass_of(name, function)
-    found: type[ModulePass] = getattr(file, class_name)
-    return found
+        found: type[ModulePass] = getattr(import_module(module), class_name)
+        return found
+    return _pass_of(name, import_module(_module_of(name)).apply)
 
 
 def _module_of(name: str) -> str:
@@ -244,11 +239,18 @@ def _module_of(name: str) -> str:
     return f"{__package__}.{room}.{name.replace('-', '_')}"
 
 
-def _pass_of(name: str, function: Callable[[ModuleOp], None]) -> type[ModulePass]:
-    def apply(self: ModulePass, context: Context, module: ModuleOp) -> None:
-        function(module)
+def _pass_of(name: str, function: Callable[..., None]) -> type[ModulePass]:
+    options: Mapping[str, Any] = getattr(function, "__kwdefaults__", None) or {}
 
-    return type(name, (ModulePass,), {"name": name, "apply": apply})
+    def apply(self: ModulePass, context: Context, module: ModuleOp) -> None:
+        function(module, **{option: getattr(self, option) for option in options})
+
+    members = {"name": name, "apply": apply, "__module__": function.__module__, **options}
+    if options:
+        hints = get_type_hints(function)
+        members["__annotations__"] = {option: hints[option] for option in options}
+    made = type(name, (ModulePass,), members)
+    return dataclass(frozen=True)(made) if options else made
 
 
 def programs(module: ModuleOp) -> list[ModuleOp]:

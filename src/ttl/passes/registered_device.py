@@ -12,6 +12,7 @@ from functools import lru_cache
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Operation
 
+from ttl.dialects.building import around
 from ttl.dialects.foreign.kept import KeptTextOp, text_of
 from ttl.target import TARGETS, Target, load
 from ttl.target.system_desc import target_from_text, with_grid
@@ -44,20 +45,19 @@ def _description(module: ModuleOp) -> tuple[str | None, tuple[int, int] | None]:
     """The text of the nearest system descriptor, and the rows and columns of the nearest device."""
     text: str | None = None
     grid: tuple[int, int] | None = None
-    around: Operation | None = module
-    while around is not None:
-        if text is None and (found := around.attributes.get(SYSTEM_DESC)) is not None:
+    for each in (module, *around(module)):
+        if text is None and (found := each.attributes.get(SYSTEM_DESC)) is not None:
             text = text_of(found)
         if grid is None:
-            grid = _grid_in(around)
-        around = around.parent_op()
+            grid = _grid_in(each)
     return text, grid
 
 
-def _grid_in(around: Operation) -> tuple[int, int] | None:
+def _grid_in(op: Operation) -> tuple[int, int] | None:
     """Of `ttcore.device`, an operation or, in older text, an attribute of the module."""
-    texts = [text_of(around.attributes[DEVICE]) or ""] if DEVICE in around.attributes else []
-    if isinstance(around, ModuleOp):
-        texts += [str(op) for op in around.ops if op.name == DEVICE and isinstance(op, KeptTextOp)]
+    texts = [text_of(op.attributes[DEVICE]) or ""] if DEVICE in op.attributes else []
+    if isinstance(op, ModuleOp):
+        devices = [each for each in op.ops if each.name == DEVICE]
+        texts += [str(each) for each in devices if isinstance(each, KeptTextOp)]
     found = next(filter(None, map(_GRID.search, texts)), None)
     return (int(found[1]), int(found[2])) if found else None

@@ -13,7 +13,7 @@ from typing import Any, Final
 ENGINE: Final[ContextVar[Any]] = ContextVar("ttl_engine")
 # Holds the calls of a trace of ttnn while it is being captured, each to be made again.
 TRACE: Final[ContextVar[list[Callable[[], object]] | None]] = ContextVar("ttl_trace", default=None)
-# Holds a ttl.language.operation.OperationScope while the body of an operation is being run.
+# Holds a ttl.language.declared.OperationScope while the body of an operation is being run.
 SCOPE: Final[ContextVar[Any]] = ContextVar("ttl_operation_scope")
 # Holds what makes the calls of ttnn in the body of a pykernel function.
 CALLS: Final[ContextVar[Callable[..., Any] | None]] = ContextVar("ttl_ttnn_calls", default=None)

@@ -19,28 +19,6 @@ from ttl.semantics.dtypes import (
 from ttl.semantics.layout import ROW_MAJOR_LAYOUT, TILE_LAYOUT, Layout
 from ttl.semantics.types import TILE_SIZE
 
-from . import (
-    collectives,
-    compute_config,
-    cores,
-    creation,
-    device,
-    distribution,
-    enums,
-    exchange,
-    files,
-    memory_config,
-    mesh,
-    mesh_tensor,
-    moves,
-    printing,
-    shape,
-    sharding,
-    tensor,
-    tensor_spec,
-    tile,
-    traces,
-)
 from .collectives import *  # noqa: F403
 from .compute_config import *  # noqa: F403
 from .cores import *  # noqa: F403
@@ -80,26 +58,12 @@ __all__ = [
     "ROW_MAJOR_LAYOUT", "TILE_LAYOUT", "TILE_SIZE", "Device", "Layout", "MeshDevice", "bfloat4_b",
     "bfloat8_b", "bfloat16", "float16", "float32", "int32", "uint8", "uint16", "uint32",
 ]  # fmt: skip
-__all__ += collectives.__all__
-__all__ += compute_config.__all__
-__all__ += cores.__all__
-__all__ += creation.__all__
-__all__ += device.__all__
-__all__ += distribution.__all__
-__all__ += enums.__all__
-__all__ += exchange.__all__
-__all__ += files.__all__
-__all__ += memory_config.__all__
-__all__ += mesh.__all__
-__all__ += mesh_tensor.__all__
-__all__ += moves.__all__
-__all__ += printing.__all__
-__all__ += shape.__all__
-__all__ += sharding.__all__
-__all__ += tensor.__all__
-__all__ += tensor_spec.__all__
-__all__ += tile.__all__
-__all__ += traces.__all__
+_PARTS = (
+    "collectives", "compute_config", "cores", "creation", "device", "distribution", "enums",
+    "exchange", "files", "memory_config", "mesh", "mesh_tensor", "moves", "printing", "shape",
+    "sharding", "tensor", "tensor_spec", "tile", "traces",
+)  # fmt: skip
+__all__ += [name for part in _PARTS for name in globals()[part].__all__]
 __all__ += MODULES
 __all__ += NAMES
 __all__ += PROGRAMS

@@ -77,7 +77,18 @@ class CoreGrid(Value):
         return f"ttnn.CoreGrid(x={self.x}, y={self.y})"
 
 
-class CoreRange(Value):
+class Cores(Value):
+    """Some cores of a chip."""
+
+    __slots__ = ()
+
+    def contains(self, other: Any) -> bool:
+        """Are all of these cores here? A core, a range or a set."""
+        mine = set(_cores_of(self))
+        return all(core in mine for core in _cores_of(other))
+
+
+class CoreRange(Cores):
     """A rectangle of cores; both corners belong to it."""
 
     __slots__ = ("end", "start")
@@ -94,19 +105,16 @@ class CoreRange(Value):
     def grid_size(self) -> CoreCoord:
         return CoreCoord(self.end.x - self.start.x + 1, self.end.y - self.start.y + 1)
 
-    def contains(self, other: Any) -> bool:
-        """Are all of these cores here? A core, a range or a set."""
-        mine = set(_cores_of(self))
-        return all(core in mine for core in _cores_of(other))
-
     def to_json(self) -> str:
-        return _corners(self)
+        """As a set has it."""
+        start, end = self.start, self.end
+        return f'{{"start":{{"x":{start.x},"y":{start.y}}},"end":{{"x":{end.x},"y":{end.y}}}}}'
 
     def __repr__(self) -> str:
         return f"[{self.start} - {self.end}]"
 
 
-class CoreRangeSet:
+class CoreRangeSet(Cores):
     """Rectangles of cores that do not overlap, in the order they are given."""
 
     __slots__ = ("_ranges",)
@@ -119,7 +127,7 @@ class CoreRangeSet:
             raise _no_ranges(found)
         if isinstance(core_ranges, (set, frozenset)):  # in any order; ours is the same every time
             found.sort(key=lambda r: (r.start.y, r.start.x))
-        self._ranges: list[CoreRange] = found
+        self._ranges: tuple[CoreRange, ...] = tuple(found)
         for position, first in enumerate(self._ranges):
             for second in self._ranges[position + 1 :]:
                 if _overlap(first, second):
@@ -148,11 +156,6 @@ class CoreRangeSet:
             (max(core.x for core in ends), max(core.y for core in ends)),
         )
 
-    def contains(self, other: Any) -> bool:
-        """Are all of these cores here? A core, a range or a set."""
-        mine = set(_cores_of(self))
-        return all(core in mine for core in _cores_of(other))
-
     def merge(self, other: Any) -> CoreRangeSet:
         """The cores of both, in as few rectangles as rows and columns of them make."""
         both = {*_cores_of(self), *_cores_of(core_range_set(other))}
@@ -163,14 +166,7 @@ class CoreRangeSet:
         return _rectangles({*_cores_of(self)} - {*_cores_of(core_range_set(other))})
 
     def to_json(self) -> str:
-        return f"[{','.join(map(_corners, self._ranges))}]"
-
-    def __eq__(self, other: object) -> bool:
-        """The same rectangles."""
-        return isinstance(other, CoreRangeSet) and self._ranges == other._ranges
-
-    def __hash__(self) -> int:
-        return hash(tuple(self._ranges))
+        return f"[{','.join(found.to_json() for found in self._ranges)}]"
 
     def __repr__(self) -> str:
         return f"{{{', '.join(map(repr, self._ranges))}}}"
@@ -216,12 +212,6 @@ def _overlap(one: CoreRange, other: CoreRange) -> bool:
         and one.start.y <= other.end.y
         and other.start.y <= one.end.y
     )
-
-
-def _corners(found: CoreRange) -> str:
-    """As JSON."""
-    start, end = found.start, found.end
-    return f'{{"start":{{"x":{start.x},"y":{start.y}}},"end":{{"x":{end.x},"y":{end.y}}}}}'
 
 
 def _rectangles(cores: set[CoreCoord]) -> CoreRangeSet:

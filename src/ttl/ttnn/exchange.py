@@ -51,7 +51,7 @@ def from_numpy(
     The real ttnn does not have it: ttl.from_numpy() works with both.
     """
     values = np.asarray(array)
-    if not _is_number(values.dtype):
+    if values.dtype.kind not in "fiub" and values.dtype != bfloat16.storage:
         raise wrong_call(f"an array of {values.dtype} has no numbers", "pass an array of numbers")
     arranged = TILE_LAYOUT if layout is None else layout
     kind = dtype or _dtype_of(values)
@@ -342,10 +342,6 @@ def aggregate_tensor(tensor: Tensor, composer: Any) -> Tensor:
     """A host tensor of the parts of all devices, joined."""
     source = checked_tensor(tensor, "aggregate_tensor")
     return from_numpy(to_numpy(source, composer), source.dtype, source.layout)
-
-
-def _is_number(dtype: np.dtype[Any]) -> bool:
-    return dtype.kind in "fiub" or dtype == bfloat16.storage
 
 
 # What an array becomes whose numbers no element type has: the real ttnn's choice.

@@ -32,6 +32,13 @@ def wrong(message: str, help_text: str = "") -> RefusedError:
     return refused(_broken(message, help_text))
 
 
+def not_on_device(call: str) -> RefusedError:
+    return wrong(
+        f"{call} of a tensor in the memory of the host",
+        "make it with device=, or move it with ttnn.to_device(tensor, device)",
+    )
+
+
 def wrong_call(message: str, help_text: str = "") -> WrongCallError:
     return WrongCallError(_broken(message, help_text).at(calling_span()))
 

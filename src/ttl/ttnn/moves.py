@@ -14,7 +14,7 @@ from ttl.semantics.dtypes import NARROW, Array, DType, as_dtype, bfloat16, int32
 from ttl.semantics.layout import ROW_MAJOR_LAYOUT, TILE_LAYOUT, Layout
 
 from .allocation import alias, checked_device, new_tensor
-from .faults import wrong, wrong_type
+from .faults import not_on_device, wrong, wrong_type
 from .memory_config import MemoryConfig
 from .mesh import MeshDevice
 from .mesh_tensor import MeshTensor, checked_tensor, per_device
@@ -162,10 +162,7 @@ def copy(input_a: Tensor, input_b: Tensor) -> Tensor:
 def _on_device(tensor: Any, function: str) -> Tensor:
     found = checked_tensor(tensor, function)
     if found.device() is None:
-        raise wrong(
-            f"{function}() of a tensor in the memory of the host",
-            "make it with device=, or move it with ttnn.to_device(tensor, device)",
-        )
+        raise not_on_device(f"{function}()")
     return found
 
 

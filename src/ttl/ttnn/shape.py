@@ -86,16 +86,12 @@ def checked_sizes(shape: Any) -> tuple[int, ...]:
         raise wrong_call(
             f"shape={shape!r}: not a tuple of sizes", "write for example shape=(64, 64)"
         )
-    if not all(_is_size(size) for size in shape):
+    if not all(isinstance(size, (int, np.integer)) and size >= 0 for size in shape):
         raise wrong_call(
             f"a tensor cannot have the shape {tuple(shape)}",
             "give it sizes that are whole numbers",
         )
     return tuple([int(size) for size in shape])
-
-
-def _is_size(size: object) -> bool:
-    return isinstance(size, (int, np.integer)) and bool(size >= 0)
 
 
 def checked_dim(dim: Any, rank: int, name: str = "dim") -> int:

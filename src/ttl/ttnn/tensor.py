@@ -12,7 +12,7 @@ from ttl.semantics.layout import Layout
 from ttl.semantics.tensors import row_page_elements
 
 from .enums import BufferType, StorageType
-from .faults import wrong
+from .faults import not_on_device, wrong
 from .memory_config import DRAM_MEMORY_CONFIG, MemoryConfig
 from .operations.operators import Operators
 from .shape import Shape
@@ -198,10 +198,7 @@ class Tensor(Operators):
     def _buffer(self, method: str) -> Storage:
         first = self.shards[0]
         if first.device() is None:
-            raise wrong(
-                f"{method}() of a tensor in the memory of the host",
-                "make it with device=, or move it with ttnn.to_device(tensor, device)",
-            )
+            raise not_on_device(f"{method}()")
         held: Any = first.storage  # or it says why there is none
         return held  # type: ignore[no-any-return]
 

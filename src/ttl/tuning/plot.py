@@ -40,11 +40,8 @@ class Plot:
 
 def plot_of(tuning: Tuning) -> Plot:
     """A line is a configuration: the typical time as a bar, best and worst as a line across."""
-    return Plot(WIDTH, _height(tuning), tuple(_parts(tuning)))
-
-
-def _height(tuning: Tuning) -> int:
-    return 2 * MARGIN + ROW * (1 + min(MOST_BARS, len(tuning.ranked)))
+    height = 2 * MARGIN + ROW * (1 + min(MOST_BARS, len(tuning.ranked)))
+    return Plot(WIDTH, height, tuple(_parts(tuning)))
 
 
 def _parts(tuning: Tuning) -> Iterator[Box | Words]:

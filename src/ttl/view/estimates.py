@@ -45,8 +45,10 @@ def timeline_columns(made: Timeline) -> tuple[dict[str, Any], bytes]:
         np.array([round(getattr(step, name) * PER_MICROSECOND) for step in steps], np.int64)
         for name in ("begin", "end", "waited", "arrives")
     )
-    shape = np.array([shapes.setdefault(_shape(step), len(shapes)) for step in steps], np.int64)
-    value = np.array([_value(step) for step in steps], np.int64)
+    said = [(each.name, each.details.get("buffer", ""), each.line, each.reason) for each in steps]
+    shape = np.array([shapes.setdefault(each, len(shapes)) for each in said], np.int64)
+    values = [each.details.get("bytes", each.details.get("pages", 0)) for each in steps]
+    value = np.array([int(each) for each in values], np.int64)
     flights = np.maximum(arrives - begin, 0)
     planes, data = packed((deltas(begin, firsts), end - begin, waited, flights, shape, value))
     described = {
@@ -74,11 +76,3 @@ def _nodes_text(kernel: KernelTimeline) -> str:
     more = len(kernel.nodes) - 1
     first = f"({', '.join(map(str, kernel.nodes[0]))})"
     return f"{first} and {more} like it" if more else first
-
-
-def _shape(step: StepTime) -> tuple[Any, ...]:
-    return step.name, step.details.get("buffer", ""), step.line, step.reason
-
-
-def _value(step: StepTime) -> int:
-    return int(step.details.get("bytes", step.details.get("pages", 0)))

@@ -180,6 +180,14 @@ def test_kernels_ask_for_the_shape_of_a_real_tensor(launches: Launches) -> None:
     assert all("< 8; " in kernel.kernel_source for kernel in program.kernels)
 
 
+def test_buffers_have_the_sizes_and_formats_of_the_artifact(launches: Launches) -> None:
+    ttl.operation(grid=(1, 1))(doubled)(*tensors(Device(), count=2))
+    ((_, program),) = launches.calls
+    formats = [buffer.format_descriptors[0] for buffer in program.cbs]
+    assert [buffer.total_size for buffer in program.cbs] == [2 * 2048] * 2
+    assert [(each.buffer_index, each.page_size) for each in formats] == [(0, 2048), (1, 2048)]
+
+
 def test_the_padding_of_tensors_is_cleared_before_and_after(launches: Launches) -> None:
     full, ragged = (Tensor((64, width), DataType.BFLOAT16, Layout.TILE, Device(), position)
                     for position, width in enumerate((32, 20)))  # fmt: skip

@@ -1,4 +1,4 @@
-"""The plan of a launch: arguments, buffers and semaphores as plain values."""
+"""The plan of a launch: the arguments of its kernels as plain values."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ttl.artifact import (
     Semaphore,
     ThreadKind,
 )
-from ttl.device.plan import TTNN_DTYPES, UNPACK_MODES, BufferPlan, TensorPlace, plan_program
+from ttl.device.plan import TTNN_DTYPES, UNPACK_MODES, TensorPlace, plan_kernels
 from ttl.target.data_formats import PAGE_BYTES
 
 PLACES = (TensorPlace(0x1000, (2, 2048)), TensorPlace(0x2000, (3, 2048, 1, 4)))
@@ -41,37 +41,28 @@ OPERATION = CompiledOperation(
 
 
 def test_compute_gets_buffer_indices_and_movement_also_all_accessors() -> None:
-    compute, read, write = plan_program(OPERATION, PLACES).kernels
+    compute, read, write = plan_kernels(OPERATION, PLACES)
     assert compute.compile_time_args == (0, 3)
     assert read.compile_time_args == write.compile_time_args == (0, 3, 2, 2048, 3, 2048, 1, 4)
 
 
 def test_addresses_follow_the_tensor_indices_of_each_kernel() -> None:
-    addresses = [kernel.common_runtime_args for kernel in plan_program(OPERATION, PLACES).kernels]
+    addresses = [kernel.common_runtime_args for kernel in plan_kernels(OPERATION, PLACES)]
     assert addresses == [(), (0x2000, 0x1000), (0x2000,)]
 
 
-def test_what_the_artifact_says_is_kept() -> None:
-    plan = plan_program(OPERATION, PLACES)
-    assert [kernel.source for kernel in plan.kernels] == ["c", "r", "w"]
-    assert [kernel.thread for kernel in plan.kernels] == list(ThreadKind)
-    assert [kernel.runtime_args for kernel in plan.kernels] == [(), PER_CORE, ()]
-    assert [kernel.config for kernel in plan.kernels] == [OPERATION.kernels[0].config, None, None]
-    assert plan.semaphores == OPERATION.semaphores
-    assert plan.core_range == OPERATION.core_range
-    assert plan.buffers == (
-        BufferPlan(0, "bfloat16", 2048, 4 * 2 * 2048),
-        BufferPlan(3, "float32", 4096, 3 * 4096),
-    )
+def test_each_kernel_has_a_plan() -> None:
+    plans = plan_kernels(OPERATION, PLACES)
+    assert tuple(plan.kernel for plan in plans) == OPERATION.kernels
 
 
 def test_unpack_modes_are_for_every_index_or_for_none() -> None:
-    compute, read, _ = plan_program(OPERATION, PLACES).kernels
+    compute, read, _ = plan_kernels(OPERATION, PLACES)
     assert len(compute.unpack_to_dest_fp32) == UNPACK_MODES
     assert [i for i, wide in enumerate(compute.unpack_to_dest_fp32) if wide] == [3]
     assert read.unpack_to_dest_fp32 == ()
     narrow = replace(OPERATION, buffers=OPERATION.buffers[:1])
-    assert plan_program(narrow, PLACES).kernels[0].unpack_to_dest_fp32 == ()
+    assert plan_kernels(narrow, PLACES)[0].unpack_to_dest_fp32 == ()
 
 
 def test_every_format_but_float16_has_a_name_in_ttnn() -> None:
@@ -80,4 +71,4 @@ def test_every_format_but_float16_has_a_name_in_ttnn() -> None:
 
 def test_a_missing_tensor_is_our_mistake() -> None:
     with pytest.raises(AssertionError, match="one tensor for each operand"):
-        plan_program(OPERATION, PLACES[:1])
+        plan_kernels(OPERATION, PLACES[:1])

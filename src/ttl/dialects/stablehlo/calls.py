@@ -16,8 +16,6 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation
 from xdsl.irdl import (
-    IRDLOperation,
-    irdl_op_definition,
     operand_def,
     opt_prop_def,
     prop_def,
@@ -31,6 +29,7 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from ..building import DefinedOperation
 from .text import SIGNATURE, parse_names, parse_signature, print_operands, print_type, read_op
 
 TT_LANG_TARGET = "tt.tt_lang_op"
@@ -53,8 +52,7 @@ _CALL_PROPERTIES = (
 )  # fmt: skip
 
 
-@irdl_op_definition
-class CustomCallOp(IRDLOperation):
+class CustomCallOp(DefinedOperation):
     """`stablehlo.custom_call @target(%0, %1) {...} : (types) -> types`."""
 
     name = "stablehlo.custom_call"
@@ -94,8 +92,7 @@ class CustomCallOp(IRDLOperation):
         )
 
 
-@irdl_op_definition
-class CompositeOp(IRDLOperation):
+class CompositeOp(DefinedOperation):
     """A function under the name of what it does.
 
     `stablehlo.composite "chlo.top_k" %0 {composite_attributes = {k = 6}, decomposition = @f} : ...`
@@ -134,8 +131,7 @@ class CompositeOp(IRDLOperation):
         )
 
 
-@irdl_op_definition
-class TupleOp(IRDLOperation):
+class TupleOp(DefinedOperation):
     """`stablehlo.tuple %0, %1 : tuple<types>`."""
 
     name = "stablehlo.tuple"
@@ -164,8 +160,7 @@ class TupleOp(IRDLOperation):
             raise VerifyException(f"{self.name} has the types of its operands")
 
 
-@irdl_op_definition
-class GetTupleElementOp(IRDLOperation):
+class GetTupleElementOp(DefinedOperation):
     """`stablehlo.get_tuple_element %0[1] : (tuple<types>) -> type`."""
 
     name = "stablehlo.get_tuple_element"

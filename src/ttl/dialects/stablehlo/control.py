@@ -6,8 +6,6 @@ from typing import Any
 
 from xdsl.dialects.builtin import TensorType
 from xdsl.irdl import (
-    IRDLOperation,
-    irdl_op_definition,
     operand_def,
     region_def,
     traits_def,
@@ -20,10 +18,10 @@ from xdsl.printer import Printer
 from xdsl.traits import IsTerminator
 from xdsl.utils.exceptions import VerifyException
 
+from ..building import DefinedOperation
 from .text import PlainOp, parse_names, print_operands, print_type, read_op
 
 
-@irdl_op_definition
 class ReturnOp(PlainOp):
     """`stablehlo.return %0, %1 : types`: what a region gives."""
 
@@ -47,8 +45,7 @@ class ReturnOp(PlainOp):
         return read_op(cls, parser, names, of_types=lambda types: (types, []))
 
 
-@irdl_op_definition
-class OptimizationBarrierOp(IRDLOperation):
+class OptimizationBarrierOp(DefinedOperation):
     """`stablehlo.optimization_barrier %0, %1 : types`: its operands, all of them computed."""
 
     name = "stablehlo.optimization_barrier"
@@ -64,8 +61,7 @@ class OptimizationBarrierOp(IRDLOperation):
         return read_op(cls, parser, parse_names(parser), of_types=lambda types: (types, types))
 
 
-@irdl_op_definition
-class WhileOp(IRDLOperation):
+class WhileOp(DefinedOperation):
     """`stablehlo.while(%i = %0) : types cond {...} do {...}`."""
 
     name = "stablehlo.while"
@@ -130,8 +126,7 @@ class WhileOp(IRDLOperation):
                 raise VerifyException(f"{self.name} has an argument for each operand")
 
 
-@irdl_op_definition
-class CaseOp(IRDLOperation):
+class CaseOp(DefinedOperation):
     """`"stablehlo.case"(%0) ({...}, {...}) : (type) -> types`: the branch of that number."""
 
     name = "stablehlo.case"
@@ -144,8 +139,7 @@ class CaseOp(IRDLOperation):
             raise VerifyException(f"{self.name} has one branch or more")
 
 
-@irdl_op_definition
-class IfOp(IRDLOperation):
+class IfOp(DefinedOperation):
     """`"stablehlo.if"(%0) ({...}, {...}) : (type) -> types`: what is true first."""
 
     name = "stablehlo.if"

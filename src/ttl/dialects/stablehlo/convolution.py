@@ -17,9 +17,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Data, SSAValue
 from xdsl.irdl import (
-    IRDLOperation,
     irdl_attr_definition,
-    irdl_op_definition,
     operand_def,
     opt_prop_def,
     prop_def,
@@ -31,6 +29,7 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from ..building import DefinedOperation
 from .text import dims, element_of, ints, parse_word, print_signature, read_op, shape_of
 
 Places = tuple[str, ...]  # of each dimension its letter, or the number of the axis it is
@@ -107,8 +106,7 @@ class Axis:
         return max(0, (room - self.dilation * (self.size - 1) - 1) // self.stride + 1)
 
 
-@irdl_op_definition
-class ConvolutionOp(IRDLOperation):
+class ConvolutionOp(DefinedOperation):
     """`stablehlo.convolution(%0, %1) dim_numbers = ..., window = {stride = [1, 1]} {...} : ...`"""
 
     name = "stablehlo.convolution"

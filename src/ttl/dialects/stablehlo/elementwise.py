@@ -8,15 +8,7 @@ from typing import Any, TypeVar
 
 from xdsl.dialects.builtin import I1, ComplexType, IntegerType, StringAttr, TensorType
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import (
-    IRDLOperation,
-    irdl_op_definition,
-    operand_def,
-    opt_prop_def,
-    prop_def,
-    result_def,
-    traits_def,
-)
+from xdsl.irdl import operand_def, opt_prop_def, prop_def, result_def, traits_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import Pure
@@ -25,6 +17,7 @@ from xdsl.utils.exceptions import VerifyException
 from ttl.semantics import graph_ops
 from ttl.semantics.graph_ops import BY_STABLEHLO, GRAPH_OPS
 
+from ..building import DefinedOperation
 from ..definitions import define_operation
 from .text import (
     PlainOp,
@@ -37,10 +30,10 @@ from .text import (
     shape_of,
 )
 
-Op = TypeVar("Op", bound=IRDLOperation)
+Op = TypeVar("Op", bound=DefinedOperation)
 
 
-class KeepsTypeOp(IRDLOperation, ABC):
+class KeepsTypeOp(DefinedOperation, ABC):
     operand = operand_def(TensorType)
     result = result_def(TensorType)
 
@@ -76,7 +69,6 @@ UNARY = _classes(UnaryOp, "stablehlo", graph_ops.UNARY)
 BINARY = _classes(BinaryOp, "stablehlo", graph_ops.BINARY)
 
 
-@irdl_op_definition
 class ConvertOp(PlainOp):
     name = "stablehlo.convert"
     operand = operand_def(TensorType)
@@ -87,7 +79,6 @@ class ConvertOp(PlainOp):
             raise VerifyException(f"{self.name} keeps the shape of its operand")
 
 
-@irdl_op_definition
 class ClampOp(PlainOp):
     """`stablehlo.clamp %min, %operand, %max`; the limits may be scalars."""
 
@@ -107,8 +98,7 @@ DIRECTIONS = tuple(name.removeprefix(_COMPARE) for name in BY_STABLEHLO if _COMP
 COMPARE_TYPES = ("FLOAT", "TOTALORDER", "SIGNED", "UNSIGNED")
 
 
-@irdl_op_definition
-class CompareOp(IRDLOperation):
+class CompareOp(DefinedOperation):
     """`stablehlo.compare LT, %0, %1, FLOAT : (types) -> type`."""
 
     name = "stablehlo.compare"
@@ -160,8 +150,7 @@ class CompareOp(IRDLOperation):
             raise VerifyException(f"{self.name} gives an i1 for each element")
 
 
-@irdl_op_definition
-class SelectOp(IRDLOperation):
+class SelectOp(DefinedOperation):
     """`stablehlo.select %pred, %true, %false : type of pred, type`."""
 
     name = "stablehlo.select"

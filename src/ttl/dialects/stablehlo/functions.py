@@ -7,19 +7,13 @@ from typing import Any
 
 from xdsl.dialects.builtin import IntegerType, Signedness, StringAttr, TensorType, i1
 from xdsl.ir import SSAValue
-from xdsl.irdl import (
-    IRDLOperation,
-    irdl_op_definition,
-    operand_def,
-    prop_def,
-    result_def,
-    traits_def,
-)
+from xdsl.irdl import operand_def, prop_def, result_def, traits_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from ..building import DefinedOperation
 from ..definitions import define_operation
 from .elementwise import ChloUnaryOp, UnaryOp
 from .text import (
@@ -36,7 +30,7 @@ from .text import (
 _WORD, _LONG_WORD = (IntegerType(bits, Signedness.UNSIGNED) for bits in (32, 64))
 
 
-class _Truth(IRDLOperation, ABC):
+class _Truth(DefinedOperation, ABC):
     """A truth for each element."""
 
     operand = operand_def(TensorType)
@@ -58,7 +52,7 @@ class ChloTruthOp(_Truth, ABC):
     traits = traits_def(Pure())
 
 
-FUNCTIONS: dict[str, type[IRDLOperation]] = {
+FUNCTIONS: dict[str, type[DefinedOperation]] = {
     name: define_operation(name, base)
     for base, names in {
         UnaryOp: ("cbrt", "round_nearest_afz", "popcnt", "count_leading_zeros"),
@@ -70,7 +64,6 @@ FUNCTIONS: dict[str, type[IRDLOperation]] = {
 }
 
 
-@irdl_op_definition
 class BitcastConvertOp(PlainOp):
     """`stablehlo.bitcast_convert %0 : (type) -> type`: the same bits, read as another type."""
 
@@ -89,8 +82,7 @@ class BitcastConvertOp(PlainOp):
             raise VerifyException(f"{self.name} of elements of another size is not in the subset")
 
 
-@irdl_op_definition
-class RngBitGeneratorOp(IRDLOperation):
+class RngBitGeneratorOp(DefinedOperation):
     """`stablehlo.rng_bit_generator %0, algorithm = THREE_FRY : (type) -> (type, type)`: the state
     after it, and bits. DEFAULT and PHILOX are read, but only THREE_FRY is lowered.
     """

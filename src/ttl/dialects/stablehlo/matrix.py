@@ -16,20 +16,13 @@ from xdsl.dialects.builtin import (
     TensorType,
 )
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import (
-    IRDLOperation,
-    irdl_op_definition,
-    operand_def,
-    opt_prop_def,
-    prop_def,
-    result_def,
-    traits_def,
-)
+from xdsl.irdl import operand_def, opt_prop_def, prop_def, result_def, traits_def
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.traits import ConstantLike, Pure
 from xdsl.utils.exceptions import VerifyException
 
+from ..building import DefinedOperation
 from .elementwise import BINARY
 from .regions import RegionReduceOp, reduced
 from .text import (
@@ -74,8 +67,7 @@ def _float(parser: Parser, text: str, type: AnyFloat) -> float:
     return float(type.unpack(bits.to_bytes(type.compile_time_size, "little"), 1)[0])
 
 
-@irdl_op_definition
-class ConstantOp(IRDLOperation):
+class ConstantOp(DefinedOperation):
     """`stablehlo.constant dense<0.0> : type`."""
 
     name = "stablehlo.constant"
@@ -111,8 +103,7 @@ _DOT_DIMS = (
 )
 
 
-@irdl_op_definition
-class DotGeneralOp(IRDLOperation):
+class DotGeneralOp(DefinedOperation):
     """Batch dimensions come first in the result, then the free ones of lhs, then those of rhs."""
 
     name = "stablehlo.dot_general"
@@ -227,8 +218,7 @@ def _parse_pair(parser: Parser) -> tuple[UnresolvedOperand, UnresolvedOperand]:
     return operand, init
 
 
-@irdl_op_definition
-class ReduceOp(IRDLOperation):
+class ReduceOp(DefinedOperation):
     """`stablehlo.reduce(%0 init: %1) applies stablehlo.add across dimensions = [1] : ...`.
 
     The form in which one operation of this dialect is the reducer. Others (argmax) have a region.

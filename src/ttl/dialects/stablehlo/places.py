@@ -7,20 +7,13 @@ from typing import Any
 
 from xdsl.dialects.builtin import DenseArrayBase, TensorType
 from xdsl.ir import Attribute
-from xdsl.irdl import (
-    IRDLOperation,
-    irdl_op_definition,
-    operand_def,
-    prop_def,
-    result_def,
-    traits_def,
-    var_operand_def,
-)
+from xdsl.irdl import operand_def, prop_def, result_def, traits_def, var_operand_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from ..building import DefinedOperation
 from .text import (
     PlainOp,
     dims,
@@ -40,8 +33,7 @@ from .text import (
 _BORDERS = {"low": "edge_padding_low", "high": "edge_padding_high", "interior": "interior_padding"}
 
 
-@irdl_op_definition
-class PadOp(IRDLOperation):
+class PadOp(DefinedOperation):
     """`stablehlo.pad %0, %1, low = [1], high = [2], interior = [0] : (types) -> type`."""
 
     name = "stablehlo.pad"
@@ -89,8 +81,7 @@ class PadOp(IRDLOperation):
             raise VerifyException(f"{self.name} of {given} gives {wanted}")
 
 
-@irdl_op_definition
-class ReverseOp(IRDLOperation):
+class ReverseOp(DefinedOperation):
     """`stablehlo.reverse %0, dims = [0] : type`."""
 
     name = "stablehlo.reverse"
@@ -117,8 +108,7 @@ class ReverseOp(IRDLOperation):
         _check_dims(self, ints(self.dimensions), len(shape_of(self.operand)))
 
 
-@irdl_op_definition
-class DynamicSliceOp(IRDLOperation):
+class DynamicSliceOp(DefinedOperation):
     """`stablehlo.dynamic_slice %0, %1, %2, sizes = [1, 4] : (types) -> type`."""
 
     name = "stablehlo.dynamic_slice"
@@ -146,7 +136,6 @@ class DynamicSliceOp(IRDLOperation):
             raise VerifyException(f"{self.name} gives {ints(self.slice_sizes)}")
 
 
-@irdl_op_definition
 class DynamicUpdateSliceOp(PlainOp):
     """`stablehlo.dynamic_update_slice %0, %1, %2, %3 : (types) -> type`."""
 
@@ -165,7 +154,7 @@ class DynamicUpdateSliceOp(PlainOp):
 
 
 def _check_starts(
-    op: IRDLOperation, starts: Any, given: Sequence[int], part: Sequence[int]
+    op: DefinedOperation, starts: Any, given: Sequence[int], part: Sequence[int]
 ) -> None:
     if len(starts) != len(given) or len(part) != len(given):
         raise VerifyException(f"{op.name} has a start and a size for each dimension")
@@ -175,7 +164,7 @@ def _check_starts(
         raise VerifyException(f"{op.name} has one number for each start")
 
 
-def _check_dims(op: IRDLOperation, found: Sequence[int], rank: int) -> None:
+def _check_dims(op: DefinedOperation, found: Sequence[int], rank: int) -> None:
     if len(set(found)) != len(found) or any(not 0 <= dim < rank for dim in found):
         raise VerifyException(f"{op.name}: {list(found)} are not dimensions of its operand")
 

@@ -16,9 +16,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Data, Region, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
-    IRDLOperation,
     irdl_attr_definition,
-    irdl_op_definition,
     operand_def,
     opt_prop_def,
     prop_def,
@@ -32,6 +30,7 @@ from xdsl.parser import AttrParser, Parser
 from xdsl.printer import Printer
 from xdsl.traits import Pure
 
+from ..building import DefinedOperation
 from .control import ReturnOp
 from .elementwise import BinaryOp
 from .text import dims, ints, parse_dims, parse_numbers, printed_lists, shape_of
@@ -54,8 +53,7 @@ def reducer_of(region: Region) -> str | None:
     return None
 
 
-@irdl_op_definition
-class RegionReduceOp(IRDLOperation):
+class RegionReduceOp(DefinedOperation):
     """A reduction of several tensors at once, or by more than one operation.
 
     `stablehlo.reduce(%0 init: %1), (%2 init: %3) across dimensions = [1] : ... reducer(...) {...}`
@@ -124,8 +122,7 @@ def _argument(parser: Parser) -> Any:
     return argument
 
 
-@irdl_op_definition
-class SortOp(IRDLOperation):
+class SortOp(DefinedOperation):
     """Tensors in the order that a comparison gives; in the generic form."""
 
     name = "stablehlo.sort"
@@ -141,8 +138,7 @@ class SortOp(IRDLOperation):
         return number % len(shape_of(self.inputs[0]))
 
 
-@irdl_op_definition
-class TopKOp(IRDLOperation):
+class TopKOp(DefinedOperation):
     """`chlo.top_k(%0, k = 6) : type -> (type, type)`: the largest, and their places."""
 
     name = "chlo.top_k"
@@ -184,8 +180,7 @@ class ScatterDimensions(Data[ScatterNumbers]):
         return ScatterNumbers(**parse_numbers(parser, ScatterNumbers, "scatter"))
 
 
-@irdl_op_definition
-class ScatterOp(IRDLOperation):
+class ScatterOp(DefinedOperation):
     """A tensor in which slices at the places of `scatter_indices` are updated."""
 
     name = "stablehlo.scatter"
@@ -211,7 +206,7 @@ def _pairs(given: DenseIntOrFPElementsAttr[Any] | None, rank: int) -> Pairs:
     return list(zip(values[::2], values[1::2], strict=True))
 
 
-class WindowOp(IRDLOperation):
+class WindowOp(DefinedOperation):
     """What windows have: sizes, strides, borders."""
 
     window_dimensions = prop_def(DenseArrayBase)
@@ -235,7 +230,6 @@ class WindowOp(IRDLOperation):
         return (1,) * len(self.sizes) if given is None else ints(given)
 
 
-@irdl_op_definition
 class ReduceWindowOp(WindowOp):
     """A reduction of each window; in the generic form."""
 
@@ -247,7 +241,6 @@ class ReduceWindowOp(WindowOp):
     body = region_def()
 
 
-@irdl_op_definition
 class SelectAndScatterOp(WindowOp):
     """The gradient of a reduction of windows by choice: sources go where the choice was made."""
 

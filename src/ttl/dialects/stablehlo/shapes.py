@@ -9,9 +9,7 @@ from typing import Any, ClassVar
 from xdsl.dialects.builtin import I64, BoolAttr, DenseArrayBase, IntegerAttr, TensorType, i64
 from xdsl.ir import Attribute, Data, SSAValue
 from xdsl.irdl import (
-    IRDLOperation,
     irdl_attr_definition,
-    irdl_op_definition,
     operand_def,
     opt_prop_def,
     prop_def,
@@ -24,6 +22,7 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from ..building import DefinedOperation
 from .calls import CHECKED_INDICES
 from .text import (
     SIGNATURE,
@@ -45,7 +44,6 @@ from .text import (
 )
 
 
-@irdl_op_definition
 class BroadcastInDimOp(DimsOp):
     """Dimension i of the operand becomes dimension dims[i] of the result."""
 
@@ -67,7 +65,6 @@ class BroadcastInDimOp(DimsOp):
             raise VerifyException(f"{self.name} keeps the element type")
 
 
-@irdl_op_definition
 class TransposeOp(DimsOp):
     name = "stablehlo.transpose"
     permutation = prop_def(DenseArrayBase[I64])
@@ -79,7 +76,6 @@ class TransposeOp(DimsOp):
         return {"permutation": list(self.dims)}
 
 
-@irdl_op_definition
 class ReshapeOp(PlainOp, RowOp):
     name = "stablehlo.reshape"
     operand = operand_def(TensorType)
@@ -90,7 +86,6 @@ class ReshapeOp(PlainOp, RowOp):
         return {"shape": list(shape_of(self.result))}
 
 
-@irdl_op_definition
 class ConcatenateOp(DimOp):
     """`stablehlo.concatenate %0, %1, dim = 0 : (types) -> type`."""
 
@@ -112,7 +107,6 @@ class ConcatenateOp(DimOp):
         return read_op(cls, parser, names, {"dimension": IntegerAttr(parser.parse_integer(), i64)})
 
 
-@irdl_op_definition
 class SliceOp(RowOp):
     """`stablehlo.slice %0 [0:2, 0:8:2] : (type) -> type`."""
 
@@ -181,8 +175,7 @@ class GatherDimensions(Data[GatherNumbers]):
         return GatherNumbers(**parse_numbers(parser, GatherNumbers, "gather"))
 
 
-@irdl_op_definition
-class GatherOp(IRDLOperation):
+class GatherOp(DefinedOperation):
     """Slices of the operand at the places that `start_indices` has; in the generic form.
 
     In the subset is what takes elements along one dimension, `taken`.
@@ -248,7 +241,6 @@ class GatherOp(IRDLOperation):
             raise VerifyException(f"{self.name} of {shape} gives {wanted}")
 
 
-@irdl_op_definition
 class IotaOp(DimOp):
     """Each element is its position along one dimension."""
 

@@ -7,19 +7,12 @@ from typing import Any
 
 from xdsl.dialects.builtin import StringAttr, SymbolNameConstraint, TensorType
 from xdsl.ir import Data, Dialect
-from xdsl.irdl import (
-    IRDLOperation,
-    irdl_attr_definition,
-    irdl_op_definition,
-    operand_def,
-    prop_def,
-    result_def,
-    traits_def,
-)
+from xdsl.irdl import irdl_attr_definition, operand_def, prop_def, result_def, traits_def
 from xdsl.parser import AttrParser, Parser
 from xdsl.printer import Printer
 from xdsl.traits import Pure, SymbolOpInterface
 
+from ..building import DefinedOperation
 from .text import print_type, read_op
 
 
@@ -55,8 +48,7 @@ class OutputAliasAttr(WrittenAttr):
     name = "stablehlo.output_operand_alias"
 
 
-@irdl_op_definition
-class MeshOp(IRDLOperation):
+class MeshOp(DefinedOperation):
     """`sdy.mesh @mesh = <["x"=2]>`: devices with a name."""
 
     name = "sdy.mesh"
@@ -80,8 +72,7 @@ class MeshOp(IRDLOperation):
         return cls.create(properties=properties, attributes=attributes)
 
 
-@irdl_op_definition
-class ShardingConstraintOp(IRDLOperation):
+class ShardingConstraintOp(DefinedOperation):
     """`sdy.sharding_constraint %0 <@mesh, [{}]> : type`: its operand, laid out so."""
 
     name = "sdy.sharding_constraint"

@@ -16,13 +16,17 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Attribute, Data, Operation, SSAValue
-from xdsl.irdl import IRDLOperation, irdl_attr_definition, operand_def, result_def, traits_def
+from xdsl.irdl import irdl_attr_definition, operand_def, result_def, traits_def
 from xdsl.parser import AttrParser, Parser, UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from ttl.semantics.graph_ops import BY_STABLEHLO
+
+from ..building import DefinedOperation
+from ..definitions import element_of as element_of
+from ..definitions import shape_of as shape_of
 
 Dims = DenseArrayBase[IntegerType]
 SIGNATURE = "attr-dict `:` functional-type(operands, results)"  # in assembly formats
@@ -39,14 +43,6 @@ def ints(values: Dims) -> tuple[int, ...]:
 def tensor_type(value: SSAValue) -> TensorType[Any]:
     assert isinstance(value.type, TensorType)
     return value.type
-
-
-def shape_of(value: SSAValue) -> tuple[int, ...]:
-    return tuple(tensor_type(value).get_shape())
-
-
-def element_of(value: SSAValue) -> Attribute:
-    return cast(Attribute, tensor_type(value).element_type)
 
 
 def print_operands(printer: Printer, op: Operation) -> None:
@@ -147,7 +143,7 @@ def parse_signature(
 
 
 def read_op(
-    cls: type[IRDLOperation],
+    cls: type[DefinedOperation],
     parser: Parser,
     names: Sequence[UnresolvedOperand],
     properties: Mapping[str, Attribute] | None = None,
@@ -177,7 +173,7 @@ class PrecisionAttr(Data[str]):
         printer.print_string(f" {self.data}")
 
 
-class PlainOp(IRDLOperation, ABC):
+class PlainOp(DefinedOperation, ABC):
     """`stablehlo.add %0, %1 : type`, or with `(types) -> type` where they differ."""
 
     traits = traits_def(Pure())
@@ -195,7 +191,7 @@ class PlainOp(IRDLOperation, ABC):
         return read_op(cls, parser, parse_names(parser))
 
 
-class RowOp(IRDLOperation, ABC):
+class RowOp(DefinedOperation, ABC):
     """An operation that is a row of the table of graph operations, whose rule its shape follows."""
 
     traits = traits_def(Pure())

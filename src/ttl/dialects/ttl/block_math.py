@@ -18,7 +18,6 @@ from xdsl.ir import Attribute, Operation, ParametrizedAttribute, TypeAttribute
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     irdl_attr_definition,
-    irdl_op_definition,
     operand_def,
     opt_operand_def,
     opt_prop_def,
@@ -71,7 +70,6 @@ def _one_number(op: FillOp | TileFillOp) -> None:
         raise VerifyException(f"{op.name} has a value or a number")
 
 
-@irdl_op_definition
 class FillOp(QuickOperation):
     """A block full of `value`, or of a `number` that is known when the kernel runs."""
 
@@ -142,7 +140,6 @@ BLOCK_MATH = _math_table(BlockMathOp, "")
 TILE_MATH = _math_table(TileMathOp, "tile_")
 
 
-@irdl_op_definition
 class TileFillOp(QuickOperation):
     name = "ttl.tile_fill"
     number = opt_operand_def()
@@ -170,7 +167,6 @@ def packing_of(store: Operation) -> dict[str, Attribute]:
     return {name: store.properties[name] for name in PACKING if name in store.properties}
 
 
-@irdl_op_definition
 class TileStoreOp(QuickOperation):
     """Registers to a reserved block.
 
@@ -188,7 +184,6 @@ class TileStoreOp(QuickOperation):
     relu = opt_prop_def(UnitAttr)
 
 
-@irdl_op_definition
 class ComputeOp(QuickOperation):
     """A DST section: what happens between acquiring and releasing the registers."""
 
@@ -200,7 +195,6 @@ class ComputeOp(QuickOperation):
 # Single tiles, after ttl-lower-to-loops -----------------------------------------------------------
 
 
-@irdl_op_definition
 class SectionOp(QuickOperation):
     """A step of the DST protocol: acquire, commit, wait or release."""
 
@@ -208,7 +202,6 @@ class SectionOp(QuickOperation):
     step = prop_def(StringAttr)
 
 
-@irdl_op_definition
 class TileCallOp(QuickOperation):
     """One tile operation on one tile.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC
+from collections.abc import Sequence
 from functools import lru_cache
 
 from xdsl.dialects.builtin import (
@@ -21,7 +22,6 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, ParametrizedAttribute, SSAValue, TypeAttribute
 from xdsl.irdl import (
     irdl_attr_definition,
-    irdl_op_definition,
     operand_def,
     opt_prop_def,
     param_def,
@@ -44,11 +44,11 @@ from ..ttcore import TileType, block_type, tensor_of
 
 __all__ = [
     "PUBLISHED",
-    "AcquireOp", "BindBufferOp", "CanAcquireOp", "DataflowBufferType", "DeclareBufferOp",
+    "AcquireOp", "BindBufferOp", "CanAcquireOp", "DataflowBufferType", "DeclareBufferOp", "End",
     "HandOverOp", "PopOp", "PushOp", "ReadElementOp", "ReleaseOp", "ReserveOp", "ScopeEndOp",
     "StoreOp", "WaitOp", "WriteElementOp",
-    "backing_tensors", "buffer_of", "is_block_value", "is_resumed", "is_tensor_backed",
-    "page_bytes_of",
+    "backing_tensors", "buffer_name", "buffer_name_of", "buffer_of", "end_of", "is_block_value",
+    "is_resumed", "is_tensor_backed", "page_bytes_of", "released_by",
 ]  # fmt: skip
 
 
@@ -88,7 +88,6 @@ class DataflowBufferType(ParametrizedAttribute, TypeAttribute):
         return self.tile.dtype.tile_bytes
 
 
-@irdl_op_definition
 class DeclareBufferOp(QuickOperation):
     """A dataflow buffer of the operation. Its index is set by ttl-finalize-dfb-indices."""
 
@@ -112,7 +111,6 @@ class DeclareBufferOp(QuickOperation):
         return blocks * type.block_tiles * type.page_bytes(self.row_room is not None)
 
 
-@irdl_op_definition
 class BindBufferOp(QuickOperation):
     """A kernel's handle of a dataflow buffer."""
 
@@ -147,7 +145,6 @@ ReserveOp: type[AcquireOp] = define_operation("ttl.dfb_reserve", AcquireOp)
 WaitOp = define_operation("ttl.dfb_wait", AcquireOp)
 
 
-@irdl_op_definition
 class CanAcquireOp(QuickOperation):
     """Would a reserve, or a wait, of the buffer return at once?"""
 
@@ -161,12 +158,10 @@ PushOp = define_operation("ttl.dfb_push", ReleaseOp)
 PUBLISHED = "published"  # on a push: a tensor has what it makes readable
 
 
-@irdl_op_definition
 class PopOp(ReleaseOp):
     name = "ttl.dfb_pop"
 
 
-@irdl_op_definition
 class HandOverOp(ReleaseOp):
     """The oldest block that the buffer's end holds gets another name: it is acquired again.
 
@@ -178,7 +173,6 @@ class HandOverOp(ReleaseOp):
     is_wait = opt_prop_def(UnitAttr)
 
 
-@irdl_op_definition
 class ScopeEndOp(QuickOperation):
     """The end of a `with`, or of what the program leaves to be finished: blocks or transfers.
 
@@ -189,7 +183,6 @@ class ScopeEndOp(QuickOperation):
     handles = var_operand_def()
 
 
-@irdl_op_definition
 class StoreOp(QuickOperation):
     """`block.store(value)`, or with `accumulate` `block += value`.
 
@@ -207,7 +200,6 @@ class StoreOp(QuickOperation):
             store_type(block_type(self.value.type), block_type(self.view.type))
 
 
-@irdl_op_definition
 class ReadElementOp(QuickOperation):
     """`ttl.raw_element_read(block, *coordinates)`"""
 
@@ -217,7 +209,6 @@ class ReadElementOp(QuickOperation):
     result = result_def(f64)
 
 
-@irdl_op_definition
 class WriteElementOp(QuickOperation):
     """`ttl.raw_element_write(block, *coordinates, value)`"""
 
@@ -236,6 +227,40 @@ def buffer_of(block: SSAValue) -> SSAValue:
     """The dataflow buffer a block was acquired from."""
     assert isinstance(block.owner, AcquireOp)
     return block.owner.buffer
+
+
+End = tuple[SSAValue, bool]  # a buffer, and whether it is the end that reserves and pushes
+
+
+def end_of(op: AcquireOp | ReleaseOp | CanAcquireOp) -> End:
+    """The end that an operation acts on."""
+    if isinstance(op, (HandOverOp, CanAcquireOp)):
+        return op.buffer, op.is_wait is None
+    return op.buffer, isinstance(op, (ReserveOp, PushOp))
+
+
+def released_by(op: ReleaseOp, held: Sequence[SSAValue]) -> SSAValue | None:
+    """Which of the blocks that its end holds a release is meant for; if nothing says so, the
+    oldest, which stands first.
+    """
+    number = op.attributes.get("number")
+    meant = [b for b in held if number is not None and _number(b) == number]
+    return next(iter(meant or held), None)
+
+
+def _number(block: SSAValue) -> Attribute | None:
+    return block.owner.attributes.get("number") if isinstance(block.owner, Operation) else None
+
+
+def buffer_name(buffer: SSAValue) -> str:
+    """The name under which the module declares it."""
+    assert isinstance(buffer.owner, BindBufferOp)
+    name: str = buffer.owner.buffer.root_reference.data
+    return name
+
+
+def buffer_name_of(block: SSAValue) -> str:
+    return buffer_name(buffer_of(block))
 
 
 def page_bytes_of(buffer: SSAValue) -> int:

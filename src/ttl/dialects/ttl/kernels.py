@@ -8,14 +8,7 @@ from abc import ABC
 
 from xdsl.dialects.builtin import Float64Type, IndexType, IntegerAttr, StringAttr, UnitAttr, i1
 from xdsl.ir import Operation
-from xdsl.irdl import (
-    irdl_op_definition,
-    operand_def,
-    opt_prop_def,
-    prop_def,
-    result_def,
-    var_operand_def,
-)
+from xdsl.irdl import operand_def, opt_prop_def, prop_def, result_def, var_operand_def
 
 from ..building import QuickOperation
 from ..definitions import define_operation
@@ -26,7 +19,6 @@ __all__ = [
 ]  # fmt: skip
 
 
-@irdl_op_definition
 class RuntimeArgOp(QuickOperation):
     """A number that differs between nodes: runtime argument `index` of the kernel."""
 
@@ -36,7 +28,6 @@ class RuntimeArgOp(QuickOperation):
     result = result_def()
 
 
-@irdl_op_definition
 class NodeIndexOp(QuickOperation):
     """Coordinate `dimension` of the node: 0 is x, 1 is y."""
 
@@ -45,7 +36,6 @@ class NodeIndexOp(QuickOperation):
     result = result_def(IndexType)
 
 
-@irdl_op_definition
 class SignpostOp(QuickOperation):
     """The start or the end of a region that the profiler measures."""
 
@@ -54,7 +44,6 @@ class SignpostOp(QuickOperation):
     is_end = opt_prop_def(UnitAttr)
 
 
-@irdl_op_definition
 class PrintOp(QuickOperation):
     """print(): a format with the scalars, and what `shows` says of one object, after `before`.
 
@@ -74,7 +63,6 @@ class PrintOp(QuickOperation):
     values = var_operand_def()
 
 
-@irdl_op_definition
 class AssertOp(QuickOperation):
     """Where the condition is false the kernel fails: it `error`, as in "raised IndexError".
 

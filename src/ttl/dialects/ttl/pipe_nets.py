@@ -33,7 +33,6 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Operation, ParametrizedAttribute, TypeAttribute
 from xdsl.irdl import (
     irdl_attr_definition,
-    irdl_op_definition,
     operand_def,
     opt_prop_def,
     param_def,
@@ -49,14 +48,14 @@ from xdsl.utils.exceptions import VerifyException
 
 from ttl.diagnostics import Span
 
-from ..building import QuickOperation
+from ..building import QuickOperation, around
 from ..definitions import define_operation
 from ..locations import span_of
 
 __all__ = [
     "DeclarePipeNetOp", "ForEachPipeOp", "IfDstOp", "IfSrcOp", "IsActiveOp", "IsDstOp", "IsSrcOp",
     "LocalPipeOp", "NetUserOp", "PipeCountOp", "PipeNodes", "PipeType", "PipeValueOp", "RoleOp",
-    "YieldOp", "find_net", "nets_of",
+    "YieldOp", "find_net", "module_of", "nets_of",
 ]  # fmt: skip
 
 
@@ -123,7 +122,6 @@ class PipeType(ParametrizedAttribute, TypeAttribute):
         return cls(SymbolRefAttr(net), StringAttr(role))
 
 
-@irdl_op_definition
 class DeclarePipeNetOp(QuickOperation):
     """A net; each pipe as the numbers of PipeNodes, a rectangle without the last two."""
 
@@ -205,11 +203,7 @@ def _launch_grid(op: Operation) -> Node:
 
 
 def module_of(op: Operation) -> ModuleOp:
-    parent: Operation | None = op
-    while parent is not None and not isinstance(parent, ModuleOp):
-        parent = parent.parent_op()
-    assert parent is not None, "in a module"
-    return parent
+    return next(each for each in (op, *around(op)) if isinstance(each, ModuleOp))
 
 
 class NetUserOp(QuickOperation, ABC):
@@ -258,7 +252,6 @@ IfSrcOp = define_operation("ttl.if_src", ForEachPipeOp, ROLE="src")
 IfDstOp = define_operation("ttl.if_dst", ForEachPipeOp, ROLE="dst")
 
 
-@irdl_op_definition
 class YieldOp(QuickOperation):
     """The end of the body of `ttl.if_src` or `ttl.if_dst`."""
 
@@ -283,7 +276,6 @@ IsDstOp = define_operation("ttl.is_dst", RoleOp, ROLES=("dst",))
 IsActiveOp = define_operation("ttl.is_active", RoleOp, ROLES=("src", "dst"))
 
 
-@irdl_op_definition
 class PipeValueOp(QuickOperation):
     """A number that differs between the pipes of a net: one for each, in their order."""
 
@@ -304,7 +296,6 @@ class PipeValueOp(QuickOperation):
 # known by its place among them.
 
 
-@irdl_op_definition
 class PipeCountOp(NetUserOp):
     """The number of pipes of the net in which the node has the role."""
 
@@ -313,7 +304,6 @@ class PipeCountOp(NetUserOp):
     result = result_def(IndexType)
 
 
-@irdl_op_definition
 class LocalPipeOp(NetUserOp):
     """The pipe at `place` among those in which the node has the role.
 

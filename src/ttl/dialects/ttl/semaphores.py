@@ -14,14 +14,7 @@ from xdsl.dialects.builtin import (
     SymbolRefAttr,
     UnitAttr,
 )
-from xdsl.irdl import (
-    irdl_op_definition,
-    operand_def,
-    opt_prop_def,
-    prop_def,
-    traits_def,
-    var_operand_def,
-)
+from xdsl.irdl import operand_def, opt_prop_def, prop_def, traits_def, var_operand_def
 from xdsl.traits import SymbolOpInterface
 from xdsl.utils.exceptions import VerifyException
 
@@ -35,7 +28,6 @@ __all__ = [
 ]  # fmt: skip
 
 
-@irdl_op_definition
 class DeclareSemaphoreOp(QuickOperation):
     """A value on each node. Its index is set by ttl-assign-pipe-resources."""
 
@@ -71,7 +63,6 @@ class SemaphoreOp(QuickOperation, ABC):
             raise VerifyException(f"{self.name} has {self.PLACES} coordinates")
 
 
-@irdl_op_definition
 class SemaphoreWaitOp(SemaphoreOp):
     """Until the node's own value is `value`, or with `at_least` not less than it."""
 

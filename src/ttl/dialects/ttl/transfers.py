@@ -6,7 +6,6 @@ from xdsl.dialects.builtin import IndexType, StringAttr, SymbolRefAttr, TensorTy
 from xdsl.ir import ParametrizedAttribute, SSAValue, TypeAttribute
 from xdsl.irdl import (
     irdl_attr_definition,
-    irdl_op_definition,
     operand_def,
     param_def,
     prop_def,
@@ -44,7 +43,6 @@ class GroupType(ParametrizedAttribute, TypeAttribute):
     name = "ttl.transfer_group"
 
 
-@irdl_op_definition
 class TensorSliceOp(QuickOperation):
     """The tiles of a tensor that start at `starts`; the result type gives the extent."""
 
@@ -63,7 +61,6 @@ class TensorSliceOp(QuickOperation):
             raise VerifyException(f"a slice {part} of a tensor {whole}")
 
 
-@irdl_op_definition
 class CopyOp(QuickOperation):
     """Between a block and a slice of a tensor, another block, or a pipe."""
 
@@ -103,7 +100,6 @@ class CopyOp(QuickOperation):
             raise VerifyException(f"a {kind} goes by a pipe of which the node is {role}")
 
 
-@irdl_op_definition
 class MulticastOp(QuickOperation):
     """A block to where `destination` is in its buffer, on all nodes of a rectangle: x, y, x, y.
 
@@ -130,7 +126,6 @@ class MulticastOp(QuickOperation):
             raise VerifyException(f"{self.name} goes to reserved blocks")
 
 
-@irdl_op_definition
 class NoTransferOp(QuickOperation):
     """What a variable for a transfer holds before there is one; there is nothing to wait for."""
 
@@ -138,7 +133,6 @@ class NoTransferOp(QuickOperation):
     transfer = result_def(TransferType)
 
 
-@irdl_op_definition
 class TransferPartsOp(QuickOperation):
     """A receive as numbers: the place of its pipe among the node's, and which post it is of."""
 
@@ -148,7 +142,6 @@ class TransferPartsOp(QuickOperation):
     number = result_def(IndexType)
 
 
-@irdl_op_definition
 class TransferOfOp(QuickOperation):
     """The receive of a net that has these parts; number 0 is none."""
 
@@ -159,13 +152,11 @@ class TransferOfOp(QuickOperation):
     transfer = result_def(TransferType)
 
 
-@irdl_op_definition
 class WaitTransferOp(QuickOperation):
     name = "ttl.wait"
     transfer = operand_def(TransferType)
 
 
-@irdl_op_definition
 class ResumeTransferOp(QuickOperation):
     """Another name for a transfer under way: of the transfers handed over, the next."""
 
@@ -173,7 +164,6 @@ class ResumeTransferOp(QuickOperation):
     transfer = result_def(TransferType)
 
 
-@irdl_op_definition
 class HandOverTransferOp(QuickOperation):
     """From here on another name stands for the transfer: see ResumeTransferOp."""
 
@@ -181,13 +171,11 @@ class HandOverTransferOp(QuickOperation):
     transfer = operand_def(TransferType)
 
 
-@irdl_op_definition
 class GroupOp(QuickOperation):
     name = "ttl.group"
     result = result_def(GroupType)
 
 
-@irdl_op_definition
 class GroupAddOp(QuickOperation):
     """From here on the group waits for the transfer, and nobody else does."""
 
@@ -196,7 +184,6 @@ class GroupAddOp(QuickOperation):
     transfer = operand_def(TransferType)
 
 
-@irdl_op_definition
 class GroupWaitOp(QuickOperation):
     name = "ttl.group_wait"
     group = operand_def(GroupType)

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from .metal_emit import emit_metal
     from .metal_runtime import MetalRuntime
     from .operation import compile_operation
-    from .runtime import Runtime
-    from .traced import run_traced
+    from .runtime import Runtime, run_traced
 
 __all__ = [
     "MetalRuntime", "Runtime", "compile_module", "compile_operation", "emit_flatbuffer",
@@ -32,7 +31,7 @@ _MODULES = {
     "emit_metal": "metal_emit",
     "MetalRuntime": "metal_runtime",
     "Runtime": "runtime",
-    "run_traced": "traced",
+    "run_traced": "runtime",
 }
 
 

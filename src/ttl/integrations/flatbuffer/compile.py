@@ -35,7 +35,7 @@ def compile_module(
     `python_module`. CompileError for what cannot be lowered. TTLANG_VERBOSE_PASSES=1 shows the
     module around every pass.
     """
-    _verify(module)
+    verify_graph(module)
     module = _device_part(module)
     options: dict[str, object] = {
         "mesh_shape": tuple(mesh_shape),
@@ -48,7 +48,7 @@ def compile_module(
     show = _show if Config.current().verbose_passes else None
     with busy("compiling a graph"):
         run_passes(passes, Context(), module, None, show)
-        _verify(module)
+        verify_graph(module)
         rows, columns = (*mesh_shape, 1, 1)[:2]
         return emit_flatbuffer(module, mesh_shape=(rows, columns))
 
@@ -71,7 +71,7 @@ def _device_part(module: ModuleOp) -> ModuleOp:
 _MODULES = ("ttcore.device_module", "ttcore.cpu_module")
 
 
-def _verify(module: ModuleOp) -> None:
+def verify_graph(module: ModuleOp) -> None:
     try:
         module.verify()
     except VerifyException as error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import count
 from typing import Any, cast
 
@@ -21,8 +21,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ttl.diagnostics import CompileError, RuleBroken, codes
 from ttl.dialects import ttnn
-from ttl.dialects.graph import MathOp, from_attribute, shape_of
-from ttl.dialects.graph_control import ControlOp
+from ttl.dialects.graph import ControlOp, MathOp, from_attribute, shape_of
 from ttl.semantics.dtypes import BY_DATA_FORMAT, DTYPES, DType, round_to
 from ttl.semantics.tensor_layout import TensorLayout
 
@@ -45,17 +44,13 @@ def emit_flatbuffer(module: ModuleOp, *, mesh_shape: tuple[int, int] = (1, 1)) -
     value = {
         "version": VERSION,
         "schema_hash": SCHEMA_REVISION,
-        "mlir": {"name": "ttnn", "source": _signatures(functions)},
+        "mlir": {"name": "ttnn", "source": "\n".join(filter(None, map(signature, functions)))},
         "programs": [_Program(function, numbers, places).value(mesh) for function in functions],
     }
     try:
         return write_binary(value)
     except Unwritable as error:
         raise _not_lowered(f"the module cannot be written to a flatbuffer: {error}") from None
-
-
-def _signatures(functions: Sequence[func.FuncOp]) -> str:
-    return "\n".join(text for text in map(signature, functions) if text)
 
 
 class _Program:

@@ -55,13 +55,30 @@ def compiled_operations(
         what = "global semaphores" if step.semaphores else "semaphores between rectangles of cores"
         raise Malformed(f"{what} are not known to this runtime")
     operation = _Reader(step.program, tensors, debug, target).operation(cores[0])
+    check_operation(operation, cores, target)
+    return [replace(operation, core_range=corners) for corners in cores]
+
+
+def check_operation(
+    operation: CompiledOperation, cores: Sequence[Rectangle], target: Target
+) -> None:
+    """Malformed if the chip cannot have it; UsageError for C++ that reads files."""
     try:
         check_cores(cores, target)
         check_fits(operation, target)
     except ValueError as error:
         raise Malformed(str(error)) from None
     check_includes(operation)
-    return [replace(operation, core_range=corners) for corners in cores]
+
+
+def checked_blocks(data_format: str, total: int, page: int, count: int) -> tuple[int, int]:
+    """The pages of a block and the blocks of a buffer."""
+    if data_format not in PAGE_BYTES:
+        raise Malformed(f"buffers of {data_format} are not known to this runtime")
+    try:
+        return blocks_of(total, page, count)
+    except ValueError as error:
+        raise Malformed(str(error)) from None
 
 
 def _common_cores(program: Mapping[str, Any]) -> list[Rectangle]:
@@ -212,7 +229,6 @@ class _Reader:
         return {index for each in modes for index, mode in each if mode == "UnpackToDestFp32"}
 
 
-
 def _core_arguments(value: Mapping[str, Any]) -> CoreArguments:
     words = []
     for kind, fields in _arguments(value["args"]):
@@ -229,13 +245,8 @@ def _buffer(value: Mapping[str, Any], position: int, debug: Debug, wide: Collect
         raise Malformed("a circular buffer with several formats is not known to this runtime")
     (form,) = value["formats"]
     page, path = form["page_size"], ("buffers", position)
-    if form["dtype"] not in PAGE_BYTES:
-        raise Malformed(f"buffers of {form['dtype']} are not known to this runtime")
     given = debug.at((*path, "block_count"), Part.positive, 1)
-    try:
-        tiles, count = blocks_of(value["total_size"], page, given)
-    except ValueError as error:
-        raise Malformed(str(error)) from None
+    tiles, count = checked_blocks(form["dtype"], value["total_size"], page, given)
     return Buffer(
         name=debug.at((*path, "name"), name, f"buffer_{form['buffer_index']}"),
         index=form["buffer_index"],

@@ -8,13 +8,11 @@ rule REST    kernels, loops and constants that are different are not alike
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from .program import FreeStep, Program, Step, TensorDescription
-
-Lengths = Mapping[int, Program]  # programs by the length they are for
 
 
 @dataclass(frozen=True, slots=True)

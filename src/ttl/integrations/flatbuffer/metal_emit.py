@@ -31,7 +31,7 @@ from ttl.target.system_desc import Chip, chip_of
 from ..d2m_graph import on_host
 from ..metal_program import described, host_function, modules_of, program_of
 from ..metal_queue import BufferDescription
-from .metal_schema import METAL_BINARY, METAL_IDENTIFIER
+from .metal_schema import METAL_BINARY, METAL_FLAGS, METAL_IDENTIFIER
 from .schema import SCHEMA_REVISION, TABLES, VERSION
 from .writer import write_binary
 
@@ -42,10 +42,11 @@ NOCS = {ThreadKind.READER: ("RISCV_1", "Noc1"), ThreadKind.WRITER: ("RISCV_0", "
 def emit_metal(module: ModuleOp) -> bytes:
     """CompileError if the module is not lowered to commands, or asks the host for more."""
     mains = [op for op in module.ops if isinstance(op, func.FuncOp)]
-    if "host" in modules_of(module):
-        program = _Program().of_program(module)
-    elif len(mains) == 1 and modules_of(module):
-        program = _Program().of_graph(module, mains[0])
+    inside = modules_of(module)
+    if "host" in inside:
+        first, program = module, _Program().of_program(module)
+    elif len(mains) == 1 and inside:
+        first, program = next(iter(inside.values())), _Program().of_graph(module, mains[0])
     else:
         message = "the module has no commands of the host that a flatbuffer could have"
         help_text = "lower it first: -ttir-to-ttmetal-backend -ttmetal-to-flatbuffer-bin"
@@ -54,15 +55,11 @@ def emit_metal(module: ModuleOp) -> bytes:
     value = {
         "version": VERSION,
         "schema_hash": SCHEMA_REVISION,
-        "system_desc": {"chip_descs": [_chip(chip_of(target_of(_first_program(module))))]},
+        "system_desc": {"chip_descs": [_chip(chip_of(target_of(first)))]},
         "mlir": {"name": "ttmetal", "source": ""},
         "programs": [program],
     }
     return write_binary(value, METAL_BINARY, METAL_IDENTIFIER)
-
-
-def _first_program(module: ModuleOp) -> ModuleOp:
-    return module if "host" in modules_of(module) else next(iter(modules_of(module).values()))
 
 
 def _chip(chip: Chip) -> Value:
@@ -324,14 +321,6 @@ def _configuration(kernel: Kernel, compiled: CompiledOperation) -> Value:
     if kernel.config is None:
         processor, noc = NOCS[kernel.thread]
         return {"MetalNocConfig": {"processor": processor, "noc_index": noc}}
-    config = kernel.config
     modes = ["Fp32" if each.unpack_to_dest_fp32 else "Default" for each in compiled.buffers]
-    return {
-        "MetalComputeConfig": {
-            "math_fidelity": config.math_fidelity,
-            "fp32_dest_acc_en": config.fp32_dest_acc_en,
-            "dst_full_sync_en": config.dst_full_sync_en,
-            "math_approx_mode": config.math_approx_mode,
-            "unpack_to_dest_mode": modes,
-        }
-    }
+    flags = {name: getattr(kernel.config, name) for name in METAL_FLAGS}
+    return {"MetalComputeConfig": {**flags, "unpack_to_dest_mode": modes}}

@@ -22,19 +22,16 @@ from ttl.artifact import (
     Operand,
     Semaphore,
     ThreadKind,
-    blocks_of,
-    check_cores,
-    check_fits,
-    check_includes,
 )
-from ttl.diagnostics import RuleBroken, UsageError, codes, file_not_usable
+from ttl.diagnostics import UsageError, codes, reading, usage_error
 from ttl.semantics.dtypes import BY_DATA_FORMAT, Array, DType
 from ttl.semantics.types import TILE_SIZE, Shape
 from ttl.target import TARGETS, Target
 from ttl.target import load as load_target
 
 from ..metal_queue import BufferDescription, Queue, WrongAddress
-from .metal_schema import METAL_BINARY, METAL_IDENTIFIER
+from .kernels import check_operation, checked_blocks
+from .metal_schema import METAL_BINARY, METAL_FLAGS, METAL_IDENTIFIER
 from .reader import Malformed, read_binary
 
 Value = dict[str, Any]
@@ -63,10 +60,8 @@ class MetalRuntime:
 
     @classmethod
     def from_file(cls, file: str) -> MetalRuntime:
-        try:
+        with reading(file):
             return cls(Path(file).read_bytes(), file)
-        except OSError as error:
-            raise file_not_usable(file, error) from None
 
     def _load(self, value: Value) -> None:
         if not value["programs"]:
@@ -101,7 +96,7 @@ class MetalRuntime:
         ):
             if tuple(array.shape) != described.shape:
                 message = f"an input has shape {tuple(array.shape)}, not {described.shape}"
-                raise UsageError(RuleBroken(codes.WRONG_ARGUMENT, message).at(None))
+                raise usage_error(codes.WRONG_ARGUMENT, message)
             run.arrays[reference["global_id"]] = np.asarray(array).astype(described.dtype.storage)
         try:
             for number, (kind, fields) in enumerate(self.commands):
@@ -112,9 +107,8 @@ class MetalRuntime:
         return run.results
 
     def _wrong(self, message: str) -> UsageError:
-        helps = ("write the file again: ttl opt ... -ttmetal-to-flatbuffer-bin -o FILE",)
-        text = f"{self.file}: {message}"
-        return UsageError(RuleBroken(codes.NOT_A_FLATBUFFER, text, helps=helps).at(None))
+        help_text = "write the file again: ttl opt ... -ttmetal-to-flatbuffer-bin -o FILE"
+        return usage_error(codes.NOT_A_FLATBUFFER, f"{self.file}: {message}", help_text)
 
 
 def _target(system: Value | None) -> Target:
@@ -275,25 +269,15 @@ class _Reader:
 
     def _check(self) -> None:
         any_tensor = Operand("", (TILE_SIZE, TILE_SIZE), "float32", "TILE")
-        compiled = self.operation((any_tensor,) * self.tensors)
-        try:
-            check_cores([self.cores], self.target)
-            check_fits(compiled, self.target)
-        except ValueError as error:
-            raise Malformed(str(error)) from None
-        check_includes(compiled)
+        check_operation(self.operation((any_tensor,) * self.tensors), [self.cores], self.target)
 
     def _buffer(self, value: Value) -> Buffer:
         desc = _of(value, "buffer_ref", "desc")
         _, detail = _member(desc["buffer_detail"])
         config = _of(detail, "circular_buffer_config")
         page, form = config["page_size"], desc["data_type"]
-        if form not in PAGE_BYTES:
-            raise Malformed(f"buffers of {form} are not known to this runtime")
-        try:
-            tiles, count = blocks_of(config["total_size"], page, max(1, config["num_buffers"]))
-        except ValueError as error:
-            raise Malformed(str(error)) from None
+        given = max(1, config["num_buffers"])
+        tiles, count = checked_blocks(form, config["total_size"], page, given)
         place, port = len(self.fields["cbs"]), value["port"]
         row_bytes = None if page == PAGE_BYTES[form] else page
         is_wide = self._modes()[port : port + 1] == ["Fp32"] and port < place
@@ -319,13 +303,13 @@ class _Reader:
             for name, fields in addressed
         ):
             raise Malformed("runtime arguments of a kernel that are not known to this runtime")
-        flags = ("math_fidelity", "fp32_dest_acc_en", "dst_full_sync_en", "math_approx_mode")
+        flags = {name: config[name] for name in METAL_FLAGS if compute}
         return Kernel(
             name=_symbol(value["symbol"]),
             thread=thread,
             cpp_source=source["source"],
             tensor_indices=tuple(fields["operand_idx"] for _, fields in addressed),
-            config=ComputeConfig(**{name: config[name] for name in flags}) if compute else None,
+            config=ComputeConfig(**flags) if compute else None,
         )
 
     def _check_compile_time(self, given: Sequence[Value], thread: ThreadKind) -> None:

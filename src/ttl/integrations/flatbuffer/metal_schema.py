@@ -8,6 +8,8 @@ from __future__ import annotations
 
 METAL_IDENTIFIER = b"TTM0"
 METAL_BINARY = "TTMetalBinary"
+# What a MetalComputeConfig has of an artifact's ComputeConfig.
+METAL_FLAGS = ("math_fidelity", "fp32_dest_acc_en", "dst_full_sync_en", "math_approx_mode")
 
 METAL_SCHEMA = """
 enum MetalArch: uint { Wormhole_b0 = 0, Blackhole = 1, Quasar = 2 }

@@ -136,7 +136,7 @@ class _Reader:
         number = 0 if tag is None else int(self.number("ubyte", tag))
         if number == 0 or value is None:
             return None
-        member = _member(type, number)
+        member = _name(type, number)
         return {member: self.table(member, self.follow(value))}
 
     def _unions(self, type: str, tags: int | None, values: int | None) -> list[dict[str, Any]]:
@@ -146,7 +146,7 @@ class _Reader:
         count, start = self._take(self.follow(values), 4)
         if count != len(numbers):
             raise Malformed(f"{len(numbers)} tags of {type} for {count} values")
-        members = [_member(type, number) for number in numbers]
+        members = [_name(type, number) for number in numbers]
         return [
             {member: self.table(member, self.follow(start + 4 * position))}
             for position, member in enumerate(members)
@@ -163,15 +163,10 @@ def _missing(type: str, default: Any) -> Any:
     return [] if type.startswith("[") else None
 
 
-def _name(enum: str, number: int) -> str:
-    for name, value in ENUMS[enum][1].items():
+def _name(kind: str, number: int) -> str:
+    """Of a value of an enum, or of a member of a union."""
+    known = UNIONS[kind] if kind in UNIONS else ENUMS[kind][1]
+    for name, value in known.items():
         if value == number:
             return name
-    raise Malformed(f"{number} is no {enum} that is known here")
-
-
-def _member(union: str, tag: int) -> str:
-    for name, value in UNIONS[union].items():
-        if value == tag:
-            return name
-    raise Malformed(f"{tag} is no {union} that is known here")
+    raise Malformed(f"{number} is no {kind} that is known here")

@@ -17,7 +17,7 @@ import numpy as np
 from ttl import ttnn
 from ttl.artifact import CompiledOperation
 from ttl.config import Config
-from ttl.diagnostics import RuleBroken, UsageError, codes, file_not_usable
+from ttl.diagnostics import RuleBroken, UsageError, codes, reading, usage_error
 from ttl.semantics.dtypes import Array
 from ttl.semantics.layout import ROW_MAJOR_LAYOUT, TILE_LAYOUT
 from ttl.target import Target, of_all_chips
@@ -68,11 +68,8 @@ class Runtime:
         try:
             self.programs, self._kernels, self._target = _load(bytes(memoryview(binary)), limit)
         except TooLarge as error:
-            helps = ("use a smaller batch, or another element type: bfloat16 has half the bytes",)
-            message = f"{name} cannot be run: {error}"
-            raise UsageError(
-                RuleBroken(codes.NOT_A_FLATBUFFER, message, helps=helps).at(None)
-            ) from None
+            help_text = "use a smaller batch, or another element type: bfloat16 has half the bytes"
+            raise _wrong(f"{name} cannot be run: {error}", help_text) from None
         except Malformed as error:
             raise _wrong(f"{name} cannot be run: {error}") from None
         self._plans: dict[int, Plan] = {}  # bound at the first run
@@ -94,10 +91,8 @@ class Runtime:
 
     @classmethod
     def from_file(cls, file: str | Path, **options: Any) -> Runtime:
-        try:
+        with reading(file):
             binary = Path(file).read_bytes()
-        except OSError as error:
-            raise file_not_usable(file, error) from None
         return cls(binary, name=str(file), **options)
 
     def run(
@@ -146,9 +141,7 @@ class Runtime:
     def _run(
         self, program: int, inputs: Sequence[Any], recorder: Recorder | None
     ) -> list[np.ndarray]:
-        chosen = self.programs[program]
-        arrays = _inputs(chosen, inputs)
-        return self._plan(program).run(arrays, recorder)
+        return self._plan(program).run(_inputs(self.programs[program], inputs), recorder)
 
     def _plan(self, program: int) -> Plan:
         if program not in self._plans:
@@ -231,6 +224,16 @@ class Runtime:
                 )  # fmt: skip
 
 
+def run_traced(runtime: Runtime, inputs: Sequence[Any], config: Config) -> list[np.ndarray]:
+    """The outputs of the first program. With TTL_TRACE=FILE what the kernels do goes to the file,
+    also of a run that fails.
+    """
+    from ttl.driver import PROCESS_DRIVER
+
+    with PROCESS_DRIVER.runs.traces.recorded(config) as recorder:
+        return runtime.run(inputs, recorder=recorder)
+
+
 # Loading ------------------------------------------------------------------------------------------
 
 Kernels = dict[tuple[int, int], list[CompiledOperation]]
@@ -271,9 +274,11 @@ def _machine_bytes() -> int:
         return CHIP_BYTES
 
 
-def _wrong(message: str) -> UsageError:
-    helps = ("write the file again, with tt_torch.export(...).save(FILE) or ttl opt --flatbuffer",)
-    return UsageError(RuleBroken(codes.NOT_A_FLATBUFFER, message, helps=helps).at(None))
+AGAIN = "write the file again, with tt_torch.export(...).save(FILE) or ttl opt --flatbuffer"
+
+
+def _wrong(message: str, help_text: str = AGAIN) -> UsageError:
+    return usage_error(codes.NOT_A_FLATBUFFER, message, help_text)
 
 
 # Tensors ------------------------------------------------------------------------------------------
@@ -330,7 +335,7 @@ def _check_range(value: Any, described: TensorDescription, name: str) -> None:
 
 
 def _wrong_input(message: str) -> UsageError:
-    return UsageError(RuleBroken(codes.WRONG_ARGUMENT, message).at(None))
+    return usage_error(codes.WRONG_ARGUMENT, message)
 
 
 # Calls --------------------------------------------------------------------------------------------
@@ -352,7 +357,7 @@ def _elements(tensor: Tensor) -> Array:
 def _of_tensors(
     device: Device, step: Step, given: Sequence[TensorDescription], out: TensorDescription
 ) -> Callable[..., Array]:
-    function = _function(step, out, device)
+    function = partial(unrestricted(getattr(ttnn, step.operation)), dtype=out.dtype)
 
     def call(*arrays: Array) -> Array:
         pairs = zip(arrays, given, strict=True)
@@ -360,8 +365,3 @@ def _of_tensors(
         return _elements(result if result.dtype is out.dtype else ttnn.typecast(result, out.dtype))
 
     return call
-
-
-def _function(step: Step, out: TensorDescription, device: Device) -> Callable[..., Tensor]:
-    """What computes a step that is not one of arrays."""
-    return partial(unrestricted(getattr(ttnn, step.operation)), dtype=out.dtype)

@@ -16,17 +16,17 @@ def graph_values(program: Program) -> dict[str, Any]:
     }
     return {
         "name": program.name,
-        "inputs": list(zip(program.inputs, _names(program, "input"), strict=True)),
-        "outputs": list(zip(program.outputs, _names(program, "output"), strict=True)),
+        "inputs": _named(program, program.input_names, program.inputs),
+        "outputs": _named(program, program.output_names, program.outputs),
         "calls": calls,
         "tensors": tensors,
     }
 
 
-def _names(program: Program, side: str) -> list[str]:
-    if side == "input":
-        return program.named(program.input_names, program.inputs)
-    return program.named(program.output_names, program.outputs)
+def _named(
+    program: Program, names: tuple[str, ...], ids: tuple[int, ...]
+) -> list[tuple[int, str]]:
+    return list(zip(ids, program.named(names, ids), strict=True))
 
 
 def _call(step: AnyStep) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from ttl.semantics.dtypes import DType, int32
 
-from .program import FreeStep, Program, Step
+from .program import AnyStep, FreeStep, Program, Step
 
 _INT64 = DType("int64", int32.data_format, int32.mlir, np.dtype(np.int64), np.dtype(np.int64))
 _OF_32_BITS = ("bitcast", "random_bits", "logical_right_shift")  # they see how many bits there are
@@ -26,10 +26,7 @@ def with_64_bits(program: Program) -> Program | None:
         number: replace(each, dtype=_INT64) if number in narrow else each
         for number, each in program.tensors.items()
     }
-    steps = tuple(
-        _widened(each) if isinstance(each, Step) and each.data and each.output in narrow else each
-        for each in program.steps
-    )
+    steps = tuple(_widened(each, narrow) for each in program.steps)
     return replace(program, tensors=tensors, steps=steps)
 
 
@@ -39,5 +36,8 @@ def _has_any_width(step: object) -> bool:
     return isinstance(step, FreeStep)
 
 
-def _widened(constant: Step) -> Step:
-    return replace(constant, data=np.frombuffer(constant.data, np.int32).astype(np.int64).tobytes())
+def _widened(step: AnyStep, narrow: set[int]) -> AnyStep:
+    """Constants have 64 bits, too."""
+    if not isinstance(step, Step) or not step.data or step.output not in narrow:
+        return step
+    return replace(step, data=np.frombuffer(step.data, np.int32).astype(np.int64).tobytes())

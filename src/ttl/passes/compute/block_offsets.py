@@ -18,11 +18,10 @@ from xdsl.ir import Operation, SSAValue
 from ttl.dialects import ttl
 from ttl.dialects.conditions import Facts
 
-from ..buffer_ends import End, end_of, released_by
 from ..module_pass import not_yet, steps_of
 from ..path_walker import PathWalker
 
-Places = dict[End, frozenset[int]]
+Places = dict[ttl.End, frozenset[int]]
 START = frozenset({0})
 
 
@@ -30,14 +29,14 @@ START = frozenset({0})
 class _Path:
     """What is held on one path, oldest first, and in which places the first block may stand."""
 
-    queues: dict[End, tuple[SSAValue, ...]] = field(default_factory=dict)
+    queues: dict[ttl.End, tuple[SSAValue, ...]] = field(default_factory=dict)
     places: Places = field(default_factory=dict)
     facts: Facts = field(default_factory=dict)
 
     def copy(self, facts: Facts) -> _Path:
         return _Path(dict(self.queues), dict(self.places), facts)
 
-    def places_of(self, end: End) -> frozenset[int]:
+    def places_of(self, end: ttl.End) -> frozenset[int]:
         return self.places.get(end, START)
 
     def may_also_stand(self, places: Places) -> None:
@@ -49,7 +48,7 @@ class _Path:
         facts = other.facts
         self.facts = {key: fact for key, fact in self.facts.items() if facts.get(key) is fact}
 
-    def held(self) -> dict[End, tuple[SSAValue, ...]]:
+    def held(self) -> dict[ttl.End, tuple[SSAValue, ...]]:
         return {end: queue for end, queue in self.queues.items() if queue}
 
 
@@ -120,31 +119,31 @@ class BlockOffsets(PathWalker[_Path]):
 
     def _step(self, op: Operation, path: _Path) -> None:
         if isinstance(op, ttl.AcquireOp):
-            end = end_of(op)
+            end = ttl.end_of(op)
             path.queues[end] = (*path.queues.get(end, ()), op.block)
             self._count(op, len(path.queues[end]))
         elif isinstance(op, ttl.CanAcquireOp):
-            self._count(op, len(path.queues.get(end_of(op), ())) + 1)
+            self._count(op, len(path.queues.get(ttl.end_of(op), ())) + 1)
         elif isinstance(op, ttl.HandOverOp):
-            oldest, *others = path.queues[end_of(op)]
-            path.queues[end_of(op)] = tuple(others)
+            oldest, *others = path.queues[ttl.end_of(op)]
+            path.queues[ttl.end_of(op)] = tuple(others)
             self.handed_over.add(oldest)
         elif isinstance(op, ttl.ReleaseOp):
-            end = end_of(op)
+            end = ttl.end_of(op)
             queue = path.queues.get(end, ())
-            released = released_by(op, queue)
+            released = ttl.released_by(op, queue)
             path.queues[end] = tuple([block for block in queue if block is not released])
             count = _block_count(end)
             path.places[end] = frozenset((place + 1) % count for place in path.places_of(end))
         else:
             for value in op.operands:
                 if isinstance(value.owner, ttl.AcquireOp):
-                    self._use(op, value, end_of(value.owner), path)
+                    self._use(op, value, ttl.end_of(value.owner), path)
 
     def _count(self, op: Operation, count: int) -> None:
         self._agree(self.count.setdefault(op, count), count, op)
 
-    def _use(self, op: Operation, block: SSAValue, end: End, path: _Path) -> None:
+    def _use(self, op: Operation, block: SSAValue, end: ttl.End, path: _Path) -> None:
         queue = path.queues.get(end, ())
         if block in queue:
             found = queue.index(block)
@@ -165,7 +164,7 @@ class BlockOffsets(PathWalker[_Path]):
             )
 
 
-def _block_count(end: End) -> int:
+def _block_count(end: ttl.End) -> int:
     type = end[0].type
     assert isinstance(type, ttl.DataflowBufferType)
     return type.block_count.value.data

@@ -17,7 +17,6 @@ from xdsl.dialects.builtin import (
     UnitAttr,
 )
 from xdsl.ir import SSAValue
-from xdsl.rewriter import InsertPoint
 
 from ttl.dialects import ttl
 from ttl.dialects.ttcore import block_type
@@ -105,7 +104,7 @@ class CompilerBuffers:
         return self._bind(name, type)
 
     def _bind(self, name: str, type: ttl.DataflowBufferType) -> SSAValue:
-        make = Maker(InsertPoint.before(first_after_bindings(self.kernel)), self.kernel)
+        make = Maker.before(first_after_bindings(self.kernel), self.kernel)
         return make.new(ttl.BindBufferOp, (), type, name, buffer=SymbolRefAttr(name))
 
 

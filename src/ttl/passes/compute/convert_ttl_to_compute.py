@@ -29,11 +29,11 @@ from ttl.dialects import ttl
 
 from ..module_pass import Maker, kernels, target_of
 from .carried_values import drop_block_math
-from .evaluation import Evaluation
 from .needs import outlives_next_release
 from .placement import Placement, Root, Scope
 from .regions import Regions, Rings
 from .section_builder import is_block
+from .sections import Evaluation
 from .ttl_insert_intermediate_dfbs import drop_unused
 
 

@@ -97,11 +97,7 @@ def _use(last: LastUses, value: SSAValue, user: Operation | None) -> None:
 
 def _is_inside(value: SSAValue, loop: Operation) -> bool:
     """Is the value made in the loop: by an operation in it, or carried by it or a loop in it?"""
-    owner = value.owner
-    maker = owner.parent_op() if isinstance(owner, Block) else owner
-    while maker is not None and maker is not loop:
-        maker = maker.parent_op()
-    return maker is loop and not (isinstance(owner, Operation) and owner is loop)
+    return value.owner is not loop and loop.is_ancestor(value.owner)
 
 
 # Copies -------------------------------------------------------------------------------------------

@@ -140,8 +140,7 @@ class Placement:
     def zeros(self, dtype: DType, origin: Operation) -> SSAValue:
         """A tile of zeros, made when the kernel starts."""
         if dtype not in self.zero_tiles:
-            make = Maker.before(first_after_bindings(self.kernel))
-            make.origin = origin
+            make = Maker.before(first_after_bindings(self.kernel), origin)
             buffer = self.buffers.make((1, 1), "zeros", dtype=dtype)
             view = buffers.reserve(buffer, make)
             section = make.add(ttl.ComputeOp.create(regions=[Region(Block())]))

@@ -69,7 +69,6 @@ def without_carried(op: RegionOp, dropped: Sequence[int]) -> RegionOp:
     results = [op.results[position] for position in kept]
     new = rebuilt(op, [starts[position] for position in kept] if starts else (), results)
     for before, after in zip(results, new.results, strict=True):
-        after.name_hint = before.name_hint
         before.replace_all_uses_with(after)
     if L1_ACC in op.attributes:
         sums = numbers_in(op.attributes[L1_ACC])

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 from xdsl.dialects import scf
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.rewriter import InsertPoint
 
 from ttl.dialects import ttl
 from ttl.dialects.ttcore import block_type
@@ -19,9 +18,9 @@ from ..module_pass import Maker, erase, terminator
 from . import compiler_buffers as buffers
 from .carried_values import drop_unchanged, sum_by_packer
 from .compiler_buffers import shape_of
-from .evaluation import Evaluation
 from .placement import Placement, Root, store_before
 from .section_builder import is_block
+from .sections import Evaluation
 from .ttl_annotate_l1_acc_loops import is_l1_acc
 
 Rings = list[SSAValue | None]  # the buffer in which each value is carried; None: it is a scalar
@@ -109,8 +108,7 @@ class Regions:
             self.walk(condition, [])
         first = body.first_op
         assert first is not None
-        make = Maker.before(first)
-        make.origin = loop
+        make = Maker.before(first, loop)
         for argument, ring in zip(arguments, rings, strict=True):
             if ring is not None:
                 self.placement.homes[argument, False] = buffers.wait(ring, make)
@@ -121,7 +119,7 @@ class Regions:
         self._settle_results(loop, rings)
 
     def _settle_results(self, op: Operation, rings: Rings) -> None:
-        make = Maker(InsertPoint.after(op), op)
+        make = Maker.after(op)
         for result, ring in zip(op.results, rings, strict=True):
             if ring is not None:
                 self.placement.settle(result, ring, make)
@@ -143,7 +141,7 @@ class Regions:
     def _end_of_sum(self, loop: scf.ForOp, result: SSAValue, view: SSAValue) -> None:
         if not list(result.uses):
             return
-        make = Maker(InsertPoint.after(loop), loop)
+        make = Maker.after(loop)
         buffer = ttl.buffer_of(view)
         buffers.push(buffer, make)
         self.placement.settle(result, buffer, make)

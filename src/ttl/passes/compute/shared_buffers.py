@@ -19,7 +19,6 @@ from xdsl.dialects.builtin import ModuleOp
 from ttl.dialects import ttl
 from ttl.dialects.building import walk
 
-from ..buffer_ends import buffer_name
 from ..module_pass import kernels, not_yet, target_of
 from ..verify.ttl_validate_cb_budget import budget_bytes
 from .shared_links import AFTER, LOCKSTEP, ROUND, share_links
@@ -109,7 +108,7 @@ def _private(module: ModuleOp) -> list[str]:
     """The user's buffers that only the compute kernel uses, for a block at a time: they are empty
     wherever it is not between the reserve and the pop of one.
     """
-    users = Counter(buffer_name(op.result) for k in kernels(module) for op in bindings(k))
+    users = Counter(ttl.buffer_name(op.result) for k in kernels(module) for op in bindings(k))
     return [
         name
         for kernel in kernels(module, "compute")

@@ -26,9 +26,10 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ttl.dialects import ttl
+from ttl.dialects.building import around
 from ttl.dialects.ttkernel import processor_of
 
-from ..module_pass import around, kernel_of, kernels, steps_of
+from ..module_pass import kernel_of, kernels, steps_of
 from .united_buffers import (
     CONSUMER,
     PRODUCER,

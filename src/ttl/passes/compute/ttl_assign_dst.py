@@ -10,13 +10,10 @@ rule SPILL   a section that needs more slots than there are registers is cut in 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 
-from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import ModulePass
 
 from ttl.dialects import ttl
 from ttl.dialects.building import walk
@@ -32,19 +29,14 @@ DST_SLOT = "dst_slot"
 DST_SLOTS = "dst_slots"
 
 
-@dataclass(frozen=True)
-class TtlAssignDst(ModulePass):
-    name = "ttl-assign-dst"
-
-    dst_capacity: int = 0  # 0: what the chip has
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        target = target_of(op)
-        for kernel in kernels(op, "compute"):
-            capacity = self.dst_capacity or capacity_of(kernel, target)
-            buffers = CompilerBuffers(op, kernel)
-            for section in [o for o in walk(kernel) if isinstance(o, ttl.ComputeOp)]:
-                _assign(section, target.device_api, capacity, buffers)
+def apply(op: ModuleOp, *, dst_capacity: int = 0) -> None:
+    """A capacity of 0 is what the chip has."""
+    target = target_of(op)
+    for kernel in kernels(op, "compute"):
+        capacity = dst_capacity or capacity_of(kernel, target)
+        buffers = CompilerBuffers(op, kernel)
+        for section in [o for o in walk(kernel) if isinstance(o, ttl.ComputeOp)]:
+            _assign(section, target.device_api, capacity, buffers)
 
 
 def capacity_of(kernel: func.FuncOp, target: Target) -> int:

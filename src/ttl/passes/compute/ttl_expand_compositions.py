@@ -119,10 +119,7 @@ def _expand(op: ttl.BlockMathOp, api: str) -> None:
     source = do.dtype(op.inputs[0])
     if op.ENTRY.name == "typecast" and source.is_float and dtype.is_float:
         return  # rounded on the way to a buffer, if at all
-    value = composition(do, *op.inputs, **parameters)
-    if value not in op.inputs:
-        value.name_hint = op.result.name_hint
-    replace_by(op, value)
+    replace_by(op, composition(do, *op.inputs, **parameters))
 
 
 def _scaled_operand(op: ttl.BlockMathOp) -> tuple[SSAValue, float] | None:
@@ -145,9 +142,7 @@ def _scaled_operand(op: ttl.BlockMathOp) -> tuple[SSAValue, float] | None:
 
 def _fold_scale(op: ttl.BlockMathOp, do: Expansion, x: SSAValue, scale: float) -> None:
     product = op.inputs[0].owner
-    value = do("exp_of_scaled", x, scale=scale)
-    value.name_hint = op.result.name_hint
-    replace_by(op, value)
+    replace_by(op, do("exp_of_scaled", x, scale=scale))
     assert isinstance(product, Operation)
     erase(product)
 
@@ -167,9 +162,7 @@ def _multiply_by_reciprocal(op: ttl.BlockMathOp, do: Expansion) -> None:
     factor = do.make.new(
         type(broadcast), [reciprocal], spread.type, spread.name_hint, **broadcast.properties
     )
-    value = do("mul", x, factor)
-    value.name_hint = op.result.name_hint
-    replace_by(op, value)
+    replace_by(op, do("mul", x, factor))
     if not [*spread.uses]:
         erase(broadcast)
 
@@ -195,7 +188,6 @@ def _expand_broadcast(op: ttl.BlockMathOp, api: str) -> None:
     value = composition(do, op.inputs[0], dims, result.shape)
     if value.type != op.result.type:  # in registers all floats are the same
         value = do.add("add", value.owner.operands, result, {})
-    value.name_hint = op.result.name_hint
     replace_by(op, value)
 
 
@@ -284,8 +276,7 @@ class Expansion:
         return self.make.new(ttl.FillOp, (), tensor_of(shape, dtype), value=number)
 
     def at_start(self) -> Expansion:
-        make = Maker.before(first_after_bindings(kernel_of(self.make.origin)))
-        make.origin = self.make.origin
+        make = Maker.before(first_after_bindings(kernel_of(self.make.origin)), self.make.origin)
         return Expansion(make, self.api)
 
     def constant(self, value: SSAValue) -> float | None:

@@ -15,7 +15,6 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp, UnitAttr, i64
 from ttl.dialects import ttl
 from ttl.dialects.building import walk
 
-from ..buffer_ends import buffer_name_of
 from ..kernel.row_copies import rows_of
 from ..module_pass import kernels
 from .shared_buffers import share_buffers
@@ -50,9 +49,8 @@ def _buffers_with_room(module: ModuleOp) -> set[str]:
         for op in walk(kernel):
             if not isinstance(op, ttl.CopyOp):
                 continue
-            buffers = {
-                buffer_name_of(end) for end in op.operands if isinstance(end.owner, ttl.AcquireOp)
-            }
+            blocks = [end for end in op.operands if isinstance(end.owner, ttl.AcquireOp)]
+            buffers = {ttl.buffer_name_of(block) for block in blocks}
             if op.pipe is not None:
                 assert isinstance(op.pipe.type, ttl.PipeType)
                 alike.setdefault(op.pipe.type.net, set()).update(buffers)

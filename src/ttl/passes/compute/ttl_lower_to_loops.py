@@ -26,7 +26,6 @@ from xdsl.dialects.builtin import (
     i32,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
-from xdsl.rewriter import InsertPoint
 
 from ttl.dialects import ttl
 from ttl.dialects.building import walk
@@ -235,7 +234,7 @@ class _Section:
         self.values[body.args[0]] = new_body.args[0]
         for start, argument in zip(loop.iter_args, body.args[1:], strict=True):
             self.carried[argument] = self.slot(start)
-        inner = Maker(InsertPoint.at_end(new_body), loop)
+        inner = Maker.at_end(new_body, loop)
         outer, self.in_loop = self.in_loop, True
         self.block(body, inner)
         self.in_loop = outer

@@ -24,7 +24,6 @@ from ttl.semantics.dtypes import DType
 from ttl.semantics.kernel_config import dest_dtype
 from ttl.semantics.ops import is_complete
 
-from ..buffer_ends import released_by
 from ..module_pass import Maker, erase, kernels, not_yet, replace_by, terminator, users_of
 from .compiler_buffers import FP32, buffer_dtypes, shape_of
 from .rebuilt_regions import RegionOp, carried_by, carry, rebuilt, starts_of
@@ -117,7 +116,7 @@ class _Namer:
         held = [b for b in self.held.get(op.buffer, []) if isinstance(b.owner, kind)]
         if not held:
             return
-        block = released_by(op, held)
+        block = ttl.released_by(op, held)
         assert block is not None
         self.held[op.buffer].remove(block)
         self.keep(block, contents, op)
@@ -206,7 +205,6 @@ class _Namer:
         carried = [*starts_of(op), *(starts[block] for block in kept)]
         new = rebuilt(op, carried, [*op.results, *kept])
         for before, after in zip(op.results, new.results[:own], strict=True):
-            after.name_hint = before.name_hint
             before.replace_all_uses_with(after)
         for block in changed:
             del contents[block]

@@ -13,7 +13,6 @@ from math import prod
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.ir import Operation, SSAValue
-from xdsl.rewriter import InsertPoint
 
 from ttl.dialects import ttl
 from ttl.dialects.building import walk
@@ -71,7 +70,7 @@ def _peel(loop: scf.ForOp) -> None:
     assert steps is not None
     make = Maker.before(loop)
     loop.operands[1] = make.value(arith.ConstantOp(IntegerAttr(steps[-1], INDEX)))
-    after = Maker(InsertPoint.after(loop), loop)
+    after = Maker.after(loop)
     last = after.value(arith.ConstantOp(IntegerAttr(steps[-1], INDEX)))
     body, end = loop.body.block, terminator(loop.body.block)
     values: dict[SSAValue, SSAValue] = {body.args[0]: last}

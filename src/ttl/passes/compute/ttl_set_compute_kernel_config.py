@@ -9,14 +9,11 @@ to DST where the user has such: the other way loses bits.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from math import prod
 
-from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import BoolAttr, ModuleOp, StringAttr
 from xdsl.ir import SSAValue
-from xdsl.passes import ModulePass
 
 from ttl.dialects import ttl
 from ttl.dialects.building import walk
@@ -24,7 +21,6 @@ from ttl.dialects.ttcore import block_type
 from ttl.semantics.dtypes import DType, float32
 from ttl.semantics.kernel_config import Product, dest_dtype, math_fidelity, needs_fp32_dest
 
-from ..buffer_ends import buffer_name_of
 from ..module_pass import kernels, not_yet, target_of
 from .arranged_tiles import is_arranged, is_masked, is_matmul
 from .compiler_buffers import FP32, CompilerBuffers, buffer_dtypes
@@ -34,26 +30,20 @@ FULL_SYNC = "dst_full_sync_en"
 FIDELITY = "math_fidelity"
 
 
-@dataclass(frozen=True)
-class TtlSetComputeKernelConfig(ModulePass):
-    name = "ttl-set-compute-kernel-config"
-
-    fp32_dest_acc_en: bool | None = None
-    dst_full_sync_en: bool | None = None
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for kernel in kernels(op, "compute"):
-            decide_fp32(kernel, self.fp32_dest_acc_en)
-            fp32 = bool(kernel.attributes[FP32])
-            full_sync = _explicit(self.dst_full_sync_en, kernel, FULL_SYNC)
-            if full_sync is None:
-                full_sync = _needs_full_sync(kernel, op, fp32)
-            kernel.attributes[FULL_SYNC] = BoolAttr.from_bool(full_sync)
-            if FIDELITY not in kernel.attributes:
-                results = CompilerBuffers(op, kernel).users_dtypes
-                fidelity = math_fidelity(_products(kernel), results)
-                kernel.attributes[FIDELITY] = StringAttr(fidelity)
-            _set_unpack_modes(op, kernel)
+def apply(
+    op: ModuleOp, *, fp32_dest_acc_en: bool | None = None, dst_full_sync_en: bool | None = None
+) -> None:
+    for kernel in kernels(op, "compute"):
+        decide_fp32(kernel, fp32_dest_acc_en)
+        fp32 = bool(kernel.attributes[FP32])
+        full_sync = _explicit(dst_full_sync_en, kernel, FULL_SYNC)
+        if full_sync is None:
+            full_sync = _needs_full_sync(kernel, op, fp32)
+        kernel.attributes[FULL_SYNC] = BoolAttr.from_bool(full_sync)
+        if FIDELITY not in kernel.attributes:
+            results = CompilerBuffers(op, kernel).users_dtypes
+            kernel.attributes[FIDELITY] = StringAttr(math_fidelity(_products(kernel), results))
+        _set_unpack_modes(op, kernel)
 
 
 def decide_fp32(kernel: func.FuncOp, option: bool | None = None) -> None:
@@ -115,11 +105,11 @@ def _set_unpack_modes(module: ModuleOp, kernel: func.FuncOp) -> None:
     multiplied: set[str] = set()
     for op in walk(kernel):
         if isinstance(op, ttl.TileCopyOp):
-            copied.add(buffer_name_of(op.source))
+            copied.add(ttl.buffer_name_of(op.source))
         elif isinstance(op, ttl.TileMathOp):
             blocks = [value for value in op.inputs if not isinstance(value.type, ttl.DstType)]
             is_copied = is_arranged(op) and not is_masked(op)
-            (copied if is_copied else multiplied).update(map(buffer_name_of, blocks))
+            (copied if is_copied else multiplied).update(map(ttl.buffer_name_of, blocks))
     for declaration in module.ops:
         if not isinstance(declaration, ttl.DeclareBufferOp):
             continue

@@ -12,14 +12,11 @@ rule EVEN    of the sub-blocks that fit, those that make the fewest sections, th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import ceil, prod
 
-from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp, UnitAttr
 from xdsl.ir import Block, Operation
-from xdsl.passes import ModulePass
 
 from ttl.dialects import ttl
 from ttl.dialects.building import walk
@@ -33,18 +30,13 @@ from .ttl_assign_dst import DST_SLOTS, capacity_of
 SUBBLOCK = "subblock"
 
 
-@dataclass(frozen=True)
-class TtlSubblockComputeForDst(ModulePass):
-    name = "ttl-subblock-compute-for-dst"
-
-    dst_capacity: int = 0  # 0: what the chip has
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for kernel in kernels(op, "compute"):
-            capacity = self.dst_capacity or capacity_of(kernel, target_of(op))
-            for section in [each for each in walk(kernel) if isinstance(each, ttl.ComputeOp)]:
-                section.attributes[SUBBLOCK] = integers(_subblock(section, capacity))
-                _find_order(section, kernel)
+def apply(op: ModuleOp, *, dst_capacity: int = 0) -> None:
+    """A capacity of 0 is what the chip has."""
+    for kernel in kernels(op, "compute"):
+        capacity = dst_capacity or capacity_of(kernel, target_of(op))
+        for section in [each for each in walk(kernel) if isinstance(each, ttl.ComputeOp)]:
+            section.attributes[SUBBLOCK] = integers(_subblock(section, capacity))
+            _find_order(section, kernel)
 
 
 def _subblock(section: ttl.ComputeOp, capacity: int) -> Shape:

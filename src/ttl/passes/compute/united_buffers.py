@@ -10,11 +10,10 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from ttl.dialects import ttl
-from ttl.dialects.building import walk
+from ttl.dialects.building import around, walk
 from ttl.semantics.layout import TILE_LAYOUT
 
-from ..buffer_ends import buffer_name
-from ..module_pass import around, erase, kernels
+from ..module_pass import erase, kernels, replace_by
 
 Kind = Callable[[ttl.DeclareBufferOp], Hashable]  # what buffers that may share have in common
 Blocks = Callable[[Sequence[int]], int]  # of several buffers: how many the one has
@@ -53,10 +52,9 @@ def unite(module: ModuleOp, names: Sequence[str], blocks: Blocks) -> None:
     type = ttl.DataflowBufferType.of(largest.sizes, tile.dtype, count, tile.layout)
     declared[names[0]].properties["type"] = type
     for kernel in kernels(module):
-        bound = [op for op in bindings(kernel) if buffer_name(op.result) in names]
+        bound = [op for op in bindings(kernel) if ttl.buffer_name(op.result) in names]
         for other in bound[1:]:
-            other.result.replace_all_uses_with(bound[0].result)
-            erase(other)
+            replace_by(other, bound[0].result)
         for kept in bound[:1]:
             kept.properties["buffer"] = SymbolRefAttr(names[0])
             Rewriter.replace_value_with_new_type(kept.result, type)
@@ -70,7 +68,7 @@ def lives_of(kernel: func.FuncOp) -> list[tuple[int, int, str, ttl.BindBufferOp]
     found = []
     for bind in bindings(kernel):
         uses = [position[op] for op in users_in_kernel(bind.result)] or [0]
-        found.append((min(uses), max(uses), buffer_name(bind.result), bind))
+        found.append((min(uses), max(uses), ttl.buffer_name(bind.result), bind))
     return sorted(found, key=lambda life: life[:2])
 
 

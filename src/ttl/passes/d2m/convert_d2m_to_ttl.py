@@ -10,7 +10,6 @@ from __future__ import annotations
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, ModuleOp, StringAttr, i64
 from xdsl.ir import Operation, SSAValue
-from xdsl.rewriter import InsertPoint
 
 from ttl.dialects import d2m, ttl
 from ttl.dialects.ttkernel import processor_of
@@ -71,7 +70,7 @@ class _Converter(Program):
         if self.is_written:
             last = movers[1] if len(movers) > 1 else self._new_kernel("write_shards", movers)
             kernel = Kernel(self, last, None)
-            make = Maker(InsertPoint.before(branch_end(kernel.first)), kernel.function)
+            make = Maker.before(branch_end(kernel.first), kernel.function)
             self._write(kernel, make, [])
 
     def _write(self, kernel: Kernel, make: Maker, steps: list[SSAValue | None]) -> None:
@@ -92,7 +91,7 @@ class _Converter(Program):
 
     def _fill(self, function: func.FuncOp, operands: list[Operand]) -> None:
         kernel = Kernel(self, function, None)
-        make = Maker(InsertPoint.before(kernel.first), kernel.function)
+        make = Maker.before(kernel.first, kernel.function)
         for operand in operands:
             block = kernel.acquire(make, ttl.ReserveOp, operand)
             kernel.copy_shard(make, operand, block, is_read=True)

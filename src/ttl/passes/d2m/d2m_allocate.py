@@ -15,10 +15,10 @@ from math import prod
 from xdsl.dialects import func, memref
 from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp, i64
 from xdsl.ir import Operation, SSAValue
-from xdsl.rewriter import InsertPoint
 
 from ttl.diagnostics import RuleBroken, codes
 from ttl.dialects import d2m
+from ttl.dialects.building import around
 from ttl.dialects.metal import MemorySpaceAttr, ShardAttr
 from ttl.dialects.ttcore import TileType
 from ttl.target import Target
@@ -61,7 +61,7 @@ def _function(function: func.FuncOp, target: Target) -> None:
         life.op.attributes["address"] = IntegerAttr(address, i64)
     for life in lives:
         end = ops[life.last]
-        make = Maker(InsertPoint.after(end), end)
+        make = Maker.after(end)
         make.add(memref.DeallocOp.get(life.op.memref))
 
 
@@ -81,9 +81,8 @@ def _users(value: SSAValue, ops: list[Operation]) -> list[Operation]:
     """The operations of the function that use a value or what is made of it. rule LIFE"""
     found: list[Operation] = []
     for use in value.uses:
-        user: Operation | None = use.operation
-        while user is not None and user not in ops:  # a thread's
-            user = user.parent_op()
+        outside = (use.operation, *around(use.operation))  # of the threads
+        user = next((each for each in outside if each in ops), None)
         if user is None or isinstance(user, func.ReturnOp):
             continue
         found.append(user)

@@ -21,13 +21,13 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ttl.dialects import d2m, ttl
+from ttl.dialects.building import around
 
 from ..arithmetic import add, minus
 from ..module_pass import (
     OVER_BLOCKS,
     UNREAD,
     Maker,
-    around,
     branch_end,
     erase,
     not_yet,
@@ -52,7 +52,7 @@ def convert_ops(kernel: Kernel) -> None:
         _dissolve(scope)
     if kernel.held is not None and not kernel.program.is_taken:
         assert isinstance(kernel.held.owner, Operation)
-        make = Maker(InsertPoint.before(branch_end(kernel.held.owner)), kernel.function)
+        make = Maker.before(branch_end(kernel.held.owner), kernel.function)
         output = kernel.program.operands[-1]
         push = make.add(ttl.PushOp.create(operands=[kernel.buffer(output)]))
         push.location = kernel.body.args[output.position].location
@@ -96,14 +96,14 @@ def _until_the_end(
     release = (ttl.PopOp if is_wait else ttl.PushOp).create(operands=[kernel.buffer(operand)])
     release.attributes[UNREAD] = UnitAttr()
     place = next(iter(users_of(op.block, d2m.ReleaseOp)), branch_end(op))
-    return value, Maker(InsertPoint.before(place), op).add(release)
+    return value, Maker.before(place, op).add(release)
 
 
 def _hold(kernel: Kernel, op: d2m.AcquireOp, operand: Operand, is_wait: bool) -> SSAValue:
     """rule SHARD"""
     if kernel.held is None:
         assert not is_wait, "a thread that takes the output"
-        make = Maker(InsertPoint.before(_first(kernel, op)), op)
+        make = Maker.before(_first(kernel, op), op)
         kernel.held = kernel.acquire(make, ttl.ReserveOp, operand)
     return kernel.held
 

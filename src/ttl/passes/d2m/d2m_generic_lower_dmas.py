@@ -15,10 +15,11 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from ttl.diagnostics import RuleBroken, codes
 from ttl.dialects import d2m
+from ttl.dialects.building import around
 from ttl.semantics.types import Shape
 
 from ..arithmetic import times
-from ..module_pass import Maker, around, cannot_compile, constant_of, replace_by, steps_of
+from ..module_pass import Maker, cannot_compile, constant_of, replace_by, steps_of
 
 Range = tuple[int, int]
 

@@ -10,19 +10,15 @@ rule FREE    a register is free again after the last operation that reads it
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from xdsl.context import Context
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import MemRefType, ModuleOp, StringAttr
 from xdsl.dialects.linalg.ops import GenericOp as LinalgOp
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.passes import ModulePass
-from xdsl.rewriter import InsertPoint
 
 from ttl.diagnostics import RuleBroken, codes
 from ttl.dialects import d2m
-from ttl.dialects.d2m_registers import TileMatmulBlockOp
 from ttl.dialects.linalg_math import ACCUMULATING
 from ttl.dialects.metal import MemorySpaceAttr
 from ttl.dialects.ttcore import TileType
@@ -35,26 +31,22 @@ from .tile_loops import innermost, roots_in, tile_ops_of
 WIDE = 4  # bytes of an element that takes two of the registers of 16 bits
 
 
-@dataclass(frozen=True)
-class D2mInsertDstRegisterAccess(ModulePass):
-    name = "d2m-insert-dst-register-access"
-
-    use_tile_matmul: bool = True
-    max_dst_physical_size_tiles: int = 0  # other than the chip's
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        target = target_of(op)
-        if self.max_dst_physical_size_tiles:
-            half = self.max_dst_physical_size_tiles // 2  # the other half is the packer's
-            target = replace(target, dst_tiles_16_bit=half, dst_tiles_32_bit=half // 2)
-        if not self.use_tile_matmul:
-            for product in [each for each in op.walk() if _is_product_in_memory(each)]:
-                _whole_block(product, target)
-        make_loops(op)
-        for root in roots_in(op):
-            block = innermost(root)
-            if not any(isinstance(each, d2m.AcquireDstOp) for each in block.ops):
-                _Registers(list(tile_ops_of(root)), target).insert()
+def apply(
+    op: ModuleOp, *, use_tile_matmul: bool = True, max_dst_physical_size_tiles: int = 0
+) -> None:
+    """A size of 0 is the chip's."""
+    target = target_of(op)
+    if max_dst_physical_size_tiles:
+        half = max_dst_physical_size_tiles // 2  # the other half is the packer's
+        target = replace(target, dst_tiles_16_bit=half, dst_tiles_32_bit=half // 2)
+    if not use_tile_matmul:
+        for product in [each for each in op.walk() if _is_product_in_memory(each)]:
+            _whole_block(product, target)
+    make_loops(op)
+    for root in roots_in(op):
+        block = innermost(root)
+        if not any(isinstance(each, d2m.AcquireDstOp) for each in block.ops):
+            _Registers(list(tile_ops_of(root)), target).insert()
 
 
 def _is_product_in_memory(op: Operation) -> bool:
@@ -67,7 +59,7 @@ def _is_product_in_memory(op: Operation) -> bool:
 def _whole_block(op: Operation, target: Target) -> None:
     make = Maker.before(op)
     _acquire(make, op.operands[-1].type.element_type, target)  # type: ignore[attr-defined]
-    make.add(TileMatmulBlockOp.create(operands=list(op.operands)))
+    make.add(d2m.TileMatmulBlockOp.create(operands=list(op.operands)))
     erase(op)
 
 
@@ -97,7 +89,7 @@ class _Registers:
                     self._put(value, op)
                     op.operands[number] = self._get(value)
             self._release(position)
-            self.make = Maker(InsertPoint.after(op), op)
+            self.make = Maker.after(op)
             users = list(op.result.uses)
             self._put(op.result, op)
             if position == len(self.ops) - 1:

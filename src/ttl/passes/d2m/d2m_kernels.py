@@ -20,7 +20,6 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
-from xdsl.rewriter import InsertPoint
 
 from ttl.dialects import d2m, ttl
 from ttl.dialects.metal import ShardAttr
@@ -30,7 +29,6 @@ from ttl.semantics.dtypes import DType
 from ttl.semantics.types import Shape
 
 from ..arithmetic import add, times
-from ..buffer_ends import buffer_name
 from ..module_pass import (
     D2M_MARK,
     INDEX,
@@ -186,9 +184,9 @@ class Kernel:
 
     def buffer(self, operand: Operand) -> SSAValue:
         for op in self.body.ops:
-            if isinstance(op, ttl.BindBufferOp) and buffer_name(op.result) == operand.name:
+            if isinstance(op, ttl.BindBufferOp) and ttl.buffer_name(op.result) == operand.name:
                 return op.result
-        make, name = Maker(InsertPoint.before(self.first), self.function), operand.name
+        make, name = Maker.before(self.first, self.function), operand.name
         symbol = SymbolRefAttr(name)
         return make.new(ttl.BindBufferOp, (), operand.buffer_type, name, buffer=symbol)
 

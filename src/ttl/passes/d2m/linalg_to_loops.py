@@ -18,7 +18,7 @@ from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineMap
 from ttl.dialects import d2m
 from ttl.dialects.ttcore import TileType
 
-from ..module_pass import Maker, erase, not_yet
+from ..module_pass import Maker, not_yet, replace_by
 from .tile_loops import ROOT
 
 
@@ -49,10 +49,7 @@ def _loops(op: LinalgOp) -> None:
     found = level(Maker.before(op), [], *carried)
     assert op.prev_op is not None
     op.prev_op.attributes[ROOT] = UnitAttr()  # rule ROOT
-    for result, value in zip(op.results, found, strict=True):
-        value.name_hint = result.name_hint
-        result.replace_all_uses_with(value)
-    erase(op)
+    replace_by(op, *found)
 
 
 def _sizes(op: LinalgOp, values: list[SSAValue], maps: list[AffineMap]) -> list[int]:

@@ -23,7 +23,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.dialects.linalg.ops import GenericOp as LinalgOp
 from xdsl.ir import Attribute, BlockArgument, SSAValue, Use
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import Rewriter
 
 from ttl.dialects import d2m
 from ttl.dialects.metal import MemorySpaceAttr, MetalLayoutAttr, ShardAttr, ViewAttr
@@ -69,7 +69,7 @@ def _read_as_value(acquire: d2m.AcquireOp) -> None:
     """rule VALUE: math reads the block's memory as a value."""
     readers = [use for use in list(acquire.block.uses) if _is_read(use)]
     if readers:
-        make = Maker(InsertPoint.after(acquire), acquire)
+        make = Maker.after(acquire)
         value = make.value(d2m.ToTensorOp.of(acquire.block), acquire.block.name_hint)
         for use in readers:
             use.operation.operands[use.index] = value

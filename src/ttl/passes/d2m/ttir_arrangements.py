@@ -21,7 +21,7 @@ from ttl.dialects.graph import MathOp, shape_of
 from ttl.semantics.graph_ops import BINARY, REDUCTIONS
 from ttl.semantics.types import TILE_SIZE, Shape
 
-from ..module_pass import Maker, erase
+from ..module_pass import Maker, replace_by
 
 OF_HOST = ("reshape", "expand", "permute", "concat", "slice", "full", "arange", "empty", "typecast")
 
@@ -43,9 +43,7 @@ def arrange(op: MathOp, rows: int) -> list[MathOp]:
         made = _products(graph, op, rows)
     if made is None:
         return [op]
-    made.name_hint = op.result.name_hint
-    op.result.replace_all_uses_with(made)
-    erase(op)
+    replace_by(op, made)
     if name == "min":
         return [left for each in graph.made for left in arrange(each, rows)]
     return [each for each in graph.made if each.ENTRY.name not in OF_HOST]

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-from xdsl.context import Context
 from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -32,7 +31,6 @@ from xdsl.dialects.builtin import (
     f32,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
-from xdsl.passes import ModulePass
 
 from ttl.diagnostics import RuleBroken, codes
 from ttl.dialects import d2m, ttir
@@ -62,41 +60,34 @@ NAMES = {
 REDUCTIONS = ("reduce_sum", "reduce_max")
 
 
-@dataclass(frozen=True)
-class TtirToD2m(ModulePass):
-    name = "ttir-to-d2m"
+def apply(op: ModuleOp, *, target: str = "", use_tile_matmul: bool = True) -> None:
+    """The target is that of the device, if the module has one and none is given."""
+    math = [each for each in op.walk() if isinstance(each, MathOp)]
+    found = [each for each in math if each.ENTRY.name not in OF_HOST]
+    cores = target_of(op).default_grid[::-1]
+    left = [part for each in found for part in arrange(each, cores[0])]
+    attributes: dict[str, Attribute] = {
+        ARCH: StringAttr(target or arch_of(op) or TARGETS[0]),
+        D2M_MARK: BoolAttr.from_bool(use_tile_matmul),
+    }
+    for number, part in enumerate(left):
+        _replace(part, _plan(part, cores), f"{part.ENTRY.ttir}_{number}", op, attributes)
 
-    target: str = ""  # that of the device, if the module has one
-    use_tile_matmul: bool = True
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        math = [each for each in op.walk() if isinstance(each, MathOp)]
-        found = [each for each in math if each.ENTRY.name not in OF_HOST]
-        cores = target_of(op).default_grid[::-1]
-        left = [part for each in found for part in arrange(each, cores[0])]
-        for number, part in enumerate(left):
-            self._replace(part, number, op, cores)
-
-    def _replace(self, op: MathOp, number: int, module: ModuleOp, cores: Shape) -> None:
-        plan = _plan(op, cores)
-        name = f"{op.ENTRY.ttir}_{number}"
-        rows, columns = plan.grid
-        attributes: dict[str, Attribute] = {
-            "ttl.launch_grid": integers((columns, rows)),
-            ARCH: StringAttr(self.target or arch_of(module) or TARGETS[0]),
-            D2M_MARK: BoolAttr.from_bool(self.use_tile_matmul),
-        }
-        program = ModuleOp([_function(plan, name)], attributes, StringAttr(name))
-        module.body.block.add_op(program)
-        make = Maker.before(op)
-        operands, type = [*op.inputs, make.new(d2m.EmptyOp, (), plan.types[-1])], plan.types[-1]
-        symbol = SymbolRefAttr(name)
-        result = make.new(d2m.CallOp, operands, type, op.result.name_hint, program=symbol)
-        if result.type != op.result.type:
-            kept = op.result.type  # rule KEEP
-            shape = list(shape_of(op.result))
-            result = make.value(ttir.MATH["reshape"].of([result], kept, shape=shape))
-        replace_by(op, result)
+def _replace(
+    op: MathOp, plan: _Plan, name: str, module: ModuleOp, attributes: dict[str, Attribute]
+) -> None:
+    grid = {"ttl.launch_grid": integers(plan.grid[::-1])}
+    program = ModuleOp([_function(plan, name)], grid | attributes, StringAttr(name))
+    module.body.block.add_op(program)
+    make = Maker.before(op)
+    operands, type = [*op.inputs, make.new(d2m.EmptyOp, (), plan.types[-1])], plan.types[-1]
+    symbol = SymbolRefAttr(name)
+    result = make.new(d2m.CallOp, operands, type, op.result.name_hint, program=symbol)
+    if result.type != op.result.type:  # rule KEEP
+        kept, shape = op.result.type, list(shape_of(op.result))
+        result = make.value(ttir.MATH["reshape"].of([result], kept, shape=shape))
+    replace_by(op, result)
 
 
 @dataclass(frozen=True, slots=True)

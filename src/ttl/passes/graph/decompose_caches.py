@@ -8,7 +8,7 @@ from __future__ import annotations
 from xdsl.dialects.builtin import f32, i32
 from xdsl.ir import SSAValue
 
-from ttl.dialects.graph import shape_of
+from ttl.dialects.graph import element_of, shape_of
 from ttl.semantics.graph_shapes import REDUCES
 
 from .decompose_call import Call
@@ -29,7 +29,7 @@ def _update(graph: Graph, call: Call) -> SSAValue:
 def _put(graph: Graph, value: SSAValue, dim: int, index: SSAValue, source: SSAValue) -> SSAValue:
     """A source at the places that an index has, which is expanded to it."""
     index = graph.expand(index, shape_of(source))
-    source = graph.cast(source, value.type.element_type)  # type: ignore[attr-defined]
+    source = graph.cast(source, element_of(value))
     replace, type = REDUCES.index("replace"), tensor_like(value, shape_of(value))
     return graph.add("scatter", [value, index, source], type, dim=dim, reduce=replace)
 
@@ -43,7 +43,7 @@ def _with_batches(graph: Graph, cache: SSAValue, start: int, part: SSAValue) -> 
 def _fill(graph: Graph, call: Call) -> SSAValue:
     """The first places of some batches."""
     cache, given, start = call.first, call.given(1), call.values["batch_offset"]
-    given = graph.cast(given, cache.type.element_type)  # type: ignore[attr-defined]
+    given = graph.cast(given, element_of(cache))
     batches, places = shape_of(given)[0], shape_of(given)[2]
     part = graph.slice_along(cache, 0, start, start + batches)
     left = graph.slice_along(part, 2, places, shape_of(cache)[2])

@@ -8,11 +8,11 @@ from math import inf, log, prod
 from xdsl.dialects.builtin import TensorType, i1, i32
 from xdsl.ir import SSAValue
 
-from ttl.dialects.graph import shape_of
+from ttl.dialects.graph import element_of, shape_of
 from ttl.semantics.graph_ops import GRAPH_OPS
 
 from .decompose_call import Call
-from .graph_maker import Graph
+from .graph_maker import Graph, tensor_like
 
 Rule = Callable[[Graph, Call], SSAValue]
 
@@ -86,7 +86,7 @@ def is_tanh(call: Call) -> bool:
 
 
 def _one_over(graph: Graph, x: SSAValue) -> SSAValue:
-    return graph.binary("divide", graph.full(1.0, TensorType(x.type.element_type, shape_of(x))), x)  # type: ignore[attr-defined]
+    return graph.binary("divide", graph.full(1.0, tensor_like(x, shape_of(x))), x)
 
 
 def _unary(rule: Callable[[Graph, SSAValue], SSAValue]) -> Rule:
@@ -149,7 +149,7 @@ def _reduced(
         kept = [size for dim, size in enumerate(shape_of(mean)) if keep or dim not in dims]
         return graph.reshape(mean, tuple(kept))
     if name in ("reduce_and", "reduce_or"):
-        truth = graph.cast(graph.compare("ne", x, 0.0), x.type.element_type)  # type: ignore[attr-defined]
+        truth = graph.cast(graph.compare("ne", x, 0.0), element_of(x))
         return graph.reduce("min" if name == "reduce_and" else "max", truth, dims, keep)
     return graph.reduce(name, x, dims, keep)
 

@@ -7,7 +7,7 @@ from math import pi, prod
 from xdsl.dialects.builtin import TensorType, f32, i32
 from xdsl.ir import SSAValue
 
-from ttl.dialects.graph import shape_of
+from ttl.dialects.graph import element_of, shape_of
 from ttl.semantics.graph_shapes import REDUCES
 from ttl.semantics.random_bits import STATE_WORDS
 
@@ -82,7 +82,7 @@ def _adamw(graph: Graph, call: Call) -> list[SSAValue]:
     if values["stochastic_rounding"]:
         raise ValueError("`stochastic_rounding`")
     parameter, gradient, *moments = call.all
-    gradient = graph.cast(gradient, moments[0].type.element_type)  # type: ignore[attr-defined]
+    gradient = graph.cast(gradient, element_of(moments[0]))
     first = _mixed(graph, moments[0], gradient, values["beta1"])
     squares = graph.binary("multiply", gradient, gradient)
     second = _mixed(graph, moments[1], squares, values["beta2"])
@@ -91,7 +91,7 @@ def _adamw(graph: Graph, call: Call) -> list[SSAValue]:
     spread = graph.binary("add", graph.unary("sqrt", spread), values["epsilon"])
     rate = values["lr"] / (1 - values["beta1_pow"])
     step = graph.binary("divide", graph.binary("multiply", first, rate), spread)
-    step = graph.cast(step, parameter.type.element_type)  # type: ignore[attr-defined]
+    step = graph.cast(step, element_of(parameter))
     kept = graph.binary("multiply", parameter, 1 - values["lr"] * values["weight_decay"])
     return [graph.binary("subtract", kept, step), first, second, *largest]
 

@@ -10,7 +10,7 @@ from typing import Any
 from xdsl.dialects.builtin import f32
 from xdsl.ir import SSAValue
 
-from ttl.dialects.graph import shape_of
+from ttl.dialects.graph import element_of, shape_of
 from ttl.semantics.graph_ops import GRAPH_OPS
 
 from .decompose_call import Call, edges, result_type, several, two
@@ -286,7 +286,7 @@ def _interpolated(graph: Graph, image: SSAValue, dim: int, factor: int) -> SSAVa
     middles = graph.reshape(middles, (1, size * factor))
     distance = graph.binary("subtract", graph.reshape(_numbers(graph, size), (size, 1)), middles)
     shares = graph.binary("add", graph.unary("neg", graph.unary("abs", distance)), 1.0)
-    shares = graph.cast(graph.binary("maximum", shares, 0.0), image.type.element_type)  # type: ignore[attr-defined]
+    shares = graph.cast(graph.binary("maximum", shares, 0.0), element_of(image))
     order = (0, 3 - dim, 3, dim)  # the dimension comes last
     rows = graph.permute(image, order)
     shape = (*shape_of(rows)[:3], size * factor)

@@ -12,7 +12,7 @@ from xdsl.traits import is_side_effect_free
 
 from ttl.dialects.graph import MathOp, shape_of
 
-from ..module_pass import Maker, erase
+from ..module_pass import Maker, erase, replace_by
 from .graph_maker import Graph
 
 
@@ -72,7 +72,6 @@ def replace_each(module: ModuleOp, fused: Callable[[Graph, MathOp], SSAValue | N
             if isinstance(op, MathOp) and op.parent is not None:
                 found = fused(Graph(Maker.before(op)), op)
                 if found is not None:
-                    found.name_hint = op.result.name_hint
                     op.result.replace_all_uses_with(found)
         remove_unused(block)
         merge_equal(block)
@@ -88,9 +87,7 @@ def merge_equal(block: Block) -> bool:
         key = op.name, *op.operands, *sorted(op.attributes.items()), *(r.type for r in op.results)
         first = known.setdefault(key, op)
         if first is not op:
-            for old, new in zip(op.results, first.results, strict=True):
-                old.replace_all_uses_with(new)
-            erase(op)
+            replace_by(op, *first.results)
             changed = True
     return changed
 

@@ -15,8 +15,7 @@ from xdsl.dialects.builtin import AnyFloat, IntegerType, i1
 from xdsl.ir import SSAValue
 
 from ttl.dialects import ttir
-from ttl.dialects.graph import MathOp, dense_values, shape_of
-from ttl.dialects.stablehlo import element_of
+from ttl.dialects.graph import MathOp, dense_values, element_of, shape_of
 
 MOST_ELEMENTS = 1 << 22
 

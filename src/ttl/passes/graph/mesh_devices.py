@@ -19,6 +19,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
+from ttl.dialects.building import around
 from ttl.dialects.foreign.kept import text_of
 from ttl.dialects.foreign.ttir import FormOp
 from ttl.dialects.graph import shape_of
@@ -92,14 +93,12 @@ def _mesh_of(function: func.FuncOp, found: list[Operation]) -> Mesh:
 
 
 def _given_mesh(function: func.FuncOp) -> Mesh | None:
-    parent: Operation | None = function.parent_op()
-    while parent is not None:
+    for parent in around(function):
         texts = [text_of(each) or "" for each in parent.attributes.values()]
         texts += [str(op) for op in parent.walk() if op.name == "ttcore.device"]
         for text in texts:
             if (match := _SHAPE.search(text)) is not None:
                 return Mesh(int(match[1]), int(match[2] or 1))
-        parent = parent.parent_op()
     return None
 
 

@@ -15,7 +15,7 @@ from ttl.diagnostics import RuleBroken, codes
 from ttl.dialects import stablehlo
 from ttl.dialects.locations import span_of
 
-from ..module_pass import cannot_compile, erase
+from ..module_pass import cannot_compile, erase, replace_by
 
 
 def apply(op: ModuleOp) -> None:
@@ -23,9 +23,7 @@ def apply(op: ModuleOp) -> None:
         if isinstance(each, stablehlo.CompositeOp):
             _name_composite(each)
         elif isinstance(each, (stablehlo.ShardingConstraintOp, stablehlo.OptimizationBarrierOp)):
-            for result, operand in zip(each.results, each.operands, strict=True):
-                result.replace_all_uses_with(operand)
-            erase(each)
+            replace_by(each, *each.operands)
         elif isinstance(each, stablehlo.MeshOp):
             erase(each)
     functions = {each.sym_name.data: each for each in op.ops if isinstance(each, func.FuncOp)}
@@ -49,9 +47,7 @@ def _name_composite(op: stablehlo.CompositeOp) -> None:
         made = func.CallOp(op.decomposition, list(op.inputs), types)
     made.location = op.location
     Rewriter.insert_op(made, InsertPoint.before(op))
-    for old, new in zip(op.outputs, made.results, strict=True):
-        old.replace_all_uses_with(new)
-    erase(op)
+    replace_by(op, *made.results)
 
 
 def _is_private(function: func.FuncOp) -> bool:

@@ -17,7 +17,7 @@ from xdsl.ir import Operation, Region, SSAValue
 from ttl.dialects import stablehlo, ttir
 from ttl.dialects.stablehlo import shape_of
 
-from ..module_pass import Maker, erase, terminator
+from ..module_pass import Maker, erase, replace_by, terminator
 
 
 def apply(op: ModuleOp) -> None:
@@ -36,13 +36,8 @@ class _Outlining:
     def run(self, function: func.FuncOp) -> None:
         """Loops in loops are found in the functions that the outer ones become."""
         for op in list(function.body.block.ops):
-            made = self._call(op)
-            if made is None:
-                continue
-            for old, new in zip(op.results, made.results, strict=True):
-                new.name_hint = old.name_hint
-                old.replace_all_uses_with(new)
-            erase(op)
+            if (made := self._call(op)) is not None:
+                replace_by(op, *made.results)
 
     def _call(self, op: Operation) -> Operation | None:
         if isinstance(op, stablehlo.WhileOp):

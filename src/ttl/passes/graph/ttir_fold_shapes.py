@@ -20,8 +20,7 @@ from math import prod
 from xdsl.dialects.builtin import AnyFloat, ModuleOp
 from xdsl.ir import Block, SSAValue
 
-from ttl.dialects.graph import MathOp, shape_of
-from ttl.dialects.stablehlo import element_of
+from ttl.dialects.graph import MathOp, element_of, shape_of
 from ttl.semantics.graph_ops import BINARY, GRAPH_OPS, REDUCTIONS, UNARY
 from ttl.semantics.graph_shapes import broadcast_shape
 
@@ -48,7 +47,6 @@ def _fold(block: Block) -> bool:
         rule = _RULES.get(op.ENTRY.name)
         found = None if rule is None else rule(Graph(Maker.before(op)), op)
         if found is not None:
-            found.name_hint = found.name_hint or op.result.name_hint
             op.result.replace_all_uses_with(found)
             changed = True
     remove_unused(block)

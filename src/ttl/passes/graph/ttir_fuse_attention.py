@@ -18,8 +18,7 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
-from ttl.dialects.graph import MathOp, shape_of
-from ttl.dialects.stablehlo import element_of
+from ttl.dialects.graph import MathOp, element_of, shape_of
 from ttl.semantics.types import TILE_SIZE
 
 from .graph_maker import Graph, tensor_like

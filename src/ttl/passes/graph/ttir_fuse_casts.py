@@ -9,8 +9,7 @@ from __future__ import annotations
 from xdsl.dialects.builtin import AnyFloat, ModuleOp, TensorType, f32
 from xdsl.ir import SSAValue
 
-from ttl.dialects.graph import MathOp, shape_of
-from ttl.dialects.stablehlo import element_of
+from ttl.dialects.graph import MathOp, element_of, shape_of
 
 from .graph_maker import Graph
 from .graph_match import is_only_for, made, replace_each

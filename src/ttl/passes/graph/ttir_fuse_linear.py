@@ -5,8 +5,7 @@ from __future__ import annotations
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
-from ttl.dialects.graph import MathOp, shape_of
-from ttl.dialects.stablehlo import element_of
+from ttl.dialects.graph import MathOp, element_of, shape_of
 
 from .graph_maker import Graph, tensor_like
 from .graph_match import any_order, is_only_for, is_row, made, replace_each, swapped_last

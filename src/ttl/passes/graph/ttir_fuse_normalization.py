@@ -11,8 +11,7 @@ from math import isclose
 from xdsl.dialects.builtin import AnyFloat, ModuleOp
 from xdsl.ir import SSAValue
 
-from ttl.dialects.graph import MathOp, shape_of
-from ttl.dialects.stablehlo import element_of
+from ttl.dialects.graph import MathOp, element_of, shape_of
 
 from .graph_maker import Graph, tensor_like
 from .graph_match import (

@@ -9,22 +9,21 @@ rule NAMED an operation that no rule decomposes is refused by its name, with wha
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import VerifyException
 
 from ttl.diagnostics import CompileError, RuleBroken, codes
 from ttl.dialects import ttir
+from ttl.dialects.building import around
 from ttl.dialects.foreign.kept import KeptOp
 from ttl.dialects.foreign.ttir import FormOp
 from ttl.dialects.graph import MathOp, shape_of
 
-from ..module_pass import Maker, cannot_compile, erase
+from ..module_pass import Maker, cannot_compile, erase, replace_by
 from . import (
     decompose_caches,
     decompose_elementwise,
@@ -56,34 +55,27 @@ _TABLE = {kind.name for kind in ttir.MATH.values()}
 _SAME = ("bitcast_convert", "logical_left_shift", "right_shift")
 
 
-@dataclass(frozen=True)
-class TtirToTtirDecomposition(ModulePass):
+def apply(op: ModuleOp, *, in_tiles: bool = False) -> None:
     """`in_tiles`: only into what a tile operation does, for ttir-to-d2m."""
-
-    name = "ttir-to-ttir-decomposition"
-
-    in_tiles: bool = False
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        unroll_meshes(op, not_computed)
-        types = {each: tuple(v.type for v in each.operands) for each in op.walk()}
-        store_quantized(op)
-        for found in types:
-            if isinstance(found, FormOp):
-                _replace(found, Call(found, (), {}, types[found], self.in_tiles))
-            elif self.in_tiles and isinstance(found, _WHOLE):
-                _replace(found, _call_of(found))
-            elif isinstance(found, ttir.ConstantOp) and len(found.value) == 1:
-                _fill(found)
-            elif isinstance(found, KeptOp) and found.name == "ttir.empty":
-                _make_empty(found)
-            elif isinstance(found, KeptOp) and found.dialect_name() == "ttir":
-                raise not_computed(found)
-            elif isinstance(found, MathOp):
-                _store(found, types[found])
-        for found in [each for each in op.walk() if isinstance(each, ttir.MATH["empty"])]:
-            if not any(found.result.uses):  # rule OUT
-                erase(found)
+    unroll_meshes(op, not_computed)
+    types = {each: tuple(v.type for v in each.operands) for each in op.walk()}
+    store_quantized(op)
+    for found in types:
+        if isinstance(found, FormOp):
+            _replace(found, Call(found, (), {}, types[found], in_tiles))
+        elif in_tiles and isinstance(found, _WHOLE):
+            _replace(found, _call_of(found))
+        elif isinstance(found, ttir.ConstantOp) and len(found.value) == 1:
+            _fill(found)
+        elif isinstance(found, KeptOp) and found.name == "ttir.empty":
+            _make_empty(found)
+        elif isinstance(found, KeptOp) and found.dialect_name() == "ttir":
+            raise not_computed(found)
+        elif isinstance(found, MathOp):
+            _store(found, types[found])
+    for found in [each for each in op.walk() if isinstance(each, ttir.MATH["empty"])]:
+        if not any(found.result.uses):  # rule OUT
+            erase(found)
 
 
 _WHOLE = tuple(ttir.MATH[name] for name in ("linear", "softmax", "layer_norm", "rms_norm"))
@@ -117,13 +109,10 @@ def _replace(op: Operation, call: Call) -> None:
         raise not_computed(op, str(error)) from None
     except (LookupError, ArithmeticError):  # a dimension that is not there, a step of 0
         raise not_computed(op, "its attributes do not fit its operands") from None
-    if op.results:
-        for old, new in zip(op.results, results, strict=True):
-            new.name_hint = new.name_hint or old.name_hint
-            old.replace_all_uses_with(new)
-    else:
+    if not op.results:
         _use_from_here(op, results)
-    erase(op)
+        results = []
+    replace_by(op, *results)
 
 
 def _use_from_here(op: Operation, results: list[SSAValue]) -> None:
@@ -138,9 +127,7 @@ def _use_from_here(op: Operation, results: list[SSAValue]) -> None:
 
 def _follows(op: Operation, before: Operation) -> bool:
     """In the block of the other, or deeper in it."""
-    found: Operation | None = op
-    while found is not None and found.parent is not before.parent:
-        found = found.parent_op()
+    found = next((each for each in (op, *around(op)) if each.parent is before.parent), None)
     return found is not None and before.is_before_in_block(found)
 
 
@@ -180,17 +167,13 @@ def _of_type(graph: Graph, value: SSAValue, type: TensorType[Any]) -> SSAValue:
 def _fill(op: ttir.ConstantOp) -> None:
     """One value for all elements."""
     (value,) = op.value.get_values()
-    made = Graph(Maker.before(op)).full(value, result_type(op.result.type))
-    made.name_hint = op.result.name_hint
-    op.result.replace_all_uses_with(made)
-    erase(op)
+    replace_by(op, Graph(Maker.before(op)).full(value, result_type(op.result.type)))
 
 
 def _make_empty(op: KeptOp) -> None:
     type = result_type(op.results[0].type)
     made = ttir.MATH["empty"].of([], type, shape=list(type.get_shape()))
-    op.results[0].replace_all_uses_with(Maker.before(op).value(made))
-    erase(op)
+    replace_by(op, Maker.before(op).value(made))
 
 
 def not_computed(op: Operation, what: str = "") -> CompileError:

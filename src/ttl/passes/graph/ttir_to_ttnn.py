@@ -13,7 +13,7 @@ from xdsl.ir import Operation, SSAValue
 from ttl.dialects import ttir, ttnn
 from ttl.dialects.graph import MathOp, shape_of
 
-from ..module_pass import Maker, erase
+from ..module_pass import Maker, replace_by
 
 
 def apply(op: ModuleOp) -> None:
@@ -40,11 +40,7 @@ def _convert(op: Operation) -> None:
         result_types=[result.type for result in op.results],
         attributes=dict(op.attributes),
     )
-    Maker.before(op).add(made)
-    for old, new in zip(op.results, made.results, strict=True):
-        new.name_hint = old.name_hint
-        old.replace_all_uses_with(new)
-    erase(op)
+    replace_by(op, *Maker.before(op).add(made).results)
 
 
 def _separate(op: ttir.TTLangOp) -> None:

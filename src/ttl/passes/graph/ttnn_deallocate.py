@@ -9,7 +9,6 @@ from __future__ import annotations
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.rewriter import InsertPoint
 
 from ttl.dialects import ttnn
 
@@ -32,7 +31,7 @@ def _deallocate(block: Block) -> None:
             if last is None and isinstance(value.owner, Operation):
                 last = value.owner
             if last is not None and not isinstance(last, func.ReturnOp):
-                Maker(InsertPoint.after(last), last).add(ttnn.DeallocateOp(operands=[value]))
+                Maker.after(last).add(ttnn.DeallocateOp(operands=[value]))
 
 
 def _users(value: SSAValue) -> list[Operation]:

@@ -35,8 +35,7 @@ from xdsl.rewriter import Rewriter
 
 from ttl.diagnostics import CompileError, RuleBroken, codes
 from ttl.dialects import ttir
-from ttl.dialects.graph import Tensor, shape_of
-from ttl.dialects.graph_control import ControlOp
+from ttl.dialects.graph import ControlOp, Tensor, shape_of
 from ttl.dialects.ttnn import layout_of, with_layout
 from ttl.semantics.tensor_layout import TensorLayout, interleaved
 from ttl.semantics.types import element_shape, tiles_of

@@ -18,7 +18,6 @@ from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp, TensorType, f32
 from xdsl.ir import SSAValue
-from xdsl.rewriter import InsertPoint
 
 from ttl.artifact import CONFIG_TYPES, Artifact, Buffer, Kernel, names_of, parse, read_artifact
 from ttl.diagnostics import CompileError, RuleBroken, codes
@@ -27,7 +26,7 @@ from ttl.dialects.graph import to_attribute
 from ttl.semantics.tensor_layout import TensorLayout
 from ttl.target import of_all_chips
 
-from ..module_pass import Maker, cannot_compile, erase
+from ..module_pass import Maker, cannot_compile, replace_by
 
 SCRATCH_ALIGNMENT = 32
 
@@ -50,11 +49,8 @@ def _lower(op: ttnn.TTLangOp) -> None:
     generic = ttnn.GenericOp.of(tensors, additional, program, debug)
     Maker.before(op).add(generic)
     for scratch in tensors[len(op.inputs) :]:
-        after = Maker(InsertPoint.after(generic), op)
-        after.add(ttnn.DeallocateOp(operands=[scratch]))
-    for init, output in zip(op.inits, list(op.outputs), strict=True):
-        output.replace_all_uses_with(init)
-    erase(op)
+        Maker.after(generic, op).add(ttnn.DeallocateOp(operands=[scratch]))
+    replace_by(op, *op.inits)
 
 
 def _artifact(op: ttnn.TTLangOp) -> Artifact:

@@ -6,13 +6,10 @@ It is asked for from a Python function, which is imported only if there is such 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, StringAttr
-from xdsl.passes import ModulePass
 
 from ttl.diagnostics import CompileError, RuleBroken, TTLError, codes
 from ttl.dialects import ttnn
@@ -23,53 +20,50 @@ from ..module_pass import cannot_compile
 Resolver = Callable[..., Any]
 
 
-@dataclass(frozen=True)
-class TtnnResolveTtLangKernels(ModulePass):
-    name = "ttnn-resolve-tt-lang-kernels"
+def apply(
+    op: ModuleOp,
+    *,
+    mesh_shape: str | tuple[int, ...] = "",
+    python_module: str = "tt_torch.tt_lang",
+    python_function: str = "resolve_operation",
+) -> None:
+    found = [each for each in op.walk() if isinstance(each, ttnn.TTLangOp)]
+    unresolved = [each for each in found if not each.text_of("kernel_artifact")]
+    if not unresolved:
+        return
+    mesh = _mesh(unresolved[0], mesh_shape)
+    resolver = _resolver(unresolved, python_module, python_function)
+    for each in unresolved:
+        artifact = _resolve(resolver, each, mesh)
+        each.attributes["kernel_artifact"] = StringAttr(artifact)
 
-    mesh_shape: str | tuple[int, ...] = ""
-    python_module: str = "tt_torch.tt_lang"
-    python_function: str = "resolve_operation"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        found = [each for each in op.walk() if isinstance(each, ttnn.TTLangOp)]
-        unresolved = [each for each in found if not each.text_of("kernel_artifact")]
-        if not unresolved:
-            return
-        mesh = self._mesh(unresolved[0])
-        resolver = self._resolver(unresolved)
-        for each in unresolved:
-            artifact = _resolve(resolver, each, mesh)
-            each.attributes["kernel_artifact"] = StringAttr(artifact)
+def _mesh(op: ttnn.TTLangOp, shape: str | tuple[int, ...]) -> list[int]:
+    if not isinstance(shape, str):
+        return list(shape)
+    if not shape.strip():
+        return [1]
+    sizes = []
+    for part in (part.strip() for part in shape.split(",")):
+        if not part:
+            raise _failed(op, f"mesh-shape contains an empty component: '{shape}'")
+        if not (part.isascii() and part.isdecimal()):
+            raise _failed(op, f"mesh-shape component '{part}' is not a non-negative integer")
+        sizes.append(int(part))
+    return sizes
 
-    def _mesh(self, op: ttnn.TTLangOp) -> list[int]:
-        if not isinstance(self.mesh_shape, str):
-            return list(self.mesh_shape)
-        if not self.mesh_shape.strip():
-            return [1]
-        sizes = []
-        for part in (part.strip() for part in self.mesh_shape.split(",")):
-            if not part:
-                raise _failed(op, f"mesh-shape contains an empty component: '{self.mesh_shape}'")
-            if not (part.isascii() and part.isdecimal()):
-                message = f"mesh-shape component '{part}' is not a non-negative integer"
-                raise _failed(op, message)
-            sizes.append(int(part))
-        return sizes
 
-    def _resolver(self, unresolved: list[ttnn.TTLangOp]) -> Resolver:
-        try:
-            found = getattr(import_module(self.python_module), self.python_function)
-        except Exception as error:  # the module is the user's: it may raise anything
-            message = (
-                f"{len(unresolved)} unresolved tt-lang kernel(s): the "
-                f"{self.python_module}.{self.python_function} entry point is not importable: "
-                f"{error}"
-            )
-            help_text = "install what has it, or name another with python-module, python-function"
-            raise _failed(unresolved[0], message, help_text) from error
-        resolver: Resolver = found
-        return resolver
+def _resolver(unresolved: list[ttnn.TTLangOp], module: str, function: str) -> Resolver:
+    try:
+        found: Resolver = getattr(import_module(module), function)
+    except Exception as error:  # the module is the user's: it may raise anything
+        message = (
+            f"{len(unresolved)} unresolved tt-lang kernel(s): the {module}.{function} entry point "
+            f"is not importable: {error}"
+        )
+        help_text = "install what has it, or name another with python-module, python-function"
+        raise _failed(unresolved[0], message, help_text) from error
+    return found
 
 
 def _resolve(resolver: Resolver, op: ttnn.TTLangOp, mesh: list[int]) -> str:

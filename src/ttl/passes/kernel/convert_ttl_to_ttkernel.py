@@ -35,10 +35,11 @@ from ..node_to_node.pipe_conversions import (
     wait_send,
 )
 from ..node_to_node.semaphore_calls import SEMAPHORE_CONVERSIONS
-from .block_addresses import block_address, block_bytes
 from .compute_calls import COMPUTE_CONVERSIONS
 from .kernel_calls import (
     KernelConverter,
+    block_address,
+    block_bytes,
     call,
     first_page,
     noc_address_call,

@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.ir import Block, Operation
 from xdsl.rewriter import Rewriter
 
-from ..module_pass import erase
+from ..module_pass import erase, replace_by
 
 Known = dict[Hashable, Operation]
 
@@ -48,8 +48,7 @@ def _simplify_operation(op: Operation, known: Known) -> None:
         erase(op)
         return
     if type(op) in (MinSIOp, MaxSIOp) and op.operands[0] is op.operands[1]:
-        op.results[0].replace_all_uses_with(op.operands[0])
-        erase(op)
+        replace_by(op, op.operands[0])
         return
     if isinstance(op, CmpiOp) and op.lhs is op.rhs:
         constant = ConstantOp.from_int_and_width(int(op.predicate.value.data in _TRUE_OF_EQUALS), 1)
@@ -58,8 +57,7 @@ def _simplify_operation(op: Operation, known: Known) -> None:
         op = constant
     first = known.setdefault(_value_of(op), op)
     if first is not op:
-        op.results[0].replace_all_uses_with(first.results[0])
-        erase(op)
+        replace_by(op, first.results[0])
 
 
 def _value_of(op: Operation) -> Hashable:

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from xdsl.dialects import func
-from xdsl.dialects.builtin import ArrayAttr, StringAttr
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.dialects import arith, func
+from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, StringAttr, i64
+from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from ttl.dialects import ttkernel, ttl
 from ttl.dialects.building import create
 from ttl.semantics.types import Shape
 
-from ..arithmetic import add, times
+from ..arithmetic import add, minus, times
 from ..compute.block_offsets import BlockOffsets
-from ..module_pass import INDEX, Maker, not_yet
+from ..module_pass import INDEX, Maker, constant_of, not_yet
 
 if TYPE_CHECKING:
     from ..node_to_node.node_calls import NodeCalls
@@ -95,3 +95,74 @@ def first_page(make: Maker, starts: list[SSAValue], shape: Shape) -> SSAValue:
     for start, size in zip(starts[1:], shape[1:], strict=True):
         page = add(make, times(make, page, make.index(size)), start, "first_page")
     return page
+
+
+# Where the blocks that a kernel holds lie in L1 ---------------------------------------------------
+
+
+def block_bytes(block: SSAValue) -> int:
+    return block_tiles(block) * ttl.page_bytes_of(ttl.buffer_of(block))
+
+
+def block_address(
+    converter: KernelConverter, op: Operation, block: SSAValue, make: Maker
+) -> SSAValue:
+    """The L1 address of a block that the kernel holds."""
+    buffer = ttl.buffer_of(block)
+    name = buffer.name_hint or "buffer"
+    function = "get_read_ptr" if isinstance(block.owner, ttl.WaitOp) else "get_write_ptr"
+    circular_buffer, hint = converter.circular_buffers[buffer], f"{name}_address"
+    pointer = value_call(make, function, circular_buffer, hint=hint)
+    distance = converter.held.distance(op, block)
+    if not distance:
+        return pointer
+    offset = make.index(distance * block_bytes(block))
+    if not converter.held.goes_over_edge(op, block):
+        return add(make, pointer, offset, hint)
+    start = _start_of(converter, buffer, function)
+    way = add(make, minus(make, pointer, start), offset)
+    assert isinstance(buffer.type, ttl.DataflowBufferType)
+    size = make.index(block_bytes(block) * buffer.type.block_count.value.data)
+    around = make.value(arith.RemSIOp(way, size))
+    return add(make, start, around, hint)
+
+
+def _start_of(converter: KernelConverter, buffer: SSAValue, function: str) -> SSAValue:
+    """Found once."""
+    if buffer not in converter.starts:
+        converter.starts[buffer] = buffer_start(converter.circular_buffers[buffer], function)
+    return converter.starts[buffer]
+
+
+def buffer_start(circular_buffer: SSAValue, function: str) -> SSAValue:
+    """Before anything is pushed or popped the pointer is at the start."""
+    assert isinstance(circular_buffer.owner, Operation)
+    make = Maker.after(circular_buffer.owner)
+    return value_call(make, function, circular_buffer, hint=f"{circular_buffer.name_hint}_start")
+
+
+# Events of pipes and semaphores for the executor's trace: they leave no C++ behind ----------------
+
+# What is marked must not make a difference to the C++ either. So a place is an operand only where
+# it is the variable of a loop; a value of a semaphore is used by the call beside its mark anyway.
+UNKNOWN = -1
+
+
+def mark_pipe(
+    make: Maker, kind: str, net: str = "", place: SSAValue | None = None, size: int = 0
+) -> None:
+    known = None if place is None else constant_of(place)
+    operands: list[SSAValue] = [place] if isinstance(place, BlockArgument) else []
+    mark(make, kind, net, *operands, place=UNKNOWN if known is None else known, size=size)
+
+
+def mark(
+    make: Maker, kind: str, subject: str, *operands: SSAValue, place: int = 0, size: int = 0
+) -> None:
+    properties = {
+        "kind": StringAttr(kind),
+        "subject": StringAttr(subject),
+        "place": IntegerAttr(place, i64),
+        "size": IntegerAttr(size, i64),
+    }
+    make.add(ttkernel.MarkOp.create(operands=operands, properties=properties))

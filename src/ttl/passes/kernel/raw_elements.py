@@ -16,8 +16,7 @@ from ttl.target.data_formats import TILE_ELEMENTS
 
 from ..arithmetic import add, divided, times
 from ..module_pass import Maker
-from .block_addresses import block_address
-from .kernel_calls import KernelConverter, call, value_call
+from .kernel_calls import KernelConverter, block_address, call, value_call
 
 FACES = TILE_SIZE // FACE_SIZE  # along a side of a tile
 

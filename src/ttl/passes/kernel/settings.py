@@ -13,7 +13,6 @@ from dataclasses import dataclass
 
 from xdsl.dialects import scf
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.rewriter import InsertPoint
 
 from ttl.dialects import ttkernel
 
@@ -108,7 +107,7 @@ def ensure(setting: Setting, holds: Holds, before: Operation) -> None:
     holds[setting.unit] = setting.key
     if not setting.function:
         return
-    make = Maker(InsertPoint.before(before), setting.origin)
+    make = Maker.before(before, setting.origin)
     arguments = [_available(value, before) for value in setting.arguments]
     call(make, setting.function, *arguments, literals=setting.literals)
 
@@ -118,4 +117,4 @@ def _available(value: SSAValue, before: Operation) -> SSAValue:
     if isinstance(value.type, ttkernel.CBType):
         return value
     assert isinstance(value.owner, Operation)
-    return Maker(InsertPoint.before(before), before).value(value.owner.clone())
+    return Maker.before(before).value(value.owner.clone())

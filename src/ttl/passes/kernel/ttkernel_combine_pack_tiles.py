@@ -29,8 +29,7 @@ def _combine(pack: Operation) -> None:
     register, buffer, _ = pack.operands
     loop = pack.parent_op()
     first = _first_of(register, loop) if isinstance(loop, affine.ForOp) else None
-    make = Maker.before(pack if first is None else loop)  # type: ignore[arg-type]
-    make.origin = pack
+    make = Maker.before(pack if first is None else loop, pack)  # type: ignore[arg-type]
     if first is None:
         call(make, "pack_block", register, buffer, make.index(1))
         erase(pack)

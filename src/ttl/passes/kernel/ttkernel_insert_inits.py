@@ -22,7 +22,6 @@ from itertools import dropwhile
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.rewriter import InsertPoint
 
 from ttl.dialects import ttkernel, ttl
 from ttl.dialects.building import walk
@@ -121,7 +120,7 @@ def _startup(body: Block, needed: list[Setting], chip: _Chip) -> Holds:
     sources = [first.arguments[0], second.arguments[0]]
     if reverse:  # the product's left operand feeds the second source
         sources.reverse()
-    make = Maker(InsertPoint.before(_first_call(body)), needed[0].origin)
+    make = Maker.before(_first_call(body), needed[0].origin)
     order = "<SrcOrder::Reverse>" if reverse else ""
     call(make, f"compute_kernel_hw_startup{order}", *sources, pack.arguments[0])
     holds = {unit: by_unit[unit].key for unit in (SRCA, SRCB, PACK) if unit in by_unit}

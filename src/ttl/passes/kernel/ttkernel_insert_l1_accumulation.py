@@ -12,7 +12,9 @@ from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation
 
-from ..module_pass import around, kernels
+from ttl.dialects.building import around
+
+from ..module_pass import kernels
 from .settings import Holds, Needs, Setting, ensure, insert_settings, needed_settings
 
 SUM = "sum"

@@ -20,7 +20,7 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i1
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ttl.dialects import ttkernel, ttl
-from ttl.dialects.building import create, walk
+from ttl.dialects.building import around, create, walk
 from ttl.dialects.ttkernel import processor_of
 from ttl.target import Target
 
@@ -29,7 +29,6 @@ from ..module_pass import (
     INDEX,
     Maker,
     and_op,
-    around,
     compare_op,
     constant_of,
     erase,
@@ -38,8 +37,7 @@ from ..module_pass import (
     target_of,
 )
 from ..node_to_node.node_calls import branch
-from .block_addresses import buffer_start
-from .kernel_calls import call, value_call
+from .kernel_calls import buffer_start, call, value_call
 from .ttkernel_combine_pack_tiles import trip_count
 
 RESERVE, ADDRESS = "ttkernel.cb_reserve_back", "ttkernel.get_write_ptr"

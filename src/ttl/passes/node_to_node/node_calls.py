@@ -6,8 +6,8 @@ from collections.abc import Callable
 from functools import reduce
 
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, i64
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.dialects.builtin import IntegerAttr, StringAttr, i64
+from xdsl.ir import Block, Region, SSAValue
 
 from ttl.dialects import ttkernel
 from ttl.dialects.building import create
@@ -121,9 +121,3 @@ class NodeCalls:
         type = ttkernel.L1PointerType()
         hint = f"{address.name_hint or 'address'}_word"
         return value_call(make, ttkernel.L1_WORD, address, type=type, hint=hint)
-
-
-def module_of(op: Operation) -> ModuleOp:
-    module = op.parent_op()
-    assert isinstance(module, ModuleOp)
-    return module

@@ -22,7 +22,7 @@ from ttl.dialects import ttkernel, ttl
 from ..arithmetic import add, divided, minus, times
 from ..kernel.kernel_calls import call, value_call
 from ..module_pass import INDEX, Maker, and_op, compare_op, constant_of
-from .node_calls import Corners, NodeCalls, branch, module_of
+from .node_calls import Corners, NodeCalls, branch
 from .pipe_resources import COUNTER_BYTES, WORD_BYTES, NetResources
 
 
@@ -70,7 +70,7 @@ class PipeCalls:
 
     def net(self, symbol: SymbolRefAttr) -> NetCalls:
         if symbol not in self.nets:
-            declaration = ttl.find_net(module_of(self.nodes.converter.kernel), symbol)
+            declaration = ttl.find_net(ttl.module_of(self.nodes.converter.kernel), symbol)
             assert declaration is not None
             self.nets[symbol] = NetCalls(self, declaration)
         return self.nets[symbol]

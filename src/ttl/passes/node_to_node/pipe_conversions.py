@@ -10,8 +10,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ttl.dialects import ttkernel, ttl
 
-from ..kernel.kernel_calls import KernelConverter
-from ..kernel.trace_marks import mark_pipe
+from ..kernel.kernel_calls import KernelConverter, mark_pipe
 from ..module_pass import Maker, compare_op, nothing, users_of
 from .pipe_calls import NetCalls, PipeCalls, Receive, load
 
@@ -24,7 +23,6 @@ def has_role(converter: KernelConverter, op: ttl.RoleOp, make: Maker) -> None:
     net = pipes_of(converter).net(op.net)
     tests = [make.value(compare_op(net.count(role), make.index(0), "sgt")) for role in op.ROLES]
     result = tests[0] if len(tests) == 1 else make.value(arith.OrIOp(tests[0], tests[1]))
-    result.name_hint = op.result.name_hint
     op.result.replace_all_uses_with(result)
 
 

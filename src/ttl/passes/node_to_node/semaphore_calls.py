@@ -12,8 +12,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ttl.dialects import ttl
 
-from ..kernel.kernel_calls import KernelConverter, call
-from ..kernel.trace_marks import mark
+from ..kernel.kernel_calls import KernelConverter, call, mark
 from ..module_pass import Maker
 from .node_calls import Corners, node_count
 

@@ -10,12 +10,11 @@ from __future__ import annotations
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import ModuleOp, StringAttr, SymbolRefAttr
 from xdsl.ir import Attribute, Block, Region, SSAValue
-from xdsl.rewriter import InsertPoint
 
 from ttl.dialects import ttl
 from ttl.dialects.building import walk
 
-from ..module_pass import INDEX, Maker, compare_op, erase
+from ..module_pass import INDEX, Maker, compare_op, erase, replace_by
 
 
 def apply(op: ModuleOp) -> None:
@@ -41,10 +40,7 @@ class _Lowering:
         starts = [part for p, value in enumerate(op.start) for part in self._parts(p, value)]
         is_single = op.declaration.most_on_a_node(op.ROLE) == 1
         loop = self._branch(count, starts) if is_single else self._loop(count, starts)
-        for old, new in zip(op.ends, self._whole(list(loop.results), self.make), strict=True):
-            new.name_hint = new.name_hint or old.name_hint
-            old.replace_all_uses_with(new)
-        erase(op)
+        replace_by(op, *self._whole(list(loop.results), self.make))
 
     def _parts(self, position: int, value: SSAValue, make: Maker | None = None) -> list[SSAValue]:
         """What stands for a value that is carried; nothing for a send."""
@@ -79,8 +75,6 @@ class _Lowering:
         type = body.args[0].type
         pipe = inner.new(ttl.LocalPipeOp, [place], type, "pipe", net=self.op.net)
         for argument, value in zip(body.args, [pipe, *self._whole(carried, inner)], strict=True):
-            if value.name_hint is None:
-                value.name_hint = argument.name_hint
             argument.replace_all_uses_with(value)
 
     def _move_body(self, block: Block) -> None:
@@ -100,7 +94,7 @@ class _Lowering:
         types: list[Attribute] = [value.type for value in starts]
         block = Block(arg_types=[INDEX, *types])
         block.args[0].name_hint = "place"
-        inner = Maker(InsertPoint.at_end(block), self.op)
+        inner = Maker.at_end(block, self.op)
         self._enter(block.args[0], list(block.args[1:]), inner)
         self._move_body(block)
         zero, one = self.make.index(0), self.make.index(1)
@@ -110,7 +104,7 @@ class _Lowering:
 
     def _branch(self, count: SSAValue, starts: list[SSAValue]) -> scf.IfOp:
         then, otherwise = Block(), Block([scf.YieldOp(*starts)])
-        inner = Maker(InsertPoint.at_end(then), self.op)
+        inner = Maker.at_end(then, self.op)
         self._enter(inner.index(0), starts, inner)
         self._move_body(then)
         has_role = self.make.value(compare_op(count, self.make.index(0), "sgt"))

@@ -31,7 +31,6 @@ from ttl.semantics.block_protocol import (
 )
 from ttl.semantics.printing import check_printed_block
 
-from ..buffer_ends import End, end_of
 from ..module_pass import UNREAD, users_of
 
 
@@ -92,7 +91,7 @@ def _label(op: Operation, text: str) -> tuple[Label, ...]:
     return (Label(span, text),) if span is not None else ()
 
 
-Queues = dict[End, list[_Held]]  # what each end of a buffer holds, oldest first
+Queues = dict[ttl.End, list[_Held]]  # what each end of a buffer holds, oldest first
 
 
 @dataclass(slots=True)
@@ -187,7 +186,7 @@ class BlockWalk:
 
     def acquire(self, op: ttl.AcquireOp) -> None:
         if ttl.is_resumed(op):
-            held = self.handed_over[end_of(op)].pop(0)
+            held = self.handed_over[ttl.end_of(op)].pop(0)
             held.acquire = op
         else:
             state = State.MUST_WRITE if isinstance(op, ttl.ReserveOp) else State.MUST_READ
@@ -195,12 +194,12 @@ class BlockWalk:
         for other in self.blocks.values():
             other.is_past = other.is_past or (other.acquire is op and other is not held)
         self.blocks[op.block] = held
-        self.queues.setdefault(end_of(op), []).append(held)
+        self.queues.setdefault(ttl.end_of(op), []).append(held)
 
     def release(self, op: ttl.ReleaseOp) -> None:
         is_push = isinstance(op, ttl.PushOp)
         event = Event.PUSH if is_push else Event.POP
-        queue, number = self.queues.get(end_of(op), []), op.attributes.get("number")
+        queue, number = self.queues.get(ttl.end_of(op), []), op.attributes.get("number")
         for held in self.blocks.values():  # one that was released already says so
             if number is None or held.number != number or held.is_past:
                 continue
@@ -251,7 +250,7 @@ class BlockWalk:
         return position
 
     def hand_over(self, op: ttl.HandOverOp) -> None:
-        queue = self.queues.get(end_of(op), [])
+        queue = self.queues.get(ttl.end_of(op), [])
         if not queue or queue[0].number != op.attributes["number"]:
             raise RuleBroken(
                 codes.NOT_COMPILED_YET,
@@ -259,7 +258,7 @@ class BlockWalk:
                 "oldest that the kernel holds yet",
                 helps=("release the blocks in the order in which they were acquired",),
             )
-        self.handed_over.setdefault(end_of(op), []).append(queue.pop(0))
+        self.handed_over.setdefault(ttl.end_of(op), []).append(queue.pop(0))
 
     def hand_over_transfer(self, op: ttl.HandOverTransferOp) -> None:
         self._refuse_reuse(op.transfer)

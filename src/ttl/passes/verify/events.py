@@ -19,7 +19,6 @@ from ttl.dialects import ttl
 from ttl.dialects.locations import span_of
 from ttl.semantics.nodes import NodePlace, nodes_at, without_role
 
-from ..buffer_ends import buffer_name
 from ..module_pass import terminator
 from .skeleton import Builder, MakeStatement
 from .statements import (
@@ -127,7 +126,7 @@ def effects_of(names: Names, has_pipes: bool) -> Effects:
     def on_buffer(builder: Builder, op: Any) -> Statement:
         if ttl.is_resumed(op):  # another name for a block that the kernel holds
             return _nothing(builder.register(op.block))
-        return _happens((BUFFER_KINDS[type(op)], names.buffers[buffer_name(op.buffer)], op))
+        return _happens((BUFFER_KINDS[type(op)], names.buffers[ttl.buffer_name(op.buffer)], op))
 
     def tensor_slice(builder: Builder, op: ttl.TensorSliceOp) -> Statement:
         starts = builder.all_registers(op.starts)

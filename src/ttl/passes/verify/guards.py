@@ -14,9 +14,9 @@ from xdsl.ir import Operation
 
 from ttl.diagnostics import Diagnostic, Label, RuleBroken, codes
 from ttl.dialects import ttl
+from ttl.dialects.building import around
 from ttl.dialects.locations import span_of
 
-from ..module_pass import around
 from .events import Event, Kind, Node, events_of
 from .walk import WalkedModule
 

@@ -9,14 +9,16 @@ rule BRANCH  what loops and branches carry is not followed, and reductions under
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
 
-from xdsl.dialects import scf
+from xdsl.dialects import func, scf
 from xdsl.ir import Operation, SSAValue
 
 from ttl.diagnostics import Diagnostic, RuleBroken
 from ttl.dialects import ttl
+from ttl.dialects.building import around
 from ttl.dialects.locations import span_of
 from ttl.dialects.ttcore import block_type
 from ttl.dialects.ttkernel import name_of
@@ -38,39 +40,40 @@ from ttl.semantics.padding import (
 )
 from ttl.semantics.types import TILE_SIZE
 
-from ..buffer_ends import buffer_name
-from ..module_pass import around
 from .outputs import tensor_of
 from .slices import extremes
 from .symbolic import Number
 from .walk import WalkedModule
+
+Known = TypeVar("Known", Held, Sizes)
 
 
 def check_padding(walked: WalkedModule) -> list[Diagnostic]:
     ragged = _slices(walked)
     if not ragged:
         return []
-    padding = _Padding(ragged, _data(walked))
+    padding = _Flow(ragged, NONE, either, after)
+    sizes = _Flow(_data(walked), UNKNOWN, joined, sizes_after)
     kernels = [kernel.function for kernel in walked.kernels]
-    while padding.is_growing:
-        padding.is_growing = False
-        for op in (op for kernel in kernels for op in kernel.walk()):
-            padding.follow(op)
+    padding.follow(kernels)
+    sizes.follow(kernels)
     found = [
         broken.at(span_of(op.location), notes=(f"in kernel `{name}`",))
         for name, kernel in ((name_of(kernel), kernel) for kernel in kernels)
         for op in kernel.walk()
         if isinstance(op, ttl.BlockMathOp)
         and not any(isinstance(outer, scf.IfOp) for outer in around(op))
-        for broken in _wrong(op, padding)
+        for broken in _wrong(op, padding, sizes)
     ]
     return list({(each.code.code, each.primary): each for each in found}.values())
 
 
-def _wrong(op: ttl.BlockMathOp, padding: _Padding) -> Iterator[RuleBroken]:
+def _wrong(
+    op: ttl.BlockMathOp, padding: _Flow[Held], sizes: _Flow[Sizes]
+) -> Iterator[RuleBroken]:
     if is_reduced(op.ENTRY, [padding.of(value) for value in op.inputs], *_dims(op)):
         yield padding_reduced(op.ENTRY)
-    left_out = broadcast_left_out(op.ENTRY, [padding.size_of(value) for value in op.inputs])
+    left_out = broadcast_left_out(op.ENTRY, [sizes.of(value) for value in op.inputs])
     if left_out is not None:
         yield left_out
 
@@ -83,14 +86,22 @@ def _dims(op: ttl.BlockMathOp) -> tuple[Sequence[int], int]:
 def _data(walked: WalkedModule) -> dict[Operation, Sizes]:
     """How much of what each slice reads is data, on any node."""
     found: dict[Operation, Sizes] = {}
+    for op, starts, shape in _each_slice(walked, "ttl.logical_shapes"):
+        sizes = _sizes(op, starts, shape)
+        found[op] = joined(found[op], sizes) if op in found else sizes
+    return found
+
+
+def _each_slice(
+    walked: WalkedModule, name: str
+) -> Iterator[tuple[Operation, tuple[Number, ...], list[int]]]:
+    """With the numbers that an attribute of the kernel has for its tensor."""
     for of_kernels in walked.slices:
         for kernel, slices in zip(walked.kernels, of_kernels, strict=True):
-            shapes: Any = kernel.function.attributes.get("ttl.logical_shapes")
-            for op, starts in slices if shapes is not None else ():
-                shape = [size.value.data for size in shapes.data[tensor_of(kernel, op)[0]]]
-                sizes = _sizes(op, starts, shape)
-                found[op] = joined(found[op], sizes) if op in found else sizes
-    return found
+            by_tensor: Any = kernel.function.attributes.get(name)
+            for op, starts in slices if by_tensor is not None else ():
+                numbers = by_tensor.data[tensor_of(kernel, op)[0]]
+                yield op, starts, [number.value.data for number in numbers]
 
 
 def _sizes(op: Any, starts: tuple[Number, ...], shape: list[int]) -> Sizes:
@@ -109,14 +120,10 @@ def _sizes(op: Any, starts: tuple[Number, ...], shape: list[int]) -> Sizes:
 def _slices(walked: WalkedModule) -> dict[Operation, Held]:
     """The slices that reach into the padding of their tensors, on any node."""
     found: dict[Operation, Held] = {}
-    for of_kernels in walked.slices:
-        for kernel, slices in zip(walked.kernels, of_kernels, strict=True):
-            ragged: Any = kernel.function.attributes.get("ttl.ragged")
-            for op, starts in slices if ragged is not None else ():
-                dimensions = [dim.value.data for dim in ragged.data[tensor_of(kernel, op)[0]]]
-                reached = {dim for dim in dimensions if _reaches_end(op, starts, dim)}
-                rows, columns = (ZERO if dim in reached else None for dim in (-2, -1))
-                found[op] = either(found.get(op, NONE), (rows, columns))
+    for op, starts, dimensions in _each_slice(walked, "ttl.ragged"):
+        reached = {dim for dim in dimensions if _reaches_end(op, starts, dim)}
+        rows, columns = (ZERO if dim in reached else None for dim in (-2, -1))
+        found[op] = either(found.get(op, NONE), (rows, columns))
     return {op: held for op, held in found.items() if held != NONE}
 
 
@@ -127,63 +134,46 @@ def _reaches_end(op: Any, starts: tuple[Number, ...], dimension: int) -> bool:
     return ends is not None and ends[1] + part.shape[dimension] == whole.shape[dimension]
 
 
-class _Padding:
-    """What the blocks of each buffer and the values of each kernel hold."""
+@dataclass(slots=True)
+class _Flow(Generic[Known]):
+    """What is known of blocks: that of slices goes through buffers, nets and block math."""
 
-    def __init__(self, slices: dict[Operation, Held], data: dict[Operation, Sizes]):
-        self.slices = slices
-        self.data = data
-        self.sizes: dict[str, Sizes] = {}  # by the name of a buffer or a net
-        self.held: dict[str, Held] = {}  # by the name of a buffer or a net
-        self.is_growing = True
+    slices: dict[Operation, Known]
+    otherwise: Known
+    join: Callable[[Known, Known], Known]  # rule JOIN
+    after: Callable[..., Known]
+    held: dict[str, Known] = field(default_factory=dict)  # by buffer or net
+    is_growing: bool = True
 
-    def follow(self, op: Operation) -> None:
-        if isinstance(op, ttl.CopyOp):
-            self._add(op.destination, self.of(op.source))
-            self._join(op.destination, self.size_of(op.source))
-        elif isinstance(op, ttl.StoreOp):
-            self._add(op.view, self.of(op.value))
-            self._join(op.view, self.size_of(op.value))
+    def follow(self, kernels: Sequence[func.FuncOp]) -> None:
+        while self.is_growing:
+            self.is_growing = False
+            for op in (op for kernel in kernels for op in kernel.walk()):
+                if isinstance(op, ttl.CopyOp):
+                    self._add(op.destination, self.of(op.source))
+                elif isinstance(op, ttl.StoreOp):
+                    self._add(op.view, self.of(op.value))
 
-    def _add(self, place: SSAValue, padding: Held) -> None:
+    def _add(self, place: SSAValue, new: Known) -> None:
         name = _name(place)
         if name is None:
             return
-        before = self.held.get(name, NONE)
-        self.held[name] = either(before, padding)
+        before = self.held.get(name)
+        self.held[name] = new if before is None else self.join(before, new)
         self.is_growing |= self.held[name] != before
 
-    def _join(self, place: SSAValue, sizes: Sizes) -> None:
-        name = _name(place)
-        if name is None:
-            return
-        before = self.sizes.get(name)
-        self.sizes[name] = sizes if before is None else joined(before, sizes)
-        self.is_growing |= self.sizes[name] != before
-
-    def size_of(self, value: SSAValue) -> Sizes:
-        if isinstance(value.owner, ttl.BlockMathOp):
-            op = value.owner
-            inputs = [self.size_of(each) for each in op.inputs]
-            return sizes_after(op.ENTRY, inputs, *_dims(op))
-        if isinstance(value.owner, Operation) and value.owner in self.data:
-            return self.data[value.owner]
-        name = _name(value)
-        return UNKNOWN if name is None else self.sizes.get(name, UNKNOWN)
-
-    def of(self, value: SSAValue) -> Held:
+    def of(self, value: SSAValue) -> Known:
         op = value.owner
         if isinstance(op, ttl.BlockMathOp):
-            return after(op.ENTRY, [self.of(each) for each in op.inputs], *_dims(op))
+            return self.after(op.ENTRY, [self.of(each) for each in op.inputs], *_dims(op))
         if isinstance(op, Operation) and op in self.slices:
             return self.slices[op]
-        name = _name(value)
-        return NONE if name is None else self.held.get(name, NONE)
+        return self.held.get(_name(value) or "", self.otherwise)
 
 
 def _name(value: SSAValue) -> str | None:
     if isinstance(value.owner, ttl.AcquireOp):
-        return buffer_name(value.owner.buffer)
+        return ttl.buffer_name(value.owner.buffer)
     if isinstance(value.type, ttl.PipeType):
         name: str = value.type.net.root_reference.data
         return name

@@ -16,7 +16,6 @@ from ttl.semantics.block_protocol import Event as BlockEvent
 from ttl.semantics.block_protocol import State, illegal
 from ttl.semantics.tensors import type_mismatch
 
-from ..buffer_ends import buffer_name, buffer_name_of
 from ..module_pass import users_of
 from .events import Event, Kind, Node, Pipe, events_of
 from .statements import Items, Repeat
@@ -59,7 +58,7 @@ def _mismatch(pipe: Pipe, node: Node, send: Event, post: Event) -> Diagnostic:
     where, acquire = span_of(send[2].location), _block(send).owner
     what = "a block"
     if isinstance(acquire, ttl.AcquireOp):
-        what = f"the block of `{buffer_name(acquire.buffer)}`"
+        what = f"the block of `{ttl.buffer_name(acquire.buffer)}`"
     text = f"node {pipe.source} sends {what} here"
     broken = type_mismatch(
         block_type(_block(send).type),
@@ -131,7 +130,7 @@ def _posted_again(items: Items, node: Node) -> Iterator[Diagnostic]:
         elif kind is Kind.POST and not _is_read_by_copies(op.destination):
             block = op.destination
             if block in posted:
-                named = f"the block of `{buffer_name_of(block)}`"
+                named = f"the block of `{ttl.buffer_name_of(block)}`"
                 broken = illegal(posted[block], BlockEvent.COPY_INTO, named)
                 yield broken.at(span_of(op.location), notes=(*broken.notes, f"on node {node}"))
             posted[block] = State.WRITTEN_BY_TRANSFER

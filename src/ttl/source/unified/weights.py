@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any
 
 from ttl.language.buffer import DataflowBuffer
-from ttl.language.operation import OperationScope
+from ttl.language.declared import OperationScope
 from ttl.semantics.current_engine import SCOPE
 
 from ..functions import named_value

@@ -141,14 +141,10 @@ def _compute(costs: Any, measured: Measured) -> Iterator[tuple[str, list[float]]
     tile = costs["compute"]["pack_bytes_per_cycle"]["value"]
     packed = measured.of_one("abs", TILE, PACK)
     yield "compute.pack_call_cycles", [each - TILE / tile for each in packed]
-    kinds = sorted({kind for kind, _, _ in measured.regions})
-    for kind in kinds:
-        if f"{kind}_tile" in _calls(costs):
+    calls = [row["call"] for row in costs["compute"]["calls"]]
+    for kind in sorted({kind for kind, _, _ in measured.regions}):
+        if f"{kind}_tile" in calls:
             yield f"compute.calls.{kind}_tile", measured.of_one(kind, TILE, MATH)
-
-
-def _calls(costs: Any) -> list[str]:
-    return [row["call"] for row in costs["compute"]["calls"]]
 
 
 def _spread(values: list[Any]) -> list[float]:

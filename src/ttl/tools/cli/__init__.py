@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -76,19 +77,14 @@ def simulator_main(arguments: Sequence[str] | None = None) -> int:
     return _run_verb(parse_program_verb(parser, "run", given))
 
 
-def stats_main(arguments: Sequence[str] | None = None) -> int:
-    """Entry point of `tt-lang-sim-stats`: `ttl stats` under the name of the public tool."""
-    return main(["stats", *(sys.argv[1:] if arguments is None else arguments)])
+def _main_of(verb: str, arguments: Sequence[str] | None = None) -> int:
+    """Entry point of a command of its own for a verb."""
+    return main([verb, *(sys.argv[1:] if arguments is None else arguments)])
 
 
-def opt_main(arguments: Sequence[str] | None = None) -> int:
-    """Entry point of `ttlang-opt` and the guide's `ttc`: `ttl opt` in the manner of mlir-opt."""
-    return main(["opt", *(sys.argv[1:] if arguments is None else arguments)])
-
-
-def setup_main(arguments: Sequence[str] | None = None) -> int:
-    """Entry point of `tt-lang-setup` and `tt-lang-setup-tutorials`: `ttl examples`."""
-    return main(["examples", *(sys.argv[1:] if arguments is None else arguments)])
+stats_main = partial(_main_of, "stats")  # `tt-lang-sim-stats`, as in the public tools
+opt_main = partial(_main_of, "opt")  # `ttlang-opt` and the guide's `ttc`, like mlir-opt
+setup_main = partial(_main_of, "examples")  # `tt-lang-setup` and `tt-lang-setup-tutorials`
 
 
 def parse_program_verb(

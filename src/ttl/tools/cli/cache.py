@@ -6,7 +6,7 @@ import argparse
 import time
 
 from ttl.config import NO_LIMIT, Config, read_bytes
-from ttl.diagnostics import file_not_usable
+from ttl.diagnostics import writing
 from ttl.driver.cache import LIMIT_FILE, entries, limit_of, prune
 from ttl.trace.stats import Table
 
@@ -42,11 +42,9 @@ def _size(text: str) -> str:
 def run(options: argparse.Namespace) -> int:
     config = Config.from_environment()
     if options.limit is not None:
-        try:
+        with writing(config.cache_dir):
             config.cache_dir.mkdir(parents=True, exist_ok=True)
             (config.cache_dir / LIMIT_FILE).write_text(f"{options.limit}\n")
-        except OSError as error:
-            raise file_not_usable(config.cache_dir, error) from None
     wanted = 0 if options.clear else _wanted(options.prune, config)
     if wanted is not None:
         done = prune(config.cache_dir, wanted, time.time())

@@ -7,7 +7,7 @@ import json
 import os
 from pathlib import Path
 
-from ttl.diagnostics import codes, file_not_usable, usage_error, writing
+from ttl.diagnostics import codes, reading, usage_error, writing
 from ttl.target import TARGETS
 
 from .program import natural
@@ -30,11 +30,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    from ttl.device.profile import ProfilerLog
     from ttl.target.costs import Case, load_costs, read_costs
     from ttl.tools.calibration.measured import CLOCK, calibrated
 
-    lines = _read(options.log) if options.log else _measured_lines(options.repeats)
-    from ttl.device.profile import ProfilerLog
+    if options.log:
+        with reading(options.log):
+            lines = Path(options.log).read_text(errors="replace").splitlines()
+    else:
+        lines = _measured_lines(options.repeats)
 
     log = ProfilerLog()
     zones = log.zones(lines)
@@ -49,13 +53,6 @@ def run(options: argparse.Namespace) -> int:
     print(f"{options.output}: {len(names)} costs of {options.target} were measured")
     print("\n".join(f"  {name}" for name in names))
     return 0
-
-
-def _read(file: str) -> list[str]:
-    try:
-        return Path(file).read_text(errors="replace").splitlines()
-    except OSError as error:
-        raise file_not_usable(file, error) from None
 
 
 def _measured_lines(repeats: int) -> list[str]:

@@ -86,7 +86,8 @@ def _show(findings: list[Finding]) -> None:
 
 
 def examine() -> Iterator[Finding]:
-    yield _python()
+    # An older Python than pyttl takes does not get here.
+    yield Finding("Python", EVERYTHING, State.OK, platform.python_version())
     yield from _packages()
     yield _compiler()
     yield _torch()
@@ -96,11 +97,6 @@ def examine() -> Iterator[Finding]:
 
 
 EVERYTHING, EXECUTOR, DEVICE = "everything", "ttl run --host", "ttl run --backend device"
-
-
-def _python() -> Finding:
-    """An older one than pyttl takes does not get here."""
-    return Finding("Python", EVERYTHING, State.OK, platform.python_version())
 
 
 def _packages() -> Iterator[Finding]:
@@ -245,5 +241,3 @@ def _writable(what: str, needed_for: str, folder: Path, variable: str) -> Findin
         fix = f"set {variable} to a folder that can be written"
         return Finding(what, needed_for, State.BROKEN, f"{folder}: {error.strerror}", fix)
     return Finding(what, needed_for, State.OK, str(folder))
-
-

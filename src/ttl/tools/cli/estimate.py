@@ -10,7 +10,7 @@ from contextlib import nullcontext, redirect_stdout
 from pathlib import Path
 from typing import Any
 
-from ttl.diagnostics import codes, file_not_usable, usage_error, writing
+from ttl.diagnostics import codes, reading, usage_error, writing
 from ttl.target import TARGETS, load
 
 from .program import add_program_arguments, natural, program_variables, run_to_its_end
@@ -165,11 +165,10 @@ def costs_of(file: str) -> Any:
     from ttl.target.costs import Case, read_costs
 
     try:
-        data = json.loads(Path(file).read_text())
+        with reading(file):
+            data = json.loads(Path(file).read_text())
         for case in Case:
             read_costs(data, case)
-    except OSError as error:
-        raise file_not_usable(file, error) from None
     except ValueError as error:
         message = f"--costs {file}: {error}"
         help_text = "start from the file of a chip in ttl/target"

@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 import ttl
-from ttl.diagnostics import codes, file_not_usable, usage_error
+from ttl.diagnostics import codes, usage_error, writing
 
 DEFAULT_FOLDER = "ttl-examples"
 COPIED = (".py", ".ipynb")  # not what Python leaves beside them
@@ -31,12 +31,10 @@ def run(options: argparse.Namespace) -> int:
             f"{target / present[0]} is there already",
             "write --force to overwrite it, or -t FOLDER to copy elsewhere",
         )
-    try:
+    with writing(target):
         for name in files:
             (target / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(source / name, target / name)
-    except OSError as error:
-        raise file_not_usable(str(target), error) from None
     print(f"{len(files)} files copied to {target}; try: ttl run {target / 'elementwise.py'}")
     return 0
 

@@ -7,14 +7,14 @@ import re
 import sys
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ttl.diagnostics import (
     RuleBroken,
     TTLError,
     UsageError,
     codes,
-    file_not_usable,
+    reading,
     usage_error,
     writing,
 )
@@ -159,7 +159,9 @@ class _Run:
         if options.time_passes:
             self._print_times()
         if options.flatbuffer:
-            _write_flatbuffer(module, options.flatbuffer)
+            from ttl.integrations.flatbuffer import emit_flatbuffer
+
+            _write(emit_flatbuffer(module), options.flatbuffer)
             return ""
         if options.ttmetal_to_flatbuffer_bin:
             from ttl.integrations.flatbuffer import emit_metal
@@ -232,14 +234,6 @@ def _show(when: str, module: ModuleOp) -> None:
     print(f"// -----// IR {when} //----- //\n{print_module(module)}", file=sys.stderr)
 
 
-def _write_flatbuffer(module: ModuleOp, file: str) -> None:
-    from ttl.integrations.flatbuffer import emit_flatbuffer
-
-    binary = emit_flatbuffer(module)
-    with writing(file):
-        Path(file).write_bytes(binary)
-
-
 def _kept(module: ModuleOp, prefix: str) -> list[str]:
     """The operations of others, with this prefix, that are kept as they stand."""
     from ttl.dialects.foreign.kept import KeptOp
@@ -307,12 +301,14 @@ def for_device(passes: list[ModulePass]) -> list[ModulePass]:
     from dataclasses import replace
 
     from ttl.config import Config
-    from ttl.passes.d2m.ttcore_register_device import TtcoreRegisterDevice
+    from ttl.passes import find_pass
+    from ttl.passes.pipelines import REGISTER_DEVICE
 
     path = Config.current().system_desc_path
+    kind: Any = find_pass(*REGISTER_DEVICE)
     return [
         replace(each, system_desc_path=path)
-        if path and isinstance(each, TtcoreRegisterDevice) and not each.system_desc_path
+        if path and isinstance(each, kind) and not each.system_desc_path
         else each
         for each in passes
     ]
@@ -344,9 +340,8 @@ def _unknown_pass(message: str, name: str = "") -> UsageError:
 
 def read_text(file: str) -> str:
     try:
-        return sys.stdin.read() if file == "-" else Path(file).read_text("utf-8")
-    except OSError as error:
-        raise file_not_usable(file, error) from None
+        with reading(file):
+            return sys.stdin.read() if file == "-" else Path(file).read_text("utf-8")
     except UnicodeDecodeError as error:
         message = f"{file}: not IR text: byte {error.start} is not {error.encoding.upper()}"
         raise usage_error(codes.IR_SYNTAX, message) from None

@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ttl.diagnostics import Diagnostic, TTLError, codes, file_not_usable, usage_error, writing
+from ttl.diagnostics import Diagnostic, TTLError, codes, usage_error, writing
 from ttl.language.engine import LAUNCH_HOOK
 
 if TYPE_CHECKING:
@@ -47,10 +47,8 @@ def check_output(options: argparse.Namespace) -> None:
 
 
 def check_writable(file: str) -> None:
-    try:
+    with writing(file):
         Path(file).open("a").close()
-    except OSError as error:
-        raise file_not_usable(file, error) from None
 
 
 @contextmanager
@@ -128,10 +126,10 @@ def _each_once(found: list[Diagnostic]) -> list[Diagnostic]:
     return list(kept.values())
 
 
-def temporary_trace() -> Path:
-    handle, name = tempfile.mkstemp(prefix="ttl-view-", suffix=".jsonl")
-    os.close(handle)
-    return Path(name)
+@contextmanager
+def temporary_trace() -> Iterator[Path]:
+    with tempfile.NamedTemporaryFile(prefix="ttl-view-", suffix=".jsonl") as file:
+        yield Path(file.name)
 
 
 def write_page(shown: Shown, file: str) -> None:

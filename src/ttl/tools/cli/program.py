@@ -16,7 +16,7 @@ from types import ModuleType
 from typing import Any
 
 from ttl.config import Config, process_variables
-from ttl.diagnostics import TTLError, WarningOptions, codes, file_not_usable, usage_error
+from ttl.diagnostics import TTLError, WarningOptions, codes, reading, usage_error
 from ttl.diagnostics.frames import user_traceback
 from ttl.tools.lsp.calls import recorded_calls
 
@@ -180,10 +180,8 @@ def _read(file: str) -> tuple[str, bytes]:
         lines = source.splitlines(keepends=True)
         linecache.cache[FROM_STANDARD_INPUT] = len(source), None, lines, FROM_STANDARD_INPUT
         return FROM_STANDARD_INPUT, source.encode()
-    try:
+    with reading(file):
         return file, Path(file).read_bytes()
-    except OSError as error:
-        raise file_not_usable(file, error) from None
 
 
 def _with_values(program: ast.Module, values: Mapping[str, Any], file: str) -> ast.Module:

@@ -239,14 +239,11 @@ def _viewed(options: argparse.Namespace, variables: dict[str, str]) -> Iterator[
     from .pages import check_writable, observed, temporary_trace, write_page
 
     check_writable(options.view)
-    trace = temporary_trace() if options.trace is None else Path(variables["TTL_TRACE"])
-    variables |= {"TTL_VIEW": "1", "TTL_TRACE": str(trace)}
-    try:
+    kept = None if options.trace is None else nullcontext(Path(variables["TTL_TRACE"]))
+    with kept or temporary_trace() as trace:
+        variables |= {"TTL_VIEW": "1", "TTL_TRACE": str(trace)}
         with observed(trace, lambda shown: write_page(shown, options.view), options.file):
             yield
-    finally:
-        if options.trace is None:
-            trace.unlink()
 
 
 def _repeatable(fault: KernelFault, options: argparse.Namespace) -> TTLError:

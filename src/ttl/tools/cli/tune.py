@@ -13,7 +13,7 @@ from typing import Any
 
 from ttl.config import Config as Options
 from ttl.config import chosen_variables, process_variables
-from ttl.diagnostics import TTLError, codes, file_not_usable, render_all, usage_error
+from ttl.diagnostics import TTLError, codes, reading, render_all, usage_error, writing
 from ttl.language import Config
 from ttl.language.autotuned import TOLERANCE
 from ttl.language.configs import Choice, configs_of
@@ -90,10 +90,8 @@ def _show(options: argparse.Namespace, tunings: list[Tuning]) -> None:
         print("\n\n".join(map(str, tunings)))
     if options.report is None:
         return
-    try:
+    with writing(options.report):
         written = write_report(tunings, Path(options.report))
-    except OSError as error:
-        raise file_not_usable(options.report, error) from None
     for file in written:
         print(f"ttl: wrote {file}", file=sys.stderr)
     if not any(file.suffix == ".png" for file in written):
@@ -173,10 +171,8 @@ def _program_task(
 
 def _files(options: argparse.Namespace) -> dict[str, str]:
     program = Path(options.file)
-    try:
+    with reading(program):
         program.read_bytes()
-    except OSError as error:
-        raise file_not_usable(options.file, error) from None
     return program_files(program)
 
 

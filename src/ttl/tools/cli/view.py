@@ -76,12 +76,10 @@ def _maker(file: Path, options: argparse.Namespace) -> Callable[[], Shown]:
 def _program(options: argparse.Namespace) -> int:
     check_output(options)
     made: list[Shown] = []
-    trace = temporary_trace()
-    variables = {**program_variables(options), "TTL_VIEW": "1", "TTL_TRACE": str(trace)}
     try:
-        with observed(trace, made.append, options.file):
+        with temporary_trace() as trace, observed(trace, made.append, options.file):
+            variables = {**program_variables(options), "TTL_VIEW": "1", "TTL_TRACE": str(trace)}
             return run_to_its_end(options, variables)
     finally:  # of a program that fails, too
-        trace.unlink()
         if made:
             deliver(lambda: made[0], options)

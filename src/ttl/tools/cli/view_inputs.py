@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ttl.artifact import CompiledOperation, check_includes, read_folder
 from ttl.config import Config
-from ttl.diagnostics import file_not_usable
+from ttl.diagnostics import reading
 from ttl.driver import PROCESS_DRIVER
 from ttl.view import Events, Shown, read_events, timed_events
 from ttl.view.page import ShownOperation
@@ -16,11 +16,9 @@ from .pages import temporary_trace
 
 
 def check_source(source: str | None) -> None:
-    try:
-        if source is not None:
+    if source is not None:
+        with reading(source):
             Path(source).open("rb").close()
-    except OSError as error:
-        raise file_not_usable(source, error) from None
 
 
 def shown_trace(file: Path, source: str | None) -> Shown:
@@ -50,8 +48,7 @@ def _run_bundle(compiled: CompiledOperation, operation: ShownOperation) -> Event
 
     config = Config.current()
     storages = [tensor.storage for tensor in tensors_for(compiled, {}, 0)]
-    trace = temporary_trace()
-    try:
+    with temporary_trace() as trace:
         with PROCESS_DRIVER.runs.traces.recorded(replace(config, trace=str(trace))) as recorder:
             assert recorder is not None
             recorder.record(EventKind.OPERATION_START, (), "", compiled.name)
@@ -61,8 +58,6 @@ def _run_bundle(compiled: CompiledOperation, operation: ShownOperation) -> Event
             operation.recording = record(compiled, storages, cache_dir=config.cache_dir)
             operation.missing = ""
         return timed_events(trace, [operation], [0])
-    finally:
-        trace.unlink()
 
 
 def shown_flatbuffer(file: Path, runs: bool) -> Shown:
@@ -79,11 +74,8 @@ def shown_flatbuffer(file: Path, runs: bool) -> Shown:
     shown = Shown(file.name, f"ttl view {file}", operations=operations)
     shown.graph = graph_values(program)
     if runs:
-        trace = temporary_trace()
-        try:
+        with temporary_trace() as trace:
             config = replace(Config.current(), trace=str(trace))
             run_traced(runtime, random_inputs(program, 0), config)
             shown.events = read_events(trace)
-        finally:
-            trace.unlink()
     return shown

@@ -48,7 +48,8 @@ def recorded_calls() -> Iterator[None]:
             seen.add(id(operation))
             with suppress(Exception):  # a call that fails has its own report
                 file = operation.function.__code__.co_filename
-                described = _described(operation.named_arguments(args, dict(kwargs)))
+                named = operation.named_arguments(args, dict(kwargs))
+                described = {name: _described(value) for name, value in named.items()}
                 found.setdefault(file, {})[operation.__name__] = described
         plain(operation, args, kwargs)
 
@@ -77,12 +78,8 @@ def _forget_oldest(folder: Path) -> None:
         record.unlink(missing_ok=True)
 
 
-def _described(arguments: dict[str, Any]) -> dict[str, Any]:
+def _described(value: Any) -> Any:
     """ValueError for what cannot be made again from text."""
-    return {name: _value(value) for name, value in arguments.items()}
-
-
-def _value(value: Any) -> Any:
     if not is_tensor(value):
         return {"value": json.loads(json.dumps(value))}
     config = value.memory_config()

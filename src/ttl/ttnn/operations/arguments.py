@@ -48,6 +48,10 @@ def _is_integers(value: Any) -> bool:
     return isinstance(value, Sequence) and all(is_integer(item) for item in value)
 
 
+def _is_one_or_more_integers(value: Any) -> bool:
+    return is_integer(value) or _is_integers(value)
+
+
 def _is_tensors(value: Any) -> bool:
     return isinstance(value, (tuple, list)) and bool(value) and all(map(is_tensor, value))
 
@@ -58,10 +62,6 @@ def _or_none(check: Callable[[Any], bool]) -> Callable[[Any], bool]:
 
 def _is_value(value: Any) -> bool:
     return is_tensor(value) or is_number(value)
-
-
-def _is_activation(value: Any) -> bool:
-    return value is None or isinstance(value, (str, UnaryWithParam))
 
 
 def _is_activations(value: Any) -> bool:
@@ -84,19 +84,16 @@ KINDS: dict[Any, Kind] = {
     bool: Kind("True or False", lambda value: isinstance(value, bool)),
     bool | None: Kind("True or False", _or_none(lambda value: isinstance(value, bool))),
     str | UnaryWithParam | None: Kind(
-        "the name of an activation such as 'relu', or a ttnn.UnaryWithParam", _is_activation
+        "the name of an activation such as 'relu', or a ttnn.UnaryWithParam",
+        _or_none(lambda value: isinstance(value, (str, UnaryWithParam))),
     ),
     tuple[UnaryWithParam, ...]: Kind(
         "a list such as [ttnn.UnaryWithParam(ttnn.UnaryOpType.RELU)]", _is_activations
     ),
-    Dims: Kind(
-        "an int or a list of ints", _or_none(lambda value: is_integer(value) or _is_integers(value))
-    ),
+    Dims: Kind("an int or a list of ints", _or_none(_is_one_or_more_integers)),
     Sizes: Kind("a list of ints", _is_integers),
     Sizes | None: Kind("a list of ints", _or_none(_is_integers)),
-    int | Sizes: Kind(
-        "an int or a list of ints", lambda value: is_integer(value) or _is_integers(value)
-    ),
+    int | Sizes: Kind("an int or a list of ints", _is_one_or_more_integers),
     Any: Kind("anything", lambda value: True),
 }
 

@@ -32,7 +32,10 @@ def _binary(
     **columns: Any,
 ) -> Function:
     """A function of two operands, each of which and the result may have activations."""
+    doc = f"{summary}, element by element; shapes broadcast."
+    columns = {"number_first": False, "nan": np.inf, "options": options, **columns}
 
+    @operation(name, doc, broadcasts=True, one_kind=True, **columns)
     def function(
         input_tensor_a: Array | Number,
         input_tensor_b: Array | Number,
@@ -45,10 +48,7 @@ def _binary(
         b = activate(input_tensor_b, input_tensor_b_activations)
         return activate(meaning(a, b), activations)
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"{summary}, element by element; shapes broadcast."
-    columns = {"number_first": False, "nan": np.inf, **columns}
-    return operation(broadcasts=True, one_kind=True, options=options, **columns)(function)
+    return function
 
 
 def _of_table(name: str, block_op: str, options: tuple[str, ...], **columns: Any) -> Function:

@@ -44,12 +44,13 @@ def function(
     floats: bool = True,
     options: tuple[str, ...] = UNARY,
 ) -> Function:
+    nan, doc = NANS.get(name, np.inf), f"{summary}, element by element."
+
+    @operation(name, doc, floats=floats, options=options, nan=nan)
     def evaluate(input_tensor: Array) -> Any:
         return meaning(input_tensor)
 
-    evaluate.__name__ = evaluate.__qualname__ = name
-    evaluate.__doc__ = f"{summary}, element by element."
-    return operation(floats=floats, options=options, nan=NANS.get(name, np.inf))(evaluate)
+    return evaluate
 
 
 abs = unary("abs")

@@ -68,16 +68,10 @@ class Operators:
     def _part(self, index: Any) -> Any:
         """`self[index]` outside of operations: a new tensor, counted in elements."""
         if SCOPE.get(None) is not None:
-            raise refused(_in_body())
+            # Whoever slices there most likely means tiles, and a slice to copy from.
+            message = "in an operation, a tensor is sliced only in data movement kernels"
+            helps = ("move the slice into a function decorated with @ttl.datamovement()",)
+            raise refused(RuleBroken(codes.OUTSIDE_OPERATION, message, helps=helps))
         from .shape import get_item
 
         return get_item(self, index)
-
-
-def _in_body() -> RuleBroken:
-    """Whoever slices there most likely means tiles, and a slice to copy from."""
-    return RuleBroken(
-        codes.OUTSIDE_OPERATION,
-        "in an operation, a tensor is sliced only in data movement kernels",
-        helps=("move the slice into a function decorated with @ttl.datamovement()",),
-    )

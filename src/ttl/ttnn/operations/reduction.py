@@ -12,7 +12,7 @@ from ttl.semantics.layout import ROW_MAJOR_LAYOUT, TILE_LAYOUT
 
 from ..faults import wrong, wrong_call
 from .arguments import Dims, Number, dimension, dimensions
-from .run import PLACED, REDUCING, RESULT, operation
+from .run import PLACED, REDUCING, RESULT, Function, operation
 
 
 def _sum(x: Array, dims: Dims, keepdim: bool) -> Any:
@@ -62,54 +62,46 @@ def prod(input_tensor: Array, dim: Dims = None, keepdim: bool = False) -> Any:
     return np.prod(_wide(input_tensor), axis=dims, keepdims=bool(keepdim))
 
 
-@operation(options=_APPROXIMATE, layout=TILE_LAYOUT)
-def max(
-    input_tensor: Array, dim: Dims = None, keepdim: bool = False, *, scalar: Number = 1.0
-) -> Any:
-    """The largest element over dimensions, times `scalar`."""
-    dims = _dims_with_elements(input_tensor, dim)
-    return _scaled(np.max(input_tensor, axis=dims, keepdims=bool(keepdim)), scalar)
+def _extreme(name: str, which: str, function: Any) -> Function:
+    doc = f"The {which} element over dimensions, times `scalar`."
+
+    @operation(name, doc, options=_APPROXIMATE, layout=TILE_LAYOUT)
+    def extreme(
+        input_tensor: Array, dim: Dims = None, keepdim: bool = False, *, scalar: Number = 1.0
+    ) -> Any:
+        dims = _dims_with_elements(input_tensor, dim)
+        return _scaled(function(input_tensor, axis=dims, keepdims=bool(keepdim)), scalar)
+
+    return extreme
 
 
-@operation(options=_APPROXIMATE, layout=TILE_LAYOUT)
-def min(
-    input_tensor: Array, dim: Dims = None, keepdim: bool = False, *, scalar: Number = 1.0
-) -> Any:
-    """The smallest element over dimensions, times `scalar`."""
-    dims = _dims_with_elements(input_tensor, dim)
-    return _scaled(np.min(input_tensor, axis=dims, keepdims=bool(keepdim)), scalar)
+max = _extreme("max", "largest", np.max)
+min = _extreme("min", "smallest", np.min)
 
 
-@operation(floats=True, options=REDUCING)
-def var(
-    input_tensor: Array,
-    dim: Dims = None,
-    keepdim: bool = False,
-    *,
-    scalar: Number = 1.0,
-    correction: bool = True,
-) -> Any:
-    """The variance over dimensions, divided by the count, with `correction` by one less."""
-    return _variance(input_tensor, dim, keepdim, correction) * scalar
+def _spread(name: str, doc: str, function: Any) -> Function:
+    @operation(name, doc, floats=True, options=REDUCING)
+    def spread(
+        input_tensor: Array,
+        dim: Dims = None,
+        keepdim: bool = False,
+        *,
+        scalar: Number = 1.0,
+        correction: bool = True,
+    ) -> Any:
+        x, count = input_tensor, _count(input_tensor, dim)
+        centred = _wide(x) - _sum(x, dim, True) / np.float64(count)
+        variance = _sum(np.square(centred), dim, keepdim) / np.float64(count - correction)
+        return function(variance) * scalar
+
+    return spread
 
 
-@operation(floats=True, options=REDUCING)
-def std(
-    input_tensor: Array,
-    dim: Dims = None,
-    keepdim: bool = False,
-    *,
-    scalar: Number = 1.0,
-    correction: bool = True,
-) -> Any:
-    """The standard deviation over dimensions: the root of var()."""
-    return np.sqrt(_variance(input_tensor, dim, keepdim, correction)) * scalar
-
-
-def _variance(x: Array, dims: Dims, keepdim: bool, correction: Number) -> Any:
-    centred = _wide(x) - _sum(x, dims, True) / np.float64(_count(x, dims))
-    divisor = np.float64(_count(x, dims) - correction)
-    return _sum(np.square(centred), dims, keepdim) / divisor
+var = _spread(
+    "var", "The variance over dimensions, divided by the count, with `correction` by one less.",
+    np.asarray,
+)  # fmt: skip
+std = _spread("std", "The standard deviation over dimensions: the root of var().", np.sqrt)
 
 
 def _check_rows(arguments: dict[str, Any]) -> None:

@@ -31,7 +31,7 @@ from ttl.semantics.dtypes import DTYPES, Array, DType, as_dtype, bfloat16, float
 from ttl.semantics.layout import TILE_LAYOUT, Layout
 
 from ..allocation import alias, new_tensor
-from ..faults import refused, wrong, wrong_call
+from ..faults import not_on_device, refused, wrong, wrong_call
 from ..memory_config import MemoryConfig
 from ..mesh_tensor import per_device
 from ..storage import Storage
@@ -108,15 +108,16 @@ class Call:
     result: Result
 
 
-def operation(**columns: Any) -> Callable[[Function], Function]:
+def operation(name: str = "", doc: str = "", **columns: Any) -> Callable[[Function], Function]:
     """Make a function of arrays one of tensors; its annotations say which arguments these are."""
 
     def decorate(meaning: Function) -> Function:
         hints = get_type_hints(meaning)
         signature = inspect.signature(meaning)
         kinds = {name: KINDS[hints[name]] for name in signature.parameters}
-        name = meaning.__name__
-        return _callable(Operation(name, meaning, signature, kinds, **columns), meaning)
+        meaning.__doc__ = doc or meaning.__doc__
+        described = Operation(name or meaning.__name__, meaning, signature, kinds, **columns)
+        return _callable(described, meaning)
 
     return decorate
 
@@ -214,10 +215,7 @@ def _check_places(call: Call) -> None:
     op = call.op
     for tensor in call.operands:
         if tensor.device() is None and not op.on_host:
-            raise wrong(
-                f"{op.spelling} of a tensor in the memory of the host",
-                "make it with device=, or move it with ttnn.to_device(tensor, device)",
-            )
+            raise not_on_device(op.spelling)
     for name in op.tiles:
         if is_tensor(call.arguments[name]) and call.arguments[name].layout is not TILE_LAYOUT:
             raise wrong(
@@ -311,11 +309,8 @@ def _wrong_call(op: Operation, problem: str) -> UsageError:
 def _tensors(op: Operation, arguments: dict[str, Any]) -> Iterator[Tensor]:
     for name, value in arguments.items():
         if op.kinds[name].is_operand:
-            yield from (item for item in _items(value) if is_tensor(item))
-
-
-def _items(value: Any) -> Any:
-    return value if isinstance(value, (tuple, list)) else (value,)
+            items = value if isinstance(value, (tuple, list)) else (value,)
+            yield from (item for item in items if is_tensor(item))
 
 
 def _compute(call: Call, *parts: Tensor) -> Any:

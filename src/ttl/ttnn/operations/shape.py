@@ -252,14 +252,11 @@ def _check_item(item: Any, axis: int, size: int) -> None:
         if not -size <= item < size:
             raise out_of_range(f"index {item} of dimension {axis}, which has {size} elements")
         return
-    if not isinstance(item, _slice) or not all(map(_is_bound, (item.start, item.stop, item.step))):
+    bounds = (item.start, item.stop, item.step) if isinstance(item, _slice) else (item,)
+    if not all(isinstance(item, _slice) and (b is None or is_integer(b)) for b in bounds):
         raise wrong_call(f"{item!r} is neither an index nor a slice", "write an int or start:stop")
     if item.step is not None and item.step < 1:
         raise wrong(f"{item!r}: the step of a slice of a tensor is 1 or more")
-
-
-def _is_bound(value: Any) -> bool:
-    return value is None or is_integer(value)
 
 
 @operation(options=PLACED)

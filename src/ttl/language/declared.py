@@ -1,0 +1,96 @@
+"""What the body of an operation declares while it runs, and the names that it gives to that."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import chain
+from types import FunctionType
+from typing import TYPE_CHECKING, Any
+
+from ttl.semantics.types import Shape
+
+from .buffer import DataflowBuffer
+from .calls import refused
+from .engine import scope
+from .pipes import Pipe, PipeNet
+from .semaphores import Semaphore
+
+if TYPE_CHECKING:
+    from .operation import KernelFunction
+
+
+@dataclass(slots=True)
+class OperationScope:
+    """What the body of an operation declares while it runs, on behalf of `node`."""
+
+    grid: Shape
+    node: Shape
+    asked_for_node: bool = False
+    kernels: list[KernelFunction] = field(default_factory=list)
+    buffers: list[DataflowBuffer] = field(default_factory=list)
+    pipe_nets: list[PipeNet] = field(default_factory=list)
+    semaphores: list[Semaphore] = field(default_factory=list)
+
+
+class NamedKernels:
+    """`ttl.Program(compute, read, write)`, which the body of an operation may return.
+
+    Its decorators have made the kernels known before: nothing depends on it, nor on the tensors
+    that it is called with.
+    """
+
+    def __init__(self, *kernels: Any):
+        declared = {kernel.function: kernel.name for kernel in scope("ttl.Program()").kernels}
+        for kernel in kernels:
+            if not isinstance(kernel, FunctionType) or declared.pop(kernel, None) is None:
+                name = getattr(kernel, "__name__", type(kernel).__name__)
+                raise refused(f"ttl.Program() takes each kernel once, not `{name}`", PROGRAM_HELP)
+        if declared:
+            left = next(iter(declared.values()))
+            raise refused(f"ttl.Program() leaves out the kernel `{left}`", PROGRAM_HELP)
+
+    def __call__(self, *tensors: Any) -> NamedKernels:
+        return self
+
+
+PROGRAM_HELP = "leave it out: the decorated functions of the operation are its kernels"
+
+
+Declared = DataflowBuffer | Semaphore | PipeNet
+
+
+def put_loose_pipes_in_nets(collected: OperationScope) -> None:
+    """A pipe that kernels see and the program puts in no net is a net of its own."""
+    parts = chain.from_iterable(_named_parts(kernel.sees()) for kernel in collected.kernels)
+    loose = {
+        id(value): (name, value)
+        for name, value in parts
+        if isinstance(value, Pipe) and (value.home is None or value.home[0].is_implicit)
+    }
+    for name, pipe in loose.values():
+        net = PipeNet([pipe])
+        net.is_implicit, net.name, net.span = True, name, pipe.span
+        net.index = len(collected.pipe_nets)
+        collected.pipe_nets.append(net)
+
+
+def name_declared(collected: OperationScope) -> None:
+    """What the body declares takes the names of the variables through which kernels see it."""
+    named: dict[str, Declared] = {}
+    for kernel in collected.kernels:
+        for name, value in _named_parts(kernel.captures()):
+            if isinstance(value, Declared) and value not in named.values():
+                if value.index is None:  # not the body's own
+                    continue
+                value.name = name if name not in named else f"{name}_{value.index}"
+                named[value.name] = value
+
+
+def _named_parts(captured: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Variables, and what lists hold: `buffers_0` for buffers[0]."""
+    for name, value in captured.items():
+        yield name, value
+    for name, value in captured.items():
+        if isinstance(value, (list, tuple)):
+            yield from ((f"{name}_{at}", item) for at, item in enumerate(value))
