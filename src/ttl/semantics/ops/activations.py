@@ -11,7 +11,7 @@ from . import compositions
 from .error_function import erf, erfc
 from .meanings import in_double, numbers, unary
 from .rounding import CLAMP_INTEGERS
-from .special_values import clamp, larger, relu, smaller
+from .special_values import clamp, computed, larger, relu, smaller
 from .table import Domain, Kind, Parameter
 from .tiles import (
     SIGNED,
@@ -181,7 +181,7 @@ OPS = (
     ),
     unary(
         "hardsigmoid",
-        lambda x: clamp(_sixth_and_half(x), 0, 1),
+        lambda x: clamp(computed(_sixth_and_half(x)), 0, 1),
         "x / 6 + 1/2, between 0 and 1",
         bound=_hardsigmoid_bound,
         tile=vector("hardsigmoid", _ACTIVATIONS),
