@@ -14,6 +14,7 @@ import numpy as np
 
 from ttl.language import Block, BlockExpression, Transfer
 from ttl.language.block import truth_of_block
+from ttl.language.mistakes import OPERATORS_OF_BLOCKS
 from ttl.semantics.ops import BLOCK_OPS
 from ttl.semantics.ttnn_values import asks_ttnn
 
@@ -25,7 +26,7 @@ from .functions import BoundMethod
 from .hir import BlockValue, HeldBlock, RunTime, TransferValue, Value, is_run_time, kind_of
 from .items import iterated
 from .joins import choose
-from .operators import binary
+from .operators import binary, folded
 from .problems import describe, not_yet, python_error, wrong_argument
 from .ranges import RangeValue, range_value
 
@@ -102,7 +103,8 @@ def set_of(builder: KernelBuilder, value: Value = ()) -> Value:
 
 
 def dict_of(builder: KernelBuilder, value: Any = (), **items: Value) -> Value:
-    return builder.new(dict(value, **items))
+    given = value if isinstance(value, dict) else iterated(value)
+    return builder.new(folded("dict()", lambda: dict(given, **items)))
 
 
 def enumerated(builder: KernelBuilder, value: Value, start: Value = 0) -> Value:
@@ -180,6 +182,9 @@ def _truth_of(builder: KernelBuilder, values: list[Value], is_all: bool) -> Valu
 
 
 def quotient_and_rest(builder: KernelBuilder, one: Value, other: Value) -> Value:
+    if is_block(one) or is_block(other):
+        message = f"divmod() does not work on {describe(one)} and {describe(other)}"
+        raise wrong_argument(message, (OPERATORS_OF_BLOCKS,))
     return tuple(binary(builder, operator, one, other) for operator in (ast.FloorDiv(), ast.Mod()))
 
 
