@@ -424,6 +424,5 @@ KEYWORDS: dict[type[ast.stmt], str] = {
     ast.AsyncWith: "async with",
     ast.ClassDef: "class",
     ast.Global: "global",
-    ast.Raise: "raise",
     ast.Try: "try",
 }

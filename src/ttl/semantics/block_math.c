@@ -42,6 +42,9 @@ static inline uint32_t as_bits(float value) {
     return bits;
 }
 
+/* rule NAN of special_values.py */
+static inline float computed(float value) { return value == value ? value : NAN; }
+
 /* To the nearest, ties to even; a NaN keeps its sign only. */
 static inline uint16_t narrowed(float value) {
     uint32_t bits = as_bits(value);
@@ -144,13 +147,13 @@ typedef void Loop(const float *, const float *, float *, npy_intp);
         }                                                                                          \
     }
 
-LOOPS(add, x + y)
-LOOPS(sub, x - y)
-LOOPS(mul, x *y)
-LOOPS(div, x / y)
+LOOPS(add, computed(x + y))
+LOOPS(sub, computed(x - y))
+LOOPS(mul, computed(x * y))
+LOOPS(div, computed(x / y))
 LOOPS(max, larger(x, y))
 LOOPS(min, smaller(x, y))
-LOOPS(narrow_mul, x == 0.0f || y == 0.0f ? 0.0f : x * y + 0.0f)
+LOOPS(narrow_mul, x == 0.0f || y == 0.0f ? 0.0f : computed(x * y + 0.0f))
 
 /* In the order of OPERATIONS in block_math.py. Both have elements along a row, or one has one. */
 static Loop *const LOOPS_OF[][3] = {

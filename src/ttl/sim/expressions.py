@@ -30,6 +30,7 @@ from ttl.semantics.ops import (
     BlockOp,
     is_complete,
     is_number,
+    special_values,
     store_type,
 )
 from ttl.semantics.types import Shape
@@ -121,6 +122,8 @@ def _value(kernel: KernelRun, operand: Any) -> Array:
 
 def _rounded(kernel: KernelRun, applied: Applied, computed: Any) -> SimExpression:
     """The result of a plain operation."""
+    if applied.computes:
+        computed = special_values.computed(computed)
     if computed.dtype is not SINGLE or kernel.dest is not float32:
         computed = round_to(computed, format_of(kernel, applied.type.dtype))
     if computed.base is not None:  # a slot or a view of one changes with its block
@@ -150,6 +153,8 @@ def _apply_unlike(
         computed = chip_rounding.computed(kernel, applied, op, operands, arrays, parameters)
     else:
         computed = np.asarray(applied.meaning(*arrays, **parameters))
+    if applied.computes:
+        computed = special_values.computed(computed)
     # A fill stays exact until it meets an element type.
     if not operands and applied.type.dtype is not None:
         computed = np.asarray(converted(kernel, computed, applied.type.dtype))
@@ -377,7 +382,7 @@ def accumulate(kernel: KernelRun, block: SimBlock, value: Any) -> None:
     is_first = block.state is State.MUST_WRITE
     block.step(Event.ACCUMULATE)
     before = block.carry() if block.running_sum is None else block.running_sum
-    summed = np.add(np.zeros_like(before) if is_first else before, added)
+    summed = special_values.computed(np.add(np.zeros_like(before) if is_first else before, added))
     block.values = None
     way = chip_rounding.way_of_sum(kernel, value)
     block.running_sum = round_to(summed, format_of(kernel, block.type.dtype), way=way)

@@ -17,7 +17,7 @@ from ttl.semantics.ops import (
     operand_dtype,
     result_type,
 )
-from ttl.semantics.ops.special_values import native_operation
+from ttl.semantics.ops.special_values import CHOOSING, native_operation
 from ttl.semantics.rounding import LANGUAGE, Rounding
 from ttl.semantics.types import BlockType, Shape, element_shape
 
@@ -35,6 +35,7 @@ class Applied:
     numbers: tuple[str, ...]  # the parameters that become values of that type
     is_plain: bool  # whole blocks of one element type, and no parameters
     native: int  # which of block_math.OPERATIONS it is then, or -1
+    computes: bool  # what is NaN has no sign then
 
 
 class TypeTable:
@@ -98,6 +99,7 @@ class TypeTable:
             numbers=tuple(numbers) if types else (),
             is_plain=is_plain,
             native=native_operation(meaning) if is_plain else -1,
+            computes=op.name not in CHOOSING,
         )
 
 

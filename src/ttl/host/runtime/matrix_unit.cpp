@@ -117,7 +117,7 @@ void multiply_in_phases(const Fiber& fiber, const float* a, const float* b, floa
       const float x = phase & 1 ? other_digits(Side::A, a[i]) : first_digits(Side::A, a[i]);
       const float y = phase & 2 ? other_digits(Side::B, b[i]) : first_digits(Side::B, b[i]);
       if (x == 0.0f || y == 0.0f) continue;
-      out[i] += x * y;
+      out[i] = computed(out[i] + x * y);
       if (rounding != Rounding::None) out[i] = ToNearestAway::apply(out[i]);
     }
 }

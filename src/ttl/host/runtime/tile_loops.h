@@ -34,21 +34,21 @@ static void copy(const float* values, float* out, Rounding rounding) {
 }
 
 static void add(const float* a, const float* b, float* out, Rounding rounding) {
-  map(a, b, out, rounding, [](float x, float y, float) { return x + y; });
+  map(a, b, out, rounding, [](float x, float y, float) { return computed(x + y); });
 }
 
 static void subtract(const float* a, const float* b, float* out, Rounding rounding) {
-  map(a, b, out, rounding, [](float x, float y, float) { return x - y; });
+  map(a, b, out, rounding, [](float x, float y, float) { return computed(x - y); });
 }
 
 static void multiply(const float* a, const float* b, float* out, Rounding rounding) {
-  map(a, b, out, rounding, [](float x, float y, float) { return x * y; });
+  map(a, b, out, rounding, [](float x, float y, float) { return computed(x * y); });
 }
 
 static void multiply_zero_wins(const float* a, const float* b, float* out, Rounding rounding) {
   map(a, b, out, rounding, [](float x, float y, float) {
     float product = x * y + 0.0f;
-    return ((x == 0.0f) | (y == 0.0f)) ? 0.0f : product;
+    return ((x == 0.0f) | (y == 0.0f)) ? 0.0f : computed(product);
   });
 }
 
@@ -57,16 +57,17 @@ static void multiply_accumulate(const float* a, const float* b, float* out, Roun
   if (rounding != Rounding::None)
     return map(a, b, out, rounding, [](float x, float y, float sum) {
       float product = x * y;
-      return sum + (((x == 0.0f) | (y == 0.0f)) ? 0.0f : product);
+      return computed(sum + (((x == 0.0f) | (y == 0.0f)) ? 0.0f : product));
     });
   map(a, b, out, rounding, [](float x, float y, float sum) {
     float product = x * y;
-    return sum == 0.0f ? product : sum + product;
+    return computed(sum == 0.0f ? product : sum + product);
   });
 }
 
 template <typename Round>
 static inline Values rounded(Values values) {
+  values = values == values ? values : Values{} + computed(__builtin_nanf(""));
   for (uint32_t i = 0; i < vector_values; ++i) values[i] = Round::apply(values[i]);
   return values;
 }
@@ -119,7 +120,7 @@ static void matmul(const float* a, const float* b, const float* before, float* o
 template <typename Round>
 static inline void exponential_rounded(float* values, uint32_t count, float scale) {
   for (uint32_t i = 0; i < count; ++i)
-    values[i] = Round::apply(flushed(ttl_host::exponential(double{values[i] * scale})));
+    values[i] = Round::apply(computed(flushed(ttl_host::exponential(double{values[i] * scale}))));
 }
 
 static void exponential(float* values, uint32_t count, float scale, Rounding rounding) {
