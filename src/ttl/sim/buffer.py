@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from ttl.language.buffer import BufferState, DataflowBuffer
 from ttl.semantics.block_protocol import Event
 from ttl.semantics.dtypes import Array, DType, Way, float32
-from ttl.semantics.types import BlockType, block_elements
+from ttl.semantics.types import BlockType, Shape, block_elements
 from ttl.trace import EventKind
 
 from .place import Place
@@ -52,7 +52,7 @@ class BufferEnd:
 
     def __init__(self, buffer: NodeBuffer, credits: int):
         self.buffer = buffer
-        self.count = buffer.declared.block_count
+        self.count: int = buffer.declared.block_count
         self.credits = credits
         self.is_producer = isinstance(self, ProducerEnd)
         self.acquired = 0
@@ -101,12 +101,13 @@ class NodeBuffer:
     __slots__ = (
         "block_bytes",
         "block_name",
+        "block_shape",
         "block_type",
         "consumer",
         "declared",
         "held",
         "is_published",
-        "memory",
+        "like",
         "poison",
         "producer",
         "rounds",
@@ -137,10 +138,12 @@ class NodeBuffer:
         self.way: Way = "away" if packs_away else "even"  # of ties, where bfloat16 is packed
         self.declared = declared
         self.block_type = block_type
+        self.block_shape: Shape = block_type.shape or ()
+        # The latest tensor that was found to have the layout and element type of the blocks.
+        self.like: Any = None
         self.block_name = f"the block of `{declared.name}`"
         self.block_bytes = 0  # known with the memory
-        self.memory: Array | None = None  # none until somebody uses the buffer
-        self.slots: list[Array] = []
+        self.slots: list[Array] = []  # none until somebody uses the buffer
         self.words: list[Array] = []
         self.producer = ProducerEnd(self, declared.block_count)
         self.consumer = ConsumerEnd(self, 0)
@@ -156,15 +159,13 @@ class NodeBuffer:
             self.slots = self.shard.slots
             self.words = [slot.view(f"u{slot.itemsize}") for slot in self.slots]
         else:
-            shape = (declared.block_count, *block_elements(declared.shape, declared.layout))
-            self.memory = take(shape, self.held.storage)
-            self.slots = list(self.memory)
-            self.words = list(self.memory.view(f"u{self.held.storage.itemsize}"))
+            extent = block_elements(declared.shape, declared.layout)
+            self.slots, self.words = take(declared.block_count, extent, self.held.storage)
 
     def free(self) -> None:
         """The run is over."""
-        if self.memory is not None:
-            give_back(self.memory)
+        if self.slots and self.shard is None:
+            give_back(self.slots, self.words)
         published = self.declared.block_count if self.is_published else 0
         if self.shard is not None and self.producer.released > published:
             self.shard.write_back()

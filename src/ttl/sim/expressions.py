@@ -326,15 +326,16 @@ def store(kernel: KernelRun, value: Any, block: SimBlock) -> None:
         following = block.tolerated(Event.STORE, _user_place())
     block.state = following
     if not block.end.is_producer:  # a value of its own: the chip cannot pack over read space
-        block.array = np.empty_like(block.array)
-        block.words = block.array.view(block.words.dtype)
+        block.slot = np.empty_like(block.slot)
+        block.slot_words = block.slot.view(block.slot_words.dtype)
+    block.is_bare = False
     block.values = block.running_sum = None  # a sum from before is replaced
     buffer = block.end.buffer
     if buffer.rounds and stored.dtype is SINGLE:  # as round_into() does
-        if not stored_at_once(stored, block.array):
-            block.array[...] = stored
+        if not stored_at_once(stored, block.slot):
+            block.slot[...] = stored
     else:
-        round_into(block.array, stored, buffer.held, buffer.way)
+        round_into(block.slot, stored, buffer.held, buffer.way)
     if kernel.simulation.padding is not None:
         kernel.simulation.padding.stored(value, block)
 

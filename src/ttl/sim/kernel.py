@@ -13,7 +13,6 @@ from ttl.language.buffer import BufferState, DataflowBuffer
 from ttl.language.engine import Engine
 from ttl.language.pipes import PipeNet
 from ttl.language.semaphores import Semaphore
-from ttl.semantics import block_math
 from ttl.semantics.block_protocol import Event, State, illegal, nothing_held
 from ttl.semantics.current_engine import ENGINE
 from ttl.semantics.kernel_kinds import wrong_kind
@@ -44,7 +43,6 @@ if TYPE_CHECKING:
 
 MUST_WRITE: Final = State.MUST_WRITE
 MUST_READ: Final = State.MUST_READ
-filled: Final = block_math.filled
 
 
 def references(blocks: list[Any], index: int) -> int:
@@ -157,7 +155,7 @@ class KernelRun(Engine):
         if not end.credits or self.is_shuffled or self.exiting:
             self._wait_for_credit(end)
         end.credits -= 1
-        index = end.acquired % end.count
+        index: int = end.acquired % end.count
         if references(end.blocks, index) > UNSHARED:
             end.blocks[index] = SimBlock(end, self, index)
         block = end.blocks[index]
@@ -167,9 +165,7 @@ class KernelRun(Engine):
         block.state = MUST_WRITE
         block.sequence = end.acquired
         block.values = None
-        poison = end.buffer.poison
-        if poison is not None and not filled(block.words, poison):
-            block.words.fill(poison)  # so that data nobody wrote shows
+        block.is_bare = end.buffer.poison is not None
         end.acquired += 1
         if self.is_observed:
             self._observe_reserve(end, block)
@@ -182,7 +178,7 @@ class KernelRun(Engine):
         if not end.credits or self.is_shuffled or self.exiting:
             self._wait_for_credit(end)
         end.credits -= 1
-        index = end.acquired % end.count
+        index: int = end.acquired % end.count
         if references(end.blocks, index) > UNSHARED:
             end.blocks[index] = SimBlock(end, self, index)
         block = end.blocks[index]
@@ -191,8 +187,8 @@ class KernelRun(Engine):
         block.place = (frame.f_code, frame.f_lasti)
         block.state = MUST_READ
         block.sequence = end.acquired
-        block.array = end.buffer.slots[index]  # a store may have given it others
-        block.words = end.buffer.words[index]
+        block.slot = end.buffer.slots[index]  # a store may have given it others
+        block.slot_words = end.buffer.words[index]
         block.values = None
         end.acquired += 1
         if self.recorder is not None:
