@@ -302,6 +302,11 @@ static PyObject *stored(PyObject *module, PyObject *const *arguments, Py_ssize_t
     Py_RETURN_TRUE;
 }
 
+ON_EACH_PROCESSOR
+static void fill_all(uint16_t *words, uint16_t word, npy_intp count) {
+    for (npy_intp i = 0; i < count; i++) words[i] = word;
+}
+
 /* filled(words, word): True once each of the words, of 2 bytes, is this one. */
 static PyObject *filled(PyObject *module, PyObject *const *arguments, Py_ssize_t given) {
     if (given != 2) return PyErr_Format(PyExc_TypeError, "filled() takes 2 arguments");
@@ -309,8 +314,7 @@ static PyObject *filled(PyObject *module, PyObject *const *arguments, Py_ssize_t
     if (!words || PyArray_ITEMSIZE(words) != 2) Py_RETURN_NONE;
     unsigned long word = PyLong_AsUnsignedLong(arguments[1]);
     if (PyErr_Occurred()) return NULL;
-    uint16_t *to = (uint16_t *)PyArray_DATA(words);
-    for (npy_intp i = 0, count = PyArray_SIZE(words); i < count; i++) to[i] = (uint16_t)word;
+    fill_all((uint16_t *)PyArray_DATA(words), (uint16_t)word, PyArray_SIZE(words));
     Py_RETURN_TRUE;
 }
 
@@ -350,6 +354,88 @@ static PyObject *saved(PyObject *module, PyObject *const *arguments, Py_ssize_t 
     const char *from = PyArray_BYTES(block);
     for (npy_intp row = 0, rows = PyArray_DIM(block, 0); row < rows; row++)
         memcpy(at + row * PyArray_STRIDE(matrix, 0), from + row * size, size);
+    Py_RETURN_TRUE;
+}
+
+/* A box of a map, which has a small number for each unit of a tensor. */
+typedef struct {
+    char *first;
+    int dims, item;
+    npy_intp rows, sizes[MOST_DIMS];
+    const npy_intp *strides;
+} Box;
+
+/* Its place in the map; 0 without an error: does not apply, or is not all inside. */
+static int find_box(PyObject *argument, PyObject *starts, PyObject *sizes, Box *box) {
+    PyArrayObject *map = whole_target(argument);
+    if (!map || !PyTuple_Check(starts) || !PyTuple_Check(sizes)) return 0;
+    box->dims = PyArray_NDIM(map);
+    box->item = (int)PyArray_ITEMSIZE(map);
+    if (box->dims < 1 || box->dims > MOST_DIMS || box->item > 2) return 0;
+    if (PyTuple_GET_SIZE(starts) != box->dims || PyTuple_GET_SIZE(sizes) != box->dims) return 0;
+    box->first = PyArray_BYTES(map);
+    box->strides = PyArray_STRIDES(map);
+    box->rows = 1;
+    for (int dim = 0; dim < box->dims; dim++) {
+        npy_intp start = PyLong_AsSsize_t(PyTuple_GET_ITEM(starts, dim));
+        npy_intp size = box->sizes[dim] = PyLong_AsSsize_t(PyTuple_GET_ITEM(sizes, dim));
+        if (start < 0 || size < 1 || size > PyArray_DIM(map, dim) - start) return 0;
+        box->first += start * box->strides[dim];
+        if (dim < box->dims - 1) box->rows *= size;
+    }
+    return 1;
+}
+
+static char *row_of(const Box *box, npy_intp row) {
+    char *at = box->first;
+    for (int dim = box->dims - 2; dim >= 0; dim--) {
+        at += row % box->sizes[dim] * box->strides[dim];
+        row /= box->sizes[dim];
+    }
+    return at;
+}
+
+static int is_clear(const Box *box) {
+    npy_intp bytes = box->sizes[box->dims - 1] * box->item;
+    for (npy_intp row = 0; row < box->rows; row++) {
+        const char *at = row_of(box, row);
+        for (npy_intp i = 0; i < bytes; i++)
+            if (at[i]) return 0;
+    }
+    return 1;
+}
+
+static void mark_box(const Box *box, long number) {
+    npy_intp count = box->sizes[box->dims - 1];
+    for (npy_intp row = 0; row < box->rows; row++) {
+        char *at = row_of(box, row);
+        for (npy_intp i = 0; i < count; i++) {
+            if (box->item == 2) ((uint16_t *)at)[i] = (uint16_t)number;
+            else ((uint8_t *)at)[i] = (uint8_t)number;
+        }
+    }
+}
+
+/* marked(map, starts, sizes, number): True once all units of the box have the number. */
+static PyObject *marked(PyObject *module, PyObject *const *arguments, Py_ssize_t given) {
+    if (given != 4) return PyErr_Format(PyExc_TypeError, "marked() takes 4 arguments");
+    Box box;
+    long number = PyLong_AsLong(arguments[3]);
+    if (!find_box(arguments[0], arguments[1], arguments[2], &box)) return does_not_apply();
+    if (PyErr_Occurred()) return NULL;
+    mark_box(&box, number);
+    Py_RETURN_TRUE;
+}
+
+/* claimed(map, starts, sizes, number): the same if all of them were 0 before, else False. */
+static PyObject *claimed(PyObject *module, PyObject *const *arguments, Py_ssize_t given) {
+    if (given != 4) return PyErr_Format(PyExc_TypeError, "claimed() takes 4 arguments");
+    Box box;
+    long number = PyLong_AsLong(arguments[3]);
+    if (!find_box(arguments[0], arguments[1], arguments[2], &box)) return does_not_apply();
+    if (PyErr_Occurred()) return NULL;
+    if (!is_clear(&box)) Py_RETURN_FALSE;
+    mark_box(&box, number);
     Py_RETURN_TRUE;
 }
 
@@ -409,6 +495,8 @@ static PyMethodDef FUNCTIONS[] = {
     FAST(filled),
     FAST(loaded),
     FAST(saved),
+    FAST(marked),
+    FAST(claimed),
     {"flushed", flushed, METH_O, NULL},
     {"row_max", row_max, METH_O, NULL},
     {"row_sum", row_sum, METH_O, NULL},

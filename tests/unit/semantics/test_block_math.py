@@ -163,6 +163,36 @@ def test_tiles_of_a_matrix(native: Any, dtype: Any) -> None:
         assert native.saved(block, matrix, outside) is None
 
 
+@pytest.mark.parametrize("dtype", (np.uint8, np.uint16))
+@pytest.mark.parametrize(
+    ("shape", "starts", "sizes"),
+    (((9,), (3,), (4,)), ((6, 7), (2, 3), (3, 4)), ((6, 7), (5, 0), (1, 7)),
+     ((3, 4, 5), (1, 0, 2), (2, 3, 3)), ((2, 2, 3, 4), (0, 1, 1, 1), (2, 1, 2, 3))),
+)  # fmt: skip
+def test_boxes_of_maps(native: Any, shape: Any, starts: Any, sizes: Any, dtype: Any) -> None:
+    box = tuple(slice(start, start + size) for start, size in zip(starts, sizes, strict=True))
+    found, expected = np.zeros(shape, dtype), np.zeros(shape, dtype)
+    expected[box] = 200
+    assert native.claimed(found, starts, sizes, 200) is True and same(found, expected)
+    assert native.claimed(found, starts, sizes, 3) is False and same(found, expected)
+    expected[box] = 3
+    assert native.marked(found, starts, sizes, 3) is True and same(found, expected)
+
+
+def test_boxes_outside_of_a_map_are_left_to_numpy(native: Any) -> None:
+    units = np.zeros((4, 4), np.uint8)
+    outside = (((3, 3), (1, 2)), ((-1, 0), (1, 1)), ((0, 0), (0, 1)), ((0,), (1,)), ((4, 0), (1, 1)),
+               (((1 << 62), 0), (1, 1)), ((0, 0), (1 << 62, 1)))  # fmt: skip
+    for function in (native.claimed, native.marked):
+        for starts, sizes in outside:
+            assert function(units, starts, sizes, 1) is None
+        assert function(units.astype(np.uint32), (0, 0), (1, 1), 1) is None
+        assert function(units.T[::2], (0, 0), (1, 1), 1) is None
+        with pytest.raises(TypeError):
+            function(units, (0, "0"), (1, 1), 1)
+    assert not units.any()
+
+
 def test_fill(native: Any) -> None:
     words = np.zeros((32, 32), np.uint16)
     assert native.filled(words, 0xFFFF) and np.all(words == 0xFFFF)
