@@ -60,9 +60,10 @@ static inline float at_place(int32_t place) {
     return as_float((uint32_t)(place ^ ((place >> 31) & 0x7fffffff)));
 }
 
+static inline int32_t larger_place(int32_t a, int32_t b) { return a > b ? a : b; }
+
 static inline float larger(float x, float y) {
-    int32_t a = place_of(x), b = place_of(y);
-    return at_place(a > b ? a : b);
+    return at_place(larger_place(place_of(x), place_of(y)));
 }
 
 static inline float smaller(float x, float y) {
@@ -107,11 +108,14 @@ static float largest_of(const float *values, npy_intp count) {
     return at_place(most);
 }
 
-ON_EACH_PROCESSOR /* the columns of all tiles, one tile after the other, then these in halves */
-static double sum_of(const float *restrict values, npy_intp count) {
-    double sums[TILE] = {0};
+ON_EACH_PROCESSOR /* the columns of all tiles, one tile after the other */
+static void add_columns(const float *restrict values, npy_intp count, double *restrict sums) {
     for (npy_intp i = 0; i < count; i += TILE)
         for (int lane = 0; lane < TILE; lane++) sums[lane] += (double)values[i + lane];
+}
+
+/* These in halves. */
+static double total_of(double *sums) {
     for (int half = TILE / 2; half; half /= 2)
         for (int lane = 0; lane < half; lane++) sums[lane] += sums[lane + half];
     return sums[0] == sums[0] ? sums[0] : NAN;
@@ -482,8 +486,49 @@ static PyObject *row_sum(PyObject *module, PyObject *argument) {
     npy_intp columns = PyArray_SIZE(values) / rows;
     const float *from = (const float *)PyArray_DATA(values);
     double *to = (double *)PyArray_DATA(made);
-    for (npy_intp row = 0; row < rows; row++) to[row] = sum_of(from + row * columns, columns);
+    for (npy_intp row = 0; row < rows; row++) {
+        double sums[TILE] = {0};
+        add_columns(from + row * columns, columns, sums);
+        to[row] = total_of(sums);
+    }
     return (PyObject *)made;
+}
+
+/* The number of each row in the first column of a tile that is otherwise 0, without a -0. */
+static void reduce_rows(const Operand *from, float *to, int is_sum) {
+    float space[CHUNK];
+    memset(to, 0, from->rows * TILE * sizeof *to);
+    for (npy_intp row = 0; row < from->rows; row++, to += TILE) {
+        double sums[TILE] = {0};
+        int32_t most = INT32_MIN;
+        for (npy_intp column = 0; column < from->columns; column += CHUNK) {
+            npy_intp left = from->columns - column, count = left < CHUNK ? left : CHUNK;
+            const float *values = values_at(from, row, column, count, 1, space);
+            if (is_sum) add_columns(values, count, sums);
+            else most = larger_place(most, place_of(largest_of(values, count)));
+        }
+        *to = is_sum ? (float)(total_of(sums) + 0.0) : at_place(most) + 0.0f;
+    }
+}
+
+/* row_reduced(reduction, values): the maxima or sums of rows, as in registers of 32 bits. */
+static PyObject *row_reduced(PyObject *module, PyObject *const *arguments, Py_ssize_t given) {
+    if (given != 2) return PyErr_Format(PyExc_TypeError, "row_reduced() takes 2 arguments");
+    long reduction = PyLong_AsLong(arguments[0]);
+    PyArrayObject *values = whole(arguments[1]);
+    if (reduction < 0 || reduction > 1 || !values) return does_not_apply();
+    int dims = PyArray_NDIM(values);
+    if (dims < 2 || dims > MOST_DIMS || !PyArray_SIZE(values)) Py_RETURN_NONE;
+    npy_intp shape[MOST_DIMS], columns = PyArray_DIM(values, dims - 1);
+    memcpy(shape, PyArray_DIMS(values), dims * sizeof *shape);
+    shape[dims - 1] = TILE;
+    Operand from;
+    if (columns % TILE || !find_operand(values, PyArray_SIZE(values) / columns, columns, &from))
+        Py_RETURN_NONE;
+    PyObject *made = PyArray_SimpleNew(dims, shape, NPY_FLOAT32);
+    if (!made) return NULL;
+    reduce_rows(&from, (float *)PyArray_DATA((PyArrayObject *)made), reduction == 1);
+    return made;
 }
 
 #define FAST(name) {#name, (PyCFunction)(void (*)(void))name, METH_FASTCALL, NULL}
@@ -497,6 +542,7 @@ static PyMethodDef FUNCTIONS[] = {
     FAST(saved),
     FAST(marked),
     FAST(claimed),
+    FAST(row_reduced),
     {"flushed", flushed, METH_O, NULL},
     {"row_max", row_max, METH_O, NULL},
     {"row_sum", row_sum, METH_O, NULL},

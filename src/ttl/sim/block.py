@@ -36,6 +36,7 @@ from .place import (
     labels,
     with_statement,
 )
+from .recording import record_buffer
 
 if TYPE_CHECKING:
     from .kernel import KernelRun
@@ -217,11 +218,8 @@ class SimBlock(Block):
         else:
             carried = self.carried
             if carried is None:
-                spare = self.end.buffer.spare
-                if spare:
-                    carried = spare.pop()
-                else:
-                    carried = np.empty((1, *self.slot.shape), held.carrier)[0]
+                spare, shape = self.end.buffer.spare, self.slot.shape
+                carried = spare.pop() if spare else np.empty((1, *shape), held.carrier)[0]
                 self.carried = carried
             is_wide = held.is_float and self.kernel.dest is float32
             array = self.array
@@ -346,7 +344,7 @@ class SimBlock(Block):
             self.kernel.wake(other.sleeper)
             other.sleeper = None
         if self.kernel.recorder is not None:
-            self.kernel.record_buffer(end.release_kind, end, place)
+            record_buffer(self.kernel, end.release_kind, end, place)
 
     def _release_after_older(self) -> None:
         """Legal if the older blocks are items of the same `with`; they show at their own end."""

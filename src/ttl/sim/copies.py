@@ -15,13 +15,14 @@ from ttl.semantics.tensors import (
     copy_dtypes_differ,
     type_mismatch,
 )
-from ttl.trace.events import Part
+from ttl.trace.events import EventKind, Part
 
 from .block import SimBlock
 from .buffer import NodeBuffer
 from .marks import Marks
 from .nets import wrong_role
 from .place import Place
+from .recording import record_copy
 from .transfers import SimTransfer
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 MUST_READ: Final = State.MUST_READ
 READ_WRITE: Final = State.READ_WRITE
+COPY_END: Final = EventKind.COPY_END
 loaded: Final = block_math.loaded
 saved: Final = block_math.saved
 
@@ -120,7 +122,7 @@ class Load(TensorTransfer):
         if kernel.simulation.marks_reads:
             self._mark(kernel)
         if kernel.recorder is not None:
-            kernel.record_copy(self.end_kind, self)
+            record_copy(kernel, COPY_END, self)
 
     def _mark(self, kernel: KernelRun) -> None:
         overwrites = kernel.overwrites
@@ -161,7 +163,7 @@ class Save(TensorTransfer):
         kernel.written.mark(part, self.place)
         del kernel.transfers[self]
         if kernel.recorder is not None:
-            kernel.record_copy(self.end_kind, self)
+            record_copy(kernel, COPY_END, self)
 
 
 class BlockTransfer(SimTransfer):

@@ -47,6 +47,7 @@ NO_KEY: Final = id(NO_PARAMETERS)
 SINGLE: Final = np.dtype(np.float32)
 computed_at_once: Final = block_math.binary
 stored_at_once: Final = block_math.stored
+reduced_at_once: Final = block_math.row_reduced
 
 
 def binary(kernel: KernelRun, op: BlockOp, left: Any, right: Any) -> SimExpression:
@@ -90,26 +91,42 @@ def apply(
     key = [id(op), id(parameters)]
     for operand in operands:
         if isinstance(operand, SimBlock):
-            arrays.append(read(kernel, operand))
+            arrays.append(as_held(kernel, operand))
             key.append(id(operand.type))
         elif isinstance(operand, SimExpression):
             arrays.append(_value(kernel, operand))
             key.append(id(operand.type))
         else:
-            arrays.append(_checked_number(op, operand, len(arrays), operands))
+            is_known = type(operand) is int or type(operand) is float
+            position = len(arrays)
+            arrays.append(operand if is_known else _checked_number(op, operand, position, operands))
             key.append(id(table.number))
     applied = table.known.get(tuple(key))
     if applied is None:
+        _check_numbers(op, operands)
         applied = table.result(op, operands, parameters)
+    made = _computed_at_once(kernel, applied, arrays)
+    if made is not None:
+        return SimExpression(applied.type, made, kernel)
+    for position, operand in enumerate(operands):
+        if isinstance(operand, SimBlock):
+            arrays[position] = carried(kernel, operand)
     if not applied.is_plain:
         return _apply_unlike(kernel, applied, op, operands, parameters, arrays)
-    if applied.native >= 0 and kernel.register_bits:
-        made = computed_at_once(applied.native, arrays[0], arrays[1], kernel.register_bits == 16)
-        if made is not None:
-            return SimExpression(applied.type, made, kernel)
     if applied.extents:
         arrays = [_expanded(*each) for each in zip(arrays, applied.extents, strict=True)]
     return _rounded(kernel, applied, applied.meaning(*arrays))
+
+
+def _computed_at_once(kernel: KernelRun, applied: Applied, arrays: list[Any]) -> Any:
+    """By the native module, from blocks as they are held; None where it does not apply."""
+    if applied.native >= 0 and kernel.register_bits:
+        return computed_at_once(applied.native, arrays[0], arrays[1], kernel.register_bits == 16)
+    if applied.row >= 0 and kernel.register_bits == 32:
+        scaler = arrays[1]
+        if type(scaler) is int and scaler == 1 and arrays[0].shape == applied.extents[0]:
+            return reduced_at_once(applied.row, arrays[0])
+    return None
 
 
 def _value(kernel: KernelRun, operand: Any) -> Array:
@@ -205,6 +222,13 @@ def carried(kernel: KernelRun, block: SimBlock) -> Array:
 
 
 # Numbers and fills --------------------------------------------------------------------------------
+
+
+def _check_numbers(op: BlockOp, operands: tuple[Any, ...]) -> None:
+    """Once for calls whose operands are of the same types."""
+    for position, operand in enumerate(operands):
+        if not isinstance(operand, (SimBlock, SimExpression)):
+            _checked_number(op, operand, position, operands)
 
 
 def _checked_number(op: BlockOp, value: Any, position: int, operands: tuple[Any, ...]) -> Any:

@@ -8,7 +8,7 @@ rule READS   reads are marked only in programs that may read what they write
 from __future__ import annotations
 
 from types import CodeType
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ from ttl.semantics.types import Shape
 from .place import Place
 
 MOST_PLACES = 255  # of one kernel and tensor; those after share the last number
-UnitMap = NDArray[np.uint8]
+UnitMap: TypeAlias = NDArray[np.uint8]
 marked: Final = block_math.marked
 
 

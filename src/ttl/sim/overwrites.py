@@ -8,7 +8,7 @@ rule READ_BACK  a node that reads what it has written itself reads the same in a
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ from ttl.semantics.types import TILE_SIZE
 if TYPE_CHECKING:
     from .kernel import KernelRun
 
-Changed = NDArray[np.bool_]  # by unit
+Changed: TypeAlias = NDArray[np.bool_]  # by unit
 ALL: Final = 0xFFFF  # instead of the number of a node
 claimed: Final = block_math.claimed
 

@@ -23,7 +23,6 @@ from ttl.semantics.types import (
 
 from .faults import wrong
 
-
 # Looked up in each slice of a kernel; names of this module are found faster than builtins.
 TUPLE: Final[Any] = tuple
 SLICE: Final[Any] = slice

@@ -17,6 +17,7 @@ import pytest
 
 from ttl.semantics import block_math
 from ttl.semantics.dtypes import bfloat16, round_to
+from ttl.semantics.ops import BLOCK_OPS
 from ttl.semantics.ops.special_values import (
     LEAST_NORMAL,
     larger,
@@ -149,6 +150,26 @@ def test_rows(native: Any, shape: tuple[int, ...], monkeypatch: pytest.MonkeyPat
             assert same(native.row_sum(array), block_math.row_sum(array))
 
 
+@pytest.mark.parametrize("dtype", (np.float32, BF16))
+@pytest.mark.parametrize("shape", ((32, 32), (32, 1024), (64, 2080), (2, 32, 96)))
+@pytest.mark.parametrize("name", block_math.ROW_REDUCTIONS)
+def test_reduced_rows_in_tiles(
+    native: Any, name: str, shape: Any, dtype: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for other in ("_row_sum", "row_max"):
+        monkeypatch.setattr(block_math, other, lambda *_: None)
+    zeros = np.full(shape, -0.0, np.float32).astype(dtype)
+    finite = np.random.default_rng(4).normal(size=shape).astype(dtype)
+    for array in (values(shape, 8, dtype), finite, zeros):
+        found = native.row_reduced(block_math.ROW_REDUCTIONS.index(name), array)
+        meaning = BLOCK_OPS[name].meaning
+        expected = meaning(carried(array, rounds=False), np.float32(1), dims=(-1,), shape=None)
+        assert same(found, expected)
+    assert native.row_reduced(0, np.ones((32, 33), np.float32)) is None
+    assert native.row_reduced(2, finite) is None
+    assert native.row_reduced(0, finite[0, ..., 0]) is None
+
+
 @pytest.mark.parametrize("dtype", (np.uint8, np.uint16, np.uint32))
 def test_tiles_of_a_matrix(native: Any, dtype: Any) -> None:
     matrix = np.arange(128 * 160).astype(dtype).reshape(128, 160)
@@ -181,8 +202,8 @@ def test_boxes_of_maps(native: Any, shape: Any, starts: Any, sizes: Any, dtype: 
 
 def test_boxes_outside_of_a_map_are_left_to_numpy(native: Any) -> None:
     units = np.zeros((4, 4), np.uint8)
-    outside = (((3, 3), (1, 2)), ((-1, 0), (1, 1)), ((0, 0), (0, 1)), ((0,), (1,)), ((4, 0), (1, 1)),
-               (((1 << 62), 0), (1, 1)), ((0, 0), (1 << 62, 1)))  # fmt: skip
+    outside = (((3, 3), (1, 2)), ((-1, 0), (1, 1)), ((0, 0), (0, 1)), ((0,), (1,)),
+               ((4, 0), (1, 1)), (((1 << 62), 0), (1, 1)), ((0, 0), (1 << 62, 1)))  # fmt: skip
     for function in (native.claimed, native.marked):
         for starts, sizes in outside:
             assert function(units, starts, sizes, 1) is None
