@@ -114,7 +114,7 @@ def apply(
     if not applied.is_plain:
         return _apply_unlike(kernel, applied, op, operands, parameters, arrays)
     if applied.extents:
-        arrays = [_expanded(*each) for each in zip(arrays, applied.extents, strict=True)]
+        _expand(arrays, applied.extents)
     return _rounded(kernel, applied, applied.meaning(*arrays))
 
 
@@ -155,12 +155,11 @@ def _apply_unlike(
 ) -> SimExpression:
     """An operation with parameters, or with operands that are not whole blocks of one type."""
     if applied.converts:
-        arrays = [
-            converted(kernel, array, applied.dtype) if is_untyped else array
-            for array, is_untyped in zip(arrays, applied.converts, strict=True)
-        ]
+        for position, is_untyped in enumerate(applied.converts):
+            if is_untyped:
+                arrays[position] = converted(kernel, arrays[position], applied.dtype)
     if applied.extents:
-        arrays = [_expanded(*each) for each in zip(arrays, applied.extents, strict=True)]
+        _expand(arrays, applied.extents)
     if applied.numbers:
         parameters = _converted_parameters(applied, parameters)
     if kernel.simulation.rounding.is_chips and operands:
@@ -305,6 +304,11 @@ def _converted_parameters(applied: Applied, parameters: Mapping[str, Any]) -> Ma
     """The numbers among the parameters in the element type of the operands."""
     numbers = {name: _number(parameters[name], applied.dtype) for name in applied.numbers}
     return {**parameters, **numbers}
+
+
+def _expand(arrays: list[Any], extents: tuple[Shape | None, ...]) -> None:
+    for position, extent in enumerate(extents):
+        arrays[position] = _expanded(arrays[position], extent)
 
 
 def _expanded(array: Any, extent: Shape | None) -> Any:

@@ -120,7 +120,7 @@ class _Shapes:
         self.form = form
         self.lines = Lines(recorder.codes)
         self.tracks = recorder.tracks
-        self.known: dict[tuple[EventKind, int, str, int, int], _Shape] = {}
+        self.known: dict[tuple[Any, ...], _Shape] = {}  # by kind, track, subject, code and place
         self.under_way: dict[tuple[int, str, str], deque[str]] = defaultdict(deque)
 
     def make(self, kind: EventKind, track: int, subject: str, code: int, at: int) -> _Shape:
@@ -133,18 +133,19 @@ class _Shapes:
         return found
 
 
-def _text(recorder: Recorder, raw: Sequence[Any], form: Form, first_tick: int) -> bytes:
+def _text(
+    recorder: Recorder, raw: Sequence[tuple[Any, ...]], form: Form, first_tick: int
+) -> bytes:
     shapes = _Shapes(recorder, form)
     known = shapes.known
     found: list[str] = []
     number = first_tick
     for event in raw:
-        kind, track, subject, amount, code, at = event if len(event) == 6 else event[:6]
-        shape = known.get((kind, track, subject, code, at))
+        shape = known.get((event[0], event[1], event[2], event[4], event[5]))
         if shape is None:
-            shape = shapes.make(kind, track, subject, code, at)
+            shape = shapes.make(event[0], event[1], event[2], event[4], event[5])
         a, b, c, d, e = shape.a, shape.b, shape.c, shape.d, shape.e
-        tick, value, order = str(number), str(amount), shape.order
+        tick, value, order = str(number), str(event[3]), shape.order
         if order == 0:
             found.append(f"{a}{tick}{b}{value}{c}")
         elif order == 1:
