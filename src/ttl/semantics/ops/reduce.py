@@ -7,7 +7,7 @@ the matrix unit does it, whose sources cut f32 off to TF32; with `exact_f32` the
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
 from math import prod
 from typing import Any
@@ -16,7 +16,7 @@ import numpy as np
 
 from ttl.diagnostics import RuleBroken, codes
 
-from ..block_math import LANES, row_sum
+from ..block_math import LANES, ROW_REDUCTIONS, row_sum
 from ..dtypes import Array, to_tf32
 from ..rounding import factor_in_a, factor_in_b
 from ..types import TILE_SIZE, BlockType, Shape
@@ -252,3 +252,15 @@ OPS = (
     ),
 )
 REDUCTIONS = tuple(op.name for op in OPS)
+_NATIVE: dict[Any, int] = {
+    op.meaning: ROW_REDUCTIONS.index(op.name)
+    for op in OPS
+    if op.name in ROW_REDUCTIONS
+}
+
+
+def native_reduction(meaning: Callable[..., Any], parameters: Mapping[str, Any]) -> int:
+    """The number that block_math.row_reduced() knows a meaning by, or -1."""
+    if parameters.get("dims") != (-1,) or parameters.get("exact_f32"):
+        return -1
+    return _NATIVE.get(meaning, -1)
