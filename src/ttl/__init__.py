@@ -7,24 +7,25 @@ from typing import TYPE_CHECKING, Any
 from ttl.loading import without_collecting  # first: the classes of the others are dataclasses
 
 # isort: split
-from ttl import arrays, language
-from ttl.arrays import *  # noqa: F403
-from ttl.diagnostics import (
-    CompileError,
-    InternalError,
-    KernelFault,
-    TTLangCompileError,
-    TTLError,
-    UsageError,
-    hide_frames,
-    install_exception_hook,
-)
-from ttl.diagnostics.names import unknown_name
-from ttl.language import *  # noqa: F403
-from ttl.language import Operation
-from ttl.language.engine import LAUNCH_HOOK
-from ttl.language.functions import FLAT, block_functions
-from ttl.language.old_names import OLD_NAMES
+with without_collecting():
+    from ttl import arrays, language
+    from ttl.arrays import *  # noqa: F403
+    from ttl.diagnostics import (
+        CompileError,
+        InternalError,
+        KernelFault,
+        TTLangCompileError,
+        TTLError,
+        UsageError,
+        hide_frames,
+        install_exception_hook,
+    )
+    from ttl.diagnostics.names import unknown_name
+    from ttl.language import *  # noqa: F403
+    from ttl.language import Operation
+    from ttl.language.engine import LAUNCH_HOOK
+    from ttl.language.functions import FLAT, block_functions
+    from ttl.language.old_names import OLD_NAMES
 
 
 def _launch(operation: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:

@@ -118,6 +118,17 @@ def without_collecting() -> Iterator[None]:
             gc.enable()
 
 
+@cache
+def settle() -> None:
+    """What is loaded by now stays until the process ends, and nobody looks for garbage in it again.
+
+    For commands, before a user's program begins: Python goes through all objects several times when
+    it ends, which took longer than compiling a kernel. Once: what a first program leaves behind is
+    garbage like any other.
+    """
+    gc.freeze()
+
+
 # From 3.13 on there is no such function: all methods of a class are one text.
 if hasattr(dataclasses, "_create_fn"):
     dataclasses._create_fn = _delaying(dataclasses._create_fn)

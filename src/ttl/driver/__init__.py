@@ -4,9 +4,25 @@ Loaded at the first call of a process, which mostly is one on the simulator: wha
 is imported where it is used.
 """
 
+from ttl.config import Config
+
 from .launch import Driver
 
 PROCESS_DRIVER = Driver()
 launch = PROCESS_DRIVER.launch
 
-__all__ = ["PROCESS_DRIVER", "Driver", "launch"]
+
+def load_engines(config: Config) -> None:
+    """Import what calls with these options use."""
+    if config.wants_artifact or config.check:
+        from . import artifacts as artifacts
+        from .compile import load_compiler
+
+        load_compiler()
+    if config.backend == "host":
+        import ttl.host as host  # noqa: F401
+    elif config.backend == "sim" and not config.compile_only:
+        import ttl.sim as sim  # noqa: F401
+
+
+__all__ = ["PROCESS_DRIVER", "Driver", "launch", "load_engines"]

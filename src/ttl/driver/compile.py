@@ -137,8 +137,9 @@ def load_compiler() -> None:
         import_module(module)
     for name in PIPELINE:
         find_pass(name)
-    gc.freeze()
-    gc.unfreeze()
+    if not gc.get_freeze_count():  # what others have put aside stays there
+        gc.freeze()
+        gc.unfreeze()
 
 
 def make_module(program: Program, target: Target) -> ModuleOp:
