@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from ttl.diagnostics import RuleBroken, codes
 from ttl.language.mistakes import WHOLE
+from ttl.semantics.syntax import walk
 from ttl.source.uses import CHANGING
 
 from . import scalars
@@ -203,7 +204,7 @@ def comprehension(
     targets = {
         part.id
         for generator in generators
-        for part in ast.walk(generator.target)
+        for part in walk(generator.target)
         if isinstance(part, ast.Name)
     }
     outer = builder.frame

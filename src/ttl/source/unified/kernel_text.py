@@ -17,6 +17,7 @@ from ttl import language
 from ttl.language.operation import Operation
 from ttl.semantics.function_source import definition_of, global_names
 from ttl.semantics.kernel_kinds import KernelKind
+from ttl.semantics.syntax import walk
 
 from ..functions import MISSING, named_value, own_code
 from .forms import value_of
@@ -110,7 +111,7 @@ class _Readable(ast.NodeTransformer):
 
 
 def _named(tree: ast.AST) -> set[str]:
-    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    return {node.id for node in walk(tree) if isinstance(node, ast.Name)}
 
 
 class _Names:

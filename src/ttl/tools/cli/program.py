@@ -10,7 +10,7 @@ import threading
 import traceback
 from collections import deque
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -176,13 +176,10 @@ def run_program(
 
 def _load_engines(variables: dict[str, str]) -> None:
     """Before the program, which then starts with nothing but its own objects to be looked after."""
-    with process_variables(variables), without_collecting(), suppress(TTLError):
+    with process_variables(variables), without_collecting():
         from ttl.driver import load_engines
 
-        config = Config.current()  # raises what the first call will report
-        if config.backend != "device":
-            import ttl.ttnn  # noqa: F401
-        load_engines(config)
+        load_engines()
     settle()
 
 
