@@ -118,7 +118,7 @@ def build_runtime(
     flags = (*_COMMON_FLAGS, *own_flags, *_chip_flags(), *compiler.flags)
     units = tuple(str(path) for path in _sources(folder) if path.suffix == ".cpp")
     key = _key(compiler, flags, _content(folder))
-    link = (*_linker_flags(compiler), "-lm")
+    link = (*_linker_flags(compiler), *_direct_calls(compiler), "-lm")
     notice = f"ttl: building the C++ runtime of the executor with {compiler.command[0]}, once"
     recipe = _Recipe("runtime", key, (*flags, *includes), units, link=link, notice=notice)
     return _build(compiler, recipe, cache_dir, anew)
@@ -173,6 +173,11 @@ def _linker_flags(compiler: Compiler) -> tuple[str, ...]:
     if sys.platform == "darwin" or not compiler.has_cxx_library:
         return ()
     return ("-Wl,--as-needed",)
+
+
+def _direct_calls(compiler: Compiler) -> tuple[str, ...]:
+    """Calls within the runtime, of which a step makes many, need no table that others could fill."""
+    return ("-Wl,-Bsymbolic",) if _linker_flags(compiler) else ()
 
 
 def _key(compiler: Compiler, flags: Iterable[str], content: Iterable[bytes]) -> str:

@@ -16,15 +16,6 @@ static inline void map(
   map_rounded<TowardZero>(a, b, out, function);
 }
 
-static void unpack_bfloat16(const uint16_t* tile, float* values) {
-  for (uint32_t i = 0; i < tile_values; ++i) values[i] = float_of(uint32_t{tile[i]} << 16);
-}
-
-static void pack_bfloat16(const float* values, uint16_t* tile) {
-  for (uint32_t i = 0; i < tile_values; ++i)
-    tile[i] = static_cast<uint16_t>(nearest_bits(bits_of(values[i])) >> 16);
-}
-
 static void plus_zero(float* values) {
   for (uint32_t i = 0; i < tile_values; ++i) values[i] += 0.0f;
 }
@@ -132,5 +123,6 @@ static const TileMath table = {
     unpack_bfloat16,    pack_bfloat16,       copy,
     add,                subtract,            multiply,
     multiply_zero_wins, multiply_accumulate, matmul,
-    exponential,        plus_zero,
+    exponential,        plus_zero,           add_bfloat16,
+    subtract_bfloat16,  rows_to_pages,       page_to_rows,
 };
