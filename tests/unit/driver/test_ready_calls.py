@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import Enum
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -161,11 +162,15 @@ def test_a_list_that_is_captured_is_looked_at(driver: Driver) -> None:
     assert call(1) == 3
 
 
+def calls_plus_offset(x: Any) -> Any:
+    return plus_offset(x)
+
+
 def test_a_function_without_a_module_is_looked_at(driver: Driver) -> None:
     values: dict[str, Any] = {"OFFSET": 1.0}
-    exec("def helper(x): return inner(x)\ndef inner(x): return x + OFFSET", values)
-    assert values["helper"].__module__ is None
-    call = operation_of(values["helper"])
+    values["plus_offset"] = FunctionType(plus_offset.__code__, values)
+    assert values["plus_offset"].__module__ is None
+    call = operation_of(FunctionType(calls_plus_offset.__code__, values))
     assert [call(1), call(1)] == [2, 2]
     values["OFFSET"] = 5.0
     assert call(1) == 6
