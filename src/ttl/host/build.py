@@ -153,7 +153,7 @@ def build_kernels(
 ) -> Path:
     """The kernels of one translation unit as a shared library that needs `runtime`."""
     flags = (*_COMMON_FLAGS, *_KERNEL_FLAGS, *compiler.flags)
-    link = ("-x", "c++", "-", "-x", "none", str(runtime), *_linker_flags(compiler))
+    link = ("-x", "c++", "-", "-x", "none", str(runtime), *_kernel_linker_flags(compiler))
     older = OLDER_API_FOLDERS.get(device_api)
     names = (f"-I{folder / older}",) if older is not None else ()
     arguments = (*flags, *names, *_includes(compiler, folder))
@@ -178,6 +178,13 @@ def _linker_flags(compiler: Compiler) -> tuple[str, ...]:
 def _direct_calls(compiler: Compiler) -> tuple[str, ...]:
     """Calls within the runtime, of which a step makes many, need no table that others could fill."""
     return ("-Wl,-Bsymbolic",) if _linker_flags(compiler) else ()
+
+
+def _kernel_linker_flags(compiler: Compiler) -> tuple[str, ...]:
+    """GCC's linker takes a sixth of a build to read the C++ library, which kernels do not use."""
+    is_plain_gcc = compiler.is_gcc and compiler.has_cxx_library and sys.platform == "linux"
+    own = ("-nodefaultlibs", "-lgcc", "-lc") if is_plain_gcc else ()
+    return (*_linker_flags(compiler), *own)
 
 
 def _key(compiler: Compiler, flags: Iterable[str], content: Iterable[bytes]) -> str:

@@ -308,7 +308,8 @@ COMPLAINTS = (
         "ttl.make_dataflow_buffer_like() decides it for the blocks of a dataflow buffer",
     ),
     Complaint(
-        r"'(\w+)' object does not support the (?:asynchronous )?context manager protocol",
+        # Since 3.14 with the module of the class.
+        r"'(?:\w+\.)*(\w+)' object does not support the (?:asynchronous )?context manager protocol",
         "{0} cannot be used in a `with`",
         "blocks that reserve() or wait() returns can",
     ),

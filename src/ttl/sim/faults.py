@@ -69,7 +69,12 @@ def spinning_fault(kernel: KernelRun, spinning: Spinning) -> KernelFault:
 
 
 def _is_quit_of_debugger(error: BaseException) -> bool:
-    """`q` in pdb. The module is loaded if it can be."""
+    """`q` in pdb, which exits since Python 3.14. The module is loaded if it can be."""
+    place = error.__traceback__ if isinstance(error, SystemExit) else None
+    while place is not None:
+        if place.tb_frame.f_globals.get("__name__") == "pdb":
+            return True
+        place = place.tb_next
     return (type(error).__module__, type(error).__name__) == ("bdb", "BdbQuit")
 
 
