@@ -176,7 +176,7 @@ def _linker_flags(compiler: Compiler) -> tuple[str, ...]:
 
 
 def _direct_calls(compiler: Compiler) -> tuple[str, ...]:
-    """Calls within the runtime, of which a step makes many, need no table that others could fill."""
+    """A step makes many calls within the runtime: they need no table that others could fill."""
     return ("-Wl,-Bsymbolic",) if _linker_flags(compiler) else ()
 
 
