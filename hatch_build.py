@@ -15,23 +15,44 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 from hatchling.metadata.plugin.interface import MetadataHookInterface
 
+# One C file for each module, and all of them at the same time: setuptools would wait for each.
 SETUP = """
 import os
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from mypyc.build import mypycify
 from setuptools import setup
+from setuptools.command.build_ext import build_ext
+
+class AllAtOnce(build_ext):
+    def build_extension(self, extension):
+        def compiled(source):
+            return self.compiler.compile(
+                [source], output_dir=self.build_temp, include_dirs=extension.include_dirs,
+                extra_postargs=extension.extra_compile_args,
+            )
+
+        with ThreadPoolExecutor(os.cpu_count()) as threads:
+            extension.extra_objects = sum(threads.map(compiled, extension.sources), [])
+        extension.sources = []
+        super().build_extension(extension)
 
 extensions = mypycify(
     ["--config-file", "compiled.ini", *sys.argv[1:]],
     opt_level=os.environ.get("MYPYC_OPT_LEVEL", "1"), debug_level="0", group_name="pyttl",
+    multi_file=True,
 )
-setup(name="pyttl", packages=[], ext_modules=extensions, script_args=["build_ext", "--inplace"])
+setup(
+    name="pyttl", packages=[], ext_modules=extensions, cmdclass={"build_ext": AllAtOnce},
+    script_args=["build_ext", "--inplace"],
+)
 """
 # What the modules import need not be installed where the wheel is built, and is not read either:
 # types of modules that are not compiled change little, and reading them takes five times as long.
@@ -104,7 +125,10 @@ class CompiledModules(BuildHookInterface[Any]):
             return
         self.folder = tempfile.mkdtemp(prefix="pyttl-")
         shutil.copytree(Path(self.root, "src", "ttl"), Path(self.folder, "ttl"))
-        if not any([self._compiled(), self._block_math_is_built(), self._runtime_is_built()]):
+        parts = (self._compiled, self._block_math_is_built, self._runtime_is_built)
+        with ThreadPoolExecutor() as threads:  # each waits for processes of its own
+            done = [*threads.map(lambda build: build(), parts)]
+        if not any(done):
             return
         for path in sorted(Path(self.folder).rglob("*.so")):
             inside = path.relative_to(self.folder)

@@ -13,11 +13,11 @@ from typing import Any
 import hypothesis
 import pytest
 
-from headers.check import check_operation
+from headers.check import TARGETS, check_operation
 from headers.deferred import DeferredCheck
 from sampling import SEED, more_combinations, sample_seed
 from skip_policy import SkipPolicy, read_allowed
-from ttl.artifact import CompiledOperation
+from ttl.artifact import CompiledOperation, read_folder
 
 # The module and the function that every compilation and every run of kernels goes through.
 COMPILE_FUNCTION = ("ttl.driver.compile", "compile_operation")
@@ -68,7 +68,7 @@ class HeaderCheck:
     The wrapped functions only note what passes through: the check runs after the test, where it
     cannot be caught by the test and costs none of its time, and at the end of the session for
     kernels that were never checked. A test that compiles in another process
-    calls `headers.check.check_folder` itself.
+    has the fixture `check_headers`.
 
     A test whose kernels are wrong on purpose is marked `wrong_kernel("why")`; the headers must then
     refuse them, or the mark is a mistake.
@@ -135,6 +135,17 @@ def _replace(module_name: str, name: str, wrapper: Callable[[Any], Any]) -> None
     for loaded, module in sorted(sys.modules.items()):
         if loaded.split(".")[0] == "ttl" and vars(module).get(name) is original:
             setattr(module, name, wrapped)
+
+
+@pytest.fixture
+def check_headers(request: pytest.FixtureRequest) -> Callable[[Path], None]:
+    """Has the kernels of a folder checked for all chips, as those compiled in this process are."""
+
+    def check(folder: Path) -> None:
+        test = request.node.nodeid
+        assert HEADER_CHECK.deferred.faults(test, read_folder(folder), TARGETS) == []
+
+    return check
 
 
 # Here and not when the session starts: the conftest files further down import these functions too.

@@ -2,34 +2,45 @@
 
 import sys
 from collections.abc import Callable
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from ttl.loading import without_collecting  # first: the classes of the others are dataclasses
 
 # isort: split
-from ttl import arrays, language
-from ttl.arrays import *  # noqa: F403
-from ttl.diagnostics import (
-    CompileError,
-    InternalError,
-    KernelFault,
-    TTLangCompileError,
-    TTLError,
-    UsageError,
-    hide_frames,
-    install_exception_hook,
-)
-from ttl.diagnostics.names import unknown_name
-from ttl.language import *  # noqa: F403
-from ttl.language import Operation
-from ttl.language.engine import LAUNCH_HOOK
-from ttl.language.functions import FLAT, block_functions
-from ttl.language.old_names import OLD_NAMES
+with without_collecting():
+    from ttl import arrays, language
+    from ttl.arrays import *  # noqa: F403
+    from ttl.diagnostics import (
+        CompileError,
+        InternalError,
+        KernelFault,
+        TTLangCompileError,
+        TTLError,
+        UsageError,
+        hide_frames,
+        install_exception_hook,
+    )
+    from ttl.diagnostics.names import unknown_name
+    from ttl.language import *  # noqa: F403
+    from ttl.language import Operation
+    from ttl.language.engine import LAUNCH_HOOK
+    from ttl.language.functions import FLAT, block_functions
+    from ttl.language.old_names import OLD_NAMES
+
+
+@cache
+def _define() -> None:
+    """An operation that is defined is going to be called, on the simulator in most processes."""
+    with without_collecting():
+        from ttl.driver import load_engines
+
+        load_engines(with_compiler=False)
 
 
 def _launch(operation: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     with without_collecting():
-        from ttl.driver import launch  # at the first call, so that importing ttl stays light
+        from ttl.driver import launch  # not before, so that importing ttl stays light
 
     LAUNCH_HOOK.launch = launch
     launch(operation, args, kwargs)
@@ -51,7 +62,7 @@ def _tune(tuned: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 sys.modules["ttl.math"], sys.modules["ttl.block"] = language.math, block_functions
 
 LAUNCH_HOOK.launch, LAUNCH_HOOK.body_of = _launch, _body_of
-LAUNCH_HOOK.tune = _tune
+LAUNCH_HOOK.tune, LAUNCH_HOOK.define = _tune, _define
 install_exception_hook()
 hide_frames(__name__)
 

@@ -106,6 +106,9 @@ def delay_formats() -> None:
     FormatProgram.from_str = read_later  # type: ignore[method-assign, assignment]
 
 
+FROZEN_AT_START = gc.get_freeze_count()  # 3.12 has put some of its own aside
+
+
 @contextmanager
 def without_collecting() -> Iterator[None]:
     """What is imported is never garbage; looking for some costs a tenth of the time."""
@@ -114,8 +117,27 @@ def without_collecting() -> Iterator[None]:
     try:
         yield
     finally:
+        count_as_old()
         if collects:
             gc.enable()
+
+
+def count_as_old() -> None:
+    """All objects that there are: the next look for garbage need not go through what was loaded."""
+    if gc.get_freeze_count() <= FROZEN_AT_START:  # what somebody has put aside stays there
+        gc.freeze()
+        gc.unfreeze()
+
+
+@cache
+def settle() -> None:
+    """What is loaded by now stays until the process ends, and nobody looks for garbage in it again.
+
+    For commands, before a user's program begins: Python goes through all objects several times when
+    it ends, which took longer than compiling a kernel. Once: what a first program leaves behind is
+    garbage like any other.
+    """
+    gc.freeze()
 
 
 # From 3.13 on there is no such function: all methods of a class are one text.

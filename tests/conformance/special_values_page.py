@@ -14,6 +14,7 @@ import numpy as np
 from op_samples import numbers_of
 from special_values import MINUS_NAN
 from ttl.semantics.ops import BLOCK_OPS, BlockOp, Domain
+from ttl.semantics.ops.special_values import CHOOSING, computed
 
 HEAD = """
 ## Special values
@@ -21,18 +22,21 @@ HEAD = """
 What NaN, infinities, denormal numbers, zeros and the largest number give, on simulator and
 executor: the rules are those of the device headers, and the tables are made from the op table.
 `tests/differential/test_special_values.py` runs every operation in every element type on all
-pairs of such values on both: bit for bit, signs of zeros included, or within the bound.
+pairs of such values on both: bit for bit, signs of zeros and NaN included, or within the bound.
 
 - Order: the vector unit compares signs and magnitudes (SFPSWAP), and so do maxima inside a tile
   (GMPOOL). So -0 is less than +0, and a NaN is beyond the infinity of its sign: `max(nan, 1)` is
-  NaN, `min(nan, 1)` is 1, `clamp(nan, -1, 1)` is 1. `nan` below has no sign, `-nan` has one; a
-  NaN that an operation makes may have either. Comparisons with a NaN are false, but for `!=`.
-- Sums of rows have one order on the simulator, and a NaN that comes out of them has no sign. The
-  executor adds tile by tile in f32: its sums are within the bound, and a NaN may have a sign.
+  NaN, `min(nan, 1)` is 1, `clamp(nan, -1, 1)` is 1. `nan` below has no sign, `-nan` has one.
+  Comparisons with a NaN are false, but for `!=`.
+- The sign of a NaN: what is computed and is NaN has none, sums of rows and products included.
+  What is moved or chosen keeps its own (copies, `transpose`, `broadcast`, `where`, masks, maxima,
+  limits, casts), `neg` changes it and `abs` takes it away. On the chip a computed NaN may have
+  either sign.
 - Zeros: a product in 16-bit registers is +0 where a factor is 0, also of an infinity or NaN, and
-  where it is too small. `round`, `//` and reductions inside a tile give no -0. A -0 of 16 bits
-  that is read in a kernel with 32-bit registers is +0 (block floats have no -0). Other signs of
-  zeros are as in IEEE 754.
+  where it is too small. `round`, `//`, minima and reductions inside a tile give no -0, but where
+  they are multiplied by a negative scaler; with `exact_f32` a sum of nothing but -0 is -0. A -0 of
+  16 bits that is read in a kernel with 32-bit registers is +0 (block floats have no -0). Other
+  signs of zeros are as in IEEE 754.
 - Denormal numbers are kept by what is exact and flushed to 0 by `exp` and `exp2`. The chip's
   units take all denormal numbers for 0, so a result may differ there by 1.2e-38. Block floats
   have none.
@@ -140,11 +144,11 @@ def _result(op: BlockOp, values: tuple[Any, ...], meaning: Any = None) -> str:
     }
     with np.errstate(all="ignore"):
         found = np.asarray((meaning or op.meaning)(*operands, **numbers))
+        found = found if op.name in CHOOSING else computed(found)
     return _text(found.astype(np.float32)[0])
 
 
 def _text(value: Any) -> str:
-    """A NaN that was made has a sign by chance, so it is shown without."""
     if np.isnan(value):
-        return "-nan" if value is MINUS_NAN else "nan"
+        return "-nan" if np.signbit(value) else "nan"
     return f"{value:.3g}"

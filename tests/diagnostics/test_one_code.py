@@ -10,6 +10,7 @@ import pytest
 
 from golden.example_programs import TARGET, load_file
 from ttl import ttnn
+from ttl.config import process_variables
 from ttl.diagnostics import TTLError
 from ttl.diagnostics.pages import PAGES
 from ttl.driver.check import check_operation
@@ -44,6 +45,17 @@ BODIES = {
     "one, two, three = ttl.node(dims=2)": "TTL5002",
     "one, two = row": "TTL5002",
     "x = list(zip((1, 2), (1,), strict=True))": "TTL5002",
+    "raise ValueError('no')": "TTL5002",
+    "raise ValueError": "TTL5002",
+    "raise 3": "TTL5002",
+    "raise": "TTL5002",
+    "x = later\n        later = 1": "TTL5002",
+    "if SIZE == 3:\n            other = 1\n        x = other": "TTL5002",
+    "x = SIZE.missing": "TTL5002",
+    "from math import missing": "TTL5002",
+    "import sys\n        sys.exit(3)": "TTL5002",
+    "x = dict(5)": "TTL5002",
+    "for i in row:\n            pass": "TTL5002",
     "net.if_src(lambda: None)": "TTL1003",
     "net.if_src(row)": "TTL1003",
     "x = missing": "TTL1004",
@@ -70,16 +82,44 @@ def operation(a):
 """
 
 
-@pytest.mark.parametrize("body", BODIES)
-def test_a_kernel_that_python_refuses(body: str, tmp_path: Path) -> None:
-    path = tmp_path / "program.py"
+# A block in the place of something else.
+OF_BLOCKS = (
+    "min(blk)", "max(blk)", "sum(blk)", "sorted(blk)", "range(blk)", "range(0, blk)", "int(blk)",
+    "list(blk)", "dict(blk)", "divmod(blk, 2)", "blk()", "1 in blk", "blk[0]", "not blk", "~blk",
+)  # fmt: skip
+LATE = "if row == 1:\n            raise ValueError('late')"
+
+
+def found_by(backends: tuple[str, ...], body: str, folder: Path) -> list[str]:
+    """The first code that each reports; `check` is the compiler without a run."""
+    path = folder / "program.py"
     path.write_text(PROGRAM.replace("BODY", body))
     linecache.clearcache()
     operation = load_file(path).operation
     device = ttnn.open_device(device_id=0)
     tensor = ttnn.zeros((32, 32), ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=device)
-    with pytest.raises(TTLError) as caught:
-        operation(tensor)
-    program = operation.program((tensor,), {}, TARGET.default_grid)
-    checked = [found.code.code for found in check_operation(program, TARGET)]
-    assert (caught.value.code, checked[0]) == (BODIES[body], BODIES[body])
+    found = []
+    for backend in backends:
+        if backend == "check":
+            program = operation.program((tensor,), {}, TARGET.default_grid)
+            found.append(check_operation(program, TARGET)[0].code.code)
+            continue
+        with process_variables({"TTL_BACKEND": backend}), pytest.raises(TTLError) as caught:
+            operation(tensor)
+        found.append(caught.value.code)
+    return found
+
+
+@pytest.mark.parametrize("body", BODIES)
+def test_a_kernel_that_python_refuses(body: str, tmp_path: Path) -> None:
+    assert found_by(("sim", "check"), body, tmp_path) == [BODIES[body]] * 2
+
+
+@pytest.mark.parametrize("use", OF_BLOCKS)
+def test_a_block_for_something_else(use: str, tmp_path: Path) -> None:
+    body = f"with dfb.reserve() as blk:\n            x = {use}"
+    assert found_by(("sim", "check"), body, tmp_path) == ["TTL1003"] * 2
+
+
+def test_an_exception_that_only_the_run_knows_of(tmp_path: Path) -> None:
+    assert found_by(("sim", "host"), LATE, tmp_path) == ["TTL5002"] * 2

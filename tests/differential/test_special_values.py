@@ -1,5 +1,5 @@
 """Every operation in every element type on special values: bit for bit, or within the bound of the
-op table. The signs of zeros count, and where a NaN is; what else is in its bits does not."""
+op table. The signs of zeros count, and those of NaN; what else is in their bits does not."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from special_values import SIDE, pairs, special_values
 from ttl.diagnostics import KernelFault, codes
 from ttl.semantics.dtypes import DTYPES, DType
 from ttl.semantics.ops import BLOCK_OPS, BlockOp
-from ttl.semantics.ops.special_values import LEAST_NORMAL
+from ttl.semantics.ops.special_values import CHOOSING, LEAST_NORMAL
 
 ALWAYS = "bfloat16"
 OTHERS = [name for name in DTYPES if name != ALWAYS]
@@ -110,7 +110,8 @@ def assert_same(
         return
     simulated, compiled = (values.astype(np.float32) for values in (simulated, compiled))
     same = simulated.view(np.uint32) == compiled.view(np.uint32)
-    same |= np.isnan(simulated) & np.isnan(compiled)
+    are_nan = np.isnan(simulated) & np.isnan(compiled)
+    same |= are_nan & (np.signbit(simulated) == np.signbit(compiled))
     if allowed is not None:
         with np.errstate(all="ignore"):
             near = np.abs(simulated - compiled) <= allowed
@@ -162,6 +163,47 @@ def check_tiles(dtype: DType) -> None:
         finite = np.abs(simulated[np.isfinite(simulated)])
         allowed = 2.0**-6 * finite.max(initial=LEAST_NORMAL)
         assert_same(simulated, compiled, text, np.full(simulated.shape, allowed))
+
+
+# The signs of NaN and of zeros, where sums, minima, scalers and functions of these meet them.
+FLIPPED = "ttl.math.neg(ttl.math.abs(a_blk * 0))"  # -0 and NaN
+SIGNS = [
+    *(f"ttl.math.reduce_{how}({x}, {scaler}dims={d}{options})"
+      for how, x, scaler, d, options in (
+          ("sum", "ttl.math.neg(a_blk)", "", "[-1]", ""),
+          ("sum", "a_blk", "-2, ", "[-1]", ""),
+          ("sum", FLIPPED, "", "[-2]", ", exact_f32=True"),
+          ("min", FLIPPED, "-0.3, ", "[-2]", ", exact_f32=True"),
+          ("max", "a_blk", "-2, ", "[-2, -1]", ""),
+          ("mean", FLIPPED, "-2, ", "[-1]", ""),
+      )),
+    *(f"ttl.math.broadcast(ttl.math.neg(b_blk), dims={d})" for d in DIMS),
+    "ttl.math.relu(a_blk + b_blk)", "ttl.math.signbit(a_blk - b_blk)",
+    "ttl.math.max(a_blk * b_blk, ttl.math.neg(a_blk))", "ttl.math.relu(b_blk @ w_blk)",
+    "ttl.math.min(ttl.math.reduce_sum(a_blk, dims=[-1]), b_blk)",
+    "ttl.math.signbit(ttl.math.log(a_blk))", "ttl.math.transpose(ttl.math.neg(a_blk))",
+]  # fmt: skip
+
+
+def check_signs(dtype: DType, options: str = "") -> None:
+    program = OnTiles(
+        stores(SIGNS, uses_w=True), count=len(SIGNS), dtype=dtype, options=options, sums=True
+    )
+    for text, (simulated, compiled) in zip(SIGNS, program.both(), strict=True):
+        finite = np.abs(simulated[np.isfinite(simulated)])
+        allowed = 2.0**-6 * finite.max(initial=LEAST_NORMAL)
+        assert_same(simulated, compiled, text, np.full(simulated.shape, allowed))
+
+
+def test_signs_of_nan_and_zeros() -> None:
+    check_signs(DTYPES[ALWAYS])
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("options", ["", ", fp32_dest_acc_en=True"])
+@pytest.mark.parametrize("dtype", [name for name, dtype in DTYPES.items() if dtype.is_float])
+def test_signs_of_nan_and_zeros_in_all_floats(dtype: str, options: str) -> None:
+    check_signs(DTYPES[dtype], options)
 
 
 def test_operations_inside_tiles() -> None:
@@ -235,6 +277,10 @@ def test_zeros_that_are_replaced() -> None:
     program = OnPairs(stores(texts), count=2, dtype=DTYPES["int32"])
     for text, (simulated, compiled) in zip(texts, program.both(), strict=True):
         assert_same(simulated, compiled, text)
+
+
+def test_operations_that_choose_are_in_the_table() -> None:
+    assert set(BLOCK_OPS) >= CHOOSING
 
 
 def test_the_list_has_every_operation() -> None:

@@ -11,6 +11,8 @@ from unittest.mock import patch
 
 import pytest
 
+from warm_commands import WarmCommands
+
 BIN = Path(sys.executable).parent
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -18,26 +20,44 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 OURS = ("TTLANG_", "TTL_")
 
 
+@pytest.fixture(scope="session")
+def warm() -> Iterator[WarmCommands]:
+    commands = WarmCommands()
+    yield commands
+    commands.close()
+
+
 @pytest.fixture
-def run(tmp_path: Path) -> Run:
+def run(tmp_path: Path, warm: WarmCommands, request: pytest.FixtureRequest) -> Run:
     """run("ttl", ..., cwd=..., VARIABLE=...): from an empty folder unless told otherwise."""
+    always_anew = request.config.getoption("--full")
 
     def command(
         program: str, *arguments: object, cwd: Path | None = None, stdin: str = "", **variables: str
     ) -> subprocess.CompletedProcess[str]:
         clean = {k: v for k, v in os.environ.items() if not k.startswith(OURS)}
-        return subprocess.run(
-            [str(BIN / program), *map(str, arguments)],
-            cwd=cwd or tmp_path,
-            env={**clean, **variables},
-            input=stdin,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+        environment = {**clean, **variables}
+        words = [str(BIN / program), *map(str, arguments)]
+        if warm.serves(program, variables) and not always_anew:
+            return warm.run(words, cwd or tmp_path, environment, stdin)
+        return process(words, cwd or tmp_path, environment, stdin)
 
     return command
+
+
+def process(
+    words: list[str], cwd: Path, environment: dict[str, str], stdin: str
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        words,
+        cwd=cwd,
+        env=environment,
+        input=stdin,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
 
 
 @pytest.fixture

@@ -23,8 +23,9 @@ from typing import Any
 import numpy as np
 from greenlet import getcurrent, greenlet
 
+from fuzz.numpy_formats import INTEGERS, is_known, stored, wrapped
 from property import reference
-from property.expressions import FORMATS, KEPT, MEANINGS, SPACING, Approximate
+from property.expressions import KEPT, MEANINGS, SPACING, Approximate
 from ttl.semantics.ops import BLOCK_OPS
 
 TILE = 32
@@ -115,8 +116,8 @@ def compute(run: Run, name: str, *operands: Any, **numbers: Any) -> Value:
     shapes = [each.values.shape for each in operands if each.values.ndim]
     if name != "@":
         operands = tuple(_spread(each, shapes) for each in operands)
-    if run.dst == "int32":
-        return Value(_exact(_of_integers(name, operands, numbers)), run)
+    if run.dst in INTEGERS:
+        return Value(_exact(_of_integers(run.dst, name, operands, numbers)), run)
     if name in MEANINGS:
         found = MEANINGS[name](SPACING[run.dst], *operands)
     else:
@@ -129,7 +130,7 @@ def _operand(run: Run, value: Any) -> Approximate:
         return value.held
     if not isinstance(value, (int, float)):
         raise Unknown(f"an operand of type {type(value).__name__}")
-    if run.dst == "int32":
+    if run.dst in INTEGERS:
         return _exact(np.asarray(value, np.int64))
     return _exact(np.asarray(value, np.float32)).rounded(run.dst)
 
@@ -138,7 +139,9 @@ def _exact(values: Array) -> Approximate:
     return Approximate(values, np.zeros(values.shape))
 
 
-def _of_integers(name: str, operands: Sequence[Approximate], numbers: dict[str, Any]) -> Array:
+def _of_integers(
+    dtype: str, name: str, operands: Sequence[Approximate], numbers: dict[str, Any]
+) -> Array:
     values = [each.values.astype(object) for each in operands]
     known = reference.INTEGER_BINARY | reference.INTEGER_UNARY
     if name == "where":
@@ -151,7 +154,7 @@ def _of_integers(name: str, operands: Sequence[Approximate], numbers: dict[str, 
         found = reference.INTEGER_NUMBERS[name][0](*values, *numbers.values())
     else:
         raise Unknown(f"{name} of integers")
-    return reference.wrapped(found).astype(np.int64)
+    return wrapped(found, dtype).astype(np.int64)
 
 
 def _spread(operand: Approximate, shapes: Sequence[tuple[int, ...]]) -> Approximate:
@@ -273,8 +276,8 @@ class Block(Value):
             raise Unknown("values of other shapes")
         values, error = (np.broadcast_to(x, shape) for x in (given.values, given.error))
         self.held = Approximate(values, error)
-        if self.buffer.dtype != "int32":
-            self.held = self.held.rounded(_format(self.buffer.dtype))
+        if self.buffer.dtype not in INTEGERS:
+            self.held = stored(self.held, _format(self.buffer.dtype))
         self.is_written = True
 
     def __iadd__(self, value: Any) -> Block:
@@ -285,8 +288,8 @@ class Block(Value):
 
 
 def _format(dtype: str) -> str:
-    if dtype not in FORMATS:
-        raise Unknown(f"rounding to {dtype}")  # of block floats: engines are compared
+    if not is_known(dtype):
+        raise Unknown(f"rounding to {dtype}")
     return dtype
 
 
@@ -577,13 +580,15 @@ def _dst(tensors: Sequence[Tensor], options: dict[str, Any]) -> str:
     """32 bits where asked for, or where a buffer has more than 16; a product asks for them, too."""
     formats = {each.dtype for each in tensors}
     wide = options.get("fp32_dest_acc_en")
-    if formats == {"int32"}:
-        return "int32"
-    if formats & {"int32", "uint32", "uint16", "uint8", "float16"}:
-        raise Unknown("other integers, and registers of float16")
+    if formats & INTEGERS.keys():
+        if len(formats) > 1:
+            raise Unknown("integers beside others")
+        return formats.pop()
     if wide is None:
-        wide = "float32" in formats or options.get("has_product", False)
-    if wide and "float32" in formats:
+        wide = formats & {"float32", "float16"} or options.get("has_product", False)
+    if not wide and "float16" in formats:
+        raise Unknown("registers of float16")
+    if wide and formats & {"float32", "float16"}:
         return "float32"
     return KEPT if wide else "bfloat16"
 

@@ -16,6 +16,7 @@ from differential.compute_programs import ComputeProgram
 from differential.compute_programs import stores as store_texts
 from differential.test_block_math import compiled_operations
 from fuzz.engines import Input, with_tail
+from fuzz.numpy_formats import INTEGERS
 from op_samples import block_of, numbers_of
 from property import test_compiled_expressions as exact
 from property.drawn import drawn
@@ -26,12 +27,17 @@ from property.programs import COLUMNS, PART_COLUMNS, PART_ROWS, ROWS, operation_
 from property.test_expressions import READS_ALL
 from property.test_expressions import cases as store_cases
 from property.unified_programs import Maker
+from ttl.semantics.dtypes import DTYPES
 from ttl.semantics.ops import Domain
 
+FLOATS = ("float32", "bfloat16", "float16", "bfloat8_b", "bfloat4_b")
+ALL_TYPES = (*FLOATS, *INTEGERS)
 SHAPES = [(1, 1), (1, 2), (2, 2), (1, 5), (3, 3)]
 NODE_COLUMNS = 6
 MESHES = ((1, 2), (2, 1), (2, 2))
 Text = str
+# Read and stored in types that exact.FORMATS has not.
+OTHER_FLOATS = [(DTYPES[name], "", DTYPES[name]) for name in FLOATS[2:]]
 
 
 def of_expressions(seed: int) -> Text:
@@ -72,7 +78,7 @@ def of_functions(seed: int) -> Text:
             texts.append(f"({operands[0]} {op.operator} {operands[1]})")
         else:
             texts.append(f"ttl.math.{op.name}({', '.join([*operands, *numbers])})")
-    dtype, options, out_dtype = random.choice(exact.FORMATS)
+    dtype, options, out_dtype = random.choice([*exact.FORMATS, *OTHER_FLOATS])
     body = store_texts([*texts, "a_blk + b_blk"])
     program = ComputeProgram(body, (1, 2), 1, 6, options, dtype, out_dtype)
     return _computed(program, (-2048, 2048, 512), (51, 487, 512), is_exact=False)
@@ -103,8 +109,12 @@ def of_stores(seed: int) -> Text:
     case = replace(case, stored=(*case.stored, READS_ALL[case.has_product]))
     rows, columns = (size * 32 for size in case.shape)
     shapes = [(rows, columns), (rows, columns), (columns, columns)]
-    inputs: list[Input] = [(shape, case.dtype, -512, 512, 512) for shape in shapes]
-    inputs.append(((rows * len(case.stored), columns), case.out_dtype, 0, 2, 1))
+    random = Random(seed)
+    dtype, out_dtype = case.dtype, case.out_dtype
+    if random.random() < 0.5:
+        dtype, out_dtype = random.choice(FLOATS), random.choice(FLOATS)
+    inputs: list[Input] = [(shape, dtype, -512, 512, 512) for shape in shapes]
+    inputs.append(((rows * len(case.stored), columns), out_dtype, 0, 2, 1))
     return with_tail(case.text(), inputs, exact=False)
 
 
@@ -114,28 +124,36 @@ def of_programs(seed: int) -> Text:
     parts = drawn(programs(), 8, seed)[-random.choice((1, 2, 3)) :]
     grid = random.choice(((1, 1), (2, 1)))
     y = (PART_ROWS * len(parts) * prod(grid) * 32, PART_COLUMNS * 32)
-    inputs: list[Input] = [((ROWS * 32, COLUMNS * 32), "float32", -4, 5, 1)]
-    return with_tail(operation_text(parts, grid), [*inputs, (y, "float32", 0, 1, 1)])
+    return with_tail(operation_text(parts, grid), _of_any_type(seed, (ROWS * 32, COLUMNS * 32), y))
+
+
+def _of_any_type(seed: int, *shapes: tuple[int, int], most: int = 5) -> list[Input]:
+    """All tensors of one of the element types."""
+    dtype = Random(seed).choice(ALL_TYPES)
+    low = 0 if dtype.startswith("uint") else 1 - most
+    *read, written = shapes
+    return [*((shape, dtype, low, most, 1) for shape in read), (written, dtype, 0, 1, 1)]
 
 
 def of_nodes(seed: int) -> Text:
     """Pipes and semaphores; some of them hang."""
     width = NODE_COLUMNS * 32
     a, y = (NODE_ROWS * 32, width), (2 * NODE_ROWS * 32, width)
-    return with_tail(node_program(seed), [(a, "float32", -99, 99, 1), (y, "float32", 0, 1, 1)])
+    return with_tail(node_program(seed), _of_any_type(seed, a, y, most=99))
 
 
 def of_unified(seed: int, mesh: tuple[int, int] | None = None) -> Text:
     program = Maker(seed).program()
-    inputs: list[Input] = [((32 * program.rows, 64), "bfloat16", -256, 256, 512)] * 3
+    dtype = Random(seed).choice(FLOATS)
+    inputs: list[Input] = [((32 * program.rows, 64), dtype, -256, 256, 512)] * 3
     return with_tail(program.unified(), inputs, mesh=mesh)
 
 
 def of_left_out(seed: int, mesh: tuple[int, int] | None = None) -> Text:
     """Releases and waits that are left to the language."""
     program = drawn_program(seed)
-    inputs: list[Input] = [((32, 32 * program.tiles), "float32", -99, 99, 1)] * 2
-    return with_tail(program.left_out, inputs, mesh=mesh)
+    shape = (32, 32 * program.tiles)
+    return with_tail(program.left_out, _of_any_type(seed, shape, shape, most=99), mesh=mesh)
 
 
 def of_meshes(seed: int) -> Text:

@@ -70,9 +70,11 @@ def check_operation(
     return [*_linker_faults(compiled), *_named(verdicts)]
 
 
-def known_faults(compiled: CompiledOperation) -> tuple[list[str], list[tuple[str, Unit]]]:
+def known_faults(
+    compiled: CompiledOperation, targets: Iterable[str] | None = None
+) -> tuple[list[str], list[tuple[str, Unit]]]:
     """What is known to be wrong, and what was never checked (with the names for its messages)."""
-    known = [(owned, known_verdict(owned[1])) for owned in _units(compiled, None)]
+    known = [(owned, known_verdict(owned[1])) for owned in _units(compiled, targets)]
     unknown = [owned for owned, messages in known if messages is None]
     return [*_linker_faults(compiled), *_named((one, found or []) for one, found in known)], unknown
 

@@ -10,7 +10,7 @@ import pickle
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from typing import Any
 
 import pytest
@@ -33,9 +33,11 @@ class DeferredCheck:
         self.waiting: dict[Unit, list[Place]] = defaultdict(list)
         self.shown = 0.0
 
-    def faults(self, test: str, compiled: CompiledOperation) -> list[str]:
+    def faults(
+        self, test: str, compiled: CompiledOperation, targets: Iterable[str] | None = None
+    ) -> list[str]:
         """What is known to be wrong; the rest is checked at the end."""
-        messages, unknown = known_faults(compiled)
+        messages, unknown = known_faults(compiled, targets)
         for owner, unit in unknown:
             self.waiting[unit].append((test, f"{compiled.name}: {owner}"))
         return messages

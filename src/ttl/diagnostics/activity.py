@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 Counted = Callable[[], tuple[int, int]]  # how much is done, and of how much
@@ -17,20 +16,30 @@ class Activity:
     since: float = field(default_factory=time.monotonic)
 
 
+class Busy:
+    """While an activity is under way. Written out, because every launch is one."""
+
+    __slots__ = ("_activity", "_under_way")
+
+    def __init__(self, under_way: list[Activity], activity: Activity):
+        self._under_way, self._activity = under_way, activity
+
+    def __enter__(self) -> None:
+        self._under_way.append(self._activity)
+
+    def __exit__(self, *raised: object) -> None:
+        self._under_way.remove(self._activity)
+
+
 class Activities:
     """Those of this process, the innermost last; another thread looks at them now and then."""
 
     def __init__(self) -> None:
         self._under_way: list[Activity] = []
 
-    @contextmanager
-    def busy(self, text: str, counted: Counted | None = None) -> Iterator[None]:
-        activity = Activity(text, counted)
-        self._under_way.append(activity)
-        try:
-            yield
-        finally:
-            self._under_way.remove(activity)
+    def busy(self, text: str, counted: Counted | None = None) -> Busy:
+        """Inside it, that is under way."""
+        return Busy(self._under_way, Activity(text, counted))
 
     def longest(self, seconds: float) -> Activity | None:
         """The innermost that has lasted so long."""

@@ -25,7 +25,7 @@ from ttl.diagnostics import (
 )
 from ttl.diagnostics.activity import busy
 from ttl.language.operation import Program
-from ttl.loading import delay_formats
+from ttl.loading import count_as_old, delay_formats
 from ttl.semantics.dtypes import dtype_of
 from ttl.semantics.layout import layout_of
 from ttl.semantics.limits import check_limits, check_semaphores
@@ -116,9 +116,7 @@ def _compile(
 
 @cache
 def load_compiler() -> None:
-    """Import the compiler, and count it among what is old: it is never garbage, and the next look
-    for some need not go through it.
-    """
+    """Import the compiler, which is never garbage."""
     delay_formats()
     from ttl.passes import PIPELINE, find_pass
 
@@ -126,8 +124,7 @@ def load_compiler() -> None:
         import_module(module)
     for name in PIPELINE:
         find_pass(name)
-    gc.freeze()
-    gc.unfreeze()
+    count_as_old()
 
 
 def make_module(program: Program, target: Target) -> ModuleOp:

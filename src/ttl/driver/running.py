@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -121,17 +121,20 @@ class Runs:
             keep_bounded(config)
         with self._counting if config.counts else nullcontext():
             counts = self._counts_of(program) if config.counts else None
-            _launch_on_host(compiled, program.tensors.values(), config, warn, recorder, counts)
+            storages = [tensor.storage for tensor in program.tensors.values()]
+            launch = _host_launch(compiled, config)
+            launch(storages, recorder=recorder, counts=counts, report=warn)
 
     def again(
         self, program: Program, compiled: CompiledOperation, config: Config, remarks: Remarks
     ) -> Callable[[Sequence[Any]], None]:
         """What runs the operation once more, for other tensors of the same kinds."""
         if config.backend == "host":
+            launch = _host_launch(compiled, config)
 
             def run(tensors: Sequence[Any]) -> None:
                 with remarks.of_a_run(config) as warn:
-                    _launch_on_host(compiled, tensors, config, warn)
+                    launch([tensor.storage for tensor in tensors], report=warn)
 
             return run
         from ttl.device import launch_program, module_of
@@ -180,26 +183,17 @@ class Runs:
         return self.counts.setdefault(program.operation.__name__, CallCounts())
 
 
-def _launch_on_host(
-    compiled: CompiledOperation,
-    tensors: Iterable[Any],
-    config: Config,
-    warn: Report,
-    recorder: Recorder | None = None,
-    counts: CallCounts | None = None,
-) -> None:
+def _host_launch(compiled: CompiledOperation, config: Config) -> Callable[..., None]:
+    """What runs an artifact on this CPU, with these options."""
     from ttl import host
 
-    host.launch(
+    return partial(
+        host.launch,
         compiled,
-        [tensor.storage for tensor in tensors],
         cache_dir=config.cache_dir,
-        recorder=recorder,
         seed=config.seed,
         threads=config.threads,
         rounds_like_chip=config.rounding == "chip",
-        counts=counts,
-        report=warn,
         isolate=config.isolate,
     )
 

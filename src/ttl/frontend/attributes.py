@@ -18,7 +18,7 @@ from .hir import BlockValue, PipeValue, RunTime, TransferValue, Value
 from .items import changing_method
 from .language_calls import call_method
 from .pipe_copies import pipe_attribute
-from .problems import describe, python_error
+from .problems import describe, error_text, python_error, raised
 
 
 def attribute_of(builder: KernelBuilder, owner: Any, name: str) -> Value:
@@ -36,7 +36,7 @@ def attribute_of(builder: KernelBuilder, owner: Any, name: str) -> Value:
         found = error.diagnostics[0]
         raise RuleBroken(found.code, found.message, helps=found.helps, notes=found.notes) from None
     except AttributeError as error:
-        raise missing_name(error) or RuleBroken(codes.UNKNOWN_NAME, str(error)) from None
+        raise missing_name(error) or raised(builder.frame, error_text(error)) from None
 
 
 def _block_attribute(builder: KernelBuilder, owner: RunTime, name: str) -> Value:

@@ -322,7 +322,7 @@ class KernelBuilder(ABC):
         value = self.state.values.get(variable, MISSING)
         if value is MISSING:
             raise FlowBroken(  # an iteration before may have given it one
-                codes.NOT_IN_KERNELS,
+                codes.KERNEL_EXCEPTION,
                 f"`{name}` has no value here",
                 helps=("assign it before, on every path",),
             )

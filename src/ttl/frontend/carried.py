@@ -11,6 +11,7 @@ from xdsl.ir import Attribute
 
 from ttl.diagnostics import RuleBroken, codes
 from ttl.dialects.ttcore import block_type
+from ttl.semantics.syntax import walk
 from ttl.source.uses import Uses, uses_of_all
 
 from .block_math import Fill, block_operand
@@ -86,7 +87,7 @@ class Carried:
 
     def _may_be_kept(self, name: str) -> bool:
         """Does the body set it to None, and it has not turned out that this is not enough?"""
-        nodes = [node for each in self.loop.nodes for node in ast.walk(each)]
+        nodes = [node for each in self.loop.nodes for node in walk(each)]
         resets = [node for node in nodes if isinstance(node, ast.Assign) and _is_none(node.value)]
         is_reset = any(isinstance(t, ast.Name) and t.id == name for n in resets for t in n.targets)
         return is_reset and (self.loop.nodes[-1], name) not in self.builder.changing

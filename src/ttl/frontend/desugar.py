@@ -12,6 +12,8 @@ from copy import deepcopy
 from functools import lru_cache
 from typing import NamedTuple
 
+from ttl.semantics.syntax import walk
+
 from .problems import not_in_kernels
 
 Loop = ast.For | ast.While
@@ -71,7 +73,7 @@ def one_by_one(node: ast.If) -> ast.stmt | None:
         return None
     first, *others = test.values
     parts = test.values if isinstance(first, ast.BoolOp) else others
-    if not any(isinstance(part, ast.NamedExpr) for each in parts for part in ast.walk(each)):
+    if not any(isinstance(part, ast.NamedExpr) for each in parts for part in walk(each)):
         return None
     rest = others[0] if len(others) == 1 else ast.BoolOp(test.op, others)
     inner = at(node, ast.If(rest, node.body, node.orelse))
@@ -98,7 +100,7 @@ def nest_of(node: Loop) -> tuple[RangeLoop, ...]:
     if len(node.body) > 1 or not isinstance(inner, ast.For):
         return (first,)
     nest = nest_of(inner)
-    parts = [part for each in nest for part in ast.walk(each.call) if part is not each.call]
+    parts = [part for each in nest for part in walk(each.call) if part is not each.call]
     is_mixed = any(isinstance(part, ast.Call) for part in parts)
     is_mixed |= any(each.name == first.name for each in nest)
     return (first, *nest) if nest and not is_mixed else ()

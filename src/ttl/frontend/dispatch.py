@@ -12,7 +12,7 @@ from typing import Any
 
 from ttl.diagnostics import RuleBroken, wrong_argument
 from ttl.diagnostics.frames import is_pyttl_file
-from ttl.language.mistakes import NUMBER, wrong_function_call, wrong_method_call
+from ttl.language.mistakes import ENDS, NUMBER, wrong_function_call, wrong_method_call
 
 from .attributes import find_method, public_name
 from .block_math import is_block
@@ -22,7 +22,7 @@ from .functions import BoundMethod, LocalFunction, inline
 from .hir import Value, is_run_time
 from .items import iterated
 from .operators import folded
-from .problems import not_yet
+from .problems import describe, not_yet, raised
 from .python_functions import ALWAYS, PYTHON, is_pure
 from .ranges import RangeValue
 from .value_ranges import as_constant
@@ -82,9 +82,13 @@ def call(
         return handled(builder, python, arguments, keywords)
     if has_block(given) and _library(function) in NUMERIC:  # which no engine can do
         raise wrong_argument(f"`{called(function)}()` of a block", NUMBER)
+    if is_block(function):
+        raise wrong_argument(f"{describe(function)} is not a function")
+    if _ends_process(function) and not builder.state.facts:
+        code = arguments[0] if arguments else None
+        raise raised(builder.frame, f"SystemExit: {code}", (ENDS,))
     if has_block(given) or not is_pure(function):
-        is_end = any(function is each for each in ENDING)
-        help = "leave the kernel with `return`" if is_end else ""
+        help = ENDS if _ends_process(function) else ""
         raise not_yet(f"calls of {called(function)!r}", help)
     if is_run_time(given):
         what = f"calls of {called(function)!r} on values that are known only at run time"
@@ -108,6 +112,13 @@ def _is_users(function: Value) -> bool:
 
 
 ENDING = (sys.exit, os._exit, os.abort)  # the process: no engine lets a kernel do that
+
+
+def _ends_process(function: Value) -> bool:
+    is_quitter = type(function).__name__ == "Quitter"  # exit and quit of module `site`
+    return is_quitter or any(function is each for each in ENDING)
+
+
 NUMERIC = ("math", "numpy")  # what is in them is not for kernels, though some of it is Python
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar, cast
 
 from ttl.diagnostics import RuleBroken, codes, wrong_argument
-from ttl.language.mistakes import WHOLE
+from ttl.language.mistakes import WHOLE, WRITTEN
 from ttl.source.captured import CHANGING
 from ttl.source.uses import uses_of_all
 
@@ -37,6 +37,8 @@ def iterated(value: Any) -> list[Any]:
     if not hasattr(type(value), "__iter__") or isinstance(value, RunTime):
         if isinstance(value, BlockValue):
             raise wrong_argument(f"{describe(value)} cannot be iterated over", WHOLE)
+        if kind_of(value) is not None:
+            raise python_error(f"{describe(value)} cannot be iterated over")
         raise not_in_kernels(f"the items of {describe(value)}")
     return list(value)
 
@@ -129,6 +131,8 @@ def _constant(builder: KernelBuilder, index: Value) -> Value:
 
 def changed(builder: KernelBuilder, container: Any, how: Callable[[], Any]) -> Any:
     """Change what the kernel made."""
+    if isinstance(container, BlockValue):
+        raise wrong_argument(f"{describe(container)} cannot be changed by index", WRITTEN)
     if type(container) not in CHANGING:
         raise not_in_kernels(f"a change of {describe(container)}")
     made = builder.state.containers.get(id(container))

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from xdsl.dialects import arith, scf
 
 from ttl.diagnostics import RuleBroken, codes
+from ttl.semantics.syntax import walk
 from ttl.source.uses import Jump, uses_of, uses_of_all
 
 from .builder import KernelBuilder
@@ -129,7 +130,7 @@ class EndlessLoop(RuleBroken):
 
 def endless_loop(nodes: Sequence[ast.AST]) -> EndlessLoop:
     """Under the code that a run ends with: a loop that waits gets stuck there, others spin."""
-    inside = [inner for node in nodes for inner in ast.walk(node)]
+    inside = [inner for node in nodes for inner in walk(node)]
     names = [inner.attr for inner in inside if isinstance(inner, ast.Attribute)]
     waits = any(name == "reserve" or name.startswith("wait") for name in names)
     return EndlessLoop(

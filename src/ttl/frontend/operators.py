@@ -9,7 +9,7 @@ from typing import Any
 
 from ttl.diagnostics import RuleBroken, TTLError, codes, wrong_argument
 from ttl.language.block import block_as_exponent
-from ttl.language.mistakes import OPERATORS_OF_BLOCKS, SIGNS_OF_BLOCKS
+from ttl.language.mistakes import OPERATORS_OF_BLOCKS, SIGNS_OF_BLOCKS, WHOLE
 from ttl.semantics.ops import BLOCK_OPS, BY_OPERATOR
 
 from . import scalars
@@ -86,6 +86,8 @@ def compare(builder: KernelBuilder, operator: ast.cmpop, left: Value, right: Any
     sign, fold = COMPARISONS[type(operator)][:2]
     if (is_block(left) or is_block(right)) and sign in BY_OPERATOR:
         return block_math(builder, BY_OPERATOR[sign], [left, right])
+    if sign.endswith("in") and is_block(right):
+        raise wrong_argument(f"{describe(right)} cannot be iterated over", WHOLE)
     if isinstance(operator, (ast.Is, ast.IsNot)) and not _are_scalars(left, right):
         return (left is right) is isinstance(operator, ast.Is)
     left, right = known_text(builder, left), known_text(builder, right)

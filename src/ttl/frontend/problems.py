@@ -108,12 +108,17 @@ def not_in_kernels(what: str, *helps: str) -> RuleBroken:
     )
 
 
-def raised(frame: Frame, error: str) -> RuleBroken:
+def raised(frame: Frame, error: str, helps: tuple[str, ...] = ()) -> RuleBroken:
     """Python code of a kernel fails when it is evaluated, as it would when it runs."""
     while frame.caller is not None:
         frame = frame.caller
     name = getattr(frame.tree, "name", "<lambda>")
-    return RuleBroken(codes.KERNEL_EXCEPTION, f"kernel `{name}` raised {error}")
+    return RuleBroken(codes.KERNEL_EXCEPTION, f"kernel `{name}` raised {error}", helps=helps)
+
+
+def error_text(error: BaseException) -> str:
+    """In the words of the simulator."""
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
 
 
 def python_error(message: str) -> RuleBroken:

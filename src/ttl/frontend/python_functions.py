@@ -15,6 +15,7 @@ import numpy as np
 from ttl.diagnostics import wrong_argument
 from ttl.language import Block, BlockExpression, Transfer
 from ttl.language.block import truth_of_block
+from ttl.language.mistakes import OPERATORS_OF_BLOCKS
 from ttl.semantics.ttnn_values import asks_ttnn
 
 from . import number_functions, scalars
@@ -25,7 +26,7 @@ from .functions import BoundMethod
 from .hir import BlockValue, HeldBlock, RunTime, TransferValue, Value, is_run_time, kind_of
 from .items import iterated
 from .joins import choose
-from .operators import binary
+from .operators import binary, folded
 from .problems import describe, not_yet, python_error
 from .ranges import RangeValue, range_value
 
@@ -77,6 +78,11 @@ def is_instance(builder: KernelBuilder, value: Value, kinds: Any) -> Value:
         is_transfer, is_block = (isinstance(value, c) for c in (TransferValue, HeldBlock))
         found = Transfer if is_transfer else Block if is_block else BlockExpression
     return issubclass(found, kinds)
+
+
+def dict_of(builder: KernelBuilder, value: Any = (), **items: Value) -> Value:
+    given = value if isinstance(value, dict) else iterated(value)
+    return builder.new(folded("dict()", lambda: dict(given, **items)))
 
 
 def enumerated(builder: KernelBuilder, value: Value, start: Value = 0) -> Value:
@@ -147,6 +153,9 @@ def truth_of(is_all: bool, builder: KernelBuilder, values: Value) -> Value:
 
 
 def quotient_and_rest(builder: KernelBuilder, one: Value, other: Value) -> Value:
+    if is_block(one) or is_block(other):
+        message = f"divmod() does not work on {describe(one)} and {describe(other)}"
+        raise wrong_argument(message, OPERATORS_OF_BLOCKS)
     return tuple(binary(builder, operator, one, other) for operator in (ast.FloorDiv(), ast.Mod()))
 
 
@@ -171,7 +180,7 @@ def extreme(function: Callable[..., Any], sign: ast.cmpop) -> Callable[..., Valu
 ALWAYS: dict[Any, Callable[..., Value]] = {
     range: range_value,
     list: lambda builder, value=(): builder.new(iterated(value)),
-    dict: lambda builder, value=(), **items: builder.new(dict(value, **items)),
+    dict: dict_of,
     set: lambda builder, value=(): builder.new(set(iterated(value))),
     tuple: lambda builder, value=(): tuple(iterated(value)),
     enumerate: enumerated,

@@ -8,8 +8,11 @@ from typing import Any
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr, i1, i64
 
+from ttl.diagnostics import wrong_argument
+from ttl.language.mistakes import NUMBER
+
 from .builder import KernelBuilder
-from .hir import RunTime, Scalar, Value, is_run_time, kind_of
+from .hir import BlockValue, RunTime, Scalar, Value, is_run_time, kind_of
 from .problems import python_error
 from .scalars import as_kind, calculated, integer, negate
 
@@ -43,6 +46,8 @@ def steps_of(value: Value) -> RangeValue | None:
 
 
 def range_value(builder: KernelBuilder, *given: Value) -> RangeValue:
+    if any(isinstance(bound, BlockValue) for bound in given):
+        raise wrong_argument("a block is not one number", NUMBER)
     if not 1 <= len(given) <= 3 or any(kind_of(bound) not in (int, bool) for bound in given):
         raise python_error("range() takes one to three integers")
     start, stop = (0, given[0]) if len(given) == 1 else given[:2]

@@ -20,7 +20,7 @@ from .functions import local_function
 from .hir import HeldBlock, RunTime, Value
 from .items import bind, changed, delete_item, unpacked
 from .operators import binary
-from .problems import Unusable, not_in_kernels, python_error, raised
+from .problems import Unusable, error_text, not_in_kernels, python_error, raised
 from .python_operators import BINARY
 from .scalars import check, truth
 
@@ -86,6 +86,8 @@ def import_modules(builder: KernelBuilder, node: ast.Import) -> None:
 def import_names(builder: KernelBuilder, node: ast.ImportFrom) -> None:
     module = _module("." * node.level + (node.module or ""))
     for part in node.names:
+        if not hasattr(module, part.name):
+            raise python_error(f"import of {part.name!r} from {module.__name__}: it is not there")
         builder.assign(part.asname or part.name, attribute_of(builder, module, part.name))
 
 
@@ -98,10 +100,15 @@ def _module(name: str) -> ModuleType:
 
 def assertion(builder: KernelBuilder, node: ast.Assert) -> None:
     condition = truth(builder, expression(builder, node.test))
-    if not isinstance(condition, RunTime) and not condition and not builder.state.facts:
-        raise raised(builder.frame, _failed(builder, node))
     if isinstance(condition, RunTime) or not condition:
-        check(builder, condition, f"raised {_failed(builder, node)}")
+        fails(builder, condition, _failed(builder, node))
+
+
+def fails(builder: KernelBuilder, condition: Value, error: str) -> None:
+    """Where the condition is false: now, if every path comes here, else when the kernel runs."""
+    if not isinstance(condition, RunTime) and not builder.state.facts:
+        raise raised(builder.frame, error)
+    check(builder, condition, f"raised {error}")
 
 
 def _failed(builder: KernelBuilder, node: ast.Assert) -> str:
@@ -109,6 +116,18 @@ def _failed(builder: KernelBuilder, node: ast.Assert) -> str:
     is_text = isinstance(node.msg, (ast.Constant, ast.JoinedStr))
     said = expression(builder, node.msg) if node.msg is not None and is_text else None
     return f"AssertionError: {said}" if isinstance(said, str) else "AssertionError"
+
+
+def raise_exception(builder: KernelBuilder, node: ast.Raise) -> None:
+    """What follows on the path is not reached."""
+    if node.exc is None:
+        return fails(builder, False, "RuntimeError: No active exception to reraise")
+    error: Any = expression(builder, node.exc)
+    if isinstance(error, type) and issubclass(error, BaseException):
+        error = error()
+    if not isinstance(error, BaseException):
+        error = TypeError("exceptions must derive from BaseException")
+    return fails(builder, False, error_text(error))
 
 
 def function_definition(builder: KernelBuilder, node: ast.FunctionDef) -> None:
@@ -143,6 +162,7 @@ STATEMENTS: dict[type[ast.stmt], Callable[[KernelBuilder, Any], None]] = {
     ast.AugAssign: augmented_assign,
     ast.Delete: delete,
     ast.Assert: assertion,
+    ast.Raise: raise_exception,
     ast.FunctionDef: function_definition,
     ast.Import: import_modules,
     ast.ImportFrom: import_names,

@@ -20,6 +20,7 @@ from ttl.language import PipeNet, signpost
 from ttl.language.kernels import kernel_returns_value
 from ttl.semantics.function_source import FunctionTree
 from ttl.semantics.kernel_kinds import KernelKind
+from ttl.semantics.syntax import walk
 from ttl.source.functions import place_of
 from ttl.source.scopes import own_names, shared_names
 from ttl.source.uses import NOTHING, uses_of
@@ -315,7 +316,7 @@ def while_loop(builder: Translation, node: ast.While, rest: Steps) -> Steps:
 
 def _may_assign(builder: KernelBuilder, test: ast.expr) -> bool:
     """By `:=`, or by a function that changes variables around it."""
-    kinds = {type(part) for part in ast.walk(test)}
+    kinds = {type(part) for part in walk(test)}
     return ast.NamedExpr in kinds or (ast.Call in kinds and bool(assigned(builder, NOTHING)))
 
 
@@ -424,6 +425,5 @@ KEYWORDS: dict[type[ast.stmt], str] = {
     ast.AsyncWith: "async with",
     ast.ClassDef: "class",
     ast.Global: "global",
-    ast.Raise: "raise",
     ast.Try: "try",
 }

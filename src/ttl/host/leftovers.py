@@ -13,6 +13,8 @@ from .program import NOBODY, LeftoverStruct, ReportStruct, nodes_of
 
 def leftover_diagnostics(compiled: CompiledOperation, report: ReportStruct) -> list[Diagnostic]:
     """One diagnostic for each buffer that holds data on any node."""
+    if not report.leftover_count:
+        return []
     holding: dict[int, list[LeftoverStruct]] = {}
     for entry in report.leftovers[: report.leftover_count]:
         if compiled.buffers[entry.buffer].tensor is not None:

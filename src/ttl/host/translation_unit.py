@@ -149,6 +149,8 @@ def _prelude(compiled: CompiledOperation) -> Iterator[str]:
     yield f"constexpr uint32_t dram_alignment = {target.dram_alignment_bytes};"
     yield f"constexpr uint32_t dram_banks = {target.dram_banks};"
     yield "}"
+    if any("std::" in kernel.cpp_source for kernel in compiled.kernels):
+        yield "#include <type_traits>"  # the device's headers have it; it is most of a unit's text
     yield '#include "api/compile_time_args.h"'
     yield DECLARATION
     # A kernel that includes nothing then fails on the names it lacks, not on these.

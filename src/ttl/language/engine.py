@@ -117,6 +117,7 @@ class Engine:
 class LaunchHook:
     """Where a call of an operation goes. `ttl/__init__` binds it to the driver."""
 
+    define: Callable[[], None]  # when an operation is defined: what its calls need is loaded
     launch: Callable[[Operation, tuple[Any, ...], dict[str, Any]], None]
     # The function that declares the kernels: the operation's own, or one made of its body.
     body_of: Callable[[Operation, dict[str, Any]], Callable[..., Any]]

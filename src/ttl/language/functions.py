@@ -43,7 +43,7 @@ def _function(op: BlockOp, namespace: str | None = None) -> Function:
         try:
             if len(args) == count and not kwargs:
                 return running.apply(op, args, NO_PARAMETERS)
-            meant = op.called_with(kwargs)
+            meant = op if op.with_flags is None else op.called_with(kwargs)
             operands, parameters = bind(meant, args, kwargs)
             return running.apply(meant, operands, parameters)
         except RuleBroken as broken:  # the rules of an op of two namespaces name it as in the first

@@ -74,6 +74,8 @@ def flatten_size(grid: Shape, dims: int) -> int | Shape:
 
 def flatten_coordinate(coordinate: Shape, grid: Shape, dims: int) -> int | Shape:
     """(c[dims-1] * s[dims] + c[dims]) * s[dims+1] + ... in the last place: its last is fastest."""
+    if dims == len(coordinate) > 1:
+        return coordinate
     last = 0
     for entry, size in zip(coordinate[dims - 1 :], grid[dims - 1 :], strict=True):
         last = last * size + entry

@@ -257,6 +257,8 @@ class Complaint(NamedTuple):
 NUMBER = "elements are not known to Python: compute with block expressions and ttl.math"
 WHOLE = "the language works on whole blocks; ttl.copy decides which part of a tensor a block has"
 
+ENDS = "a kernel ends where its function does: use `return`, or raise an exception"
+WRITTEN = "write all of it: block.store(expression), or ttl.copy(tensor_slice, block)"
 OPERATORS_OF_BLOCKS = "blocks have + - * / @ % // ** ^ and comparisons"
 SIGNS_OF_BLOCKS = "write x, -x or abs(x)"
 
@@ -265,7 +267,7 @@ COMPLAINTS = (
     Complaint(
         r"'(\w+)' object does(?: not|n't) support item (?:assignment|deletion)",
         "{0} cannot be changed by index",
-        "write all of it: block.store(expression), or ttl.copy(tensor_slice, block)",
+        WRITTEN,
     ),
     Complaint(
         r"'(\w+)' object is not iterable|cannot unpack non-iterable (\w+) object"
@@ -306,7 +308,8 @@ COMPLAINTS = (
         "ttl.make_dataflow_buffer_like() decides it for the blocks of a dataflow buffer",
     ),
     Complaint(
-        r"'(\w+)' object does not support the (?:asynchronous )?context manager protocol",
+        # Since 3.14 with the module of the class.
+        r"'(?:\w+\.)*(\w+)' object does not support the (?:asynchronous )?context manager protocol",
         "{0} cannot be used in a `with`",
         "blocks that reserve() or wait() returns can",
     ),

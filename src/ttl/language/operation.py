@@ -434,6 +434,7 @@ def operation(
         if len(function) != 1 or not isinstance(function[0], FunctionType):
             raise no_parentheses("operation", "@ttl.operation(grid=(columns, rows))", grid)
         keep_source(function[0])
+        LAUNCH_HOOK.define()
         return Operation(
             function[0],
             grid,

@@ -42,6 +42,9 @@ static inline uint32_t as_bits(float value) {
     return bits;
 }
 
+/* rule NAN of special_values.py */
+static inline float computed(float value) { return value == value ? value : NAN; }
+
 /* To the nearest, ties to even; a NaN keeps its sign only. */
 static inline uint16_t narrowed(float value) {
     uint32_t bits = as_bits(value);
@@ -60,9 +63,10 @@ static inline float at_place(int32_t place) {
     return as_float((uint32_t)(place ^ ((place >> 31) & 0x7fffffff)));
 }
 
+static inline int32_t larger_place(int32_t a, int32_t b) { return a > b ? a : b; }
+
 static inline float larger(float x, float y) {
-    int32_t a = place_of(x), b = place_of(y);
-    return at_place(a > b ? a : b);
+    return at_place(larger_place(place_of(x), place_of(y)));
 }
 
 static inline float smaller(float x, float y) {
@@ -107,11 +111,14 @@ static float largest_of(const float *values, npy_intp count) {
     return at_place(most);
 }
 
-ON_EACH_PROCESSOR /* the columns of all tiles, one tile after the other, then these in halves */
-static double sum_of(const float *restrict values, npy_intp count) {
-    double sums[TILE] = {0};
+ON_EACH_PROCESSOR /* the columns of all tiles, one tile after the other */
+static void add_columns(const float *restrict values, npy_intp count, double *restrict sums) {
     for (npy_intp i = 0; i < count; i += TILE)
         for (int lane = 0; lane < TILE; lane++) sums[lane] += (double)values[i + lane];
+}
+
+/* These in halves. */
+static double total_of(double *sums) {
     for (int half = TILE / 2; half; half /= 2)
         for (int lane = 0; lane < half; lane++) sums[lane] += sums[lane + half];
     return sums[0] == sums[0] ? sums[0] : NAN;
@@ -144,13 +151,13 @@ typedef void Loop(const float *, const float *, float *, npy_intp);
         }                                                                                          \
     }
 
-LOOPS(add, x + y)
-LOOPS(sub, x - y)
-LOOPS(mul, x *y)
-LOOPS(div, x / y)
+LOOPS(add, computed(x + y))
+LOOPS(sub, computed(x - y))
+LOOPS(mul, computed(x * y))
+LOOPS(div, computed(x / y))
 LOOPS(max, larger(x, y))
 LOOPS(min, smaller(x, y))
-LOOPS(narrow_mul, x == 0.0f || y == 0.0f ? 0.0f : x * y + 0.0f)
+LOOPS(narrow_mul, x == 0.0f || y == 0.0f ? 0.0f : computed(x * y + 0.0f))
 
 /* In the order of OPERATIONS in block_math.py. Both have elements along a row, or one has one. */
 static Loop *const LOOPS_OF[][3] = {
@@ -302,6 +309,11 @@ static PyObject *stored(PyObject *module, PyObject *const *arguments, Py_ssize_t
     Py_RETURN_TRUE;
 }
 
+ON_EACH_PROCESSOR
+static void fill_all(uint16_t *words, uint16_t word, npy_intp count) {
+    for (npy_intp i = 0; i < count; i++) words[i] = word;
+}
+
 /* filled(words, word): True once each of the words, of 2 bytes, is this one. */
 static PyObject *filled(PyObject *module, PyObject *const *arguments, Py_ssize_t given) {
     if (given != 2) return PyErr_Format(PyExc_TypeError, "filled() takes 2 arguments");
@@ -309,8 +321,7 @@ static PyObject *filled(PyObject *module, PyObject *const *arguments, Py_ssize_t
     if (!words || PyArray_ITEMSIZE(words) != 2) Py_RETURN_NONE;
     unsigned long word = PyLong_AsUnsignedLong(arguments[1]);
     if (PyErr_Occurred()) return NULL;
-    uint16_t *to = (uint16_t *)PyArray_DATA(words);
-    for (npy_intp i = 0, count = PyArray_SIZE(words); i < count; i++) to[i] = (uint16_t)word;
+    fill_all((uint16_t *)PyArray_DATA(words), (uint16_t)word, PyArray_SIZE(words));
     Py_RETURN_TRUE;
 }
 
@@ -350,6 +361,88 @@ static PyObject *saved(PyObject *module, PyObject *const *arguments, Py_ssize_t 
     const char *from = PyArray_BYTES(block);
     for (npy_intp row = 0, rows = PyArray_DIM(block, 0); row < rows; row++)
         memcpy(at + row * PyArray_STRIDE(matrix, 0), from + row * size, size);
+    Py_RETURN_TRUE;
+}
+
+/* A box of a map, which has a small number for each unit of a tensor. */
+typedef struct {
+    char *first;
+    int dims, item;
+    npy_intp rows, sizes[MOST_DIMS];
+    const npy_intp *strides;
+} Box;
+
+/* Its place in the map; 0 without an error: does not apply, or is not all inside. */
+static int find_box(PyObject *argument, PyObject *starts, PyObject *sizes, Box *box) {
+    PyArrayObject *map = whole_target(argument);
+    if (!map || !PyTuple_Check(starts) || !PyTuple_Check(sizes)) return 0;
+    box->dims = PyArray_NDIM(map);
+    box->item = (int)PyArray_ITEMSIZE(map);
+    if (box->dims < 1 || box->dims > MOST_DIMS || box->item > 2) return 0;
+    if (PyTuple_GET_SIZE(starts) != box->dims || PyTuple_GET_SIZE(sizes) != box->dims) return 0;
+    box->first = PyArray_BYTES(map);
+    box->strides = PyArray_STRIDES(map);
+    box->rows = 1;
+    for (int dim = 0; dim < box->dims; dim++) {
+        npy_intp start = PyLong_AsSsize_t(PyTuple_GET_ITEM(starts, dim));
+        npy_intp size = box->sizes[dim] = PyLong_AsSsize_t(PyTuple_GET_ITEM(sizes, dim));
+        if (start < 0 || size < 1 || size > PyArray_DIM(map, dim) - start) return 0;
+        box->first += start * box->strides[dim];
+        if (dim < box->dims - 1) box->rows *= size;
+    }
+    return 1;
+}
+
+static char *row_of(const Box *box, npy_intp row) {
+    char *at = box->first;
+    for (int dim = box->dims - 2; dim >= 0; dim--) {
+        at += row % box->sizes[dim] * box->strides[dim];
+        row /= box->sizes[dim];
+    }
+    return at;
+}
+
+static int is_clear(const Box *box) {
+    npy_intp bytes = box->sizes[box->dims - 1] * box->item;
+    for (npy_intp row = 0; row < box->rows; row++) {
+        const char *at = row_of(box, row);
+        for (npy_intp i = 0; i < bytes; i++)
+            if (at[i]) return 0;
+    }
+    return 1;
+}
+
+static void mark_box(const Box *box, long number) {
+    npy_intp count = box->sizes[box->dims - 1];
+    for (npy_intp row = 0; row < box->rows; row++) {
+        char *at = row_of(box, row);
+        for (npy_intp i = 0; i < count; i++) {
+            if (box->item == 2) ((uint16_t *)at)[i] = (uint16_t)number;
+            else ((uint8_t *)at)[i] = (uint8_t)number;
+        }
+    }
+}
+
+/* marked(map, starts, sizes, number): True once all units of the box have the number. */
+static PyObject *marked(PyObject *module, PyObject *const *arguments, Py_ssize_t given) {
+    if (given != 4) return PyErr_Format(PyExc_TypeError, "marked() takes 4 arguments");
+    Box box;
+    long number = PyLong_AsLong(arguments[3]);
+    if (!find_box(arguments[0], arguments[1], arguments[2], &box)) return does_not_apply();
+    if (PyErr_Occurred()) return NULL;
+    mark_box(&box, number);
+    Py_RETURN_TRUE;
+}
+
+/* claimed(map, starts, sizes, number): the same if all of them were 0 before, else False. */
+static PyObject *claimed(PyObject *module, PyObject *const *arguments, Py_ssize_t given) {
+    if (given != 4) return PyErr_Format(PyExc_TypeError, "claimed() takes 4 arguments");
+    Box box;
+    long number = PyLong_AsLong(arguments[3]);
+    if (!find_box(arguments[0], arguments[1], arguments[2], &box)) return does_not_apply();
+    if (PyErr_Occurred()) return NULL;
+    if (!is_clear(&box)) Py_RETURN_FALSE;
+    mark_box(&box, number);
     Py_RETURN_TRUE;
 }
 
@@ -396,8 +489,49 @@ static PyObject *row_sum(PyObject *module, PyObject *argument) {
     npy_intp columns = PyArray_SIZE(values) / rows;
     const float *from = (const float *)PyArray_DATA(values);
     double *to = (double *)PyArray_DATA(made);
-    for (npy_intp row = 0; row < rows; row++) to[row] = sum_of(from + row * columns, columns);
+    for (npy_intp row = 0; row < rows; row++) {
+        double sums[TILE] = {0};
+        add_columns(from + row * columns, columns, sums);
+        to[row] = total_of(sums);
+    }
     return (PyObject *)made;
+}
+
+/* The number of each row in the first column of a tile that is otherwise 0, without a -0. */
+static void reduce_rows(const Operand *from, float *to, int is_sum) {
+    float space[CHUNK];
+    memset(to, 0, from->rows * TILE * sizeof *to);
+    for (npy_intp row = 0; row < from->rows; row++, to += TILE) {
+        double sums[TILE] = {0};
+        int32_t most = INT32_MIN;
+        for (npy_intp column = 0; column < from->columns; column += CHUNK) {
+            npy_intp left = from->columns - column, count = left < CHUNK ? left : CHUNK;
+            const float *values = values_at(from, row, column, count, 1, space);
+            if (is_sum) add_columns(values, count, sums);
+            else most = larger_place(most, place_of(largest_of(values, count)));
+        }
+        *to = is_sum ? (float)(total_of(sums) + 0.0) : at_place(most) + 0.0f;
+    }
+}
+
+/* row_reduced(reduction, values): the maxima or sums of rows, as in registers of 32 bits. */
+static PyObject *row_reduced(PyObject *module, PyObject *const *arguments, Py_ssize_t given) {
+    if (given != 2) return PyErr_Format(PyExc_TypeError, "row_reduced() takes 2 arguments");
+    long reduction = PyLong_AsLong(arguments[0]);
+    PyArrayObject *values = whole(arguments[1]);
+    if (reduction < 0 || reduction > 1 || !values) return does_not_apply();
+    int dims = PyArray_NDIM(values);
+    if (dims < 2 || dims > MOST_DIMS || !PyArray_SIZE(values)) Py_RETURN_NONE;
+    npy_intp shape[MOST_DIMS], columns = PyArray_DIM(values, dims - 1);
+    memcpy(shape, PyArray_DIMS(values), dims * sizeof *shape);
+    shape[dims - 1] = TILE;
+    Operand from;
+    if (columns % TILE || !find_operand(values, PyArray_SIZE(values) / columns, columns, &from))
+        Py_RETURN_NONE;
+    PyObject *made = PyArray_SimpleNew(dims, shape, NPY_FLOAT32);
+    if (!made) return NULL;
+    reduce_rows(&from, (float *)PyArray_DATA((PyArrayObject *)made), reduction == 1);
+    return made;
 }
 
 #define FAST(name) {#name, (PyCFunction)(void (*)(void))name, METH_FASTCALL, NULL}
@@ -409,6 +543,9 @@ static PyMethodDef FUNCTIONS[] = {
     FAST(filled),
     FAST(loaded),
     FAST(saved),
+    FAST(marked),
+    FAST(claimed),
+    FAST(row_reduced),
     {"flushed", flushed, METH_O, NULL},
     {"row_max", row_max, METH_O, NULL},
     {"row_sum", row_sum, METH_O, NULL},

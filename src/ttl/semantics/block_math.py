@@ -13,6 +13,7 @@ import numpy as np
 
 # In the order of LOOPS_OF in block_math.c.
 OPERATIONS: Final = ("add", "sub", "mul", "div", "max", "min", "narrow_mul")
+ROW_REDUCTIONS: Final = ("reduce_max", "reduce_sum")  # in the order of row_reduced() there
 LANES: Final = 32
 
 try:
@@ -35,8 +36,11 @@ stored: Final = _function("stored")  # f32 to bfloat16
 filled: Final = _function("filled")  # words with one word
 loaded: Final = _function("loaded")  # tiles of a matrix to a block
 saved: Final = _function("saved")  # and back
+marked: Final = _function("marked")  # a box of a map, with a number
+claimed: Final = _function("claimed")  # the same, if it was 0 before
 flushed: Final = _function("flushed")  # denormal numbers to 0, in place
 row_max: Final = _function("row_max")
+row_reduced: Final = _function("row_reduced")  # one of ROW_REDUCTIONS, in tiles
 _row_sum: Final = _function("row_sum")
 
 

@@ -35,6 +35,10 @@ class DType:
     storage: np.dtype[np.generic] = field(compare=False)
     carrier: np.dtype[np.generic] = field(compare=False)
     mantissa_bits: int = field(default=0, compare=False)  # of block floats only
+    _hash: int = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_hash", hash(self.name))  # as that type of the real ttnn has
 
     @property
     def name(self) -> str:
@@ -90,7 +94,7 @@ class DType:
         return self is _of_real_ttnn(other)
 
     def __hash__(self) -> int:
-        return hash(self.name.upper())  # as that type has
+        return self._hash
 
     def to_bytes(self, tiles: Array) -> NDArray[np.uint8]:
         """Tiles in chip order, one a row, as the bytes of their pages."""

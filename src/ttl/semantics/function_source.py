@@ -23,6 +23,7 @@ from typing import Any
 
 from ttl.diagnostics.frames import add_library, is_user_file
 
+from .syntax import walk
 from .typed_source import name_typed
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef
@@ -71,7 +72,7 @@ def keep_definitions(code: CodeType, tree: Definition) -> None:  # rule MADE
         return
     while len(_MADE) > MOST_MADE:
         _MADE.pop(next(iter(_MADE)))
-    trees = [node for node in ast.walk(tree) if isinstance(node, FunctionTree)]
+    trees = [node for node in walk(tree) if isinstance(node, FunctionTree)]
     for each, found in _by_code([code, *nested_codes(code)], trees).items():
         _MADE[each, code.co_filename] = found
 
@@ -170,7 +171,7 @@ def _texts_now(file: str) -> tuple[str, ...]:
 @lru_cache(maxsize=256)
 def nodes_of(tree: ast.AST) -> tuple[ast.AST, ...]:
     """All nodes of a function, in the order of ast.walk(), which is slow: several look for some."""
-    return tuple(ast.walk(tree))
+    return tuple(walk(tree))
 
 
 @lru_cache(maxsize=64)
@@ -191,7 +192,7 @@ def _functions(
 def _function_trees(module: ast.Module, has_lambdas: bool) -> list[FunctionTree]:
     """Without lambdas only statements have to be looked at, of a file that may be long."""
     if has_lambdas:
-        return [node for node in ast.walk(module) if isinstance(node, FunctionTree)]
+        return [node for node in walk(module) if isinstance(node, FunctionTree)]
     found: list[FunctionTree] = []
     rest: list[ast.AST] = [module]
     while rest:
@@ -248,7 +249,7 @@ def _is_body_of(node: ast.Lambda, code: CodeType) -> bool:
 def _is_rewritten(code: CodeType, compiled: CodeType, tree: FunctionTree) -> bool:  # rule ASSERTS
     if (code.co_name, code.co_firstlineno) != (compiled.co_name, compiled.co_firstlineno):
         return False
-    asserts = [node for node in ast.walk(tree) if isinstance(node, ast.Assert)]
+    asserts = [node for node in walk(tree) if isinstance(node, ast.Assert)]
     lines = {n for each in asserts for n in range(each.lineno, (each.end_lineno or 0) + 1)}
     return list(_steps(code, lines)) == list(_steps(compiled, lines))
 

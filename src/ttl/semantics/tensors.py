@@ -27,9 +27,13 @@ class Extent(NamedTuple):
 
 
 class TensorSlice:
-    """`tensor[...]` in a kernel: where the part starts and its sizes, in shape units."""
+    """`tensor[...]` in a kernel: where the part starts and its sizes, in shape units.
 
-    __slots__ = ("items", "shape", "starts", "tensor", "view")
+    `words` are those of the whole tensor if the part is some tiles of a matrix. Who reads them by
+    the million need not make a view.
+    """
+
+    __slots__ = ("has_padding", "items", "shape", "starts", "tensor", "view", "words")
 
     def __init__(
         self,
@@ -40,6 +44,8 @@ class TensorSlice:
     ):
         self.tensor = tensor
         self.view: Any = None  # the region, once somebody has asked
+        self.words: Any = None
+        self.has_padding = True  # has the tensor, as far as is known?
         self.items = items  # as the user wrote them
         self.starts = starts
         self.shape = shape

@@ -1,7 +1,8 @@
-"""Functions that are typed at a prompt which keeps no text: that of Python before 3.13.
+"""Functions that are typed at a prompt whose text linecache does not give for their file.
 
-readline remembers the lines. A typed function gets the name of a file of its own, under which
-linecache has its text, as later versions of Python do.
+Before Python 3.13 no text is kept, but readline remembers the lines: a typed function gets the name
+of a file of its own, under which linecache has its text, as in 3.13. Since 3.14 the text is kept by
+function and not by file.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ MOST_LINES = 2000  # of the history, which goes back to earlier sessions
 def name_typed(function: FunctionType, is_text_of: Callable[[str, CodeType], bool]) -> None:
     """Nothing is changed where no lines are remembered that compile to the function."""
     code = function.__code__
+    _name_kept(code)
     if code.co_filename not in PROMPTS:
         return
     word = "lambda" if code.co_name == "<lambda>" else f"def {code.co_name}"
@@ -27,6 +29,15 @@ def name_typed(function: FunctionType, is_text_of: Callable[[str, CodeType], boo
             linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
             function.__code__ = _renamed(code, file)
             return
+
+
+def _name_kept(code: CodeType) -> None:
+    file = code.co_filename
+    kept = getattr(linecache, "_getlines_from_code", None)  # since 3.14
+    if kept is None or not file.startswith("<") or linecache.getlines(file):
+        return
+    if lines := kept(code):
+        linecache.cache[file] = (sum(map(len, lines)), None, lines, file)
 
 
 def _texts(line_count: int) -> Iterator[tuple[int, str]]:

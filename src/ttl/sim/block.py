@@ -36,6 +36,7 @@ from .place import (
     labels,
     with_statement,
 )
+from .recording import record_buffer
 
 if TYPE_CHECKING:
     from .kernel import KernelRun
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 
 RELEASED: Final = State.RELEASED
 widened: Final = block_math.widened
+filled: Final = block_math.filled
 _ZERO: Final = np.zeros((), np.float32)  # made once: blocks are read often
 
 
@@ -75,20 +77,21 @@ class SimBlock(Block):
 
     # Slots, all set here: what a class has by default costs more to read than an instance's own.
     __slots__ = (
-        "array",
         "carried",
         "end",
         "entered",
         "exit_place",
+        "is_bare",
         "kernel",
         "place",
         "running_sum",
         "sequence",
+        "slot",
+        "slot_words",
         "state",
         "transfer",
         "transfers_reading",
         "values",
-        "words",
     )
 
     place: Place
@@ -99,8 +102,10 @@ class SimBlock(Block):
         self.type = end.buffer.block_type
         self.end = end
         self.kernel = kernel
-        self.array = end.buffer.slots[index]  # in the element type of the block
-        self.words = end.buffer.words[index]  # the same as unsigned integers
+        # For those who write all of it; others have `array` and `words`.
+        self.slot = end.buffer.slots[index]
+        self.slot_words = end.buffer.words[index]
+        self.is_bare = False  # reserved, not written yet, and not poisoned either
         self.values: Array | None = None  # and in its carrier, once an expression asked
         self.carried: Array | None = None  # the memory for these
         self.transfers_reading = 0
@@ -108,6 +113,30 @@ class SimBlock(Block):
         self.exit_place: Place | None = None  # of a `with` that waits for older blocks
         self.running_sum: Array | None = None  # of `+=`, not rounded yet
         self.transfer: SimTransfer | None = None  # the latest, for messages
+
+    @property
+    def array(self) -> Array:
+        """The elements in the type of the block."""
+        if self.is_bare:
+            self._poison()
+        return self.slot
+
+    @property
+    def words(self) -> Array:
+        """The same as unsigned integers."""
+        if self.is_bare:
+            self._poison()
+        return self.slot_words
+
+    def _poison(self) -> None:
+        """Fill the block, so that data nobody writes shows.
+
+        Not in reserve(): what follows is most often a write to all of the block.
+        """
+        self.is_bare = False
+        poison = self.end.buffer.poison
+        if not filled(self.slot_words, poison):
+            self.slot_words.fill(poison)
 
     def step(self, event: Event) -> None:
         """Take `event`, or raise RuleBroken if it is illegal now.
@@ -189,15 +218,13 @@ class SimBlock(Block):
         else:
             carried = self.carried
             if carried is None:
-                spare = self.end.buffer.spare
-                if spare:
-                    carried = spare.pop()
-                else:
-                    carried = np.empty((1, *self.array.shape), held.carrier)[0]
+                spare, shape = self.end.buffer.spare, self.slot.shape
+                carried = spare.pop() if spare else np.empty((1, *shape), held.carrier)[0]
                 self.carried = carried
             is_wide = held.is_float and self.kernel.dest is float32
-            if not widened(self.array, carried, is_wide):
-                carried[...] = self.array
+            array = self.array
+            if not widened(array, carried, is_wide):
+                carried[...] = array
                 if is_wide:  # 16 bits come there without a -0
                     np.add(carried, _ZERO, carried)
             self.values = carried
@@ -205,7 +232,8 @@ class SimBlock(Block):
 
     def take(self, source: SimBlock) -> None:
         """A copy of another block has arrived."""
-        self.words[...] = source.words
+        self.slot_words[...] = source.words
+        self.is_bare = False
         self.values = None
         if self.kernel.simulation.padding is not None:
             self.kernel.simulation.padding.copied(source, self)
@@ -223,7 +251,8 @@ class SimBlock(Block):
         """Round what `+=` has summed up: something else reads the block, or it is pushed."""
         if self.running_sum is not None:
             buffer = self.end.buffer
-            round_into(self.array, self.running_sum, buffer.held, buffer.way)
+            round_into(self.slot, self.running_sum, buffer.held, buffer.way)
+            self.is_bare = False
             self.running_sum = self.values = None
 
     def push(self) -> None:
@@ -315,7 +344,7 @@ class SimBlock(Block):
             self.kernel.wake(other.sleeper)
             other.sleeper = None
         if self.kernel.recorder is not None:
-            self.kernel.record_buffer(end.release_kind, end, place)
+            record_buffer(self.kernel, end.release_kind, end, place)
 
     def _release_after_older(self) -> None:
         """Legal if the older blocks are items of the same `with`; they show at their own end."""

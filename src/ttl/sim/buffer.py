@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from ttl.language.buffer import BufferState, DataflowBuffer
 from ttl.semantics.block_protocol import Event
 from ttl.semantics.dtypes import Array, DType, Way, float32
-from ttl.semantics.types import BlockType, block_elements
+from ttl.semantics.types import BlockType, Shape, block_elements
 from ttl.trace import EventKind
 
 from .place import Place
@@ -52,7 +52,7 @@ class BufferEnd:
 
     def __init__(self, buffer: NodeBuffer, credits: int):
         self.buffer = buffer
-        self.count = buffer.declared.block_count
+        self.count: int = buffer.declared.block_count
         self.credits = credits
         self.is_producer = isinstance(self, ProducerEnd)
         self.acquired = 0
@@ -90,23 +90,63 @@ class ConsumerEnd(BufferEnd):
     release_kind = EventKind.BUFFER_POP
 
 
-class NodeBuffer:
-    """The slots of a dataflow buffer on one node.
+class BufferPlan:
+    """What is the same for a dataflow buffer on all nodes.
 
-    `held` is the type that they have: the declared one, unless the run keeps all floats in f32.
-    `words` are views of the slots as unsigned integers, which numpy fills faster than floats.
+    `held` is the type that blocks have: the declared one, unless the run keeps all floats in f32.
     `spare` is memory for a block in the type that expressions work in; all nodes share it.
     """
 
     __slots__ = (
         "block_bytes",
-        "block_name",
+        "block_type",
+        "declared",
+        "extent",
+        "held",
+        "poison",
+        "rounds",
+        "spare",
+        "way",
+    )
+
+    def __init__(
+        self,
+        declared: DataflowBuffer,
+        block_type: BlockType,
+        keep_float32: bool = False,
+        packs_away: bool = False,
+    ):
+        self.declared = declared
+        self.block_type = block_type
+        self.block_bytes: int = declared.block_bytes
+        self.extent: Shape = block_elements(declared.shape, declared.layout)
+        self.spare: list[Array] = []
+        self.held: DType = float32 if keep_float32 and declared.dtype.is_float else declared.dtype
+        self.poison: int = poison_word(self.held)
+        # Does an assignment of f32 values round as it should? Block floats need more.
+        self.rounds: bool = (
+            self.held.is_float and not self.held.is_block_float and not packs_away
+        )
+        self.way: Way = "away" if packs_away else "even"  # of ties, where bfloat16 is packed
+
+
+class NodeBuffer:
+    """The slots of a dataflow buffer on one node.
+
+    `words` are views of the slots as unsigned integers, which numpy fills faster than floats.
+    """
+
+    __slots__ = (
+        "block_bytes",
+        "block_shape",
         "block_type",
         "consumer",
         "declared",
+        "extent",
         "held",
         "is_published",
-        "memory",
+        "like",
+        "name",
         "poison",
         "producer",
         "rounds",
@@ -117,54 +157,47 @@ class NodeBuffer:
         "words",
     )
 
-    def __init__(
-        self,
-        declared: DataflowBuffer,
-        block_type: BlockType,
-        spare: list[Array],
-        keep_float32: bool = False,
-        shard: Shard | None = None,
-        packs_away: bool = False,
-    ):
-        self.spare = spare
-        self.held: DType = float32 if keep_float32 and declared.dtype.is_float else declared.dtype
+    def __init__(self, plan: BufferPlan, shard: Shard | None = None):
+        self.declared = plan.declared
+        self.name: str = plan.declared.name
+        self.block_type = plan.block_type
+        self.block_bytes = plan.block_bytes
+        self.block_shape: Shape = plan.block_type.shape or ()
+        self.extent = plan.extent
+        self.spare = plan.spare
+        self.held = plan.held
+        self.rounds = plan.rounds
+        self.way = plan.way
         # None: what is there before the first write is a tensor's, which others may read.
-        self.poison = poison_word(self.held) if shard is None else None
+        self.poison: int | None = plan.poison if shard is None else None
         self.shard = shard
         self.is_published = False
-        # Does an assignment of f32 values round as it should? Block floats need more.
-        self.rounds = self.held.is_float and not self.held.is_block_float and not packs_away
-        self.way: Way = "away" if packs_away else "even"  # of ties, where bfloat16 is packed
-        self.declared = declared
-        self.block_type = block_type
-        self.block_name = f"the block of `{declared.name}`"
-        self.block_bytes = 0  # known with the memory
-        self.memory: Array | None = None  # none until somebody uses the buffer
-        self.slots: list[Array] = []
+        # The latest tensor that was found to have the layout and element type of the blocks.
+        self.like: Any = None
+        self.slots: list[Array] = []  # none until somebody uses the buffer
         self.words: list[Array] = []
-        self.producer = ProducerEnd(self, declared.block_count)
+        self.producer = ProducerEnd(self, plan.declared.block_count)
         self.consumer = ConsumerEnd(self, 0)
         self.producer.other = self.consumer
         self.consumer.other = self.producer
 
+    @property
+    def block_name(self) -> str:
+        return f"the block of `{self.name}`"
+
     def allocate(self) -> None:
-        declared = self.declared
         if self.slots:
             return
-        self.block_bytes = declared.block_bytes
         if self.shard is not None:
             self.slots = self.shard.slots
             self.words = [slot.view(f"u{slot.itemsize}") for slot in self.slots]
         else:
-            shape = (declared.block_count, *block_elements(declared.shape, declared.layout))
-            self.memory = take(shape, self.held.storage)
-            self.slots = list(self.memory)
-            self.words = list(self.memory.view(f"u{self.held.storage.itemsize}"))
+            self.slots, self.words = take(self.producer.count, self.extent, self.held.storage)
 
     def free(self) -> None:
         """The run is over."""
-        if self.memory is not None:
-            give_back(self.memory)
+        if self.slots and self.shard is None:
+            give_back(self.slots, self.words)
         published = self.declared.block_count if self.is_published else 0
         if self.shard is not None and self.producer.released > published:
             self.shard.write_back()

@@ -15,12 +15,14 @@ from ttl.semantics.tensors import (
     copy_dtypes_differ,
     type_mismatch,
 )
-from ttl.trace.events import Part
+from ttl.trace.events import EventKind, Part
 
 from .block import SimBlock
+from .buffer import NodeBuffer
 from .marks import Marks
 from .nets import wrong_role
 from .place import Place
+from .recording import record_copy
 from .transfers import SimTransfer
 
 if TYPE_CHECKING:
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 
 MUST_READ: Final = State.MUST_READ
 READ_WRITE: Final = State.READ_WRITE
+COPY_END: Final = EventKind.COPY_END
 loaded: Final = block_math.loaded
 saved: Final = block_math.saved
 
@@ -50,14 +53,23 @@ class TensorTransfer(SimTransfer):
         self.is_done = False
         self.group = None
         self.part = part
-        type_ = block.type
-        # Slice and block have the same shape, written in the same way.
-        self.is_alike = part.shape == type_.shape and part.tensor.layout is type_.layout
+        buffer = block.end.buffer
+        # Slice and block have the same type, and the same shape written in the same way.
+        self.is_alike = part.tensor is buffer.like and part.shape == buffer.block_shape
+        if not self.is_alike:
+            self._compare(part, buffer)
+
+    def _compare(self, part: TensorSlice, buffer: NodeBuffer) -> None:
+        """A tensor that is new to the buffer, or a shape that is written in another way."""
+        tensor, type_ = part.tensor, buffer.block_type
+        self.is_alike = part.shape == type_.shape and tensor.layout is type_.layout
         if not self.is_alike:
             check_copy_layouts(part, type_.layout)
             check_copy_shapes(part, type_.shape or ())
-        if part.tensor.dtype is not type_.dtype:
-            raise copy_dtypes_differ(part.tensor.dtype, type_.dtype)
+        if tensor.dtype is not type_.dtype:
+            raise copy_dtypes_differ(tensor.dtype, type_.dtype)
+        if tensor.layout is type_.layout:
+            buffer.like = tensor
 
     @property
     def subject(self) -> str:
@@ -94,12 +106,12 @@ class Load(TensorTransfer):
         part, block, kernel = self.part, self.block, self.kernel
         block.state = MUST_READ  # nothing but this leads out of WRITTEN_BY_TRANSFER
         block.values = block.transfer = None  # it was the only transfer
+        block.is_bare = False
         if self.is_alike:
-            words = part.tensor.storage.words
-            if part.view is not None or not loaded(block.words, words, part.starts):
-                block.words[...] = part.region
+            if part.words is None or not loaded(block.slot_words, part.words, part.starts):
+                block.slot_words[...] = part.region
         else:
-            part.tensor.storage.read(part, block.words)
+            part.tensor.storage.read(part, block.slot_words)
         del kernel.transfers[self]
         if kernel.is_observed:
             self._observe(kernel)
@@ -110,7 +122,7 @@ class Load(TensorTransfer):
         if kernel.simulation.marks_reads:
             self._mark(kernel)
         if kernel.recorder is not None:
-            kernel.record_copy(self.end_kind, self)
+            record_copy(kernel, COPY_END, self)
 
     def _mark(self, kernel: KernelRun) -> None:
         overwrites = kernel.overwrites
@@ -141,9 +153,8 @@ class Save(TensorTransfer):
             block.end_reading()
         if kernel.overwrites is not None and kernel.overwrites.clash(part, block.words, kernel):
             pass
-        elif self.is_alike and not part.tensor.storage.is_ragged:
-            words = part.tensor.storage.words
-            if part.view is not None or not saved(block.words, words, part.starts):
+        elif self.is_alike and not part.has_padding:
+            if part.words is None or not saved(block.words, part.words, part.starts):
                 part.region[...] = block.words
         else:
             part.tensor.storage.write(part, block.words)
@@ -152,7 +163,7 @@ class Save(TensorTransfer):
         kernel.written.mark(part, self.place)
         del kernel.transfers[self]
         if kernel.recorder is not None:
-            kernel.record_copy(self.end_kind, self)
+            record_copy(kernel, COPY_END, self)
 
 
 class BlockTransfer(SimTransfer):

@@ -30,6 +30,7 @@ from ttl.semantics.ops import (
     BlockOp,
     is_complete,
     is_number,
+    special_values,
     store_type,
 )
 from ttl.semantics.types import Shape
@@ -47,6 +48,7 @@ NO_KEY: Final = id(NO_PARAMETERS)
 SINGLE: Final = np.dtype(np.float32)
 computed_at_once: Final = block_math.binary
 stored_at_once: Final = block_math.stored
+reduced_at_once: Final = block_math.row_reduced
 
 
 def binary(kernel: KernelRun, op: BlockOp, left: Any, right: Any) -> SimExpression:
@@ -90,26 +92,42 @@ def apply(
     key = [id(op), id(parameters)]
     for operand in operands:
         if isinstance(operand, SimBlock):
-            arrays.append(read(kernel, operand))
+            arrays.append(as_held(kernel, operand))
             key.append(id(operand.type))
         elif isinstance(operand, SimExpression):
             arrays.append(_value(kernel, operand))
             key.append(id(operand.type))
         else:
-            arrays.append(_checked_number(op, operand, len(arrays), operands))
+            is_known = type(operand) is int or type(operand) is float
+            position = len(arrays)
+            arrays.append(operand if is_known else _checked_number(op, operand, position, operands))
             key.append(id(table.number))
     applied = table.known.get(tuple(key))
     if applied is None:
+        _check_numbers(op, operands)
         applied = table.result(op, operands, parameters)
+    made = _computed_at_once(kernel, applied, arrays)
+    if made is not None:
+        return SimExpression(applied.type, made, kernel)
+    for position, operand in enumerate(operands):
+        if isinstance(operand, SimBlock):
+            arrays[position] = carried(kernel, operand)
     if not applied.is_plain:
         return _apply_unlike(kernel, applied, op, operands, parameters, arrays)
-    if applied.native >= 0 and kernel.register_bits:
-        made = computed_at_once(applied.native, arrays[0], arrays[1], kernel.register_bits == 16)
-        if made is not None:
-            return SimExpression(applied.type, made, kernel)
     if applied.extents:
-        arrays = [_expanded(*each) for each in zip(arrays, applied.extents, strict=True)]
+        _expand(arrays, applied.extents)
     return _rounded(kernel, applied, applied.meaning(*arrays))
+
+
+def _computed_at_once(kernel: KernelRun, applied: Applied, arrays: list[Any]) -> Any:
+    """By the native module, from blocks as they are held; None where it does not apply."""
+    if applied.native >= 0 and kernel.register_bits:
+        return computed_at_once(applied.native, arrays[0], arrays[1], kernel.register_bits == 16)
+    if applied.row >= 0 and kernel.register_bits == 32:
+        scaler = arrays[1]
+        if type(scaler) is int and scaler == 1 and arrays[0].shape == applied.extents[0]:
+            return reduced_at_once(applied.row, arrays[0])
+    return None
 
 
 def _value(kernel: KernelRun, operand: Any) -> Array:
@@ -121,6 +139,8 @@ def _value(kernel: KernelRun, operand: Any) -> Array:
 
 def _rounded(kernel: KernelRun, applied: Applied, computed: Any) -> SimExpression:
     """The result of a plain operation."""
+    if applied.computes:
+        computed = special_values.computed(computed)
     if computed.dtype is not SINGLE or kernel.dest is not float32:
         computed = round_to(computed, format_of(kernel, applied.type.dtype))
     if computed.base is not None:  # a slot or a view of one changes with its block
@@ -138,18 +158,19 @@ def _apply_unlike(
 ) -> SimExpression:
     """An operation with parameters, or with operands that are not whole blocks of one type."""
     if applied.converts:
-        arrays = [
-            converted(kernel, array, applied.dtype) if is_untyped else array
-            for array, is_untyped in zip(arrays, applied.converts, strict=True)
-        ]
+        for position, is_untyped in enumerate(applied.converts):
+            if is_untyped:
+                arrays[position] = converted(kernel, arrays[position], applied.dtype)
     if applied.extents:
-        arrays = [_expanded(*each) for each in zip(arrays, applied.extents, strict=True)]
+        _expand(arrays, applied.extents)
     if applied.numbers:
         parameters = _converted_parameters(applied, parameters)
     if kernel.simulation.rounding.is_chips and operands:
         computed = chip_rounding.computed(kernel, applied, op, operands, arrays, parameters)
     else:
         computed = np.asarray(applied.meaning(*arrays, **parameters))
+    if applied.computes:
+        computed = special_values.computed(computed)
     # A fill stays exact until it meets an element type.
     if not operands and applied.type.dtype is not None:
         computed = np.asarray(converted(kernel, computed, applied.type.dtype))
@@ -205,6 +226,13 @@ def carried(kernel: KernelRun, block: SimBlock) -> Array:
 
 
 # Numbers and fills --------------------------------------------------------------------------------
+
+
+def _check_numbers(op: BlockOp, operands: tuple[Any, ...]) -> None:
+    """Once for calls whose operands are of the same types."""
+    for position, operand in enumerate(operands):
+        if not isinstance(operand, (SimBlock, SimExpression)):
+            _checked_number(op, operand, position, operands)
 
 
 def _checked_number(op: BlockOp, value: Any, position: int, operands: tuple[Any, ...]) -> Any:
@@ -283,6 +311,11 @@ def _converted_parameters(applied: Applied, parameters: Mapping[str, Any]) -> Ma
     return {**parameters, **numbers}
 
 
+def _expand(arrays: list[Any], extents: tuple[Shape | None, ...]) -> None:
+    for position, extent in enumerate(extents):
+        arrays[position] = _expanded(arrays[position], extent)
+
+
 def _expanded(array: Any, extent: Shape | None) -> Any:
     """The whole block, where it matters which elements are there."""
     if extent is None or array.shape == extent:
@@ -326,15 +359,16 @@ def store(kernel: KernelRun, value: Any, block: SimBlock) -> None:
         following = block.tolerated(Event.STORE, _user_place())
     block.state = following
     if not block.end.is_producer:  # a value of its own: the chip cannot pack over read space
-        block.array = np.empty_like(block.array)
-        block.words = block.array.view(block.words.dtype)
+        block.slot = np.empty_like(block.slot)
+        block.slot_words = block.slot.view(block.slot_words.dtype)
+    block.is_bare = False
     block.values = block.running_sum = None  # a sum from before is replaced
     buffer = block.end.buffer
     if buffer.rounds and stored.dtype is SINGLE:  # as round_into() does
-        if not stored_at_once(stored, block.array):
-            block.array[...] = stored
+        if not stored_at_once(stored, block.slot):
+            block.slot[...] = stored
     else:
-        round_into(block.array, stored, buffer.held, buffer.way)
+        round_into(block.slot, stored, buffer.held, buffer.way)
     if kernel.simulation.padding is not None:
         kernel.simulation.padding.stored(value, block)
 
@@ -377,7 +411,7 @@ def accumulate(kernel: KernelRun, block: SimBlock, value: Any) -> None:
     is_first = block.state is State.MUST_WRITE
     block.step(Event.ACCUMULATE)
     before = block.carry() if block.running_sum is None else block.running_sum
-    summed = np.add(np.zeros_like(before) if is_first else before, added)
+    summed = special_values.computed(np.add(np.zeros_like(before) if is_first else before, added))
     block.values = None
     way = chip_rounding.way_of_sum(kernel, value)
     block.running_sum = round_to(summed, format_of(kernel, block.type.dtype), way=way)

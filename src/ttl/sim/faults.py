@@ -39,7 +39,7 @@ def fault_at(
 def exception_fault(kernel: KernelRun, error: BaseException) -> TTLError | SystemExit:
     """An exception of the user's own code, or of ours, which is never the user's mistake."""
     # Imported only when something went wrong.
-    from ttl.language.mistakes import language_mistake, misspelt_name, signature_help
+    from ttl.language.mistakes import ENDS, language_mistake, misspelt_name, signature_help
 
     if _is_quit_of_debugger(error):
         return SystemExit(1)
@@ -54,8 +54,7 @@ def exception_fault(kernel: KernelRun, error: BaseException) -> TTLError | Syste
     if is_ours and not isinstance(error, RecursionError):  # a recursion ends wherever it is
         broken = RuleBroken(codes.INTERNAL, f"pyttl failed: {text}")
         return InternalError(_fault(kernel, broken, spans).diagnostics[0])
-    ends = ("a kernel ends where its function does: use `return`, or raise an exception",)
-    helps = ends if isinstance(error, SystemExit) else signature_help(error)
+    helps = (ENDS,) if isinstance(error, SystemExit) else signature_help(error)
     message = f"kernel `{kernel.name}` raised {text}"
     return _fault(kernel, RuleBroken(codes.KERNEL_EXCEPTION, message, helps=helps), spans)
 
@@ -70,7 +69,12 @@ def spinning_fault(kernel: KernelRun, spinning: Spinning) -> KernelFault:
 
 
 def _is_quit_of_debugger(error: BaseException) -> bool:
-    """`q` in pdb. The module is loaded if it can be."""
+    """`q` in pdb, which exits since Python 3.14. The module is loaded if it can be."""
+    place = error.__traceback__ if isinstance(error, SystemExit) else None
+    while place is not None:
+        if place.tb_frame.f_globals.get("__name__") == "pdb":
+            return True
+        place = place.tb_next
     return (type(error).__module__, type(error).__name__) == ("bdb", "BdbQuit")
 
 

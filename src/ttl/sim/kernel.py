@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from sys import getrefcount
+from types import CodeType
 from typing import TYPE_CHECKING, Any, Final
 
 from ttl.diagnostics import RuleBroken, Severity, codes
@@ -13,7 +14,6 @@ from ttl.language.buffer import BufferState, DataflowBuffer
 from ttl.language.engine import Engine
 from ttl.language.pipes import PipeNet
 from ttl.language.semaphores import Semaphore
-from ttl.semantics import block_math
 from ttl.semantics.block_protocol import Event, State, illegal, nothing_held
 from ttl.semantics.current_engine import ENGINE
 from ttl.semantics.kernel_kinds import wrong_kind
@@ -21,7 +21,6 @@ from ttl.semantics.ops import BlockOp
 from ttl.semantics.tensors import TensorSlice
 from ttl.semantics.types import Shape
 from ttl.trace import EventKind, Recorder
-from ttl.trace.events import Part
 
 from . import elements, expressions, shards
 from .block import SimBlock, SimExpression
@@ -33,6 +32,7 @@ from .nets import ReceiverRole, SourceRole, receiver_of, source_of
 from .pipes import PipeTransfer, start_receive, start_send
 from .place import BEHIND_LANGUAGE, FURTHER_BEHIND, Place, calling_place, getframe, span_of
 from .plan import KernelPlan
+from .recording import COPY_START, record, record_buffer, record_copy
 from .semaphores import SemaphoreWait, increment, set_value, wait_for
 from .transfers import SimTransfer
 
@@ -44,7 +44,9 @@ if TYPE_CHECKING:
 
 MUST_WRITE: Final = State.MUST_WRITE
 MUST_READ: Final = State.MUST_READ
-filled: Final = block_math.filled
+# A member of an Enum takes long to find.
+RESERVED: Final = EventKind.BUFFER_RESERVE
+WAITED: Final = EventKind.BUFFER_WAIT
 
 
 def references(blocks: list[Any], index: int) -> int:
@@ -56,6 +58,7 @@ def references(blocks: list[Any], index: int) -> int:
 # to him, so that using it after its release is noticed. Counted, because versions of Python differ.
 UNSHARED: Final = references([object()], 0)
 NOTHING: Final[dict[Any, Any]] = {}
+NO_EVENTS: Final[list[Any]] = []
 
 
 class KernelRun(Engine):
@@ -63,6 +66,8 @@ class KernelRun(Engine):
 
     __slots__ = (
         "broken",
+        "code",
+        "code_number",
         "coordinate",
         "copies",
         "dest",
@@ -77,10 +82,12 @@ class KernelRun(Engine):
         "is_polling",
         "is_shuffled",
         "kind",
+        "kinds",
         "name",
         "node_number",
         "overwrites",
         "races",
+        "raw",
         "read",
         "read_back",
         "ready",
@@ -119,7 +126,14 @@ class KernelRun(Engine):
         self.is_observed = self.recorder is not None or is_followed
         self.name = plan.name
         self.waiting_place: Place | None = None  # of a transfer's wait(), for the recorder
-        self.track = 0 if self.recorder is None else self.recorder.track(coordinate, plan.name)
+        self.track = 0
+        self.kinds: Any = ()  # of events that are recorded
+        self.raw: list[Any] = NO_EVENTS
+        if self.recorder is not None:
+            self.track = self.recorder.track(coordinate, plan.name)
+            self.kinds, self.raw = self.recorder.kinds, self.recorder.raw
+        self.code: CodeType | None = None  # of the program, the latest that an event came from
+        self.code_number = 0
         self.function = plan.function
         self.kind = plan.kind
         self.is_compute = plan.is_compute
@@ -157,7 +171,7 @@ class KernelRun(Engine):
         if not end.credits or self.is_shuffled or self.exiting:
             self._wait_for_credit(end)
         end.credits -= 1
-        index = end.acquired % end.count
+        index: int = end.acquired % end.count
         if references(end.blocks, index) > UNSHARED:
             end.blocks[index] = SimBlock(end, self, index)
         block = end.blocks[index]
@@ -167,9 +181,7 @@ class KernelRun(Engine):
         block.state = MUST_WRITE
         block.sequence = end.acquired
         block.values = None
-        poison = end.buffer.poison
-        if poison is not None and not filled(block.words, poison):
-            block.words.fill(poison)  # so that data nobody wrote shows
+        block.is_bare = end.buffer.poison is not None
         end.acquired += 1
         if self.is_observed:
             self._observe_reserve(end, block)
@@ -182,7 +194,7 @@ class KernelRun(Engine):
         if not end.credits or self.is_shuffled or self.exiting:
             self._wait_for_credit(end)
         end.credits -= 1
-        index = end.acquired % end.count
+        index: int = end.acquired % end.count
         if references(end.blocks, index) > UNSHARED:
             end.blocks[index] = SimBlock(end, self, index)
         block = end.blocks[index]
@@ -191,19 +203,19 @@ class KernelRun(Engine):
         block.place = (frame.f_code, frame.f_lasti)
         block.state = MUST_READ
         block.sequence = end.acquired
-        block.array = end.buffer.slots[index]  # a store may have given it others
-        block.words = end.buffer.words[index]
+        block.slot = end.buffer.slots[index]  # a store may have given it others
+        block.slot_words = end.buffer.words[index]
         block.values = None
         end.acquired += 1
         if self.recorder is not None:
-            self.record_buffer(EventKind.BUFFER_WAIT, end, block.place)
+            record_buffer(self, WAITED, end, block.place)
         return block
 
     def _observe_reserve(self, end: BufferEnd, block: SimBlock) -> None:
         if self.simulation.padding is not None:
             self.simulation.padding.reserved(block)
         if self.recorder is not None:
-            self.record_buffer(EventKind.BUFFER_RESERVE, end, block.place)
+            record_buffer(self, RESERVED, end, block.place)
 
     def _claim(self, buffer: DataflowBuffer, end: BufferEnd) -> BufferEnd:
         """From its first use on, this end is this kernel's alone."""
@@ -352,7 +364,8 @@ class KernelRun(Engine):
         self.transfers[transfer] = None
         self.copies += 1
         if self.recorder is not None:
-            self.record_copy(transfer.start_kind, transfer)
+            is_plain = isinstance(transfer, TensorTransfer)
+            record_copy(self, COPY_START if is_plain else transfer.start_kind, transfer)
         if self.is_shuffled and isinstance(transfer, TensorTransfer):
             self.simulation.perhaps_move_early(transfer)
         return transfer
@@ -442,58 +455,13 @@ class KernelRun(Engine):
 
     def signpost(self, name: str, is_end: bool) -> None:
         if self.recorder is not None:
-            self._record(EventKind.SIGNPOST_END if is_end else EventKind.SIGNPOST_BEGIN, name, 0)
-
-    def record_buffer(self, kind: EventKind, end: BufferEnd, place: Place | None = None) -> None:
-        """`place` is the call in the program, if it is known."""
-        if self.races is not None:
-            self.races.at_buffer(self, kind, end)
-        buffer, recorder = end.buffer, self.recorder
-        assert recorder is not None
-        if kind in recorder.kinds:  # as _record() does, for the most common case
-            filled = buffer.producer.released - buffer.consumer.released
-            if place is not None and (code := id(place[0])) in recorder.codes:
-                at = place[1]
-            else:
-                code, at = calling_place(recorder, place)
-            recorder.raw.append((kind, self.track, buffer.declared.name, filled, code, at))
-
-    def record_copy(self, kind: EventKind, transfer: SimTransfer) -> None:
-        if self.races is not None:
-            transfer.tell(self.races, is_end=kind is transfer.end_kind)
-        size = transfer.block.end.buffer.block_bytes
-        if kind is EventKind.COPY_START:
-            self._record(kind, transfer.subject, size, transfer.tensor_part, transfer.place)
-        elif kind is transfer.start_kind:
-            self._record(kind, transfer.subject, size, None, transfer.place)
-        else:
-            self._record(kind, transfer.subject, size, None, self.waiting_place)
-            self.waiting_place = None
+            kind = EventKind.SIGNPOST_END if is_end else EventKind.SIGNPOST_BEGIN
+            record(self, kind, name, 0)
 
     def _record_semaphore(self, kind: EventKind, semaphore: Semaphore, value: int) -> None:
         self.simulation.activity += 1
         if self.recorder is not None:
-            self._record(kind, semaphore.name, value)
-
-    def _record(
-        self,
-        kind: EventKind,
-        subject: str,
-        value: int,
-        part: Part | None = None,
-        place: Place | None = None,
-    ) -> None:
-        recorder = self.recorder
-        assert recorder is not None
-        if kind in recorder.kinds:
-            if place is not None and (code := id(place[0])) in recorder.codes:
-                at = place[1]
-            else:
-                code, at = calling_place(recorder, place)
-            if part is None:
-                recorder.raw.append((kind, self.track, subject, value, code, at))
-            else:
-                recorder.raw.append((kind, self.track, subject, value, code, at, part))
+            record(self, kind, semaphore.name, value)
 
 
 def notice(broken: RuleBroken) -> None:

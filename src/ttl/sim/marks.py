@@ -7,11 +7,13 @@ rule READS   reads are marked only in programs that may read what they write
 
 from __future__ import annotations
 
-from typing import Any
+from types import CodeType
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ttl.semantics import block_math
 from ttl.semantics.layout import TILE_LAYOUT
 from ttl.semantics.tensors import TensorSlice
 from ttl.semantics.types import Shape
@@ -19,7 +21,8 @@ from ttl.semantics.types import Shape
 from .place import Place
 
 MOST_PLACES = 255  # of one kernel and tensor; those after share the last number
-UnitMap = NDArray[np.uint8]
+UnitMap: TypeAlias = NDArray[np.uint8]
+marked: Final = block_math.marked
 
 
 class TensorMarks:
@@ -55,21 +58,23 @@ class TensorMarks:
 class Marks:
     """What one kernel has read, or written; most copies are made by the line that made the last."""
 
-    __slots__ = ("_current", "_map", "_number", "_place", "_tensor", "by_tensor")
+    __slots__ = ("_at", "_code", "_current", "_map", "_number", "_tensor", "by_tensor")
 
     def __init__(self) -> None:
         self.by_tensor: dict[int, TensorMarks] = {}  # by the identity of its storage
         self._tensor: Any = None
-        self._place: Place | None = None
+        self._code: CodeType | None = None
+        self._at = 0
         self._current: TensorMarks | None = None
-        self._map: UnitMap | None = None
+        self._map: Any = None
         self._number = 0
 
     def mark(self, part: TensorSlice, place: Place) -> None:
-        if part.tensor is not self._tensor or place != self._place:
+        if part.tensor is not self._tensor or place[0] is not self._code or place[1] != self._at:
             self._turn_to(part.tensor, place)
         if self._map is not None:
-            self._map[part.items] = self._number  # type: ignore[index]  # ints and slices of units
+            if not marked(self._map, part.starts, part.shape, self._number):
+                self._map[part.items] = self._number  # ints and slices of units
         else:
             assert self._current is not None
             self._current.boxes[part.starts, part.shape] = self._number
@@ -87,5 +92,6 @@ class Marks:
         found = self.by_tensor.get(key)
         if found is None:
             found = self.by_tensor[key] = TensorMarks(tensor)
-        self._tensor, self._place, self._current = tensor, place, found
+        self._tensor, self._current = tensor, found
+        self._code, self._at = place
         self._map, self._number = found.map, found.number_of(place)

@@ -17,6 +17,7 @@ from ttl.semantics.types import Shape
 
 from .block import SimBlock
 from .place import Place, labels
+from .recording import record_copy
 from .transfers import SimTransfer
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ def start_multicast(
     kernel.transfers[transfer] = None
     kernel.copies += 1
     if kernel.recorder is not None:
-        kernel.record_copy(transfer.start_kind, transfer)
+        record_copy(kernel, transfer.start_kind, transfer)
     return transfer
 
 

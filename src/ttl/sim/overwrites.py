@@ -8,11 +8,12 @@ rule READ_BACK  a node that reads what it has written itself reads the same in a
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ttl.semantics import block_math
 from ttl.semantics.dtypes import Array
 from ttl.semantics.layout import TILE_LAYOUT
 from ttl.semantics.tensors import TensorSlice
@@ -21,22 +22,23 @@ from ttl.semantics.types import TILE_SIZE
 if TYPE_CHECKING:
     from .kernel import KernelRun
 
-Changed = NDArray[np.bool_]  # by unit
-ALL = 0xFFFF  # instead of the number of a node
+Changed: TypeAlias = NDArray[np.bool_]  # by unit
+ALL: Final = 0xFFFF  # instead of the number of a node
+claimed: Final = block_math.claimed
 
 
 class Overwrites:
     """Of one run; tensors are known by the identity of their storage."""
 
-    __slots__ = ("_changed", "_current", "_follows_reads", "_owners", "_storage", "_unsteady")
+    __slots__ = ("_changed", "_current", "_follows_reads", "_owners", "_tensor", "_unsteady")
 
     def __init__(self, follows_reads: bool) -> None:
         self._follows_reads = follows_reads
         self._owners: dict[int, NDArray[np.uint16]] = {}
         self._changed: dict[int, Changed] = {}  # of the tensors in which nodes met
         self._unsteady: dict[int, Changed] = {}
-        self._storage: Any = None  # of the latest write; most go where the last one went
-        self._current: NDArray[np.uint16] = np.zeros(0, np.uint16)
+        self._tensor: Any = None  # of the latest write; most go where the last one went
+        self._current: Any = None
 
     @property
     def found_any(self) -> bool:
@@ -74,13 +76,15 @@ class Overwrites:
         Either way, this node has written it from now on.
         """
         node = kernel.node_number
-        if part.tensor.storage is not self._storage:
-            self._turn_to(part.tensor.storage)
+        if part.tensor is not self._tensor:
+            self._turn_to(part.tensor)
         owners = self._current
-        owned: Any = owners[part.items]  # type: ignore[index]  # ints and slices of units
+        if claimed(owners, part.starts, part.shape, node):
+            return False
+        owned: Any = owners[part.items]  # ints and slices of units
         # One unit is true or false by itself; numpy is slow to count.
         if not (owned if owned.size == 1 else np.count_nonzero(owned)):
-            owners[part.items] = node  # type: ignore[index]
+            owners[part.items] = node
             return False
         is_written = np.asarray(owned != 0).reshape(part.shape)
         is_others = is_written & np.asarray(owned != node).reshape(part.shape)
@@ -92,11 +96,12 @@ class Overwrites:
         self._note(self._unsteady, part, differs & is_written)  # rule READ_BACK
         return True
 
-    def _turn_to(self, storage: Any) -> None:
+    def _turn_to(self, tensor: Any) -> None:
+        storage = tensor.storage
         owners = self._owners.get(id(storage))
         if owners is None:
             owners = self._owners[id(storage)] = np.zeros(storage.units, np.uint16)
-        self._storage, self._current = storage, owners
+        self._tensor, self._current = tensor, owners
 
     def _write(self, part: TensorSlice, words: Array) -> Changed:
         """The units that have other bytes than before."""

@@ -22,6 +22,7 @@ from ttl.trace import EventKind
 
 from .block import SimBlock
 from .place import Place, labels
+from .recording import record_copy
 from .transfers import SimTransfer
 
 if TYPE_CHECKING:
@@ -181,7 +182,7 @@ class PipeReceive(PipeTransfer):
         block.transfer = None  # it was the only transfer
         del kernel.transfers[self]
         if kernel.recorder is not None:
-            kernel.record_copy(self.end_kind, self)
+            record_copy(kernel, self.end_kind, self)
 
 
 def start_send(kernel: KernelRun, block: SimBlock, role: SourceRole, place: Place) -> PipeSend:

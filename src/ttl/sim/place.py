@@ -13,6 +13,7 @@ from ttl.diagnostics import Label, Span
 from ttl.diagnostics.buffer_ends import CALLS
 from ttl.diagnostics.frames import is_user_file
 from ttl.semantics.function_source import definition_of
+from ttl.semantics.syntax import walk
 from ttl.source.functions import REPLACED
 from ttl.trace import Recorder
 from ttl.trace.events import NO_CODE
@@ -84,7 +85,7 @@ def _position(code: CodeType, instruction: int) -> Extent:
 def _with_node(code: CodeType, instruction: int) -> ast.With | None:
     position = _position(code, instruction)
     tree = definition_of(REPLACED.original(code))
-    for node in ast.walk(tree) if tree is not None else ():
+    for node in walk(tree) if tree is not None else ():
         if isinstance(node, ast.With):
             places = [_extent(node), *(_extent(item.context_expr) for item in node.items)]
             if position in places:

@@ -17,7 +17,7 @@ from ttl.diagnostics.activity import busy
 from ttl.language.grid import nodes_of
 from ttl.language.operation import KernelFunction, Program
 from ttl.semantics.current_engine import ENGINE
-from ttl.semantics.dtypes import Array, float32
+from ttl.semantics.dtypes import float32
 from ttl.semantics.kernel_config import dest_dtype
 from ttl.semantics.limits import check_limits, check_semaphores
 from ttl.semantics.rounding import LANGUAGE, Rounding
@@ -27,7 +27,7 @@ from ttl.target import Target
 from ttl.trace import Recorder
 
 from .blas import one_blas_thread
-from .buffer import NodeBuffer
+from .buffer import BufferPlan, NodeBuffer
 from .copies import TensorTransfer
 from .coverage import uncovered_outputs, unordered_accesses, written_twice
 from .faults import fault_at
@@ -177,16 +177,15 @@ class Simulation:
         self.nodes: dict[Shape, list[NodeBuffer]] = {}
         self.kernels: list[KernelRun] = []
         self.ready: deque[KernelRun] = deque()
-        block_types = [self.types.block(b.shape, b.dtype, b.layout) for b in program.buffers]
-        spares: list[list[Array]] = [[] for _ in program.buffers]
-        declared = list(zip(program.buffers, block_types, spares, strict=True))
+        types = [self.types.block(b.shape, b.dtype, b.layout) for b in program.buffers]
+        buffers = [
+            BufferPlan(declared, type_, keep_float32, rounding.is_chips)
+            for declared, type_ in zip(program.buffers, types, strict=True)
+        ]
         plans = self._plans(program.kernels)
         for coordinate in nodes_of(program.grid):
             self.nodes[coordinate] = [
-                NodeBuffer(
-                    *each, keep_float32, shard_of(each[0], coordinate), rounding.is_chips
-                )
-                for each in declared
+                NodeBuffer(each, shard_of(each.declared, coordinate)) for each in buffers
             ]
             if program.kernels_by_node:
                 plans = self._plans(program.kernels_on(coordinate))

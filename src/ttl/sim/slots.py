@@ -16,30 +16,39 @@ from ttl.semantics.types import Shape
 
 MOST_KEPT_BYTES = 64 * 1024 * 1024
 
+# The blocks of one buffer, in their element type and as unsigned integers.
+Slots = tuple[list[Array], list[Array]]
+
 
 class _Kept(threading.local):
     """What the finished runs of a thread left."""
 
     def __init__(self) -> None:
-        self.arrays: dict[tuple[Shape, np.dtype[np.generic]], list[Array]] = defaultdict(list)
+        self.slots: dict[tuple[int, Shape, np.dtype[np.generic]], list[Slots]] = defaultdict(list)
         self.bytes = 0
 
 
 _KEPT = _Kept()
 
 
-def take(shape: Shape, dtype: np.dtype[np.generic]) -> Array:
-    """An array with anything in it."""
-    kept = _KEPT.arrays.get((shape, dtype))
+def take(count: int, extent: Shape, dtype: np.dtype[np.generic]) -> Slots:
+    """So many blocks with anything in them."""
+    kept = _KEPT.slots.get((count, extent, dtype))
     if not kept:
-        return np.empty(shape, dtype)
-    array = kept.pop()
-    _KEPT.bytes -= array.nbytes
-    return array
+        memory = np.empty((count, *extent), dtype)
+        return list(memory), list(memory.view(f"u{dtype.itemsize}"))
+    slots = kept.pop()
+    _KEPT.bytes -= _bytes(slots[0])
+    return slots
 
 
-def give_back(array: Array) -> None:
-    """Nobody uses the array any more."""
-    if _KEPT.bytes + array.nbytes <= MOST_KEPT_BYTES:
-        _KEPT.arrays[array.shape, array.dtype].append(array)
-        _KEPT.bytes += array.nbytes
+def give_back(slots: list[Array], words: list[Array]) -> None:
+    """Nobody uses the blocks any more."""
+    size, first = _bytes(slots), slots[0]
+    if _KEPT.bytes + size <= MOST_KEPT_BYTES:
+        _KEPT.slots[len(slots), first.shape, first.dtype].append((slots, words))
+        _KEPT.bytes += size
+
+
+def _bytes(slots: list[Array]) -> int:
+    return len(slots) * slots[0].nbytes

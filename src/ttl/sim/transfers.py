@@ -14,6 +14,7 @@ from ttl.trace.events import Part
 
 from .block import SimBlock
 from .place import DIRECT_CALLER, Place, getframe, labels
+from .recording import record_copy
 
 if TYPE_CHECKING:
     from .kernel import KernelRun
@@ -89,7 +90,7 @@ class SimTransfer(Transfer):
         kernel = self.kernel
         del kernel.transfers[self]
         if kernel.recorder is not None:
-            kernel.record_copy(self.end_kind, self)
+            record_copy(kernel, self.end_kind, self)
 
     def check_owner(self) -> None:
         """The wait of a transfer belongs to the kernel that started it."""

@@ -17,7 +17,8 @@ from ttl.semantics.ops import (
     operand_dtype,
     result_type,
 )
-from ttl.semantics.ops.special_values import native_operation
+from ttl.semantics.ops.reduce import native_reduction
+from ttl.semantics.ops.special_values import CHOOSING, native_operation
 from ttl.semantics.rounding import LANGUAGE, Rounding
 from ttl.semantics.types import BlockType, Shape, element_shape
 
@@ -35,6 +36,8 @@ class Applied:
     numbers: tuple[str, ...]  # the parameters that become values of that type
     is_plain: bool  # whole blocks of one element type, and no parameters
     native: int  # which of block_math.OPERATIONS it is then, or -1
+    computes: bool  # what is NaN has no sign then
+    row: int  # which of block_math.ROW_REDUCTIONS it is, if whole blocks of floats are read, or -1
 
 
 class TypeTable:
@@ -98,7 +101,16 @@ class TypeTable:
             numbers=tuple(numbers) if types else (),
             is_plain=is_plain,
             native=native_operation(meaning) if is_plain else -1,
+            computes=op.name not in CHOOSING,
+            row=-1 if is_open or self.looks_at_each else _row(meaning, types, parameters),
         )
+
+
+def _row(
+    meaning: Callable[..., Any], types: Sequence[BlockType], parameters: Mapping[str, Any]
+) -> int:
+    is_of_floats = bool(types) and types[0].dtype is not None and types[0].dtype.is_float
+    return native_reduction(meaning, parameters) if is_of_floats else -1
 
 
 def _extent(type_: BlockType) -> Shape | None:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ttl.semantics.function_source import FunctionTree
+from ttl.semantics.syntax import walk
 
 from .handles import Meaning, SourceFunction
 from .scopes import own_nodes, parameters, shared_names
@@ -114,7 +115,7 @@ def _bindings(tree: FunctionTree, name: str) -> Iterator[ast.expr]:
     explained: set[ast.AST] = set()
     for node in own_nodes(tree):
         targets, value = _assigned(node)
-        stores = {n for target in targets for n in ast.walk(target) if _is_store(n, name)}
+        stores = {n for target in targets for n in walk(target) if _is_store(n, name)}
         if stores and value is not None:
             yield value
         explained |= stores

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Any
 
 from ttl.semantics.function_source import Definition, FunctionTree, nodes_of
+from ttl.semantics.syntax import child_nodes, walk
 
 from .callees import Callee, callees, lambda_definition
 from .handles import (
@@ -194,13 +195,13 @@ class HandleFlow:
         if isinstance(node, COMPREHENSIONS):
             return self._comprehension(node)
         if isinstance(node, DISPLAYS):
-            return union_of(self.value(child) for child in ast.iter_child_nodes(node))
+            return union_of(self.value(child) for child in child_nodes(node))
         if node is not None:
             self.children(node, is_escape=isinstance(node, ESCAPING))
         return NOTHING
 
     def children(self, node: ast.AST, is_escape: bool = False) -> None:
-        for child in ast.iter_child_nodes(node):
+        for child in child_nodes(node):
             value = self.value(child)
             if is_escape:
                 self.escape(value)
@@ -238,7 +239,7 @@ class HandleFlow:
         has the result of a callback: its transfers are waited for at once."""
         outer, self.shadowed = self.shadowed, dict(self.shadowed)
         self.shadowed |= dict.fromkeys(parameters(node.args), NOTHING)
-        value, sites = self.value(node.body), {*ast.walk(node.body)}
+        value, sites = self.value(node.body), {*walk(node.body)}
         if is_callback:
             self.wait_at_once(sites)
         self.escape(value)

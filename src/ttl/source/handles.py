@@ -12,7 +12,7 @@ import ast
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import Any
+from typing import Any, ClassVar
 
 from ttl.diagnostics.buffer_ends import CALLS
 from ttl.semantics.function_source import Definition
@@ -30,6 +30,7 @@ class Finish(ast.stmt):
     """
 
     _fields = ("names", "kept", "is_wait")
+    _field_types: ClassVar = {"names": list, "kept": list, "is_wait": bool}  # ast.dump of 3.14
     names: list[ast.Name]
     kept: list[ast.Name]
     is_wait: bool

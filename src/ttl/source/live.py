@@ -28,6 +28,7 @@ from ttl.language.buffer import DataflowBuffer
 from ttl.language.functions import matmul
 from ttl.semantics.dtypes import DType, as_dtype
 from ttl.semantics.function_source import Definition, FunctionTree, function_tree
+from ttl.semantics.syntax import walk
 
 from .functions import MISSING, environment, named_value, own_code
 from .scopes import (
@@ -167,7 +168,7 @@ class _Reader:
             self.found.has_matmul |= has_matmul(own_code(callee))
             self.use(*(value for _, value in environment(callee)))
         else:
-            for node in ast.walk(callee.tree):
+            for node in walk(callee.tree):
                 self.found.has_matmul |= isinstance(node, ast.MatMult)
                 if isinstance(node, ast.Name):
                     self.use(callee.frame.lookup(node.id))
@@ -328,7 +329,7 @@ def known(node: ast.expr, frame: _Frame) -> Any:  # rule KNOWN
 def _calculated(node: ast.expr, frame: _Frame) -> Any:
     """Python's own result, if all names in it are known and it calls nothing but what is PURE."""
     values: dict[str, Any] = {}
-    for part in ast.walk(node):
+    for part in walk(node):
         if isinstance(part, ast.Name):
             values[part.id] = frame.lookup(part.id)
             if values[part.id] is UNKNOWN:
@@ -361,7 +362,7 @@ def truth(value: Any) -> bool | None:
 def _assigned_once(tree: FunctionTree) -> frozenset[str]:
     """The names that have one value while the function runs, as far as one can see."""
     counts = Counter(parameters(tree.args))
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
             counts[node.id] += 1
         elif isinstance(node, Definition) and node is not tree:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from ttl.semantics.function_source import Definition, FunctionTree, nodes_of
+from ttl.semantics.syntax import child_nodes, walk
 
 from .handles import RELEASES
 from .scopes import COMPREHENSIONS, own_names
@@ -80,7 +81,7 @@ class Liveness:
             yield from self._name(node.target.id, True, known)
         if isinstance(node, ast.Attribute) and node.attr in RELEASES:
             yield f"{ast.unparse(node.value)}.{node.attr}"
-        for child in ast.iter_child_nodes(node):
+        for child in child_nodes(node):
             if not isinstance(node, ast.Attribute) or not isinstance(child, ast.Name):
                 yield from self._mentions(child, known)
 
@@ -227,7 +228,7 @@ def test_key(test: ast.expr) -> tuple[str | None, bool]:
     truth = True
     while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         test, truth = test.operand, not truth
-    return (None if any(_may_change(node) for node in ast.walk(test)) else ast.dump(test)), truth
+    return (None if any(_may_change(node) for node in walk(test)) else ast.dump(test)), truth
 
 
 def _may_change(node: ast.AST) -> bool:
@@ -250,5 +251,5 @@ def stored(*nodes: ast.AST) -> Names:
         elif isinstance(node, ast.BoolOp):
             found |= stored(node.values[0])
         elif not isinstance(node, (ast.Lambda, *COMPREHENSIONS)):
-            found |= stored(*ast.iter_child_nodes(node))
+            found |= stored(*child_nodes(node))
     return frozenset(found)

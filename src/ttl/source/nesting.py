@@ -11,6 +11,7 @@ from types import CodeType
 
 from ttl.diagnostics import RuleBroken, Span, UsageError, codes
 from ttl.semantics.function_source import definition_of
+from ttl.semantics.syntax import child_nodes
 
 DEEP = 100  # far below what ends in an error
 
@@ -40,5 +41,5 @@ def _deepest(definition: ast.AST) -> tuple[int, ast.expr]:
             deepest = max(deepest, (depth, outermost), key=lambda each: each[0])
         else:
             depth, outermost = 0, None
-        left += [(child, depth, outermost) for child in ast.iter_child_nodes(node)]
+        left += [(child, depth, outermost) for child in child_nodes(node)]
     return deepest

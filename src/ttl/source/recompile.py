@@ -8,6 +8,7 @@ from types import CodeType
 from typing import TypeVar
 
 from ttl.semantics.function_source import FUTURE_FLAGS, Definition
+from ttl.semantics.syntax import walk
 
 Node = TypeVar("Node", bound=ast.AST)
 
@@ -32,7 +33,7 @@ def _nested(code: CodeType, name: str) -> CodeType:
 
 def at(node: Node, place: ast.AST) -> Node:
     """Gives `node` and the new nodes in it the place of another."""
-    for child in ast.walk(node):
+    for child in walk(node):
         if not hasattr(child, "lineno"):
             ast.copy_location(child, place)
     return node

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from ttl.semantics.function_source import FunctionTree, nodes_of
+from ttl.semantics.syntax import child_nodes, walk
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -51,9 +52,9 @@ def own_nodes(function: FunctionTree) -> Iterator[ast.AST]:
         node = waiting.pop()
         yield node
         if isinstance(node, COMPREHENSIONS):
-            waiting += [n for n in ast.walk(node) if isinstance(n, ast.NamedExpr)]
+            waiting += [n for n in walk(node) if isinstance(n, ast.NamedExpr)]
         elif not isinstance(node, FUNCTIONS):
-            waiting += ast.iter_child_nodes(node)
+            waiting += child_nodes(node)
 
 
 @lru_cache(maxsize=1024)

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from ttl.semantics.function_source import FunctionTree
+from ttl.semantics.syntax import child_nodes, walk
 
 from .handle_flow import HandleFlow
 from .handles import (
@@ -185,14 +186,14 @@ class Supplying(HandleFlow):
             return True
         if self.liveness.uses(node).isdisjoint(read | written):
             return False
-        names = [n for n in ast.walk(node) if isinstance(n, ast.Name) and n.id in read | written]
+        names = [n for n in walk(node) if isinstance(n, ast.Name) and n.id in read | written]
         return not names or any(n.id in written or n not in sources for n in names)
 
     def _copied_from(self, node: ast.AST) -> tuple[set[ast.AST], set[str]]:
         """The names whose blocks are copied from, and the tensors."""
         names: set[ast.AST] = set()
         tensors: set[str] = set()
-        for call in ast.walk(node):
+        for call in walk(node):
             if isinstance(call, ast.Call) and call.args and self.meaning(call.func) is Meaning.COPY:
                 source = call.args[0]
                 if isinstance(source, ast.Name):
@@ -217,7 +218,7 @@ def _certainly_read(node: ast.expr) -> Names:
         return frozenset({node.id})
     if isinstance(node, (ast.IfExp, ast.BoolOp, ast.Lambda, *COMPREHENSIONS)):
         return frozenset()
-    parts = (child for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr))
+    parts = (child for child in child_nodes(node) if isinstance(child, ast.expr))
     return frozenset().union(*map(_certainly_read, parts))
 
 

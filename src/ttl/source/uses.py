@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache, reduce
 from typing import Any
 
+from ttl.semantics.syntax import child_nodes
+
 from .captured import CHANGING
 from .handles import RELEASES, Finish
 
@@ -78,7 +80,7 @@ def _uses_of_all(nodes: tuple[ast.AST, ...]) -> Uses:
 def uses_of(node: ast.AST) -> Uses:
     if (special := _SPECIAL.get(type(node))) is not None:
         return special(node)
-    inside = uses_of_all(ast.iter_child_nodes(node))
+    inside = uses_of_all(child_nodes(node))
     if isinstance(node, ast.stmt) and not isinstance(node, ast.Expr):
         inside = replace(inside, read_first=inside.mentioned, written_first=NONE)
     return inside
@@ -93,14 +95,14 @@ def _name(node: ast.Name) -> Uses:
 
 def _function(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> Uses:
     """What a function stores is its own."""
-    inside = uses_of_all(ast.iter_child_nodes(node))
+    inside = uses_of_all(child_nodes(node))
     names = inside.mentioned
     return replace(inside, read_first=names, written_first=NONE, stored=frozenset({node.name}),
                    jumps=frozenset())  # fmt: skip
 
 
 def _match_as(node: ast.MatchAs) -> Uses:
-    inside = uses_of_all(ast.iter_child_nodes(node))
+    inside = uses_of_all(child_nodes(node))
     return inside if node.name is None else replace(inside, stored=frozenset({node.name}))
 
 
@@ -109,7 +111,7 @@ def _if(node: ast.If) -> Uses:
 
 
 def _augmented(node: ast.AugAssign) -> Uses:
-    inside = uses_of_all(ast.iter_child_nodes(node))
+    inside = uses_of_all(child_nodes(node))
     found = replace(inside, read_first=inside.mentioned, written_first=NONE)
     if not isinstance(node.target, ast.Name):
         return found
@@ -130,13 +132,13 @@ def _loop(node: ast.For | ast.While) -> Uses:
 
 
 def _jump(node: ast.Return | ast.Break | ast.Continue) -> Uses:
-    inside = uses_of_all(ast.iter_child_nodes(node))
+    inside = uses_of_all(child_nodes(node))
     jumps: frozenset[Jump] = frozenset({type(node)})
     return replace(inside, read_first=inside.mentioned, written_first=NONE, jumps=jumps)
 
 
 def _item(node: ast.Subscript) -> Uses:
-    inside = uses_of_all(ast.iter_child_nodes(node))
+    inside = uses_of_all(child_nodes(node))
     if isinstance(node.ctx, ast.Load) or not isinstance(node.value, ast.Name):
         return inside
     return replace(inside, changed=inside.changed | {node.value.id})

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence
 from enum import IntEnum
-from itertools import count
-from typing import BinaryIO, NamedTuple, Protocol
+from typing import Any, BinaryIO, NamedTuple, Protocol
 
-from .events import EventKind, Lines, Node, Part, RawEvent, Recorder
+from .events import EventKind, Lines, Node, Part, Recorder
 
 
 class Slot(IntEnum):
@@ -80,72 +79,86 @@ def write_events(out: BinaryIO, recorder: Recorder, form: Form, first_tick: int 
         first_tick += len(section)
 
 
-class _Shapes(dict[object, "_Shape"]):
-    """How events are told that differ in node, value and tick only."""
+# What stands between the texts of an event of a track, in the forms that there are.
+_TICK, _VALUE, _BEGIN, _PART = Slot.TICK, Slot.VALUE, Slot.TRANSFER, Slot.PART
+_ORDERS: dict[tuple[Slot, ...], int] = {
+    (_TICK, _VALUE): 0,
+    (_TICK, _VALUE, _TICK, _VALUE): 1,
+    (_TICK, _BEGIN, _VALUE, _PART): 2,
+    (_TICK, _BEGIN, _VALUE): 3,
+    (_TICK, _VALUE, _PART): 4,
+}
 
-    def __init__(self, recorder: Recorder, form: Form):
-        super().__init__()
-        self.form = form
-        self.lines = Lines(recorder.codes)
 
-    def __missing__(self, key: tuple[EventKind, str, int, int, str]) -> _Shape:
-        kind, subject, code, at, kernel = key
-        template = self.form.template(kind, kernel, subject, self.lines.of(code, at))
-        slots = tuple(slot for _, slot in template.pieces if slot is not Slot.NOTHING)
-        texts = [""]
+class _Shape:
+    """How events of a track are told that differ in value, tick and part only."""
+
+    __slots__ = ("a", "b", "begun", "c", "d", "e", "order")
+
+    def __init__(self, template: Template, track: str, process: str, begun: deque[str]):
+        self.begun = begun  # the ticks of the transfers that are under way
+        texts, slots = [""], []
         for text, slot in template.pieces:
             texts[-1] += text
-            if slot is not Slot.NOTHING:
+            if slot is Slot.TRACK:
+                texts[-1] += track
+            elif slot is Slot.PROCESS:
+                texts[-1] += process
+            elif slot is not Slot.NOTHING:
+                slots.append(slot)
                 texts.append("")
-        found = self[key] = (_ORDERS[slots], tuple(texts), channel(kind))
+        self.order = _ORDERS[tuple(slots)]
+        self.a, self.b, self.c, self.d, self.e = (*texts, "", "")[:5]  # the longest order has five
+
+
+class _Shapes:
+    """Made once for all events that are alike."""
+
+    __slots__ = ("form", "known", "lines", "tracks", "under_way")
+
+    def __init__(self, recorder: Recorder, form: Form):
+        self.form = form
+        self.lines = Lines(recorder.codes)
+        self.tracks = recorder.tracks
+        self.known: dict[tuple[Any, ...], _Shape] = {}  # by kind, track, subject, code and place
+        self.under_way: dict[tuple[int, str, str], deque[str]] = defaultdict(deque)
+
+    def make(self, kind: EventKind, track: int, subject: str, code: int, at: int) -> _Shape:
+        node, kernel = self.tracks[track]
+        form, line = self.form, self.lines.of(code, at)
+        template = form.template(kind, kernel, subject, line)
+        begun = self.under_way[track, channel(kind), subject]
+        found = _Shape(template, form.track(node, kernel), form.process(node), begun)
+        self.known[kind, track, subject, code, at] = found
         return found
 
 
-# What stands between the texts of an event, in the forms that there are.
-_TRACK, _VALUE, _TICK = Slot.TRACK, Slot.VALUE, Slot.TICK
-_PERFETTO = (_TRACK, _TICK, _VALUE)
-_COUNTED = (*_PERFETTO, Slot.PROCESS, _TICK, _VALUE)
-_BEGIN = (_TRACK, _TICK, Slot.TRANSFER, _VALUE, Slot.PART)
-_END = _BEGIN[:-1]
-_LINE = (_TICK, Slot.PROCESS, _VALUE)
-_LINE_WITH_PART = (*_LINE, Slot.PART)
-_ORDERS = {
-    order: number
-    for number, order in enumerate((_PERFETTO, _COUNTED, _BEGIN, _END, _LINE, _LINE_WITH_PART))
-}
-_Shape = tuple[int, tuple[str, ...], str]  # number in _ORDERS, texts, channel
-
-
-def _text(recorder: Recorder, raw: Sequence[RawEvent], form: Form, first_tick: int) -> bytes:
+def _text(
+    recorder: Recorder, raw: Sequence[tuple[Any, ...]], form: Form, first_tick: int
+) -> bytes:
     shapes = _Shapes(recorder, form)
-    kernels = [kernel for _, kernel in recorder.tracks]
-    tracks = [form.track(*track) for track in recorder.tracks]
-    processes = [form.process(node) for node, _ in recorder.tracks]
-    under_way: dict[object, deque[str]] = defaultdict(deque)
+    known = shapes.known
     found: list[str] = []
-    for tick, event in zip(map(str, count(first_tick)), raw, strict=False):
-        kind, track, subject, number, code, at = event if len(event) == 6 else event[:6]
-        order, texts, transfers = shapes[kind, subject, code, at, kernels[track]]
-        value = str(number)
+    number = first_tick
+    for event in raw:
+        shape = known.get((event[0], event[1], event[2], event[4], event[5]))
+        if shape is None:
+            shape = shapes.make(event[0], event[1], event[2], event[4], event[5])
+        a, b, c, d, e = shape.a, shape.b, shape.c, shape.d, shape.e
+        tick, value, order = str(number), str(event[3]), shape.order
         if order == 0:
-            found += (texts[0], tracks[track], texts[1], tick, texts[2], value, texts[3])
+            found.append(f"{a}{tick}{b}{value}{c}")
         elif order == 1:
-            a, b, c, d, e, f, g = texts
-            process = processes[track]
-            found += (a, tracks[track], b, tick, c, value, d, process, e, tick, f, value, g)
+            found.append(f"{a}{tick}{b}{value}{c}{tick}{d}{value}{e}")
         elif order == 2:
-            a, b, c, d, e, f = texts
-            under_way[track, transfers, subject].append(tick)
+            shape.begun.append(tick)
             part = part_text(event[6]) if len(event) == 7 else ""
-            found += (a, tracks[track], b, tick, c, tick, d, value, e, part, f)
+            found.append(f"{a}{tick}{b}{tick}{c}{value}{d}{part}{e}")
         elif order == 3:
-            a, b, c, d, e = texts
-            queue = under_way[track, transfers, subject]
-            begin = queue.popleft() if queue else tick
-            found += (a, tracks[track], b, tick, c, begin, d, value, e)
+            begin = shape.begun.popleft() if shape.begun else tick
+            found.append(f"{a}{tick}{b}{begin}{c}{value}{d}")
         else:
-            a, b, c, d, *rest = texts
-            found += (a, tick, b, processes[track], c, value, d)
-            if rest:
-                found += (part_text(event[6]) if len(event) == 7 else "", rest[0])
+            part = part_text(event[6]) if len(event) == 7 else ""
+            found.append(f"{a}{tick}{b}{value}{c}{part}{d}")
+        number += 1
     return "".join(found).encode()

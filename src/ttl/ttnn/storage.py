@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any
+from typing import Any, Final
 from weakref import ref
 
 import numpy as np
@@ -22,6 +22,10 @@ from ttl.semantics.types import (
 )
 
 from .faults import wrong
+
+# Looked up in each slice of a kernel; names of this module are found faster than builtins.
+TUPLE: Final[Any] = tuple
+SLICE: Final[Any] = slice
 
 
 class Storage:
@@ -81,6 +85,7 @@ class Storage:
         """tensor[items]"""
         part = slice_tensor(tensor, items, self.units)
         part.view = self.region(part)
+        part.has_padding = self.is_ragged
         return part
 
     def region(self, part: TensorSlice) -> Array:
@@ -221,14 +226,19 @@ class RowMajorStorage(Storage):
 
 
 class TileStorage(Storage):
-    """Tiles, the last ones padded. The padding is zero, whoever writes. A page is a tile."""
+    """Tiles, the last ones padded. The padding is zero, whoever writes. A page is a tile.
 
-    __slots__ = ()
+    `rows` and `columns` are the tiles of a matrix, 0 if the tensor has more dimensions or fewer.
+    """
+
+    __slots__ = ("columns", "rows")
 
     def __init__(self, shape: Shape, dtype: DType, shared: Storage | None = None):
         tiles = tiles_of(shape or (1,))  # 0-D tensors exist, though kernels do not slice them
         super().__init__(shape, dtype, element_shape(tiles), tiles, shared)
         self.is_ragged = self.elements.shape != at_least_matrix(shape)
+        self.rows: int = tiles[0] if len(tiles) == 2 else 0
+        self.columns: int = tiles[1] if len(tiles) == 2 else 0
 
     def reshaped(self, shape: Shape) -> Storage | None:
         rows, columns = at_least_matrix(shape)[-2:]
@@ -263,7 +273,7 @@ class TileStorage(Storage):
 
     def part(self, tensor: Any, items: Any) -> TensorSlice:
         """As above; two dimensions, by far the most common, in one call, and without a view."""
-        if type(items) is not tuple or len(items) != 2 or len(self.units) != 2:
+        if type(items) is not TUPLE or len(items) != 2 or self.columns == 0:
             return super().part(tensor, items)
         row: Any = items[0]
         column: Any = items[1]
@@ -271,9 +281,7 @@ class TileStorage(Storage):
         bottom: int
         left: int
         right: int
-        if type(row) is int is type(column):
-            top, bottom, left, right = row, row + 1, column, column + 1
-        elif type(row) is slice is type(column) and row.step is None is column.step:
+        if type(row) is SLICE and type(column) is SLICE and row.step is None is column.step:
             first: Any = row.start  # of any type, until they are looked at
             last: Any = row.stop
             start: Any = column.start
@@ -281,11 +289,16 @@ class TileStorage(Storage):
             if not (type(first) is int is type(last) and type(start) is int is type(stop)):
                 return super().part(tensor, items)
             top, bottom, left, right = first, last, start, stop
+        elif type(row) is int is type(column):
+            top, left = row, column
+            bottom, right = top + 1, left + 1
         else:
             return super().part(tensor, items)
-        rows, columns = self.units
-        if 0 <= top < bottom <= rows and 0 <= left < right <= columns:
-            return TensorSlice(tensor, items, (top, left), (bottom - top, right - left))
+        if 0 <= top < bottom <= self.rows and 0 <= left < right <= self.columns:
+            part = TensorSlice(tensor, items, (top, left), (bottom - top, right - left))
+            part.words = self.words
+            part.has_padding = self.is_ragged
+            return part
         return super().part(tensor, items)
 
     def region(self, part: TensorSlice) -> Array:

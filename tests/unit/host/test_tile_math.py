@@ -84,6 +84,76 @@ def test_plus_zero(tables):
         np.testing.assert_array_equal(values.view(np.uint32), bits)
 
 
+def _bits_of_bfloat16(seed: int) -> np.ndarray:
+    """Zeros of both signs, infinities, subnormal numbers and not-a-numbers among others."""
+    bits = np.random.default_rng(seed).integers(0, 1 << 16, 1024, dtype=np.uint16)
+    bits[:6] = [0, 0x8000, 0x7F80, 0xFF80, 1, 0x7FC1]
+    return np.random.default_rng(seed).permutation(bits)
+
+
+def _widened(bits: np.ndarray) -> np.ndarray:
+    return (bits.astype(np.uint32) << 16).view(np.float32)
+
+
+@pytest.mark.parametrize(("position", "is_sum"), ((11, True), (12, False)))
+@pytest.mark.parametrize("other", (2, 1))
+def test_sums_of_bfloat16(tables, position, is_sum, other):
+    """As unpacked, without minus zeros, and then added; a number minus itself, too."""
+    a, b = _bits_of_bfloat16(1), _bits_of_bfloat16(other)
+    left, right = _widened(a) + np.float32(0), _widened(b) + np.float32(0)
+    with np.errstate(all="ignore"):
+        expected = left + right if is_sum else left - right
+    for table in tables:
+        out = _random(3)
+        function = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3)(table[position])
+        function(_pointer(a), _pointer(b), _pointer(out))
+        _assert_alike([expected.view(np.uint32), out.view(np.uint32)])
+
+
+def test_unpacked_bfloat16(tables):
+    for table in tables:
+        tile, values = _bits_of_bfloat16(1), _random(3)
+        ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 2)(table[0])(_pointer(tile), _pointer(values))
+        np.testing.assert_array_equal(values.view(np.uint32), _widened(tile).view(np.uint32))
+
+
+@pytest.mark.parametrize("has_nan", (False, True))
+def test_packed_bfloat16(tables, has_nan):
+    """Ties go to even; a not-a-number does not become an infinity, and is quiet."""
+    values = _random(1)
+    values[7:11] = np.array([0x3F808000, 0x3F818000, 0x7F7FFFFF, 0x80000001], np.uint32).view("f4")
+    values[11:14] = np.array([0x7F800001, 0xFFC00000, 0x7FFFFFFF] if has_nan else [0, 1, 2],
+                             np.uint32).view("f4")  # fmt: skip
+    bits = values.view(np.uint32)
+    rounded = (bits.astype(np.uint64) + 0x7FFF + (bits >> 16 & 1)) >> 16
+    expected = np.where(np.isnan(values), bits >> 16 | 0x40, rounded).astype(np.uint16)
+    for table in tables:
+        tile = np.zeros(1024, np.uint16)
+        ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 2)(table[1])(_pointer(values), _pointer(tile))
+        np.testing.assert_array_equal(tile, expected)
+
+
+@pytest.mark.parametrize("element", ("u2", "u4"))
+def test_tiles_of_rows(tables, element):
+    """Two tiles side by side become pages of four faces each, and one of them goes back."""
+    rows = np.arange(32 * 96, dtype=element).reshape(32, 96)
+    faces = [rows[i : i + 16, j : j + 16] for k in (0, 32) for i in (0, 16) for j in (k, k + 16)]
+    expected = np.concatenate([face.ravel() for face in faces])
+    size = np.dtype(element).itemsize
+    for table in tables:
+        pages, back = np.zeros(2048, element), np.zeros_like(rows)
+        to_pages = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p, *[ctypes.c_uint32] * 2)
+        to_rows = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_uint32)
+        load = ctypes.CFUNCTYPE(None, *to_pages)(table[13])
+        load(_pointer(rows), 96 * size, _pointer(pages), 2, size)
+        np.testing.assert_array_equal(pages, expected)
+        ctypes.CFUNCTYPE(None, *to_rows)(table[14])(
+            _pointer(pages), _pointer(back), 96 * size, size
+        )
+        np.testing.assert_array_equal(back[:, :32], rows[:, :32])
+        assert not back[:, 32:].any()
+
+
 @pytest.mark.parametrize("rounding", (0, 1))
 def test_exponential(tables, rounding):
     results = []

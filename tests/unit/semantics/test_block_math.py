@@ -17,8 +17,11 @@ import pytest
 
 from ttl.semantics import block_math
 from ttl.semantics.dtypes import bfloat16, round_to
+from ttl.semantics.ops import BLOCK_OPS
 from ttl.semantics.ops.special_values import (
+    CHOOSING,
     LEAST_NORMAL,
+    computed,
     larger,
     largest,
     narrow_product,
@@ -85,6 +88,11 @@ def same(found: Any, expected: Any) -> bool:
     return found.shape == expected.shape and np.array_equal(bits(found), bits(expected))
 
 
+def expected_of(operation: str, a: Any, b: Any) -> Any:
+    found = np.asarray(MEANINGS[operation](a, b))
+    return found if operation in CHOOSING else computed(found)
+
+
 def carried(array: Any, rounds: bool) -> Any:
     """As an expression reads a block of bfloat16, or as the value of another."""
     if array.dtype != BF16:
@@ -103,7 +111,7 @@ def test_operations_have_numpys_bits(
         a = values(shapes[0], 2 * seed, dtypes[0])
         b = values(shapes[1], 2 * seed + 1, dtypes[1])
         found = native.binary(block_math.OPERATIONS.index(operation), a, b, rounds)
-        expected = np.asarray(MEANINGS[operation](carried(a, rounds), carried(b, rounds)))
+        expected = expected_of(operation, carried(a, rounds), carried(b, rounds))
         expected = round_to(expected, bfloat16) if rounds else expected
         assert found is not None and same(found, expected), shapes
 
@@ -112,7 +120,7 @@ def test_every_pair_of_special_values(native: Any) -> None:
     pairs = np.array(list(itertools.product(SPECIAL, repeat=2)), np.float32)
     a, b = np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1])
     for number, operation in enumerate(block_math.OPERATIONS):
-        assert same(native.binary(number, a, b, False), MEANINGS[operation](a, b)), operation
+        assert same(native.binary(number, a, b, False), expected_of(operation, a, b)), operation
 
 
 @pytest.mark.parametrize("adds_zero", (False, True))
@@ -149,6 +157,26 @@ def test_rows(native: Any, shape: tuple[int, ...], monkeypatch: pytest.MonkeyPat
             assert same(native.row_sum(array), block_math.row_sum(array))
 
 
+@pytest.mark.parametrize("dtype", (np.float32, BF16))
+@pytest.mark.parametrize("shape", ((32, 32), (32, 1024), (64, 2080), (2, 32, 96)))
+@pytest.mark.parametrize("name", block_math.ROW_REDUCTIONS)
+def test_reduced_rows_in_tiles(
+    native: Any, name: str, shape: Any, dtype: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for other in ("_row_sum", "row_max"):
+        monkeypatch.setattr(block_math, other, lambda *_: None)
+    zeros = np.full(shape, -0.0, np.float32).astype(dtype)
+    finite = np.random.default_rng(4).normal(size=shape).astype(dtype)
+    for array in (values(shape, 8, dtype), finite, zeros):
+        found = native.row_reduced(block_math.ROW_REDUCTIONS.index(name), array)
+        meaning = BLOCK_OPS[name].meaning
+        expected = meaning(carried(array, rounds=False), np.float32(1), dims=(-1,), shape=None)
+        assert same(found, expected)
+    assert native.row_reduced(0, np.ones((32, 33), np.float32)) is None
+    assert native.row_reduced(2, finite) is None
+    assert native.row_reduced(0, finite[0, ..., 0]) is None
+
+
 @pytest.mark.parametrize("dtype", (np.uint8, np.uint16, np.uint32))
 def test_tiles_of_a_matrix(native: Any, dtype: Any) -> None:
     matrix = np.arange(128 * 160).astype(dtype).reshape(128, 160)
@@ -161,6 +189,36 @@ def test_tiles_of_a_matrix(native: Any, dtype: Any) -> None:
     for outside in ((3, 3), (0, 5), (-1, 0)):
         assert native.loaded(block, matrix, outside) is None
         assert native.saved(block, matrix, outside) is None
+
+
+@pytest.mark.parametrize("dtype", (np.uint8, np.uint16))
+@pytest.mark.parametrize(
+    ("shape", "starts", "sizes"),
+    (((9,), (3,), (4,)), ((6, 7), (2, 3), (3, 4)), ((6, 7), (5, 0), (1, 7)),
+     ((3, 4, 5), (1, 0, 2), (2, 3, 3)), ((2, 2, 3, 4), (0, 1, 1, 1), (2, 1, 2, 3))),
+)  # fmt: skip
+def test_boxes_of_maps(native: Any, shape: Any, starts: Any, sizes: Any, dtype: Any) -> None:
+    box = tuple(slice(start, start + size) for start, size in zip(starts, sizes, strict=True))
+    found, expected = np.zeros(shape, dtype), np.zeros(shape, dtype)
+    expected[box] = 200
+    assert native.claimed(found, starts, sizes, 200) is True and same(found, expected)
+    assert native.claimed(found, starts, sizes, 3) is False and same(found, expected)
+    expected[box] = 3
+    assert native.marked(found, starts, sizes, 3) is True and same(found, expected)
+
+
+def test_boxes_outside_of_a_map_are_left_to_numpy(native: Any) -> None:
+    units = np.zeros((4, 4), np.uint8)
+    outside = (((3, 3), (1, 2)), ((-1, 0), (1, 1)), ((0, 0), (0, 1)), ((0,), (1,)),
+               ((4, 0), (1, 1)), (((1 << 62), 0), (1, 1)), ((0, 0), (1 << 62, 1)))  # fmt: skip
+    for function in (native.claimed, native.marked):
+        for starts, sizes in outside:
+            assert function(units, starts, sizes, 1) is None
+        assert function(units.astype(np.uint32), (0, 0), (1, 1), 1) is None
+        assert function(units.T[::2], (0, 0), (1, 1), 1) is None
+        with pytest.raises(TypeError):
+            function(units, (0, "0"), (1, 1), 1)
+    assert not units.any()
 
 
 def test_fill(native: Any) -> None:

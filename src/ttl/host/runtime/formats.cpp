@@ -122,15 +122,15 @@ void pack_block_float(const float* values, uint8_t* tile) {
 }
 
 const TileFormat tile_formats[] = {
-    {"BFloat16", 2048, false, true, false, false, unpack_bfloat16, pack_bfloat16},
-    {"Float32", 4096, false, false, false, false, unpack_words, pack_words},
-    {"BFP_BFloat8", 1088, false, true, false, false, unpack_block_float<7>, pack_block_float<7>},
-    {"BFP_BFloat4", 576, false, true, false, false, unpack_block_float<3>, pack_block_float<3>},
-    {"Int32", 4096, true, false, true, false, unpack_words, pack_words},
-    {"UInt32", 4096, true, false, false, false, unpack_words, pack_words},
-    {"UInt16", 2048, true, true, false, true, unpack_integers<uint16_t>, pack_integers<uint16_t>},
-    {"UInt8", 1024, true, true, true, false, unpack_integers<uint8_t>, pack_integers<uint8_t>},
-    {"Float16", 2048, false, false, false, false, unpack_float16, pack_float16},
+    {"BFloat16", 2048, false, true, false, false, true, unpack_bfloat16, pack_bfloat16},
+    {"Float32", 4096, false, false, false, false, false, unpack_words, pack_words},
+    {"BFP_BFloat8", 1088, false, true, false, false, false, unpack_block_float<7>, pack_block_float<7>},
+    {"BFP_BFloat4", 576, false, true, false, false, false, unpack_block_float<3>, pack_block_float<3>},
+    {"Int32", 4096, true, false, true, false, false, unpack_words, pack_words},
+    {"UInt32", 4096, true, false, false, false, false, unpack_words, pack_words},
+    {"UInt16", 2048, true, true, false, true, false, unpack_integers<uint16_t>, pack_integers<uint16_t>},
+    {"UInt8", 1024, true, true, true, false, false, unpack_integers<uint8_t>, pack_integers<uint8_t>},
+    {"Float16", 2048, false, false, false, false, false, unpack_float16, pack_float16},
 };
 
 }  // namespace

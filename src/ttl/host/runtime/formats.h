@@ -17,6 +17,7 @@ struct TileFormat {
   bool fits_16_bit_dst;  // every value of it is a bfloat16
   bool adds_integers;    // a source set up for it has the matrix unit add integers
   bool is_half_word;     // a 16-bit integer
+  bool is_bfloat16;
   void (*unpack)(const uint8_t* tile, float* values);
   void (*pack)(const float* values, uint8_t* tile);
 };

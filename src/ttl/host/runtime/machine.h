@@ -22,11 +22,12 @@ struct Fiber;
 struct Lane;
 struct Run;
 
-// Without the library's call to find the variable, which would be made at every device call.
+// Without the library's call to find the variable, and that of C++ to construct it: both would be made
+// at every device call.
 #if defined(__linux__) && defined(__GLIBC__)
-#define TTL_THREAD_LOCAL thread_local __attribute__((tls_model("initial-exec")))
+#define TTL_THREAD_LOCAL __thread __attribute__((tls_model("initial-exec")))
 #else
-#define TTL_THREAD_LOCAL thread_local
+#define TTL_THREAD_LOCAL __thread
 #endif
 
 extern TTL_THREAD_LOCAL Fiber* running;  // null in the scheduler
@@ -209,6 +210,7 @@ struct Fiber {
   uint32_t read_state_bytes, write_state_bytes;
   uint32_t multicasts;  // so far
   List<Transfer> transfers;
+  uint32_t flushed;  // so many of these, from the first on, have left as far as a flush asks for it
   List<OpenCopy> copies;
   List<OpenPipeCopy> pipe_copies;
   AwaitedMark awaited_mark;

@@ -29,7 +29,7 @@ float scaler_of(const float* tile, int line) {
 
 float combined(PoolType pool, float a, float b) {
   if (pool == PoolType::MAX) return larger(a, b);
-  return pool == PoolType::MIN ? smaller(a, b) : a + b;
+  return pool == PoolType::MIN ? smaller(a, b) : computed(a + b);
 }
 
 // All bits set are less than any number (ISA documentation, GMPOOL.md).

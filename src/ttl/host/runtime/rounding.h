@@ -17,6 +17,10 @@ inline float float_of(uint32_t bits) {
   return value;
 }
 
+// What is computed and is NaN has no sign, whatever the processor gives it; what is moved or chosen
+// keeps its own. (On the chip it may have either: ISA documentation, SFPMAD.md.)
+inline float computed(float value) { return value == value ? value : __builtin_nanf(""); }
+
 // To the nearest bfloat16, ties to even or away from zero. A NaN stays one: the addition must not carry
 // out of it.
 inline uint32_t nearest_bits(uint32_t bits, bool away = false) {

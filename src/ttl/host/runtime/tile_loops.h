@@ -16,15 +16,6 @@ static inline void map(
   map_rounded<TowardZero>(a, b, out, function);
 }
 
-static void unpack_bfloat16(const uint16_t* tile, float* values) {
-  for (uint32_t i = 0; i < tile_values; ++i) values[i] = float_of(uint32_t{tile[i]} << 16);
-}
-
-static void pack_bfloat16(const float* values, uint16_t* tile) {
-  for (uint32_t i = 0; i < tile_values; ++i)
-    tile[i] = static_cast<uint16_t>(nearest_bits(bits_of(values[i])) >> 16);
-}
-
 static void plus_zero(float* values) {
   for (uint32_t i = 0; i < tile_values; ++i) values[i] += 0.0f;
 }
@@ -34,21 +25,21 @@ static void copy(const float* values, float* out, Rounding rounding) {
 }
 
 static void add(const float* a, const float* b, float* out, Rounding rounding) {
-  map(a, b, out, rounding, [](float x, float y, float) { return x + y; });
+  map(a, b, out, rounding, [](float x, float y, float) { return computed(x + y); });
 }
 
 static void subtract(const float* a, const float* b, float* out, Rounding rounding) {
-  map(a, b, out, rounding, [](float x, float y, float) { return x - y; });
+  map(a, b, out, rounding, [](float x, float y, float) { return computed(x - y); });
 }
 
 static void multiply(const float* a, const float* b, float* out, Rounding rounding) {
-  map(a, b, out, rounding, [](float x, float y, float) { return x * y; });
+  map(a, b, out, rounding, [](float x, float y, float) { return computed(x * y); });
 }
 
 static void multiply_zero_wins(const float* a, const float* b, float* out, Rounding rounding) {
   map(a, b, out, rounding, [](float x, float y, float) {
     float product = x * y + 0.0f;
-    return ((x == 0.0f) | (y == 0.0f)) ? 0.0f : product;
+    return ((x == 0.0f) | (y == 0.0f)) ? 0.0f : computed(product);
   });
 }
 
@@ -57,16 +48,17 @@ static void multiply_accumulate(const float* a, const float* b, float* out, Roun
   if (rounding != Rounding::None)
     return map(a, b, out, rounding, [](float x, float y, float sum) {
       float product = x * y;
-      return sum + (((x == 0.0f) | (y == 0.0f)) ? 0.0f : product);
+      return computed(sum + (((x == 0.0f) | (y == 0.0f)) ? 0.0f : product));
     });
   map(a, b, out, rounding, [](float x, float y, float sum) {
     float product = x * y;
-    return sum == 0.0f ? product : sum + product;
+    return computed(sum == 0.0f ? product : sum + product);
   });
 }
 
 template <typename Round>
 static inline Values rounded(Values values) {
+  values = values == values ? values : Values{} + computed(__builtin_nanf(""));
   for (uint32_t i = 0; i < vector_values; ++i) values[i] = Round::apply(values[i]);
   return values;
 }
@@ -119,7 +111,7 @@ static void matmul(const float* a, const float* b, const float* before, float* o
 template <typename Round>
 static inline void exponential_rounded(float* values, uint32_t count, float scale) {
   for (uint32_t i = 0; i < count; ++i)
-    values[i] = Round::apply(flushed(ttl_host::exponential(double{values[i] * scale})));
+    values[i] = Round::apply(computed(flushed(ttl_host::exponential(double{values[i] * scale}))));
 }
 
 static void exponential(float* values, uint32_t count, float scale, Rounding rounding) {
@@ -131,5 +123,6 @@ static const TileMath table = {
     unpack_bfloat16,    pack_bfloat16,       copy,
     add,                subtract,            multiply,
     multiply_zero_wins, multiply_accumulate, matmul,
-    exponential,        plus_zero,
+    exponential,        plus_zero,           add_bfloat16,
+    subtract_bfloat16,  rows_to_pages,       page_to_rows,
 };

@@ -1,5 +1,7 @@
 #include "tile_math.h"
 
+#include <cstring>
+
 #include "formats.h"
 #include "functions.h"
 #include "rounding.h"
@@ -23,6 +25,8 @@ static inline Values multiply_add(float a, Values b, Values sum) {
   for (uint32_t i = 0; i < vector_values; ++i) result[i] = __builtin_fmaf(a, b[i], sum[i]);
   return result;
 }
+#include "bfloat16_loops.h"
+#include "row_loops.h"
 #include "tile_loops.h"
 }
 
@@ -45,6 +49,8 @@ constexpr uint32_t matmul_rows = 2;
 static inline Values multiply_add(float a, Values b, Values sum) {
   return _mm256_fmadd_ps(_mm256_set1_ps(a), b, sum);
 }
+#include "bfloat16_avx2.h"
+#include "row_loops.h"
 #include "tile_loops.h"
 }
 TTL_END_TARGET
@@ -56,6 +62,8 @@ constexpr uint32_t matmul_rows = 8;
 static inline Values multiply_add(float a, Values b, Values sum) {
   return _mm512_fmadd_ps(_mm512_set1_ps(a), b, sum);
 }
+#include "bfloat16_loops.h"
+#include "row_loops.h"
 #include "tile_loops.h"
 }
 TTL_END_TARGET

@@ -2,6 +2,7 @@
 // four faces of 16x16, (0,0), (0,1), (1,0), (1,1), each row by row.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace ttl_host {
@@ -25,6 +26,15 @@ struct TileMath {
                  Rounding rounding);
   void (*exponential)(float* values, uint32_t count, float scale, Rounding rounding);
   void (*plus_zero)(float* values);  // -0 becomes 0
+  // Both unpacked; a sum that is -0 becomes 0.
+  void (*add_bfloat16)(const uint16_t* a, const uint16_t* b, float* out);
+  void (*subtract_bfloat16)(const uint16_t* a, const uint16_t* b, float* out);
+  // Whole tiles of elements of 2 or 4 bytes that lie side by side in rows, to pages that follow each
+  // other; and one tile back.
+  void (*rows_to_pages)(const uint8_t* rows, size_t row_bytes, uint8_t* pages, uint32_t count,
+                        uint32_t element_bytes);
+  void (*page_to_rows)(const uint8_t* page, uint8_t* rows, size_t row_bytes,
+                       uint32_t element_bytes);
 };
 
 // The variant for this processor; all variants give the same bits.

@@ -21,33 +21,9 @@ void for_each_face_row(const TileOfRows& tile, uint32_t bytes, Copy copy) {
   }
 }
 
+// Nearly always what is moved.
 bool is_whole(const TileOfRows& tile, uint32_t bytes) {
   return bytes == 1024 * tile.element_bytes && (tile.element_bytes == 2 || tile.element_bytes == 4);
-}
-
-// Whole tiles, which is nearly always what is moved: all sizes are known to the compiler. Rows lie far
-// apart, so their way to the processor begins some rows ahead; more would be too many at a time.
-template <uint32_t piece, bool to_rows>
-void move_tiles(uint8_t* rows, size_t row_bytes, uint8_t* page, uint32_t count) {
-  constexpr uint32_t tile_row_bytes = 2 * piece, page_bytes = 64 * piece, line_bytes = 64;
-  const size_t ahead = (count < 4 ? 8 : 4) * row_bytes;
-  for (uint32_t row = 0; row < 32; ++row, rows += row_bytes) {
-    uint8_t* left = page + row / 16 * 32 * piece + row % 16 * piece;
-    uint8_t* in_rows = rows;
-    for (uint32_t i = 0; i < count; ++i, left += page_bytes, in_rows += tile_row_bytes) {
-      for (uint32_t line = 0; line < tile_row_bytes; line += line_bytes)
-        __builtin_prefetch(in_rows + ahead + line);
-      uint8_t* right = left + 16 * piece;
-      memcpy(to_rows ? in_rows : left, to_rows ? left : in_rows, piece);
-      memcpy(to_rows ? in_rows + piece : right, to_rows ? right : in_rows + piece, piece);
-    }
-  }
-}
-
-template <bool to_rows>
-void move_whole(const TileOfRows& tile, uint8_t* rows, uint8_t* page, uint32_t count) {
-  const auto move = tile.element_bytes == 2 ? move_tiles<32, to_rows> : move_tiles<64, to_rows>;
-  move(rows, tile.row_bytes, page, count);
 }
 
 bool is_whole_read(const Transfer& transfer) {
@@ -71,14 +47,16 @@ uint8_t* rows_of_page(const TtlTensor& tensor, uint64_t page) {
 }  // namespace
 
 void move_to_page(const TileOfRows& tile, uint32_t bytes, const uint8_t* rows, uint8_t* page) {
-  if (is_whole(tile, bytes)) return move_whole<false>(tile, const_cast<uint8_t*>(rows), page, 1);
+  if (is_whole(tile, bytes))
+    return tile_math().rows_to_pages(rows, tile.row_bytes, page, 1, tile.element_bytes);
   for_each_face_row(tile, bytes, [&](size_t in_rows, uint32_t at, uint32_t n) {
     memcpy(page + at, rows + in_rows, n);
   });
 }
 
 void move_to_rows(const TileOfRows& tile, uint32_t bytes, const uint8_t* page, uint8_t* rows) {
-  if (is_whole(tile, bytes)) return move_whole<true>(tile, rows, const_cast<uint8_t*>(page), 1);
+  if (is_whole(tile, bytes))
+    return tile_math().page_to_rows(page, rows, tile.row_bytes, tile.element_bytes);
   for_each_face_row(tile, bytes, [&](size_t in_rows, uint32_t at, uint32_t n) {
     memcpy(rows + in_rows, page + at, n);
   });
@@ -92,7 +70,8 @@ uint32_t neighbours(const Transfer* transfers, uint32_t count) {
 }
 
 void read_neighbours(const Transfer& first, uint32_t count) {
-  move_whole<false>(first.tile, const_cast<uint8_t*>(first.source), first.destination, count);
+  tile_math().rows_to_pages(first.source, first.tile.row_bytes, first.destination, count,
+                            first.tile.element_bytes);
 }
 
 void load_page(const TtlTensor& tensor, uint64_t page, uint8_t* in_l1) {

@@ -70,10 +70,12 @@ uint32_t land_next(Fiber& fiber, uint32_t position) {
   return count;
 }
 
-void remove(List<Transfer>& list, uint32_t position) {
+void remove(Fiber& fiber, uint32_t position) {
+  List<Transfer>& list = fiber.transfers;
   memmove(list.items + position, list.items + position + 1,
           (list.count - position - 1) * sizeof(Transfer));
   list.count -= 1;
+  fiber.flushed = 0;
 }
 
 bool must_follow(const Transfer& later, const Transfer& earlier) {
@@ -90,7 +92,7 @@ uint32_t first_before(const List<Transfer>& list, uint32_t position) {
 
 void land_at(Fiber& fiber, uint32_t position) {
   const Transfer transfer = fiber.transfers.items[position];
-  remove(fiber.transfers, position);
+  remove(fiber, position);
   land(fiber, transfer);
 }
 
@@ -114,6 +116,7 @@ bool land_here(Fiber& fiber) {
     kept += 1;
     i += 1;
   }
+  if (fiber.transfers.count != kept) fiber.flushed = 0;
   fiber.transfers.count = kept;
   fiber.lane->has_sent |= has_more;
   return has_more;
@@ -274,7 +277,7 @@ void flush(Fiber& fiber, uint32_t transaction, int line) {
   constexpr uint32_t most_on_their_way = 64;  // so many writes are never without an answer
   if (fiber.transfers.count > most_on_their_way)
     land_in_order(fiber, TransferKind::Write, any_transaction);
-  for (uint32_t i = 0; i < fiber.transfers.count; ++i) {
+  for (uint32_t i = fiber.flushed; i < fiber.transfers.count; ++i) {
     Transfer& transfer = fiber.transfers.items[i];
     if (!matches(transfer, TransferKind::Write, transaction) || transfer.payload ||
         !transfer.source)
@@ -286,6 +289,7 @@ void flush(Fiber& fiber, uint32_t transaction, int line) {
     if (!transfer.payload) fault(0, "the host has no memory left");
     transfer.payload->users += shares;
   }
+  if (transaction == any_transaction) fiber.flushed = fiber.transfers.count;
   if (fiber.run->program->trace) trace_copies_end(fiber, TransferKind::Write, transaction, line);
 }
 
@@ -334,6 +338,7 @@ void remove_due(Fiber& fiber) {
   }
   fiber.lane->pending -= fiber.transfers.count - kept;
   fiber.transfers.count = kept;
+  fiber.flushed = 0;
 }
 
 namespace {

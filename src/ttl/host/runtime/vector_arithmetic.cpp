@@ -84,11 +84,14 @@ using namespace ttl_host;
 
 using Real = float;
 
+// Rows that compute, and do not only choose, say so: computed().
+static float result(float value) { return value; }
+
 HEADER("compute_kernel_api.h")
 OF_SLOT(abs_tile, PLAIN(abs_tile_init), Cut, __builtin_fabsf(x))
 OF_SLOT(sign_tile, PLAIN(sign_tile_init), Cut, x == 0.0f ? 0.0f : __builtin_copysignf(1.0f, x))
 OF_SLOT(signbit_tile, signbit_tile_init, Cut, one_if(bits_of(x) >> 31))
-OF_SLOT(WIDE(square_tile), square_tile_init, Rounded, x * x)
+OF_SLOT(WIDE(square_tile), square_tile_init, Rounded, computed(x * x))
 OF_SLOT1(heaviside_tile, PLAIN(heaviside_tile_init), Cut,
          x == 0.0f ? p : one_if(bits_of(x) >> 31 == 0))
 OF_SLOT1(unary_max_tile, unary_max_tile_init, Cut, larger(x, p))
@@ -96,7 +99,7 @@ OF_SLOT1(unary_min_tile, unary_min_tile_init, Cut, smaller(x, p))
 
 void power_iterative_tile(uint32_t slot, uint32_t exponent, VectorMode faces, int line) {
   map_slot(slot, {"power_iterative_tile", "", Store::Cut, faces, line},
-           [exponent](float x) { return integral_power(x, exponent); });
+           [exponent](float x) { return computed(integral_power(x, exponent)); });
 }
 
 HEADER("eltwise_unary/negative.h")
@@ -108,9 +111,10 @@ HEADER("eltwise_unary/relu.h")
 OF_SLOT(relu_tile, PLAIN(relu_tile_init), Cut, larger(x, 0.0f))
 OF_SLOT1(relu_min_tile, PLAIN(relu_min_tile_init), Cut, larger(x, p))
 OF_SLOT1(relu_max_tile, PLAIN(relu_max_tile_init), Cut, larger(smaller(x, p), 0.0f))
-OF_SLOT1(DECLARED(leaky_relu_tile), PLAIN(leaky_relu_tile_init), Cut, x < 0.0f ? x * p : x)
+OF_SLOT1(DECLARED(leaky_relu_tile), PLAIN(leaky_relu_tile_init), Cut,
+         computed(x < 0.0f ? x * p : x))
 HEADER("eltwise_unary/prelu.h")
-OF_SLOT1(prelu_tile, PLAIN(prelu_tile_init), Cut, x < 0.0f ? x * p : x)
+OF_SLOT1(prelu_tile, PLAIN(prelu_tile_init), Cut, computed(x < 0.0f ? x * p : x))
 
 HEADER("eltwise_unary/clamp.h")
 OF_SLOT2(clamp_tile, PLAIN(clamp_tile_init), Cut, clamped(x, p, q))
@@ -121,25 +125,25 @@ OF_SLOT2(threshold_tile, PLAIN(threshold_tile_init), Cut, x <= p ? q : x)
 
 HEADER("eltwise_unary/activations.h")
 OF_SLOT(hardsigmoid_tile, hardsigmoid_tile_init, Cut,
-        clamped(x * 0.1666666716337204f + 0.5f, 0.0f, 1.0f))
+        clamped(computed(x * 0.1666666716337204f + 0.5f), 0.0f, 1.0f))
 OF_SLOT1(softshrink_tile, PLAIN(softshrink_tile_init), Cut, x > p ? x - p : x < -p ? x + p : 0.0f)
 OF_SLOT1(hardshrink_tile, PLAIN(hardshrink_tile_init), Cut, x > p || x < -p ? x : 0.0f)
 
 HEADER("eltwise_unary/rounding.h")
-OF_SLOT(floor_tile, PLAIN(rounding_op_tile_init), Cut, rounded_down(x))
-OF_SLOT(ceil_tile, PLAIN(rounding_op_tile_init), Cut, rounded_up(x))
-OF_SLOT(trunc_tile, PLAIN(rounding_op_tile_init), Cut, truncated(x))
-OF_SLOT(frac_tile, PLAIN(rounding_op_tile_init), Cut, x - truncated(x))
+OF_SLOT(floor_tile, PLAIN(rounding_op_tile_init), Cut, computed(rounded_down(x)))
+OF_SLOT(ceil_tile, PLAIN(rounding_op_tile_init), Cut, computed(rounded_up(x)))
+OF_SLOT(trunc_tile, PLAIN(rounding_op_tile_init), Cut, computed(truncated(x)))
+OF_SLOT(frac_tile, PLAIN(rounding_op_tile_init), Cut, computed(x - truncated(x)))
 
 // The parameter of div is 1 / s.
 HEADER("eltwise_unary/binop_with_scalar.h")
-OF_SLOT1(WIDE(add_unary_tile), PLAIN(binop_with_scalar_tile_init), Cut, x + p)
-OF_SLOT1(WIDE(sub_unary_tile), PLAIN(binop_with_scalar_tile_init), Cut, x - p)
-OF_SLOT1(WIDE(mul_unary_tile), PLAIN(binop_with_scalar_tile_init), Cut, x * p)
-OF_SLOT1(WIDE(div_unary_tile), PLAIN(binop_with_scalar_tile_init), Cut, x * p)
-OF_SLOT1(WIDE(rsub_unary_tile), PLAIN(binop_with_scalar_tile_init), Rounded, p - x)
+OF_SLOT1(WIDE(add_unary_tile), PLAIN(binop_with_scalar_tile_init), Cut, computed(x + p))
+OF_SLOT1(WIDE(sub_unary_tile), PLAIN(binop_with_scalar_tile_init), Cut, computed(x - p))
+OF_SLOT1(WIDE(mul_unary_tile), PLAIN(binop_with_scalar_tile_init), Cut, computed(x * p))
+OF_SLOT1(WIDE(div_unary_tile), PLAIN(binop_with_scalar_tile_init), Cut, computed(x * p))
+OF_SLOT1(WIDE(rsub_unary_tile), PLAIN(binop_with_scalar_tile_init), Rounded, computed(p - x))
 HEADER("eltwise_unary/rsub.h")
-OF_SLOT1(WIDE(rsub_tile), PLAIN(rsub_tile_init), Rounded, p - x)
+OF_SLOT1(WIDE(rsub_tile), PLAIN(rsub_tile_init), Rounded, computed(p - x))
 
 HEADER("eltwise_unary/comp.h")
 OF_SLOT(eqz_tile, PLAIN(eqz_tile_init), Cut, one_if(x == 0.0f))
@@ -163,7 +167,7 @@ OF_SLOT(isnan_tile, PLAIN(isnan_tile_init), Cut, one_if(x != x))
 OF_SLOT(isfinite_tile, PLAIN(isfinite_tile_init), Cut, one_if(__builtin_fabsf(x) < infinity))
 
 HEADER("eltwise_binary_sfpu.h")
-OF_SLOTS(WIDE(div_binary_tile), div_binary_tile_init, Rounded, a / b)
+OF_SLOTS(WIDE(div_binary_tile), div_binary_tile_init, Rounded, computed(a / b))
 OF_SLOTS(eq_binary_tile, PLAIN(eq_binary_tile_init), Cut, one_if(a == b))
 OF_SLOTS(ne_binary_tile, PLAIN(ne_binary_tile_init), Cut, one_if(a != b))
 OF_SLOTS(lt_binary_tile, PLAIN(lt_binary_tile_init), Cut, one_if(a < b))
@@ -265,7 +269,7 @@ using namespace ttl_host;
 void round_tile(uint32_t slot, int32_t decimals, int line) {
   const float coefficient = power_of_ten(decimals), inverse = power_of_ten(-decimals);
   map_slot(slot, {"round_tile", "", Store::Cut, VectorMode::RC, line},
-           [=](float x) { return inverse * rounded_even(x * coefficient) + 0.0f; });
+           [=](float x) { return computed(inverse * rounded_even(x * coefficient) + 0.0f); });
 }
 
 namespace {

@@ -57,6 +57,8 @@ using namespace ttl_host;
 
 using Real = double;
 
+static float result(double value) { return computed(static_cast<float>(value)); }
+
 // api/compute/eltwise_unary/exp.h
 void exp_tile(uint32_t slot, bool scaled, uint16_t scale, VectorMode faces, int line) {
   Fiber& fiber =
@@ -93,7 +95,7 @@ void rdiv_tile(uint32_t slot, uint32_t value, uint32_t mode, VectorMode faces, i
            [=](float x) {
              const float reciprocal = 1.0f / x;
              const float rounded = ToNearestEven::apply(reciprocal);
-             return in_direction((is_16_bit ? rounded : reciprocal) * dividend, direction);
+             return computed(in_direction((is_16_bit ? rounded : reciprocal) * dividend, direction));
            });
 }
 
@@ -145,7 +147,7 @@ void softplus_tile(uint32_t slot, uint32_t beta_bits, uint32_t reciprocal_bits,
   map_slot(slot, {"softplus_tile", "", Store::Rounded, faces, line},
            [=](float x) {
              const double t = beta * x;
-             return t <= threshold ? static_cast<float>(softplus_of(t) * reciprocal) : x;
+             return result(t <= threshold ? softplus_of(t) * reciprocal : x);
            });
 }
 
@@ -153,13 +155,13 @@ void softplus_tile(uint32_t slot, uint32_t beta_bits, uint32_t reciprocal_bits,
 void remainder_tile(uint32_t slot, VectorMode faces, int line) {
   const double divisor = float_of(compute_of(self(line)).vector_parameter);
   map_slot(slot, {"remainder_tile", "remainder_tile_init", Store::Cut, faces, line},
-           [=](float x) { return static_cast<float>(remainder_of(x, divisor)); });
+           [=](float x) { return result(remainder_of(x, divisor)); });
 }
 
 void fmod_tile(uint32_t slot, VectorMode faces, int line) {
   const double divisor = float_of(compute_of(self(line)).vector_parameter);
   map_slot(slot, {"fmod_tile", "fmod_tile_init", Store::Cut, faces, line},
-           [=](float x) { return static_cast<float>(__builtin_fmod(x, divisor)); });
+           [=](float x) { return result(__builtin_fmod(x, divisor)); });
 }
 
 HEADER("binary_remainder.h")

@@ -89,7 +89,7 @@ void check_cast_width(Fiber& fiber, DataFormat format, int line) {
 
 uint32_t reduced(ckernel::PoolType pool, uint32_t a, uint32_t b, DataFormat format) {
   const bool is_sum = pool == ckernel::PoolType::SUM;
-  if (is_sum && format == DataFormat::Float32) return bits_of(float_of(a) + float_of(b));
+  if (is_sum && format == DataFormat::Float32) return bits_of(computed(float_of(a) + float_of(b)));
   if (is_sum) return a + b;
   const bool is_less = format == DataFormat::Float32 ? order(float_of(a)) < order(float_of(b))
                        : format == DataFormat::Int32 ? as_signed(a) < as_signed(b)

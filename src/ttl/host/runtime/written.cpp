@@ -164,14 +164,13 @@ void remember(Writer& writer, uint32_t kernel, uint32_t line) {
   writer = {kernel, !writer.is_known || is_same ? line : 0, true};
 }
 
-void note_write(Fiber& fiber, const Transfer& transfer, const uint8_t* data,
+void note_write(Fiber& fiber, const Transfer& transfer, const uint8_t* data, uint64_t first,
                 WrittenTensor& written) {
   const Run& run = *fiber.run;
   const TtlTensor& tensor = run.program->tensors[transfer.tensor];
   const uint32_t node = fiber.node->position;
   const auto kernel = static_cast<uint32_t>(fiber.kernel - run.program->kernels);
   remember(written.writers[node], kernel, transfer.line);
-  const uint64_t first = first_unit(tensor, transfer);
   const uint64_t count = transfer.bytes / tensor.unit_bytes;
   for (uint64_t unit = first; unit < first + count; ++unit) {
     Owners& owners = written.owners[unit];
@@ -214,10 +213,11 @@ WriteNote::WriteNote(Fiber& fiber, const Transfer& transfer, const uint8_t* data
   const TtlTensor& tensor = run.program->tensors[transfer.tensor];
   WrittenTensor& written = run.written[same_tensor(*run.program, transfer.tensor)];
   if (tensor.homes || !is_whole(tensor, transfer) || !allocate(run, written, tensor)) return;
-  const uint64_t page = first_unit(tensor, transfer) * tensor.unit_bytes / tensor.page_bytes;
+  const uint64_t first = first_unit(tensor, transfer);
+  const uint64_t page = first * tensor.unit_bytes / tensor.page_bytes;
   lock = &locks[page % lock_count];
   lock_up(*lock);
-  note_write(fiber, transfer, data, written);
+  note_write(fiber, transfer, data, first, written);
 }
 
 WriteNote::~WriteNote() {

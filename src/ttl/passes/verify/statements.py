@@ -143,7 +143,16 @@ class Calculate:
         if isinstance(self.op, DIVISIONS) and isinstance(divisor, Expression):
             low, high = divisor.extremes() if divisor.count <= MOST_DIVISORS else (1, 1)
             if low <= 0 <= high and 0 in divisor.all_values():
-                walk.fail(self.op, ZeroDivisionError("integer division or modulo by zero"))
+                walk.fail(self.op, _division_by_zero())
+
+
+def _division_by_zero() -> ZeroDivisionError:
+    """With the words of this version of Python."""
+    try:
+        1 // 0  # noqa: B018
+    except ZeroDivisionError as error:
+        return error
+    raise AssertionError
 
 
 def checking(op: ttl.AssertOp, register: int) -> Statement:

@@ -7,7 +7,7 @@ the matrix unit does it, whose sources cut f32 off to TF32; with `exact_f32` the
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
 from math import prod
 from typing import Any
@@ -16,14 +16,14 @@ import numpy as np
 
 from ttl.diagnostics import RuleBroken, codes
 
-from ..block_math import LANES, row_sum
+from ..block_math import LANES, ROW_REDUCTIONS, row_sum
 from ..dtypes import Array, to_tf32
 from ..rounding import factor_in_a, factor_in_b
 from ..types import TILE_SIZE, BlockType, Shape
 from . import compositions
 from .meanings import MATH, cut_off, is_integer_array
 from .rules import check_result_shape, normal_dims, same_type, whole_shape
-from .special_values import largest, smallest
+from .special_values import computed, largest, smallest
 from .table import Arguments, BlockOp, Domain, Kind, Parameter, TileCall, TileForms
 from .tiles import API, COPY, Tiles, composed, whole_composed, with_integers
 
@@ -60,20 +60,46 @@ def _meaning(reduction: Callable[..., Any], in_sources: bool = False) -> Callabl
         if in_sources and not exact_f32 and _is_inside(reduced, x.ndim):
             x = _in_source(x, reduction, reduced, phases)
         factor = scaler[(0,) * scaler.ndim] if isinstance(scaler, np.ndarray) else scaler
-        values = reduction(x, reduced)
-        if not exact_f32 and _is_inside(reduced, x.ndim):
-            values = values + values.dtype.type(0)  # the matrix unit makes no -0
-        if factor != 1:
-            values = values * factor
-        return _in_tiles(values, reduced, x.dtype)
+        values = _signed(reduction(x, reduced), x, reduction, reduced, exact_f32)
+        if factor == 1:
+            return _in_tiles(values, reduced, x.dtype)
+        values, rest = computed(values * factor), values.dtype.type(0) * factor
+        if not exact_f32 and _is_by_matrix_unit(factor, x, reduction, reduced):
+            values, rest = values + values.dtype.type(0), 0
+        return _in_tiles(values, reduced, x.dtype, rest)
 
     return meaning
 
 
-def _in_tiles(values: Array, reduced: Shape, dtype: np.dtype[np.generic]) -> Array:
+def _is_by_matrix_unit(
+    factor: Any, x: Array, reduction: Callable[..., Any], reduced: Shape
+) -> bool:
+    """Is the scaler a factor of its sums? Else all of the tile is multiplied afterwards, and a
+    negative number makes -0 of what is 0."""
+    inner = sum(dim >= x.ndim - 2 for dim in reduced)
+    is_sum = reduction is _sum and not is_integer_array(x)
+    return is_sum and inner > 0 and compositions.fits_scaler_tile(float(factor), inner)
+
+
+def _signed(
+    values: Any, x: Array, reduction: Callable[..., Any], reduced: Shape, exact_f32: bool
+) -> Any:
+    """Zeros: the matrix unit makes no -0, nor does a minimum, which is a difference from 0; for the
+    vector unit a sum of nothing but -0 is -0."""
+    if reduction is smallest or (not exact_f32 and _is_inside(reduced, x.ndim)):
+        return values + values.dtype.type(0)
+    if reduction is largest or values.dtype.kind != "f" or values.all():
+        return values
+    is_minus_zero = np.signbit(x) & (x == 0)
+    return np.where(is_minus_zero.all(axis=reduced, keepdims=True), -0.0, values)
+
+
+def _in_tiles(
+    values: Array, reduced: Shape, dtype: np.dtype[np.generic], rest: Any = 0
+) -> Array:
     """The values at the edge of otherwise empty tiles, along the reduced tile dimensions."""
     extent, edge = _edge(values.shape, reduced)
-    tiles = np.zeros(extent, dtype)
+    tiles = np.full(extent, rest, dtype) if rest or np.signbit(rest) else np.zeros(extent, dtype)
     tiles[edge] = values
     return tiles
 
@@ -226,3 +252,15 @@ OPS = (
     ),
 )
 REDUCTIONS = tuple(op.name for op in OPS)
+_NATIVE: dict[Any, int] = {
+    op.meaning: ROW_REDUCTIONS.index(op.name)
+    for op in OPS
+    if op.name in ROW_REDUCTIONS
+}
+
+
+def native_reduction(meaning: Callable[..., Any], parameters: Mapping[str, Any]) -> int:
+    """The number that block_math.row_reduced() knows a meaning by, or -1."""
+    if parameters.get("dims") != (-1,) or parameters.get("exact_f32"):
+        return -1
+    return _NATIVE.get(meaning, -1)

@@ -6,6 +6,8 @@ PRODUCT  In 16-bit registers a product is +0 where a factor is 0, also where the
          infinite or NaN (calculate_sfpu_binary_mul; the matrix unit takes an infinity for a large
          number).
 FLUSH    Exponentials below the least normal number are 0 (exp_tile).
+NAN      What is computed and is NaN has no sign, whatever the processor gives it; what is moved or
+         chosen keeps its own. (On the chip it may have either: ISA documentation, SFPMAD.md.)
 
 Most arrays have neither NaN nor zeros, so a quick look decides whether the rules matter.
 """
@@ -22,6 +24,22 @@ from ..dtypes import Array
 
 LEAST_NORMAL = float(np.finfo(np.float32).tiny)
 _MAGNITUDE = np.int32(0x7FFFFFFF)
+_NAN = np.float32(np.nan)
+
+# rule NAN: operations that compute nothing, or nothing that could be NaN
+CHOOSING = frozenset((
+    "abs", "neg", "max", "min", "clamp", "hardtanh", "relu", "relu_max", "relu_min", "reduce_max",
+    "where", "mask", "mask_posinf", "threshold", "transpose", "broadcast", "squeeze", "unsqueeze",
+    "typecast", "fill", "sign", "signbit", "heaviside", "lt", "le", "gt", "ge", "eq", "ne",
+    "logical_not", "logical_and", "logical_or", "xor", "hardsigmoid",
+))  # fmt: skip
+
+
+def computed(values: Any) -> Any:
+    """rule NAN"""
+    if values.dtype.kind != "f" or not _has_nan(values):
+        return values
+    return np.where(np.isnan(values), _NAN, values)
 
 
 def larger(a: Any, b: Any) -> Any:

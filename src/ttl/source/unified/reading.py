@@ -19,6 +19,7 @@ from typing import Any
 
 from ttl.language.operation import Operation, operation
 from ttl.semantics.function_source import FunctionTree
+from ttl.semantics.syntax import child_nodes
 
 from ..scopes import default_nodes, own_names, parameters, positional_names
 from . import expressions
@@ -363,7 +364,7 @@ def _return(reader: Reader, node: ast.Return) -> bool:
 def _jump(reader: Reader, node: ast.Break | ast.Continue | ast.Raise | ast.Assert) -> bool:
     unit = reader.begin(node)
     unit.is_jump = unit.is_jump or not reader.functions
-    for child in ast.iter_child_nodes(node):
+    for child in child_nodes(node):
         if isinstance(child, ast.expr):
             reader.evaluate(child)
     return isinstance(node, ast.Assert)

@@ -18,6 +18,7 @@ from ttl.diagnostics.span import with_expansions
 from ttl.language.kernels import compute, datamovement
 from ttl.semantics.function_source import keep_definitions
 from ttl.semantics.kernel_kinds import KernelKind
+from ttl.semantics.syntax import walk
 
 from ..functions import own_code
 from ..recompile import at, compiled
@@ -224,7 +225,7 @@ class _Body:
         yield made
 
     def units_in(self, node: ast.stmt) -> list[Unit]:
-        return [self.units[each] for each in ast.walk(node) if each in self.units]
+        return [self.units[each] for each in walk(node) if each in self.units]
 
     def _expansions_in(self, node: ast.stmt) -> Iterator[ast.stmt]:
         for unit in sorted(self.units_in(node), key=lambda each: each.span):

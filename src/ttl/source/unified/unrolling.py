@@ -17,6 +17,7 @@ from typing import Any
 
 from ttl.language.operation import Operation
 from ttl.semantics.function_source import nodes_of
+from ttl.semantics.syntax import walk
 
 from .forms import value_of
 
@@ -56,7 +57,7 @@ def _rounds(loop: ast.For, function: FunctionType) -> list[Names]:
 def _gives(loop: ast.For, rounds: list[Names], function: FunctionType) -> bool:  # rule GIVEN
     """Does an operation get a name of the loop that is a thing with a name of its own?"""
     named = {name for each in rounds for name, meant in each.items() if isinstance(meant, ast.Name)}
-    calls = (node for body in loop.body for node in ast.walk(body) if isinstance(node, ast.Call))
+    calls = (node for body in loop.body for node in walk(body) if isinstance(node, ast.Call))
     return any(
         isinstance(each, ast.Name) and each.id in named
         for call in calls

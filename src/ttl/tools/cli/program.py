@@ -18,6 +18,7 @@ from typing import Any
 from ttl.config import Config, process_variables
 from ttl.diagnostics import TTLError, WarningOptions, codes, reading, usage_error
 from ttl.diagnostics.frames import user_traceback
+from ttl.loading import settle, without_collecting
 from ttl.tools.lsp.calls import recorded_calls
 
 STANDARD_INPUT = "-"  # in the place of FILE
@@ -145,6 +146,7 @@ def run_program(
     Diagnostics, exits and interrupts pass through to whoever runs the verb.
     """
     file, source = _read(file)
+    _load_engines(variables)
     sys.argv = [file, *arguments]
     sys.path.insert(0, str(Path(file).resolve().parent))
     main = ModuleType("__main__")
@@ -170,6 +172,15 @@ def run_program(
         traceback.print_exception(error.with_traceback(user_traceback(error.__traceback__)))
         return 1
     return 0
+
+
+def _load_engines(variables: dict[str, str]) -> None:
+    """Before the program, which then starts with nothing but its own objects to be looked after."""
+    with process_variables(variables), without_collecting():
+        from ttl.driver import load_engines
+
+        load_engines()
+    settle()
 
 
 def _read(file: str) -> tuple[str, bytes]:

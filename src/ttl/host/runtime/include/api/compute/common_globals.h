@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <type_traits>
 
 #include "hostdevcommon/kernel_structs.h"
 #include "tensix_types.h"

@@ -1,0 +1,33 @@
+// Included by tile_math.cpp inside the namespace of an instruction set, as tile_loops.h is: tiles of
+// tensors that keep their elements in rows.
+
+// All sizes are known to the compiler. Rows lie far apart, so their way to the processor begins some
+// rows ahead; more would be too many at a time.
+template <uint32_t piece, bool to_rows>
+static void move_tiles(uint8_t* rows, size_t row_bytes, uint8_t* page, uint32_t count) {
+  constexpr uint32_t tile_row_bytes = 2 * piece, page_bytes = 64 * piece, line_bytes = 64;
+  const size_t ahead = (count < 4 ? 8 : 4) * row_bytes;
+  for (uint32_t row = 0; row < 32; ++row, rows += row_bytes) {
+    uint8_t* left = page + row / 16 * 32 * piece + row % 16 * piece;
+    uint8_t* in_rows = rows;
+    for (uint32_t i = 0; i < count; ++i, left += page_bytes, in_rows += tile_row_bytes) {
+      for (uint32_t line = 0; line < tile_row_bytes; line += line_bytes)
+        __builtin_prefetch(in_rows + ahead + line);
+      uint8_t* right = left + 16 * piece;
+      memcpy(to_rows ? in_rows : left, to_rows ? left : in_rows, piece);
+      memcpy(to_rows ? in_rows + piece : right, to_rows ? right : in_rows + piece, piece);
+    }
+  }
+}
+
+static void rows_to_pages(const uint8_t* rows, size_t row_bytes, uint8_t* pages, uint32_t count,
+                          uint32_t element_bytes) {
+  const auto move = element_bytes == 2 ? move_tiles<32, false> : move_tiles<64, false>;
+  move(const_cast<uint8_t*>(rows), row_bytes, pages, count);
+}
+
+static void page_to_rows(const uint8_t* page, uint8_t* rows, size_t row_bytes,
+                         uint32_t element_bytes) {
+  const auto move = element_bytes == 2 ? move_tiles<32, true> : move_tiles<64, true>;
+  move(rows, row_bytes, const_cast<uint8_t*>(page), 1);
+}

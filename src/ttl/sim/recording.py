@@ -1,0 +1,71 @@
+"""What a kernel tells the recorder of a traced run, and the clocks of one that looks for races."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from ttl.trace import EventKind
+from ttl.trace.events import Part
+
+from .place import Place, calling_place
+
+if TYPE_CHECKING:
+    from .buffer import BufferEnd
+    from .kernel import KernelRun
+    from .transfers import SimTransfer
+
+# A member of an Enum takes long to find.
+COPY_START: Final = EventKind.COPY_START
+
+
+def record_buffer(
+    kernel: KernelRun, kind: EventKind, end: BufferEnd, place: Place | None = None
+) -> None:
+    """`place` is the call in the program, if it is known."""
+    if kernel.races is not None:
+        kernel.races.at_buffer(kernel, kind, end)
+    if kind in kernel.kinds:
+        buffer = end.buffer
+        filled = buffer.producer.released - buffer.consumer.released
+        code, at = _numbered(kernel, place)
+        kernel.raw.append((kind, kernel.track, buffer.name, filled, code, at))
+
+
+def record_copy(kernel: KernelRun, kind: EventKind, transfer: SimTransfer) -> None:
+    if kernel.races is not None:
+        transfer.tell(kernel.races, is_end=kind is transfer.end_kind)
+    size = transfer.block.end.buffer.block_bytes
+    if kind is COPY_START:
+        record(kernel, kind, transfer.subject, size, transfer.tensor_part, transfer.place)
+    elif kind is transfer.start_kind:
+        record(kernel, kind, transfer.subject, size, None, transfer.place)
+    else:
+        record(kernel, kind, transfer.subject, size, None, kernel.waiting_place)
+        kernel.waiting_place = None
+
+
+def record(
+    kernel: KernelRun,
+    kind: EventKind,
+    subject: str,
+    value: int,
+    part: Part | None = None,
+    place: Place | None = None,
+) -> None:
+    if kind in kernel.kinds:
+        code, at = _numbered(kernel, place)
+        if part is None:
+            kernel.raw.append((kind, kernel.track, subject, value, code, at))
+        else:
+            kernel.raw.append((kind, kernel.track, subject, value, code, at, part))
+
+
+def _numbered(kernel: KernelRun, place: Place | None) -> tuple[int, int]:
+    """The program's call: its code, by a number, and an instruction."""
+    if place is not None and place[0] is kernel.code:
+        return kernel.code_number, place[1]
+    assert kernel.recorder is not None
+    number, at = calling_place(kernel.recorder, place)
+    if place is not None and number == id(place[0]):
+        kernel.code, kernel.code_number = place[0], number
+    return number, at
