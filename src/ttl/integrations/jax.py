@@ -21,9 +21,9 @@ import numpy as np
 
 from ttl.config import Config
 from ttl.diagnostics import Diagnostic, TTLError, UsageError, codes, usage_error, writing
-from ttl.driver import recent
 from ttl.integrations.flatbuffer import Runtime, compile_module, run_traced
 from ttl.integrations.stablehlo import read_module
+from ttl.source import recent
 from ttl.source.recent import Recent
 
 MOST_KEPT = 100  # kinds of arguments of one function
