@@ -49,7 +49,7 @@ class WarmCommands:
         cwd: Path,
         environment: dict[str, str],
         stdin: str = "",
-        timeout: float = 60,
+        timeout: float = 300,
     ) -> subprocess.CompletedProcess[str]:
         """As `subprocess.run` does it with text and captured output."""
         if self._server is None:

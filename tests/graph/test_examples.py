@@ -28,6 +28,7 @@ BUFFERS = {
 CALLS = {"llama_block": 13}  # of two layers: 5 norms, and 2 of each other, 4 of the rotation
 
 
+@pytest.mark.sampled(1)  # two processes of torch each; the test below has all of them
 @pytest.mark.parametrize("name", BUFFERS)
 def test_example(name, tmp_path):
     """torch.compile, and the flatbuffer in another process: both within the bound of their ops."""

@@ -13,11 +13,13 @@ from pathlib import Path
 
 import pytest
 
+from ttl.artifact import ComputeConfig, ThreadKind
 from ttl.diagnostics import UsageError, codes, render_text
-from ttl.host import build, toolchain
+from ttl.host import build, launch, toolchain
 from ttl.host.build import RUNTIME_FOLDER, build_kernels, build_runtime
 from ttl.host.cache_entries import STALE_SECONDS, is_whole
 from ttl.host.toolchain import Compiler, find_compiler
+from ttl.host.translation_unit import translation_units
 
 UNIT = 'extern "C" __attribute__((visibility("default"))) int answer() { return 42; }\n'
 
@@ -285,7 +287,7 @@ def test_leftovers_are_looked_for_once(compiler, small_runtime, tmp_path, monkey
     monkeypatch.setattr(Path, "glob", noting)
     runtime = build_runtime(compiler, cache, small_runtime)
     build_kernels(compiler, UNIT, runtime, cache)
-    assert scanned == [cache]
+    assert scanned.count(cache) == 1
 
 
 @pytest.mark.parametrize("umask", [0o000, 0o022])
@@ -355,3 +357,16 @@ def _python(program: str) -> str:
     told = [line for line in error.splitlines() if not line.startswith("ttl: building the C++")]
     assert not told, error
     return output
+
+
+@pytest.mark.parametrize(
+    "body, is_asked_for", [("", False), ("static_assert(std::is_same_v<int, int>);", True)]
+)
+def test_traits_of_types_are_read_where_a_kernel_uses_them(tiny, cache_dir, body, is_asked_for):
+    """The header is most of a unit's text, and the device's own headers bring it."""
+    source = tiny.compute_source(body)
+    kernel = tiny.make_kernel("compute", ThreadKind.COMPUTE, source, (), ComputeConfig())
+    operation = tiny.make_operation([kernel], [], 0)
+    (unit,) = translation_units(operation, [])
+    assert ("#include <type_traits>" in unit.text) == is_asked_for
+    launch(operation, [], cache_dir=cache_dir)
