@@ -175,7 +175,7 @@ def _linker_flags(compiler: Compiler) -> tuple[str, ...]:
 
 
 def _direct_calls(compiler: Compiler) -> tuple[str, ...]:
-    """A step makes many calls within the runtime: they need no table that others could fill."""
+    """Calls within the runtime, of which a step makes many, go through no table."""
     return ("-Wl,-Bsymbolic",) if _linker_flags(compiler) else ()
 
 

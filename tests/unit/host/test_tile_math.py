@@ -100,8 +100,8 @@ def _widened(bits: np.ndarray) -> np.ndarray:
 def test_sums_of_bfloat16(tables, position, is_sum, other):
     """As unpacked, without minus zeros, and then added; a number minus itself, too."""
     a, b = _bits_of_bfloat16(1), _bits_of_bfloat16(other)
-    left, right = _widened(a) + np.float32(0), _widened(b) + np.float32(0)
     with np.errstate(all="ignore"):
+        left, right = _widened(a) + np.float32(0), _widened(b) + np.float32(0)
         expected = left + right if is_sum else left - right
     for table in tables:
         out = _random(3)

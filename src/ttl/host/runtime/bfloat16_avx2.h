@@ -50,17 +50,19 @@ static void pack_bfloat16(const float* values, uint16_t* tile) {
 }
 
 static void add_bfloat16(const uint16_t* a, const uint16_t* b, float* out) {
+  const Values zero = {};
   for (uint32_t i = 0; i < tile_values; i += 16) {
     const Widened left = widened(a + i), right = widened(b + i);
-    store(out + i, left.low + right.low + 0.0f);
-    store(out + i + 8, left.high + right.high + 0.0f);
+    store(out + i, left.low + right.low + zero);
+    store(out + i + 8, left.high + right.high + zero);
   }
 }
 
 static void subtract_bfloat16(const uint16_t* a, const uint16_t* b, float* out) {
+  const Values zero = {};
   for (uint32_t i = 0; i < tile_values; i += 16) {
     const Widened left = widened(a + i), right = widened(b + i);
-    store(out + i, left.low - right.low + 0.0f);
-    store(out + i + 8, left.high - right.high + 0.0f);
+    store(out + i, left.low - right.low + zero);
+    store(out + i + 8, left.high - right.high + zero);
   }
 }
