@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from threading import RLock
@@ -16,6 +15,7 @@ from torch._functorch.aot_autograd import aot_module_simplified
 
 from ttl.diagnostics import RuleBroken, UsageError, codes
 from ttl.diagnostics.frames import calling_span
+from ttl.loading import without_collecting
 from ttl.source.recent import Recent
 
 from .decompositions import decompositions
@@ -36,20 +36,6 @@ def constants_on_cpu() -> Iterator[None]:
         yield
     finally:
         torch._C._set_only_lift_cpu_tensors(before)
-
-
-@contextmanager
-def collected_later() -> Iterator[None]:
-    """A compilation makes many objects and drops few: looking through all that torch has loaded,
-    again and again, would be a fifth of its time.
-    """
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 class Compiled:
@@ -116,10 +102,14 @@ def _wrong_option(options: dict[str, Any]) -> UsageError | None:
 
 @contextmanager
 def tracing() -> Iterator[None]:
-    """One thread at a time, with dynamo's own lock."""
+    """One thread at a time, with dynamo's own lock.
+
+    A compilation makes many objects and drops few: looking through all that torch has loaded, again
+    and again, would be a fifth of its time.
+    """
     from torch._dynamo.convert_frame import compile_lock
 
-    with compile_lock, TRACING, constants_on_cpu(), collected_later():
+    with compile_lock, TRACING, constants_on_cpu(), without_collecting():
         yield
 
 

@@ -5,6 +5,8 @@ takes to load the compiler, though most of these methods are never called. Until
 it, a method of a dataclass of these packages is a descriptor that can make it; from then on the
 class has the function that dataclasses give it. The same is done with the assembly formats of
 operations. Importing this module does it for the classes that follow: docs/decisions/0034.
+
+What is loaded is never garbage either: nobody looks for some in it, here and when a command ends.
 """
 
 from __future__ import annotations

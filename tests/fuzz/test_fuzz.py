@@ -16,8 +16,10 @@ from fuzz.__main__ import CORPUS, ROOT, main
 from fuzz.engines import expected, run, with_tail
 from fuzz.judging import judge
 from fuzz.kinds import KINDS, Case, made, read_case
+from fuzz.programs import ALL_TYPES
 from fuzz.running import Batch, failure_of, in_process, manner, perform, smaller
 from fuzz.shrinking import of_edits, of_lines, of_program, shrunk
+from ttl.semantics.dtypes import DTYPES
 
 PROGRAM = """\
 import ttl
@@ -86,6 +88,23 @@ def test_a_right_program_has_the_results_of_numpy() -> None:
     wanted = expected(text)
     assert wanted is not None and not wanted[1].difference(y)
     assert "for" in wanted[1].difference(y + (np.arange(1024) == 77).reshape(32, 32))
+
+
+@pytest.mark.parametrize("dtype", ALL_TYPES)
+def test_the_reference_knows_every_element_type(dtype: str) -> None:
+    """Integers wrap, and floats are rounded: 3 * 85 is none of a uint8, nor of a bfloat4_b."""
+    statement = "y_blk.store(a_blk * 3 + a_blk)"
+    text = with_tail(
+        PROGRAM.replace("y_blk.store(a_blk + 1)", statement), [((32, 32), dtype, 0, 99, 1)] * 2
+    )
+    wanted, found = expected(text), run(text, "sim").results[1]
+    assert wanted is not None and not wanted[1].error.any()
+    assert not wanted[1].difference(found)
+    assert "for" in wanted[1].difference(found + (np.arange(1024) == 77).reshape(32, 32))
+
+
+def test_all_element_types_are_fuzzed() -> None:
+    assert set(ALL_TYPES) == set(DTYPES)
 
 
 def test_a_program_that_waits_for_ever_is_stuck_in_the_reference_too() -> None:

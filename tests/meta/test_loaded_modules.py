@@ -84,3 +84,29 @@ def test_a_call_loads_what_it_uses(
     assert found == []
     if hasattr(dataclasses, "_create_fn"):  # Python 3.11 and 3.12
         assert delayed > methods / 2
+
+
+DEFINITION = """
+import sys
+import ttl
+
+before = "ttl.driver" in sys.modules
+
+@ttl.operation(grid=(1, 1))
+def nothing():
+    pass
+
+print(before, *(name in sys.modules for name in ("ttl.driver", "ttl.sim", "xdsl")))
+"""
+
+
+@pytest.mark.parametrize(
+    "backend, loaded", [("sim", "False True True False"), ("host", "False True False False")]
+)
+def test_a_definition_loads_the_simulator(tmp_path: Path, backend: str, loaded: str) -> None:
+    file = tmp_path / "program.py"
+    file.write_text(DEFINITION)
+    environment = {**os.environ, "TTL_BACKEND": backend}
+    command = [sys.executable, "-P", str(file)]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    assert done.stdout.strip() == loaded, done.stderr

@@ -1,4 +1,4 @@
-"""Methods of dataclasses that are made late are those that dataclasses make."""
+"""Methods of dataclasses that are made late are those that dataclasses make; what commands load."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import pickle
 import subprocess
 import sys
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import pytest
 
@@ -100,3 +101,45 @@ def test_a_format_is_read_once() -> None:
     late = DelayedFormat(program)  # type: ignore[arg-type]
     assert [late.parse(None, None) for _ in range(2)] == ["parsed"] * 2  # type: ignore[arg-type]
     assert len(read) == 1
+
+
+PROGRAM = """
+import gc
+
+class Own:
+    def __del__(self):
+        print("finalized", self.name)
+
+one, two = Own(), Own()
+one.other, one.name, two.other, two.name = two, "one", one, "two"
+lost = Own()
+lost.self, lost.name = lost, "lost"
+del lost
+gc.collect()
+print(gc.get_freeze_count() > 10_000)
+"""
+
+
+def test_a_command_puts_aside_what_it_loaded_and_nothing_of_the_program(tmp_path: Path) -> None:
+    file = tmp_path / "program.py"
+    file.write_text(PROGRAM)
+    command = [sys.executable, "-m", "ttl", "run", str(file)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    lines = done.stdout.splitlines()
+    assert lines[:2] == ["finalized lost", "True"], done.stderr
+    assert sorted(lines[2:]) == ["finalized one", "finalized two"]
+
+
+def test_what_somebody_has_put_aside_stays_there() -> None:
+    program = """
+import gc
+import ttl
+from ttl.loading import FROZEN_AT_START, without_collecting
+print(gc.get_freeze_count() <= FROZEN_AT_START, gc.isenabled())
+gc.freeze()
+with without_collecting():
+    print(gc.isenabled())
+print(gc.get_freeze_count() > FROZEN_AT_START, gc.isenabled())
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout.split() == ["True", "True", "False", "True", "True"], done.stderr

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
-from types import TracebackType
 from typing import Any
 
 from ttl.diagnostics import RuleBroken, codes
@@ -275,12 +274,7 @@ class Scope:
     def __enter__(self) -> Scope:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         if error is None:
             for block, release in self.held:
                 _publish(block)

@@ -140,6 +140,12 @@ class Machine:
             spent.busy -= waited
             thread.time = time
 
+    def _hold_up(self, thread: Thread, reason: str, waiting: list[Thread]) -> bool:
+        """What the step cannot go on without; whoever brings it wakes the thread."""
+        thread.reason = reason
+        waiting.append(thread)
+        return False
+
     def _wake(self, waiting: list[Thread], time: float) -> None:
         for thread in waiting:
             thread.time = max(thread.time, time)
@@ -151,9 +157,7 @@ class Machine:
     def _wait_front(self, thread: Thread, step: Step) -> bool:
         pages: Pages = thread.node.buffers[step[2]]
         if pages.filled < step[3]:
-            thread.reason = f"{pages.name} is empty"
-            pages.waiting.append(thread)
-            return False
+            return self._hold_up(thread, f"{pages.name} is empty", pages.waiting)
         thread.time += self.buffer_call
         return True
 
@@ -161,9 +165,7 @@ class Machine:
         pages: Pages = thread.node.buffers[step[2]]
         wanted = step[3] - thread.owed.get(step[2], 0)
         if pages.capacity - pages.filled < wanted:
-            thread.reason = f"{pages.name} is full"
-            pages.waiting.append(thread)
-            return False
+            return self._hold_up(thread, f"{pages.name} is full", pages.waiting)
         thread.owed.pop(step[2], None)
         thread.time += self.buffer_call
         return True
@@ -365,9 +367,7 @@ class Machine:
         _, _, count, cycles, _ = step
         node = thread.node
         if node.groups_ahead >= 1:
-            thread.reason = SOURCES
-            node.source_waiters.append(thread)
-            return False
+            return self._hold_up(thread, SOURCES, node.source_waiters)
         self._wait_until(thread, step, SOURCES, node.unpack_gate)
         begin = thread.time
         thread.time += count * cycles
@@ -380,9 +380,7 @@ class Machine:
         _, _, count, cycles, _ = step
         node = thread.node
         if not node.unpacked:
-            thread.reason = SOURCES
-            node.source_waiters.append(thread)
-            return False
+            return self._hold_up(thread, SOURCES, node.source_waiters)
         first, last = node.unpacked.popleft()
         self._wait_until(thread, step, SOURCES, first)
         begin = thread.time
@@ -400,15 +398,10 @@ class Machine:
     def _acquire(self, thread: Thread, step: Step) -> bool:
         node = thread.node
         if not node.free_sections:
-            return self._no_section(thread)
+            return self._hold_up(thread, DST, node.section_waiters)
         node.free_sections -= 1
         thread.time += self.section_call
         return True
-
-    def _no_section(self, thread: Thread) -> bool:
-        thread.reason = DST
-        thread.node.section_waiters.append(thread)
-        return False
 
     def _commit(self, thread: Thread, step: Step) -> bool:
         thread.time += self.section_call
@@ -419,7 +412,7 @@ class Machine:
     def _section_wait(self, thread: Thread, step: Step) -> bool:
         node = thread.node
         if not node.committed:
-            return self._no_section(thread)
+            return self._hold_up(thread, DST, node.section_waiters)
         node.committed -= 1
         thread.time += self.section_call
         return True

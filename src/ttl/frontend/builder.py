@@ -321,8 +321,9 @@ class KernelBuilder(ABC):
             return self._around(name)
         value = self.state.values.get(variable, MISSING)
         if value is MISSING:
+            is_certain = not self.state.facts  # Python refuses it too
             raise FlowBroken(  # an iteration before may have given it one
-                codes.KERNEL_EXCEPTION,
+                codes.KERNEL_EXCEPTION if is_certain else codes.NOT_IN_KERNELS,
                 f"`{name}` has no value here",
                 helps=("assign it before, on every path",),
             )

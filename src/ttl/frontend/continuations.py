@@ -29,6 +29,9 @@ class End:
     jump: Jump | None = None
 
 
+ITERATION_END, LOOP_END = (End(lambda: None, jump) for jump in (ast.Continue, ast.Break))
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Do:
     """Something to do at a statement's place that no name of the program takes part in."""

@@ -9,20 +9,11 @@ from ttl.diagnostics import RuleBroken, wrong_argument
 from ttl.dialects import ttl
 from ttl.dialects.ttcore import block_type, tensor_of
 from ttl.language.pipes import not_from_a_net
+from ttl.semantics import tensors
 from ttl.semantics.dtypes import dtype_of
 from ttl.semantics.kernel_kinds import KernelKind
 from ttl.semantics.layout import Layout, layout_of
-from ttl.semantics.tensors import (
-    TensorSlice,
-    check_copy_layouts,
-    check_copy_shapes,
-    copy_dtypes_differ,
-    out_of_range,
-    shape_in_units,
-    type_mismatch,
-    wrong_index_count,
-    wrong_slice,
-)
+from ttl.semantics.tensors import TensorSlice
 from ttl.semantics.types import BlockType
 
 from .builder import KernelBuilder
@@ -35,9 +26,9 @@ from .problems import describe, flow_broken
 def tensor_slice(builder: KernelBuilder, tensor: Any, given: Value) -> SliceValue:
     builder.require(KernelKind.DATAMOVEMENT, "a tensor slice")
     items = given if isinstance(given, tuple) else (given,)
-    sizes = shape_in_units(tensor)
+    sizes = tensors.shape_in_units(tensor)
     if len(items) != len(sizes):
-        raise wrong_index_count(len(items), len(sizes))
+        raise tensors.wrong_index_count(len(items), len(sizes))
     layout = layout_of(tensor)
     dimensions = zip(items, sizes, range(len(sizes)), strict=True)
     pairs = [_start_and_extent(*each, layout) for each in dimensions]
@@ -56,7 +47,7 @@ def _start_and_extent(
     if not isinstance(item, slice):
         start, extent = _bound(item, layout), 1
     elif item.step not in (None, 1):
-        raise wrong_slice("a slice of a tensor has no step", layout)
+        raise tensors.wrong_slice("a slice of a tensor has no step", layout)
     else:
         start = 0 if item.start is None else _bound(item.start, layout)
         extent = constant_difference(
@@ -66,9 +57,9 @@ def _start_and_extent(
     if extent < 1 or first < 0 or first + extent > size:
         if not isinstance(start, int):
             message = f"a slice of {extent} {layout.unit} is not in 0:{size}"
-            raise wrong_slice(message, layout)
+            raise tensors.wrong_slice(message, layout)
         text = f"{start}:{start + extent}" if isinstance(item, slice) else f"{start}"
-        raise out_of_range(text, dimension, size, layout)
+        raise tensors.out_of_range(text, dimension, size, layout)
     return start, extent
 
 
@@ -81,7 +72,7 @@ def _bound(item: Value, layout: Layout) -> Value:
             raise TypeError
         return index(item)  # type: ignore[arg-type]
     except TypeError:
-        raise wrong_slice(
+        raise tensors.wrong_slice(
             f"{describe(item)} is neither an index nor a slice of whole {layout.unit}", layout
         ) from None
 
@@ -112,7 +103,7 @@ def copy(builder: KernelBuilder, src: Value, dst: Value) -> Value:
         raise _cannot_copy(src, dst)
     source, destination = block_type(src.type), block_type(dst.type)
     if source != destination:
-        raise type_mismatch(source, destination, "a copy connects")
+        raise tensors.type_mismatch(source, destination, "a copy connects")
     return builder.copied([src, dst], "read")  # between blocks of a node the destination reads
 
 
@@ -132,10 +123,10 @@ def _cannot_copy(source: Value, destination: Value) -> RuleBroken:
 
 def _check_copy(part: TensorSlice, block: BlockType) -> None:
     assert block.shape is not None
-    check_copy_layouts(part, block.layout)
-    check_copy_shapes(part, block.shape)
+    tensors.check_copy_layouts(part, block.layout)
+    tensors.check_copy_shapes(part, block.shape)
     if dtype_of(part.tensor) != block.dtype:
-        raise copy_dtypes_differ(dtype_of(part.tensor), block.dtype)
+        raise tensors.copy_dtypes_differ(dtype_of(part.tensor), block.dtype)
 
 
 def wait_transfer(builder: KernelBuilder, transfer: TransferValue) -> None:

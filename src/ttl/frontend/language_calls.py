@@ -9,26 +9,12 @@ from typing import Any
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr, UnitAttr, i1, i64
 
+from ttl import language
 from ttl.diagnostics import RuleBroken, codes, wrong_argument
 from ttl.diagnostics.buffer_ends import not_backed
 from ttl.dialects import ttl
 from ttl.dialects.ttcore import tensor_of
-from ttl.language import (
-    DataflowBuffer,
-    GroupTransfer,
-    Pipe,
-    PipeNet,
-    Semaphore,
-    make_dataflow_buffer_like,
-    make_tensor_backed_dfb,
-    math,
-)
-from ttl.language import copy as language_copy
-from ttl.language import grid_size as language_grid_size
-from ttl.language import node as language_node
-from ttl.language import raw_element_read as language_read_element
-from ttl.language import raw_element_write as language_write_element
-from ttl.language import signpost as language_signpost
+from ttl.language import DataflowBuffer, Pipe, PipeNet, Semaphore, math
 from ttl.language.functions import FLAT, block_functions
 from ttl.language.grid import check_dims, flatten_size
 from ttl.semantics.kernel_kinds import KernelKind
@@ -155,7 +141,7 @@ def signpost(builder: KernelBuilder, name: Any) -> Value:
         raise not_yet("signposts named at run time")
     if is_run_time(name):
         raise wrong_argument(f"a signpost is named by a string, not by {describe(name)}")
-    return language_signpost(name)
+    return language.signpost(name)
 
 
 def pipe(builder: KernelBuilder, src: Any, dst: Any) -> Value:
@@ -198,16 +184,16 @@ LANGUAGE = Handlers(
         math.fill: fill,
         block_functions.fill: fill,
         math.matmul: matmul,
-        language_node: node,
-        language_grid_size: grid_size,
-        language_copy: copy,
-        language_read_element: raw_element_read,
-        language_write_element: raw_element_write,
-        language_signpost: signpost,
-        GroupTransfer: group,
+        language.node: node,
+        language.grid_size: grid_size,
+        language.copy: copy,
+        language.raw_element_read: raw_element_read,
+        language.raw_element_write: raw_element_write,
+        language.signpost: signpost,
+        language.GroupTransfer: group,
         print: print_values,
-        make_dataflow_buffer_like: partial(in_body_only, "make_dataflow_buffer_like()"),
-        make_tensor_backed_dfb: partial(in_body_only, "make_tensor_backed_dfb()"),
+        language.make_dataflow_buffer_like: partial(in_body_only, "make_dataflow_buffer_like()"),
+        language.make_tensor_backed_dfb: partial(in_body_only, "make_tensor_backed_dfb()"),
         Pipe: pipe,
         PipeNet: partial(in_body_only, "ttl.PipeNet()"),
         Semaphore: partial(in_body_only, "ttl.Semaphore()"),

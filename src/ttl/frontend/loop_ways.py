@@ -22,7 +22,7 @@ from ttl.source.uses import Jump, uses_of, uses_of_all
 from .branching import branch
 from .builder import KernelBuilder
 from .carried import assigned, grow, has_block
-from .continuations import Choice, Do, End, Iterate, Steps, leave, reads_first
+from .continuations import ITERATION_END, Choice, Do, Iterate, Steps, leave, reads_first
 from .desugar import nest_of, without_first
 from .expressions import expression
 from .functions import RETURNED
@@ -223,7 +223,7 @@ class Looping:
 
     def _evaluate_in(self, loop: Loop) -> None:
         builder, node = self.builder, self.node
-        body: Steps = (*node.body, End(lambda: None, ast.Continue))
+        body: Steps = (*node.body, ITERATION_END)
 
         def evaluate() -> None:
             builder.sequence(body)
@@ -304,7 +304,7 @@ class NestApart(Way):
             return Looping(builder, others, loop.steps, rest).compile()
 
         begin = Do(loop.node, lambda: builder.state.values.update(firsts))
-        first: Steps = (begin, *nest[-1].node.body, End(lambda: None, ast.Continue))
+        first: Steps = (begin, *nest[-1].node.body, ITERATION_END)
         path = builder.attempt(
             lambda: builder.sequence((*first, Iterate(others.body, go_on)), loop.rest)
         )

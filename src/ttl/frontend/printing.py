@@ -10,17 +10,10 @@ from ttl.diagnostics import RuleBroken, codes
 from ttl.dialects import ttl
 from ttl.dialects.ttcore import block_type
 from ttl.language import DataflowBuffer
+from ttl.semantics import printing
 from ttl.semantics.dtypes import DType, dtype_of
 from ttl.semantics.kernel_kinds import KernelKind
 from ttl.semantics.layout import ROW_MAJOR_LAYOUT, TILE_LAYOUT
-from ttl.semantics.printing import (
-    block_heading,
-    buffer_text,
-    check_print,
-    expression_heading,
-    printable,
-    tensor_heading,
-)
 from ttl.semantics.tensors import row_page_elements
 
 from .builder import KernelBuilder
@@ -80,7 +73,7 @@ class _Line:
 
 
 def escaped(text: str) -> str:
-    return printable(text).replace("{", "{{").replace("}", "}}")
+    return printing.printable(text).replace("{", "{{").replace("}", "}}")
 
 
 def print_values(builder: KernelBuilder, *values: Value, **options: Any) -> None:
@@ -96,7 +89,7 @@ def print_values(builder: KernelBuilder, *values: Value, **options: Any) -> None
     positions = [n for n, value in enumerate(values) if _is_object(builder, value)]
     if is_run_time((num_pages, sep, end, thread)) or isinstance(sep, RunTimeText):
         raise not_in_kernels("print() with options that are known only at run time")
-    check_print(len(positions), num_pages, sep, end, thread)
+    printing.check_print(len(positions), num_pages, sep, end, thread)
     between = escaped(" " if sep is None else sep)
     position = positions[0] if positions else len(values)
     before = _line(builder, values[:position], between)
@@ -145,7 +138,7 @@ def _shown(builder: KernelBuilder, value: Value, num_pages: int) -> dict[str, An
     if isinstance(value, HeldBlock):
         return _block(builder, value)
     if isinstance(value, BlockValue) and not isinstance(value, SliceValue):
-        heading = expression_heading(block_type(value.type))
+        heading = printing.expression_heading(block_type(value.type))
         return {"shows": "block", "heading": heading, "values": [value]}
     raise not_yet(f"print() of {describe(value)}")
 
@@ -153,7 +146,7 @@ def _shown(builder: KernelBuilder, value: Value, num_pages: int) -> dict[str, An
 def _block(builder: KernelBuilder, block: HeldBlock) -> dict[str, Any]:
     type = block_type(block.type)
     name = next(n for n, handle in builder.handles.buffers.items() if handle is block.buffer)
-    return {"shows": "block", "heading": block_heading(name, type), "values": [block]}
+    return {"shows": "block", "heading": printing.block_heading(name, type), "values": [block]}
 
 
 def _buffer(builder: KernelBuilder, buffer: DataflowBuffer) -> dict[str, Any]:
@@ -164,7 +157,7 @@ def _buffer(builder: KernelBuilder, buffer: DataflowBuffer) -> dict[str, Any]:
         "num_pages": pages,
         **dict.fromkeys(POINTERS, "{}"),
     }
-    heading = buffer_text(buffer.name, fields)
+    heading = printing.buffer_text(buffer.name, fields)
     return {"shows": "buffer", "heading": heading, "values": [builder.handles.buffer(buffer)]}
 
 
@@ -182,7 +175,7 @@ def _tensor(builder: KernelBuilder, tensor: Any, num_pages: int) -> dict[str, An
         raise not_yet("print() of a row-major tensor whose rows are cut by shards")
     return {
         "shows": "tensor",
-        "heading": tensor_heading(tensor.shape, tensor.dtype),
+        "heading": printing.tensor_heading(tensor.shape, tensor.dtype),
         "values": [builder.handles.tensor(tensor), _page_buffer(builder, dtype, row)],
     }
 

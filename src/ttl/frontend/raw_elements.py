@@ -9,18 +9,8 @@ from xdsl.dialects.builtin import f64
 
 from ttl.dialects import ttl
 from ttl.dialects.ttcore import block_type
+from ttl.semantics import raw_elements as rules
 from ttl.semantics.kernel_kinds import KernelKind
-from ttl.semantics.raw_elements import (
-    READ,
-    WRITE,
-    check_raw_block,
-    coordinate,
-    not_a_raw_block,
-    not_an_element,
-    outside_block,
-    raw_extent,
-    split_written,
-)
 from ttl.semantics.types import BlockType
 
 from .builder import KernelBuilder
@@ -30,18 +20,18 @@ from .scalars import as_kind, check, compare
 
 
 def raw_element_read(builder: KernelBuilder, block: Value, *coords: Value) -> Value:
-    builder.require(KernelKind.DATAMOVEMENT, READ)
-    return builder.scalar(ttl.ReadElementOp, _place(builder, READ, block, coords), f64)
+    builder.require(KernelKind.DATAMOVEMENT, rules.READ)
+    return builder.scalar(ttl.ReadElementOp, _place(builder, rules.READ, block, coords), f64)
 
 
 def raw_element_write(
     builder: KernelBuilder, block: Value, *coords: Value, value: Value = None
 ) -> None:
-    builder.require(KernelKind.DATAMOVEMENT, WRITE)
-    places, written = split_written(coords, value)
-    operands = _place(builder, WRITE, block, places)
+    builder.require(KernelKind.DATAMOVEMENT, rules.WRITE)
+    places, written = rules.split_written(coords, value)
+    operands = _place(builder, rules.WRITE, block, places)
     if kind_of(written) not in (int, float):
-        raise not_an_element(describe(written))
+        raise rules.not_an_element(describe(written))
     builder.emit(ttl.WriteElementOp, [*operands, as_kind(builder, written, float)])
 
 
@@ -49,10 +39,12 @@ def _place(
     builder: KernelBuilder, call: str, block: Value, coords: tuple[Value, ...]
 ) -> list[RunTime]:
     if not isinstance(block, HeldBlock):
-        raise not_a_raw_block(call, describe(block))
+        raise rules.not_a_raw_block(call, describe(block))
     type = block_type(block.type)
-    check_raw_block(call, type, len(coords))
-    given = [each if _is_run_time(each) else coordinate(call, each, describe) for each in coords]
+    rules.check_raw_block(call, type, len(coords))
+    given = [
+        each if _is_run_time(each) else rules.coordinate(call, each, describe) for each in coords
+    ]
     for dimension, each in enumerate(given):
         _check_inside(builder, each, dimension, type)
     return [block, *(builder.index(each) for each in given)]
@@ -65,12 +57,12 @@ def _is_run_time(given: Value) -> TypeGuard[Scalar]:
 def _check_inside(
     builder: KernelBuilder, given: int | Scalar, dimension: int, block: BlockType
 ) -> None:
-    size = raw_extent(block)[dimension]
+    size = rules.raw_extent(block)[dimension]
     if not isinstance(given, Scalar):
         if not 0 <= given < size:
-            raise outside_block(given, dimension, block)
+            raise rules.outside_block(given, dimension, block)
         return
-    broken = outside_block(None, dimension, block)
+    broken = rules.outside_block(None, dimension, block)
     rule = {"code": broken.code.code, "help": broken.helps[0]}
     for sign, end in ((ast.GtE(), 0), (ast.Lt(), size)):
         check(builder, compare(builder, sign, given, end), broken.message, **rule)

@@ -6,7 +6,7 @@ import ast
 from typing import Any
 
 from .builder import KernelBuilder
-from .continuations import End, Iterate, Steps
+from .continuations import ITERATION_END, LOOP_END, Iterate, Steps
 from .hir import RunTime
 from .items import bind
 from .loops import endless_loop
@@ -21,12 +21,11 @@ def unrolled(builder: KernelBuilder, node: ast.For, items: list[Any], rest: Step
         def enter(rest: Steps) -> Steps:
             with builder.at(node.target):
                 bind(builder, node.target, items[position])
-            end = End(lambda: None, ast.Continue)
-            return (*node.body, end, *iteration(position + 1), *rest)
+            return (*node.body, ITERATION_END, *iteration(position + 1), *rest)
 
         return (Iterate(node.body, enter),) if position < len(items) else ()
 
-    return (*iteration(0), End(lambda: None, ast.Break), *rest)
+    return (*iteration(0), LOOP_END, *rest)
 
 
 def unrolled_while(builder: KernelBuilder, node: ast.While, rest: Steps) -> Steps:
@@ -41,7 +40,6 @@ def unrolled_while(builder: KernelBuilder, node: ast.While, rest: Steps) -> Step
                 raise endless_loop(node.body)
         if not condition:
             return rest
-        end = End(lambda: None, ast.Continue)
-        return (*node.body, end, Iterate(node.body, enter), *rest)
+        return (*node.body, ITERATION_END, Iterate(node.body, enter), *rest)
 
-    return (Iterate(node.body, enter), End(lambda: None, ast.Break), *rest)
+    return (Iterate(node.body, enter), LOOP_END, *rest)

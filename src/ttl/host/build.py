@@ -66,7 +66,6 @@ _KERNEL_FLAGS = (
 def _chip_flags() -> tuple[str, ...]:
     """What the runtime has room for, and how it is laid out: one runtime serves all chips."""
     sizes = {
-        "MOST_BUFFERS": of_all_chips("dataflow_buffers"),
         "MOST_DST_TILES": 2 * of_all_chips("dst_tiles_16_bit"),  # of both sections
         "MOST_SEMAPHORES": of_all_chips("semaphores"),
         "TRANSACTION_IDS": of_all_chips("noc_transaction_ids"),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from types import TracebackType
-
 from ttl.diagnostics import RuleBroken, codes
 
 from .engine import engine
@@ -26,11 +24,6 @@ class signpost:  # the language's spelling
     def __enter__(self) -> None:
         engine("ttl.signpost()").signpost(self.name, is_end=False)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         if error is None:
             engine("ttl.signpost()").signpost(self.name, is_end=True)

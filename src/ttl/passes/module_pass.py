@@ -158,11 +158,8 @@ def integer_op(kind: type[Operation], left: SSAValue, right: SSAValue) -> Operat
 
 def compare_op(left: SSAValue, right: SSAValue, sign: str) -> Operation:
     """The sign as arith spells it: eq, slt and so on."""
-    return create(arith.CmpiOp, (left, right), (i1,), {"predicate": _predicate(sign)})
-
-
-def _predicate(sign: str) -> IntegerAttr:
-    return integer(arith.CMPI_COMPARISON_OPERATIONS.index(sign))
+    number = arith.CMPI_COMPARISON_OPERATIONS.index(sign)
+    return create(arith.CmpiOp, (left, right), (i1,), {"predicate": integer(number)})
 
 
 def and_op(left: SSAValue, right: SSAValue) -> Operation:

@@ -79,57 +79,51 @@ def write_events(out: BinaryIO, recorder: Recorder, form: Form, first_tick: int 
         first_tick += len(section)
 
 
-# What stands between the texts of an event of a track, in the forms that there are.
-_TICK, _VALUE, _BEGIN, _PART = Slot.TICK, Slot.VALUE, Slot.TRANSFER, Slot.PART
+# What stands between the texts of an event, in the forms that there are.
+_TRACK, _PROCESS, _PART = Slot.TRACK, Slot.PROCESS, Slot.PART
+_TICK, _VALUE, _BEGIN = Slot.TICK, Slot.VALUE, Slot.TRANSFER
 _ORDERS: dict[tuple[Slot, ...], int] = {
-    (_TICK, _VALUE): 0,
-    (_TICK, _VALUE, _TICK, _VALUE): 1,
-    (_TICK, _BEGIN, _VALUE, _PART): 2,
-    (_TICK, _BEGIN, _VALUE): 3,
-    (_TICK, _VALUE, _PART): 4,
+    (_TRACK, _TICK, _VALUE): 0,
+    (_TRACK, _TICK, _VALUE, _PROCESS, _TICK, _VALUE): 1,
+    (_TRACK, _TICK, _BEGIN, _VALUE, _PART): 2,
+    (_TRACK, _TICK, _BEGIN, _VALUE): 3,
+    (_TICK, _PROCESS, _VALUE): 4,
+    (_TICK, _PROCESS, _VALUE, _PART): 5,
 }
+_MOST_TEXTS = 7
 
 
 class _Shape:
-    """How events of a track are told that differ in value, tick and part only."""
+    """How events are told that differ in track, value, tick and part only."""
 
-    __slots__ = ("a", "b", "begun", "c", "d", "e", "order")
+    __slots__ = ("a", "b", "c", "channel", "d", "e", "f", "g", "order")
 
-    def __init__(self, template: Template, track: str, process: str, begun: deque[str]):
-        self.begun = begun  # the ticks of the transfers that are under way
-        texts, slots = [""], []
+    def __init__(self, template: Template, channel: str):
+        self.channel = channel
+        texts = [""]
+        slots = tuple([slot for _, slot in template.pieces if slot is not Slot.NOTHING])
         for text, slot in template.pieces:
             texts[-1] += text
-            if slot is Slot.TRACK:
-                texts[-1] += track
-            elif slot is Slot.PROCESS:
-                texts[-1] += process
-            elif slot is not Slot.NOTHING:
-                slots.append(slot)
+            if slot is not Slot.NOTHING:
                 texts.append("")
-        self.order = _ORDERS[tuple(slots)]
-        self.a, self.b, self.c, self.d, self.e = (*texts, "", "")[:5]  # the longest order has five
+        self.order = _ORDERS[slots]
+        texts += [""] * (_MOST_TEXTS - len(texts))
+        self.a, self.b, self.c, self.d, self.e, self.f, self.g = texts
 
 
 class _Shapes:
     """Made once for all events that are alike."""
 
-    __slots__ = ("form", "known", "lines", "tracks", "under_way")
+    __slots__ = ("form", "known", "lines")
 
     def __init__(self, recorder: Recorder, form: Form):
         self.form = form
         self.lines = Lines(recorder.codes)
-        self.tracks = recorder.tracks
-        self.known: dict[tuple[Any, ...], _Shape] = {}  # by kind, track, subject, code and place
-        self.under_way: dict[tuple[int, str, str], deque[str]] = defaultdict(deque)
+        self.known: dict[tuple[Any, ...], _Shape] = {}  # by kind, subject, code, place and kernel
 
-    def make(self, kind: EventKind, track: int, subject: str, code: int, at: int) -> _Shape:
-        node, kernel = self.tracks[track]
-        form, line = self.form, self.lines.of(code, at)
-        template = form.template(kind, kernel, subject, line)
-        begun = self.under_way[track, channel(kind), subject]
-        found = _Shape(template, form.track(node, kernel), form.process(node), begun)
-        self.known[kind, track, subject, code, at] = found
+    def make(self, kind: EventKind, subject: str, code: int, at: int, kernel: str) -> _Shape:
+        template = self.form.template(kind, kernel, subject, self.lines.of(code, at))
+        found = self.known[kind, subject, code, at, kernel] = _Shape(template, channel(kind))
         return found
 
 
@@ -138,27 +132,34 @@ def _text(
 ) -> bytes:
     shapes = _Shapes(recorder, form)
     known = shapes.known
+    kernels = [kernel for _, kernel in recorder.tracks]
+    tracks = [form.track(*track) for track in recorder.tracks]
+    processes = [form.process(node) for node, _ in recorder.tracks]
+    under_way: dict[tuple[int, str, str], deque[str]] = defaultdict(deque)
     found: list[str] = []
     number = first_tick
     for event in raw:
-        shape = known.get((event[0], event[1], event[2], event[4], event[5]))
-        if shape is None:
-            shape = shapes.make(event[0], event[1], event[2], event[4], event[5])
-        a, b, c, d, e = shape.a, shape.b, shape.c, shape.d, shape.e
-        tick, value, order = str(number), str(event[3]), shape.order
+        index: int = event[1]
+        kernel, track, subject = kernels[index], tracks[index], event[2]
+        s = known.get((event[0], subject, event[4], event[5], kernel))
+        if s is None:
+            s = shapes.make(event[0], subject, event[4], event[5], kernel)
+        tick, value, order = str(number), str(event[3]), s.order
+        number += 1
         if order == 0:
-            found.append(f"{a}{tick}{b}{value}{c}")
+            found.append(f"{s.a}{track}{s.b}{tick}{s.c}{value}{s.d}")
         elif order == 1:
-            found.append(f"{a}{tick}{b}{value}{c}{tick}{d}{value}{e}")
+            counter = f"{s.d}{processes[index]}{s.e}{tick}{s.f}{value}{s.g}"
+            found.append(f"{s.a}{track}{s.b}{tick}{s.c}{value}{counter}")
         elif order == 2:
-            shape.begun.append(tick)
+            under_way[index, s.channel, subject].append(tick)
             part = part_text(event[6]) if len(event) == 7 else ""
-            found.append(f"{a}{tick}{b}{tick}{c}{value}{d}{part}{e}")
+            found.append(f"{s.a}{track}{s.b}{tick}{s.c}{tick}{s.d}{value}{s.e}{part}{s.f}")
         elif order == 3:
-            begin = shape.begun.popleft() if shape.begun else tick
-            found.append(f"{a}{tick}{b}{begin}{c}{value}{d}")
+            queue = under_way[index, s.channel, subject]
+            begin = queue.popleft() if queue else tick
+            found.append(f"{s.a}{track}{s.b}{tick}{s.c}{begin}{s.d}{value}{s.e}")
         else:
             part = part_text(event[6]) if len(event) == 7 else ""
-            found.append(f"{a}{tick}{b}{value}{c}{part}{d}")
-        number += 1
+            found.append(f"{s.a}{tick}{s.b}{processes[index]}{s.c}{value}{s.d}{part}{s.e}")
     return "".join(found).encode()

@@ -80,8 +80,8 @@ CASES = {
     "del": Case(
         "TTL7003", "`del` of anything but a variable or an item", read="[[del a_dfb.name]]"
     ),
-    "deleted": Case("TTL7003", "`row` has no value here", read="del row\n            x = [[row]]"),
-    "raise": Case("TTL7003", "`raise`", read="[[raise ValueError]]"),
+    "deleted": Case("TTL5002", "`row` has no value here", read="del row\n            x = [[row]]"),
+    "raise": Case("TTL5002", "kernel `read` raised ValueError", read="[[raise ValueError]]"),
     "match": Case(
         "TTL7003",
         "a `case` that is not a value, several values or a name",
@@ -125,7 +125,9 @@ CASES = {
         read="[[while SIZE:\n                with a_dfb.reserve():\n                    pass]]",
     ),
     "for over a number": Case(
-        "TTL7003", "the items of a run-time value", read="[[for _ in row:\n                pass]]"
+        "TTL5002",
+        "a run-time value cannot be iterated over",
+        read="[[for _ in row:\n                pass]]",
     ),
     "step of zero": Case(
         "TTL5002",
@@ -145,10 +147,15 @@ CASES = {
         "`with` over anything but reserve(), wait() and ttl.signpost()",
         read="[[with row:\n                pass]]",
     ),
+    "value on no path": Case(
+        "TTL5002",
+        "`half` has no value here",
+        read="if row > 1:\n                half = row\n            other = [[half]] + 1",
+    ),
     "value on some paths": Case(
         "TTL7003",
         "`half` has no value here",
-        read="if row > 1:\n                half = row\n            other = [[half]] + 1",
+        read="if row > 0:\n                half = row\n            other = [[half]] + 1",
     ),
     "value of a loop that may not run": Case(
         "TTL7003",
@@ -156,7 +163,7 @@ CASES = {
         read="for i in range(row):\n                last = i\n            other = [[last]] + 1",
     ),
     "before its value": Case(
-        "TTL7003", "`late` has no value here", read="x = [[late]]\n            late = 1"
+        "TTL5002", "`late` has no value here", read="x = [[late]]\n            late = 1"
     ),
     "kind that a long loop decides": Case(
         "TTL7001",
@@ -435,7 +442,7 @@ def test_mistake(name: str, tmp_path: Path) -> None:
 def test_every_mistake_is_reported_and_none_that_only_follows(tmp_path: Path) -> None:
     compute = """x = [[id(a_blk)]]
             z = x + a_blk
-            [[raise x]]
+            [[class Inner: pass]]
             y_blk.store([[a_blk + w_blk]])
             x = a_blk
             y_blk.store([[id(x)]])"""
@@ -451,8 +458,8 @@ def test_the_end_of_the_process_is_not_for_the_simulator_either(tmp_path: Path) 
     read = f"import sys; sys.exit(); {COPY}"
     text = TEMPLATE.replace("COMPUTE", STORE).replace("READ", read)
     found = compile_text(text, tmp_path)
-    assert [each.helps for each in found if "exit" in each.message] == [
-        ("leave the kernel with `return`",)
+    assert [each.helps for each in found if "Exit" in each.message] == [
+        ("a kernel ends where its function does: use `return`, or raise an exception",)
     ]
 
 

@@ -30,7 +30,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from ..building import DefinedOperation
-from .text import SIGNATURE, parse_names, parse_signature, print_operands, print_type, read_op
+from .text import SIGNATURE, parse_names, print_operands, print_type, read_op
 
 TT_LANG_TARGET = "tt.tt_lang_op"
 FRONTEND_ATTRIBUTES = "mhlo.frontend_attributes"
@@ -50,6 +50,7 @@ _CALL_PROPERTIES = (
     "api_version", "backend_config", "called_computations", "has_side_effect", "operand_layouts",
     "output_operand_aliases", "result_layouts",
 )  # fmt: skip
+_COMPOSITE_PROPERTIES = ("composite_attributes", "decomposition", "version")
 
 
 class CustomCallOp(DefinedOperation):
@@ -78,18 +79,11 @@ class CustomCallOp(DefinedOperation):
         printer.print_operation_type(self)
 
     @classmethod
-    def parse(cls, parser: Parser) -> CustomCallOp:
+    def parse(cls, parser: Parser) -> Any:
         target = parser.parse_symbol_name()
         paren = parser.Delimiter.PAREN
         names = parser.parse_comma_separated_list(paren, parser.parse_unresolved_operand)
-        attributes, operands, results = parse_signature(parser, names)
-        properties = {n: attributes.pop(n) for n in _CALL_PROPERTIES if n in attributes}
-        return cls.create(
-            operands=operands,
-            result_types=results,
-            properties={"call_target_name": target, **properties},
-            attributes=attributes,
-        )
+        return read_op(cls, parser, names, {"call_target_name": target}, written=_CALL_PROPERTIES)
 
 
 class CompositeOp(DefinedOperation):
@@ -110,25 +104,15 @@ class CompositeOp(DefinedOperation):
         printer.print_string(" ")
         printer.print_attribute(self.composite_name)
         print_operands(printer, self)
-        names = ("composite_attributes", "decomposition", "version")
-        given = {name: self.properties[name] for name in names if name in self.properties}
+        given = {n: self.properties[n] for n in _COMPOSITE_PROPERTIES if n in self.properties}
         printer.print_op_attributes(given | self.attributes)
         printer.print_string(" : ")
         printer.print_operation_type(self)
 
     @classmethod
-    def parse(cls, parser: Parser) -> CompositeOp:
-        name = parser.parse_str_literal()
-        names = parse_names(parser)
-        attributes, operands, results = parse_signature(parser, names)
-        known = ("composite_attributes", "decomposition", "version")
-        properties = {each: attributes.pop(each) for each in known if each in attributes}
-        return cls.create(
-            operands=operands,
-            result_types=results,
-            properties={"composite_name": StringAttr(name), **properties},
-            attributes=attributes,
-        )
+    def parse(cls, parser: Parser) -> Any:
+        name = {"composite_name": StringAttr(parser.parse_str_literal())}
+        return read_op(cls, parser, parse_names(parser), name, written=_COMPOSITE_PROPERTIES)
 
 
 class TupleOp(DefinedOperation):

@@ -208,11 +208,8 @@ class ConvolutionOp(DefinedOperation):
         brace = parser.Delimiter.BRACES
         for name, attribute in parser.parse_comma_separated_list(brace, lambda: _part(parser)):
             properties[name] = attribute
-        made = read_op(cls, parser, names, properties)
-        for name in ("feature_group_count", "batch_group_count", "precision_config"):
-            if name in made.attributes:
-                made.properties[name] = made.attributes.pop(name)
-        return made
+        groups = ("feature_group_count", "batch_group_count", "precision_config")
+        return read_op(cls, parser, names, properties, written=groups)
 
     def verify_(self) -> None:
         numbers, count = self.numbers, len(shape_of(self.rhs)) - 2

@@ -148,13 +148,18 @@ def read_op(
     names: Sequence[UnresolvedOperand],
     properties: Mapping[str, Attribute] | None = None,
     of_types: OfTypes | None = None,
+    written: Sequence[str] = (),
 ) -> Any:
-    """The operation, when all but its attributes and types has been read."""
+    """The operation, when all but its attributes and types has been read.
+
+    `written` are properties that stand among the attributes.
+    """
     attributes, operands, results = parse_signature(parser, names, of_types)
+    among = {name: attributes.pop(name) for name in written if name in attributes}
     return cls.create(
         operands=operands,
         result_types=results,
-        properties=properties or {},
+        properties={**(properties or {}), **among},
         attributes=attributes,
     )
 

@@ -15,7 +15,6 @@
 namespace ttl_host {
 
 // Room for what any chip has; the build defines it from the chips' data.
-constexpr uint32_t max_buffers = TTL_MOST_BUFFERS;
 constexpr uint32_t max_dst_slots = TTL_MOST_DST_TILES;
 
 struct Fiber;
@@ -110,8 +109,11 @@ struct Compute {
   alignas(64) float packed_values[tile_values];
 };
 
-struct Node {
+// Nodes, fibers and lanes begin with a line of the cache: neighbours run on other threads.
+struct alignas(64) Node {
   uint32_t position, x, y;
+  uint32_t buffer_slots;  // one more than the highest index of a buffer
+  CircularBuffer* buffers;
   uint8_t* l1;
   uint32_t l1_address;  // of its first byte; every node has the same layout
   Compute* compute;
@@ -124,7 +126,6 @@ struct Node {
   Node* next;  // in the queue of nodes that have ready fibers
   bool is_queued;
   bool is_cleared;  // its L1
-  CircularBuffer buffers[max_buffers];
 };
 
 constexpr uint32_t no_tensor = ~uint32_t{0};
@@ -189,7 +190,7 @@ struct List {
   uint32_t count, capacity;
 };
 
-struct Fiber {
+struct alignas(64) Fiber {
   Context context;
   Run* run;
   Lane* lane;
@@ -224,7 +225,7 @@ struct Factors {
 };
 
 // What one thread runs at a time: a node, or all of them where the order is to be that of one thread.
-struct Lane {
+struct alignas(64) Lane {
   Run* run;
   Context scheduler;
   Node* queue_first;  // the node that is running
@@ -258,6 +259,9 @@ struct Run {
   struct Pool* pool;  // null where this thread is alone
   Factors* factors;   // of each thread
   uint32_t node_count, fiber_count;
+  uint32_t buffer_slots;      // of each node
+  uint8_t* buffers;           // of all nodes
+  size_t node_buffers_bytes;  // from those of one node to those of the next
   struct Memory* memory;  // all that a run works in
   uint8_t* stacks;
   uint8_t* l1;
@@ -346,9 +350,10 @@ inline Fiber& self(int line) {
 }
 
 inline CircularBuffer& buffer_at(Fiber& fiber, uint32_t index, int line) {
-  if (__builtin_expect(index >= max_buffers || !fiber.node->buffers[index].plan, 0))
+  const Node& node = *fiber.node;
+  if (__builtin_expect(index >= node.buffer_slots || !node.buffers[index].plan, 0))
     no_such_buffer(index, line);
-  return fiber.node->buffers[index];
+  return node.buffers[index];
 }
 
 inline Compute& compute_of(Fiber& fiber) { return *fiber.node->compute; }

@@ -1,6 +1,8 @@
 #include "pool.h"
 
+#include <sched.h>
 #include <signal.h>
+#include <time.h>
 
 namespace ttl_host {
 
@@ -8,6 +10,8 @@ namespace {
 
 constexpr uint32_t most_helpers = 255;
 constexpr uint32_t spins = 300;  // some microseconds, the length of a short round
+constexpr uint32_t yields = 500;  // some hundred microseconds, where nobody else wants the processor
+constexpr uint64_t short_nanoseconds = 15000;  // of work: no longer than it takes to wake a thread
 
 // `gate` is the number of the work, whether helpers may still begin with it, and how many are at it.
 constexpr uint64_t is_open = 1 << 16, one_work = 1 << 17, at_work = is_open - 1;
@@ -20,9 +24,16 @@ void pause_briefly() {
 #endif
 }
 
+// The items that a thread begins with: the same ones in every round, so that they are in its cache. Who
+// has no more of them takes those of others.
+struct alignas(64) Share {
+  uint32_t next, end;
+};
+
 }  // namespace
 
-// Helpers that wait longer sleep. Sleepers say so before they look for the last time, and others look
+// Helpers that wait longer sleep; while a run goes on they first let others have the processor: waking
+// them for every round would take as long as a short round. Sleepers say so before they look for the last time, and others look
 // for sleepers after they have changed the gate: one of both sees the other.
 struct Pool {
   pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -31,11 +42,13 @@ struct Pool {
   uint32_t helper_count = 0;
   uint32_t sleepers = 0, owner_sleeps = 0;
   bool is_taken = false;
-  uint64_t gate = 0;
+  bool has_called = false;  // those who sleep
+  alignas(64) uint64_t gate = 0;
   // Of the work:
-  Run* run = nullptr;
+  alignas(64) Run* run = nullptr;
   Work work = nullptr;
-  uint32_t count = 0, next = 0, wanted = 0;
+  uint32_t wanted = 0;
+  Share shares[most_helpers + 1] = {};
 };
 
 namespace {
@@ -49,6 +62,10 @@ bool comes_soon(Condition condition) {
   for (uint32_t i = 0; i < spins; ++i) {
     if (condition()) return true;
     pause_briefly();
+  }
+  for (uint32_t i = 0; i < yields && __atomic_load_n(&pool.is_taken, __ATOMIC_RELAXED); ++i) {
+    if (condition()) return true;
+    sched_yield();
   }
   return false;
 }
@@ -70,12 +87,39 @@ void wake_sleepers(const uint32_t& sleepers, pthread_cond_t& changed) {
   pthread_mutex_unlock(&pool.lock);
 }
 
-void work_through(uint32_t thread) {
-  for (;;) {
-    const uint32_t item = __atomic_fetch_add(&pool.next, 1, __ATOMIC_RELAXED);
-    if (item >= pool.count) return;
-    pool.work(*pool.run, item, thread);
+void share_out(uint32_t count) {
+  const uint64_t threads = pool.wanted + 1;
+  for (uint32_t i = 0; i < threads; ++i) {
+    pool.shares[i].end = static_cast<uint32_t>((i + 1) * count / threads);
+    __atomic_store_n(&pool.shares[i].next, static_cast<uint32_t>(i * count / threads),
+                     __ATOMIC_RELAXED);
   }
+}
+
+bool work_on_one(uint32_t thread) {
+  const uint32_t threads = pool.wanted + 1;
+  for (uint32_t i = 0; i < threads; ++i) {
+    Share& share = pool.shares[(thread + i) % threads];
+    if (__atomic_load_n(&share.next, __ATOMIC_RELAXED) >= share.end) continue;
+    const uint32_t item = __atomic_fetch_add(&share.next, 1, __ATOMIC_RELAXED);
+    if (item >= share.end) continue;
+    pool.work(*pool.run, item, thread);
+    return true;
+  }
+  return false;
+}
+
+uint64_t nanoseconds() {
+  timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return static_cast<uint64_t>(time.tv_sec) * 1000000000u + static_cast<uint64_t>(time.tv_nsec);
+}
+
+// As the owner of the work, who calls those that sleep if it is not over soon.
+void work_and_call() {
+  const uint64_t start = nanoseconds();
+  while (work_on_one(0))
+    if (nanoseconds() - start > short_nanoseconds) call_helpers(*pool.run);
 }
 
 // False where the work was over before this helper came.
@@ -100,7 +144,7 @@ void* help(void* number) {
     sleep_until(is_new, pool.sleepers, pool.opened);
     if (!enter(seen)) continue;
     seen = gate_now() / one_work;
-    if (thread <= pool.wanted) work_through(thread);
+    while (thread <= pool.wanted && work_on_one(thread)) continue;
     const uint64_t gate = __atomic_sub_fetch(&pool.gate, 1, __ATOMIC_SEQ_CST);
     if (!(gate & at_work)) wake_sleepers(pool.owner_sleeps, pool.emptied);
   }
@@ -159,17 +203,22 @@ void leave_pool(Run& run) {
   if (run.pool) __atomic_store_n(&pool.is_taken, false, __ATOMIC_RELEASE);
 }
 
+void call_helpers(Run& run) {
+  if (!run.pool || __atomic_load_n(&pool.has_called, __ATOMIC_RELAXED)) return;
+  __atomic_store_n(&pool.has_called, true, __ATOMIC_RELAXED);
+  wake_sleepers(pool.sleepers, pool.opened);
+}
+
 void for_all(Run& run, uint32_t count, Work work) {
   if (!run.pool || count < 2) {
     for (uint32_t item = 0; item < count; ++item) work(run, item, 0);
     return;
   }
   pool.work = work;
-  pool.count = count;
-  __atomic_store_n(&pool.next, 0, __ATOMIC_RELAXED);
+  share_out(count);
+  __atomic_store_n(&pool.has_called, false, __ATOMIC_RELAXED);
   __atomic_store_n(&pool.gate, (gate_now() / one_work + 1) * one_work | is_open, __ATOMIC_SEQ_CST);
-  wake_sleepers(pool.sleepers, pool.opened);
-  work_through(0);
+  work_and_call();
   __atomic_fetch_and(&pool.gate, ~is_open, __ATOMIC_SEQ_CST);
   sleep_until([] { return !(gate_now() & at_work); }, pool.owner_sleeps, pool.emptied);
 }

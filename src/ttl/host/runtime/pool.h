@@ -15,9 +15,11 @@ bool start_thread(pthread_t& thread, void* (*body)(void*), void* argument);
 void join_pool(Run& run);
 void leave_pool(Run& run);
 
-// Calls `work` with each of 0 .. count - 1, in this order but at the same time, and the number of the
+// Calls `work` with each of 0 .. count - 1, in any order and at the same time, and the number of the
 // thread. All have ended when it returns.
 using Work = void (*)(Run& run, uint32_t item, uint32_t thread);
 void for_all(Run& run, uint32_t count, Work work);
+// What this thread does now takes longer than waking helpers that sleep.
+void call_helpers(Run& run);
 
 }  // namespace ttl_host

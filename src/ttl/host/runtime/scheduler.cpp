@@ -194,9 +194,10 @@ Fiber& running_fiber() { return *running; }
 void run_ready(Lane& lane, uint32_t thread) {
   lane.heartbeat = lane.run->program->heartbeats + thread * words_per_heartbeat;
   lane.factors = lane.run->factors + thread;
-  while (lane.status == TTL_DONE && !requested_stop(*lane.run)) {
+  for (uint32_t turns = 0; lane.status == TTL_DONE && !requested_stop(*lane.run); ++turns) {
     Fiber* fiber = take_ready(lane);
     if (!fiber) return;
+    if (turns > lane.fiber_count) call_helpers(*lane.run);  // kernels go on that had to wait
     resume(lane, *fiber);
   }
 }
@@ -250,6 +251,7 @@ void look_up(Fiber& fiber, int line) {
   Lane& lane = *fiber.lane;
   beat(lane);
   set_next_look(lane);
+  call_helpers(*fiber.run);
   if (const uint32_t status = requested_stop(*fiber.run))
     leave(fiber, static_cast<TtlStatus>(status), line);
   if (lane.steps > fiber.run->program->step_budget) check_steps(fiber, lane.steps, line);

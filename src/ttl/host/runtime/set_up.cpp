@@ -20,28 +20,37 @@ uint32_t align_up(uint32_t value, uint32_t alignment) {
   return (value + alignment - 1) / alignment * alignment;
 }
 
-// One block for all tables, zeroed.
-bool allocate(Run& run) {
+void count_parts(Run& run) {
   const TtlProgram& program = *run.program;
   run.node_count =
       (program.last_x - program.first_x + 1) * (program.last_y - program.first_y + 1);
   run.fiber_count = run.node_count * program.kernel_count;
   run.lane_count = run.is_in_turn ? 1 : run.node_count;
+  for (uint32_t i = 0; i < program.buffer_count; ++i)
+    if (program.buffers[i].index >= run.buffer_slots)
+      run.buffer_slots = program.buffers[i].index + 1;
+  run.node_buffers_bytes = align_up(run.buffer_slots * uint32_t{sizeof(CircularBuffer)}, 64);
+}
+
+// One block for all tables, zeroed.
+bool allocate(Run& run) {
+  const TtlProgram& program = *run.program;
   Memory& memory = *run.memory;
-  const bool is_enough = memory.tables.hold(
-      run.node_count * (sizeof(Node) + sizeof(Node*)) + run.fiber_count * sizeof(Fiber) +
-      run.lane_count * sizeof(Lane) +
-      (program.buffer_count + program.tensor_count) * sizeof(uint32_t) + 512);
-  if (!is_enough || !hold_stacks(memory, run.fiber_count) ||
+  const size_t table_bytes =
+      run.node_count * (sizeof(Node) + sizeof(Node*) + run.node_buffers_bytes) +
+      run.fiber_count * sizeof(Fiber) + run.lane_count * sizeof(Lane) +
+      (program.buffer_count + program.tensor_count) * sizeof(uint32_t) + 512;
+  if (!memory.tables.hold(table_bytes) || !hold_stacks(memory, run.fiber_count) ||
       !memory.computes.hold(run.node_count * sizeof(Compute)) ||
       !memory.factors.hold(program.thread_count * sizeof(Factors)))
     return false;
-  memset(memory.tables.bytes, 0, memory.tables.size);
+  memset(memory.tables.bytes, 0, table_bytes);
   uint8_t* end = memory.tables.bytes;
   run.nodes = take<Node>(end, run.node_count);
   run.fibers = take<Fiber>(end, run.fiber_count);
   run.lanes = take<Lane>(end, run.lane_count);
   run.active = take<Node*>(end, run.node_count);
+  run.buffers = take<uint8_t>(end, run.node_count * run.node_buffers_bytes);
   run.buffer_offsets = take<uint32_t>(end, program.buffer_count);
   run.tensor_offsets = take<uint32_t>(end, program.tensor_count);
   run.stacks = memory.stacks.bytes;
@@ -172,6 +181,9 @@ void make_node(Run& run, uint32_t position) {
   node.position = position;
   node.x = program.first_x + position % columns;
   node.y = program.first_y + position / columns;
+  node.buffer_slots = run.buffer_slots;
+  node.buffers =
+      reinterpret_cast<CircularBuffer*>(run.buffers + position * run.node_buffers_bytes);
   node.l1 = run.l1 + size_t{run.node_bytes} * position;
   node.l1_address = run.l1_address + run.node_bytes * position;
   node.lane = &run.lanes[run.is_in_turn ? 0 : position];
@@ -219,6 +231,7 @@ void clear_l1(Run& run, Node& node) {
 
 uint32_t set_up(Run& run) {
   run.memory = take_memory();
+  count_parts(run);
   if (!run.memory || !allocate(run) || !follow_writes(run)) return TTL_NO_MEMORY;
   if (const uint32_t status = lay_out(run)) return status;
   if (!give_l1(run)) return TTL_NO_MEMORY;

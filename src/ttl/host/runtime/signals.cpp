@@ -9,6 +9,7 @@
 
 #if defined(__linux__) && (defined(__x86_64__) || defined(__aarch64__))
 
+#include <errno.h>
 #include <link.h>
 #include <pthread.h>
 #include <signal.h>
@@ -62,7 +63,8 @@ bool is_in_guard(const Fiber& fiber, uintptr_t address) {
   const int line = static_cast<int>(fiber.line);
   if (diverted_signal == stop_signal) {
     snprintf(fiber.lane->message, sizeof(fiber.lane->message), "0");
-    leave(fiber, static_cast<TtlStatus>(fiber.run->program->stop), line);
+    leave(fiber, static_cast<TtlStatus>(__atomic_load_n(&fiber.run->program->stop, __ATOMIC_RELAXED)),
+          line);
   }
   if (diverted_signal == SIGFPE) fault(line, "the kernel divides by zero after this call");
   if (diverted_signal == SIGILL)
@@ -98,17 +100,28 @@ void hand_on(int signal_number, siginfo_t* information, void* context) {
   sigaction(signal_number, &before, nullptr);  // the instruction is tried again, and ends us
 }
 
-// Only a kernel's own code is left for a stop: the runtime may hold a lock of the C library.
-void handle(int signal_number, siginfo_t* information, void* raw_context) {
+// Is a kernel's own code to be left for a stop? Elsewhere the runtime may hold a lock of the C library.
+bool is_to_leave(const TtlProgram& program, uintptr_t counter) {
+  return __atomic_load_n(&program.stop, __ATOMIC_ACQUIRE) &&
+         counter >= __atomic_load_n(&program.code_begin, __ATOMIC_RELAXED) &&
+         counter < __atomic_load_n(&program.code_end, __ATOMIC_RELAXED);
+}
+
+void look_at(int signal_number, siginfo_t* information, void* raw_context) {
   auto& context = *static_cast<ucontext_t*>(raw_context);
   if (!running || !divert_stack) return hand_on(signal_number, information, raw_context);
-  const uintptr_t counter = program_counter(context);
-  const TtlProgram& program = *running->run->program;
-  const bool in_kernel = counter >= program.code_begin && counter < program.code_end;
-  if (signal_number == stop_signal && (!in_kernel || !program.stop)) return;
+  if (signal_number == stop_signal &&
+      !is_to_leave(*running->run->program, program_counter(context)))
+    return;
   diverted_signal = signal_number;
   diverted_address = reinterpret_cast<uintptr_t>(information->si_addr);
   go_on_in_divert(context);
+}
+
+void handle(int signal_number, siginfo_t* information, void* raw_context) {
+  const int kept = errno;  // of what was interrupted
+  look_at(signal_number, information, raw_context);
+  errno = kept;
 }
 
 // Finds the code of the library that the first kernel is in.
@@ -119,8 +132,8 @@ int note_code(dl_phdr_info* library, size_t, void* raw_program) {
     const auto& segment = library->dlpi_phdr[i];
     const uintptr_t begin = library->dlpi_addr + segment.p_vaddr;
     if (segment.p_type != PT_LOAD || wanted < begin || wanted >= begin + segment.p_memsz) continue;
-    program.code_begin = begin;
-    program.code_end = begin + segment.p_memsz;
+    __atomic_store_n(&program.code_begin, begin, __ATOMIC_RELAXED);
+    __atomic_store_n(&program.code_end, begin + segment.p_memsz, __ATOMIC_RELAXED);
     return 1;
   }
   return 0;

@@ -44,7 +44,8 @@ def spill(
         push(homes[value], make)
     loaded = {value: wait(homes[value], make) for value in kept}
     make.add(second)
-    _clone(ops[position:], second.body.block, loaded, _remade(ops, position))
+    remade = set(_crossing(ops, position)) - set(kept)
+    _clone(ops[position:], second.body.block, loaded, remade)
     for value in kept:
         pop(homes[value], make)
     erase(section)
@@ -75,10 +76,6 @@ def _crossing(ops: Sequence[Operation], position: int) -> list[SSAValue]:
 
 def _kept_values(ops: Sequence[Operation], position: int) -> list[SSAValue]:
     return [value for value in _crossing(ops, position) if not _is_cheap(value)]
-
-
-def _remade(ops: Sequence[Operation], position: int) -> set[SSAValue]:
-    return {value for value in _crossing(ops, position) if _is_cheap(value)}
 
 
 def _best_cut(ops: Sequence[Operation], api: str, capacity: int) -> int | None:

@@ -174,15 +174,12 @@ class Needs:
         for inner in op.walk():
             for value in inner.operands if inner is not op else ():
                 owner = value.owner
-                is_computed = isinstance(owner, ttl.BlockMathOp) or _is_scaler(value, inner)
+                is_scaler = isinstance(owner, ttl.FillOp) and is_masked(inner)
+                is_computed = isinstance(owner, ttl.BlockMathOp) or is_scaler
                 is_kept = self.placement.is_kept(value)
                 if is_computed and not is_kept and not op.is_ancestor(owner):
                     used[value] = None
         return list(used)
-
-
-def _is_scaler(value: SSAValue, user: Operation) -> bool:
-    return isinstance(value.owner, ttl.FillOp) and is_masked(user)
 
 
 def outlives_next_release(op: ttl.AcquireOp) -> bool:

@@ -10,7 +10,7 @@ rule TYPES  a dimension of a block that belongs to an iterator is divided as the
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp, TensorType
@@ -68,25 +68,24 @@ def _tiles(generic: d2m.GenericOp) -> list[int]:
 
 
 def _is_product(generic: d2m.GenericOp) -> bool:
-    return any(tile_op_of(op).ENTRY.name == "matmul" for op in _math(generic))
-
-
-def _math(generic: d2m.GenericOp) -> Iterator[LinalgOp]:
-    return (op for op in generic.walk() if isinstance(op, LinalgOp))
+    math = (op for op in generic.walk() if isinstance(op, LinalgOp))
+    return any(tile_op_of(op).ENTRY.name == "matmul" for op in math)
 
 
 def _divide(generic: d2m.GenericOp, parts: list[int]) -> None:
     affine = generic.iteration
-    tags = _tags(generic)
-    for value, iterators in tags.items():
-        _retype_block(value, [1 if i is None else parts[i] for i in iterators])
+
+    def counts(iterators: Iterable[int | None]) -> Shape:
+        return tuple(1 if i is None else parts[i] for i in iterators)
+
+    for value, iterators in _tags(generic).items():
+        _retype_block(value, counts(iterators))
     for operand, map in zip(generic.operands, affine.maps, strict=True):
-        counts = tuple(1 if i is None else parts[i] for i in map)
         for value in _tensors_of(operand):
-            _retype_tensor(value, counts)
+            _retype_tensor(value, counts(map))
+    cores = counts(affine.maps[-1])
     for end in generic.ends:
-        _retype_tensor(end, tuple(1 if i is None else parts[i] for i in affine.maps[-1]))
-    cores = tuple(1 if i is None else parts[i] for i in affine.maps[-1])
+        _retype_tensor(end, cores)
     generic.properties["grid"] = GridAttr.of(cores)
     kinds = zip(parts, affine.iterators, strict=True)
     factors = [1 if kind == "parallel" else count for count, kind in kinds]
@@ -169,7 +168,7 @@ def _unify(pairs: list[tuple[SSAValue, Any]], tags: Tags) -> bool:
     return is_new
 
 
-def _retype_block(value: SSAValue, parts: list[int]) -> None:
+def _retype_block(value: SSAValue, parts: Shape) -> None:
     type: Any = value.type
     block: Any = type.underlying if isinstance(type, d2m.CBType) else type
     shape = [size // count for size, count in zip(block.get_shape(), parts, strict=True)]

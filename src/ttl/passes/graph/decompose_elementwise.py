@@ -35,10 +35,6 @@ def same(graph: Graph, call: Call) -> SSAValue:
     return graph.add(row, call.all, call.result)
 
 
-def _less(graph: Graph, x: SSAValue, bound: float) -> SSAValue:
-    return graph.compare("lt", x, bound)
-
-
 def _truncated(graph: Graph, x: SSAValue) -> SSAValue:
     whole = graph.unary("floor", graph.unary("abs", x))
     return graph.binary("multiply", graph.unary("sign", x), whole)
@@ -73,20 +69,12 @@ def _selu(graph: Graph, call: Call) -> SSAValue:
     return graph.binary("multiply", both, scale)
 
 
-def _gelu(graph: Graph, call: Call) -> SSAValue:
-    return graph.unary("gelu_tanh" if is_tanh(call) else "gelu", call.first)
-
-
 def is_tanh(call: Call) -> bool:
     """Of the two ways to calculate gelu."""
     given: str | None = call.values["approximate"]
     if given not in (None, "none", "tanh"):
         raise ValueError(f"`approximate = {given}`")
     return given == "tanh"
-
-
-def _one_over(graph: Graph, x: SSAValue) -> SSAValue:
-    return graph.binary("divide", graph.full(1.0, tensor_like(x, shape_of(x))), x)
 
 
 def _unary(rule: Callable[[Graph, SSAValue], SSAValue]) -> Rule:
@@ -96,10 +84,6 @@ def _unary(rule: Callable[[Graph, SSAValue], SSAValue]) -> Rule:
 def _clamp_tensor(graph: Graph, call: Call) -> SSAValue:
     raised = graph.binary("maximum", call.first, call.given(1))
     return graph.binary("minimum", raised, call.given(2))
-
-
-def _clamp_scalar(graph: Graph, call: Call) -> SSAValue:
-    return _clamped(graph, call.first, call.values["min"], call.values["max"])
 
 
 RULES: dict[str, Rule] = {
@@ -112,23 +96,27 @@ RULES: dict[str, Rule] = {
             graph, graph.binary("add", graph.binary("multiply", x, 1 / 6), 0.5), 0.0, 1.0
         )
     ),
-    "isfinite": _unary(lambda graph, x: _less(graph, graph.unary("abs", x), inf)),
+    "isfinite": _unary(lambda graph, x: graph.compare("lt", graph.unary("abs", x), inf)),
     "mish": _unary(_mish),
-    "reciprocal": _unary(_one_over),
+    "reciprocal": _unary(
+        lambda graph, x: graph.binary("divide", graph.full(1.0, tensor_like(x, shape_of(x))), x)
+    ),
     "relu": _unary(lambda graph, x: graph.binary("maximum", x, 0.0)),
     "relu6": _unary(lambda graph, x: _clamped(graph, x, 0.0, 6.0)),
-    "signbit": _unary(lambda graph, x: _less(graph, x, 0.0)),
+    "signbit": _unary(lambda graph, x: graph.compare("lt", x, 0.0)),
     "square": _unary(lambda graph, x: graph.binary("multiply", x, x)),
     "softsign": _unary(
         lambda graph, x: graph.binary(
             "divide", x, graph.binary("add", graph.unary("abs", x), 1.0)
         )
     ),
-    "gelu": _gelu,
+    "gelu": lambda graph, call: graph.unary("gelu_tanh" if is_tanh(call) else "gelu", call.first),
     "selu": _selu,
     "leaky_relu": lambda graph, call: _leaky(graph, call.first, call.values["parameter"]),
     "typecast": lambda graph, call: graph.cast(call.first, call.result.element_type),
-    "clamp_scalar": _clamp_scalar,
+    "clamp_scalar": lambda graph, call: _clamped(
+        graph, call.first, call.values["min"], call.values["max"]
+    ),
     "clamp_tensor": _clamp_tensor,
 }
 
@@ -136,14 +124,8 @@ RULES: dict[str, Rule] = {
 
 
 def reduce(graph: Graph, call: Call) -> SSAValue:
-    name = call.name
+    name, x = call.name, call.first
     dims, keep = call.dims("dim_arg"), call.values["keep_dim"]
-    return _reduced(graph, name, call.first, dims, keep)
-
-
-def _reduced(
-    graph: Graph, name: str, x: SSAValue, dims: tuple[int, ...], keep: bool
-) -> SSAValue:
     if name == "mean":
         mean = graph.mean(x, dims)
         kept = [size for dim, size in enumerate(shape_of(mean)) if keep or dim not in dims]

@@ -8,7 +8,6 @@ from xdsl.dialects.builtin import i32
 from xdsl.ir import SSAValue
 
 from ttl.dialects.graph import shape_of
-from ttl.semantics.graph_ops import GRAPH_OPS
 
 from .decompose_call import Call
 from .decompose_elementwise import Rule
@@ -22,26 +21,18 @@ def _turned(graph: Graph, value: SSAValue, is_turned: bool) -> SSAValue:
     return graph.permute(value, (*range(rank - 2), rank - 1, rank - 2))
 
 
-def _product(graph: Graph, call: Call) -> SSAValue:
+def _matmul(graph: Graph, call: Call) -> SSAValue:
     a = _turned(graph, call.first, call.values["transpose_a"])
     b = _turned(graph, call.given(1), call.values["transpose_b"])
     if len(shape_of(a)) == 1:
         a = graph.reshape(a, (1, *shape_of(a)))
     if len(shape_of(b)) == 1:
         b = graph.reshape(b, (*shape_of(b), 1))
-    shape = GRAPH_OPS["matmul"].shape([shape_of(a), shape_of(b)], {})
-    return graph.add("matmul", [a, b], tensor_like(a, shape))
-
-
-def _matmul(graph: Graph, call: Call) -> SSAValue:
-    return graph.reshape(_product(graph, call), call.shape)
+    return graph.reshape(graph.by_table("matmul", [a, b]), call.shape)
 
 
 def _linear(graph: Graph, call: Call) -> SSAValue:
-    if "batch_dims_lhs" in call.values:
-        found = _dot_general(graph, call)
-    else:
-        found = graph.reshape(_product(graph, call), call.shape)
+    found = _dot_general(graph, call) if "batch_dims_lhs" in call.values else _matmul(graph, call)
     bias = call.inputs[2]
     return found if bias is None else graph.binary("add", found, bias)
 

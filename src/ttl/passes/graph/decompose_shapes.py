@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from xdsl.dialects.builtin import TensorType, i32
 from xdsl.ir import SSAValue
 
@@ -65,10 +67,6 @@ def interleave(graph: Graph, value: SSAValue, dim: int, factor: int) -> SSAValue
     return _copied(graph, value, dim, factor, one_by_one=True)
 
 
-def _concat(graph: Graph, call: Call) -> SSAValue:
-    return graph.concat(call.all, call.dim("dim"))
-
-
 def _place(given: int, size: int) -> int:
     """Counted from the end if it is negative."""
     return min(size, given + size if given < 0 else given)
@@ -114,21 +112,17 @@ def _pad(graph: Graph, call: Call) -> SSAValue:
 # Elements at places -------------------------------------------------------------------------------
 
 
-def _whole_numbers(graph: Graph, value: SSAValue) -> SSAValue:
-    return graph.cast(value, i32)
-
-
 def _embedding(graph: Graph, call: Call) -> SSAValue:
     table = call.given(1)
     shape = shape_of(table)
     table = graph.reshape(table, (shape[-2], shape[-1]))
-    return graph.reshape(graph.rows(table, _whole_numbers(graph, call.first)), call.shape)
+    return graph.reshape(graph.rows(table, graph.cast(call.first, i32)), call.shape)
 
 
 def _gather(graph: Graph, call: Call) -> SSAValue:
     if "dim" not in call.values:
         raise ValueError("slices at places of several dimensions")
-    index = _whole_numbers(graph, call.given(1))
+    index = graph.cast(call.given(1), i32)
     return graph.add("gather", [call.first, index], call.result, dim=call.dim("dim"))
 
 
@@ -143,7 +137,7 @@ def _scatter(graph: Graph, call: Call) -> SSAValue:
     how = call.values.get("scatter_reduce_type", "invalid")
     if how not in _REDUCE:
         raise ValueError(f"`scatter_reduce_type` {how}")
-    inputs = [call.first, _whole_numbers(graph, call.given(1)), call.given(2)]
+    inputs = [call.first, graph.cast(call.given(1), i32), call.given(2)]
     reduce = REDUCES.index(_REDUCE[how])
     return graph.add("scatter", inputs, call.result, dim=call.dim("dim"), reduce=reduce)
 
@@ -159,10 +153,6 @@ def _ordered(graph: Graph, x: SSAValue, dim: int, descending: bool) -> list[SSAV
     return [found, order]
 
 
-def _sort(graph: Graph, call: Call) -> list[SSAValue]:
-    return _ordered(graph, call.first, call.dim("dim"), call.values["descending"])
-
-
 def _topk(graph: Graph, call: Call) -> list[SSAValue]:
     dim, count = call.dim("dim"), call.values["k"]
     ordered = _ordered(graph, call.first, dim, call.values["largest"])
@@ -170,14 +160,6 @@ def _topk(graph: Graph, call: Call) -> list[SSAValue]:
 
 
 # Made of nothing ----------------------------------------------------------------------------------
-
-
-def _filled(value: float) -> Rule:
-    return lambda graph, call: graph.full(value, call.result)
-
-
-def _full(graph: Graph, call: Call) -> SSAValue:
-    return graph.full(call.values["fill_value"], call.result)
 
 
 def _arange(graph: Graph, call: Call) -> SSAValue:
@@ -190,10 +172,6 @@ def _arange(graph: Graph, call: Call) -> SSAValue:
     numbers = graph.cast(numbers, call.result.element_type)
     numbers = numbers if step == 1 else graph.binary("multiply", numbers, step)
     return numbers if start == 0 else graph.binary("add", numbers, start)
-
-
-def _heads(graph: Graph, call: Call) -> SSAValue:
-    return graph.reshape(graph.permute(call.first, (0, 2, 1, 3)), call.shape)
 
 
 def _split_heads(graph: Graph, call: Call) -> list[SSAValue]:
@@ -214,10 +192,6 @@ def _split_heads(graph: Graph, call: Call) -> list[SSAValue]:
     return found
 
 
-def _size(graph: Graph, call: Call) -> SSAValue:
-    return graph.full(shape_of(call.first)[call.dim("dimension")], call.result)
-
-
 RULES: dict[str, Rule] = {
     "transpose": _transpose,
     "permute": _permute,
@@ -225,7 +199,7 @@ RULES: dict[str, Rule] = {
     "squeeze": _reshape,
     "unsqueeze": _reshape,
     "broadcast": _expand,
-    "concat": _concat,
+    "concat": lambda graph, call: graph.concat(call.all, call.dim("dim")),
     "repeat": lambda graph, call: _repeat_each(
         graph, call.first, call.values["repeat_dimensions"]
     ),
@@ -243,15 +217,21 @@ RULES: dict[str, Rule] = {
     "scatter_in_dim": _scatter,
     "cumsum": _along,
     "cumprod": _along,
-    "zeros": _filled(0.0),
-    "ones": _filled(1.0),
-    "full": _full,
+    "zeros": lambda graph, call: graph.full(0.0, call.result),
+    "ones": lambda graph, call: graph.full(1.0, call.result),
+    "full": lambda graph, call: graph.full(call.values["fill_value"], call.result),
     "arange": _arange,
-    "concatenate_heads": _heads,
-    "get_dimension_size": _size,
+    "concatenate_heads": lambda graph, call: graph.reshape(
+        graph.permute(call.first, (0, 2, 1, 3)), call.shape
+    ),
+    "get_dimension_size": lambda graph, call: graph.full(
+        shape_of(call.first)[call.dim("dimension")], call.result
+    ),
 }
-MORE_RESULTS = {
-    "sort": _sort,
+MORE_RESULTS: dict[str, Callable[[Graph, Call], list[SSAValue]]] = {
+    "sort": lambda graph, call: _ordered(
+        graph, call.first, call.dim("dim"), call.values["descending"]
+    ),
     "topk": _topk,
     "split_query_key_value_and_split_heads": _split_heads,
 }

@@ -11,7 +11,6 @@ from xdsl.dialects.builtin import f32
 from xdsl.ir import SSAValue
 
 from ttl.dialects.graph import element_of, shape_of
-from ttl.semantics.graph_ops import GRAPH_OPS
 
 from .decompose_call import Call, edges, result_type, several, two
 from .decompose_elementwise import Rule
@@ -68,15 +67,8 @@ def _convolution(graph: Graph, call: Call) -> SSAValue:
     }
     if name == "conv_transpose2d":
         attributes["output_padding"] = list(two("output_padding", values["output_padding"]))
-    found = _convolved(graph, name, _image(graph, call), call.given(1), attributes)
+    found = graph.by_table(name, [_image(graph, call), call.given(1)], **attributes)
     return _as_given(graph, call, _with_bias(graph, call, found))
-
-
-def _convolved(
-    graph: Graph, name: str, image: SSAValue, weight: SSAValue, attributes: dict[str, Any]
-) -> SSAValue:
-    shape = GRAPH_OPS[name].shape([shape_of(image), shape_of(weight)], attributes)
-    return graph.add(name, [image, weight], tensor_like(image, shape), **attributes)
 
 
 def _with_bias(graph: Graph, call: Call, found: SSAValue) -> SSAValue:
@@ -102,7 +94,7 @@ def _convolution_1d(graph: Graph, call: Call) -> SSAValue:
     image = graph.reshape(image, (batch, 1, length, channels))
     outputs, inputs, size = shape_of(weight)
     weight = graph.reshape(weight, (outputs, inputs, 1, size))
-    found = _convolved(graph, "conv2d", image, weight, attributes)
+    found = graph.by_table("conv2d", [image, weight], **attributes)
     found = graph.reshape(found, (batch, *shape_of(found)[2:]))
     return _as_given(graph, call, _with_bias(graph, call, found))
 
@@ -124,7 +116,7 @@ def _convolution_3d(graph: Graph, call: Call) -> SSAValue:
         part = graph.slice_along(weight, 2, depth, depth + 1)
         part = graph.reshape(part, (outputs, inputs, *window))
         flat = graph.reshape(slices, (prod(shape_of(slices)[:2]), *shape_of(slices)[2:]))
-        found = _convolved(graph, "conv2d", flat, part, attributes)
+        found = graph.by_table("conv2d", [flat, part], **attributes)
         found = graph.reshape(found, (*shape_of(slices)[:2], *shape_of(found)[1:]))
         total = found if total is None else graph.binary("add", total, found)
     if total is None:
@@ -280,22 +272,17 @@ def _upsample(graph: Graph, call: Call) -> SSAValue:
 def _interpolated(graph: Graph, image: SSAValue, dim: int, factor: int) -> SSAValue:
     """Between the middles of two elements each has a share, by its distance."""
     size = shape_of(image)[dim]
-    middles = graph.binary("add", _numbers(graph, size * factor), 0.5)
+    middles = graph.binary("add", graph.cast(graph.counted(size * factor), f32), 0.5)
     middles = graph.binary("subtract", graph.binary("multiply", middles, 1 / factor), 0.5)
     middles = graph.binary("minimum", graph.binary("maximum", middles, 0.0), size - 1.0)
     middles = graph.reshape(middles, (1, size * factor))
-    distance = graph.binary("subtract", graph.reshape(_numbers(graph, size), (size, 1)), middles)
+    given = graph.reshape(graph.cast(graph.counted(size), f32), (size, 1))
+    distance = graph.binary("subtract", given, middles)
     shares = graph.binary("add", graph.unary("neg", graph.unary("abs", distance)), 1.0)
     shares = graph.cast(graph.binary("maximum", shares, 0.0), element_of(image))
     order = (0, 3 - dim, 3, dim)  # the dimension comes last
-    rows = graph.permute(image, order)
-    shape = (*shape_of(rows)[:3], size * factor)
-    found = graph.add("matmul", [rows, shares], tensor_like(rows, shape))
+    found = graph.by_table("matmul", [graph.permute(image, order), shares])
     return graph.permute(found, tuple(order.index(each) for each in range(4)))
-
-
-def _numbers(graph: Graph, size: int) -> SSAValue:
-    return graph.cast(graph.counted(size), f32)
 
 
 RULES: dict[str, Rule] = {

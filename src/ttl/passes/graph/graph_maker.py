@@ -13,6 +13,7 @@ from ttl.diagnostics import CompileError, RuleBroken, codes
 from ttl.dialects import ttir
 from ttl.dialects.graph import Tensor
 from ttl.dialects.stablehlo import element_of, shape_of
+from ttl.semantics.graph_ops import GRAPH_OPS
 from ttl.semantics.graph_shapes import broadcast_shape
 
 from ..module_pass import Maker, cannot_compile
@@ -36,6 +37,11 @@ class Graph:
 
     def add(self, name: str, inputs: list[SSAValue], type: Tensor, **attributes: Any) -> SSAValue:
         return self.maker.value(ttir.MATH[name].of(inputs, type, **attributes))
+
+    def by_table(self, name: str, inputs: list[SSAValue], **attributes: Any) -> SSAValue:
+        """With the shape that the table gives, and elements as the first input has."""
+        shape = GRAPH_OPS[name].shape([shape_of(each) for each in inputs], attributes)
+        return self.add(name, inputs, tensor_like(inputs[0], shape), **attributes)
 
     def full(self, value: float, type: Tensor) -> SSAValue:
         return self.add("full", [], type, shape=list(type.get_shape()), fill_value=float(value))
@@ -64,16 +70,16 @@ class Graph:
     def unary(self, name: str, value: SSAValue) -> SSAValue:
         return self.add(name, [value], tensor_like(value, shape_of(value)))
 
-    def binary(self, name: str, a: SSAValue, b: SSAValue | float) -> SSAValue:
+    def binary(
+        self, name: str, a: SSAValue, b: SSAValue | float, element: Attribute | None = None
+    ) -> SSAValue:
         """Of tensors whose shapes broadcast, or of a tensor and a number."""
         second = b if isinstance(b, SSAValue) else self.number(b, a)
         shape = broadcast_shape([shape_of(a), shape_of(second)], {})
-        return self.add(name, [a, second], tensor_like(a, shape))
+        return self.add(name, [a, second], TensorType(element or element_of(a), shape))
 
     def compare(self, name: str, a: SSAValue, b: SSAValue | float) -> SSAValue:
-        second = b if isinstance(b, SSAValue) else self.number(b, a)
-        shape = broadcast_shape([shape_of(a), shape_of(second)], {})
-        return self.add(name, [a, second], TensorType(i1, shape))
+        return self.binary(name, a, b, i1)
 
     def where(self, truth: SSAValue, yes: SSAValue | float, no: SSAValue) -> SSAValue:
         on_true = yes if isinstance(yes, SSAValue) else self.number(yes, no)
@@ -108,9 +114,6 @@ class Graph:
 
     def number_i32(self, value: int) -> SSAValue:
         return self.full(value, TensorType(i32, ()))
-
-    def as_i32(self, value: SSAValue) -> SSAValue:
-        return self.cast(value, i32)
 
     def counted(self, size: int) -> SSAValue:
         """0, 1, 2 and so on."""

@@ -299,10 +299,6 @@ def _permute(call: _Call) -> Parts:
     return [call.of(sources[each]) if each in sources else zeros for each in devices]
 
 
-def _broadcast(call: _Call) -> Parts:
-    return call.by_group(call.lists, lambda parts: [parts[0]] * len(parts))
-
-
 _HANDLERS: dict[str, Callable[[_Call], Parts]] = {
     "mesh_shard": _shard,
     "all_gather": _gather,
@@ -312,7 +308,9 @@ _HANDLERS: dict[str, Callable[[_Call], Parts]] = {
     "mesh_partition": _partition,
     "all_to_all": _exchange,
     "collective_permute": _permute,
-    "collective_broadcast": _broadcast,
+    "collective_broadcast": lambda call: call.by_group(
+        call.lists, lambda parts: [parts[0]] * len(parts)
+    ),
 }
 
 

@@ -9,9 +9,8 @@ from xdsl.ir import Operation, SSAValue
 
 from ttl.dialects import stablehlo
 from ttl.dialects.stablehlo import shape_of
-from ttl.semantics.graph_ops import GRAPH_OPS
 
-from .graph_maker import Graph, no_counterpart, tensor_like
+from .graph_maker import Graph, no_counterpart
 from .shlo_places import padded, reversed_along
 
 
@@ -109,8 +108,7 @@ def _plain_convolution(
         "dilation": [axis.dilation for axis in two],
         "groups": groups,
     }
-    shape = GRAPH_OPS["conv2d"].shape([shape_of(value), shape_of(weight)], attributes)
-    return graph.add("conv2d", [value, weight], tensor_like(value, shape), **attributes)
+    return graph.by_table("conv2d", [value, weight], **attributes)
 
 
 def _transposed(
@@ -133,9 +131,7 @@ def _transposed(
         "dilation": [axis.dilation for axis in two],
         "groups": groups,
     }
-    shapes = [shape_of(value), shape_of(weight)]
-    shape = GRAPH_OPS["conv_transpose2d"].shape(shapes, attributes)
-    return graph.add("conv_transpose2d", [value, weight], tensor_like(value, shape), **attributes)
+    return graph.by_table("conv_transpose2d", [value, weight], **attributes)
 
 
 CONVERTERS: dict[type[Operation], Callable[..., SSAValue]] = {

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from math import prod
 
+from xdsl.dialects.builtin import i32
 from xdsl.ir import SSAValue
 
 from ttl.dialects import stablehlo
@@ -122,7 +123,7 @@ def row_numbers(graph: Graph, places: list[SSAValue], sizes: tuple[int, ...]) ->
 
 def clamped(graph: Graph, place: SSAValue, limit: int) -> SSAValue:
     """A place at which the window is inside."""
-    low = graph.binary("maximum", graph.as_i32(place), 0)
+    low = graph.binary("maximum", graph.cast(place, i32), 0)
     return graph.binary("minimum", low, limit)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import reduce
 from math import prod
 
+from xdsl.dialects.builtin import i32
 from xdsl.ir import SSAValue
 
 from ttl.dialects import stablehlo
@@ -74,7 +75,7 @@ def _starts(graph: Graph, op: stablehlo.ScatterOp) -> list[Start]:
     found = []
     for dim, size in enumerate(shape):
         if dim in places or windows.get(dim, 1) != size:
-            start = graph.as_i32(places[dim]) if dim in places else graph.number_i32(0)
+            start = graph.cast(places[dim], i32) if dim in places else graph.number_i32(0)
             found.append(Start(dim, windows.get(dim, 1), start))
     return found
 

@@ -39,7 +39,8 @@ def reduced_along(
     if size == 1:
         return graph.slice_along(value, dim, 0, count, stride)
     if size <= _FEW:
-        parts = [_shifted(graph, value, dim, n * apart, count, stride) for n in range(size)]
+        starts = range(0, size * apart, apart)
+        parts = [graph.slice_along(value, dim, n, n + count, stride) for n in starts]
     else:
         whole = _doubled(graph, name, value, dim, window)
         parts = [graph.slice_along(whole, dim, 0, count, stride)]
@@ -49,10 +50,8 @@ def reduced_along(
     return found
 
 
-def _shifted(
-    graph: Graph, value: SSAValue, dim: int, start: int, count: int, stride: int = 1
-) -> SSAValue:
-    return graph.slice_along(value, dim, start, start + count, stride)
+def _shifted(graph: Graph, value: SSAValue, dim: int, start: int, count: int) -> SSAValue:
+    return graph.slice_along(value, dim, start, start + count)
 
 
 def _doubled(

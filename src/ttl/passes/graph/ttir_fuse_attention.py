@@ -62,7 +62,7 @@ def _attention(graph: Graph, op: MathOp, known: KnownValues) -> SSAValue | None:
     if found is None:
         return None
     mask = np.zeros((1, 1)) if found.mask is None else known.of(found.mask)
-    if guarded is not None and (mask is None or not _shows_all_rows(mask)):
+    if guarded is not None and (mask is None or not (mask > -np.inf).any(-1).all()):
         return None  # rule GUARD
     rows = shape_of(softmax.inputs[0])[-2:]
     is_causal = mask is not None and _is_causal(mask, rows)
@@ -143,10 +143,6 @@ def _fewer_heads(graph: Graph, value: SSAValue) -> SSAValue:
     is_repeated = shape_of(expand.result) == (batch, heads, shape_of(expand.result)[2], *rest)
     source = inner.inputs[0]
     return source if is_repeated and shape_of(source) == (batch, heads, *rest) else value
-
-
-def _shows_all_rows(mask: Any) -> bool:
-    return bool((mask > -np.inf).any(-1).all())
 
 
 def _is_causal(mask: Any, rows: tuple[int, ...]) -> bool:

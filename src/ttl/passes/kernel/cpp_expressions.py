@@ -161,15 +161,14 @@ def _compared(sign: str, operands: list[SSAValue], make: Maker) -> SSAValue:
     return make.new(emitc.CmpOp, operands, i1, predicate=emitc.CmpOp.predicate_of(sign))
 
 
-INTEGER_SIGNS = ("==", "!=", "<", "<=", ">", ">=")
 FLOAT_SIGNS = {1: "==", 2: ">", 3: ">=", 4: "<", 5: "<=", 13: "!="}
 
 
 def _compare(op: Operation, operands: list[SSAValue], make: Maker) -> SSAValue:
     assert isinstance(op, (arith.CmpiOp, arith.CmpfOp))
     number = op.predicate.value.data
-    is_integer = isinstance(op, arith.CmpiOp)
-    return _compared(INTEGER_SIGNS[number] if is_integer else FLOAT_SIGNS[number], operands, make)
+    sign = emitc.PREDICATES[number] if isinstance(op, arith.CmpiOp) else FLOAT_SIGNS[number]
+    return _compared(sign, operands, make)
 
 
 def _extreme(sign: str) -> Rebuild:

@@ -178,10 +178,8 @@ def _pipe_effects(names: Names) -> Effects:
         )
 
     def pipe_count(builder: Builder, op: ttl.PipeCountOp) -> Statement:
-        net, role = op.net.root_reference.data, op.role.data
-        return giving(
-            builder.register(op.result), lambda walk: len(names.with_role(net, role, walk.node))
-        )
+        net, role, result = op.net.root_reference.data, op.role.data, builder.register(op.result)
+        return giving(result, lambda walk: len(names.with_role(net, role, walk.node)))
 
     def local_pipe(builder: Builder, op: ttl.LocalPipeOp) -> Statement:
         assert isinstance(op.result.type, ttl.PipeType)
@@ -232,9 +230,6 @@ def _transfer_effects() -> Effects:
 
         return run
 
-    def no_transfer(builder: Builder, op: ttl.NoTransferOp | ttl.ResumeTransferOp) -> Statement:
-        return _nothing(builder.register(op.transfer))
-
     def finish(builder: Builder, op: ttl.WaitTransferOp) -> Statement:
         transfer = builder.register(op.transfer)
 
@@ -244,9 +239,6 @@ def _transfer_effects() -> Effects:
                 walk.items.append((Kind.FINISH, slot, op))
 
         return run
-
-    def new_group(builder: Builder, op: ttl.GroupOp) -> Statement:
-        return _happens((Kind.NEW_GROUP, builder.register(op.result), op))
 
     def add(builder: Builder, op: ttl.GroupAddOp) -> Statement:
         group, transfer = builder.register(op.group), builder.register(op.transfer)
@@ -258,17 +250,19 @@ def _transfer_effects() -> Effects:
 
         return run
 
-    def finish_group(builder: Builder, op: ttl.GroupWaitOp) -> Statement:
-        return _happens((Kind.FINISH_GROUP, builder.register(op.group), op))
-
     return {
         ttl.CopyOp: start,
-        ttl.NoTransferOp: no_transfer,
-        ttl.ResumeTransferOp: no_transfer,  # of a tensor: those of pipes are not carried
+        ttl.NoTransferOp: lambda builder, op: _nothing(builder.register(op.transfer)),
+        # Of a tensor: those of pipes are not carried.
+        ttl.ResumeTransferOp: lambda builder, op: _nothing(builder.register(op.transfer)),
         ttl.WaitTransferOp: finish,
-        ttl.GroupOp: new_group,
+        ttl.GroupOp: lambda builder, op: _happens(
+            (Kind.NEW_GROUP, builder.register(op.result), op)
+        ),
         ttl.GroupAddOp: add,
-        ttl.GroupWaitOp: finish_group,
+        ttl.GroupWaitOp: lambda builder, op: _happens(
+            (Kind.FINISH_GROUP, builder.register(op.group), op)
+        ),
     }
 
 

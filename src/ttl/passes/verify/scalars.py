@@ -19,14 +19,6 @@ def _remainder(left: int, right: int) -> int:
     return left - right * _truncated(left, right)
 
 
-def _selected(condition: bool, one: Any, other: Any) -> Any:
-    return one if condition else other
-
-
-def _same(value: Any) -> Any:
-    return value
-
-
 FUNCTIONS: dict[type[Operation], Callable[..., Any]] = {
     arith.AddiOp: operator.add,
     arith.SubiOp: operator.sub,
@@ -41,13 +33,13 @@ FUNCTIONS: dict[type[Operation], Callable[..., Any]] = {
     arith.ShRSIOp: operator.rshift,
     arith.MinSIOp: min,
     arith.MaxSIOp: max,
-    arith.SelectOp: _selected,
+    arith.SelectOp: lambda condition, one, other: one if condition else other,
     arith.AddfOp: operator.add,
     arith.SubfOp: operator.sub,
     arith.MulfOp: operator.mul,
     arith.DivfOp: operator.truediv,
     arith.NegfOp: operator.neg,
-    arith.IndexCastOp: _same,
+    arith.IndexCastOp: lambda value: value,
     arith.SIToFPOp: float,
     arith.FPToSIOp: int,
 }
