@@ -7,13 +7,16 @@ run it would see Ctrl-C only when the run has ended. So it waits for a moment, a
 from __future__ import annotations
 
 import ctypes
+import time
 from collections.abc import Callable
 from typing import Any
 
 from .program import SPINNING, STOPPED, Program, ProgramStruct, ReportStruct
 
 LOOK_MILLISECONDS = 50  # how long Ctrl-C may wait
-GRACE_MILLISECONDS = 5_000
+# For a run to end. Of this process's own time: on a busy machine it may hardly get any.
+GRACE_SECONDS = 5
+LONGEST_GRACE_SECONDS = 60
 # Nothing that the runtime does for a kernel takes this long: one that made no call meanwhile spins.
 SILENT_MILLISECONDS = 20_000
 
@@ -75,7 +78,8 @@ def _wait(
 
 def _stop(runtime: ctypes.CDLL, program: Program, runner: int, status: int) -> bool:
     """Asks until the run has ended; False if it does not."""
-    for _ in range(GRACE_MILLISECONDS // LOOK_MILLISECONDS):
+    until, longest = time.process_time() + GRACE_SECONDS, time.monotonic() + LONGEST_GRACE_SECONDS
+    while time.process_time() < until and time.monotonic() < longest:
         runtime.ttl_stop(ctypes.byref(program.struct), status)
         if runtime.ttl_wait(runner, ctypes.byref(program.struct), LOOK_MILLISECONDS):
             return True

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import ctypes
 import platform
 import subprocess
 import sys
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from headers.check import check_operation
+from ttl.host import execution
 
 PROGRAM = Path(__file__).with_name("endless_program.py")
 spec = spec_from_file_location("endless_program", PROGRAM)
@@ -38,3 +41,12 @@ def test_an_interrupt_ends_the_run(loop: str, cache_dir: Path) -> None:
         "interrupted, the tensor is written",
         "still running: []",
     ], done.stderr
+
+
+def test_a_machine_that_gives_no_time_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else the process ends while its kernels run."""
+    answers = iter([0] * 500 + [1])
+    runtime = SimpleNamespace(ttl_stop=lambda *_: None, ttl_wait=lambda *_: next(answers))
+    monkeypatch.setattr(execution.time, "process_time", lambda: 1.0)
+    program = SimpleNamespace(struct=ctypes.c_int())
+    assert execution._stop(runtime, program, 0, execution.STOPPED)
