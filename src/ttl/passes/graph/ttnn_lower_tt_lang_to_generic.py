@@ -28,7 +28,7 @@ from ttl.target import of_all_chips
 
 from ..module_pass import Maker, cannot_compile, replace_by
 
-SCRATCH_ALIGNMENT = 32
+SCRATCH_ALIGNMENT = 32  # bytes, by format_version 2 of the artifact; not the chip's alignment
 
 
 def apply(op: ModuleOp) -> None:
