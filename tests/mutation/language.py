@@ -133,8 +133,8 @@ MUTANTS = (
     Mutant(
         "several-blocks",
         "sim/buffer.py",
-        "ProducerEnd(self, declared.block_count)",
-        "ProducerEnd(self, declared.block_count + 1)",
+        "ProducerEnd(self, plan.declared.block_count)",
+        "ProducerEnd(self, plan.declared.block_count + 1)",
     ),
     Mutant(
         "one-producer-one-consumer",
@@ -181,7 +181,7 @@ MUTANTS = (
     Mutant(
         "store-into-waited",
         EXPRESSIONS,
-        "        block.array = np.empty_like(block.array)\n",
+        "        block.slot = np.empty_like(block.slot)\n",
         "        return\n",
     ),
     Mutant("iadd-reserved", EXPRESSIONS, "np.zeros_like(before) if is_first else before", "before"),
@@ -252,7 +252,7 @@ MUTANTS = (
     Mutant(
         "copy-dtype-layout",
         "sim/copies.py",
-        "if part.tensor.dtype is not type_.dtype:",
+        "if tensor.dtype is not type_.dtype:",
         "if False:",
     ),
     Mutant(
@@ -328,14 +328,14 @@ MUTANTS = (
     Mutant(
         "reduce-placement",
         REDUCE,
-        "tiles = np.zeros(extent, dtype)",
-        "tiles = np.ones(extent, dtype)",
+        "else np.zeros(extent, dtype)",
+        "else np.ones(extent, dtype)",
     ),
     Mutant(
         "reduce-scaler",
         REDUCE,
-        "            values = values * factor\n",
-        "            values = values * factor ** len(reduced)\n",
+        "computed(values * factor)",
+        "computed(values * factor ** len(reduced))",
     ),
     Mutant(
         "broadcast",

@@ -49,20 +49,23 @@ static void pack_bfloat16(const float* values, uint16_t* tile) {
   if (_mm256_movemask_ps(is_nan)) pack_with_nan(values, tile);
 }
 
+// computed(), and no -0.
+static inline Values result(Values sum) {
+  return sum == sum ? sum + Values{} : Values{} + __builtin_nanf("");
+}
+
 static void add_bfloat16(const uint16_t* a, const uint16_t* b, float* out) {
-  const Values zero = {};
   for (uint32_t i = 0; i < tile_values; i += 16) {
     const Widened left = widened(a + i), right = widened(b + i);
-    store(out + i, left.low + right.low + zero);
-    store(out + i + 8, left.high + right.high + zero);
+    store(out + i, result(left.low + right.low));
+    store(out + i + 8, result(left.high + right.high));
   }
 }
 
 static void subtract_bfloat16(const uint16_t* a, const uint16_t* b, float* out) {
-  const Values zero = {};
   for (uint32_t i = 0; i < tile_values; i += 16) {
     const Widened left = widened(a + i), right = widened(b + i);
-    store(out + i, left.low - right.low + zero);
-    store(out + i + 8, left.high - right.high + zero);
+    store(out + i, result(left.low - right.low));
+    store(out + i + 8, result(left.high - right.high));
   }
 }

@@ -12,10 +12,10 @@ static void pack_bfloat16(const float* values, uint16_t* tile) {
 
 static void add_bfloat16(const uint16_t* a, const uint16_t* b, float* out) {
   for (uint32_t i = 0; i < tile_values; ++i)
-    out[i] = float_of(uint32_t{a[i]} << 16) + float_of(uint32_t{b[i]} << 16) + 0.0f;
+    out[i] = computed(float_of(uint32_t{a[i]} << 16) + float_of(uint32_t{b[i]} << 16)) + 0.0f;
 }
 
 static void subtract_bfloat16(const uint16_t* a, const uint16_t* b, float* out) {
   for (uint32_t i = 0; i < tile_values; ++i)
-    out[i] = float_of(uint32_t{a[i]} << 16) - float_of(uint32_t{b[i]} << 16) + 0.0f;
+    out[i] = computed(float_of(uint32_t{a[i]} << 16) - float_of(uint32_t{b[i]} << 16)) + 0.0f;
 }
