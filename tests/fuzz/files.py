@@ -102,6 +102,8 @@ def _edited(value: Any, how: str, path: list[Any], odd: Any) -> None:
         before = value[path[-1]]
     except (KeyError, IndexError, TypeError):
         return
+    if isinstance(value, str):  # that stands where a list was
+        return
     if how == "drop":
         del value[path[-1]]
     elif how == "add" and isinstance(before, dict):

@@ -33,8 +33,8 @@ struct alignas(64) Share {
 }  // namespace
 
 // Helpers that wait longer sleep; while a run goes on they first let others have the processor: waking
-// them for every round would take as long as a short round. Sleepers say so before they look for the last time, and others look
-// for sleepers after they have changed the gate: one of both sees the other.
+// them for every round would take as long as a short round. Sleepers say so before they look for the
+// last time, and others look for sleepers after they have changed the gate: one of both sees the other.
 struct Pool {
   pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
   pthread_cond_t opened = PTHREAD_COND_INITIALIZER, emptied = PTHREAD_COND_INITIALIZER;
