@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ttl.diagnostics import Code, Severity, UsageError, WarningOptions, codes, usage_error
+from ttl.loading.kept_codes import cache_dir
 
 KERNEL_DUMPS = "ttlang_kernel_dumps"  # in the current folder
 OURS = ("TTL_", "TTLANG_", "PYTTL_")  # how our variables begin
@@ -273,17 +274,10 @@ def _given(environment: Mapping[str, str], over: Mapping[str, str]) -> Given:
 @lru_cache(maxsize=64)
 def _config(given: Given, chosen: tuple[tuple[str, Any], ...]) -> Config:
     variables = {name: text for name, text in given if text is not None}
-    options: dict[str, Any] = {"cache_dir": _cache_dir(variables)}
+    options: dict[str, Any] = {"cache_dir": Path(cache_dir(variables))}
     for variable, option in OPTIONS.items():
         text = variables.get(variable)
         value = None if text is None else option.metadata["read"](variable, text)
         if value is not None:
             options[option.name] = value
     return Config(**{**options, **dict(chosen)})
-
-
-def _cache_dir(variables: Mapping[str, str]) -> Path:
-    if chosen := variables.get("PYTTL_CACHE"):
-        return Path(chosen)
-    base = variables.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "pyttl"

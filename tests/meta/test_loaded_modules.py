@@ -36,7 +36,7 @@ device = ttnn.open_device(device_id=0)
 copy(*[ttnn.ones((32, 32), ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=device) for _ in "xy"])
 
 import json, sys
-from ttl.loading import Delayed
+from ttl.loading.late_methods import Delayed
 classes = {each for module in list(sys.modules.values()) for each in vars(module).values()
            if isinstance(each, type) and "__dataclass_fields__" in vars(each)
            and each.__module__.partition(".")[0] in ("ttl", "xdsl")}

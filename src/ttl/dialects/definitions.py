@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, ClassVar
 
 from xdsl.dialects.builtin import ContainerType, ShapedType
 from xdsl.ir import Attribute, Dialect, Operation, SSAValue
@@ -24,11 +24,8 @@ def define_operation(
     Members in capitals are constants of the class; the others are what xDSL reads of a class.
     """
     title = "".join(word.capitalize() for word in name.partition(".")[2].split("_"))
-    read = {member: value for member, value in members.items() if not member.isupper()}
-    defined: Any = type(f"{title}Op", (base,), {"name": name, **read})
-    for constant in members.keys() - read.keys():
-        setattr(defined, constant, members[constant])
-    return defined
+    constants = {member: ClassVar for member in members if member.isupper()}
+    return type(f"{title}Op", (base,), {"name": name, "__annotations__": constants, **members})
 
 
 class OperationTable(dict[str, Any]):

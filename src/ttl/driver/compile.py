@@ -25,7 +25,7 @@ from ttl.diagnostics import (
 )
 from ttl.diagnostics.activity import busy
 from ttl.language.operation import Program
-from ttl.loading import count_as_old, delay_formats
+from ttl.loading import count_as_old
 from ttl.semantics.dtypes import dtype_of
 from ttl.semantics.layout import layout_of
 from ttl.semantics.limits import check_limits, check_semaphores
@@ -117,7 +117,9 @@ def _compile(
 @cache
 def load_compiler() -> None:
     """Import the compiler, which is never garbage."""
-    delay_formats()
+    from ttl.loading.late_definitions import delay_definitions
+
+    delay_definitions()
     from ttl.passes import PIPELINE, find_pass
 
     for module in ("ttl.codegen", "ttl.frontend"):

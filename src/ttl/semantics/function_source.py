@@ -42,7 +42,7 @@ _MADE: dict[tuple[CodeType, str], FunctionTree] = {}
 def definition_of(code: CodeType) -> ast.FunctionDef | None:
     """The definition of a function; None if the source it was loaded from is not available.
 
-    The whole file is parsed and not the function: lines and columns are what the user sees.
+    It is parsed at its place in the file: lines and columns are what the user sees.
     """
     found = function_tree(code)
     return found if isinstance(found, ast.FunctionDef) else None
@@ -147,6 +147,9 @@ def _found(code: CodeType, file: str) -> FunctionTree:
         for text in look(file):
             # A cell of a notebook has the flags of the cells before it, too.
             flags = code.co_flags & FUTURE_FLAGS
+            part = _part_around(text, code.co_firstlineno)
+            if code in (near := _functions(part, flags)):
+                return near[code]
             functions.append(_functions(text, flags))
             if code not in functions[-1] and not os.path.isfile(file):  # rule CELL
                 functions.append(_functions(text, flags, one_by_one=True))
@@ -174,10 +177,36 @@ def nodes_of(tree: ast.AST) -> tuple[ast.AST, ...]:
     return tuple(walk(tree))
 
 
+def _part_around(text: str, line: int) -> str:
+    """The statement at the left margin that a line is in, and the imports, at their lines.
+
+    A file is long, and a kernel a small part of it. A part that was cut wrongly fits no code.
+    """
+    part, first = [], 1
+    for statement in _statements(text):
+        count = statement.count("\n")
+        is_kept = first <= line < first + count or statement.startswith(("import ", "from "))
+        part.append(statement if is_kept else "\n" * count)
+        first += count
+    return "".join(part)
+
+
 @lru_cache(maxsize=64)
-def _functions(
-    text: str, flags: int, one_by_one: bool = False
-) -> dict[CodeType, FunctionTree]:
+def _statements(text: str) -> tuple[str, ...]:
+    """As it seems by the margin, each with its decorators and the lines that follow it."""
+    found, is_decorator = [""], False
+    for line in text.splitlines(keepends=True):
+        begins = line[0].isidentifier() or line[0] == "@"
+        if begins and not is_decorator:
+            found.append("")
+        if begins:
+            is_decorator = line[0] == "@"
+        found[-1] += line
+    return tuple(found)
+
+
+@lru_cache(maxsize=64)
+def _functions(text: str, flags: int, one_by_one: bool = False) -> dict[CodeType, FunctionTree]:
     """The functions of a text, by what they are compiled to."""
     try:
         module = ast.parse(text)

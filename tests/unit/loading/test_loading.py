@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from ttl.diagnostics.span import Span
-from ttl.loading import Delayed, DelayedFormat
+from ttl.loading.late_definitions import DelayedFormat
+from ttl.loading.late_methods import Delayed
 
 ARE_LATE = hasattr(dataclasses, "_create_fn")  # Python 3.11 and 3.12
 
@@ -134,7 +135,7 @@ def test_what_somebody_has_put_aside_stays_there() -> None:
     program = """
 import gc
 import ttl
-from ttl.loading import FROZEN_AT_START, without_collecting
+from ttl.loading.garbage import FROZEN_AT_START, without_collecting
 print(gc.get_freeze_count() <= FROZEN_AT_START, gc.isenabled())
 gc.freeze()
 with without_collecting():

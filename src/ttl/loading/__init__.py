@@ -1,0 +1,10 @@
+"""What keeps loading this package, numpy and xDSL short: docs/decisions/0034."""
+
+from .blas import load_numpy
+from .garbage import count_as_old, settle, without_collecting
+from .late_methods import delay_methods
+
+__all__ = ["count_as_old", "settle", "without_collecting"]
+
+load_numpy()
+delay_methods()

@@ -1,0 +1,77 @@
+"""What is defined late is what xDSL defines; numpy's threads wait as chosen."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+# Every operation and attribute of the dialects of a compilation, as text.
+DEFINITIONS = """
+import sys
+if sys.argv[1] == "late":
+    from ttl.loading.late_definitions import delay_definitions
+    delay_definitions()
+from ttl.dialects import make_context
+for dialect in make_context().loaded_dialects:
+    for op in (each for each in dialect.operations if hasattr(each, "get_irdl_definition")):
+        fields = [name for name in dir(op) if not name.startswith("_")]
+        names = [(name, type(vars(op).get(name)).__name__) for name in fields]
+        traits = sorted(type(trait).__name__ for trait in op.traits)
+        definition = op.get_irdl_definition()
+        operands = [(name, repr(each)) for name, each in definition.operands]
+        names = [(name, type(vars(op).get(name)).__name__) for name in fields]
+        print(op.name, traits, names, operands, sorted(definition.properties))
+    for attribute in dialect.attributes:
+        definition = getattr(attribute, "get_irdl_definition", lambda: None)()
+        if definition is not None:
+            print(attribute.name, definition.name, [n for n, _ in definition.parameters])
+"""
+
+
+def output(program: str, *arguments: str, **variables: str) -> str:
+    command = [sys.executable, "-c", program, *arguments]
+    environment = {**os.environ, **variables}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert not done.stderr
+    return done.stdout
+
+
+def test_late_definitions_are_those_of_xdsl() -> None:
+    late = output(DEFINITIONS, "late").splitlines()
+    assert len(late) > 300
+    assert late == output(DEFINITIONS, "at once").splitlines()
+
+
+FIRST_LOOKS = """
+from ttl.loading.late_definitions import _WAITING, delay_definitions
+delay_definitions()
+from xdsl.dialects.arith import AddiOp, ConstantOp, MuliOp, SubiOp
+from xdsl.dialects.builtin import i32
+from ttl.dialects.building import create
+assert {AddiOp, MuliOp, SubiOp} <= _WAITING.keys()
+one = ConstantOp.from_int_and_width(1, 32).result
+made = create(AddiOp, [one, one], [i32])  # asks for no definition
+assert AddiOp in _WAITING and made.lhs is one and AddiOp not in _WAITING
+print(create(MuliOp, [one, one], [i32]))
+wrong = create(SubiOp, [one], [i32])
+try:
+    wrong.verify()
+except Exception as error:
+    print("refused")
+"""
+
+
+def test_a_definition_is_made_at_the_first_look() -> None:
+    lines = output(FIRST_LOOKS).splitlines()
+    assert lines[0].startswith("%0 = arith.muli %1, %1")
+    assert lines[-1] == "refused"
+
+
+@pytest.mark.parametrize("chosen", [None, "26"])
+def test_how_threads_of_blas_wait_is_chosen_by_the_user(chosen: str | None) -> None:
+    program = "import ttl, os; print(os.environ.get('OPENBLAS_THREAD_TIMEOUT'))"
+    given = {} if chosen is None else {"OPENBLAS_THREAD_TIMEOUT": chosen}
+    assert output(program, **given).strip() == str(chosen)
