@@ -13,7 +13,7 @@ from torch import fx
 from torch._dynamo.exc import RestartAnalysis
 from torch._functorch.aot_autograd import aot_module_simplified
 
-from ttl.diagnostics import RuleBroken, UsageError, codes
+from ttl.diagnostics import UsageError, codes
 from ttl.diagnostics.frames import calling_span
 from ttl.loading import without_collecting
 from ttl.source.recent import Recent
@@ -95,7 +95,7 @@ def _wrong_option(options: dict[str, Any]) -> UsageError | None:
         if value is not None and value != {}:
             message = f"backend={BACKEND!r} has one way to compile, and no {name}={value!r}"
             helps = (f"leave {name}= out",)
-            broken = RuleBroken(codes.WRONG_ARGUMENT, message, helps=helps)
+            broken = codes.WRONG_ARGUMENT.broken(message, *helps)
             return UsageError(broken.at(calling_span()))
     return None
 

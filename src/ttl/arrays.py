@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ttl.diagnostics import RuleBroken, UsageError, codes
+from ttl.diagnostics import UsageError, codes
 from ttl.diagnostics.frames import calling_span
 from ttl.semantics.dtypes import Array, DType, as_dtype, dtype_of_array, find_dtype, round_to
 from ttl.semantics.layout import TILE_LAYOUT, Layout, as_layout
@@ -137,4 +137,4 @@ def _layout(layout: Any) -> Layout:
 
 
 def _wrong(message: str, *helps: str) -> UsageError:
-    return UsageError(RuleBroken(codes.WRONG_ARGUMENT, message, helps=helps).at(calling_span()))
+    return UsageError(codes.WRONG_ARGUMENT.broken(message, *helps).at(calling_span()))

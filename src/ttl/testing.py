@@ -9,7 +9,7 @@ from typing import Any
 
 from ttl.config import chosen_options
 from ttl.device import module_of
-from ttl.diagnostics import RuleBroken, UsageError, codes
+from ttl.diagnostics import UsageError, codes
 from ttl.diagnostics.frames import calling_span
 from ttl.driver.backend import is_real
 from ttl.driver.launch import Driver
@@ -76,7 +76,7 @@ def bench(
 def _no_operation(given: Any) -> UsageError:
     message = f"bench() takes an operation, not a {type(given).__name__}"
     help_text = "give it what @ttl.operation made, and the arguments: bench(operation, x, y)"
-    broken = RuleBroken(codes.WRONG_ARGUMENT, message, helps=(help_text,))
+    broken = codes.WRONG_ARGUMENT.broken(message, help_text)
     return UsageError(broken.at(calling_span()))
 
 

@@ -26,7 +26,7 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from tt_torch.decompositions import LIMITS
-from ttl.diagnostics import CompileError, RuleBroken, Span, codes
+from ttl.diagnostics import CompileError, Span, codes
 from ttl.diagnostics.frames import calling_span, is_user_file
 from ttl.dialects import stablehlo
 from ttl.integrations.flatbuffer.names import attributes_of
@@ -407,7 +407,7 @@ def _name(node: fx.Node) -> str:
 
 def unsupported(message: str, node: fx.Node | None = None) -> UnsupportedOperation:
     helps = ("write it with other operations, or compute it outside of the model",)
-    broken = RuleBroken(codes.ATEN_OPERATION, message, helps=helps)
+    broken = codes.ATEN_OPERATION.broken(message, *helps)
     span = calling_span() if node is None else span_of(node) or calling_span()
     return UnsupportedOperation(broken.at(span))
 

@@ -6,7 +6,7 @@ from math import prod
 from pathlib import Path
 
 from ttl.config import Config
-from ttl.diagnostics import RuleBroken, WrongValue, codes, reading, usage_error
+from ttl.diagnostics import WrongValue, codes, reading, usage_error
 from ttl.semantics.dtypes import dtype_of
 from ttl.target import TARGETS, Target, load
 from ttl.target.system_desc import NotASystemDesc, read_system_desc, target_from_text, text_of
@@ -34,11 +34,10 @@ def check_memory(call: Call, config: Config) -> None:
         f"{name:<{widths[0]}}  {what:<{widths[1]}}  {size:>{widths[2]}} bytes"
         for name, what, size in rows
     ]
-    broken = RuleBroken(
-        codes.L1_BUDGET,
+    broken = codes.L1_BUDGET.broken(
         f"a core needs {total} bytes of L1; one of {target.name} has {budget} for tensors and "
         "buffers",
-        helps=('use a larger grid, or memory_space="DRAM"',),
+        'use a larger grid, or memory_space="DRAM"',
         notes=tuple(table),
     )
     largest = max(needs, key=lambda need: need[2])[0]
@@ -70,7 +69,7 @@ def _check_cores(call: Call, target: Target) -> None:
     if call.system_desc and (rows > most_rows or columns > most_columns):
         message = f"a grid of {rows}x{columns} cores; the device has {most_rows}x{most_columns}"
         helps = ("use a smaller grid, or unset SYSTEM_DESC_PATH",)
-        raise RuleBroken(codes.NODE_OUTSIDE_GRID, message, helps=helps)
+        raise codes.NODE_OUTSIDE_GRID.broken(message, *helps)
 
 
 def _needs(call: Call) -> list[Need]:

@@ -77,4 +77,4 @@ def diagnostic(
 
 def refused(message: str, help_text: str, code: Code = codes.WRONG_ARGUMENT) -> RuleBroken:
     """In a thread: whoever runs or compiles it knows the place."""
-    return RuleBroken(code, message, helps=(help_text,))
+    return code.broken(message, help_text)

@@ -114,11 +114,10 @@ def out_of_range(stream: Stream, dim: int, index: int) -> RuleBroken:
     size = stream.grid[dim]
     assert stream.layout is not None
     shape = stream.layout.device_shape(stream.grid)
-    return RuleBroken(
-        codes.SLICE_OUT_OF_RANGE,
+    return codes.SLICE_OUT_OF_RANGE.broken(
         f"index {index} of the stream of `{stream.name}`: dimension {dim} of its grid has {size} "
         f"{'rows' if dim == 0 else 'columns'}, 0 to {size - 1}",
-        helps=("index a stream by grid coordinates, for example stream[cy, cx]",),
+        "index a stream by grid coordinates, for example stream[cy, cx]",
         notes=(f"on the device `{stream.name}` has the shape {list(shape)}: grid, then tiles",),
     )
 
@@ -203,11 +202,10 @@ class CircularBuffer(Described):
         """The thread that writes the output has ended."""
         held = self.stays.pop(id(engine("push_shard()")), None)
         if held is None:
-            raise RuleBroken(
-                codes.BLOCK_STATE,
+            raise codes.BLOCK_STATE.broken(
                 f"the output's block of `{self.name}` cannot be pushed now: nothing has been "
                 "written to it on this core",
-                helps=("reserve the output and store into it on every core",),
+                "reserve the output and store into it on every core",
             )
         _publish(held)
         held.push()
@@ -388,10 +386,9 @@ def rectangle(core: Any, mcast: Any, grid: Sequence[int]) -> tuple[Shape, ...]:
     y, x = pair(core, "core")
     rows, columns = pair(mcast, "mcast")
     if rows < 1 or columns < 1 or y < 0 or x < 0 or x + columns > grid[0] or y + rows > grid[1]:
-        raise RuleBroken(
-            codes.NODE_OUTSIDE_GRID,
+        raise codes.NODE_OUTSIDE_GRID.broken(
             f"core=({y}, {x}), mcast=({rows}, {columns}) is not in the grid of {grid[1]} rows "
             f"and {grid[0]} columns",
-            helps=("core is (y, x) of the first receiver, mcast the rows and columns of them",),
+            "core is (y, x) of the first receiver, mcast the rows and columns of them",
         )
     return tuple((x + i, y + j) for j in range(rows) for i in range(columns))

@@ -9,7 +9,7 @@ import ml_dtypes
 import numpy as np
 
 from ttl import ttnn
-from ttl.diagnostics import RuleBroken, codes
+from ttl.diagnostics import codes
 from ttl.diagnostics.frames import calling_span
 from ttl.semantics.dtypes import DType, bfloat16, float16, float32
 from ttl.semantics.metal_layout import MetalLayout
@@ -71,10 +71,9 @@ def to_layout(value: Any, name: str, layout: MetalLayout) -> Any:
     dtype = dtype_of(value, name)
     if isinstance(value, ttnn.Tensor):
         if tuple(value.shape) != layout.collapsed_shape or value.layout is not ttnn.TILE_LAYOUT:
-            raise RuleBroken(
-                codes.WRONG_ARGUMENT,
+            raise codes.WRONG_ARGUMENT.broken(
                 f"`{name}` is a ttnn tensor of shape {tuple(value.shape)} in {value.layout} layout",
-                helps=("give ttnn tensors of two dimensions that are whole tiles",),
+                "give ttnn tensors of two dimensions that are whole tiles",
             )
         return value
     memory = ttnn.L1_MEMORY_CONFIG if layout.memory_space == "l1" else ttnn.DRAM_MEMORY_CONFIG

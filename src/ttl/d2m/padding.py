@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ttl.diagnostics import Diagnostic, RuleBroken, codes
+from ttl.diagnostics import Diagnostic, codes
 from ttl.semantics.types import TILE_SIZE
 
 from .older import called
@@ -46,9 +46,8 @@ def _reductions(thread: Thread, tensor: str) -> Iterator[Diagnostic]:
         first = node.args[0]
         if name == "rowsum" and isinstance(first, ast.Name) and first.id in loaded:
             continue
-        yield RuleBroken(
-            codes.PADDING_REDUCED,
+        yield codes.PADDING_REDUCED.broken(
             f"{name}() takes the padding of `{tensor}` into account: its columns do not fill "
             "their tiles",
-            helps=(f"give the program tensors whose columns are a multiple of {TILE_SIZE}",),
+            f"give the program tensors whose columns are a multiple of {TILE_SIZE}",
         ).at(thread.span(node), notes=(f"in thread `{thread.name}`",))

@@ -25,10 +25,9 @@ def undecided_stores(body: Block) -> list[Diagnostic]:
 
 
 def _undecided() -> RuleBroken:
-    return RuleBroken(
-        codes.NOT_COMPILED_YET,
+    return codes.NOT_COMPILED_YET.broken(
         "the compiler does not translate store() of a product that a branch or loop carries yet",
-        helps=("store the product in the body that makes it: store(a @ b) adds to the block",),
+        "store the product in the body that makes it: store(a @ b) adds to the block",
     )
 
 

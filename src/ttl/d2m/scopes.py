@@ -86,11 +86,10 @@ def _forget(builder: KernelBuilder, acquired: list[RunTime]) -> None:
 def _released(block: RunTime) -> RuleBroken:
     assert isinstance(block.owner, Op)
     name = block.owner.operands[0].hint
-    return RuleBroken(
-        codes.BLOCK_STATE,
+    return codes.BLOCK_STATE.broken(
         f"the block of `{name}` cannot be used now: it was released at the end of the "
         "loop or branch that acquired it",
-        helps=("use a block in the body that acquires it",),
+        "use a block in the body that acquires it",
     )
 
 

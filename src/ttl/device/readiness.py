@@ -34,18 +34,18 @@ def missing(
     """The first thing without which nothing runs on a device."""
     version = installed_version()
     if version is None:
-        return RuleBroken(
-            codes.NO_TTNN,
+        return codes.NO_TTNN.broken(
             f"ttnn is not installed; a run on a device needs ttnn >= {NEEDED_VERSION}",
-            helps=(INSTALL, "without a device, run with --backend sim or --backend host"),
+            INSTALL,
+            "without a device, run with --backend sim or --backend host",
         )
     if not is_new_enough(version):
         return wrong_version(version)
     if not found_devices(environment, devices):
-        return RuleBroken(
-            codes.NO_DEVICE,
+        return codes.NO_DEVICE.broken(
             f"ttnn {version} is installed, but there is no device in {devices}",
-            helps=(FIND_DEVICE, "without a device, run with --backend sim or --backend host"),
+            FIND_DEVICE,
+            "without a device, run with --backend sim or --backend host",
         )
     return None
 
@@ -70,10 +70,9 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 
 def wrong_version(version: str) -> RuleBroken:
-    return RuleBroken(
-        codes.TTNN_VERSION,
+    return codes.TTNN_VERSION.broken(
         f"this ttnn is too old: found {version}, needs >= {NEEDED_VERSION}",
-        helps=(INSTALL,),
+        INSTALL,
         found=version,
         needs=NEEDED_VERSION,
     )

@@ -1,13 +1,11 @@
 """Errors as data: codes, spans, labels, and how they are shown."""
 
 from . import catalogue as codes
-from .diagnostic import Blame, Code, Diagnostic, Effect, Label, Severity
+from .diagnostic import OBSERVER, Blame, Code, Diagnostic, Effect, Label, RuleBroken, Severity
 from .errors import (
-    OBSERVER,
     CompileError,
     InternalError,
     KernelFault,
-    RuleBroken,
     TTLError,
     UsageError,
     WrongValue,

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from . import catalogue as codes
-from .diagnostic import Label
-from .errors import RuleBroken
+from .diagnostic import Label, RuleBroken
 
 
 class Access(NamedTuple):
@@ -34,11 +33,10 @@ def race(
     """Two accesses that nothing orders; the place of the message is that of `one`."""
     first, second = (other, one) if other.is_write else (one, other)
     where = "there" if first.node == second.node else f"on node {second.node}"
-    return RuleBroken(
-        codes.RACE,
+    return codes.RACE.broken(
         f"race: {what} {unit} of `{name or 'a tensor'}` is {_done(first)} on node {first.node} and "
         f"{_done(second)} {where}, in no order",
-        helps=(_race_help(one, other),),
+        _race_help(one, other),
         secondary=secondary,
         tensor=name,
         unit=unit,
@@ -64,12 +62,11 @@ def written_twice(
     """A node touches what another writes, and it is not known to be a race; the place is that of
     `one`.
     """
-    return RuleBroken(
-        codes.RACE.mild,
+    return codes.RACE.mild.broken(
         f"{what} {unit} of `{name or 'a tensor'}` is written on node {other.node} and "
         f"{_done(one)} on node {one.node}",
+        _race_help(one, other),
         notes=(why,),
-        helps=(_race_help(one, other),),
         secondary=secondary,
         tile=unit,
         nodes=(other.node, one.node),
@@ -102,10 +99,9 @@ def not_covered(
     what: str = "tiles",
 ) -> RuleBroken:
     """`left` of all units were not written, the first of them `first`; `nodes` of all wrote."""
-    return RuleBroken(
-        codes.OUTPUT_NOT_COVERED,
+    return codes.OUTPUT_NOT_COVERED.broken(
         f"{left[0]} of {left[1]} {what} of `{name}` were never written",
-        helps=(_not_covered_help(nodes[1], what),),
+        _not_covered_help(nodes[1], what),
         notes=(
             f"the first is {first}; `{name}` is {tuple(shape)} in {what}",
             f"{nodes[0]} of {nodes[1]} nodes wrote to it",

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from . import catalogue as codes
-from .diagnostic import Diagnostic, Label
-from .errors import RuleBroken
+from .diagnostic import Diagnostic, Label, RuleBroken
 from .span import Span
 
 CALLS = {"push": "reserve", "pop": "wait"}  # the release, and the call that acquires
@@ -49,10 +48,9 @@ def leftover(
     """Blocks were pushed and never popped, or so many `pages`, if they are no whole blocks."""
     noun, left = "page" if pages else "block", pages or producer.released - consumer.released
     amount = f"1 {noun} is" if left == 1 else f"{left} {noun}s are"
-    broken = RuleBroken(
-        codes.BUFFER_LEFTOVER,
+    broken = codes.BUFFER_LEFTOVER.broken(
         f"{amount} left in `{buffer}` at the end of the operation",
-        helps=("let the consumer wait for as many blocks as the producer pushes",),
+        "let the consumer wait for as many blocks as the producer pushes",
         notes=(
             f"on node {node} {producer}, {consumer}",
             f"seen on {holding_nodes} of {node_count} nodes",
@@ -67,29 +65,24 @@ def leftover(
 def second_kernel(action: str, buffer: str, first: str, where: Span | None) -> RuleBroken:
     """Two kernels are at one end of a buffer; `first` came first."""
     label = None if where is None else Label(where, f"`{first}` calls {action}() here")
-    return RuleBroken(
-        codes.BUFFER_ENDS,
+    return codes.BUFFER_ENDS.broken(
         f"two kernels call {action}() on `{buffer}`; the other one is `{first}`",
-        helps=("give each of the kernels a dataflow buffer of its own",),
+        "give each of the kernels a dataflow buffer of its own",
         secondary=() if label is None else (label,),
     )
 
 
 def not_backed(buffer: str) -> RuleBroken:
     """publish() of a dataflow buffer that has memory of its own."""
-    return RuleBroken(
-        codes.PUBLISHED,
+    return codes.PUBLISHED.broken(
         f"`{buffer}` lies in no tensor: publish() has nothing to make readable",
-        helps=(
-            "make the buffer by ttl.make_tensor_backed_dfb(tensor, shape), "
-            "or fill it: reserve(), ttl.copy(), push()",
-        ),
+        "make the buffer by ttl.make_tensor_backed_dfb(tensor, shape), "
+        "or fill it: reserve(), ttl.copy(), push()",
     )
 
 
 def published_twice(buffer: str) -> RuleBroken:
-    return RuleBroken(
-        codes.PUBLISHED,
+    return codes.PUBLISHED.broken(
         f"`{buffer}` was published before",
-        helps=("call publish() once, before any loop: it makes all blocks of the buffer readable",),
+        "call publish() once, before any loop: it makes all blocks of the buffer readable",
     )

@@ -1,7 +1,9 @@
-"""A diagnostic is data; how it looks is decided in render.py."""
+"""A diagnostic is data; how it looks is decided in render.py. A broken rule becomes one."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any
@@ -79,6 +81,10 @@ class Code:
         """Is something wrong with the program, or with what runs it?"""
         return self.severity is Severity.ERROR and self.effect is not Effect.ASKED
 
+    def broken(self, message: str, *helps: str, **parts: Any) -> RuleBroken:
+        """What is wrong, and what to do about it; `parts` are those of RuleBroken."""
+        return RuleBroken(self, message, helps=helps, **parts)
+
 
 @dataclass(frozen=True, slots=True)
 class Label:
@@ -105,3 +111,83 @@ class Diagnostic:
 
     def as_error(self) -> Diagnostic:
         return replace(self, is_made_error=True)
+
+
+class RuleBroken(BaseException):
+    """A rule of the language is broken, by somebody who does not know where in the source.
+
+    Whoever does know (the frontend at a syntax node, the simulator at a frame) makes it a
+    Diagnostic with `at`. A BaseException: `except Exception` in a kernel does not keep it; what a
+    bare `except` keeps, an engine has heard of through OBSERVER. One that was raised is not
+    changed: whoever knows more raises another one, which the methods `with_...` make.
+    """
+
+    def __init__(
+        self,
+        code: Code,
+        message: str,
+        *,
+        helps: tuple[str, ...] = (),
+        notes: tuple[str, ...] = (),
+        secondary: tuple[Label, ...] = (),
+        subject: object = None,
+        place: Any = None,
+        **facts: Any,
+    ):
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.helps = helps
+        self.notes = notes
+        self.secondary = secondary
+        self.subject = subject  # what the rule is about, for whoever knows its history
+        self.place = place  # where it happened, if an engine knows it better than a traceback
+        self.facts = facts
+        self.origin: RuleBroken | None = None  # what it was made of
+        _tell(self)
+
+    def with_labels(self, *labels: Label) -> RuleBroken:
+        return self._with(secondary=(*self.secondary, *labels))
+
+    def with_notes(self, *notes: str) -> RuleBroken:
+        return self._with(notes=(*self.notes, *notes))
+
+    def with_helps(self, *helps: str) -> RuleBroken:
+        return self._with(helps=(*self.helps, *helps))
+
+    def with_place(self, place: Any) -> RuleBroken:
+        return self._with(place=place)
+
+    def respelled(self, known: str, written: str) -> RuleBroken:
+        """With another name for something, wherever it was named."""
+        helps = tuple(text.replace(known, written) for text in self.helps)
+        return self._with(message=self.message.replace(known, written), helps=helps)
+
+    def _with(self, **changed: Any) -> RuleBroken:
+        """Raised where this one was, as far as a traceback tells."""
+        other = type(self).__new__(type(self), changed.get("message", self.message))
+        other.__dict__.update({**self.__dict__, **changed, "origin": self})
+        _tell(other)
+        return other.with_traceback(self.__traceback__)
+
+    def at(self, span: Span | None, label: str = "", notes: tuple[str, ...] = ()) -> Diagnostic:
+        primary = Label(span, label) if span is not None else None
+        return Diagnostic(
+            self.code,
+            self.message,
+            primary,
+            self.secondary,
+            self.notes + notes,
+            self.helps,
+            self.facts,
+        )
+
+
+# Who wants to hear of every broken rule, for the calls of this context.
+OBSERVER: ContextVar[Callable[[RuleBroken], None] | None] = ContextVar("ttl_observer", default=None)
+
+
+def _tell(broken: RuleBroken) -> None:
+    observer = OBSERVER.get()
+    if observer is not None:
+        observer(broken)

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from . import catalogue as codes
-from .errors import RuleBroken
+from .diagnostic import RuleBroken
 
 Node = tuple[int, ...]
 
 
 def receiver_not_ready(buffer: str, sender: Node, receiver: Node) -> RuleBroken:
     """Nodes are (x, y), cores (y, x)."""
-    return RuleBroken(
-        codes.RECEIVER_NOT_READY,
+    return codes.RECEIVER_NOT_READY.broken(
         f"core {receiver[::-1]} has not reserved the block of `{buffer}` that this multicast from "
         f"core {sender[::-1]} writes",
-        helps=("let each receiver reserve() first and signal it by a semaphore: "
-               "sem.inc(1, core=sender); the sender waits for all of them",),
-    )  # fmt: skip
+        "let each receiver reserve() first and signal it by a semaphore: "
+        "sem.inc(1, core=sender); the sender waits for all of them",
+    )

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 from types import FunctionType
 
 from . import catalogue as codes
-from .errors import RuleBroken, UsageError
+from .diagnostic import RuleBroken
+from .errors import UsageError
 from .frames import calling_span
 
 BUILTINS = ["abs", "enumerate", "float", "int", "len", "max", "min", "print", "range", "sum", "zip"]
@@ -90,11 +91,11 @@ def no_such_name(
         written = OTHER_LANGUAGES.get(name)
     message = f"{owner} has no `{name}`"
     if written is not None:
-        return RuleBroken(codes.UNKNOWN_NAME, message, helps=(written,))
+        return codes.UNKNOWN_NAME.broken(message, written)
     near = _near(name, sorted({*names, *also}))
     helps = (f"did you mean {' or '.join(near)}?",) if near else ()
     notes = (f"it has: {', '.join(names)}",) if names else ()
-    return RuleBroken(codes.UNKNOWN_NAME, message, helps=helps, notes=notes)
+    return codes.UNKNOWN_NAME.broken(message, *helps, notes=notes)
 
 
 def undefined_name(name: str, function: FunctionType | None, around: Iterable[str]) -> RuleBroken:
@@ -102,14 +103,11 @@ def undefined_name(name: str, function: FunctionType | None, around: Iterable[st
     seen = () if function is None else (*function.__code__.co_freevars, *function.__globals__)
     names = {each for each in (*around, *seen) if not each.startswith("__")}
     near = _near(name, sorted(names - {name})) or _near(name, BUILTINS)
-    return RuleBroken(
-        codes.UNKNOWN_NAME,
+    return codes.UNKNOWN_NAME.broken(
         f"`{name}` is not defined in this kernel",
-        helps=(
-            f"did you mean {' or '.join(near)}?"
-            if near
-            else "define it in the kernel or in the operation around it, or pass it as an argument",
-        ),
+        f"did you mean {' or '.join(near)}?"
+        if near
+        else "define it in the kernel or in the operation around it, or pass it as an argument",
     )
 
 

@@ -24,7 +24,7 @@ from xdsl.dialects.builtin import (
 from xdsl.utils.exceptions import ParseError, VerifyException
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
-from ttl.diagnostics import Label, RuleBroken, Span, UsageError, codes
+from ttl.diagnostics import Label, Span, UsageError, codes
 
 from .foreign.parsing import KeepingParser
 from .locations import location_of, span_of
@@ -64,7 +64,7 @@ def verify_module(module: ModuleOp, complaint: str) -> None:
         module.verify()
     except _OF_DEFINITIONS as error:
         reason = (str(error).strip() or type(error).__name__).splitlines()[-1]
-        raise UsageError(RuleBroken(codes.IR_SYNTAX, f"{complaint}: {reason}").at(None)) from None
+        raise UsageError(codes.IR_SYNTAX.broken(f"{complaint}: {reason}").at(None)) from None
 
 
 # What definitions, upstream's too, raise for operands and attributes that they do not foresee.
@@ -186,7 +186,7 @@ def _wrong(
     line = text.count("\n", 0, start) + 1
     column = start - text.rfind("\n", 0, start)
     span = Span(file, line, column, line, column + max(1, end - start))
-    broken = RuleBroken(codes.IR_SYNTAX, message)
+    broken = codes.IR_SYNTAX.broken(message)
     if source is not None:
         broken = broken.with_labels(Label(source, "it was made from this"))
     return UsageError(broken.at(span))

@@ -20,7 +20,7 @@ from xdsl.irdl import irdl_attr_definition, param_def
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
-from ttl.diagnostics import CompileError, RuleBroken, codes
+from ttl.diagnostics import CompileError, codes
 from ttl.semantics.dtypes import (
     DTYPES,
     DType,
@@ -119,7 +119,7 @@ def dtype_of_element(element: Attribute) -> DType:
     found = int32 if element == i32 else _DTYPES.get(element)
     if found is None:
         message = f"there is no element type {element} on the chip"
-        raise CompileError(RuleBroken(codes.GRAPH_NOT_LOWERED, message).at(None))
+        raise CompileError(codes.GRAPH_NOT_LOWERED.broken(message).at(None))
     return found
 
 

@@ -42,16 +42,14 @@ def is_real(tensor: Any) -> bool:
 
 def _problem(config: Config, tensors: int, real: int) -> RuleBroken | None:
     if 0 < real < tensors:
-        return RuleBroken(
-            codes.UNUSABLE_TENSOR,
+        return codes.UNUSABLE_TENSOR.broken(
             "some tensors of the call are of the real ttnn, others of the embedded one",
-            helps=("make all of them with one `import ttnn`",),
+            "make all of them with one `import ttnn`",
         )
     if real and config.backend == "host":
-        return RuleBroken(
-            codes.UNUSABLE_TENSOR,
+        return codes.UNUSABLE_TENSOR.broken(
             "TTL_BACKEND=host runs kernels on tensors of the embedded ttnn; these are real ones",
-            helps=("unset TTL_BACKEND: real tensors are computed on their device",),
+            "unset TTL_BACKEND: real tensors are computed on their device",
         )
     if real and config.dry_run:
         return wrong_argument(
@@ -61,9 +59,8 @@ def _problem(config: Config, tensors: int, real: int) -> RuleBroken | None:
     if not real and config.backend == "device":
         from ttl.device import missing
 
-        return missing() or RuleBroken(
-            codes.UNUSABLE_TENSOR,
+        return missing() or codes.UNUSABLE_TENSOR.broken(
             "a run on a device needs tensors of the real ttnn; these are of the embedded one",
-            helps=("make them with `import ttnn`, not with ttl.ttnn",),
+            "make them with `import ttnn`, not with ttl.ttnn",
         )
     return None

@@ -132,8 +132,6 @@ def _unused_nets(program: Program, module: ModuleOp) -> Iterator[Diagnostic]:
     used = {span_of(op.location) for op in ttl.nets_of(module)}
     for net in program.pipe_nets:
         if net.span not in used and not net.is_implicit:
-            yield RuleBroken(
-                codes.PIPE_UNUSED,
-                "no kernel uses this pipe net",
-                helps=("send through it, or take it out",),
+            yield codes.PIPE_UNUSED.broken(
+                "no kernel uses this pipe net", "send through it, or take it out"
             ).at(net.span, "declared here")

@@ -11,7 +11,6 @@ from ttl.config import Config
 from ttl.diagnostics import (
     Diagnostic,
     KernelFault,
-    RuleBroken,
     Severity,
     TTLError,
     UsageError,
@@ -48,10 +47,9 @@ def scalar_arguments(program: Program) -> list[Diagnostic]:
     if not scalars or program.operation.lowering is not None:
         return []
     name = program.operation.__name__
-    note = RuleBroken(
-        codes.SCALAR_ARGUMENT,
+    note = codes.SCALAR_ARGUMENT.broken(
         f"`{name}` is given {' and '.join(scalars)}, and other tools give operations tensors only",
-        helps=("define the operation in a function that has the constants as parameters",),
+        "define the operation in a function that has the constants as parameters",
     )
     return [note.at(definition_span(program.operation.function))]
 

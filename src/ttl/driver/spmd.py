@@ -60,11 +60,8 @@ def _named(
 
 def _elsewhere(operation: Operation, name: str, tensor: Tensor, spread: MeshTensor) -> RuleBroken:
     where = "another mesh" if isinstance(tensor, MeshTensor) else "no mesh"
-    return RuleBroken(
-        codes.UNUSABLE_TENSOR,
+    return codes.UNUSABLE_TENSOR.broken(
         f"argument `{name}` of {operation.__name__} is on {where}, others are on {spread.mesh}",
-        helps=(
-            "put all tensors of the call on one mesh; mesh_mapper=ttnn.ReplicateTensorToMesh(mesh) "
-            "gives each device a copy",
-        ),
+        "put all tensors of the call on one mesh; mesh_mapper=ttnn.ReplicateTensorToMesh(mesh) "
+        "gives each device a copy",
     )

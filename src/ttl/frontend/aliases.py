@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from xdsl.dialects import scf
 
-from ttl.diagnostics import Diagnostic, RuleBroken, codes
+from ttl.diagnostics import Diagnostic, codes
 from ttl.dialects import ttl
 
 from .emission import span_of_place
@@ -26,10 +26,9 @@ def stores_under_aliases(body: Body) -> Iterator[Diagnostic]:
             continue
         block = op.operands[1]
         if isinstance(block, HeldBlock) and block.is_waited:
-            broken = RuleBroken(
-                codes.NOT_COMPILED_YET,
+            broken = codes.NOT_COMPILED_YET.broken(
                 "the compiler does not translate a store into a block that a condition or a loop "
                 "gives another name yet",
-                helps=("use one name for the block, or store before it gets another",),
+                "use one name for the block, or store before it gets another",
             )
             yield broken.at(span_of_place(op.place))

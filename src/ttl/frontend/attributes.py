@@ -34,7 +34,7 @@ def attribute_of(builder: KernelBuilder, owner: Any, name: str) -> Value:
         return getattr(owner, name)
     except UnknownNameError as error:
         found = error.diagnostics[0]
-        raise RuleBroken(found.code, found.message, helps=found.helps, notes=found.notes) from None
+        raise found.code.broken(found.message, *found.helps, notes=found.notes) from None
     except AttributeError as error:
         raise missing_name(error) or raised(builder.frame, error_text(error)) from None
 
@@ -48,7 +48,7 @@ def _block_attribute(builder: KernelBuilder, owner: RunTime, name: str) -> Value
         return BoundMethod(found[1], found[0], name)
     if (public := public_classes_by_name().get(public_name(owner) or "")) is not None:
         raise no_attribute(public, name)
-    raise RuleBroken(codes.UNKNOWN_NAME, f"{describe(owner)} has no `{name}`")
+    raise codes.UNKNOWN_NAME.broken(f"{describe(owner)} has no `{name}`")
 
 
 def public_name(owner: Value) -> str | None:

@@ -358,9 +358,8 @@ class KernelBuilder(ABC):
         if isinstance(value, bool) or not isinstance(value, int):
             raise wrong_argument(f"{describe(value)} where an integer is needed")
         if not -(2**31) <= value < 2**31:
-            raise RuleBroken(
-                codes.NOT_IN_KERNELS,
-                f"{value} does not fit in the 32 bits that kernels calculate integers with",
+            raise codes.NOT_IN_KERNELS.broken(
+                f"{value} does not fit in the 32 bits that kernels calculate integers with"
             )
         constant = self.scalar(arith.ConstantOp, (), INDEX, {"value": integer(value, INDEX)})
         constant.is_natural = value >= 0

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from xdsl.dialects.builtin import IndexType, f64, i1
 from xdsl.ir import Attribute
 
-from ttl.diagnostics import RuleBroken, codes
+from ttl.diagnostics import codes
 from ttl.language import DataflowBuffer, Pipe, PipeNet, Semaphore
 from ttl.language.semaphores import RemoteSemaphore
 from ttl.semantics.ttnn_values import is_shape, is_ttnn_value
@@ -146,10 +146,9 @@ def merged(name: str, values: list[Any], make: MakeArgument) -> Any:
     if all(isinstance(value, (*WHOLE, type(None))) for value in values):
         return NodeObjects(name, values)
     other = next(value for value in values if not is_same(first, value))
-    raise RuleBroken(
-        codes.NODES_DIFFER,
+    raise codes.NODES_DIFFER.broken(
         f"`{name}` is {first!r} on one node and {other!r} on another",
-        helps=("only numbers, and tuples of them, may differ between the nodes of a kernel",),
+        "only numbers, and tuples of them, may differ between the nodes of a kernel",
     )
 
 
@@ -158,14 +157,13 @@ def _number(name: str, values: list[Any], kinds: set[type], make: MakeArgument) 
         words = tuple(struct.unpack("<I", struct.pack("<f", value))[0] for value in values)
         kept = [struct.unpack("<f", struct.pack("<I", word))[0] for word in words]
         if not all(map(is_same, kept, values)):
-            raise RuleBroken(
-                codes.NOT_COMPILED_YET,
+            raise codes.NOT_COMPILED_YET.broken(
                 f"`{name}` differs between nodes and needs more than 32 bits",
-                helps=("round it to float32, or calculate it in the kernel",),
+                "round it to float32, or calculate it in the kernel",
             )
         return make(RuntimeArgument(name, words), f64)
     if any(not -(2**31) <= value < 2**31 for value in values):
-        raise RuleBroken(codes.NOT_IN_KERNELS, f"`{name}` does not fit in 32 bits")
+        raise codes.NOT_IN_KERNELS.broken(f"`{name}` does not fit in 32 bits")
     words = tuple(int(value) & 0xFFFFFFFF for value in values)
     return make(RuntimeArgument(name, words), i1 if kinds == {bool} else IndexType())
 

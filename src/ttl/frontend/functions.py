@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ttl.diagnostics import RuleBroken, codes
+from ttl.diagnostics import codes
 from ttl.language.calls import written_call
 from ttl.semantics.function_source import FunctionTree, function_tree, help_without_source
 from ttl.source.functions import place_of
@@ -47,10 +47,8 @@ def tree_of(function: Callable[..., object]) -> ast.FunctionDef | ast.Lambda:
     found = function_tree(code)
     if isinstance(found, (ast.FunctionDef, ast.Lambda)):
         return found
-    raise RuleBroken(
-        codes.NO_SOURCE,
-        f"the source of `{code.co_name}` is not available",
-        helps=(help_without_source(code),),
+    raise codes.NO_SOURCE.broken(
+        f"the source of `{code.co_name}` is not available", help_without_source(code)
     )
 
 

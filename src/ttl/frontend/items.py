@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar, cast
 
-from ttl.diagnostics import RuleBroken, codes, wrong_argument
+from ttl.diagnostics import codes, wrong_argument
 from ttl.language.mistakes import WHOLE, WRITTEN
 from ttl.source.captured import CHANGING
 from ttl.source.uses import uses_of_all
@@ -137,10 +137,9 @@ def changed(builder: KernelBuilder, container: Any, how: Callable[[], Any]) -> A
         raise not_in_kernels(f"a change of {describe(container)}")
     made = builder.state.containers.get(id(container))
     if made is None:
-        raise RuleBroken(
-            codes.CAPTURED_WRITTEN,
+        raise codes.CAPTURED_WRITTEN.broken(
             f"this {type(container).__name__} is not one that the kernel made",
-            helps=("copy it first, or write results into a tensor",),
+            "copy it first, or write results into a tensor",
         )
     if made.loop is not builder.loop:
         raise FlowBroken(

@@ -10,7 +10,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr, UnitAttr, i1, i64
 
 from ttl import language
-from ttl.diagnostics import RuleBroken, codes, wrong_argument
+from ttl.diagnostics import codes, wrong_argument
 from ttl.diagnostics.buffer_ends import not_backed
 from ttl.dialects import ttl
 from ttl.dialects.ttcore import tensor_of
@@ -151,10 +151,9 @@ def pipe(builder: KernelBuilder, src: Any, dst: Any) -> Value:
 
 
 def in_body_only(call: str, builder: KernelBuilder, *args: Value, **kwargs: Value) -> None:
-    raise RuleBroken(
-        codes.OUTSIDE_OPERATION,
+    raise codes.OUTSIDE_OPERATION.broken(
         f"{call} works only in the body of an operation",
-        helps=("move the call into a function decorated with @ttl.operation(...)",),
+        "move the call into a function decorated with @ttl.operation(...)",
     )
 
 

@@ -69,11 +69,10 @@ def build_module(program: Program, target: Target) -> ModuleOp:
 
 
 def _unsupported_grid(program: Program) -> RuleBroken:
-    return RuleBroken(
-        codes.MULTI_DEVICE_GRID,
+    return codes.MULTI_DEVICE_GRID.broken(
         f"{program.operation.__name__} has a grid of {len(program.grid)} dimensions; only grids of "
         "two are compiled",
-        helps=("run it on the simulator, or once for each device on a 2-D grid (SPMD)",),
+        "run it on the simulator, or once for each device on a 2-D grid (SPMD)",
     )
 
 

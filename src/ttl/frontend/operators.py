@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import reduce
 from typing import Any
 
-from ttl.diagnostics import RuleBroken, TTLError, codes, wrong_argument
+from ttl.diagnostics import TTLError, codes, wrong_argument
 from ttl.language.block import block_as_exponent
 from ttl.language.mistakes import OPERATORS_OF_BLOCKS, SIGNS_OF_BLOCKS, WHOLE
 from ttl.semantics.ops import BLOCK_OPS, BY_OPERATOR
@@ -45,10 +45,9 @@ def folded(text: str, function: Callable[..., Any], *operands: Value) -> Value:
     """What Python makes of constants."""
     for operand in operands:
         if isinstance(operand, PerNode):
-            raise RuleBroken(
-                codes.NODES_DIFFER,
+            raise codes.NODES_DIFFER.broken(
                 f"{operand!r}, cannot be used here",
-                helps=("only numbers, and tuples of them, may differ between nodes",),
+                "only numbers, and tuples of them, may differ between nodes",
             )
     try:
         return function(*operands)

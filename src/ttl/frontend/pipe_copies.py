@@ -7,7 +7,7 @@ from typing import Any
 
 from xdsl.dialects.builtin import DenseArrayBase, StringAttr, i64
 
-from ttl.diagnostics import RuleBroken, codes, wrong_argument
+from ttl.diagnostics import codes, wrong_argument
 from ttl.dialects import ttl
 from ttl.language import PipeNet
 from ttl.language.grid import nodes_of
@@ -26,10 +26,8 @@ def pipe_attribute(builder: KernelBuilder, pipe: PipeValue, name: str) -> Value:
     role = pipe.pipe_type.role.data
     other = "dst" if role == "src" else "src"
     if name != other:
-        raise RuleBroken(
-            codes.UNKNOWN_NAME,
-            f"a pipe in if_{role}() has no attribute `{name}`",
-            helps=(f"it has `{other}`, the other end",),
+        raise codes.UNKNOWN_NAME.broken(
+            f"a pipe in if_{role}() has no attribute `{name}`", f"it has `{other}`, the other end"
         )
     routes = builder.nets.routes(pipe.pipe_type.net)
     ends = [getattr(route.pipe, other) for route in routes]

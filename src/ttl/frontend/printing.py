@@ -6,7 +6,7 @@ from typing import Any
 
 from xdsl.dialects.builtin import IntegerAttr, StringAttr, i64
 
-from ttl.diagnostics import RuleBroken, codes
+from ttl.diagnostics import codes
 from ttl.dialects import ttl
 from ttl.dialects.ttcore import block_type
 from ttl.language import DataflowBuffer
@@ -66,7 +66,7 @@ class _Line:
 
     def _field(self, builder: KernelBuilder, value: RunTime, spec: str = "") -> None:
         if kind_of(value) is None:
-            raise RuleBroken(codes.NOT_IN_KERNELS, f"print() inside a text of {describe(value)}")
+            raise codes.NOT_IN_KERNELS.broken(f"print() inside a text of {describe(value)}")
         self.format += f"{{:{spec}}}" if spec else "{}"
         self.values.append(value)
         builder.tells_kinds = True
@@ -163,10 +163,9 @@ def _buffer(builder: KernelBuilder, buffer: DataflowBuffer) -> dict[str, Any]:
 
 def _tensor(builder: KernelBuilder, tensor: Any, num_pages: int) -> dict[str, Any]:
     if builder.kernel.kind is not KernelKind.DATAMOVEMENT:
-        raise RuleBroken(
-            codes.WRONG_KERNEL_KIND,
+        raise codes.WRONG_KERNEL_KIND.broken(
             "a compute kernel cannot print a tensor: it reaches no memory but its node's",
-            helps=("print it in a data movement kernel, or print a block",),
+            "print it in a data movement kernel, or print a block",
         )
     dtype = dtype_of(tensor)
     assert dtype is not None

@@ -79,10 +79,8 @@ MISTAKEN = Unusable(None)
 def not_yet(what: str, help: str = "") -> RuleBroken:
     """Without a help it is something that the simulator runs."""
     simulate = "run the program on the simulator, or write it in a simpler way"
-    return RuleBroken(
-        codes.NOT_COMPILED_YET,
-        f"the compiler does not translate {what} yet",
-        helps=(help or simulate,),
+    return codes.NOT_COMPILED_YET.broken(
+        f"the compiler does not translate {what} yet", help or simulate
     )
 
 
@@ -113,7 +111,7 @@ def raised(frame: Frame, error: str, helps: tuple[str, ...] = ()) -> RuleBroken:
     while frame.caller is not None:
         frame = frame.caller
     name = getattr(frame.tree, "name", "<lambda>")
-    return RuleBroken(codes.KERNEL_EXCEPTION, f"kernel `{name}` raised {error}", helps=helps)
+    return codes.KERNEL_EXCEPTION.broken(f"kernel `{name}` raised {error}", *helps)
 
 
 def error_text(error: BaseException) -> str:
@@ -123,7 +121,7 @@ def error_text(error: BaseException) -> str:
 
 def python_error(message: str) -> RuleBroken:
     """What Python itself refuses when the kernel runs, under the code that this gives."""
-    return RuleBroken(codes.KERNEL_EXCEPTION, message)
+    return codes.KERNEL_EXCEPTION.broken(message)
 
 
 class WrongCall(RuleBroken):

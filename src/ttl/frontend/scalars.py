@@ -145,7 +145,7 @@ MOST_SHIFTED = 31  # C++ shifts less than the 32 bits of an int
 def _shift(builder: KernelBuilder, sign: str, one: Scalar, count: Any) -> Scalar:
     """To the left as a product: one that leaves the 32 bits is noticed then."""
     if not isinstance(count, Scalar) and not 0 <= count <= MOST_SHIFTED:
-        raise RuleBroken(codes.NOT_IN_KERNELS, f"a shift of a 32-bit integer by {count}")
+        raise codes.NOT_IN_KERNELS.broken(f"a shift of a 32-bit integer by {count}")
     if isinstance(count, Scalar) and not count.is_natural:
         is_natural = compare(builder, ast.GtE(), count, 0)
         check(builder, is_natural, "raised ValueError: negative shift count")

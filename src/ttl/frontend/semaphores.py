@@ -11,7 +11,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr, StringAttr, SymbolRefAttr, UnitAttr, i64
 from xdsl.ir import Operation
 
-from ttl.diagnostics import RuleBroken, codes, wrong_argument
+from ttl.diagnostics import codes, wrong_argument
 from ttl.dialects import ttl
 from ttl.dialects.locations import location_of
 from ttl.language import Semaphore
@@ -217,9 +217,7 @@ def remote_method(builder: KernelBuilder, remote: RemotePlace, name: str) -> Cal
     methods = MULTICAST_METHODS if remote.is_range else UNICAST_METHODS
     if name not in methods:
         owner = LANGUAGE_CLASSES[remote.is_range].__name__
-        raise RuleBroken(
-            codes.UNKNOWN_NAME,
-            f"{owner} has no method `{name}`",
-            helps=(f"it has {', '.join(methods)}",),
+        raise codes.UNKNOWN_NAME.broken(
+            f"{owner} has no method `{name}`", f"it has {', '.join(methods)}"
         )
     return methods[name]

@@ -65,10 +65,9 @@ class Translation(KernelBuilder):
             tree = self.repaired.get(place_of(function.__code__)) or tree_of(function)
             if isinstance(tree, ast.Lambda):
                 self.node = tree
-                raise RuleBroken(
-                    codes.NO_SOURCE,
+                raise codes.NO_SOURCE.broken(
                     "a kernel that is a lambda is not compiled",
-                    helps=("write it as a function, with `def`",),
+                    "write it as a function, with `def`",
                 )
         except RuleBroken as broken:
             self.report(self.mistake(broken))

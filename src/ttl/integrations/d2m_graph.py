@@ -11,7 +11,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
-from ttl.diagnostics import CompileError, RuleBroken, codes
+from ttl.diagnostics import CompileError, codes
 from ttl.dialects import d2m, ttir
 from ttl.dialects.graph import MathOp, dense_values
 from ttl.dialects.locations import span_of
@@ -62,7 +62,7 @@ def lower_ttir(module: ModuleOp) -> None:
 
 def _not_run(op: Operation) -> CompileError:
     message = f"`{op.name}` is not run: neither threads nor the host compute it"
-    return CompileError(RuleBroken(codes.GRAPH_NOT_LOWERED, message).at(span_of(op.location)))
+    return CompileError(codes.GRAPH_NOT_LOWERED.broken(message).at(span_of(op.location)))
 
 
 def on_host(op: MathOp, inputs: Sequence[Array]) -> Array:

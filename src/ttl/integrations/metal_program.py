@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.ir import Operation, SSAValue
 
 from ttl.codegen import assemble
-from ttl.diagnostics import CompileError, RuleBroken, codes
+from ttl.diagnostics import CompileError, codes
 from ttl.dialects import ttmetal
 from ttl.dialects.locations import span_of
 from ttl.dialects.ttcore import TileType, dtype_of_element
@@ -37,7 +37,7 @@ def run_metal(module: ModuleOp, arrays: Sequence[Array]) -> None:
             try:
                 command(run, op)
             except WrongAddress as error:
-                broken = RuleBroken(codes.L1_BUDGET, str(error))
+                broken = codes.L1_BUDGET.broken(str(error))
                 raise CompileError(broken.at(span_of(op.location))) from None
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ttl.diagnostics import RuleBroken, codes
+from ttl.diagnostics import codes
 from ttl.semantics.dtypes import find_dtype
 
 Named = tuple[str, Any]
@@ -54,9 +54,8 @@ def check_arguments(operation: str, arguments: Mapping[str, Any]) -> None:
         for _, part in parts_of(argument, value):
             is_array = hasattr(part, "shape") and hasattr(part, "dtype")
             if is_array and not isinstance(part, (type, np.generic)) and not is_tensor(part):
-                raise RuleBroken(
-                    codes.NOT_A_TENSOR,
+                raise codes.NOT_A_TENSOR.broken(
                     f"argument `{argument}` of {operation} {'is' if part is value else 'holds'} a "
                     f"{type(part).__name__}, not a ttnn tensor",
-                    helps=("make one: ttl.from_numpy(array, dtype=ttnn.bfloat16, device=device)",),
+                    "make one: ttl.from_numpy(array, dtype=ttnn.bfloat16, device=device)",
                 )

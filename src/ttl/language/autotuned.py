@@ -9,7 +9,7 @@ from functools import cached_property, partial, update_wrapper
 from types import CellType, FunctionType
 from typing import Any, Protocol
 
-from ttl.diagnostics import RuleBroken, Span, UsageError, codes
+from ttl.diagnostics import Span, UsageError, codes
 from ttl.diagnostics.frames import calling_span
 from ttl.diagnostics.names import no_such_name
 from ttl.semantics.function_source import global_names, keep_source
@@ -250,9 +250,9 @@ def _check_key(tuned: Tuned) -> None:
         else:
             continue
         free = ", ".join(each for each in parameters if each not in tuned.configs[0])
-        broken = RuleBroken(
-            codes.TUNING_KEY, text,
-            helps=("name arguments; a tensor stands for its shape and its element type",),
+        broken = codes.TUNING_KEY.broken(
+            text,
+            "name arguments; a tensor stands for its shape and its element type",
             notes=(f"its arguments: {free}",) if free else (),
-        )  # fmt: skip
+        )
         raise UsageError(broken.at(tuned.span))

@@ -156,29 +156,24 @@ class BlockExpression:
 
 
 def block_as_exponent() -> RuleBroken:
-    return RuleBroken(
-        codes.WRONG_ARGUMENT,
+    return codes.WRONG_ARGUMENT.broken(
         "a block cannot be an exponent",
-        helps=(
-            "write ttl.math.exp2(x) for 2 ** x, else ttl.math.exp(x * the logarithm of the base)",
-        ),
+        "write ttl.math.exp2(x) for 2 ** x, else ttl.math.exp(x * the logarithm of the base)",
     )
 
 
 def truth_of_block() -> RuleBroken:
-    return RuleBroken(
-        codes.WRONG_ARGUMENT,
+    return codes.WRONG_ARGUMENT.broken(
         "a block has as many truth values as elements, not one",
-        helps=("choose between elements with ttl.math.where(c, a, b), or ttl.math.max(a, b)",),
+        "choose between elements with ttl.math.where(c, a, b), or ttl.math.max(a, b)",
     )
 
 
 def not_in_place(symbol: str) -> RuleBroken:
     """Without it Python would bind the name to a value and leave the block as it is."""
-    return RuleBroken(
-        codes.WRONG_ARGUMENT,
+    return codes.WRONG_ARGUMENT.broken(
         f"a block is not changed by {symbol}=, only by += and store()",
-        helps=(f"write block.store(block {symbol} value)",),
+        f"write block.store(block {symbol} value)",
     )
 
 

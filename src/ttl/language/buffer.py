@@ -115,10 +115,9 @@ class DataflowBuffer:
     def reset(self) -> None:
         """Nothing: every launch starts with empty buffers. An error where blocks would be lost."""
         if ENGINE.get(None) is not None and self.stats().free != self.block_count:
-            raise RuleBroken(
-                codes.WRONG_ARGUMENT,
+            raise codes.WRONG_ARGUMENT.broken(
                 f"reset() of `{self.name}` would lose blocks that are not popped",
-                helps=("pop them; at the next launch the buffer is empty in any case",),
+                "pop them; at the next launch the buffer is empty in any case",
             )
 
     def reserve(self, name: str | None = None) -> Block:
@@ -194,31 +193,26 @@ def make_dataflow_buffer_like(
 
 
 def _both_names(name: str, other: str) -> RuleBroken:
-    return RuleBroken(
-        codes.WRONG_ARGUMENT,
-        f"{name}= and {other}= are two names of one thing",
-        helps=(f"give {name}= only",),
+    return codes.WRONG_ARGUMENT.broken(
+        f"{name}= and {other}= are two names of one thing", f"give {name}= only"
     )
 
 
 def wrong_argument(tensor: Any, shape: Any, block_count: Any) -> RuleBroken | None:
     """What is wrong with what every dataflow buffer is made of."""
     if find_dtype(tensor) is None:
-        return RuleBroken(
-            codes.NOT_A_TENSOR,
+        return codes.NOT_A_TENSOR.broken(
             f"a dataflow buffer takes its element type from a ttnn tensor, not from {tensor!r}",
-            helps=("pass one of the operation's tensor arguments",),
+            "pass one of the operation's tensor arguments",
         )
     if not is_block_shape(shape):
-        return RuleBroken(
-            codes.WRONG_ARGUMENT,
+        return codes.WRONG_ARGUMENT.broken(
             f"shape={shape!r}: a block has one or more positive sizes",
-            helps=("write for example shape=(2, 2)",),
+            "write for example shape=(2, 2)",
         )
     if not isinstance(block_count, int) or isinstance(block_count, bool) or block_count < 1:
-        return RuleBroken(
-            codes.WRONG_ARGUMENT,
+        return codes.WRONG_ARGUMENT.broken(
             f"block_count={block_count!r}: a dataflow buffer holds at least one block",
-            helps=("use 2 to let producer and consumer overlap",),
+            "use 2 to let producer and consumer overlap",
         )
     return None

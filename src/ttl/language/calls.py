@@ -28,7 +28,7 @@ def wrong_call(
     """`error` is Python's, or that of Signature.bind(); `given` counts what has no name."""
     known = list(parameters)
     message = f"{spelling}() {call_problem(str(error), known, given)}"
-    return RuleBroken(codes.WRONG_ARGUMENT, message, helps=(written_call(spelling, known),))
+    return codes.WRONG_ARGUMENT.broken(message, written_call(spelling, known))
 
 
 def call_problem(problem: str, parameters: list[Parameter], given: int | None) -> str:

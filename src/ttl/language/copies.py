@@ -13,10 +13,9 @@ from .transfer import Transfer
 def _not_a_transfer(value: object) -> RuleBroken:
     from .described import described  # which imports this module
 
-    return RuleBroken(
-        codes.WRONG_ARGUMENT,
+    return codes.WRONG_ARGUMENT.broken(
         f"GroupTransfer.add() takes what ttl.copy() returns, not {described(value)}",
-        helps=("write group.add(ttl.copy(source, destination))",),
+        "write group.add(ttl.copy(source, destination))",
     )
 
 
@@ -47,10 +46,9 @@ class GroupTransfer:
 
     def _refuse_if_done(self, call: str) -> None:
         if self.is_done:
-            raise RuleBroken(
-                codes.TRANSFER_REUSED,
+            raise codes.TRANSFER_REUSED.broken(
                 f"{call} on a group of transfers that was waited for already",
-                helps=("make a new ttl.GroupTransfer()",),
+                "make a new ttl.GroupTransfer()",
             )
 
 

@@ -6,7 +6,7 @@ from itertools import product
 from math import prod
 from typing import Any, Literal, overload
 
-from ttl.diagnostics import RuleBroken, codes
+from ttl.diagnostics import codes
 from ttl.semantics.types import Shape
 
 from .engine import ENGINE, LAUNCH_HOOK, SCOPE, outside, scope
@@ -14,10 +14,9 @@ from .engine import ENGINE, LAUNCH_HOOK, SCOPE, outside, scope
 
 def check_dims(dims: int) -> None:
     if not isinstance(dims, int) or isinstance(dims, bool) or dims < 1:
-        raise RuleBroken(
-            codes.WRONG_ARGUMENT,
+        raise codes.WRONG_ARGUMENT.broken(
             f"dims={dims!r}: a grid has one or more dimensions",
-            helps=("write for example ttl.node(dims=2)",),
+            "write for example ttl.node(dims=2)",
         )
 
 

@@ -52,10 +52,8 @@ def _register(
 
 
 def kernel_returns_value(name: str) -> RuleBroken:
-    return RuleBroken(
-        codes.WRONG_ARGUMENT,
-        f"kernel `{name}` returns a value",
-        helps=("kernels return nothing: store results into blocks",),
+    return codes.WRONG_ARGUMENT.broken(
+        f"kernel `{name}` returns a value", "kernels return nothing: store results into blocks"
     )
 
 

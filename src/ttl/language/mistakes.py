@@ -170,10 +170,9 @@ def _wrong_call(text: str, frame: FrameType) -> RuleBroken | None:
     spelling, parameters = called
     given = GIVEN.search(match["problem"])
     count = int(given[1]) - ("." in match["called"]) if given is not None else None
-    return RuleBroken(
-        codes.WRONG_ARGUMENT,
+    return codes.WRONG_ARGUMENT.broken(
         f"{spelling}() {call_problem(match['problem'], parameters, count)}",
-        helps=(written_call(spelling, parameters),),
+        written_call(spelling, parameters),
     )
 
 
@@ -340,10 +339,9 @@ def _complained(
     if not any(name in public or name == "Tensor" for name in types):
         return None
     nouns = [_noun(name, public) for name in types]
-    return RuleBroken(
-        codes.WRONG_ARGUMENT,
+    return codes.WRONG_ARGUMENT.broken(
         complaint.message.format(*nouns, what="".join(filter(None, match.groupdict().values()))),
-        helps=tuple(filter(None, (_help(complaint, nouns),))),
+        *tuple(filter(None, (_help(complaint, nouns),))),
     )
 
 
@@ -368,4 +366,4 @@ def _renamed(text: str, public: dict[str, PublicClass]) -> RuleBroken | None:
     if not known or not re.search(pattern, text):
         return None
     renamed = re.sub(pattern, lambda match: known[match[1]], text)
-    return RuleBroken(codes.WRONG_ARGUMENT, renamed, helps=(NUMBER,))
+    return codes.WRONG_ARGUMENT.broken(renamed, NUMBER)

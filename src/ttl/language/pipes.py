@@ -142,10 +142,9 @@ class PipeNet:
         if wrong is None and read and isinstance(pipes, Iterable):
             return read
         problem = f"a list of pipes, not {wrong or pipes!r}" if read else "at least one pipe"
-        broken = RuleBroken(
-            codes.WRONG_ARGUMENT,
+        broken = codes.WRONG_ARGUMENT.broken(
             f"ttl.PipeNet() takes {problem}",
-            helps=("write ttl.PipeNet([ttl.Pipe(src=(0, 0), dst=(1, 0))])",),
+            "write ttl.PipeNet([ttl.Pipe(src=(0, 0), dst=(1, 0))])",
         )
         raise WrongValue(broken.at(self.span))
 
@@ -222,13 +221,12 @@ def _call_for_each(
 def _not_callable(call: str, function: object, error: TypeError) -> RuleBroken:
     from .described import described  # which knows the classes of this module
 
-    return RuleBroken(
-        codes.WRONG_ARGUMENT,
+    return codes.WRONG_ARGUMENT.broken(
         f"PipeNet.{call}() calls {described(function)} with one pipe: "
         f"it {str(error).partition('() ')[2] or error}"
         if callable(function)
         else f"PipeNet.{call}() takes a function, not {described(function)}",
-        helps=(f"write `def f(pipe): ...` and {call}(f)",),
+        f"write `def f(pipe): ...` and {call}(f)",
     )
 
 
@@ -245,26 +243,23 @@ def _route(pipe: Pipe, grid: Shape) -> Route:
 
 
 def receiver_sends(pipe: str) -> RuleBroken:
-    return RuleBroken(
-        codes.PIPE_ROLE,
+    return codes.PIPE_ROLE.broken(
         f"this node receives from {pipe}; it cannot send there",
-        helps=("in if_dst() write ttl.copy(pipe, block)",),
+        "in if_dst() write ttl.copy(pipe, block)",
     )
 
 
 def source_receives(pipe: str) -> RuleBroken:
-    return RuleBroken(
-        codes.PIPE_ROLE,
+    return codes.PIPE_ROLE.broken(
         f"this node sends through {pipe}; it cannot receive from it",
-        helps=("in if_src() write ttl.copy(block, pipe)",),
+        "in if_src() write ttl.copy(block, pipe)",
     )
 
 
 def used_after_callback(pipe: str, call: str) -> RuleBroken:
-    return RuleBroken(
-        codes.PIPE_ROLE,
+    return codes.PIPE_ROLE.broken(
         f"{pipe} is used after its {call}() has ended",
-        helps=(f"use the pipe only in the function given to {call}(), while it runs",),
+        f"use the pipe only in the function given to {call}(), while it runs",
     )
 
 
@@ -272,15 +267,13 @@ def not_from_a_net(source: Any, destination: Any) -> RuleBroken | None:
     """What is wrong with a copy of which an end is the net itself, or a pipe that is in no net."""
     for end, call in ((source, "if_dst"), (destination, "if_src")):
         if isinstance(end, Pipe) and end.home is None:
-            return RuleBroken(
-                codes.PIPE_ROLE,
+            return codes.PIPE_ROLE.broken(
                 f"pipe {end.name} is in no pipe net",
-                helps=("make it in the body of the operation, and put it in a ttl.PipeNet",),
+                "make it in the body of the operation, and put it in a ttl.PipeNet",
             )
         if isinstance(end, PipeNet):
-            return RuleBroken(
-                codes.PIPE_ROLE,
+            return codes.PIPE_ROLE.broken(
                 f"ttl.copy() takes the pipe that {call}() gives, not a PipeNet",
-                helps=(f"call {call}() of the pipe net with a function that makes the copy",),
+                f"call {call}() of the pipe net with a function that makes the copy",
             )
     return None

@@ -101,10 +101,8 @@ def semaphore_value(value: Any, what: str) -> int:
     """`value` if a semaphore can have it, else RuleBroken."""
     if isinstance(value, int) and 0 <= value < SEMAPHORE_VALUES:
         return value
-    raise RuleBroken(
-        codes.WRONG_ARGUMENT,
-        f"{what} is {value!r}",
-        helps=("a semaphore has an integer value from 0 to 2**32 - 1",),
+    raise codes.WRONG_ARGUMENT.broken(
+        f"{what} is {value!r}", "a semaphore has an integer value from 0 to 2**32 - 1"
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ttl.diagnostics import RuleBroken, codes
+from ttl.diagnostics import codes
 
 from .engine import engine
 
@@ -14,10 +14,9 @@ class signpost:  # the language's spelling
 
     def __init__(self, name: str):
         if not isinstance(name, str) or not name:
-            raise RuleBroken(
-                codes.WRONG_ARGUMENT,
+            raise codes.WRONG_ARGUMENT.broken(
                 f"a signpost is named by a string, not by {name!r}",
-                helps=('write for example ttl.signpost("load")',),
+                'write for example ttl.signpost("load")',
             )
         self.name = name
 

@@ -52,7 +52,7 @@ def make_tensor_backed_dfb(
 
 
 def _refused(cause: str, help_text: str = HELP) -> RuleBroken:
-    return RuleBroken(codes.TENSOR_BACKED, cause, helps=(help_text,))
+    return codes.TENSOR_BACKED.broken(cause, help_text)
 
 
 def _wrong_tensor(tensor: Any) -> RuleBroken | None:

@@ -114,7 +114,7 @@ def called_from(broken: RuleBroken, op: Operation) -> RuleBroken:
 
 def not_yet(what: str, op: Operation, help_text: str) -> CompileError:
     message = f"the compiler does not translate {what} yet"
-    return cannot_compile(RuleBroken(codes.NOT_COMPILED_YET, message, helps=(help_text,)), op)
+    return cannot_compile(codes.NOT_COMPILED_YET.broken(message, help_text), op)
 
 
 def constant_of(value: SSAValue) -> int | None:

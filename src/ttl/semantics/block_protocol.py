@@ -191,10 +191,9 @@ def _unread(event: Event, block: object) -> RuleBroken:
 def wrong_release(block: object, is_push: bool, secondary: tuple[Label, ...]) -> RuleBroken:
     """A waited block is pushed, or a reserved one popped."""
     action, given, right = ("wait", "push", "pop") if is_push else ("reserve", "pop", "push")
-    return RuleBroken(
-        codes.BLOCK_STATE,
+    return codes.BLOCK_STATE.broken(
         f"{block} was acquired by {action}() and cannot be released by {given}()",
-        helps=(f"release it by {right}()",),
+        f"release it by {right}()",
         secondary=secondary,
     )
 
@@ -204,19 +203,17 @@ REPLACEABLE = (MR, RW)
 
 
 def popped_for_older(buffer: str, secondary: tuple[Label, ...]) -> RuleBroken:
-    return RuleBroken(
-        codes.POPPED_FOR_OLDER,
+    return codes.POPPED_FOR_OLDER.broken(
         f"a block of `{buffer}` is popped while an older one is held, which is gone instead",
-        helps=("pop the blocks of a dataflow buffer in the order in which they were acquired",),
+        "pop the blocks of a dataflow buffer in the order in which they were acquired",
         secondary=secondary,
     )
 
 
 def nothing_held(buffer: str, is_push: bool) -> RuleBroken:
-    return RuleBroken(
-        codes.BLOCK_STATE,
+    return codes.BLOCK_STATE.broken(
         f"`{buffer}` has no block that could be {'pushed' if is_push else 'popped'} here",
-        helps=("release each block once, by push() after reserve(), pop() after wait()",),
+        "release each block once, by push() after reserve(), pop() after wait()",
     )
 
 

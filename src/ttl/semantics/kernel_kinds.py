@@ -18,8 +18,7 @@ class KernelKind(Enum):
 
 def wrong_kind(call: str, kind: KernelKind) -> RuleBroken:
     """`call` was made in a kernel of this kind and belongs to the other."""
-    return RuleBroken(
-        codes.WRONG_KERNEL_KIND,
+    return codes.WRONG_KERNEL_KIND.broken(
         f"{call} is not allowed in a {kind.value} kernel",
-        helps=(f"move it to a @ttl.{kind.other.value}() kernel",),
+        f"move it to a @ttl.{kind.other.value}() kernel",
     )

@@ -84,10 +84,9 @@ def check_semaphores(semaphores: Sequence[DeclaredSemaphore], target: Target) ->
     if len(semaphores) <= target.semaphores:
         return
     names = ", ".join(f"{semaphore.name}({semaphore.initial})" for semaphore in semaphores)
-    broken = RuleBroken(
-        codes.TOO_MANY_SEMAPHORES,
+    broken = codes.TOO_MANY_SEMAPHORES.broken(
         f"{len(semaphores)} semaphores; a node of {target.name} has {target.semaphores}",
-        helps=("use one semaphore with increasing values for several steps",),
+        "use one semaphore with increasing values for several steps",
         notes=(f"semaphores and their initial values: {names}",),
         semaphores=len(semaphores),
         limit=target.semaphores,
@@ -100,10 +99,9 @@ def _total_bytes(held: Sequence[DeclaredBuffer] | Sequence[L1Tensor]) -> int:
 
 
 def _too_many(buffers: Sequence[DeclaredBuffer], target: Target) -> RuleBroken:
-    return RuleBroken(
-        codes.TOO_MANY_BUFFERS,
+    return codes.TOO_MANY_BUFFERS.broken(
         f"{len(buffers)} dataflow buffers; a node of {target.name} has {target.dataflow_buffers}",
-        helps=("use one dataflow buffer for several values that have the same block shape",),
+        "use one dataflow buffer for several values that have the same block shape",
         notes=_table(buffers),
         buffers=len(buffers),
         limit=target.dataflow_buffers,
@@ -116,10 +114,10 @@ def _too_large(
     total = _total_bytes(buffers) + _total_bytes(tensors)
     held = "the dataflow buffers and the tensors in L1" if tensors else "the dataflow buffers"
     moved = ("move a tensor to ttnn.DRAM_MEMORY_CONFIG, or shard it over more cores",)
-    return RuleBroken(
-        codes.L1_BUDGET,
+    return codes.L1_BUDGET.broken(
         f"{held} need {total} bytes of L1; a node of {chip} has {budget} for them",
-        helps=("use smaller blocks, or a smaller block_count", *(moved if tensors else ())),
+        "use smaller blocks, or a smaller block_count",
+        *(moved if tensors else ()),
         notes=_table(buffers, tensors),
         needed_bytes=total,
         budget_bytes=budget,

@@ -104,10 +104,9 @@ def _node(entries: tuple[int, ...], grid: Shape) -> Shape:
 def _outside_grid(place: NodePlace, sizes: Shape, grid: Shape) -> RuleBroken:
     what = "range" if is_range(place) else "node"
     flat = "" if len(sizes) == len(grid) else f", {sizes} in {len(sizes)} dimensions"
-    return RuleBroken(
-        codes.NODE_OUTSIDE_GRID,
+    return codes.NODE_OUTSIDE_GRID.broken(
         f"{what} {describe_place(place)} does not lie in the grid {grid}{flat}",
-        helps=("coordinates count from 0 and stay below ttl.grid_size()",),
+        "coordinates count from 0 and stay below ttl.grid_size()",
         grid=grid,
     )
 
@@ -130,8 +129,7 @@ def without_role(pipe: str, role: str) -> RuleBroken:
         "src": ("send through", "start", "is_src"),
         "dst": ("receive from", "end", "is_dst"),
     }[role]
-    return RuleBroken(
-        codes.PIPE_ROLE,
+    return codes.PIPE_ROLE.broken(
         f"this node cannot {verb} pipe {pipe}, which does not {end} here",
-        helps=(f"test ttl.node(), or {ask}() of the pipe net, around the copy",),
+        f"test ttl.node(), or {ask}() of the pipe net, around the copy",
     )

@@ -18,10 +18,9 @@ MASKED = {"reduce_max": "-ttl.math.mask_posinf(-x, m)", "reduce_min": "ttl.math.
 
 def padding_reduced(op: BlockOp) -> RuleBroken:
     masked = MASKED.get(op.name, "ttl.math.mask(x, m)")
-    return RuleBroken(
-        codes.PADDING_REDUCED,
+    return codes.PADDING_REDUCED.broken(
         f"{op.spelling} takes the padding of a ragged tensor into account",
-        helps=(f"mask it before: {masked}, with 1 in m where the padding is",),
+        f"mask it before: {masked}, with 1 in m where the padding is",
     )
 
 
@@ -103,16 +102,13 @@ def broadcast_left_out(op: BlockOp, sizes: Sequence[Sizes]) -> RuleBroken | None
 def _left_out(spelling: str, dim: int, less: frozenset[int], more: frozenset[int]) -> RuleBroken:
     name = NAMES[dim]
     counts = [" or ".join(map(str, sorted(each))) for each in (less, more)]
-    return RuleBroken(
-        codes.BROADCAST_LEFT_OUT,
+    return codes.BROADCAST_LEFT_OUT.broken(
         f"{spelling} combines {counts[0]} {name}{'s' * (less != {1})} of data with {counts[1]}: "
         "beside the first there is padding",
-        helps=(
-            f"write ttl.math.broadcast(x, dims=[{dim}]) for the operand with one {name}"
-            if less == {1}
-            else f"let both operands have as many {name}s, or one {name} for "
-            f"ttl.math.broadcast(x, dims=[{dim}])",
-        ),
+        f"write ttl.math.broadcast(x, dims=[{dim}]) for the operand with one {name}"
+        if less == {1}
+        else f"let both operands have as many {name}s, or one {name} for "
+        f"ttl.math.broadcast(x, dims=[{dim}])",
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ttl.diagnostics import RuleBroken, codes, wrong_argument
+from ttl.diagnostics import codes, wrong_argument
 
 from .block_protocol import State
 
@@ -50,10 +50,9 @@ READABLE = (State.MUST_READ, State.READ_WRITE, State.READ_BY_TRANSFERS)
 
 def check_printed_block(block: object, state: State) -> None:
     if state not in READABLE:
-        raise RuleBroken(
-            codes.BLOCK_STATE,
+        raise codes.BLOCK_STATE.broken(
             f"{block} cannot be printed now: it holds no data",
-            helps=("print it after it was written, and before it is released",),
+            "print it after it was written, and before it is released",
         )
 
 

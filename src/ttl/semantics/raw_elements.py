@@ -27,19 +27,17 @@ def raw_extent(block: BlockType) -> Shape:
 def check_raw_block(call: str, block: BlockType, count: int) -> None:
     """RuleBroken if the block has no such elements, or not so many dimensions."""
     if block.dtype not in DTYPES:
-        raise RuleBroken(
-            codes.NO_MEANING,
+        raise codes.NO_MEANING.broken(
             f"{call} works on float32 and bfloat16 blocks, not on {block.dtype}",
-            helps=("convert the tensor before the operation is called, with ttnn.typecast()",),
+            "convert the tensor before the operation is called, with ttnn.typecast()",
         )
     extent = raw_extent(block)
     if count != len(extent):
         given = "1 coordinate" if count == 1 else f"{count} coordinates"
         value = ", then the value" if call == WRITE else ""
-        raise RuleBroken(
-            codes.SLICE_OUT_OF_RANGE,
+        raise codes.SLICE_OUT_OF_RANGE.broken(
             f"{given} for a block of {len(extent)} dimensions",
-            helps=(f"give one for each dimension{value}: they count elements, not tiles",),
+            f"give one for each dimension{value}: they count elements, not tiles",
         )
 
 
@@ -47,10 +45,9 @@ def outside_block(place: int | None, dimension: int, block: BlockType) -> RuleBr
     """Of an element whose coordinate is known only at run time it is None."""
     size = raw_extent(block)[dimension]
     element = "an element" if place is None else f"element {place}"
-    return RuleBroken(
-        codes.SLICE_OUT_OF_RANGE,
+    return codes.SLICE_OUT_OF_RANGE.broken(
         f"{element} of dimension {dimension} is not in 0:{size}",
-        helps=(f"the block has {_times(raw_extent(block))} elements, counted from 0",),
+        f"the block has {_times(raw_extent(block))} elements, counted from 0",
     )
 
 

@@ -80,10 +80,9 @@ def slice_tensor(tensor: Any, items: Any, sizes: Shape | None = None) -> TensorS
 
 
 def wrong_index_count(given: int, dimensions: int) -> RuleBroken:
-    return RuleBroken(
-        codes.SLICE_OUT_OF_RANGE,
+    return codes.SLICE_OUT_OF_RANGE.broken(
         f"{given} indices for a tensor of {dimensions} dimensions",
-        helps=("give one index or slice for each dimension",),
+        "give one index or slice for each dimension",
     )
 
 
@@ -134,10 +133,9 @@ def _asked(item: object, size: int, tensor: Any) -> tuple[int, int]:
             return start, size if item.stop is None else index(item.stop)
     except TypeError:
         pass
-    raise RuleBroken(
-        codes.SLICE_OUT_OF_RANGE,
+    raise codes.SLICE_OUT_OF_RANGE.broken(
         f"{item!r} is neither an index nor a slice of whole {layout_of(tensor).unit}",
-        helps=("write an int, or start:stop without a step",),
+        "write an int, or start:stop without a step",
     )
 
 
@@ -149,18 +147,17 @@ def out_of_range(text: str, dimension: int, size: int, layout: Layout) -> RuleBr
 def wrong_slice(message: str, layout: Layout, **facts: Any) -> RuleBroken:
     counts = "tiles in the two innermost dimensions" if layout is TILE_LAYOUT else "elements"
     helps = (f"slices count {counts}, start before stop",)
-    return RuleBroken(codes.SLICE_OUT_OF_RANGE, message, helps=helps, **facts)
+    return codes.SLICE_OUT_OF_RANGE.broken(message, *helps, **facts)
 
 
 def check_copy_shapes(part: TensorSlice, block: Shape) -> None:
     """The block has the slice's shape, but for int-indexed dimensions and leading ones."""
     if not shapes_agree(part.extents, block):
         unit = TILE_LAYOUT.unit if part.tensor is None else layout_of(part.tensor).unit
-        raise RuleBroken(
-            codes.SHAPE_MISMATCH,
+        raise codes.SHAPE_MISMATCH.broken(
             f"a copy connects a tensor slice of shape {part.shape} with a block of shape {block} "
             f"(in {unit})",
-            helps=(f"slice exactly as many {unit} as the dataflow buffer's block has",),
+            f"slice exactly as many {unit} as the dataflow buffer's block has",
             slice=part.shape,
             block=block,
         )
@@ -199,21 +196,17 @@ def check_copy_layouts(part: TensorSlice, block: Layout) -> None:
     """Row-major data goes to row-major blocks, tiles to blocks of tiles."""
     layout = layout_of(part.tensor)
     if layout is not block:
-        raise RuleBroken(
-            codes.LAYOUT_MISMATCH,
+        raise codes.LAYOUT_MISMATCH.broken(
             f"a copy connects a tensor in {layout.name} layout with a block in {block.name} layout",
-            helps=(
-                "make the dataflow buffer like the tensor it is copied from or to",
-                f"or make the tensor with layout=ttnn.{block.name}_LAYOUT",
-            ),
+            "make the dataflow buffer like the tensor it is copied from or to",
+            f"or make the tensor with layout=ttnn.{block.name}_LAYOUT",
         )
 
 
 def copy_dtypes_differ(tensor: object, block: object) -> RuleBroken:
-    return RuleBroken(
-        codes.DTYPE_MISMATCH,
+    return codes.DTYPE_MISMATCH.broken(
         f"a copy connects a {format(tensor)} tensor with a {format(block)} block",
-        helps=("make the dataflow buffer like the tensor it is copied from or to",),
+        "make the dataflow buffer like the tensor it is copied from or to",
     )
 
 
@@ -231,10 +224,9 @@ def type_mismatch(
         code, texts = codes.SHAPE_MISMATCH, (f"shape {source.shape}", f"shape {destination.shape}")
     else:
         code, texts = codes.DTYPE_MISMATCH, (format(source.dtype), format(destination.dtype))
-    return RuleBroken(
-        code,
+    return code.broken(
         f"{what} a block of {texts[0]} with a block of {texts[1]}",
-        helps=("make the two dataflow buffers alike",),
+        "make the two dataflow buffers alike",
         secondary=secondary,
     )
 
@@ -257,10 +249,9 @@ def check_tensor_arguments(
     }
     for name, tensor in tensors.items():
         if problem := _unusable(tensor):
-            raise RuleBroken(
-                codes.UNUSABLE_TENSOR, f"{titles[name]} is {problem[0]}",
-                helps=(problem[1],), shape=tuple(tensor.shape),
-            )  # fmt: skip
+            raise codes.UNUSABLE_TENSOR.broken(
+                f"{titles[name]} is {problem[0]}", problem[1], shape=tuple(tensor.shape)
+            )
     _check_devices(titles, tensors)
 
 
@@ -280,27 +271,24 @@ def _check_devices(titles: Mapping[str, str], tensors: Mapping[str, Any]) -> Non
         if device is None and isinstance(tensors[name].dtype, DType):
             continue  # the embedded ttnn has one memory
         if device is None:
-            raise RuleBroken(
-                codes.UNUSABLE_TENSOR,
+            raise codes.UNUSABLE_TENSOR.broken(
                 f"{titles[name]} is a host tensor",
-                helps=("make it with device=ttnn.open_device(device_id=0), or use to_device()",),
+                "make it with device=ttnn.open_device(device_id=0), or use to_device()",
             )
         if not getattr(tensors[name].device(), "is_open", True):
-            raise RuleBroken(
-                codes.UNUSABLE_TENSOR,
+            raise codes.UNUSABLE_TENSOR.broken(
                 f"{titles[name]} is on device {device}, which is closed",
-                helps=("call the operation before ttnn.close_device(device)",),
+                "call the operation before ttnn.close_device(device)",
             )
     places = {name: device for name, device in devices.items() if device is not None}
     if len({*places.values()}) < 2:
         return
     first = next(iter(places))
     other = next(name for name, device in places.items() if device != places[first])
-    raise RuleBroken(
-        codes.UNUSABLE_TENSOR,
+    raise codes.UNUSABLE_TENSOR.broken(
         f"{titles[other]} is on device {devices[other]}, "
         f"{titles[first].rpartition(' of ')[0]} on device {devices[first]}",
-        helps=("put all tensors on one device: ttnn.to_device(tensor, device)",),
+        "put all tensors on one device: ttnn.to_device(tensor, device)",
     )
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from types import CodeType
 
-from ttl.diagnostics import Code, Diagnostic, RuleBroken, Span
+from ttl.diagnostics import Code, Diagnostic, Span
 from ttl.language.operation import KernelFunction, Program
 from ttl.semantics.function_source import definition_of, nodes_of
 
@@ -86,10 +86,9 @@ def _base(node: ast.expr) -> str | None:
 def _diagnostic(
     kernel: KernelFunction, name: str, node: ast.expr | ast.stmt, code: Code
 ) -> Diagnostic:
-    broken = RuleBroken(
-        code,
+    broken = code.broken(
         f"kernel `{kernel.name}` writes `{name}`, which "
         + ("it captures" if name in kernel.function.__code__.co_freevars else "is global"),
-        helps=("keep it in a variable of the kernel, or write results into a tensor",),
+        "keep it in a variable of the kernel, or write results into a tensor",
     )
     return broken.at(Span.of_node(kernel.function.__code__.co_filename, node))

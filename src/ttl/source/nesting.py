@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from types import CodeType
 
-from ttl.diagnostics import RuleBroken, Span, UsageError, codes
+from ttl.diagnostics import Span, UsageError, codes
 from ttl.semantics.function_source import definition_of
 from ttl.semantics.syntax import child_nodes
 
@@ -22,10 +22,9 @@ def too_deep(code: CodeType) -> UsageError | None:
     depth, found = (0, ast.Constant(0)) if definition is None else _deepest(definition)
     if depth < DEEP:
         return None
-    broken = RuleBroken(
-        codes.NOT_IN_KERNELS,
+    broken = codes.NOT_IN_KERNELS.broken(
         f"an expression of {depth} operations inside each other is too deep",
-        helps=("add up in a loop, or store a part of it into a block",),
+        "add up in a loop, or store a part of it into a block",
     )
     return UsageError(broken.at(Span.of_node(code.co_filename, found)))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 
-from ttl.diagnostics import Diagnostic, Label, RuleBroken, UsageError, codes
+from ttl.diagnostics import Diagnostic, Label, UsageError, codes
 
 from .implicit_sync import CodePoints
 from .supplies import Supply
@@ -30,10 +30,8 @@ def refuse_repairs(found: Iterable[CodePoints]) -> None:
     """--strict: every repair is an error, all of them at once."""
     diagnostics = []
     for label, supply in sorted(_labels(found), key=lambda each: each[0].span):
-        broken = RuleBroken(
-            codes.LEFT_OUT,
-            f"{_handle(supply)} is not {_finished(supply)}{_where_only(supply)}",
-            helps=(_advice(supply),),
+        broken = codes.LEFT_OUT.broken(
+            f"{_handle(supply)} is not {_finished(supply)}{_where_only(supply)}", _advice(supply)
         )
         diagnostics.append(broken.at(label.span, f"without --strict: {label.text}"))
     if diagnostics:

@@ -77,11 +77,10 @@ def check_l1(tensor: Tensor, device: Device) -> None:
 
 def _too_large(tensor: Tensor, device: Device) -> RuleBroken:
     budget = device.target.dataflow_buffer_budget_bytes
-    return RuleBroken(
-        codes.L1_BUDGET,
+    return codes.L1_BUDGET.broken(
         f"a tensor of shape {tuple(tensor.shape)} in L1 needs {tensor.l1_bytes} bytes on a core; "
         f"a core of {device.target.name} has {budget}",
-        helps=("use ttnn.DRAM_MEMORY_CONFIG, or shards on more cores",),
+        "use ttnn.DRAM_MEMORY_CONFIG, or shards on more cores",
         needed_bytes=tensor.l1_bytes,
         budget_bytes=budget,
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from ttl.diagnostics import RuleBroken, UsageError, codes
+from ttl.diagnostics import UsageError, codes
 from ttl.diagnostics.span import Span
 from ttl.language import Config
 
@@ -49,9 +49,7 @@ class Tuning:
         if len(self.tried) == 1:
             what = f"the only configuration of `{self.operation}` cannot be used"
         help_text = "the notes tell why; smaller blocks, or fewer of them, need less L1"
-        broken = RuleBroken(
-            codes.NO_CONFIGURATION, what, helps=(help_text,), notes=tuple(reasons)
-        )
+        broken = codes.NO_CONFIGURATION.broken(what, help_text, notes=tuple(reasons))
         raise UsageError(broken.at(self.span))
 
     @property

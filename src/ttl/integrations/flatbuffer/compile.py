@@ -12,7 +12,7 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import VerifyException
 
 from ttl.config import Config
-from ttl.diagnostics import CompileError, RuleBroken, codes
+from ttl.diagnostics import CompileError, codes
 from ttl.diagnostics.activity import busy
 from ttl.dialects import print_module
 from ttl.passes import GRAPH, find_pass, run_passes
@@ -64,7 +64,7 @@ def _device_part(module: ModuleOp) -> ModuleOp:
     inside = [op for op in parts[0].walk() if isinstance(op, ModuleOp)]
     if len(parts) > 1 or not inside:
         message = f"`{parts[-1].name}` is read, but not computed: a file has one module"
-        raise CompileError(RuleBroken(codes.GRAPH_NOT_LOWERED, message).at(None))
+        raise CompileError(codes.GRAPH_NOT_LOWERED.broken(message).at(None))
     return _device_part(inside[0])
 
 
@@ -76,7 +76,7 @@ def verify_graph(module: ModuleOp) -> None:
         module.verify()
     except VerifyException as error:
         message = f"the graph does not verify: {str(error).splitlines()[-1]}"
-        raise CompileError(RuleBroken(codes.GRAPH_NOT_LOWERED, message).at(None)) from None
+        raise CompileError(codes.GRAPH_NOT_LOWERED.broken(message).at(None)) from None
 
 
 def _show(name: str, module: ModuleOp) -> None:

@@ -19,7 +19,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ttl.diagnostics import CompileError, RuleBroken, codes
+from ttl.diagnostics import CompileError, codes
 from ttl.dialects import ttnn
 from ttl.dialects.graph import ControlOp, MathOp, from_attribute, shape_of
 from ttl.semantics.dtypes import BY_DATA_FORMAT, DTYPES, DType, round_to
@@ -165,7 +165,7 @@ def _description(value: SSAValue) -> dict[str, Any]:
 
 
 def _not_lowered(message: str, *helps: str) -> CompileError:
-    return CompileError(RuleBroken(codes.GRAPH_NOT_LOWERED, message, helps=helps).at(None))
+    return CompileError(codes.GRAPH_NOT_LOWERED.broken(message, *helps).at(None))
 
 
 def _format(element: str) -> str:

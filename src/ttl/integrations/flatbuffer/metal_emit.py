@@ -17,7 +17,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ttl.artifact import Buffer, CompiledOperation, Kernel, Operand, ThreadKind
 from ttl.codegen import assemble
-from ttl.diagnostics import CompileError, RuleBroken, codes
+from ttl.diagnostics import CompileError, codes
 from ttl.dialects import d2m, ttir, ttmetal
 from ttl.dialects.graph import MathOp, dense_values
 from ttl.dialects.locations import span_of
@@ -50,7 +50,7 @@ def emit_metal(module: ModuleOp) -> bytes:
     else:
         message = "the module has no commands of the host that a flatbuffer could have"
         help_text = "lower it first: -ttir-to-ttmetal-backend -ttmetal-to-flatbuffer-bin"
-        broken = RuleBroken(codes.GRAPH_NOT_LOWERED, message, helps=(help_text,))
+        broken = codes.GRAPH_NOT_LOWERED.broken(message, help_text)
         raise CompileError(broken.at(None))
     value = {
         "version": VERSION,
@@ -243,9 +243,7 @@ _COMMANDS: dict[type[Operation], Callable[[_Program, Any], None]] = {
 def _of_host(op: Operation) -> CompileError:
     message = f"`{op.name}` is done by the host, and a file of commands has no program for that"
     helps = ("run the graph itself: ttl run-metal FILE.mlir",)
-    return CompileError(
-        RuleBroken(codes.GRAPH_NOT_LOWERED, message, helps=helps).at(span_of(op.location))
-    )
+    return CompileError(codes.GRAPH_NOT_LOWERED.broken(message, *helps).at(span_of(op.location)))
 
 
 def _of_tensor(value: SSAValue) -> tuple[tuple[int, ...], DType]:
@@ -299,7 +297,7 @@ def _kernel(
 ) -> Value:
     if kernel.runtime_args or kernel.uses_pipe_scratch:
         message = f"kernel `{kernel.name}` has arguments of its own on each core"
-        raise CompileError(RuleBroken(codes.GRAPH_NOT_LOWERED, message).at(span_of(op.location)))
+        raise CompileError(codes.GRAPH_NOT_LOWERED.broken(message).at(span_of(op.location)))
     constants = [_argument("CBPort", n) for n in range(len(compiled.buffers))]
     if kernel.uses_tensor_accessors:
         constants += [_argument("TensorAccessorArgs", n) for n in range(len(compiled.operands))]

@@ -135,10 +135,9 @@ def _out_of_memory(life: Life, placed: list[tuple[Life, int]], target: Target) -
         if other.overlaps(life)
     ]
     capacity = _capacity(life.space, target)
-    return RuleBroken(
-        codes.L1_BUDGET,
+    return codes.L1_BUDGET.broken(
         f"{life.size_bytes} bytes do not fit into what is left of the {capacity} bytes of "
         f"{life.space.upper()} of a core of {target.name}",
-        helps=('use a larger grid, or memory_space="DRAM"',),
+        'use a larger grid, or memory_space="DRAM"',
         notes=("what lives together, by address:", *rows),
     )

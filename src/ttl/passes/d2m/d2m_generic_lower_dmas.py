@@ -13,7 +13,7 @@ from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
-from ttl.diagnostics import RuleBroken, codes
+from ttl.diagnostics import codes
 from ttl.dialects import d2m
 from ttl.dialects.building import around
 from ttl.semantics.types import Shape
@@ -62,11 +62,10 @@ def _check(
         return
     wrong = known[0] if known[0] < 0 else known[1]
     kind = "rows" if dim == 0 else "columns"
-    broken = RuleBroken(
-        codes.SLICE_OUT_OF_RANGE,
+    broken = codes.SLICE_OUT_OF_RANGE.broken(
         f"index {wrong} of the stream of `{end.name_hint or 'a tensor'}`: dimension {dim} of its "
         f"grid has {size} {kind}, 0 to {size - 1}",
-        helps=("index a stream by grid coordinates, for example stream[cy, cx]",),
+        "index a stream by grid coordinates, for example stream[cy, cx]",
         notes=(f"on the device it has the shape {list(d2m.shape_of(end))}: grid, then tiles",),
     )
     raise cannot_compile(broken, dma)

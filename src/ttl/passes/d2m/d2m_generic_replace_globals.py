@@ -9,7 +9,7 @@ from __future__ import annotations
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
-from ttl.diagnostics import RuleBroken, codes
+from ttl.diagnostics import codes
 from ttl.dialects import d2m
 
 from ..module_pass import cannot_compile, erase, replace_by
@@ -48,4 +48,4 @@ def _use_operand(
 
 
 def _refused(message: str, get: Operation) -> Exception:
-    return cannot_compile(RuleBroken(codes.PASS_FAILED, message), get)
+    return cannot_compile(codes.PASS_FAILED.broken(message), get)

@@ -136,4 +136,4 @@ def _too_many(memory: SSAValue) -> RuleBroken:
     (count,) = memory.type.get_shape()
     message = f"more tiles are needed at the same time than the {count} registers hold"
     helps = ("divide the math into several linalg.generic",)
-    return RuleBroken(codes.NOT_COMPILED_YET, message, helps=helps)
+    return codes.NOT_COMPILED_YET.broken(message, *helps)

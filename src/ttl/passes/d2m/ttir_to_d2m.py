@@ -32,7 +32,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
-from ttl.diagnostics import RuleBroken, codes
+from ttl.diagnostics import codes
 from ttl.dialects import d2m, ttir
 from ttl.dialects.graph import MathOp, shape_of
 from ttl.dialects.linalg_math import linalg_generic
@@ -192,10 +192,9 @@ def _reduced(op: MathOp) -> Shape:
 
 
 def _refused(op: MathOp, why: str) -> Exception:
-    broken = RuleBroken(
-        codes.GRAPH_NOT_LOWERED,
+    broken = codes.GRAPH_NOT_LOWERED.broken(
         f"`{op.name}` does not become threads of cores: {why}",
-        helps=("compile it for ttnn: shlo-to-ttir, ttir-to-ttnn",),
+        "compile it for ttnn: shlo-to-ttir, ttir-to-ttnn",
     )
     return cannot_compile(broken, op)
 

@@ -9,7 +9,7 @@ from typing import Any
 from xdsl.dialects.builtin import TensorType, i1, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ttl.diagnostics import CompileError, RuleBroken, codes
+from ttl.diagnostics import CompileError, codes
 from ttl.dialects import ttir
 from ttl.dialects.graph import Tensor
 from ttl.dialects.stablehlo import element_of, shape_of
@@ -161,4 +161,4 @@ def no_counterpart(op: Operation, what: str = "") -> CompileError:
     types = ", ".join(str(value.type) for value in (*op.operands, *op.results))
     message = f"{what or op.name} ({types}) is not among the operations that are lowered to ttnn"
     helps = ("write it with other operations, or as a TT-Lang operation",)
-    return cannot_compile(RuleBroken(codes.GRAPH_NOT_LOWERED, message, helps=helps), op)
+    return cannot_compile(codes.GRAPH_NOT_LOWERED.broken(message, *helps), op)

@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from ttl.diagnostics import RuleBroken, codes
+from ttl.diagnostics import codes
 from ttl.dialects import stablehlo
 from ttl.dialects.locations import span_of
 
@@ -64,7 +64,7 @@ def _inline_all(function: func.FuncOp, functions: dict[str, func.FuncOp]) -> Non
             callee = functions.get(name)
             if callee is None or callee.is_declaration or name in before:
                 problem = "calls itself" if name in before else "has no body"
-                broken = RuleBroken(codes.GRAPH_NOT_LOWERED, f"function @{name} {problem}")
+                broken = codes.GRAPH_NOT_LOWERED.broken(f"function @{name} {problem}")
                 raise cannot_compile(broken, call)
             inlined = _inline(call, callee)
             chain.update(dict.fromkeys(inlined, (*before, name)))

@@ -28,7 +28,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Operation, SSAValue
 
-from ttl.diagnostics import CompileError, RuleBroken, codes
+from ttl.diagnostics import CompileError, codes
 from ttl.dialects import stablehlo, ttir
 from ttl.dialects.graph import as_text
 from ttl.dialects.stablehlo import element_of, ints, shape_of, tensor_type
@@ -344,4 +344,4 @@ def _result_types(op: stablehlo.CustomCallOp) -> list[Any]:
 
 def _wrong_call(op: Operation, problem: str) -> CompileError:
     message = f"this call of @{stablehlo.TT_LANG_TARGET} is wrong: {problem}"
-    return cannot_compile(RuleBroken(codes.WRONG_TT_LANG_CALL, message), op)
+    return cannot_compile(codes.WRONG_TT_LANG_CALL.broken(message), op)

@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
-from ttl.diagnostics import CompileError, RuleBroken, codes
+from ttl.diagnostics import CompileError, codes
 from ttl.dialects import ttir
 from ttl.dialects.building import around
 from ttl.dialects.foreign.kept import KeptOp
@@ -181,5 +181,4 @@ def not_computed(op: Operation, what: str = "") -> CompileError:
     reason = f": {what}" if what else ""
     message = f"`{op.name}` is read, but not computed{reason}"
     helps = ("write it with other operations, or as a TT-Lang operation",)
-    return cannot_compile(RuleBroken(codes.GRAPH_NOT_LOWERED, message, helps=helps), op)
-
+    return cannot_compile(codes.GRAPH_NOT_LOWERED.broken(message, *helps), op)

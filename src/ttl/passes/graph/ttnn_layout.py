@@ -33,7 +33,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue, Use
 from xdsl.rewriter import Rewriter
 
-from ttl.diagnostics import CompileError, RuleBroken, codes
+from ttl.diagnostics import CompileError, codes
 from ttl.dialects import ttir
 from ttl.dialects.graph import ControlOp, Tensor, shape_of
 from ttl.dialects.ttnn import layout_of, with_layout
@@ -178,7 +178,7 @@ def _numbers(op: Operation) -> Sequence[float]:
 
 
 def _not_lowered(message: str, origin: Operation) -> CompileError:
-    return cannot_compile(RuleBroken(codes.GRAPH_NOT_LOWERED, message), origin)
+    return cannot_compile(codes.GRAPH_NOT_LOWERED.broken(message), origin)
 
 
 def _with_type(value: SSAValue, type: Attribute) -> SSAValue:

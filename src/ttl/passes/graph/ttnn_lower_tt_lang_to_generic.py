@@ -20,7 +20,7 @@ from xdsl.dialects.builtin import ModuleOp, TensorType, f32
 from xdsl.ir import SSAValue
 
 from ttl.artifact import CONFIG_TYPES, Artifact, Buffer, Kernel, names_of, parse, read_artifact
-from ttl.diagnostics import CompileError, RuleBroken, codes
+from ttl.diagnostics import CompileError, codes
 from ttl.dialects import ttnn
 from ttl.dialects.graph import to_attribute
 from ttl.semantics.tensor_layout import TensorLayout
@@ -76,7 +76,7 @@ def _artifact(op: ttnn.TTLangOp) -> Artifact:
 
 def _wrong(op: ttnn.TTLangOp, problem: str) -> CompileError:
     message = f"the TT-Lang operation '{op.kernel_id.data}' {problem}"
-    return cannot_compile(RuleBroken(codes.WRONG_KERNEL_ARTIFACT, message), op)
+    return cannot_compile(codes.WRONG_KERNEL_ARTIFACT.broken(message), op)
 
 
 # Tensors and semaphores that kernels have beside the operands -------------------------------------

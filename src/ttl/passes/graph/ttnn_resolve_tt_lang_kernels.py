@@ -11,7 +11,7 @@ from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 
-from ttl.diagnostics import CompileError, RuleBroken, TTLError, codes
+from ttl.diagnostics import CompileError, TTLError, codes
 from ttl.dialects import ttnn
 from ttl.dialects.graph import shape_of
 
@@ -98,4 +98,4 @@ def _resolve(resolver: Resolver, op: ttnn.TTLangOp, mesh: list[int]) -> str:
 
 
 def _failed(op: ttnn.TTLangOp, message: str, *helps: str) -> CompileError:
-    return cannot_compile(RuleBroken(codes.RESOLVE_FAILED, message, helps=helps), op)
+    return cannot_compile(codes.RESOLVE_FAILED.broken(message, *helps), op)

@@ -252,11 +252,10 @@ class BlockWalk:
     def hand_over(self, op: ttl.HandOverOp) -> None:
         queue = self.queues.get(ttl.end_of(op), [])
         if not queue or queue[0].number != op.attributes["number"]:
-            raise RuleBroken(
-                codes.NOT_COMPILED_YET,
+            raise codes.NOT_COMPILED_YET.broken(
                 "the compiler does not translate a loop that carries a block which is not the "
                 "oldest that the kernel holds yet",
-                helps=("release the blocks in the order in which they were acquired",),
+                "release the blocks in the order in which they were acquired",
             )
         self.handed_over.setdefault(ttl.end_of(op), []).append(queue.pop(0))
 
@@ -369,10 +368,9 @@ class BlockWalk:
     def _group(self, group: SSAValue, call: str) -> list[SSAValue]:
         added = self.groups[group]
         if added is None:
-            raise RuleBroken(
-                codes.TRANSFER_REUSED,
+            raise codes.TRANSFER_REUSED.broken(
                 f"{call} on a group of transfers that was waited for already",
-                helps=("make a new ttl.GroupTransfer()",),
+                "make a new ttl.GroupTransfer()",
             )
         return added
 
@@ -384,10 +382,9 @@ class BlockWalk:
         if not self.under_way:
             return None
         copy = next(iter(self.under_way.values()))
-        broken = RuleBroken(
-            codes.TRANSFER_NOT_WAITED,
+        broken = codes.TRANSFER_NOT_WAITED.broken(
             f"`{kernel}` ended while a transfer was under way",
-            helps=("call wait() on what ttl.copy() returns",),
+            "call wait() on what ttl.copy() returns",
         )
         return broken.at(span_of(copy.location), "this transfer is never waited for")
 
@@ -396,10 +393,8 @@ class BlockWalk:
         if held is None:
             return None
         call = "push" if isinstance(held.acquire, ttl.ReserveOp) else "pop"
-        broken = RuleBroken(
-            codes.BLOCK_NOT_RELEASED,
-            f"{held} is not released",
-            helps=(f"call {call}() on it, or acquire it in a `with`",),
+        broken = codes.BLOCK_NOT_RELEASED.broken(
+            f"{held} is not released", f"call {call}() on it, or acquire it in a `with`"
         )
         return broken.at(span_of(held.acquire.location), "acquired here and never released")
 
@@ -426,10 +421,9 @@ def _guard(block: _Held) -> tuple[str, ...]:
 
 
 def _release_order(oldest: _Held) -> RuleBroken:
-    return RuleBroken(
-        codes.RELEASE_ORDER,
+    return codes.RELEASE_ORDER.broken(
         f"a block of `{oldest.acquire.buffer.name_hint}` is released while an older one is held",
-        helps=("release the blocks of a dataflow buffer in the order they were acquired",),
+        "release the blocks of a dataflow buffer in the order they were acquired",
         secondary=oldest.acquired_here(),
     )
 

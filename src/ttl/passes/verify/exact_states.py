@@ -66,10 +66,9 @@ def _steps(kernel: func.FuncOp) -> dict[type[Operation], MakeStatement]:
 
 
 def _not_proven(kernel: func.FuncOp, why: str) -> Diagnostic:
-    found = RuleBroken(
-        codes.NOT_PROVEN,
+    found = codes.NOT_PROVEN.broken(
         f"it is not proven that `{name_of(kernel)}` uses its blocks in order: {why}",
-        helps=("run it on the simulator, which checks each use",),
+        "run it on the simulator, which checks each use",
     )
     spans = (span_of(op.location) for op in kernel.walk())
     return found.at(next((span for span in spans if span is not None), None))

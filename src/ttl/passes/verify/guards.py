@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from xdsl.dialects import scf
 from xdsl.ir import Operation
 
-from ttl.diagnostics import Diagnostic, Label, RuleBroken, codes
+from ttl.diagnostics import Diagnostic, Label, codes
 from ttl.dialects import ttl
 from ttl.dialects.building import around
 from ttl.dialects.locations import span_of
@@ -35,10 +35,9 @@ def _unknown(walked: WalkedModule) -> Iterator[Diagnostic]:
             continue
         what = "waits for a receive" if isinstance(used, ttl.WaitTransferOp) else "uses a pipe"
         place = span_of(used.location)
-        yield RuleBroken(
-            codes.PIPE_GUARD,
+        yield codes.PIPE_GUARD.broken(
             f"`{kernel}` {what} under a condition that is not known before the run",
-            helps=("let the condition depend on coordinates, constants and loop counters only",),
+            "let the condition depend on coordinates, constants and loop counters only",
             secondary=() if place is None else (Label(place, "here"),),
             node=node,
         ).at(span_of(op.location), "this decides whether it happens")
@@ -99,11 +98,10 @@ def _wait_without_role(
     net, kind = role
     name = walked.buffers[event[1]].name
     title, guard = ROLES[kind]
-    return RuleBroken(
-        codes.DEADLOCK,
+    return codes.DEADLOCK.broken(
         f"deadlock: `{kernel}` waits for a block of `{name}` on node {node}, which is not {title} "
         f"of `{net}`; only those push to it",
-        helps=(f"write `if {net}.{guard}():` around what `{kernel}` does with the block",),
+        f"write `if {net}.{guard}():` around what `{kernel}` does with the block",
         notes=(f"seen on {count} of {len(walked.nodes)} nodes; first on node {node}",),
         node=node,
     ).at(span_of(event[2].location), f"on node {node} no block ever comes")

@@ -8,7 +8,7 @@ from typing import Any
 
 from xdsl.ir import Attribute, SSAValue
 
-from ttl.diagnostics import Diagnostic, Label, RuleBroken, codes
+from ttl.diagnostics import Diagnostic, Label, codes
 from ttl.dialects import ttl
 from ttl.dialects.locations import span_of
 from ttl.dialects.ttcore import block_type
@@ -163,9 +163,8 @@ def _unused(net: str, unused: list[Pipe], count: int) -> Diagnostic:
     first = unused[0]
     which = f"pipe {first.name}" if len(unused) == 1 else f"{len(unused)} of {count} pipes"
     notes = () if len(unused) == 1 else (f"the first is pipe {first.name}",)
-    return RuleBroken(
-        codes.PIPE_UNUSED,
+    return codes.PIPE_UNUSED.broken(
         f"{which} of `{net}` {'is' if len(unused) == 1 else 'are'} never used",
+        "send through it, or take it out of the net",
         notes=notes,
-        helps=("send through it, or take it out of the net",),
     ).at(first.span, "declared here")

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ttl.diagnostics import Diagnostic, Label, RuleBroken, codes
+from ttl.diagnostics import Diagnostic, Label, codes
 from ttl.diagnostics.deadlock import deadlock_diagnostic
 from ttl.diagnostics.waiting import AnyWaiting, Waiting
 
@@ -49,11 +49,10 @@ def check_schedule(
 
 
 def not_proven(why: str, *notes: str, place: Label | None = None) -> Diagnostic:
-    found = RuleBroken(
-        codes.NOT_PROVEN,
+    found = codes.NOT_PROVEN.broken(
         f"it is not proven that the operation ends: {why}",
+        "run it on the simulator in many orders: ttl explore FILE",
         notes=notes,
-        helps=("run it on the simulator in many orders: ttl explore FILE",),
     )
     return found.at(None) if place is None else found.at(place.span, place.text)
 

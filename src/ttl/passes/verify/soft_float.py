@@ -5,7 +5,7 @@ from __future__ import annotations
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import ModuleOp
 
-from ttl.diagnostics import Diagnostic, RuleBroken, codes
+from ttl.diagnostics import Diagnostic, codes
 from ttl.dialects import ttl
 from ttl.dialects.building import walk
 from ttl.dialects.locations import span_of
@@ -25,11 +25,9 @@ def note_soft_float(module: ModuleOp) -> list[Diagnostic]:
             continue
         found = next((op for op in ops if isinstance(op, ARITHMETIC)), None)
         if found is not None:
-            broken = RuleBroken(
-                codes.SOFT_FLOAT,
-                f"`{name_of(kernel)}` computes with floats, which its processor does in "
-                "software",
-                helps=("compute on blocks in a @ttl.compute() kernel; comparing costs little",),
+            broken = codes.SOFT_FLOAT.broken(
+                f"`{name_of(kernel)}` computes with floats, which its processor does in software",
+                "compute on blocks in a @ttl.compute() kernel; comparing costs little",
             )
             return [broken.at(span_of(found.location))]
     return []

@@ -88,7 +88,7 @@ class Walk:
 
 def failed(op: Operation, error: str) -> RuleBroken:
     kernel = name_of(kernel_of(op))
-    return RuleBroken(codes.KERNEL_EXCEPTION, f"kernel `{kernel}` {error}")
+    return codes.KERNEL_EXCEPTION.broken(f"kernel `{kernel}` {error}")
 
 
 Statement = Callable[[Walk], None]  # something that a walk does
@@ -175,7 +175,7 @@ def _broken_by(op: ttl.AssertOp) -> RuleBroken:
     if op.code is None or op.help is None:
         return failed(op, op.error.data)
     code = codes.CATALOGUE[op.code.data]
-    return RuleBroken(code, op.error.data, helps=(op.help.data,))
+    return code.broken(op.error.data, op.help.data)
 
 
 @dataclass(slots=True)

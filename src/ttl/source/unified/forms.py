@@ -12,7 +12,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from ttl import language
-from ttl.diagnostics import RuleBroken, UsageError, codes
+from ttl.diagnostics import UsageError, codes
 from ttl.diagnostics.frames import is_user_file
 from ttl.language.operation import Operation, definition_span
 from ttl.semantics.function_source import (
@@ -70,11 +70,10 @@ def refuse_without_source(function: FunctionType) -> None:
     code = own_code(function)
     if not {"reserve", "wait"}.isdisjoint(code.co_names):
         raise UsageError(
-            RuleBroken(
-                codes.NO_SOURCE,
+            codes.NO_SOURCE.broken(
                 f"the statements of `{function.__name__}` get their threads from its source, which "
                 "is not found",
-                helps=(help_without_source(code),),
+                help_without_source(code),
             ).at(definition_span(function))
         )
 

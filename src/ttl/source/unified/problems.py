@@ -8,7 +8,7 @@ from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
-from ttl.diagnostics import Code, Diagnostic, Label, RuleBroken, UsageError, codes
+from ttl.diagnostics import Code, Diagnostic, Label, UsageError, codes
 
 from .units import Effect, Frame, Site, Unit
 
@@ -26,7 +26,7 @@ def problem(
 ) -> Diagnostic:
     """With the places where the operation is expanded."""
     secondary = (*labels, *frame.call_labels())
-    broken = RuleBroken(code, message, helps=helps, secondary=secondary, notes=notes)
+    broken = code.broken(message, *helps, secondary=secondary, notes=notes)
     return broken.at(frame.span(node), label)
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ttl.diagnostics import KernelFault, RuleBroken, TTLError, codes
+from ttl.diagnostics import KernelFault, TTLError, codes
 from ttl.language.engine import LAUNCH_HOOK
 from ttl.sweep import Job, Task, may_fork, program_files, sweep
 
@@ -187,5 +187,5 @@ def command(options: argparse.Namespace, seed: int | None) -> str:
 def _depends(options: argparse.Namespace, seed: int, what: str, *notes: str) -> KernelFault:
     helps = ("run with --strict: it names the accesses that nothing orders",)
     notes = (*notes, f"to repeat it: {command(options, seed)}")
-    broken = RuleBroken(codes.SCHEDULE_DEPENDENT, what, helps=helps, notes=notes)
+    broken = codes.SCHEDULE_DEPENDENT.broken(what, *helps, notes=notes)
     return KernelFault(broken.at(None))

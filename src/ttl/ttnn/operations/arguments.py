@@ -114,4 +114,4 @@ def dimensions(dims: Dims, rank: int) -> Shape:
 
 
 def shapes_differ(message: str, help_text: str, **facts: Any) -> RuleBroken:
-    return RuleBroken(codes.TENSOR_SHAPES, message, helps=(help_text,), **facts)
+    return codes.TENSOR_SHAPES.broken(message, help_text, **facts)

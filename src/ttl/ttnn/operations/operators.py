@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ttl.diagnostics import RuleBroken, codes
+from ttl.diagnostics import codes
 from ttl.semantics.current_engine import SCOPE
 
 from ..faults import refused, wrong_call
@@ -71,7 +71,7 @@ class Operators:
             # Whoever slices there most likely means tiles, and a slice to copy from.
             message = "in an operation, a tensor is sliced only in data movement kernels"
             helps = ("move the slice into a function decorated with @ttl.datamovement()",)
-            raise refused(RuleBroken(codes.OUTSIDE_OPERATION, message, helps=helps))
+            raise refused(codes.OUTSIDE_OPERATION.broken(message, *helps))
         from .shape import get_item
 
         return get_item(self, index)

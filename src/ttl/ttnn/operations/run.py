@@ -203,10 +203,9 @@ def _first_operand(call: Call) -> Tensor:
 
 def _refuse_in_kernel(op: Operation) -> None:
     if ENGINE.get(None) is not None:
-        raise RuleBroken(
-            codes.OUTSIDE_OPERATION,
+        raise codes.OUTSIDE_OPERATION.broken(
             f"{op.spelling} works on whole tensors, not in a kernel",
-            helps=("copy parts of the tensors to blocks and compute with these",),
+            "copy parts of the tensors to blocks and compute with these",
         )
 
 
@@ -405,10 +404,9 @@ def _tensor(op: Operation, answer: Any, first: Tensor, like: Tensor, result: Res
         if not dtype.is_float and values.dtype.kind == "f" and op.fractions:
             dtype = op.fractions
         elif not dtype.is_float and values.dtype.kind == "f":
-            raise RuleBroken(
-                codes.DTYPE_MISMATCH,
+            raise codes.DTYPE_MISMATCH.broken(
                 f"{op.spelling} gives numbers with fractions, which {dtype} cannot hold",
-                helps=("say what the result should be: dtype=ttnn.float32",),
+                "say what the result should be: dtype=ttnn.float32",
             )
     if output is not None:
         return _fill(op, output, values)
