@@ -203,12 +203,17 @@ def _reexported(module: ModuleType) -> str:
 
 
 def _import(module: str, names: list[str]) -> str:
-    return f"from {module} import (\n" + "".join(f"    {name},\n" for name in names) + ")\n"
+    return f"from {module} import (\n{_filled(names)})\n"
 
 
 def _all(names: Iterable[str]) -> str:
-    listed = "".join(f'    "{name}",\n' for name in sorted(names))
-    return f"\n__all__ = [\n{listed}]\n"
+    return f"\n__all__ = [\n{_filled(repr(name) for name in sorted(names))}]\n".replace("'", '"')
+
+
+def _filled(names: Iterable[str]) -> str:
+    """As many in a line as it has room for."""
+    lines = wrap(", ".join(names) + ",", LONGEST - 4)
+    return "".join(f"    {line}\n" for line in lines)
 
 
 def is_up_to_date() -> bool:

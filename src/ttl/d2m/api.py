@@ -65,34 +65,11 @@ from .threads import Thread, make_thread
 from .ttnn_calls import lowered
 
 __all__ = [
-    "CircularBuffer",
-    "MemTx",
-    "Program",
-    "Semaphore",
-    "Stream",
-    "TensorBlock",
-    "bcast",
-    "compute",
-    "core_index",
-    "datamovement",
-    "dma",
-    "eltwise_fused_template",
-    "eltwise_template",
-    "exp",
-    "explicit_template",
-    "fill",
-    "iter_index",
-    "matmul_fused_template",
-    "matmul_template",
-    "maximum",
-    "pykernel_gen",
-    "recip",
-    "rowmax",
-    "rowsum",
-    "rsqrt",
-    "sqrt",
-    "transpose",
-]
+    "CircularBuffer", "MemTx", "Program", "Semaphore", "Stream", "TensorBlock", "bcast", "compute",
+    "core_index", "datamovement", "dma", "eltwise_fused_template", "eltwise_template", "exp",
+    "explicit_template", "fill", "iter_index", "matmul_fused_template", "matmul_template",
+    "maximum", "pykernel_gen", "recip", "rowmax", "rowsum", "rsqrt", "sqrt", "transpose",
+]  # fmt: skip
 
 INJECTED = ("block_factors", "grid", "memory_space", "tiled")
 Maker = Callable[[Any], Thread]

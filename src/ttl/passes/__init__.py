@@ -2,12 +2,4 @@
 
 from .pipelines import GRAPH, KNOWN, PIPELINE, find_pass, find_passes, run_passes, run_pipeline
 
-__all__ = [
-    "GRAPH",
-    "KNOWN",
-    "PIPELINE",
-    "find_pass",
-    "find_passes",
-    "run_passes",
-    "run_pipeline",
-]
+__all__ = ["GRAPH", "KNOWN", "PIPELINE", "find_pass", "find_passes", "run_passes", "run_pipeline"]

@@ -13,7 +13,7 @@ from ttl.semantics.graph_shapes import REDUCES
 
 from .decompose_call import Call
 from .decompose_elementwise import Rule
-from .graph_maker import Graph, tensor_like
+from .graph_maker import Graph, Term, tensor_like
 
 
 def _update(graph: Graph, call: Call) -> SSAValue:
@@ -76,8 +76,8 @@ def _update_paged(graph: Graph, call: Call) -> SSAValue:
 
 def _quotient(graph: Graph, value: SSAValue, by: int) -> SSAValue:
     """Of whole numbers, away from the edges where rounding decides."""
-    middle = graph.binary("add", graph.cast(value, f32), 0.5)
-    return graph.cast(graph.unary("floor", graph.binary("multiply", middle, 1 / by)), i32)
+    middle = Term(graph, graph.cast(value, f32)) + 0.5
+    return graph.cast((middle * (1 / by)).floor().value, i32)
 
 
 def _fill_paged(graph: Graph, call: Call) -> SSAValue:

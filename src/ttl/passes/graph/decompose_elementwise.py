@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import inf, log, prod
+from math import log, prod
 
 from xdsl.dialects.builtin import TensorType, i1, i32
 from xdsl.ir import SSAValue
@@ -12,7 +12,8 @@ from ttl.dialects.graph import element_of, shape_of
 from ttl.semantics.graph_ops import GRAPH_OPS
 
 from .decompose_call import Call
-from .graph_maker import Graph, tensor_like
+from .graph_maker import Graph, Term
+from .shlo_functions import cube_root, is_finite
 
 Rule = Callable[[Graph, Call], SSAValue]
 
@@ -35,38 +36,23 @@ def same(graph: Graph, call: Call) -> SSAValue:
     return graph.add(row, call.all, call.result)
 
 
-def _truncated(graph: Graph, x: SSAValue) -> SSAValue:
-    whole = graph.unary("floor", graph.unary("abs", x))
-    return graph.binary("multiply", graph.unary("sign", x), whole)
+def _truncated(x: Term) -> Term:
+    return x.sign() * x.abs().floor()
 
 
-def _clamped(graph: Graph, x: SSAValue, low: float, high: float) -> SSAValue:
-    return graph.binary("minimum", graph.binary("maximum", x, low), high)
-
-
-def _mish(graph: Graph, x: SSAValue) -> SSAValue:
+def _mish(x: Term) -> Term:
     """log(1 + exp(x)) as what does not overflow."""
-    small = graph.unary("exp", graph.unary("neg", graph.unary("abs", x)))
-    softplus = graph.binary("add", graph.binary("maximum", x, 0.0), graph.unary("log1p", small))
-    return graph.binary("multiply", x, graph.unary("tanh", softplus))
+    small = x.abs().neg().exp()
+    return x * (x.with_("maximum", 0.0) + small.log1p()).tanh()
 
 
-def _cube_root(graph: Graph, x: SSAValue) -> SSAValue:
-    root = graph.binary("pow", graph.unary("abs", x), 1 / 3)
-    return graph.binary("multiply", graph.unary("sign", x), root)
+def _leaky(x: Term, slope: float) -> Term:
+    return x.with_("maximum", 0.0) + x.with_("minimum", 0.0) * slope
 
 
-def _leaky(graph: Graph, x: SSAValue, slope: float) -> SSAValue:
-    below = graph.binary("multiply", graph.binary("minimum", x, 0.0), slope)
-    return graph.binary("add", graph.binary("maximum", x, 0.0), below)
-
-
-def _selu(graph: Graph, call: Call) -> SSAValue:
-    x, alpha, scale = call.first, call.values["alpha"], call.values["scale"]
-    below = graph.unary("expm1", graph.binary("minimum", x, 0.0))
-    below = graph.binary("multiply", below, alpha)
-    both = graph.binary("add", graph.binary("maximum", x, 0.0), below)
-    return graph.binary("multiply", both, scale)
+def _selu(x: Term, alpha: float, scale: float) -> Term:
+    below = x.with_("minimum", 0.0).expm1() * alpha
+    return (x.with_("maximum", 0.0) + below) * scale
 
 
 def is_tanh(call: Call) -> bool:
@@ -77,8 +63,11 @@ def is_tanh(call: Call) -> bool:
     return given == "tanh"
 
 
-def _unary(rule: Callable[[Graph, SSAValue], SSAValue]) -> Rule:
-    return lambda graph, call: rule(graph, call.first)
+def _formula(rule: Callable[..., Term], *names: str) -> Rule:
+    """Of the first operand, and of attributes."""
+    return lambda graph, call: (
+        rule(Term(graph, call.first), *(call.values[name] for name in names)).value
+    )
 
 
 def _clamp_tensor(graph: Graph, call: Call) -> SSAValue:
@@ -86,37 +75,29 @@ def _clamp_tensor(graph: Graph, call: Call) -> SSAValue:
     return graph.binary("minimum", raised, call.given(2))
 
 
+def _reciprocal(graph: Graph, call: Call) -> SSAValue:
+    return graph.binary("divide", graph.full(1.0, call.result), call.first)
+
+
 RULES: dict[str, Rule] = {
-    "cbrt": _unary(_cube_root),
-    "exp2": _unary(lambda graph, x: graph.unary("exp", graph.binary("multiply", x, log(2)))),
-    "trunc": _unary(_truncated),
-    "frac": _unary(lambda graph, x: graph.binary("subtract", x, _truncated(graph, x))),
-    "hardsigmoid": _unary(
-        lambda graph, x: _clamped(
-            graph, graph.binary("add", graph.binary("multiply", x, 1 / 6), 0.5), 0.0, 1.0
-        )
-    ),
-    "isfinite": _unary(lambda graph, x: graph.compare("lt", graph.unary("abs", x), inf)),
-    "mish": _unary(_mish),
-    "reciprocal": _unary(
-        lambda graph, x: graph.binary("divide", graph.full(1.0, tensor_like(x, shape_of(x))), x)
-    ),
-    "relu": _unary(lambda graph, x: graph.binary("maximum", x, 0.0)),
-    "relu6": _unary(lambda graph, x: _clamped(graph, x, 0.0, 6.0)),
-    "signbit": _unary(lambda graph, x: graph.compare("lt", x, 0.0)),
-    "square": _unary(lambda graph, x: graph.binary("multiply", x, x)),
-    "softsign": _unary(
-        lambda graph, x: graph.binary(
-            "divide", x, graph.binary("add", graph.unary("abs", x), 1.0)
-        )
-    ),
+    "cbrt": _formula(cube_root),
+    "exp2": _formula(lambda x: (x * log(2)).exp()),
+    "trunc": _formula(_truncated),
+    "frac": _formula(lambda x: x - _truncated(x)),
+    "hardsigmoid": _formula(lambda x: (x * (1 / 6) + 0.5).clamped(0.0, 1.0)),
+    "isfinite": _formula(is_finite),
+    "mish": _formula(_mish),
+    "reciprocal": _reciprocal,
+    "relu": _formula(lambda x: x.with_("maximum", 0.0)),
+    "relu6": _formula(lambda x: x.clamped(0.0, 6.0)),
+    "signbit": _formula(lambda x: x < 0.0),
+    "square": _formula(lambda x: x * x),
+    "softsign": _formula(lambda x: x / (x.abs() + 1.0)),
     "gelu": lambda graph, call: graph.unary("gelu_tanh" if is_tanh(call) else "gelu", call.first),
-    "selu": _selu,
-    "leaky_relu": lambda graph, call: _leaky(graph, call.first, call.values["parameter"]),
+    "selu": _formula(_selu, "alpha", "scale"),
+    "leaky_relu": _formula(_leaky, "parameter"),
     "typecast": lambda graph, call: graph.cast(call.first, call.result.element_type),
-    "clamp_scalar": lambda graph, call: _clamped(
-        graph, call.first, call.values["min"], call.values["max"]
-    ),
+    "clamp_scalar": _formula(Term.clamped, "min", "max"),
     "clamp_tensor": _clamp_tensor,
 }
 

@@ -11,7 +11,7 @@ from ttl.dialects.graph import shape_of
 
 from .decompose_call import Call
 from .decompose_elementwise import Rule
-from .graph_maker import Graph, tensor_like
+from .graph_maker import Graph, Term, tensor_like
 
 
 def _turned(graph: Graph, value: SSAValue, is_turned: bool) -> SSAValue:
@@ -144,10 +144,11 @@ def normalized_by(
     scale: SSAValue,
     offset: SSAValue,
 ) -> SSAValue:
-    spread = graph.unary("rsqrt", graph.binary("add", variance, call.values["epsilon"]))
-    centred = graph.binary("subtract", call.first, mean)
-    found = graph.binary("multiply", centred, graph.binary("multiply", spread, scale))
-    return graph.binary("add", found, offset)
+    given = (variance, call.first, mean, scale, offset)
+    around, x, middle, factor, more = (Term(graph, each) for each in given)
+    epsilon: float = call.values["epsilon"]
+    spread = (around + epsilon).rsqrt()
+    return ((x - middle) * (spread * factor) + more).value
 
 
 def _attention(graph: Graph, call: Call) -> SSAValue:

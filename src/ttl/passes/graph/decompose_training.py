@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import pi, prod
+from math import pi, prod, sqrt
 
 from xdsl.dialects.builtin import TensorType, f32, i32
 from xdsl.ir import SSAValue
@@ -14,35 +14,30 @@ from ttl.semantics.random_bits import STATE_WORDS
 from .decompose_call import Call
 from .decompose_elementwise import Rule, is_tanh
 from .decompose_products import by_channel, normalized_by
-from .graph_maker import Graph, tensor_like
+from .graph_maker import Graph, Term, tensor_like
 
 
 def _gelu_gradient(graph: Graph, call: Call) -> SSAValue:
-    x = call.given(1)
-    slope = _slope_of_tanh(graph, x) if is_tanh(call) else _slope(graph, x)
-    return graph.binary("multiply", call.first, slope)
+    x = Term(graph, call.given(1))
+    slope = _slope_of_tanh(x) if is_tanh(call) else _slope(x)
+    return graph.binary("multiply", call.first, slope.value)
 
 
-def _slope(graph: Graph, x: SSAValue) -> SSAValue:
+def _slope(x: Term) -> Term:
     """The normal distribution, and x times its density."""
-    below = graph.unary("erf", graph.binary("multiply", x, 0.5**0.5))
-    below = graph.binary("multiply", graph.binary("add", below, 1.0), 0.5)
-    density = graph.unary("exp", graph.binary("multiply", graph.binary("multiply", x, x), -0.5))
-    density = graph.binary("multiply", density, (2 * pi) ** -0.5)
-    return graph.binary("add", below, graph.binary("multiply", x, density))
+    below = ((x * sqrt(0.5)).erf() + 1.0) * 0.5
+    density = (x * x * -0.5).exp() * (1 / sqrt(2 * pi))
+    return below + x * density
 
 
-def _slope_of_tanh(graph: Graph, x: SSAValue) -> SSAValue:
+def _slope_of_tanh(x: Term) -> Term:
     """Of x / 2 * (1 + tanh(a * (x + b * x^3)))."""
-    a, b = (2 / pi) ** 0.5, 0.044715
-    square = graph.binary("multiply", x, x)
-    inner = graph.binary("add", graph.binary("multiply", square, a * b), a)
-    turned = graph.unary("tanh", graph.binary("multiply", x, inner))
-    inner_slope = graph.binary("add", graph.binary("multiply", square, 3 * a * b), a)
-    less = graph.binary("subtract", graph.binary("multiply", turned, turned), 1.0)
-    second = graph.binary("multiply", graph.binary("multiply", x, less), inner_slope)
-    first = graph.binary("add", turned, 1.0)
-    return graph.binary("multiply", graph.binary("subtract", first, second), 0.5)
+    a, b = sqrt(2 / pi), 0.044715
+    square = x * x
+    turned = (x * (square * (a * b) + a)).tanh()
+    inner_slope = square * (3 * a * b) + a
+    less = turned * turned - 1.0
+    return (turned + 1.0 - x * less * inner_slope) * 0.5
 
 
 def _embedding_gradient(graph: Graph, call: Call) -> SSAValue:
@@ -66,14 +61,13 @@ def _batch_norm(graph: Graph, call: Call) -> list[SSAValue]:
     found = [normalized_by(graph, call, mean, variance, scale, offset)]
     momentum = call.values["momentum"]
     for old, new, given in zip(running, (mean, variance), call.all[3:], strict=True):
-        moved = _mixed(graph, old, new, 1 - momentum)
-        found.append(graph.reshape(moved, shape_of(given)))
+        moved = _mixed(Term(graph, old), Term(graph, new), 1 - momentum)
+        found.append(graph.reshape(moved.value, shape_of(given)))
     return found
 
 
-def _mixed(graph: Graph, a: SSAValue, b: SSAValue, share: float) -> SSAValue:
-    first, second = graph.binary("multiply", a, share), graph.binary("multiply", b, 1 - share)
-    return graph.binary("add", first, second)
+def _mixed(a: Term, b: Term, share: float) -> Term:
+    return a * share + b * (1 - share)
 
 
 def _adamw(graph: Graph, call: Call) -> list[SSAValue]:
@@ -81,19 +75,16 @@ def _adamw(graph: Graph, call: Call) -> list[SSAValue]:
     values = call.values
     if values["stochastic_rounding"]:
         raise ValueError("`stochastic_rounding`")
-    parameter, gradient, *moments = call.all
-    gradient = graph.cast(gradient, element_of(moments[0]))
-    first = _mixed(graph, moments[0], gradient, values["beta1"])
-    squares = graph.binary("multiply", gradient, gradient)
-    second = _mixed(graph, moments[1], squares, values["beta2"])
-    largest = [graph.binary("maximum", each, second) for each in moments[2:]]
-    spread = graph.binary("multiply", [second, *largest][-1], 1 / (1 - values["beta2_pow"]))
-    spread = graph.binary("add", graph.unary("sqrt", spread), values["epsilon"])
-    rate = values["lr"] / (1 - values["beta1_pow"])
-    step = graph.binary("divide", graph.binary("multiply", first, rate), spread)
-    step = graph.cast(step, element_of(parameter))
-    kept = graph.binary("multiply", parameter, 1 - values["lr"] * values["weight_decay"])
-    return [graph.binary("subtract", kept, step), first, second, *largest]
+    parameter, given, *moments = (Term(graph, each) for each in call.all)
+    gradient = Term(graph, graph.cast(given.value, element_of(moments[0].value)))
+    first = _mixed(moments[0], gradient, values["beta1"])
+    second = _mixed(moments[1], gradient * gradient, values["beta2"])
+    largest = [each.with_("maximum", second) for each in moments[2:]]
+    spread = [second, *largest][-1] * (1 / (1 - values["beta2_pow"]))
+    step = first * (values["lr"] / (1 - values["beta1_pow"])) / (spread.sqrt() + values["epsilon"])
+    kept = parameter * (1 - values["lr"] * values["weight_decay"])
+    kept -= Term(graph, graph.cast(step.value, element_of(parameter.value)))
+    return [each.value for each in (kept, first, second, *largest)]
 
 
 # Random numbers -----------------------------------------------------------------------------------
@@ -112,9 +103,10 @@ def _uniform(graph: Graph, seed: int, shape: tuple[int, ...]) -> SSAValue:
 
 
 def _rand(graph: Graph, call: Call) -> SSAValue:
-    low, high = call.values["low"], call.values["high"]
-    numbers = _uniform(graph, call.values["seed"], call.shape)
-    return graph.binary("add", graph.binary("multiply", numbers, high - low), low)
+    low: float = call.values["low"]
+    size: float = call.values["high"] - low
+    numbers = Term(graph, _uniform(graph, call.values["seed"], call.shape))
+    return (numbers * size + low).value
 
 
 def _dropout(graph: Graph, call: Call) -> SSAValue:

@@ -15,7 +15,7 @@ from ttl.dialects.graph import element_of, shape_of
 from .decompose_call import Call, edges, result_type, several, two
 from .decompose_elementwise import Rule
 from .decompose_shapes import interleave
-from .graph_maker import Graph, tensor_like
+from .graph_maker import Graph, Term, tensor_like
 from .shlo_places import padded
 from .shlo_windows import reduced_along
 
@@ -238,13 +238,9 @@ def _every(
 def _places(
     graph: Graph, shape: tuple[int, ...], down: int, right: int, shift: int
 ) -> SSAValue:
-    rows = graph.reshape(graph.counted(shape[1]), (1, shape[1], 1, 1))
-    columns = graph.reshape(graph.counted(shape[2]), (1, 1, shape[2], 1))
-    rows, columns = (
-        graph.binary("multiply", each, by) for each, by in ((rows, down), (columns, right))
-    )
-    both = graph.binary("add", graph.binary("add", rows, columns), shift)
-    return graph.expand(both, shape)
+    rows = Term(graph, graph.reshape(graph.counted(shape[1]), (1, shape[1], 1, 1)))
+    columns = Term(graph, graph.reshape(graph.counted(shape[2]), (1, 1, shape[2], 1)))
+    return graph.expand((rows * down + columns * right + shift).value, shape)
 
 
 def _global_pool(graph: Graph, call: Call) -> SSAValue:
@@ -272,16 +268,14 @@ def _upsample(graph: Graph, call: Call) -> SSAValue:
 def _interpolated(graph: Graph, image: SSAValue, dim: int, factor: int) -> SSAValue:
     """Between the middles of two elements each has a share, by its distance."""
     size = shape_of(image)[dim]
-    middles = graph.binary("add", graph.cast(graph.counted(size * factor), f32), 0.5)
-    middles = graph.binary("subtract", graph.binary("multiply", middles, 1 / factor), 0.5)
-    middles = graph.binary("minimum", graph.binary("maximum", middles, 0.0), size - 1.0)
-    middles = graph.reshape(middles, (1, size * factor))
-    given = graph.reshape(graph.cast(graph.counted(size), f32), (size, 1))
-    distance = graph.binary("subtract", given, middles)
-    shares = graph.binary("add", graph.unary("neg", graph.unary("abs", distance)), 1.0)
-    shares = graph.cast(graph.binary("maximum", shares, 0.0), element_of(image))
+    numbers = Term(graph, graph.cast(graph.counted(size * factor), f32))
+    middles = ((numbers + 0.5) * (1 / factor) - 0.5).clamped(0.0, size - 1.0)
+    row = Term(graph, graph.reshape(middles.value, (1, size * factor)))
+    given = Term(graph, graph.reshape(graph.cast(graph.counted(size), f32), (size, 1)))
+    shares = ((given - row).abs().neg() + 1.0).with_("maximum", 0.0)
     order = (0, 3 - dim, 3, dim)  # the dimension comes last
-    found = graph.by_table("matmul", [graph.permute(image, order), shares])
+    weights = graph.cast(shares.value, element_of(image))
+    found = graph.by_table("matmul", [graph.permute(image, order), weights])
     return graph.permute(found, tuple(order.index(each) for each in range(4)))
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partialmethod
 from math import inf, prod
 from typing import Any
 
@@ -151,6 +153,54 @@ class Graph:
         found = self.reshape(self.rows(table, numbers), (*shape_of(numbers), *left))
         order = [*range(1, dim + 1), 0, *range(dim + 1, len(shape))]
         return self.permute(found, tuple(order))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Term:
+    """A tensor in a formula: what is written with it is added to the graph.
+
+    `x.log()`, and so on, are the functions of one tensor that the table has.
+    """
+
+    graph: Graph
+    value: SSAValue
+
+    def __getattr__(self, name: str) -> Callable[[], Term]:
+        if name not in ttir.MATH:
+            raise AttributeError(name)
+        return lambda: Term(self.graph, self.graph.unary(name, self.value))
+
+    def number(self, value: float) -> Term:
+        return Term(self.graph, self.graph.number(value, self.value))
+
+    def with_(self, name: str, other: Term | float, element: Attribute | None = None) -> Term:
+        """An operation of two tensors, or of a tensor and a number."""
+        second = other.value if isinstance(other, Term) else other
+        return Term(self.graph, self.graph.binary(name, self.value, second, element))
+
+    def where(self, yes: Term | float, no: Term) -> Term:
+        on_true = yes.value if isinstance(yes, Term) else yes
+        return Term(self.graph, self.graph.where(self.value, on_true, no.value))
+
+    def clamped(self, low: float, high: float) -> Term:
+        return self.with_("maximum", low).with_("minimum", high)
+
+    __add__ = partialmethod(with_, "add")
+    __sub__ = partialmethod(with_, "subtract")
+    __mul__ = partialmethod(with_, "multiply")
+    __truediv__ = partialmethod(with_, "divide")
+    __and__ = partialmethod(with_, "bitwise_and")
+    __or__ = partialmethod(with_, "bitwise_or")
+    __rshift__ = partialmethod(with_, "logical_right_shift")
+    __lt__ = partialmethod(with_, "lt", element=i1)
+    __ge__ = partialmethod(with_, "ge", element=i1)
+    equals = partialmethod(with_, "eq", element=i1)
+
+    def __rsub__(self, other: float) -> Term:
+        return self.number(other) - self
+
+    def __rtruediv__(self, other: float) -> Term:
+        return self.number(other) / self
 
 
 def tensor_like(like: SSAValue, shape: tuple[int, ...]) -> Tensor:

@@ -12,39 +12,30 @@ from ttl.dialects import stablehlo
 from ttl.dialects.stablehlo import element_of, shape_of, tensor_type
 from ttl.semantics.random_bits import STATE_WORDS
 
-from .graph_maker import Graph, no_counterpart
+from .graph_maker import Graph, Term, no_counterpart
 
-Function = Callable[[Graph, SSAValue], SSAValue]
-
-
-def _truncated(graph: Graph, x: SSAValue) -> SSAValue:
-    is_negative = graph.compare("lt", x, 0)
-    return graph.where(is_negative, graph.unary("ceil", x), graph.unary("floor", x))
+Function = Callable[[Term], Term]
 
 
-def _round_nearest_afz(graph: Graph, x: SSAValue) -> SSAValue:
+def _truncated(x: Term) -> Term:
+    return (x < 0).where(x.ceil(), x.floor())
+
+
+def _round_nearest_afz(x: Term) -> Term:
     """Halves go away from zero."""
-    whole = _truncated(graph, x)
-    rest = graph.unary("abs", graph.binary("subtract", x, whole))
-    step = graph.where(graph.compare("ge", rest, 0.5), graph.unary("sign", x), graph.number(0, x))
-    return graph.binary("add", whole, step)
+    whole = _truncated(x)
+    is_far = (x - whole).abs() >= 0.5
+    return whole + is_far.where(x.sign(), x.number(0))
 
 
-def _cbrt(graph: Graph, x: SSAValue) -> SSAValue:
-    root = graph.binary("pow", graph.unary("abs", x), 1 / 3)
-    return graph.binary("multiply", graph.unary("sign", x), root)
+def cube_root(x: Term) -> Term:
+    return x.sign() * x.abs().with_("pow", 1 / 3)
 
 
-def _popcnt(graph: Graph, x: SSAValue) -> SSAValue:
+def _popcnt(x: Term) -> Term:
     """Bits are counted in pairs, then in fours, and so on."""
-
-    def halves(value: SSAValue, mask: int, shift: int) -> SSAValue:
-        low = graph.binary("bitwise_and", value, mask)
-        high = graph.binary("logical_right_shift", value, shift)
-        return graph.binary("add", low, graph.binary("bitwise_and", high, mask))
-
     for mask, shift in _MASKS:
-        x = halves(x, mask, shift)
+        x = (x & mask) + (x >> shift & mask)
     return x
 
 
@@ -53,11 +44,11 @@ _MASKS = (
 )  # fmt: skip
 
 
-def _count_leading_zeros(graph: Graph, x: SSAValue) -> SSAValue:
+def _count_leading_zeros(x: Term) -> Term:
     """All bits below the first are set: what is left are the zeros."""
     for shift in (1, 2, 4, 8, 16):
-        x = graph.binary("bitwise_or", x, graph.binary("logical_right_shift", x, shift))
-    return graph.binary("subtract", graph.number(32, x), _popcnt(graph, x))
+        x = x | x >> shift
+    return 32 - _popcnt(x)
 
 
 # Lanczos, g = 7, n = 9
@@ -69,61 +60,55 @@ _LANCZOS = (
 )  # fmt: skip
 
 
-def _lanczos(graph: Graph, x: SSAValue) -> tuple[SSAValue, SSAValue]:
+def _lanczos(x: Term) -> tuple[Term, Term]:
     """The sum of the series at x - 1, and that of its derivative without the sign."""
-    total, slope = graph.number(_LANCZOS[0], x), graph.number(0, x)
+    total, slope = x.number(_LANCZOS[0]), x.number(0)
     for number, weight in enumerate(_LANCZOS[1:]):
-        below = graph.binary("add", x, number)
-        term = graph.binary("divide", graph.number(weight, x), below)
-        total = graph.binary("add", term, total)
-        slope = graph.binary("add", graph.binary("divide", term, below), slope)
+        below = x + number
+        term = weight / below
+        total, slope = term + total, term / below + slope
     return total, slope
 
 
-def _lgamma(graph: Graph, x: SSAValue) -> SSAValue:
+def _lgamma(x: Term) -> Term:
     """Below 1/2 by the reflection at it."""
-    is_low = graph.compare("lt", x, 0.5)
-    high = graph.where(is_low, graph.binary("subtract", graph.number(1, x), x), x)
-    total, _ = _lanczos(graph, high)
-    shifted = graph.binary("add", high, 6.5)
-    power = graph.binary("subtract", high, 0.5)
-    scaled = graph.binary("multiply", power, graph.unary("log", shifted))
-    rest = graph.binary("add", graph.unary("log", total), log(2 * pi) / 2)
-    found = graph.binary("add", graph.binary("subtract", scaled, shifted), rest)
-    sine = graph.unary("abs", graph.unary("sin", _turned(graph, x)))
-    mirrored = graph.binary("subtract", graph.number(log(pi), x), graph.unary("log", sine))
-    return graph.where(is_low, graph.binary("subtract", mirrored, found), found)
+    is_low = x < 0.5
+    high = is_low.where(1 - x, x)
+    total, _ = _lanczos(high)
+    shifted = high + 6.5
+    found = (high - 0.5) * shifted.log() - shifted + (total.log() + log(2 * pi) / 2)
+    mirrored = log(pi) - _turned(x).sin().abs().log()
+    return is_low.where(mirrored - found, found)
 
 
-def _turned(graph: Graph, x: SSAValue) -> SSAValue:
+def _turned(x: Term) -> Term:
     """pi times the distance from the nearest whole number: the sine has its precision near 0."""
-    nearest = graph.unary("round", x)
-    return graph.binary("multiply", graph.binary("subtract", x, nearest), pi)
+    return (x - x.round()) * pi
 
 
-def _digamma(graph: Graph, x: SSAValue) -> SSAValue:
+def _digamma(x: Term) -> Term:
     """The derivative of the function above."""
-    is_low = graph.compare("lt", x, 0.5)
-    high = graph.where(is_low, graph.binary("subtract", graph.number(1, x), x), x)
-    total, slope = _lanczos(graph, high)
-    shifted = graph.binary("add", high, 6.5)
-    quotient = graph.binary("divide", slope, total)
-    found = graph.binary("subtract", graph.unary("log", shifted), quotient)
-    found = graph.binary("subtract", found, graph.binary("divide", graph.number(7, x), shifted))
-    turned = graph.unary("tan", _turned(graph, x))
-    mirrored = graph.binary("subtract", found, graph.binary("divide", graph.number(pi, x), turned))
-    return graph.where(is_low, mirrored, found)
+    is_low = x < 0.5
+    high = is_low.where(1 - x, x)
+    total, slope = _lanczos(high)
+    shifted = high + 6.5
+    found = shifted.log() - slope / total - 7 / shifted
+    return is_low.where(found - pi / _turned(x).tan(), found)
+
+
+def is_finite(x: Term) -> Term:
+    return x.abs() < inf
 
 
 _FUNCTIONS: dict[str, Function] = {
-    "chlo.square": lambda graph, x: graph.binary("multiply", x, x),
-    "chlo.is_inf": lambda graph, x: graph.compare("eq", graph.unary("abs", x), inf),
-    "chlo.is_pos_inf": lambda graph, x: graph.compare("eq", x, inf),
-    "chlo.is_neg_inf": lambda graph, x: graph.compare("eq", x, -inf),
+    "chlo.square": lambda x: x * x,
+    "chlo.is_inf": lambda x: x.abs().equals(inf),
+    "chlo.is_pos_inf": lambda x: x.equals(inf),
+    "chlo.is_neg_inf": lambda x: x.equals(-inf),
     "chlo.lgamma": _lgamma,
     "chlo.digamma": _digamma,
-    "stablehlo.is_finite": lambda graph, x: graph.compare("lt", graph.unary("abs", x), inf),
-    "stablehlo.cbrt": _cbrt,
+    "stablehlo.is_finite": is_finite,
+    "stablehlo.cbrt": cube_root,
     "stablehlo.round_nearest_afz": _round_nearest_afz,
     "stablehlo.popcnt": _popcnt,
     "stablehlo.count_leading_zeros": _count_leading_zeros,
@@ -131,7 +116,7 @@ _FUNCTIONS: dict[str, Function] = {
 
 
 def function(graph: Graph, op: Any) -> SSAValue:
-    return _FUNCTIONS[op.name](graph, op.operand)
+    return _FUNCTIONS[op.name](Term(graph, op.operand)).value
 
 
 def random_bits(graph: Graph, op: stablehlo.RngBitGeneratorOp) -> list[SSAValue]:
