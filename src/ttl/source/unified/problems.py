@@ -3,41 +3,26 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from types import ModuleType
-from typing import Any
 
-from ttl.diagnostics import Code, Diagnostic, Label, UsageError, codes
+from ttl.diagnostics import Diagnostic, Label, RuleBroken, UsageError, codes
 
 from .units import Effect, Frame, Site, Unit
 
 
-def problem(
-    code: Code,
-    frame: Frame,
-    node: ast.AST,
-    message: str,
-    label: str = "",
-    *,
-    helps: tuple[str, ...] = (),
-    labels: Sequence[Label] = (),
-    notes: tuple[str, ...] = (),
-) -> Diagnostic:
+def problem(frame: Frame, node: ast.AST, broken: RuleBroken, label: str = "") -> Diagnostic:
     """With the places where the operation is expanded."""
-    secondary = (*labels, *frame.call_labels())
-    broken = code.broken(message, *helps, secondary=secondary, notes=notes)
-    return broken.at(frame.span(node), label)
+    return broken.with_labels(*frame.call_labels()).at(frame.span(node), label)
 
 
-def refused(
-    code: Code, frame: Frame, node: ast.AST, message: str, label: str = "", **parts: Any
-) -> UsageError:
-    return UsageError(problem(code, frame, node, message, label, **parts))
+def refused(frame: Frame, node: ast.AST, broken: RuleBroken, label: str = "") -> UsageError:
+    return UsageError(problem(frame, node, broken, label))
 
 
-def _of(code: Code, piece: Unit | Site, message: str, label: str = "", **parts: Any) -> Diagnostic:
-    return problem(code, piece.frame, piece.node, message, label, **parts)
+def _of(piece: Unit | Site, broken: RuleBroken, label: str = "") -> Diagnostic:
+    return problem(piece.frame, piece.node, broken, label)
 
 
 def unknown_call(frame: Frame, node: ast.Call) -> UsageError:
@@ -46,15 +31,17 @@ def unknown_call(frame: Frame, node: ast.Call) -> UsageError:
 
 def unknown_called(frame: Frame, node: ast.Call) -> Diagnostic:
     name = ast.unparse(node.func)
+    broken = codes.UNKNOWN_CALL.broken(
+        f"no thread is known for the call of `{name}`",
+        "call a function of your program or a unified operation, or compute what it gives "
+        "before the operation is called",
+    )
     return problem(
-        codes.UNKNOWN_CALL,
         frame,
         node,
-        f"no thread is known for the call of `{name}`",
+        broken,
         "neither the language's, nor a function or operation whose definition is found",
-        helps=("call a function of your program or a unified operation, or compute what it gives "
-               "before the operation is called",),
-    )  # fmt: skip
+    )
 
 
 def no_such_name(frame: Frame, node: ast.Attribute, module: ModuleType) -> UsageError:
@@ -68,67 +55,57 @@ def no_such_name(frame: Frame, node: ast.Attribute, module: ModuleType) -> Usage
 
 
 def expand_only(frame: Frame, node: ast.AST, parameter: str) -> UsageError:
-    return refused(
-        codes.COMPOSITION,
-        frame,
-        node,
+    broken = codes.COMPOSITION.broken(
         f"`{parameter}` of `{frame.name}` is a tensor here, and its body wants a dataflow "
         "buffer or a pipe net",
-        helps=(f"call `{frame.name}` as a statement in the body of another operation, which "
-               f"gives it a buffer or a net for `{parameter}`",),
+        f"call `{frame.name}` as a statement in the body of another operation, which "
+        f"gives it a buffer or a net for `{parameter}`",
         notes=("an operation with buffers or nets as parameters is only expanded, not run",),
     )
+    return refused(frame, node, broken)
 
 
 def kernels_in_unified(frame: Frame, node: ast.AST) -> UsageError:
-    return refused(
-        codes.MIXED_FORMS,
-        frame,
-        node,
+    broken = codes.MIXED_FORMS.broken(
         f"`{frame.name}` has a kernel, and statements of kernels beside it",
-        helps=("put all of the work into kernels, or none of it",),
+        "put all of the work into kernels, or none of it",
     )
+    return refused(frame, node, broken)
 
 
 def mixed_forms(
     frame: Frame, kernel: ast.FunctionDef, place: ast.AST, statement: ast.AST
 ) -> UsageError:
-    return refused(
-        codes.MIXED_FORMS,
-        frame,
-        statement,
-        f"`{frame.name}` has the kernel `{kernel.name}`, and this statement of a kernel "
-        "beside it",
-        "work outside of the kernels",
-        labels=[Label(frame.span(place), f"`{kernel.name}` makes all of it a multi-kernel "
-                                         "operation")],
-        helps=("put the statement into a kernel, or take the kernels' decorators and "
-               "functions away and leave their statements",),
+    broken = codes.MIXED_FORMS.broken(
+        f"`{frame.name}` has the kernel `{kernel.name}`, and this statement of a kernel beside it",
+        "put the statement into a kernel, or take the kernels' decorators and "
+        "functions away and leave their statements",
+        secondary=(
+            Label(frame.span(place), f"`{kernel.name}` makes all of it a multi-kernel operation"),
+        ),
     )
+    return refused(frame, statement, broken, "work outside of the kernels")
 
 
 def not_here(frame: Frame, node: ast.AST, what: str) -> UsageError:
-    return refused(
-        codes.NOT_IN_KERNELS,
-        frame,
-        node,
+    broken = codes.NOT_IN_KERNELS.broken(
         f"{what} in the body of a unified operation",
-        helps=("use assignments, calls, `with`, `if`, `for` and `while`",),
+        "use assignments, calls, `with`, `if`, `for` and `while`",
     )
+    return refused(frame, node, broken)
 
 
 def returns_value(frame: Frame, node: ast.AST) -> UsageError:
-    return refused(
-        codes.WRONG_ARGUMENT,
-        frame,
-        node,
+    broken = codes.WRONG_ARGUMENT.broken(
         f"{frame.name} returns a value",
-        helps=("operations return nothing: write results into tensor arguments",),
+        "operations return nothing: write results into tensor arguments",
     )
+    return refused(frame, node, broken)
 
 
 def composition(frame: Frame, node: ast.AST, message: str, help_text: str) -> UsageError:
-    return refused(codes.COMPOSITION, frame, node, message, helps=(help_text,))
+    broken = codes.COMPOSITION.broken(message, help_text)
+    return refused(frame, node, broken)
 
 
 def defined_inside(frame: Frame, node: ast.FunctionDef) -> UsageError:
@@ -164,40 +141,31 @@ def mixed_statement(unit: Unit) -> Diagnostic:
         if called
         else "store into a block of a dataflow buffer, and copy from there"
     )
-    return problem(
-        codes.MIXED_STATEMENT,
-        unit.frame,
-        move,
-        "this statement computes and moves data",
-        "this moves data",
-        labels=labels,
-        helps=(help_text,),
+    broken = codes.MIXED_STATEMENT.broken(
+        "this statement computes and moves data", help_text, secondary=tuple(labels)
     )
+    return problem(unit.frame, move, broken, "this moves data")
 
 
 def two_threads(site: Site, users: Iterable[tuple[Unit, str]]) -> Diagnostic:
-    return _of(
-        codes.BLOCK_THREADS,
-        site,
+    broken = codes.BLOCK_THREADS.broken(
         f"the block of `{site.buffer_name}` is used on two threads",
-        "one thread acquires a block and uses it",
-        labels=[Label(unit.span, f"used on {title}") for unit, title in users],
-        helps=("give each thread its own end of a buffer: one reserves, stores or copies into the "
-               "block and pushes it; the other waits for it",),
-    )  # fmt: skip
+        "give each thread its own end of a buffer: one reserves, stores or copies into the "
+        "block and pushes it; the other waits for it",
+        secondary=tuple(Label(unit.span, f"used on {title}") for unit, title in users),
+    )
+    return _of(site, broken, "one thread acquires a block and uses it")
 
 
 def published_and_reserved(unit: Unit, site: Site) -> Diagnostic:
     place = Label(site.span, "reserved on the compute thread")
-    return _of(
-        codes.BLOCK_THREADS,
-        unit,
+    broken = codes.BLOCK_THREADS.broken(
         f"`{site.buffer_name}` is published, and reserved on another thread",
-        "published on a data movement thread",
-        labels=(place,),
-        helps=("use one buffer for what the tensor has, and another for what is computed: both may "
-               "lie in the same tensor",),
-    )  # fmt: skip
+        "use one buffer for what the tensor has, and another for what is computed: both may "
+        "lie in the same tensor",
+        secondary=(place,),
+    )
+    return _of(unit, broken, "published on a data movement thread")
 
 
 def two_ends(site: Site, title: str, others: Iterable[tuple[Site, str]]) -> Diagnostic:
@@ -205,14 +173,12 @@ def two_ends(site: Site, title: str, others: Iterable[tuple[Site, str]]) -> Diag
         Label(other.span, f"{_acquires(other)} on {where}")
         for other, where in others
     ]
-    return _of(
-        codes.BLOCK_THREADS,
-        site,
+    broken = codes.BLOCK_THREADS.broken(
         f"`{site.buffer_name}` is {_acquires(site)} on two threads",
-        f"{_acquires(site)} on {title}",
-        labels=labels,
-        helps=("use one buffer for each of them",),
+        "use one buffer for each of them",
+        secondary=tuple(labels),
     )
+    return _of(site, broken, f"{_acquires(site)} on {title}")
 
 
 def _acquires(site: Site) -> str:
@@ -220,76 +186,65 @@ def _acquires(site: Site) -> str:
 
 
 def no_users(site: Site) -> Diagnostic:
-    return _of(
-        codes.BLOCK_THREADS,
-        site,
+    broken = codes.BLOCK_THREADS.broken(
         f"no statement uses the block of `{site.buffer_name}`",
-        "which thread acquires it is not known",
-        helps=("use the block: copy it, store into it, or compute with it",),
+        "use the block: copy it, store into it, or compute with it",
     )
+    return _of(site, broken, "which thread acquires it is not known")
 
 
 def no_thread(unit: Unit) -> Diagnostic:
-    return _of(
-        codes.BLOCK_THREADS,
-        unit,
+    broken = codes.BLOCK_THREADS.broken(
         "which thread this runs on is not known: no statement uses blocks of the buffer",
-        helps=("use the buffer: reserve or wait for its blocks",),
+        "use the buffer: reserve or wait for its blocks",
     )
+    return _of(unit, broken)
 
 
 def pipe_ends(net: str, send: Unit, receive: Unit, site: Site | None) -> Diagnostic:
-    return _of(
-        codes.BLOCK_THREADS,
-        send,
+    broken = codes.BLOCK_THREADS.broken(
         f"sends and receives through `{net}` stand on different threads, and these use one block",
-        "this sends",
-        labels=[
+        "load into one buffer and send from it, and receive into another; a pipe whose "
+        "range contains its source gives the source a block of its own",
+        secondary=(
             Label(receive.span, "this receives"),
             *([Label(site.span, "the block")] if site is not None else []),
-        ],
-        helps=("load into one buffer and send from it, and receive into another; a pipe whose "
-               "range contains its source gives the source a block of its own",),
-    )  # fmt: skip
+        ),
+    )
+    return _of(send, broken, "this sends")
 
 
 def needed_elsewhere(unit: Unit, title: str, source: Unit, its_title: str) -> Diagnostic:
     """`source` gave a value that is known on its own thread only."""
-    return _of(
-        codes.NEEDED_ELSEWHERE,
-        unit,
+    broken = codes.NEEDED_ELSEWHERE.broken(
         f"{title} would need a value that only {its_title} knows",
-        f"needed on {title}",
-        labels=[Label(source.span, f"made on {its_title}")],
-        helps=("hand it over through a dataflow buffer: write it into a block there, wait for the "
-               "block here",),
-    )  # fmt: skip
+        "hand it over through a dataflow buffer: write it into a block there, wait for the "
+        "block here",
+        secondary=(Label(source.span, f"made on {its_title}"),),
+    )
+    return _of(unit, broken, f"needed on {title}")
 
 
 def made_in_loop(unit: Unit) -> Diagnostic:
-    return _of(
-        codes.COMPOSITION if unit.expansion is not None else codes.OUTSIDE_OPERATION,
-        unit,
+    broken = (codes.COMPOSITION if unit.expansion is not None else codes.OUTSIDE_OPERATION).broken(
         "dataflow buffers, pipe nets and semaphores are made once, before the kernels run",
-        "this is made in a loop, or depends on the node",
-        helps=("make it before the loop, from tensors, constants and grid_size()",),
+        "make it before the loop, from tensors, constants and grid_size()",
     )
+    return _of(unit, broken, "this is made in a loop, or depends on the node")
 
 
 def not_known_before(unit: Unit) -> Diagnostic:
-    return _of(
-        codes.COMPOSITION,
-        unit,
+    broken = codes.COMPOSITION.broken(
         f"which one is given for `{unit.argument}` is not known before the kernels run",
-        helps=("write one call for each buffer, net or tensor",),
+        "write one call for each buffer, net or tensor",
     )
+    return _of(unit, broken)
 
 
 def name_used_again(unit: Unit, name: str, other: Unit) -> Diagnostic:
-    return _of(
-        codes.WRONG_ARGUMENT,
-        unit,
+    broken = codes.WRONG_ARGUMENT.broken(
         f"`{name}` stands for a buffer, net or semaphore, and later for something else",
-        labels=[Label(other.span, "here")],
-        helps=("give the other one a name of its own",),
+        "give the other one a name of its own",
+        secondary=(Label(other.span, "here"),),
     )
+    return _of(unit, broken)
