@@ -12,17 +12,7 @@ from typing import Any
 
 import torch
 
-from . import (
-    arithmetic,
-    indexing,
-    layers,
-    ordering,
-    pooling,
-    random,
-    sampling,
-    statistics,
-    windows,
-)
+from . import arithmetic, indexing, layers, ordering, pooling, random, sampling, statistics, windows
 
 aten = torch.ops.aten
 _MODULES = (

@@ -50,13 +50,7 @@ from .iteration import (
     matmul_template,
 )
 from .memory import check_memory, described_system
-from .mistakes import (
-    NotImplementedYet,
-    diagnostic,
-    in_words_of_pykernel,
-    wrong_type,
-    wrong_value,
-)
+from .mistakes import NotImplementedYet, diagnostic, in_words_of_pykernel, wrong_type, wrong_value
 from .objects import ARGUMENTS, STREAMS, CircularBuffer, MemTx, Semaphore, Stream, TensorBlock
 from .operands import array_of, copy_back, is_tensor, make_operands, write_array
 from .padding import padding_warnings
@@ -194,11 +188,7 @@ class PykernelFunction:
         )
 
     def _run(
-        self,
-        bound: BoundProgram,
-        named: dict[str, Any],
-        grid: Shape,
-        iteration: Iteration | None,
+        self, bound: BoundProgram, named: dict[str, Any], grid: Shape, iteration: Iteration | None
     ) -> None:
         count = len(bound.tensors)
         grids = [iteration.grid_of(n, grid) if iteration else grid for n in range(count)]

@@ -16,14 +16,15 @@ import builtins
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
-from types import CellType, FunctionType
+from types import FunctionType
 from typing import Any
 
 from ttl.diagnostics import Diagnostic, Span, codes
 from ttl.language.operation import KernelFunction
 from ttl.semantics.function_source import Definition, function_tree
 from ttl.semantics.kernel_kinds import KernelKind
-from ttl.source.recompile import at, compiled, method_call
+from ttl.source.name_uses import uses_of_names
+from ttl.source.recompile import at, compiled, method_call, with_names
 
 from .broadcasts import ACQUIRING, SPREAD, once_of, spread, undecided, with_broadcasts
 from .mistakes import WrongType, diagnostic
@@ -79,14 +80,7 @@ class Thread:
 
     def calls_on(self, parameter: str) -> set[str]:
         """The methods that the thread calls on a parameter."""
-        return {
-            node.func.attr
-            for node in ast.walk(self.tree)
-            if isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Attribute)
-            and isinstance(node.func.value, ast.Name)
-            and node.func.value.id == parameter
-        }
+        return uses_of_names(self.tree).get(parameter, set())
 
 
 def make_thread(kind: KernelKind, function: Any, verbose: bool, span: Span | None) -> Thread:
@@ -457,10 +451,7 @@ def _definition(name: str, body: list[ast.stmt], place: Definition) -> ast.Funct
 
 def _bound(thread: Thread, tree: ast.FunctionDef, values: dict[str, Any]) -> FunctionType:
     """A function whose free names are the thread's own cells and cells with `values`."""
-    original = thread.function
-    cells = dict(zip(original.__code__.co_freevars, original.__closure__ or (), strict=True))
-    bound = {**values, SCOPE: Scope, **thread.names}
-    cells |= {name: CellType(value) for name, value in bound.items()}
-    code = compiled(tree, cells, original.__code__.co_filename)
-    closure = tuple(cells[name] for name in code.co_freevars)
-    return FunctionType(code, original.__globals__, tree.name, None, closure)
+    own, bound = thread.function.__code__, {**values, SCOPE: Scope, **thread.names}
+    names = dict.fromkeys((*own.co_freevars, *bound))
+    code = compiled(tree, names, own.co_filename)
+    return with_names(thread.function, code, bound)

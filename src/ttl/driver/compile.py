@@ -88,11 +88,7 @@ def compiling() -> Iterator[None]:
 
 
 def _compile(
-    program: Program,
-    target: Target,
-    config: Config,
-    report: Report | None,
-    observe: Observe | None,
+    program: Program, target: Target, config: Config, report: Report | None, observe: Observe | None
 ) -> CompiledOperation:
     load_compiler()
     from ttl.codegen import assemble

@@ -16,11 +16,7 @@ Value = TypeVar("Value")
 
 
 def kept_for(
-    kept: Recent[Value],
-    program: Program,
-    target: Target,
-    config: Config,
-    make: Callable[[], Value],
+    kept: Recent[Value], program: Program, target: Target, config: Config, make: Callable[[], Value]
 ) -> Value:
     """What was made of a program that compiles to the same; made anew for one without a key."""
     try:

@@ -5,14 +5,7 @@ from __future__ import annotations
 from ttl.dialects.conditions import decided
 
 from .builder import KernelBuilder
-from .continuations import (
-    Choice,
-    Steps,
-    jumps_in,
-    live_steps,
-    reads_first,
-    up_to_jumps,
-)
+from .continuations import Choice, Steps, jumps_in, live_steps, reads_first, up_to_jumps
 from .hir import Scalar
 from .joins import Branches
 from .problems import flow_broken

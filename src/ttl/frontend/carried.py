@@ -19,16 +19,7 @@ from .builder import KernelBuilder, name_value
 from .carried_blocks import CarriedBlocks, is_readable
 from .environment import MISSING, is_same
 from .functions import LocalFunction
-from .hir import (
-    TYPES,
-    BlockValue,
-    Body,
-    HeldBlock,
-    RunTime,
-    TransferValue,
-    Value,
-    kind_of,
-)
+from .hir import TYPES, BlockValue, Body, HeldBlock, RunTime, TransferValue, Value, kind_of
 from .loop_values import (
     BlockSlot,
     Slot,

@@ -451,10 +451,7 @@ def after_loop(builder: KernelBuilder, jumps: frozenset[Jump], rest: Steps) -> S
         builder.sequence(rest)
 
     Branches(
-        builder,
-        has_left,
-        lambda: builder.sequence(leave_function(builder, rest)),
-        otherwise,
+        builder, has_left, lambda: builder.sequence(leave_function(builder, rest)), otherwise
     ).join().close()
     return ()
 

@@ -45,10 +45,7 @@ def for_each(
 
 
 def _once_for_all(
-    builder: KernelBuilder,
-    kind: type[ttl.ForEachPipeOp],
-    net: SymbolRefAttr,
-    function: Value,
+    builder: KernelBuilder, kind: type[ttl.ForEachPipeOp], net: SymbolRefAttr, function: Value
 ) -> None:
     """The function's body stands once, for all pipes; what it changes is carried."""
     loop = new_loop(builder, (), frozenset(), ())

@@ -37,10 +37,7 @@ PROPERTIES: dict[type[Operation], dict[str, Attribute]] = {
 
 
 def calculated(
-    builder: KernelBuilder,
-    op: type[Operation],
-    *operands: RunTime,
-    type: Attribute | None = None,
+    builder: KernelBuilder, op: type[Operation], *operands: RunTime, type: Attribute | None = None
 ) -> Scalar:
     """The result of an operation of arith, of the type of its operands if not said."""
     return builder.scalar(op, operands, type or operands[0].type, PROPERTIES.get(op))

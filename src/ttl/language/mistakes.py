@@ -23,13 +23,7 @@ from ttl.semantics.ops import NAMESPACES
 from .arguments import is_tensor
 from .block import Block
 from .calls import call_problem, written_call, wrong_call
-from .described import (
-    BUFFER_HELP,
-    TENSOR_HELP,
-    PublicClass,
-    public_class,
-    public_classes_by_name,
-)
+from .described import BUFFER_HELP, TENSOR_HELP, PublicClass, public_class, public_classes_by_name
 from .transfer import Transfer
 
 UNDEFINED = re.compile(r"name '(\w+)' is not defined")

@@ -436,14 +436,7 @@ def operation(
         keep_source(function[0])
         LAUNCH_HOOK.define()
         return Operation(
-            function[0],
-            grid,
-            fp32_dest_acc_en,
-            dst_full_sync_en,
-            fidelity,
-            options,
-            f32,
-            division,
+            function[0], grid, fp32_dest_acc_en, dst_full_sync_en, fidelity, options, f32, division
         )
 
     return decorate

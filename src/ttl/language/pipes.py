@@ -13,12 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ttl.diagnostics import RuleBroken, UsageError, WrongValue, codes
 from ttl.diagnostics.frames import calling_span
-from ttl.semantics.nodes import (
-    check_closed,
-    describe_place,
-    nodes_at,
-    read_place,
-)
+from ttl.semantics.nodes import check_closed, describe_place, nodes_at, read_place
 from ttl.semantics.ttnn_values import as_place
 from ttl.semantics.types import Shape
 

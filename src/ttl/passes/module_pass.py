@@ -232,10 +232,7 @@ class Maker:
         return self.new(arith.ConstantOp, (), INDEX, value=integer(number, INDEX))
 
     def affine(
-        self,
-        terms: Sequence[tuple[SSAValue, int]],
-        constant: int = 0,
-        hint: str | None = None,
+        self, terms: Sequence[tuple[SSAValue, int]], constant: int = 0, hint: str | None = None
     ) -> SSAValue:
         """The sum of loop variables times factors, and a constant; only the sum has the name."""
         terms = [(variable, factor) for variable, factor in terms if not _is_zero(variable)]

@@ -35,13 +35,7 @@ class TensorSlice:
 
     __slots__ = ("has_padding", "items", "shape", "starts", "tensor", "view", "words")
 
-    def __init__(
-        self,
-        tensor: Any,
-        items: tuple[object, ...],
-        starts: Shape,
-        shape: Shape,
-    ):
+    def __init__(self, tensor: Any, items: tuple[object, ...], starts: Shape, shape: Shape):
         self.tensor = tensor
         self.view: Any = None  # the region, once somebody has asked
         self.words: Any = None

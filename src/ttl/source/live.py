@@ -31,13 +31,7 @@ from ttl.semantics.function_source import Definition, FunctionTree, function_tre
 from ttl.semantics.syntax import walk
 
 from .functions import MISSING, environment, named_value, own_code
-from .scopes import (
-    COMPREHENSIONS,
-    default_nodes,
-    own_names,
-    parameters,
-    positional_names,
-)
+from .scopes import COMPREHENSIONS, default_nodes, own_names, parameters, positional_names
 from .uses import uses_of_all
 
 UNKNOWN: Final = object()

@@ -12,7 +12,7 @@ from types import CodeType, FunctionType
 
 from ttl.language.buffer import DataflowBuffer
 from ttl.language.operation import KernelFunction
-from ttl.semantics.function_source import definition_of, nodes_of
+from ttl.semantics.function_source import Definition, definition_of, nodes_of
 
 from .functions import MISSING, named_value, own_code
 from .handles import ACQUIRES, RELEASES
@@ -22,13 +22,15 @@ READ, WRITTEN = "ttl.copy(name[..], x)", "ttl.copy(x, name[..])"
 OTHERWISE = ""
 
 
-@lru_cache(maxsize=1024)
 def _uses(code: CodeType) -> dict[str, set[str]] | None:
-    """By name: READ, WRITTEN, the attributes that are taken of it, OTHERWISE if it is also used
-    in another way; None if that is not known."""
     tree = definition_of(code)
-    if tree is None:
-        return None
+    return None if tree is None else uses_of_names(tree)
+
+
+@lru_cache(maxsize=1024)
+def uses_of_names(tree: Definition) -> dict[str, set[str]]:
+    """By name: READ, WRITTEN, the attributes that are taken of it, OTHERWISE if it is also used
+    in another way."""
     understood: set[ast.AST] = set()
     found: dict[str, set[str]] = {}
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
-from types import CodeType
-from typing import TypeVar
+from collections.abc import Iterable, Mapping
+from types import CellType, CodeType, FunctionType
+from typing import Any, TypeVar
 
 from ttl.semantics.function_source import FUTURE_FLAGS, Definition
 from ttl.semantics.syntax import walk
+
+from .functions import own_code
 
 Node = TypeVar("Node", bound=ast.AST)
 
@@ -29,6 +31,14 @@ def compiled(tree: Definition, free: Iterable[str], file: str, flags: int = 0) -
 
 def _nested(code: CodeType, name: str) -> CodeType:
     return next(c for c in code.co_consts if isinstance(c, CodeType) and c.co_name == name)
+
+
+def with_names(function: FunctionType, code: CodeType, values: Mapping[str, Any]) -> FunctionType:
+    """Other code for a function: its free names are those of the function, and `values`."""
+    cells = dict(zip(own_code(function).co_freevars, function.__closure__ or (), strict=True))
+    cells |= {name: CellType(value) for name, value in values.items()}
+    closure = tuple(cells[name] for name in code.co_freevars)
+    return FunctionType(code, function.__globals__, code.co_name, None, closure)
 
 
 def at(node: Node, place: ast.AST) -> Node:

@@ -71,12 +71,7 @@ def _uploaded(
     return filled(values.shape, values, dtype, layout, device, memory_config)
 
 
-def made_by_constructor(
-    tensor: Any = None,
-    *args: Any,
-    data: Any = None,
-    **options: Any,
-) -> Tensor:
+def made_by_constructor(tensor: Any = None, *args: Any, data: Any = None, **options: Any) -> Tensor:
     """`ttnn.Tensor(...)` in its forms: of a tensor, of an array, of a list with a shape."""
     given = tensor if data is None else data
     if isinstance(given, Tensor):

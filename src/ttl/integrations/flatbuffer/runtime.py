@@ -205,10 +205,7 @@ class Runtime:
         return run
 
     def _launch(
-        self,
-        operations: list[CompiledOperation],
-        tensors: list[Tensor],
-        recorder: Recorder | None,
+        self, operations: list[CompiledOperation], tensors: list[Tensor], recorder: Recorder | None
     ) -> None:
         from ttl.driver import PROCESS_DRIVER
         from ttl.host import launch

@@ -133,10 +133,7 @@ def arrangements(op: ttl.BlockMathOp) -> list[DictionaryAttr]:
 
 
 def _parameters(
-    dims: Shape,
-    strides: Sequence[int],
-    offset: int = 0,
-    steps: Sequence[tuple[int, int]] = (),
+    dims: Shape, strides: Sequence[int], offset: int = 0, steps: Sequence[tuple[int, int]] = ()
 ) -> DictionaryAttr:
     flat = [number for step in steps for number in step]
     lists = {"dims": dims, "strides": strides, "offset": [offset], "steps": flat}

@@ -9,13 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import (
-    BoolAttr,
-    ModuleOp,
-    StringAttr,
-    SymbolRefAttr,
-    UnitAttr,
-)
+from xdsl.dialects.builtin import BoolAttr, ModuleOp, StringAttr, SymbolRefAttr, UnitAttr
 from xdsl.ir import SSAValue
 
 from ttl.dialects import ttl

@@ -10,15 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import (
-    DictionaryAttr,
-    FloatAttr,
-    IntegerAttr,
-    ModuleOp,
-    f32,
-    f64,
-    i64,
-)
+from xdsl.dialects.builtin import DictionaryAttr, FloatAttr, IntegerAttr, ModuleOp, f32, f64, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ttl.dialects import ttl
@@ -26,11 +18,7 @@ from ttl.dialects.building import walk
 from ttl.dialects.ttcore import block_type, tensor_of
 from ttl.semantics.dtypes import NARROW, DType, float16, float32, int32
 from ttl.semantics.ops import TILE_OPS, Kind, TileForms, refuse_integers
-from ttl.semantics.ops.compositions import (
-    broadcast_in_parts,
-    is_scale_of_exp,
-    whole_broadcast,
-)
+from ttl.semantics.ops.compositions import broadcast_in_parts, is_scale_of_exp, whole_broadcast
 from ttl.semantics.types import BlockType, Shape
 
 from ..module_pass import (

@@ -137,12 +137,7 @@ def by_channel(graph: Graph, call: Call) -> list[SSAValue]:
 
 
 def normalized_by(
-    graph: Graph,
-    call: Call,
-    mean: SSAValue,
-    variance: SSAValue,
-    scale: SSAValue,
-    offset: SSAValue,
+    graph: Graph, call: Call, mean: SSAValue, variance: SSAValue, scale: SSAValue, offset: SSAValue
 ) -> SSAValue:
     given = (variance, call.first, mean, scale, offset)
     around, x, middle, factor, more = (Term(graph, each) for each in given)

@@ -22,14 +22,7 @@ from ttl.dialects.graph import MathOp, element_of, shape_of
 from ttl.semantics.types import TILE_SIZE
 
 from .graph_maker import Graph, tensor_like
-from .graph_match import (
-    any_order,
-    factors,
-    is_only_for,
-    made,
-    number_of,
-    replace_each,
-)
+from .graph_match import any_order, factors, is_only_for, made, number_of, replace_each
 from .known_values import KnownValues
 
 

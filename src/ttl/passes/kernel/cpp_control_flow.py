@@ -144,9 +144,6 @@ def copied(value: SSAValue, make: Maker) -> SSAValue:
     block = Block(arg_types=[value.type])
     Maker.at_end(block, make.origin).add(emitc.YieldOp.create(operands=[block.args[0]]))
     expression = emitc.ExpressionOp.create(
-        operands=[value],
-        properties=NOT_INLINED,
-        regions=[Region(block)],
-        result_types=[value.type],
+        operands=[value], properties=NOT_INLINED, regions=[Region(block)], result_types=[value.type]
     )
     return make.value(expression, value.name_hint)

@@ -116,12 +116,7 @@ def _is_arithmetic(op: Operation) -> bool:
     return op.name.startswith("arith.")
 
 
-def _gains(
-    loop: scf.ForOp,
-    body: _LoopBody,
-    buffers: Buffers,
-    target: Target,
-) -> bool:
+def _gains(loop: scf.ForOp, body: _LoopBody, buffers: Buffers, target: Target) -> bool:
     steps = steps_of(loop)
     if (steps is not None and len(steps) < 2) or not body.reads():
         return False

@@ -25,6 +25,8 @@ from ..module_pass import INDEX, Maker, and_op, compare_op, constant_of
 from .node_calls import Corners, NodeCalls, branch
 from .pipe_resources import COUNTER_BYTES, WORD_BYTES, NetResources
 
+Coordinates = tuple[SSAValue, SSAValue]  # of a node
+
 
 @dataclass(frozen=True, slots=True)
 class LocalPipe:
@@ -45,6 +47,16 @@ class LocalPipe:
         if key not in self.known:
             self.known[key] = self.net.number(self.make, self.number, key, name)
         return self.known[key]
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One transfer of a pipe: which it is, how often the slots were gone through, and its slot."""
+
+    pipe: LocalPipe
+    number: SSAValue
+    round: SSAValue
+    slot: SSAValue
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,11 +129,11 @@ class NetCalls:
             )
         return tables[values]
 
-    def source(self, pipe: LocalPipe) -> tuple[SSAValue, SSAValue]:
+    def source(self, pipe: LocalPipe) -> Coordinates:
         x, y = ([each.source[axis] for each in self.pipes] for axis in (0, 1))
         return pipe.look_up(x, "src_x"), pipe.look_up(y, "src_y")
 
-    def first_receiver(self, pipe: LocalPipe) -> tuple[SSAValue, SSAValue]:
+    def first_receiver(self, pipe: LocalPipe) -> Coordinates:
         x, y = ([each.first[axis] for each in self.pipes] for axis in (0, 1))
         return pipe.look_up(x, "dst_x"), pipe.look_up(y, "dst_y")
 
@@ -231,12 +243,11 @@ class NetCalls:
         call(make, "noc_semaphore_set", pointer, add(make, number, make.index(1)))
         return number
 
-    def ready(self, make: Maker, pipe: LocalPipe, slot: SSAValue) -> SSAValue:
+    def ready(self, make: Maker, turn: Turn) -> SSAValue:
         """The address of the count of posts on the source."""
         found = self.resources
-        first = pipe.look_up(found.ready, "ready")
-        if found.ready_slots == 1:
-            slot = make.index(0)
+        first = turn.pipe.look_up(found.ready, "ready")
+        slot = make.index(0) if found.ready_slots == 1 else turn.slot
         if found.ready_in_scratch:
             step = times(make, slot, make.index(COUNTER_BYTES))
             return add(make, self.nodes.scratch(), add(make, first, step), "ready_address")
@@ -249,41 +260,31 @@ class NetCalls:
             return add(make, self.nodes.scratch(), number, "done_address")
         return self.nodes.semaphore(make, number, "done_address")
 
-    def table_entry(
-        self, make: Maker, pipe: LocalPipe, slot: SSAValue, receiver: SSAValue
-    ) -> SSAValue:
+    def table_entry(self, make: Maker, turn: Turn, receiver: SSAValue) -> SSAValue:
         """The address of the word for a receiver's block on the source."""
-        first = pipe.look_up(self.resources.table, "table")
-        row = times(make, slot, self.receivers(pipe))
+        first = turn.pipe.look_up(self.resources.table, "table")
+        row = times(make, turn.slot, self.receivers(turn.pipe))
         word = times(make, add(make, row, receiver), make.index(WORD_BYTES))
         return add(make, self.nodes.scratch(), add(make, first, word), "entry")
 
-    def slot(self, make: Maker, number: SSAValue) -> tuple[SSAValue, SSAValue]:
-        """How often the slots have been gone through before, and which one it is."""
-        return divided(make, number, self.resources.depth)
+    def turn(self, make: Maker, role: str, pipe: LocalPipe) -> Turn:
+        number = self.next_number(make, role, pipe.place)
+        return Turn(pipe, number, *divided(make, number, self.resources.depth))
 
     # post -----------------------------------------------------------------------------------------
 
     def post(self, make: Maker, pipe: LocalPipe, address: SSAValue) -> SSAValue:
         """The number of the post, from 1."""
-        number = self.next_number(make, "dst", pipe.place)
-        _, slot = self.slot(make, number)
+        turn = self.turn(make, "dst", pipe)
         source = self.source(pipe)
         if not self.resources.is_in_place:
-            self.publish(make, pipe, slot, source, address)
+            self.publish(make, turn, source, address)
             self.publish_barrier(make)
-        self.count_post(make, pipe, slot, source)
-        return add(make, number, make.index(1), "post")
+        self.count_post(make, turn, source)
+        return add(make, turn.number, make.index(1), "post")
 
-    def publish(
-        self,
-        make: Maker,
-        pipe: LocalPipe,
-        slot: SSAValue,
-        source: tuple[SSAValue, SSAValue],
-        address: SSAValue,
-    ) -> None:
-        entry = self.table_entry(make, pipe, slot, self._own_place(make, pipe))
+    def publish(self, make: Maker, turn: Turn, source: Coordinates, address: SSAValue) -> None:
+        entry = self.table_entry(make, turn, self._own_place(make, turn.pipe))
         there = self.nodes.on_node(make, source, entry, "entry_on_source")
         relative = minus(make, address, self.nodes.scratch(), "block")
         call(make, "noc_inline_dw_write<InlineWriteDst::L1>", there, relative)
@@ -306,94 +307,67 @@ class NetCalls:
         """A write and an increment may overtake each other."""
         call(make, "noc_async_write_barrier")
 
-    def count_post(
-        self,
-        make: Maker,
-        pipe: LocalPipe,
-        slot: SSAValue,
-        source: tuple[SSAValue, SSAValue],
-    ) -> None:
-        counter = self.ready(make, pipe, slot)
+    def count_post(self, make: Maker, turn: Turn, source: Coordinates) -> None:
+        counter = self.ready(make, turn)
         there = self.nodes.on_node(make, source, counter, "ready_on_source")
         call(make, "noc_semaphore_inc", there, make.index(1))
 
     # send -----------------------------------------------------------------------------------------
 
     def send(self, make: Maker, pipe: LocalPipe, address: SSAValue, size: int) -> None:
-        number = self.next_number(make, "src", pipe.place)
-        round_, slot = self.slot(make, number)
-        self.await_posts(make, pipe, number, round_, slot)
+        turn = self.turn(make, "src", pipe)
+        self.await_posts(make, turn)
         if self.resources.is_multicast:
-            self.multicast(make, pipe, slot, address, size)
+            self.multicast(make, turn, address, size)
         else:
-            self.unicast(make, pipe, slot, address, size)
+            self.unicast(make, turn, address, size)
             self.data_barrier(make)
         if not self.has_rectangles:
             self.signal_each(make, pipe)
         elif self.resources.is_multicast:
-            self.signal_all(make, pipe, number)
+            self.signal_all(make, pipe, turn.number)
         else:
             self.signal_one(make, pipe)
 
-    def await_posts(
-        self,
-        make: Maker,
-        pipe: LocalPipe,
-        number: SSAValue,
-        round_: SSAValue,
-        slot: SSAValue,
-    ) -> None:
+    def await_posts(self, make: Maker, turn: Turn) -> None:
         """rule SLOTS of pipe_resources: with one count, a post could stand in for another's."""
-        before = round_ if self.resources.ready_slots > 1 else number
-        posts = times(make, add(make, before, make.index(1)), self.receivers(pipe))
-        ready = self.nodes.word(make, self.ready(make, pipe, slot))
+        before = turn.round if self.resources.ready_slots > 1 else turn.number
+        posts = times(make, add(make, before, make.index(1)), self.receivers(turn.pipe))
+        ready = self.nodes.word(make, self.ready(make, turn))
         call(make, "noc_semaphore_wait_min", ready, posts)
 
-    def block_of(
-        self, make: Maker, pipe: LocalPipe, slot: SSAValue, receiver: SSAValue
-    ) -> SSAValue:
+    def block_of(self, make: Maker, turn: Turn, receiver: SSAValue) -> SSAValue:
         """Where a receiver's block is, relative to the scratch memory."""
-        entry = self.table_entry(make, pipe, slot, receiver)
+        entry = self.table_entry(make, turn, receiver)
         return value_call(make, ttkernel.READ_WORD, entry, type=INDEX, hint="block")
 
-    def unicast(
-        self, make: Maker, pipe: LocalPipe, slot: SSAValue, address: SSAValue, size: int
-    ) -> None:
-        destination = self.place_of(make, pipe, slot, make.index(0), address)
-        self._write(make, self.first_receiver(pipe), destination, address, size)
+    def unicast(self, make: Maker, turn: Turn, address: SSAValue, size: int) -> None:
+        destination = self.place_of(make, turn, make.index(0), address)
+        self._write(make, self.first_receiver(turn.pipe), destination, address, size)
 
-    def place_of(
-        self, make: Maker, pipe: LocalPipe, slot: SSAValue, receiver: SSAValue, own: SSAValue
-    ) -> SSAValue:
+    def place_of(self, make: Maker, turn: Turn, receiver: SSAValue, own: SSAValue) -> SSAValue:
         """The address of a receiver's block, on its node."""
         if self.resources.is_in_place:
             return own
-        block = self.block_of(make, pipe, slot, receiver)
+        block = self.block_of(make, turn, receiver)
         return add(make, self.nodes.scratch(), block, "destination")
 
     def _write(
-        self,
-        make: Maker,
-        node: tuple[SSAValue, SSAValue],
-        destination: SSAValue,
-        address: SSAValue,
-        size: int,
+        self, make: Maker, node: Coordinates, destination: SSAValue, address: SSAValue, size: int
     ) -> None:
         there = self.nodes.on_node(make, node, destination, "block_on_receiver")
         call(make, "noc_async_write", address, there, make.index(size))
 
-    def multicast(
-        self, make: Maker, pipe: LocalPipe, slot: SSAValue, address: SSAValue, size: int
-    ) -> None:
+    def multicast(self, make: Maker, turn: Turn, address: SSAValue, size: int) -> None:
         """At once to all, if they have their blocks at the same place and are a rectangle."""
-        receivers = self.receivers(pipe)
+        pipe, receivers = turn.pipe, self.receivers(turn.pipe)
 
         def to_each(inner: Maker) -> None:
             inner.for_each(0, receivers, "receiver", write)
             self.data_barrier(inner)
 
         def write(inner: Maker, receiver: SSAValue) -> None:
-            destination = self.place_of(inner, pipe, slot, receiver, address)
+            destination = self.place_of(inner, turn, receiver, address)
             self._write(inner, self._receiver(inner, pipe, receiver), destination, address, size)
 
         def to_all(inner: Maker, destination: SSAValue) -> None:
@@ -409,10 +383,10 @@ class NetCalls:
         if self.resources.is_in_place:
             to_all(make, address)
             return
-        first = self.block_of(make, pipe, slot, make.index(0))
+        first = self.block_of(make, turn, make.index(0))
 
         def compare(inner: Maker, receiver: SSAValue, same: SSAValue) -> list[SSAValue]:
-            block = self.block_of(inner, pipe, slot, receiver)
+            block = self.block_of(inner, turn, receiver)
             is_same = inner.value(compare_op(block, first, "eq"))
             return [inner.value(and_op(same, is_same))]
 
@@ -425,9 +399,7 @@ class NetCalls:
 
         branch(make, is_uniform, to_one_place, to_each)
 
-    def _receiver(
-        self, make: Maker, pipe: LocalPipe, number: SSAValue
-    ) -> tuple[SSAValue, SSAValue]:
+    def _receiver(self, make: Maker, pipe: LocalPipe, number: SSAValue) -> Coordinates:
         """The node of a receiver."""
         x0, y0 = self.first_receiver(pipe)
         rows = self.rows(pipe)
@@ -453,7 +425,7 @@ class NetCalls:
     def signal_one(self, make: Maker, pipe: LocalPipe) -> None:
         self._signal(make, pipe, self.first_receiver(pipe))
 
-    def _signal(self, make: Maker, pipe: LocalPipe, receiver: tuple[SSAValue, SSAValue]) -> None:
+    def _signal(self, make: Maker, pipe: LocalPipe, receiver: Coordinates) -> None:
         there = self.nodes.on_node(make, receiver, self.done(make, pipe), "done_on_receiver")
         call(make, "noc_semaphore_inc", there, make.index(1))
 

@@ -46,11 +46,7 @@ def pipe_value(converter: KernelConverter, op: ttl.PipeValueOp, make: Maker) -> 
 
 
 def copy_pipe(
-    converter: KernelConverter,
-    op: ttl.CopyOp,
-    address: SSAValue,
-    size: int,
-    make: Maker,
+    converter: KernelConverter, op: ttl.CopyOp, address: SSAValue, size: int, make: Maker
 ) -> None:
     calls = pipes_of(converter)
     assert op.pipe is not None

@@ -21,16 +21,7 @@ from ttl.semantics.nodes import NodePlace, nodes_at, without_role
 
 from ..module_pass import terminator
 from .skeleton import Builder, MakeStatement
-from .statements import (
-    CannotEvaluate,
-    Items,
-    Repeat,
-    Statement,
-    Walk,
-    giving,
-    known,
-    run_body,
-)
+from .statements import CannotEvaluate, Items, Repeat, Statement, Walk, giving, known, run_body
 
 Event = tuple[Any, ...]
 Node = tuple[int, ...]
@@ -173,8 +164,7 @@ def _pipe_effects(names: Names) -> Effects:
         pipe = builder.register(op.pipe)
         numbers = tuple([int(number) for number in op.values.get_values()])
         return giving(
-            builder.register(op.result),
-            lambda walk: numbers[names.pipes[walk.values[pipe]].number],
+            builder.register(op.result), lambda walk: numbers[names.pipes[walk.values[pipe]].number]
         )
 
     def pipe_count(builder: Builder, op: ttl.PipeCountOp) -> Statement:

@@ -6,12 +6,7 @@ from collections.abc import Sequence
 
 from ttl.diagnostics import Diagnostic
 from ttl.diagnostics.buffer_ends import End, leftover
-from ttl.diagnostics.waiting import (
-    AnyWaiting,
-    Waiting,
-    waiting_at_pipe,
-    waiting_at_semaphore,
-)
+from ttl.diagnostics.waiting import AnyWaiting, Waiting, waiting_at_pipe, waiting_at_semaphore
 from ttl.diagnostics.waiting import Kernel as KernelOnNode
 from ttl.dialects.locations import span_of
 

@@ -160,10 +160,7 @@ class _Checker:
         return replace(diagnostic, notes=diagnostic.notes + self.report.pipe_counts(waiting))
 
     def _enough(
-        self,
-        waiting: Iterable[AnyWaiting],
-        stuck: Sequence[tuple[Part, Machine]],
-        start: Start,
+        self, waiting: Iterable[AnyWaiting], stuck: Sequence[tuple[Part, Machine]], start: Start
     ) -> dict[str, int | None]:
         """The smallest block_count of each full buffer with which nothing is stuck."""
         full = {

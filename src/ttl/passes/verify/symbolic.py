@@ -111,8 +111,7 @@ def lifted(function: Callable[..., Number], operands: tuple[Number, ...]) -> Num
         )
     variables = frozenset().union(*(variables_of(operand) for operand in operands))
     return Expression(
-        variables,
-        lambda assigned: function(*[value_of(operand, assigned) for operand in operands]),
+        variables, lambda assigned: function(*[value_of(operand, assigned) for operand in operands])
     )
 
 

@@ -11,7 +11,7 @@ import ast
 from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, field
-from types import CellType, CodeType, FunctionType
+from types import CodeType, FunctionType
 from typing import Any
 
 from ttl.diagnostics.span import with_expansions
@@ -21,7 +21,7 @@ from ttl.semantics.kernel_kinds import KernelKind
 from ttl.semantics.syntax import walk
 
 from ..functions import own_code
-from ..recompile import at, compiled
+from ..recompile import at, compiled, with_names
 from ..scopes import parameters
 from .counting import names_in, only_counts
 from .naming import name_declared
@@ -44,15 +44,13 @@ class Split:
     def function(self, around: FunctionType) -> FunctionType:
         """Its names stand for what they stand for around this function of the user's."""
         keep_definitions(self.code, self.tree)
-        cells = dict(zip(own_code(around).co_freevars, around.__closure__ or (), strict=True))
         known: dict[str, Any] = {f".{kind.value}": made for kind, made in DECORATORS.items()}
         known |= {
             name: split.function(split.frame.function) for name, split in self.expansions.items()
         }
         known[NAMED] = name_declared
-        cells |= {name: CellType(value) for name, value in known.items()}
-        closure = tuple(cells[name] for name in self.code.co_freevars)
-        made = FunctionType(self.code, around.__globals__, around.__name__, None, closure)
+        made = with_names(around, self.code, known)
+        made.__name__ = around.__name__
         made.__defaults__, made.__kwdefaults__ = around.__defaults__, around.__kwdefaults__
         return made
 

@@ -9,15 +9,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from ttl.diagnostics import (
-    RuleBroken,
-    TTLError,
-    UsageError,
-    codes,
-    reading,
-    usage_error,
-    writing,
-)
+from ttl.diagnostics import RuleBroken, TTLError, UsageError, codes, reading, usage_error, writing
 
 from .opt_options import check_expected, sections_of
 from .opt_options import with_passes as with_passes

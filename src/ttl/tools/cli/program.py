@@ -159,12 +159,7 @@ def run_program(
         traceback.print_exception(error.with_traceback(None))
         return 1
     try:
-        with (
-            process_variables(variables),
-            _ttnn_of_backend(),
-            recorded_calls(),
-            _threads_awaited(),
-        ):
+        with process_variables(variables), _ttnn_of_backend(), recorded_calls(), _threads_awaited():
             exec(code, main.__dict__)
     except (TTLError, SystemExit, KeyboardInterrupt):
         raise

@@ -25,11 +25,7 @@ _IN_PLACE = (*ON_CORES, "fast_and_approximate_mode")
 
 
 def _binary(
-    name: str,
-    summary: str,
-    meaning: Function,
-    options: tuple[str, ...] = _BINARY,
-    **columns: Any,
+    name: str, summary: str, meaning: Function, options: tuple[str, ...] = _BINARY, **columns: Any
 ) -> Function:
     """A function of two operands, each of which and the result may have activations."""
     doc = f"{summary}, element by element; shapes broadcast."

@@ -211,10 +211,7 @@ def _is_padding(padding: Any) -> bool:
     also={"starts": "slice_start", "ends": "slice_end", "steps": "slice_step"},
 )  # fmt: skip
 def slice(
-    input_tensor: Array,
-    slice_start: Sizes,
-    slice_end: Sizes,
-    slice_step: Sizes | None = None,
+    input_tensor: Array, slice_start: Sizes, slice_end: Sizes, slice_step: Sizes | None = None
 ) -> Any:
     """The elements from start to end, in elements, along each dimension."""
     rank = input_tensor.ndim
