@@ -94,8 +94,8 @@ def _wrong_option(options: dict[str, Any]) -> UsageError | None:
     for name, value in options.items():
         if value is not None and value != {}:
             message = f"backend={BACKEND!r} has one way to compile, and no {name}={value!r}"
-            helps = (f"leave {name}= out",)
-            broken = codes.WRONG_ARGUMENT.broken(message, *helps)
+            help_text = f"leave {name}= out"
+            broken = codes.WRONG_ARGUMENT.broken(message, help_text)
             return UsageError(broken.at(calling_span()))
     return None
 

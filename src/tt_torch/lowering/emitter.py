@@ -406,8 +406,8 @@ def _name(node: fx.Node) -> str:
 
 
 def unsupported(message: str, node: fx.Node | None = None) -> UnsupportedOperation:
-    helps = ("write it with other operations, or compute it outside of the model",)
-    broken = codes.ATEN_OPERATION.broken(message, *helps)
+    help_text = "write it with other operations, or compute it outside of the model"
+    broken = codes.ATEN_OPERATION.broken(message, help_text)
     span = calling_span() if node is None else span_of(node) or calling_span()
     return UnsupportedOperation(broken.at(span))
 

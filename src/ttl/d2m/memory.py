@@ -68,8 +68,8 @@ def _check_cores(call: Call, target: Target) -> None:
     (rows, columns), (most_columns, most_rows) = call.grid, target.grid
     if call.system_desc and (rows > most_rows or columns > most_columns):
         message = f"a grid of {rows}x{columns} cores; the device has {most_rows}x{most_columns}"
-        helps = ("use a smaller grid, or unset SYSTEM_DESC_PATH",)
-        raise codes.NODE_OUTSIDE_GRID.broken(message, *helps)
+        help_text = "use a smaller grid, or unset SYSTEM_DESC_PATH"
+        raise codes.NODE_OUTSIDE_GRID.broken(message, help_text)
 
 
 def _needs(call: Call) -> list[Need]:

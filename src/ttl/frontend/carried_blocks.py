@@ -11,17 +11,20 @@ rule VALUE  compute: what the block holds is carried, and the block is popped at
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import combinations
 from typing import TypeGuard
 
+from xdsl.dialects import scf
 from xdsl.dialects.builtin import UnitAttr
 
+from ttl.diagnostics import Diagnostic, codes
 from ttl.dialects import ttl
 from ttl.semantics.kernel_kinds import KernelKind
 
 from .builder import KernelBuilder
-from .hir import BlockValue, HeldBlock, RunTime, TransferValue, Value
+from .emission import span_of_place
+from .hir import BlockValue, Body, HeldBlock, RunTime, TransferValue, Value
 from .problems import FlowBroken, flow_broken
 
 
@@ -135,3 +138,24 @@ def _end(value: RunTime) -> object:
 
 def _age(value: RunTime) -> int:
     return value.age if isinstance(value, HeldBlock) else 0  # transfers have none
+
+
+CARRYING = (scf.YieldOp, scf.ForOp, scf.WhileOp)
+
+
+def stores_under_aliases(body: Body) -> Iterator[Diagnostic]:
+    """Stores into a block that a loop or branch carries: what it holds stands for it there, and a
+    store is seen by every name of a block.
+    """
+    carried = {v for op in body.walk() if op.becomes in CARRYING for v in op.operands}
+    for op in body.walk():
+        if op.becomes is not ttl.StoreOp or op.operands[1] not in carried:
+            continue
+        block = op.operands[1]
+        if isinstance(block, HeldBlock) and block.is_waited:
+            broken = codes.NOT_COMPILED_YET.broken(
+                "the compiler does not translate a store into a block that a condition or a loop "
+                "gives another name yet",
+                "use one name for the block, or store before it gets another",
+            )
+            yield broken.at(span_of_place(op.place))

@@ -6,11 +6,9 @@ differ between nodes: numbers become runtime arguments, everything else must be 
 
 from __future__ import annotations
 
-import builtins
 import inspect
 import struct
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
@@ -22,11 +20,11 @@ from ttl.diagnostics import codes
 from ttl.language import DataflowBuffer, Pipe, PipeNet, Semaphore
 from ttl.language.semaphores import RemoteSemaphore
 from ttl.semantics.ttnn_values import is_shape, is_ttnn_value
+from ttl.source.functions import MISSING as MISSING
+from ttl.source.functions import named_value
 
 if TYPE_CHECKING:
     from .hir import Scalar
-
-MISSING: Any = object()
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,19 +105,9 @@ class Environment:
     def lookup(self, name: str, make: MakeArgument) -> Any:
         """What `name` stands for; MISSING if nothing."""
         function = self.functions[0]
-        if name in function.__code__.co_freevars:
-            values = [_captured(each, name) for each in self.functions]
-            return merged(name, values, make)
-        if name in function.__globals__:
-            return function.__globals__[name]
-        return getattr(builtins, name, MISSING)
-
-
-def _captured(function: FunctionType, name: str) -> Any:
-    cell = (function.__closure__ or ())[function.__code__.co_freevars.index(name)]
-    with suppress(ValueError):  # it has no value yet
-        return cell.cell_contents
-    return MISSING
+        if name not in function.__code__.co_freevars:
+            return named_value(name, function)
+        return merged(name, [named_value(name, each) for each in self.functions], make)
 
 
 def merged(name: str, values: list[Any], make: MakeArgument) -> Any:
@@ -201,5 +189,5 @@ def is_same(one: Any, other: Any, around: tuple[FunctionType, ...] = ()) -> bool
 
 def _state_of(function: FunctionType) -> list[Any]:
     """What a call of a function depends on, beside its code and its module."""
-    captured = [_captured(function, name) for name in function.__code__.co_freevars]
+    captured = [named_value(name, function) for name in function.__code__.co_freevars]
     return [captured, function.__defaults__, function.__kwdefaults__, function.__dict__]

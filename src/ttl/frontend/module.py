@@ -31,7 +31,7 @@ from ttl.semantics.types import TILE_SIZE
 from ttl.source.facts import facts_of
 from ttl.target import Target
 
-from .aliases import stores_under_aliases
+from .carried_blocks import stores_under_aliases
 from .emission import Emission
 from .environment import Environment
 from .handles import Handles, buffer_type

@@ -140,8 +140,8 @@ def out_of_range(text: str, dimension: int, size: int, layout: Layout) -> RuleBr
 
 def wrong_slice(message: str, layout: Layout, **facts: Any) -> RuleBroken:
     counts = "tiles in the two innermost dimensions" if layout is TILE_LAYOUT else "elements"
-    helps = (f"slices count {counts}, start before stop",)
-    return codes.SLICE_OUT_OF_RANGE.broken(message, *helps, **facts)
+    help_text = f"slices count {counts}, start before stop"
+    return codes.SLICE_OUT_OF_RANGE.broken(message, help_text, **facts)
 
 
 def check_copy_shapes(part: TensorSlice, block: Shape) -> None:

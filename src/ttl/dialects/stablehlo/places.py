@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from xdsl.dialects.builtin import DenseArrayBase, TensorType
-from xdsl.ir import Attribute
+from xdsl.dialects.builtin import I64, DenseArrayBase, TensorType
 from xdsl.irdl import operand_def, prop_def, result_def, traits_def, var_operand_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
@@ -15,6 +14,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ..building import DefinedOperation
 from .text import (
+    SIGNATURE,
     PlainOp,
     dims,
     element_of,
@@ -30,48 +30,36 @@ from .text import (
     shape_of,
 )
 
-_BORDERS = {"low": "edge_padding_low", "high": "edge_padding_high", "interior": "interior_padding"}
-
 
 class PadOp(DefinedOperation):
     """`stablehlo.pad %0, %1, low = [1], high = [2], interior = [0] : (types) -> type`."""
 
     name = "stablehlo.pad"
-    edge_padding_low = prop_def(DenseArrayBase)
-    edge_padding_high = prop_def(DenseArrayBase)
-    interior_padding = prop_def(DenseArrayBase)
+    edge_padding_low = prop_def(DenseArrayBase[I64])
+    edge_padding_high = prop_def(DenseArrayBase[I64])
+    interior_padding = prop_def(DenseArrayBase[I64])
     operand = operand_def(TensorType)
     padding_value = operand_def(TensorType)
     result = result_def(TensorType)
+    assembly_format = (
+        "$operand `,` $padding_value `,` `low` `=` $edge_padding_low `,` "
+        f"`high` `=` $edge_padding_high `,` `interior` `=` $interior_padding {SIGNATURE}"
+    )
     traits = traits_def(Pure())
 
     @property
-    def borders(self) -> list[tuple[int, int, int]]:
-        """Of each dimension: before, after, and between two elements."""
+    def widths(self) -> list[tuple[int, ...]]:
         lists = (self.edge_padding_low, self.edge_padding_high, self.interior_padding)
-        return list(zip(*map(ints, lists), strict=True))
+        return [ints(each) for each in lists]
 
-    def print(self, printer: Printer) -> None:
-        print_operands(printer, self)
-        for word, name in _BORDERS.items():
-            printer.print_string(f", {word} = ")
-            print_dims(printer, ints(self.properties[name]))  # type: ignore[arg-type]
-        print_signature(printer, self)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Any:
-        names = parse_names(parser)
-        properties: dict[str, Attribute] = {}
-        for word, name in _BORDERS.items():
-            if properties:
-                parser.parse_punctuation(",")
-            parse_word(parser, word)
-            properties[name] = dims(parse_dims(parser))
-        return read_op(cls, parser, names, properties)
+    @property
+    def borders(self) -> list[tuple[int, ...]]:
+        """Of each dimension: before, after, and between two elements."""
+        return list(zip(*self.widths, strict=True))
 
     def verify_(self) -> None:
         given = shape_of(self.operand)
-        if any(len(ints(self.properties[name])) != len(given) for name in _BORDERS.values()):  # type: ignore[arg-type]
+        if any(len(each) != len(given) for each in self.widths):
             raise VerifyException(f"{self.name} has a border for each dimension")
         wanted = tuple(
             size + max(size - 1, 0) * between + before + after

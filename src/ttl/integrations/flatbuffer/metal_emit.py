@@ -242,8 +242,8 @@ _COMMANDS: dict[type[Operation], Callable[[_Program, Any], None]] = {
 
 def _of_host(op: Operation) -> CompileError:
     message = f"`{op.name}` is done by the host, and a file of commands has no program for that"
-    helps = ("run the graph itself: ttl run-metal FILE.mlir",)
-    return CompileError(codes.GRAPH_NOT_LOWERED.broken(message, *helps).at(span_of(op.location)))
+    help_text = "run the graph itself: ttl run-metal FILE.mlir"
+    return CompileError(codes.GRAPH_NOT_LOWERED.broken(message, help_text).at(span_of(op.location)))
 
 
 def _of_tensor(value: SSAValue) -> tuple[tuple[int, ...], DType]:

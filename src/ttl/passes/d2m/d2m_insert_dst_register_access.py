@@ -135,5 +135,5 @@ def _too_many(memory: SSAValue) -> RuleBroken:
     assert isinstance(memory.type, MemRefType)
     (count,) = memory.type.get_shape()
     message = f"more tiles are needed at the same time than the {count} registers hold"
-    helps = ("divide the math into several linalg.generic",)
-    return codes.NOT_COMPILED_YET.broken(message, *helps)
+    help_text = "divide the math into several linalg.generic"
+    return codes.NOT_COMPILED_YET.broken(message, help_text)

@@ -210,5 +210,5 @@ def tensor_like(like: SSAValue, shape: tuple[int, ...]) -> Tensor:
 def no_counterpart(op: Operation, what: str = "") -> CompileError:
     types = ", ".join(str(value.type) for value in (*op.operands, *op.results))
     message = f"{what or op.name} ({types}) is not among the operations that are lowered to ttnn"
-    helps = ("write it with other operations, or as a TT-Lang operation",)
-    return cannot_compile(codes.GRAPH_NOT_LOWERED.broken(message, *helps), op)
+    help_text = "write it with other operations, or as a TT-Lang operation"
+    return cannot_compile(codes.GRAPH_NOT_LOWERED.broken(message, help_text), op)

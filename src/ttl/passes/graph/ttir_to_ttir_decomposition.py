@@ -180,5 +180,5 @@ def not_computed(op: Operation, what: str = "") -> CompileError:
     """Of an operation that is read and kept, and that nothing here computes."""
     reason = f": {what}" if what else ""
     message = f"`{op.name}` is read, but not computed{reason}"
-    helps = ("write it with other operations, or as a TT-Lang operation",)
-    return cannot_compile(codes.GRAPH_NOT_LOWERED.broken(message, *helps), op)
+    help_text = "write it with other operations, or as a TT-Lang operation"
+    return cannot_compile(codes.GRAPH_NOT_LOWERED.broken(message, help_text), op)

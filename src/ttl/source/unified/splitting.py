@@ -15,7 +15,11 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from ttl.diagnostics.span import with_expansions
+from ttl.language.buffer import DataflowBuffer
+from ttl.language.engine import scope
 from ttl.language.kernels import compute, datamovement
+from ttl.language.pipes import PipeNet
+from ttl.language.semaphores import Semaphore
 from ttl.semantics.function_source import keep_definitions
 from ttl.semantics.kernel_kinds import KernelKind
 from ttl.semantics.syntax import walk
@@ -24,7 +28,6 @@ from ..functions import own_code
 from ..recompile import at, compiled, with_names
 from ..scopes import parameters
 from .counting import names_in, only_counts
-from .naming import name_declared
 from .sections import Sections
 from .units import Frame, Thread, Unit
 
@@ -255,6 +258,22 @@ class _Body:
             passed = [given[name] for name in self.splitter.arguments(inner, self.thread)]
             part = ast.Name(names[self.thread], ast.Load())
             yield at(ast.Expr(ast.Call(part, passed, [])), node)
+
+
+def name_declared(prefix: str, name: str, value: Any) -> None:
+    """Called by the function that a body becomes, after the statement that gives the name: of what
+    an expanded operation declares, which kernels see through parts of theirs only.
+    """
+    if isinstance(value, (list, tuple)):
+        for place, item in enumerate(value):
+            name_declared(prefix, f"{name}_{place}", item)
+    elif isinstance(value, (DataflowBuffer, PipeNet, Semaphore)):
+        collected = scope("an operation")
+        others: list[Any] = [*collected.buffers, *collected.pipe_nets, *collected.semaphores]
+        taken = {each.name for each in others if each is not value}
+        value.name = f"{prefix}{name}"
+        if value.name in taken:
+            value.name += f"_{value.index}"
 
 
 def prefix_of(frame: Frame) -> str:

@@ -185,7 +185,7 @@ def command(options: argparse.Namespace, seed: int | None) -> str:
 
 
 def _depends(options: argparse.Namespace, seed: int, what: str, *notes: str) -> KernelFault:
-    helps = ("run with --strict: it names the accesses that nothing orders",)
+    help_text = "run with --strict: it names the accesses that nothing orders"
     notes = (*notes, f"to repeat it: {command(options, seed)}")
-    broken = codes.SCHEDULE_DEPENDENT.broken(what, *helps, notes=notes)
+    broken = codes.SCHEDULE_DEPENDENT.broken(what, help_text, notes=notes)
     return KernelFault(broken.at(None))

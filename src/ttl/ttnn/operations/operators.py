@@ -70,8 +70,8 @@ class Operators:
         if SCOPE.get(None) is not None:
             # Whoever slices there most likely means tiles, and a slice to copy from.
             message = "in an operation, a tensor is sliced only in data movement kernels"
-            helps = ("move the slice into a function decorated with @ttl.datamovement()",)
-            raise refused(codes.OUTSIDE_OPERATION.broken(message, *helps))
+            help_text = "move the slice into a function decorated with @ttl.datamovement()"
+            raise refused(codes.OUTSIDE_OPERATION.broken(message, help_text))
         from .shape import get_item
 
         return get_item(self, index)
