@@ -12,7 +12,6 @@ All of it has the lines of the user's code; the names it needs start with a dot.
 from __future__ import annotations
 
 import ast
-import builtins
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
@@ -23,6 +22,7 @@ from ttl.diagnostics import Diagnostic, Span, codes
 from ttl.language.operation import KernelFunction
 from ttl.semantics.function_source import Definition, function_tree
 from ttl.semantics.kernel_kinds import KernelKind
+from ttl.source.functions import MISSING, named_value
 from ttl.source.name_uses import uses_of_names
 from ttl.source.recompile import at, compiled, method_call, with_names
 
@@ -161,13 +161,13 @@ def _captures(thread: Thread) -> Iterator[Diagnostic]:
 
 def _unknown_names(thread: Thread) -> Iterator[Diagnostic]:
     """Names that nobody has given a value, each once."""
-    function = thread.function
-    own = {*function.__code__.co_varnames, *function.__code__.co_cellvars}
-    known = own | thread.captures().keys() | function.__globals__.keys() | set(dir(builtins))
-    seen: set[str] = set()
+    code = thread.function.__code__
+    seen = {*code.co_varnames, *code.co_cellvars, *thread.names}
     for node in thread.nodes:
-        if isinstance(node, ast.Name) and node.id not in known | seen and node.id[0] != ".":
-            seen.add(node.id)
+        if not isinstance(node, ast.Name) or node.id in seen or node.id[0] == ".":
+            continue
+        seen.add(node.id)
+        if named_value(node.id, thread.function) is MISSING:
             yield _unknown(thread, node)
 
 
