@@ -46,7 +46,7 @@ def race(
 
 # Why it is not known to be a race that two nodes write a tile.
 PERHAPS_ORDERED = "what pipes and semaphores order is followed by ttl run --strict only"
-BYTES_UNKNOWN = "if the nodes write different bytes it is a race; a run compares them"
+BYTES_UNKNOWN = "if the nodes write different bytes it is a race; the simulator compares them"
 SAME_BYTES = "the nodes wrote the same bytes, so the result does not depend on their order"
 
 

@@ -362,9 +362,11 @@ class Operation:
         kinds = [kernel.kind for kernel in collected.kernels]
         compute, movement = kinds.count(KernelKind.COMPUTE), kinds.count(KernelKind.DATAMOVEMENT)
         if compute > 1 or movement > 2 or not kinds:
+            found = f"{compute} compute and {movement} data movement" if kinds else "no"
             raise refused(
-                f"{self.__name__} declares {compute} compute and {movement} data movement kernels",
-                "declare at most one compute and two data movement kernels",
+                f"{self.__name__} declares {found} kernels",
+                "declare at most one compute and two data movement kernels" if kinds else
+                "declare one with @ttl.compute() or @ttl.datamovement()",
                 definition_span(self.function),
                 codes.KERNEL_COUNT,
             )

@@ -75,7 +75,18 @@ def test_a_sum_of_what_was_loaded_is_none() -> None:
 
 
 def test_a_mask_takes_the_padding_out() -> None:
-    assert run(lambda a, ones: ttl.math.reduce_max(ttl.math.mask(a, ones), dims=[-2])) == []
+    def above(a, ones):
+        return ttl.math.reduce_max(-ttl.math.mask_posinf(-a, ones), dims=[-2])
+
+    def total(a, ones):
+        return ttl.math.reduce_sum(ttl.math.mask(ttl.math.exp(a), ones), dims=[-2])
+
+    assert run(above) == run(total) == []
+
+
+def test_a_mask_with_zeros_is_in_a_maximum() -> None:
+    found = run(lambda a, ones: ttl.math.reduce_max(ttl.math.mask(a, ones), dims=[-2]))
+    assert "TTL2008" in codes(found)
 
 
 def test_nothing_is_reduced() -> None:

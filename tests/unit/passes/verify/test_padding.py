@@ -75,6 +75,10 @@ def total_of_exponentials(x, ones):
 
 
 def masked(x, ones):
+    return ttl.math.reduce_max(-ttl.math.mask_posinf(-x, ones), dims=[-2])
+
+
+def masked_with_zeros(x, ones):
     return ttl.math.reduce_max(ttl.math.mask(x, ones), dims=[-2])
 
 
@@ -94,6 +98,7 @@ def across_broadcast(x, ones):
         (40, largest, True, True),
         (20, total, False, False),
         (20, masked, False, False),
+        (20, masked_with_zeros, False, True),
         (20, across, False, False),  # its rows are padded, and columns are reduced
         (1, across_broadcast, False, False),
         (40, largest, False, False),  # the first tile has no padding
