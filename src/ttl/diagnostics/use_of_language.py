@@ -145,3 +145,9 @@ NO_CONFIGURATION = _code(
     """Every configuration of a tuned operation was left out: it does not fit into L1, has a
     deadlock, or the operation fails with it in another way. The notes tell the reasons.""",
 )
+UNDECLARED_KERNEL = _code(
+    "TTL1033", "undeclared-kernel", Blame.USER, Effect.UNCERTAIN,
+    """A function inside an operation waits for blocks or reserves them, but it is no kernel, and
+    nobody calls it: it does not run. What makes it a kernel is @ttl.compute() or
+    @ttl.datamovement() above it.""",
+)

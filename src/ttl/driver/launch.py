@@ -280,8 +280,8 @@ def _check_float32(config: Config) -> None:
     if config.float32 and config.backend != "sim":
         raise usage_error(
             codes.WRONG_ARGUMENT,
-            "f32 for all types (--float32, TTL_FLOAT32=1) is for the simulator; compiled kernels have "
-            "the types of their tensors",
+            "f32 for all types (--float32, TTL_FLOAT32=1) is for the simulator; compiled kernels "
+            "have the types of their tensors",
             "take it out, or run on the simulator",
         )
 

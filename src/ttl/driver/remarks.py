@@ -27,6 +27,7 @@ from ttl.source.old_names import old_names, old_names_note
 from ttl.source.own_sends import own_sends_note
 from ttl.source.recent import Recent
 from ttl.source.supplied import refuse_repairs, supplied_note
+from ttl.source.undeclared import undeclared_kernels
 
 MOST_REMEMBERED = 4096
 
@@ -140,6 +141,7 @@ class Remarks:
         yield supplied_note(name, facts.points)
         yield own_sends_note(name, facts.nets_to_others)
         yield self._old_names(program)
+        yield from undeclared_kernels(program)
 
     def _old_names(self, program: Program) -> Diagnostic | None:
         """One note for a program: what one of its operations has shown is not shown again."""

@@ -47,9 +47,11 @@ def is_reduced(op: BlockOp, paddings: Sequence[Held], dims: Sequence[int], rank:
 
 def after(op: BlockOp, paddings: Sequence[Held], dims: Sequence[int], rank: int) -> Held:
     """What the operation leaves: it may have changed the padding, unless it takes it out."""
-    if not paddings or op.name in MASKS and op.name != "mask":
+    if not paddings:
         return NONE
     first = paddings[0]
+    if op.name in MASKS and op.name != "mask":
+        return NONE
     if op.name == "mask":
         return ZERO if first[0] else None, ZERO if first[1] else None
     if op.name == "matmul":
