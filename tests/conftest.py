@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Callable, Generator
@@ -49,6 +50,17 @@ def pytest_configure(config: pytest.Config) -> None:
     HEADER_CHECK.deferred = DeferredCheck(config)
     config.pluginmanager.register(HEADER_CHECK, "header-check")
     config.pluginmanager.register(HEADER_CHECK.deferred, "deferred-header-check")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, Any, Any]:
+    """What is collected stays to the end: looking for garbage in it took a third of the time."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(trylast=True)  # the conftest files further down leave cases out, too
