@@ -27,7 +27,13 @@ LAUNCH_FUNCTION = ("ttl.host.launcher", "launch")
 # What tests compile is kept, whatever it takes: they compile thousands of kernels.
 os.environ.setdefault("PYTTL_CACHE_LIMIT", "none")
 
-hypothesis.settings.register_profile("ci", derandomize=True, deadline=None)
+# What jax compiles to compare with runs once, and compiling it is what takes the time.
+os.environ.setdefault(
+    "XLA_FLAGS",
+    "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true",
+)
+
+hypothesis.settings.register_profile("ci", derandomize=True, deadline=None, max_examples=50)
 hypothesis.settings.register_profile("full", deadline=None, max_examples=1000)
 
 

@@ -28,7 +28,7 @@ BUFFERS = {
 CALLS = {"llama_block": 13}  # of two layers: 5 norms, and 2 of each other, 4 of the rotation
 
 
-@pytest.mark.sampled(1)  # two processes of torch each; the test below has all of them
+@pytest.mark.sampled(1)  # two processes of torch each
 @pytest.mark.parametrize("name", BUFFERS)
 def test_example(name, tmp_path):
     """torch.compile, and the flatbuffer in another process: both within the bound of their ops."""
@@ -61,6 +61,7 @@ def test_without_torch_the_import_says_how_to_get_it():
     )
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", BUFFERS)
 def test_kernels_of_an_example_are_compiled_here(name, monkeypatch):
     """In this process, where every compiled kernel is checked against the device headers."""
