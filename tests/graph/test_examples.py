@@ -26,10 +26,11 @@ BUFFERS = {
     "llama_block": {"weight_dfb", "gate_dfb", "cos_dfb", "mask_dfb"},
 }
 CALLS = {"llama_block": 13}  # of two layers: 5 norms, and 2 of each other, 4 of the rotation
+LARGE = pytest.param("llama_block", marks=pytest.mark.full)
 
 
 @pytest.mark.sampled(1)  # two processes of torch each
-@pytest.mark.parametrize("name", BUFFERS)
+@pytest.mark.parametrize("name", [*(name for name in BUFFERS if name != "llama_block"), LARGE])
 def test_example(name, tmp_path):
     """torch.compile, and the flatbuffer in another process: both within the bound of their ops."""
     program, trace = ROOT / "examples" / "pytorch" / f"{name}.py", tmp_path / "trace.jsonl"
