@@ -8,6 +8,9 @@ MINUTES ?= 5
 SANITIZER ?= address
 PIP_FLAGS ?=
 
+# Bytecode is kept, whatever the shell says: the files of all tests are else compiled by each worker.
+export PYTHONDONTWRITEBYTECODE :=
+
 comma := ,
 VENV := .venv
 BIN := $(VENV)/bin

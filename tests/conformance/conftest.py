@@ -44,9 +44,11 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     here = Path(__file__).parent
-    for item in list(items):
-        if here in item.path.parents and _reason_not_compiled(item) is not None:
-            items.remove(item)
+    items[:] = [
+        item
+        for item in items
+        if _reason_not_compiled(item) is None or here not in item.path.parents
+    ]
 
 
 def _reason_not_compiled(item: pytest.Item) -> str | None:

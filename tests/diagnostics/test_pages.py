@@ -218,6 +218,7 @@ def test_the_program_put_right_does_what_a_help_names(case: Case) -> None:
     assert any(not each or any(name in case.right for name in each) for each in names), helps
 
 
+@pytest.mark.sampled(40)
 @pytest.mark.parametrize("case", [case for case in CASES if case.right], ids=str)
 def test_the_program_put_right_passes_on_every_road(case: Case, run) -> None:
     assert case.right is not None

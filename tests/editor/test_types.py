@@ -116,6 +116,7 @@ def split(found: list[str]) -> tuple[list[str], set[int]]:
     return [each for each in found if each not in wrong], {int(w.split(":")[1]) for w in wrong}
 
 
+@pytest.mark.full
 def test_pyright_finds_nothing_in_our_programs(programs: Path) -> None:
     assert split(pyright(programs)) == ([], set(WRONG_LINES))
 

@@ -26,10 +26,11 @@ BUFFERS = {
     "llama_block": {"weight_dfb", "gate_dfb", "cos_dfb", "mask_dfb"},
 }
 CALLS = {"llama_block": 13}  # of two layers: 5 norms, and 2 of each other, 4 of the rotation
+LARGE = pytest.param("llama_block", marks=pytest.mark.full)
 
 
-@pytest.mark.sampled(1)  # two processes of torch each; the test below has all of them
-@pytest.mark.parametrize("name", BUFFERS)
+@pytest.mark.sampled(1)  # two processes of torch each
+@pytest.mark.parametrize("name", [*(name for name in BUFFERS if name != "llama_block"), LARGE])
 def test_example(name, tmp_path):
     """torch.compile, and the flatbuffer in another process: both within the bound of their ops."""
     program, trace = ROOT / "examples" / "pytorch" / f"{name}.py", tmp_path / "trace.jsonl"
@@ -61,6 +62,7 @@ def test_without_torch_the_import_says_how_to_get_it():
     )
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", BUFFERS)
 def test_kernels_of_an_example_are_compiled_here(name, monkeypatch):
     """In this process, where every compiled kernel is checked against the device headers."""

@@ -89,6 +89,7 @@ BAD_COMPUTE = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("fault", sorted(BAD_COMPUTE))
 def test_bad_compute_kernel_is_caught(fault: str, target: TargetName) -> None:

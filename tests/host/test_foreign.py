@@ -173,6 +173,7 @@ def test_current_names(name, cache_dir):
 
 
 @pytest.mark.wrong_kernel("these names are gone from the headers")
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_names_of_0_69(name, cache_dir):
     run_example("0.69", name, cache_dir)

@@ -18,6 +18,7 @@ import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -395,8 +396,11 @@ MUTANTS = (
 )
 
 
+all_tests = cache(marked_tests)
+
+
 def node_ids_of(rule: str) -> list[str]:
-    return [test.node_id for test in marked_tests() if rule in test.rules]
+    return [test.node_id for test in all_tests() if rule in test.rules]
 
 
 def occurrences(mutant: Mutant) -> int:

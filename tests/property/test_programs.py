@@ -61,7 +61,7 @@ def run(text: str, tile_rows: int, backend: str) -> np.ndarray:
     return ttl.to_numpy(y)
 
 
-@pytest.mark.sampled(10)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("number", range(COUNT // TOGETHER))
 def test_simulator_and_host_agree(number: int) -> None:
     parts = all_programs()[number * TOGETHER :][:TOGETHER]

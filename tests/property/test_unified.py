@@ -72,7 +72,7 @@ def shown(made, program: Program) -> str:
     return (shown_threads(made, names) or "").partition("becomes\n")[2]
 
 
-@pytest.mark.sampled(30)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("seed", range(COUNT))
 def test_the_threads_are_those_of_the_hand_split_form(seed: int, tmp_path: Path) -> None:
     program = Maker(seed).program()
@@ -86,7 +86,7 @@ FULL = [seed if seed % 10 == 0 else pytest.param(seed, marks=pytest.mark.full)
         for seed in range(COUNT)]  # fmt: skip
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("seed", FULL)
 def test_the_kernels_are_those_of_the_hand_split_form(seed: int, tmp_path: Path) -> None:
     program = Maker(seed).program()

@@ -69,10 +69,12 @@ def unknown_name(
     also: Iterable[str] = (),
     instead: Mapping[str, str] | None = None,
 ) -> UnknownNameError:
-    """What a `__getattr__` raises; dunder names are nobody's mistake."""
-    broken = no_such_name(owner, name, names, also, instead)
-    is_internal = name.startswith("__")
-    return UnknownNameError(broken.at(None if is_internal else calling_span()))
+    """What a `__getattr__` raises. Names with an underscore are what Python and tools look for:
+    nobody's mistake, and near to none.
+    """
+    if name.startswith("_"):
+        return UnknownNameError(RuleBroken(codes.UNKNOWN_NAME, f"{owner} has no `{name}`").at(None))
+    return UnknownNameError(no_such_name(owner, name, names, also, instead).at(calling_span()))
 
 
 def no_such_name(

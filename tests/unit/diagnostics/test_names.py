@@ -44,3 +44,11 @@ def test_names_of_other_languages_are_not_those_of_ttnn() -> None:
     with pytest.raises(ttl.TTLError) as caught:
         ttnn.program_id  # noqa: B018
     assert "ttl.node" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["__test__", "_mock_name"])
+def test_what_tools_look_for_is_compared_with_no_names(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ttl.diagnostics.names._near", None)
+    assert not hasattr(ttl, name)
