@@ -76,6 +76,23 @@ def test_matmul(tables, rounding):
     _assert_alike(results)
 
 
+@pytest.mark.parametrize("rounding", ROUNDINGS)
+def test_one_nan_of_a_matmul(tables, rounding):
+    """Has no sign, wherever it is, and the other sums are what they are without it."""
+    factors, sums = np.ones((2, 1024), np.float32), np.arange(1024, dtype=np.float32) / 7
+    for table in tables:
+        function = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4, ctypes.c_int)(table[8])
+        without, out = np.empty((2, 1024), np.uint32)
+        function(*map(_pointer, (*factors, sums, without)), rounding)
+        for place in range(1024):
+            before = sums.copy()
+            before.view(np.uint32)[place] = 0xFFC00001
+            function(*map(_pointer, (*factors, before, out)), rounding)
+            expected = without.copy()
+            expected[place] = 0x7FC00000
+            np.testing.assert_array_equal(out, expected)
+
+
 def test_plus_zero(tables):
     for table in tables:
         values = np.array([-0.0, 0.0, -1.5, np.inf] * 256, np.float32)
