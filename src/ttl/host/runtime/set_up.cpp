@@ -168,6 +168,7 @@ void place_buffers(Run& run, Node& node) {
     buffer.position = position;
     buffer.format = find_format(plan.format);
     buffer.address = node.l1_address + run.buffer_offsets[position];
+    buffer.end = buffer.address + plan.pages * plan.page_bytes;
     buffer.bytes = node.l1 + run.buffer_offsets[position];
   }
   for (uint32_t i = 0; i < program.semaphore_count; ++i)
