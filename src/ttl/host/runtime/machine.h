@@ -102,6 +102,7 @@ struct Compute {
   float pack_relu_threshold;
   bool pack_adds_to_l1;
   bool slot_is_live[max_dst_slots];  // the others read as zero
+  bool slot_has_sums[max_dst_slots];  // of products, in which a NaN may still have a sign
   alignas(64) float slots[max_dst_slots][tile_values];
   alignas(64) float source_a_values[tile_values];
   alignas(64) float source_b_values[tile_values];

@@ -71,9 +71,8 @@ static inline Values rounded(Values values) {
 // Several rows of the result at a time: the sums of one row would wait for each other. Each sum goes
 // over k in order, so that the bits do not depend on how many rows there are. Product and sum have one
 // rounding everywhere: factors have at most 11 digits, so their product needs none of its own.
-// Returns where results are NaN.
 template <typename Round>
-static inline Mask matmul_part(const float* a, const float* b, const float* before, float* out) {
+static inline void matmul_part(const float* a, const float* b, const float* before, float* out) {
   constexpr uint32_t vectors = matmul_faces * vectors_in_face;
   Values sums[matmul_rows][vectors];
   for (uint32_t row = 0; row < matmul_rows; ++row)
@@ -89,32 +88,19 @@ static inline Mask matmul_part(const float* a, const float* b, const float* befo
           sums[row][i] = multiply_add(a[row * 16 + k], b_values[i], sums[row][i]);
     }
   }
-  Mask is_nan{};
   for (uint32_t row = 0; row < matmul_rows; ++row)
-    for (uint32_t i = 0; i < vectors; ++i) {
+    for (uint32_t i = 0; i < vectors; ++i)
       *reinterpret_cast<Values*>(out + place_of_vector(row, i)) = rounded<Round>(sums[row][i]);
-      is_nan |= sums[row][i] != sums[row][i];
-    }
-  return is_nan;
-}
-
-static inline bool any(Mask mask) {
-  int32_t found = 0;
-  for (uint32_t i = 0; i < vector_values; ++i) found |= mask[i];
-  return found != 0;
 }
 
 template <typename Round>
 static inline void matmul_rounded(const float* a, const float* b, const float* before, float* out) {
-  Mask is_nan{};
   for (uint32_t face = 0; face < 4; face += matmul_faces)
     for (uint32_t row = 0; row < 16; row += matmul_rows) {
       const uint32_t offset = face * face_values + row * 16;
-      is_nan |= matmul_part<Round>(a + face / 2 * 2 * face_values + row * 16,
-                                   b + face % 2 * face_values, before + offset, out + offset);
+      matmul_part<Round>(a + face / 2 * 2 * face_values + row * 16, b + face % 2 * face_values,
+                         before + offset, out + offset);
     }
-  if (!any(is_nan)) return;
-  for (uint32_t i = 0; i < tile_values; ++i) out[i] = computed(out[i]);
 }
 
 static void matmul(const float* a, const float* b, const float* before, float* out,
@@ -123,6 +109,17 @@ static void matmul(const float* a, const float* b, const float* before, float* o
   if (rounding == Rounding::NearestEven) return matmul_rounded<ToNearestEven>(a, b, before, out);
   matmul_rounded<Exact>(a, b, before, out);
   copy(out, out, rounding);
+}
+
+static void settle_nans(float* values) {
+  Mask is_nan{};
+  for (uint32_t i = 0; i < tile_values; i += vector_values) {
+    const Values some = *reinterpret_cast<const Values*>(values + i);
+    is_nan |= some != some;
+  }
+  int32_t any = 0;
+  for (uint32_t i = 0; i < vector_values; ++i) any |= is_nan[i];
+  for (uint32_t i = 0; any && i < tile_values; ++i) values[i] = computed(values[i]);
 }
 
 template <typename Round>
@@ -142,4 +139,5 @@ static const TileMath table = {
     multiply_zero_wins, multiply_accumulate, matmul,
     exponential,        plus_zero,           add_bfloat16,
     subtract_bfloat16,  rows_to_pages,       page_to_rows,
+    settle_nans,
 };
