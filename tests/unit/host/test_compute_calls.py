@@ -243,6 +243,26 @@ def test_matmul_tiles(run_compute):
         np.testing.assert_array_equal(result[0], matrix_tile(2 * expected))
 
 
+@pytest.mark.parametrize("after", ("", "negative_tile_init();negative_tile(0);"))
+def test_nan_of_products_has_no_sign(run_compute, after):
+    """Infinity times 0, twice; the packer takes it, or the vector unit, which turns the sign."""
+    a, b = np.full((2, 1024), 0, np.float32)
+    a[0], startup = INF, section("", 2).splitlines()[0]
+    calls = "matmul_init(0, 1);matmul_tiles(0, 1, 0, 0, 0);matmul_tiles(0, 1, 0, 0, 0);"
+    body = section(calls + after, 2).replace(
+        startup, "compute_kernel_hw_startup<SrcOrder::Reverse>(0, 1, 2);"
+    )
+    result = run_compute(
+        body,
+        [[a], [b]],
+        output_format="Float32",
+        headers=("eltwise_unary/negative.h",),
+        fp32_dest_acc_en=True,
+    )
+    bits = result[0].view(np.uint32)
+    assert set(bits[:16]) == {0xFFC00000 if after else 0x7FC00000}
+
+
 def test_matmul_block_index_arithmetic(run_compute):
     """Tiles that are a number times the identity: D = product of the numbers."""
     eye = matrix_tile(np.eye(32, dtype=np.float32))

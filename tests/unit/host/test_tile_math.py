@@ -76,6 +76,18 @@ def test_matmul(tables, rounding):
     _assert_alike(results)
 
 
+def test_one_nan_among_sums(tables):
+    """Loses its sign, wherever it is."""
+    for table in tables:
+        function = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(table[15])
+        for place in range(1024):
+            values = _random(1)
+            expected = values.view(np.uint32).copy()
+            expected[place], values.view(np.uint32)[place] = 0x7FC00000, 0xFFC00001
+            function(_pointer(values))
+            np.testing.assert_array_equal(values.view(np.uint32), expected)
+
+
 def test_plus_zero(tables):
     for table in tables:
         values = np.array([-0.0, 0.0, -1.5, np.inf] * 256, np.float32)

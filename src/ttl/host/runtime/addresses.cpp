@@ -57,25 +57,21 @@ uint32_t end_of_object(const Fiber& fiber, uint32_t offset, const char*& name) {
   const uint32_t address = fiber.node->l1_address + offset;
   for (uint32_t i = 0; i < program.buffer_count; ++i) {
     const CircularBuffer& buffer = fiber.node->buffers[program.buffers[i].index];
-    if (!buffer.plan || address < buffer.address || address >= buffer.end()) continue;
+    if (!buffer.plan || address < buffer.address || address >= buffer.end) continue;
     name = buffer.plan->name;
-    return buffer.end() - fiber.node->l1_address;
+    return buffer.end - fiber.node->l1_address;
   }
   return 0;
 }
 
-// All nodes have the same layout, so an address got on one is good for all.
-uint32_t offset_of(Fiber& fiber, uint32_t address, uint32_t bytes, int line) {
-  const Run& run = *fiber.run;
-  const uint32_t distance = address - run.l1_address;
-  const uint32_t offset = distance % run.node_bytes;
+Place place_at(Fiber& fiber, uint32_t node, uint32_t offset, uint32_t bytes, uint32_t address,
+               int line) {
   const char* name = "";
-  const bool is_l1 = distance < run.node_bytes * run.node_count;
-  const uint32_t end = is_l1 ? end_of_object(fiber, offset, name) : 0;
+  const uint32_t end = end_of_object(fiber, offset, name);
   if (offset >= end) fault(line, "L1 address 0x%x lies in no circular buffer", address);
   if (bytes > end - offset)
     fault(line, "a transfer of %u bytes reaches past the end of `%s`", bytes, name);
-  return offset;
+  return {fiber.run->nodes[node].l1 + offset, offset, bytes, no_tensor, node, false, {}};
 }
 
 int find_node(const Run& run, uint32_t x, uint32_t y) {
@@ -98,15 +94,21 @@ uint64_t multicast_address(const Rectangle& r) {
   return kind_rectangle << 56 | corners << 32 | r.address;
 }
 
+// All nodes have the same layout, so an address got on one is good for all.
 Place place_on_node(Fiber& fiber, uint32_t node, uint32_t address, uint32_t bytes, int line) {
-  const uint32_t offset = offset_of(fiber, address, bytes, line);
-  return {fiber.run->nodes[node].l1 + offset, offset, bytes, no_tensor, node, false, {}};
+  const Run& run = *fiber.run;
+  const uint32_t distance = address - run.l1_address;
+  const bool is_l1 = distance < run.node_bytes * run.node_count;
+  const uint32_t offset = is_l1 ? distance % run.node_bytes : run.node_bytes;
+  return place_at(fiber, node, offset, bytes, address, line);
 }
 
 Place place_in_own_l1(Fiber& fiber, uint32_t address, uint32_t bytes, int line) {
   const Node& node = *fiber.node;
-  if (address - node.l1_address >= fiber.run->node_bytes &&
-      address - fiber.run->l1_address < fiber.run->node_bytes * fiber.run->node_count)
+  const uint32_t offset = address - node.l1_address;
+  if (offset < fiber.run->node_bytes)
+    return place_at(fiber, node.position, offset, bytes, address, line);
+  if (address - fiber.run->l1_address < fiber.run->node_bytes * fiber.run->node_count)
     fault(line, "L1 address 0x%x was got on another node", address);
   return place_on_node(fiber, node.position, address, bytes, line);
 }

@@ -36,6 +36,7 @@ struct CircularBuffer {
   const TileFormat* format;
   uint32_t position;  // in the plan
   uint32_t address;   // of page 0 in L1
+  uint32_t end;       // the address after the last page
   uint8_t* bytes;     // the same place
   uint32_t filled;    // pages pushed and not popped
   uint32_t read_page, write_page;
@@ -46,8 +47,6 @@ struct CircularBuffer {
   const TtlKernel* producer;
   const TtlKernel* consumer;
   Fiber* waiters;  // blocked on this buffer, for data or for space
-
-  uint32_t end() const { return address + plan->pages * plan->page_bytes; }
 };
 
 // tile_regs_acquire -> commit -> wait -> release; acquire_dst .. release_dst hold all of it.
@@ -103,6 +102,7 @@ struct Compute {
   float pack_relu_threshold;
   bool pack_adds_to_l1;
   bool slot_is_live[max_dst_slots];  // the others read as zero
+  bool slot_has_sums[max_dst_slots];  // of products, in which a NaN may still have a sign
   alignas(64) float slots[max_dst_slots][tile_values];
   alignas(64) float source_a_values[tile_values];
   alignas(64) float source_b_values[tile_values];
@@ -236,6 +236,7 @@ struct alignas(64) Lane {
   uint64_t* heartbeat;   // of the thread that runs it: changes while it makes calls
   Factors* factors;      // of that thread
   uint32_t fiber_count;
+  uint32_t turns;        // of its fibers in this round
   uint32_t pending;      // transfers of its fibers
   uint64_t steps, next_look;  // calls since the running fiber was resumed
   uint64_t idle_yields;  // since anything happened but that kernels let others run
@@ -292,6 +293,9 @@ void look_up(Fiber& fiber, int line);
 [[noreturn]] __attribute__((format(printf, 2, 3))) void fault(int line, const char* format, ...);
 
 [[noreturn]] void no_such_buffer(uint32_t index, int line);
+
+// The fiber stops; the next one that is ready goes on, or the scheduler where there is none.
+void pass_on(Fiber& fiber);
 
 // Stops until pages are there or free.
 void block(Fiber& fiber, CircularBuffer& buffer, uint32_t pages, TtlAwait awaits, int line);
@@ -367,11 +371,11 @@ inline void note_move(Lane& lane) {
 bool grow(void** items, uint32_t* capacity, uint32_t item_bytes);
 
 template <typename Item>
-void append(List<Item>& list, const Item& item) {
-  if (list.count == list.capacity &&
+Item& append(List<Item>& list, const Item& item) {
+  if (__builtin_expect(list.count == list.capacity, 0) &&
       !grow(reinterpret_cast<void**>(&list.items), &list.capacity, sizeof(Item)))
     fault(0, "the host has no memory left");
-  list.items[list.count++] = item;
+  return list.items[list.count++] = item;
 }
 
 }  // namespace ttl_host

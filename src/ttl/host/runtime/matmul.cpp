@@ -37,7 +37,7 @@ void multiply_in_three_phases(Fiber& fiber, const float* left, const float* righ
 void multiply(uint32_t in0, uint32_t in1, uint32_t tile0, uint32_t tile1, uint32_t slot,
               uint32_t columns, uint32_t rows, uint32_t pitch, int line) {
   Fiber& fiber = self(line);
-  const Compute& compute = compute_of(fiber);
+  Compute& compute = compute_of(fiber);
   Factors& factors = *fiber.lane->factors;
   const Rounding rounding = matrix_rounding(fiber);
   const bool in_three_phases = rounds_like_chip(fiber) && fiber.kernel->phases == 3;
@@ -47,6 +47,7 @@ void multiply(uint32_t in0, uint32_t in1, uint32_t tile0, uint32_t tile1, uint32
       const uint32_t target = slot + row * columns + column;
       const bool is_live = target < max_dst_slots && compute.slot_is_live[target];
       float* out = overwritten_slot(fiber, target, line);
+      compute.slot_has_sums[target] = true;
       const float* before = is_live ? out : zeros;
       float* right = factors.right[column];  // there are no more of them than slots
       if (row == 0) {

@@ -52,7 +52,7 @@ LocalCBInterface get_local_cb_interface(uint32_t cb) {
   const CircularBuffer& buffer = buffer_at(self(), cb, 0);
   const uint32_t page_bytes = buffer.plan->page_bytes, pages = buffer.plan->pages;
   return {pages * page_bytes,
-          buffer.end(),
+          buffer.end,
           page_bytes,
           pages,
           buffer.address + buffer.read_page * page_bytes,

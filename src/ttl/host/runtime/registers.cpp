@@ -21,6 +21,12 @@ void check_math(const Compute& compute, int line) {
     fault(line, "a tile operation outside tile_regs_acquire .. tile_regs_commit");
 }
 
+// Once for all products that were added up: a NaN stays one.
+void settle(Compute& compute, uint32_t slot) {
+  if (compute.slot_has_sums[slot]) tile_math().settle_nans(compute.slots[slot]);
+  compute.slot_has_sums[slot] = false;
+}
+
 void step(DstState from, DstState to, const char* call, const char* must_follow, int line) {
   Compute& compute = compute_of(self(line));
   if (compute.state != from) fault(line, "%s must follow %s", call, must_follow);
@@ -31,6 +37,7 @@ void step(DstState from, DstState to, const char* call, const char* must_follow,
 
 float* slot_values(Fiber& fiber, uint32_t slot, int line) {
   Compute& compute = compute_of(fiber);
+  if (slot < max_dst_slots) settle(compute, slot);
   const bool was_live = slot < max_dst_slots && compute.slot_is_live[slot];
   float* values = overwritten_slot(fiber, slot, line);
   if (!was_live) memset(values, 0, sizeof(compute.slots[slot]));
@@ -42,6 +49,7 @@ float* overwritten_slot(Fiber& fiber, uint32_t slot, int line) {
   check_math(compute, line);
   check_slot(fiber, slot, line);
   compute.slot_is_live[slot] = true;
+  compute.slot_has_sums[slot] = false;
   return compute.slots[slot];
 }
 
@@ -52,6 +60,7 @@ const float* packed_slot(Fiber& fiber, uint32_t slot, int line) {
   check_slot(fiber, slot, line);
   if (!compute.slot_is_live[slot]) memset(compute.slots[slot], 0, sizeof(compute.slots[slot]));
   compute.slot_is_live[slot] = true;
+  settle(compute, slot);
   return compute.slots[slot];
 }
 
@@ -90,6 +99,7 @@ void acquire(DstState state, const char* call, const char* must_follow, int line
   Compute& compute = compute_of(self(line));
   if (!compute.started) fault(line, "compute_kernel_hw_startup must come first");
   memset(compute.slot_is_live, 0, sizeof(compute.slot_is_live));
+  memset(compute.slot_has_sums, 0, sizeof(compute.slot_has_sums));
 }
 
 }  // namespace

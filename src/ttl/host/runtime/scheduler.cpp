@@ -157,13 +157,17 @@ void set_next_look(Lane& lane) {
   lane.next_look = next <= last ? next : lane.steps < last ? last + 1 : lane.steps + 1;
 }
 
-void resume(Lane& lane, Fiber& fiber) {
+// The next one, which `running` then is; null where there is none or the run is to end.
+Fiber* begin_turn(Lane& lane) {
+  if (lane.status != TTL_DONE || requested_stop(*lane.run)) return nullptr;
+  Fiber* fiber = take_ready(lane);
+  if (!fiber) return nullptr;
+  if (lane.turns++ > lane.fiber_count) call_helpers(*lane.run);  // kernels go on that had to wait
   lane.steps = 0;
   set_next_look(lane);
   beat(lane);
-  running = &fiber;
-  switch_context(lane.scheduler, fiber.context);
-  running = nullptr;
+  running = fiber;
+  return fiber;
 }
 
 // Transfers land only when nobody can go on without them, or at a barrier.
@@ -194,12 +198,18 @@ Fiber& running_fiber() { return *running; }
 void run_ready(Lane& lane, uint32_t thread) {
   lane.heartbeat = lane.run->program->heartbeats + thread * words_per_heartbeat;
   lane.factors = lane.run->factors + thread;
-  for (uint32_t turns = 0; lane.status == TTL_DONE && !requested_stop(*lane.run); ++turns) {
-    Fiber* fiber = take_ready(lane);
-    if (!fiber) return;
-    if (turns > lane.fiber_count) call_helpers(*lane.run);  // kernels go on that had to wait
-    resume(lane, *fiber);
+  lane.turns = 0;
+  while (Fiber* fiber = begin_turn(lane)) {
+    switch_context(lane.scheduler, fiber->context);
+    running = nullptr;
   }
+}
+
+// Not by way of the scheduler: that would be a second switch, to a place that no processor foresees.
+void pass_on(Fiber& fiber) {
+  Lane& lane = *fiber.lane;
+  Fiber* next = begin_turn(lane);
+  if (next != &fiber) switch_context(fiber.context, next ? next->context : lane.scheduler);
 }
 
 bool have_ended(const Run& run) {
@@ -278,7 +288,7 @@ void block(Fiber& fiber, CircularBuffer& buffer, uint32_t pages, TtlAwait awaits
   if (trace) record_buffer(fiber, TTL_KERNEL_BLOCKED, buffer, line);
   fiber.next = buffer.waiters;
   buffer.waiters = &fiber;
-  switch_context(fiber.context, fiber.lane->scheduler);
+  pass_on(fiber);
   if (trace) record_buffer(fiber, TTL_KERNEL_RESUMED, buffer, line);
 }
 
@@ -299,7 +309,7 @@ void block_on_word(Fiber& fiber, const volatile uint32_t* word, uint32_t wanted,
   const bool trace = fiber.run->program->trace && mark.is_known;
   const uint32_t value = mark.is_semaphore ? *word : 0;
   if (trace) record(fiber, TTL_KERNEL_BLOCKED, mark.subject, value, mark.mark);
-  switch_context(fiber.context, fiber.lane->scheduler);
+  pass_on(fiber);
   if (trace) record(fiber, TTL_KERNEL_RESUMED, mark.subject, value, mark.mark);
 }
 
@@ -312,13 +322,13 @@ void go_behind_others(Lane& lane, Fiber& fiber) {
   Node& node = *lane.queue_first;  // others on other nodes, too
   dequeue(lane);
   enqueue(lane, node);
-  switch_context(fiber.context, lane.scheduler);
+  pass_on(fiber);
 }
 
 void park(Lane& lane, Fiber& fiber) {
   fiber.next = lane.parked;
   lane.parked = &fiber;
-  switch_context(fiber.context, lane.scheduler);
+  pass_on(fiber);
 }
 
 }  // namespace

@@ -168,6 +168,7 @@ void place_buffers(Run& run, Node& node) {
     buffer.position = position;
     buffer.format = find_format(plan.format);
     buffer.address = node.l1_address + run.buffer_offsets[position];
+    buffer.end = buffer.address + plan.pages * plan.page_bytes;
     buffer.bytes = node.l1 + run.buffer_offsets[position];
   }
   for (uint32_t i = 0; i < program.semaphore_count; ++i)
@@ -195,6 +196,9 @@ void make_node(Run& run, uint32_t position) {
       static_cast<int16_t>(position);
 }
 
+// Stacks that all end at the same place of a page would all want the same lines of the caches.
+size_t shift_of_stack(uint32_t position) { return position % 64 * 5 * 64; }
+
 void start_fibers(Run& run, Node& node) {
   const TtlProgram& program = *run.program;
   for (uint32_t k = 0; k < program.kernel_count; ++k) {
@@ -208,7 +212,7 @@ void start_fibers(Run& run, Node& node) {
     fiber.lane = node.lane;
     fiber.lane->fiber_count += 1;
     fiber.kernel = &program.kernels[k];
-    prepare(fiber.context, stack + guard_bytes, stack_bytes, run_kernel);
+    prepare(fiber.context, stack + guard_bytes, stack_bytes - shift_of_stack(position), run_kernel);
     make_ready(*fiber.lane, fiber);
   }
 }

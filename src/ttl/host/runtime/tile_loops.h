@@ -56,48 +56,51 @@ static void multiply_accumulate(const float* a, const float* b, float* out, Roun
   });
 }
 
+// Where a vector of `matmul_rows` rows and `matmul_faces` faces lies.
+static constexpr uint32_t vectors_in_face = 16 / vector_values;
+static inline uint32_t place_of_vector(uint32_t row, uint32_t i) {
+  return row * 16 + i / vectors_in_face * face_values + i % vectors_in_face * vector_values;
+}
+
 template <typename Round>
 static inline Values rounded(Values values) {
-  values = values == values ? values : Values{} + computed(__builtin_nanf(""));
   for (uint32_t i = 0; i < vector_values; ++i) values[i] = Round::apply(values[i]);
   return values;
 }
 
-// `matmul_rows` rows of the result at a time: the sums of one row would wait for each other. Each
-// sum goes over k in order, so that the bits do not depend on how many rows there are. Product and sum
-// have one rounding everywhere: factors have at most 11 digits, so their product needs none of its own.
+// Several rows of the result at a time: the sums of one row would wait for each other. Each sum goes
+// over k in order, so that the bits do not depend on how many rows there are. Product and sum have one
+// rounding everywhere: factors have at most 11 digits, so their product needs none of its own.
 template <typename Round>
-static inline void matmul_some_rows(const float* a, const float* b, const float* before,
-                                    float* out) {
-  constexpr uint32_t in_face = 16 / vector_values;
-  Values sums[matmul_rows][2 * in_face];
+static inline void matmul_part(const float* a, const float* b, const float* before, float* out) {
+  constexpr uint32_t vectors = matmul_faces * vectors_in_face;
+  Values sums[matmul_rows][vectors];
   for (uint32_t row = 0; row < matmul_rows; ++row)
-    for (uint32_t i = 0; i < 2 * in_face; ++i)
-      sums[row][i] = *reinterpret_cast<const Values*>(
-          before + row * 16 + i / in_face * face_values + i % in_face * vector_values);
+    for (uint32_t i = 0; i < vectors; ++i)
+      sums[row][i] = *reinterpret_cast<const Values*>(before + place_of_vector(row, i));
   for (uint32_t half = 0; half < 2; ++half, a += face_values, b += 2 * face_values) {
     for (uint32_t k = 0; k < 16; ++k) {
-      Values b_values[2 * in_face];
-      for (uint32_t i = 0; i < 2 * in_face; ++i)
-        b_values[i] = *reinterpret_cast<const Values*>(
-            b + k * 16 + i / in_face * face_values + i % in_face * vector_values);
+      Values b_values[vectors];
+      for (uint32_t i = 0; i < vectors; ++i)
+        b_values[i] = *reinterpret_cast<const Values*>(b + place_of_vector(k, i));
       for (uint32_t row = 0; row < matmul_rows; ++row)
-        for (uint32_t i = 0; i < 2 * in_face; ++i)
+        for (uint32_t i = 0; i < vectors; ++i)
           sums[row][i] = multiply_add(a[row * 16 + k], b_values[i], sums[row][i]);
     }
   }
   for (uint32_t row = 0; row < matmul_rows; ++row)
-    for (uint32_t i = 0; i < 2 * in_face; ++i)
-      *reinterpret_cast<Values*>(out + row * 16 + i / in_face * face_values +
-                                 i % in_face * vector_values) = rounded<Round>(sums[row][i]);
+    for (uint32_t i = 0; i < vectors; ++i)
+      *reinterpret_cast<Values*>(out + place_of_vector(row, i)) = rounded<Round>(sums[row][i]);
 }
 
 template <typename Round>
 static inline void matmul_rounded(const float* a, const float* b, const float* before, float* out) {
-  for (uint32_t row = 0; row < 32; row += matmul_rows) {
-    const uint32_t offset = (row / 16) * 2 * face_values + (row % 16) * 16;
-    matmul_some_rows<Round>(a + offset, b, before + offset, out + offset);
-  }
+  for (uint32_t face = 0; face < 4; face += matmul_faces)
+    for (uint32_t row = 0; row < 16; row += matmul_rows) {
+      const uint32_t offset = face * face_values + row * 16;
+      matmul_part<Round>(a + face / 2 * 2 * face_values + row * 16, b + face % 2 * face_values,
+                         before + offset, out + offset);
+    }
 }
 
 static void matmul(const float* a, const float* b, const float* before, float* out,
@@ -106,6 +109,17 @@ static void matmul(const float* a, const float* b, const float* before, float* o
   if (rounding == Rounding::NearestEven) return matmul_rounded<ToNearestEven>(a, b, before, out);
   matmul_rounded<Exact>(a, b, before, out);
   copy(out, out, rounding);
+}
+
+static void settle_nans(float* values) {
+  Mask is_nan{};
+  for (uint32_t i = 0; i < tile_values; i += vector_values) {
+    const Values some = *reinterpret_cast<const Values*>(values + i);
+    is_nan |= some != some;
+  }
+  int32_t any = 0;
+  for (uint32_t i = 0; i < vector_values; ++i) any |= is_nan[i];
+  for (uint32_t i = 0; any && i < tile_values; ++i) values[i] = computed(values[i]);
 }
 
 template <typename Round>
@@ -125,4 +139,5 @@ static const TileMath table = {
     multiply_zero_wins, multiply_accumulate, matmul,
     exponential,        plus_zero,           add_bfloat16,
     subtract_bfloat16,  rows_to_pages,       page_to_rows,
+    settle_nans,
 };

@@ -15,11 +15,12 @@ namespace ttl_host {
 
 #define TTL_VALUES(count) \
   typedef float Values __attribute__((vector_size(4 * (count)), aligned(4), may_alias)); \
+  typedef int32_t Mask __attribute__((vector_size(4 * (count)))); \
   constexpr uint32_t vector_values = count
 
 namespace portable {
 TTL_VALUES(4);
-constexpr uint32_t matmul_rows = 1;
+constexpr uint32_t matmul_rows = 1, matmul_faces = 2;
 static inline Values multiply_add(float a, Values b, Values sum) {
   Values result;
   for (uint32_t i = 0; i < vector_values; ++i) result[i] = __builtin_fmaf(a, b[i], sum[i]);
@@ -45,7 +46,7 @@ static inline Values multiply_add(float a, Values b, Values sum) {
 TTL_BEGIN_TARGET("avx2,fma")
 namespace avx2 {
 TTL_VALUES(8);
-constexpr uint32_t matmul_rows = 2;
+constexpr uint32_t matmul_rows = 4, matmul_faces = 1;
 static inline Values multiply_add(float a, Values b, Values sum) {
   return _mm256_fmadd_ps(_mm256_set1_ps(a), b, sum);
 }
@@ -58,7 +59,7 @@ TTL_END_TARGET
 TTL_BEGIN_TARGET("avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512")
 namespace avx512 {
 TTL_VALUES(16);
-constexpr uint32_t matmul_rows = 8;
+constexpr uint32_t matmul_rows = 8, matmul_faces = 2;
 static inline Values multiply_add(float a, Values b, Values sum) {
   return _mm512_fmadd_ps(_mm512_set1_ps(a), b, sum);
 }

@@ -21,7 +21,7 @@ struct TileMath {
   // where it is rounded.
   void (*multiply_zero_wins)(const float* a, const float* b, float* out, Rounding rounding);
   void (*multiply_accumulate)(const float* a, const float* b, float* out, Rounding rounding);
-  // The sums begin with `before`, which may be `out`.
+  // The sums begin with `before`, which may be `out`. A NaN among them has any sign.
   void (*matmul)(const float* a, const float* b, const float* before, float* out,
                  Rounding rounding);
   void (*exponential)(float* values, uint32_t count, float scale, Rounding rounding);
@@ -35,6 +35,7 @@ struct TileMath {
                         uint32_t element_bytes);
   void (*page_to_rows)(const uint8_t* page, uint8_t* rows, size_t row_bytes,
                        uint32_t element_bytes);
+  void (*settle_nans)(float* values);  // computed() of each
 };
 
 // The variant for this processor; all variants give the same bits.

@@ -132,7 +132,7 @@ bool land_in_order(Fiber& fiber, TransferKind kind, uint32_t transaction) {
 void wait_until_landed(Fiber& fiber) {
   fiber.next = fiber.lane->at_barrier;
   fiber.lane->at_barrier = &fiber;
-  switch_context(fiber.context, fiber.lane->scheduler);
+  pass_on(fiber);
 }
 
 void land_shuffled(Fiber& fiber, TransferKind kind, uint32_t transaction) {
@@ -210,8 +210,7 @@ void count_open(Fiber& fiber, const Transfer& transfer) {
 }
 
 void begin(Fiber& fiber, const Transfer& transfer) {
-  append(fiber.transfers, transfer);
-  Transfer& kept = fiber.transfers.items[fiber.transfers.count - 1];
+  Transfer& kept = append(fiber.transfers, transfer);
   kept.sender = &fiber;
   kept.multicast = transfer.channel == multicast ? fiber.multicasts : 0;
   kept.is_elsewhere = is_elsewhere(fiber, transfer.destination) ||

@@ -206,22 +206,17 @@ bool follow_writes(Run& run) {
   return run.written && run.report->clashes;
 }
 
-WriteNote::WriteNote(Fiber& fiber, const Transfer& transfer, const uint8_t* data)
-    : lock(nullptr) {
+uint8_t* WriteNote::take(Fiber& fiber, const Transfer& transfer, const uint8_t* data) {
   const Run& run = *fiber.run;
-  if (!run.written || transfer.tensor == no_tensor) return;
   const TtlTensor& tensor = run.program->tensors[transfer.tensor];
   WrittenTensor& written = run.written[same_tensor(*run.program, transfer.tensor)];
-  if (tensor.homes || !is_whole(tensor, transfer) || !allocate(run, written, tensor)) return;
+  if (tensor.homes || !is_whole(tensor, transfer) || !allocate(run, written, tensor)) return nullptr;
   const uint64_t first = first_unit(tensor, transfer);
   const uint64_t page = first * tensor.unit_bytes / tensor.page_bytes;
-  lock = &locks[page % lock_count];
-  lock_up(*lock);
+  uint8_t& lock = locks[page % lock_count];
+  lock_up(lock);
   note_write(fiber, transfer, data, first, written);
-}
-
-WriteNote::~WriteNote() {
-  if (lock) unlock(*lock);
+  return &lock;
 }
 
 void report_clashes(Run& run) {

@@ -10,9 +10,14 @@ namespace ttl_host {
 bool follow_writes(Run& run);
 // While a write to a tensor lands: no other node writes this page.
 struct WriteNote {
-  WriteNote(Fiber& fiber, const Transfer& transfer, const uint8_t* data);
-  ~WriteNote();
-  uint8_t* lock;
+  WriteNote(Fiber& fiber, const Transfer& transfer, const uint8_t* data)
+      : lock(fiber.run->written && transfer.tensor != no_tensor ? take(fiber, transfer, data)
+                                                                : nullptr) {}
+  ~WriteNote() {
+    if (lock) __atomic_store_n(lock, 0, __ATOMIC_RELEASE);
+  }
+  static uint8_t* take(Fiber& fiber, const Transfer& transfer, const uint8_t* data);
+  uint8_t* lock;  // null where the write is not followed
 };
 // Of each tensor the first unit that nodes wrote alike, and the first that they did not.
 void report_clashes(Run& run);
