@@ -146,6 +146,19 @@ def test_flush(native: Any) -> None:
     assert native.flushed(array) and same(array, expected)
 
 
+@pytest.mark.parametrize("nan", (np.nan, -np.nan))
+@pytest.mark.parametrize("shape", ((64, 33), (3, 32, 32), (1,), ()))
+def test_one_nan_is_found_wherever_it_is(native: Any, shape: Any, nan: float) -> None:
+    array = np.full(shape, np.inf, np.float32)
+    assert native.has_nan(array) is native.has_nan(array.T) is False
+    for place in {0, array.size // 2, array.size - 1}:
+        one = array.copy()
+        one.reshape(-1)[place] = nan
+        assert native.has_nan(one) is native.has_nan(one.T) is True
+        assert not np.signbit(computed(one)).any()
+    assert native.has_nan(np.empty((0, 32), np.float32)) is False
+
+
 @pytest.mark.parametrize("shape", ((32, 32), (32, 1024), (2, 32, 96), (64,)))
 def test_rows(native: Any, shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     finite = np.random.default_rng(3).normal(size=shape).astype(np.float32)
@@ -231,6 +244,8 @@ def test_what_it_does_not_know_is_left_to_numpy(native: Any) -> None:
     single = np.ones((32, 32), np.float32)
     others = (np.ones((32, 32), np.int32), np.ones((32, 32), np.float16), single[:, ::2], 1.0,
               np.ones(32, np.float32), np.ones((32, 32), np.float64))  # fmt: skip
+    for other in (np.int32(1), np.ones((32, 32), BF16), others[1], others[2], 1.0, others[-1]):
+        assert native.has_nan(other) is None
     for other in others:
         assert native.binary(0, single, other, False) is None
         assert native.binary(0, other, single, False) is None
@@ -264,7 +279,7 @@ def test_arrays_that_c_cannot_read_are_left_to_numpy(native: Any) -> None:
     for other in (swapped, unaligned):
         assert native.binary(0, single, other, False) is None
         assert native.row_sum(other) is None and native.row_max(other) is None
-        assert native.flushed(other) is None
+        assert native.flushed(other) is None and native.has_nan(other) is None
 
 
 def test_mistakes_are_told(native: Any) -> None:
