@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import importlib.util
 import itertools
-import runpy
-import shutil
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 import pytest
 
+from native_modules import built
 from ttl.semantics import block_math
 from ttl.semantics.dtypes import bfloat16, round_to
 from ttl.semantics.ops import BLOCK_OPS
@@ -28,7 +23,6 @@ from ttl.semantics.ops.special_values import (
     smaller,
 )
 
-ROOT = Path(__file__).parents[3]
 BF16 = ml_dtypes.bfloat16
 MEANINGS: dict[str, Any] = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide,
@@ -45,22 +39,7 @@ SPECIAL = (0.0, -0.0, np.inf, -np.inf, np.nan, 1e-40, -1e-40, 3.4e38, -3.4e38, 1
 
 @pytest.fixture(scope="module")
 def native(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """Built as wheels build it, whether the package under test has it or not."""
-    folder = tmp_path_factory.mktemp("native")
-    (folder / "ttl" / "semantics").mkdir(parents=True)
-    source = ROOT / "src" / "ttl" / "semantics" / "block_math.c"
-    shutil.copy(source, folder / "ttl" / "semantics")
-    program = runpy.run_path(str(ROOT / "hatch_build.py"))["BLOCK_MATH"]
-    done = subprocess.run(
-        [sys.executable, "-P", "-c", program], cwd=folder, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
-    (file,) = (folder / "ttl").rglob("_block_math*.so")  # another one is in build/
-    spec = importlib.util.spec_from_file_location("_block_math", file)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return built("ttl/semantics/block_math.c", tmp_path_factory.mktemp("native"))
 
 
 @pytest.fixture(autouse=True)
