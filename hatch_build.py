@@ -66,19 +66,27 @@ ignore_missing_imports = True
 no_site_packages = True
 """
 
-# Contracted, a product and a sum would round once: the bits would not be numpy's.
-BLOCK_MATH = """
+# Of the C files that are given. Contracted, a product and a sum would round once: the bits would
+# not be numpy's.
+NATIVE = """
+import sys
 import numpy
+from pathlib import Path
 from setuptools import Extension, setup
 
-extension = Extension(
-    "ttl.semantics._block_math",
-    ["ttl/semantics/block_math.c"],
-    include_dirs=[numpy.get_include()],
-    extra_compile_args=["-O3", "-g0", "-ffp-contract=off"],
-)
-setup(name="pyttl", packages=[], ext_modules=[extension], script_args=["build_ext", "--inplace"])
+extensions = [
+    Extension(
+        ".".join((*Path(file).parent.parts, "_" + Path(file).stem)),
+        [file],
+        include_dirs=[numpy.get_include()],
+        extra_compile_args=["-O3", "-g0", "-ffp-contract=off"],
+    )
+    for file in sys.argv[1:]
+]
+setup(name="pyttl", packages=[], ext_modules=extensions, script_args=["build_ext", "--inplace"])
 """
+# The simulator's arithmetic, and the texts of traces: without them numpy and Python do the same.
+NATIVE_SOURCES = ("ttl/semantics/block_math.c", "ttl/trace/event_texts.c")
 
 # The package itself is not imported: what it needs is not installed where the wheel is built.
 RUNTIME = """
@@ -125,7 +133,7 @@ class CompiledModules(BuildHookInterface[Any]):
             return
         self.folder = tempfile.mkdtemp(prefix="pyttl-")
         shutil.copytree(Path(self.root, "src", "ttl"), Path(self.folder, "ttl"))
-        parts = (self._compiled, self._block_math_is_built, self._runtime_is_built)
+        parts = (self._compiled, self._native_is_built, self._runtime_is_built)
         with ThreadPoolExecutor() as threads:  # each waits for processes of its own
             done = [*threads.map(lambda build: build(), parts)]
         if not any(done):
@@ -154,9 +162,8 @@ class CompiledModules(BuildHookInterface[Any]):
             self.app.display_warning(f"pyttl is not compiled: {output}")
         return done.returncode == 0
 
-    def _block_math_is_built(self) -> bool:
-        """The simulator's arithmetic, which else numpy does."""
-        return self._is_done([BLOCK_MATH], "without native arithmetic")
+    def _native_is_built(self) -> bool:
+        return self._is_done([NATIVE, *NATIVE_SOURCES], "without native arithmetic and traces")
 
     def _runtime_is_built(self) -> bool:
         """The runtime of the executor, which else the first run builds."""

@@ -102,6 +102,13 @@ static void flush_all(float *values, npy_intp count) {
 }
 
 ON_EACH_PROCESSOR
+static int is_nan_among(const float *values, npy_intp count) {
+    int found = 0;
+    for (npy_intp i = 0; i < count; i++) found |= values[i] != values[i];
+    return found;
+}
+
+ON_EACH_PROCESSOR
 static float largest_of(const float *values, npy_intp count) {
     int32_t most = place_of(values[0]);
     for (npy_intp i = 1; i < count; i++) {
@@ -454,6 +461,16 @@ static PyObject *flushed(PyObject *module, PyObject *argument) {
     Py_RETURN_TRUE;
 }
 
+/* has_nan(values): is one of these f32 values, in whichever order they lie, a NaN? */
+static PyObject *has_nan(PyObject *module, PyObject *argument) {
+    if (!PyArray_Check(argument)) Py_RETURN_NONE;
+    PyArrayObject *values = (PyArrayObject *)argument;
+    if (PyArray_TYPE(values) != NPY_FLOAT32 || !PyArray_ISONESEGMENT(values) ||
+        !PyArray_ISBEHAVED_RO(values))
+        Py_RETURN_NONE;
+    return PyBool_FromLong(is_nan_among((const float *)PyArray_DATA(values), PyArray_SIZE(values)));
+}
+
 /* An array for one number of each row, and how many rows; NULL without an error: does not apply. */
 static PyArrayObject *of_rows(PyArrayObject *values, int type, npy_intp *rows) {
     int dims = values ? PyArray_NDIM(values) : 0;
@@ -547,6 +564,7 @@ static PyMethodDef FUNCTIONS[] = {
     FAST(claimed),
     FAST(row_reduced),
     {"flushed", flushed, METH_O, NULL},
+    {"has_nan", has_nan, METH_O, NULL},
     {"row_max", row_max, METH_O, NULL},
     {"row_sum", row_sum, METH_O, NULL},
     {NULL, NULL, 0, NULL},

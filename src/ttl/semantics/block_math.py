@@ -39,6 +39,7 @@ saved: Final = _function("saved")  # and back
 marked: Final = _function("marked")  # a box of a map, with a number
 claimed: Final = _function("claimed")  # the same, if it was 0 before
 flushed: Final = _function("flushed")  # denormal numbers to 0, in place
+has_nan: Final = _function("has_nan")
 row_max: Final = _function("row_max")
 row_reduced: Final = _function("row_reduced")  # one of ROW_REDUCTIONS, in tiles
 _row_sum: Final = _function("row_sum")

@@ -212,16 +212,16 @@ class SimBlock(Block):
         """
         if self.values is not None:
             return self.values
-        held = self.end.buffer.held
-        if held.carrier is held.storage:
+        buffer = self.end.buffer
+        if buffer.is_carrier:
             self.values = self.array
         else:
             carried = self.carried
             if carried is None:
-                spare, shape = self.end.buffer.spare, self.slot.shape
-                carried = spare.pop() if spare else np.empty((1, *shape), held.carrier)[0]
+                spare, shape = buffer.spare, self.slot.shape
+                carried = spare.pop() if spare else np.empty((1, *shape), buffer.held.carrier)[0]
                 self.carried = carried
-            is_wide = held.is_float and self.kernel.dest is float32
+            is_wide = buffer.is_float and self.kernel.dest is float32
             array = self.array
             if not widened(array, carried, is_wide):
                 carried[...] = array

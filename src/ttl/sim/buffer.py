@@ -103,6 +103,8 @@ class BufferPlan:
         "declared",
         "extent",
         "held",
+        "is_carrier",
+        "is_float",
         "poison",
         "rounds",
         "spare",
@@ -122,10 +124,12 @@ class BufferPlan:
         self.extent: Shape = block_elements(declared.shape, declared.layout)
         self.spare: list[Array] = []
         self.held: DType = float32 if keep_float32 and declared.dtype.is_float else declared.dtype
+        self.is_float: bool = self.held.is_float
+        self.is_carrier: bool = self.held.carrier is self.held.storage
         self.poison: int = poison_word(self.held)
         # Does an assignment of f32 values round as it should? Block floats need more.
         self.rounds: bool = (
-            self.held.is_float and not self.held.is_block_float and not packs_away
+            self.is_float and not self.held.is_block_float and not packs_away
         )
         self.way: Way = "away" if packs_away else "even"  # of ties, where bfloat16 is packed
 
@@ -144,6 +148,8 @@ class NodeBuffer:
         "declared",
         "extent",
         "held",
+        "is_carrier",
+        "is_float",
         "is_published",
         "like",
         "name",
@@ -166,6 +172,8 @@ class NodeBuffer:
         self.extent = plan.extent
         self.spare = plan.spare
         self.held = plan.held
+        self.is_carrier = plan.is_carrier
+        self.is_float = plan.is_float
         self.rounds = plan.rounds
         self.way = plan.way
         # None: what is there before the first write is a tensor's, which others may read.

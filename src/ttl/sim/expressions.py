@@ -49,6 +49,7 @@ SINGLE: Final = np.dtype(np.float32)
 computed_at_once: Final = block_math.binary
 stored_at_once: Final = block_math.stored
 reduced_at_once: Final = block_math.row_reduced
+has_nan: Final = block_math.has_nan
 
 
 def binary(kernel: KernelRun, op: BlockOp, left: Any, right: Any) -> SimExpression:
@@ -139,7 +140,7 @@ def _value(kernel: KernelRun, operand: Any) -> Array:
 
 def _rounded(kernel: KernelRun, applied: Applied, computed: Any) -> SimExpression:
     """The result of a plain operation."""
-    if applied.computes:
+    if applied.computes and has_nan(computed) is not False:
         computed = special_values.computed(computed)
     if computed.dtype is not SINGLE or kernel.dest is not float32:
         computed = round_to(computed, format_of(kernel, applied.type.dtype))
@@ -169,7 +170,7 @@ def _apply_unlike(
         computed = chip_rounding.computed(kernel, applied, op, operands, arrays, parameters)
     else:
         computed = np.asarray(applied.meaning(*arrays, **parameters))
-    if applied.computes:
+    if applied.computes and has_nan(computed) is not False:
         computed = special_values.computed(computed)
     # A fill stays exact until it meets an element type.
     if not operands and applied.type.dtype is not None:

@@ -32,7 +32,7 @@ from .nets import ReceiverRole, SourceRole, receiver_of, source_of
 from .pipes import PipeTransfer, start_receive, start_send
 from .place import BEHIND_LANGUAGE, FURTHER_BEHIND, Place, calling_place, getframe, span_of
 from .plan import KernelPlan
-from .recording import COPY_START, record, record_buffer, record_copy
+from .recording import COPY_START, append, record, record_buffer, record_copy
 from .semaphores import SemaphoreWait, increment, set_value, wait_for
 from .transfers import SimTransfer
 
@@ -47,6 +47,8 @@ MUST_READ: Final = State.MUST_READ
 # A member of an Enum takes long to find.
 RESERVED: Final = EventKind.BUFFER_RESERVE
 WAITED: Final = EventKind.BUFFER_WAIT
+BLOCKED: Final = EventKind.KERNEL_BLOCKED
+RESUMED: Final = EventKind.KERNEL_RESUMED
 
 
 def references(blocks: list[Any], index: int) -> int:
@@ -296,16 +298,16 @@ class KernelRun(Engine):
         self, what: BufferEnd | PipeTransfer | SemaphoreWait, subject: str, value: int
     ) -> None:
         """Let others run until one of them wakes this kernel."""
-        recorder, place = self.recorder, None
-        if recorder is not None and EventKind.KERNEL_BLOCKED in recorder.kinds:
-            place = calling_place(recorder, None)
-            recorder.raw.append((EventKind.KERNEL_BLOCKED, self.track, subject, value, *place))
+        place = None
+        if self.recorder is not None and BLOCKED in self.kinds:
+            place = calling_place(self.recorder, None)
+            append(self.raw, BLOCKED, self.track, subject, value, place[0], place[1], None)
         self.waiting_for = what
         self.simulation.switch_to_next()
         self.waiting_for = None
-        if recorder is not None and place is not None:
+        if place is not None:
             value = what.buffer.filled if isinstance(what, BufferEnd) else value
-            recorder.raw.append((EventKind.KERNEL_RESUMED, self.track, subject, value, *place))
+            append(self.raw, RESUMED, self.track, subject, value, place[0], place[1], None)
 
     def wake(self, sleeper: KernelRun) -> None:
         """It comes next, while the block is in the processor's cache.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from ttl.trace import EventKind
 from ttl.trace.events import Part
@@ -28,7 +28,7 @@ def record_buffer(
         buffer = end.buffer
         filled = buffer.producer.released - buffer.consumer.released
         code, at = _numbered(kernel, place)
-        kernel.raw.append((kind, kernel.track, buffer.name, filled, code, at))
+        append(kernel.raw, kind, kernel.track, buffer.name, filled, code, at, None)
 
 
 def record_copy(kernel: KernelRun, kind: EventKind, transfer: SimTransfer) -> None:
@@ -54,10 +54,27 @@ def record(
 ) -> None:
     if kind in kernel.kinds:
         code, at = _numbered(kernel, place)
-        if part is None:
-            kernel.raw.append((kind, kernel.track, subject, value, code, at))
-        else:
-            kernel.raw.append((kind, kernel.track, subject, value, code, at, part))
+        append(kernel.raw, kind, kernel.track, subject, value, code, at, part)
+
+
+def append(
+    raw: list[Any],
+    kind: EventKind,
+    track: int,
+    subject: str,
+    value: Any,
+    code: int,
+    at: int,
+    part: Part | None,
+) -> None:
+    """An event of Recorder.raw, without a tuple for it."""
+    raw.append(kind)
+    raw.append(track)
+    raw.append(subject)
+    raw.append(value)
+    raw.append(code)
+    raw.append(at)
+    raw.append(part)
 
 
 def _numbered(kernel: KernelRun, place: Place | None) -> tuple[int, int]:

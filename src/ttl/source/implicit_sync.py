@@ -58,13 +58,12 @@ from .functions import (
 )
 from .handles import Finish, KnownFunctions, Meaning, SourceFunction
 from .last_use import Known, read_function
+from .plain_kernels import HARMLESS, leaves_out_nothing
 from .recent import Recent
 from .recompile import at, method_call
 from .supplies import Supply
 
-# Builtins a block may be given to: they do not keep it.
-HARMLESS = (abs, bool, getattr, hasattr, id, isinstance, len, print, range, repr, str, type)
-# Those whose results have the blocks as items, or are one of them.
+# Builtins whose results have the blocks as items, or are one of them.
 PASSING = (dict, enumerate, iter, list, max, min, next, reversed, set, sorted, tuple, zip)
 
 
@@ -103,7 +102,7 @@ Sources = dict[tuple[CodeType, str], SourceFunction]
 def _read_points(function: FunctionType) -> tuple[CodePoints, ...]:
     sources: Sources = {}
     kernel = _source_function(function, sources)
-    if kernel is None:
+    if kernel is None or leaves_out_nothing(function, kernel.tree):
         return ()
     known = Known()
     read_function(kernel, known)

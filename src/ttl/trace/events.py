@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from enum import Enum
 from types import CodeType
-from typing import TYPE_CHECKING, BinaryIO, Protocol
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
 from ttl.diagnostics.frames import is_user_file
 
@@ -68,12 +68,12 @@ CATEGORIES = tuple(CATEGORY_OF_WORD.values())
 
 
 # Kind, track, subject, value, the number of a code and the offset of an instruction in it, or 0 and
-# a line; then, where a copy of a tensor starts and that is known, its part of the tensor. Recording
-# is what a traced run pays for each event: what can be made later is made later, and once for all
-# events that say the same.
-RawEvent = (
-    tuple[EventKind, int, str, int, int, int] | tuple[EventKind, int, str, int, int, int, Part]
-)
+# a line; then None, or the part of the tensor where a copy of it starts and that is known.
+# Recording is what a traced run pays for each event: what can be made later is made later, and once
+# for all events that say the same. Events lie one after the other in a list, field by field: the
+# garbage collector would look at tuples.
+Event = tuple[EventKind, int, str, int, int, int, Part | None]
+FIELDS = 7
 NO_CODE = 0
 
 
@@ -92,8 +92,8 @@ class Recorder:
     """
 
     def __init__(self, categories: Collection[str] | None = None) -> None:
-        self.raw: list[RawEvent] = []
-        self.bulks: list[tuple[int, Bulk]] = []  # each with the number of raw events before it
+        self.raw: list[Any] = []
+        self.bulks: list[tuple[int, Bulk]] = []  # each with the length of `raw` before it
         self.tracks: list[tuple[Node, str]] = []  # kernels on nodes
         self.codes: dict[int, CodeType] = {}  # the program's, by their identity
         self.passed: dict[int, CodeType] = {}  # others
@@ -126,13 +126,13 @@ class Recorder:
         line: int = 0,
     ) -> None:
         if kind in self.kinds:
-            self.raw.append((kind, self.track(node, kernel), subject, value, NO_CODE, line))
+            self.raw += (kind, self.track(node, kernel), subject, value, NO_CODE, line, None)
 
     @property
     def size(self) -> int:
-        return len(self.raw) + sum(len(bulk) for _, bulk in self.bulks)
+        return len(self.raw) // FIELDS + sum(len(bulk) for _, bulk in self.bulks)
 
-    def sections(self) -> Iterator[list[RawEvent] | Bulk]:
+    def sections(self) -> Iterator[list[Any] | Bulk]:
         """All events in their order."""
         start = 0
         for position, bulk in self.bulks:
@@ -140,6 +140,10 @@ class Recorder:
             yield bulk
             start = position
         yield self.raw[start:] if start else self.raw
+
+
+def events_in(raw: list[Any]) -> Iterator[Event]:
+    return zip(*[iter(raw)] * FIELDS, strict=True)
 
 
 class Lines:

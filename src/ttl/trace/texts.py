@@ -7,11 +7,17 @@ template, made once: pieces of text, and what comes after each of them.
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from enum import IntEnum
+from importlib import import_module
 from typing import Any, BinaryIO, NamedTuple, Protocol
 
-from .events import EventKind, Lines, Node, Part, Recorder
+from .events import FIELDS, EventKind, Lines, Node, Part, Recorder, events_in
+
+try:
+    write_texts: Any = import_module("ttl.trace._event_texts").write_texts
+except ImportError:
+    write_texts = None
 
 
 class Slot(IntEnum):
@@ -73,10 +79,25 @@ def write_events(out: BinaryIO, recorder: Recorder, form: Form, first_tick: int 
     out.write(form.separator.join((*form.names(recorder.tracks), "")).encode())
     for section in recorder.sections():
         if isinstance(section, list):
-            out.write(_text(recorder, section, form, first_tick))
+            _write(out, recorder, section, form, first_tick)
+            first_tick += len(section) // FIELDS
         else:
             section.write(out, form, first_tick)
-        first_tick += len(section)
+            first_tick += len(section)
+
+
+def _write(
+    out: BinaryIO, recorder: Recorder, raw: list[Any], form: Form, first_tick: int
+) -> None:
+    """By the native module that wheels have, or here: the same bytes."""
+    shapes = _Shapes(recorder, form)
+    kernels = [kernel for _, kernel in recorder.tracks]
+    tracks = [form.track(*track) for track in recorder.tracks]
+    processes = [form.process(node) for node, _ in recorder.tracks]
+    if write_texts is not None:
+        write_texts(out.write, raw, kernels, tracks, processes, shapes.template, first_tick)
+    else:
+        out.write(_text(raw, kernels, tracks, processes, shapes, first_tick))
 
 
 # What stands between the texts of an event, in the forms that there are.
@@ -121,24 +142,30 @@ class _Shapes:
         self.lines = Lines(recorder.codes)
         self.known: dict[tuple[Any, ...], _Shape] = {}  # by kind, subject, code, place and kernel
 
+    def template(
+        self, kind: EventKind, subject: str, code: int, at: int, kernel: str
+    ) -> tuple[str, Template]:
+        return channel(kind), self.form.template(kind, kernel, subject, self.lines.of(code, at))
+
     def make(self, kind: EventKind, subject: str, code: int, at: int, kernel: str) -> _Shape:
-        template = self.form.template(kind, kernel, subject, self.lines.of(code, at))
-        found = self.known[kind, subject, code, at, kernel] = _Shape(template, channel(kind))
+        channel, template = self.template(kind, subject, code, at, kernel)
+        found = self.known[kind, subject, code, at, kernel] = _Shape(template, channel)
         return found
 
 
 def _text(
-    recorder: Recorder, raw: Sequence[tuple[Any, ...]], form: Form, first_tick: int
+    raw: list[Any],
+    kernels: list[str],
+    tracks: list[str],
+    processes: list[str],
+    shapes: _Shapes,
+    first_tick: int,
 ) -> bytes:
-    shapes = _Shapes(recorder, form)
     known = shapes.known
-    kernels = [kernel for _, kernel in recorder.tracks]
-    tracks = [form.track(*track) for track in recorder.tracks]
-    processes = [form.process(node) for node, _ in recorder.tracks]
     under_way: dict[tuple[int, str, str], deque[str]] = defaultdict(deque)
     found: list[str] = []
     number = first_tick
-    for event in raw:
+    for event in events_in(raw):
         index: int = event[1]
         kernel, track, subject = kernels[index], tracks[index], event[2]
         s = known.get((event[0], subject, event[4], event[5], kernel))
@@ -153,13 +180,13 @@ def _text(
             found.append(f"{s.a}{track}{s.b}{tick}{s.c}{value}{counter}")
         elif order == 2:
             under_way[index, s.channel, subject].append(tick)
-            part = part_text(event[6]) if len(event) == 7 else ""
+            part = part_text(event[6]) if event[6] is not None else ""
             found.append(f"{s.a}{track}{s.b}{tick}{s.c}{tick}{s.d}{value}{s.e}{part}{s.f}")
         elif order == 3:
             queue = under_way[index, s.channel, subject]
             begin = queue.popleft() if queue else tick
             found.append(f"{s.a}{track}{s.b}{tick}{s.c}{begin}{s.d}{value}{s.e}")
         else:
-            part = part_text(event[6]) if len(event) == 7 else ""
+            part = part_text(event[6]) if event[6] is not None else ""
             found.append(f"{s.a}{tick}{s.b}{processes[index]}{s.c}{value}{s.d}{part}{s.e}")
     return "".join(found).encode()

@@ -14,6 +14,7 @@ from ttl.device.profile import ProfilerLog, record_zones
 from ttl.device.watcher import standing, unread_buffers
 from ttl.diagnostics import Span
 from ttl.trace import EventKind, Recorder
+from ttl.trace.events import events_in
 
 WRITE = """void kernel_main() {
   { DeviceZoneScopedN("ttl_all");
@@ -118,7 +119,7 @@ def events(recorder: Recorder) -> list[tuple[object, ...]]:
     """Kind, node, kernel, subject, cycles and line."""
     return [
         (kind.value, *recorder.tracks[track], subject, value, line)
-        for kind, track, subject, value, _, line, *_ in recorder.raw
+        for kind, track, subject, value, _, line, _ in events_in(recorder.raw)
     ]
 
 

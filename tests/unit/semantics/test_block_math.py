@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import importlib.util
 import itertools
-import runpy
-import shutil
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 import pytest
 
+from native_modules import built
 from ttl.semantics import block_math
 from ttl.semantics.dtypes import bfloat16, round_to
 from ttl.semantics.ops import BLOCK_OPS
@@ -28,7 +23,6 @@ from ttl.semantics.ops.special_values import (
     smaller,
 )
 
-ROOT = Path(__file__).parents[3]
 BF16 = ml_dtypes.bfloat16
 MEANINGS: dict[str, Any] = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide,
@@ -45,22 +39,7 @@ SPECIAL = (0.0, -0.0, np.inf, -np.inf, np.nan, 1e-40, -1e-40, 3.4e38, -3.4e38, 1
 
 @pytest.fixture(scope="module")
 def native(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """Built as wheels build it, whether the package under test has it or not."""
-    folder = tmp_path_factory.mktemp("native")
-    (folder / "ttl" / "semantics").mkdir(parents=True)
-    source = ROOT / "src" / "ttl" / "semantics" / "block_math.c"
-    shutil.copy(source, folder / "ttl" / "semantics")
-    program = runpy.run_path(str(ROOT / "hatch_build.py"))["BLOCK_MATH"]
-    done = subprocess.run(
-        [sys.executable, "-P", "-c", program], cwd=folder, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
-    (file,) = (folder / "ttl").rglob("_block_math*.so")  # another one is in build/
-    spec = importlib.util.spec_from_file_location("_block_math", file)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return built("ttl/semantics/block_math.c", tmp_path_factory.mktemp("native"))
 
 
 @pytest.fixture(autouse=True)
@@ -144,6 +123,19 @@ def test_flush(native: Any) -> None:
     array = np.abs(values((64, 64), 5))
     expected = np.where(array < LEAST_NORMAL, np.float32(0), array)
     assert native.flushed(array) and same(array, expected)
+
+
+@pytest.mark.parametrize("nan", (np.nan, -np.nan))
+@pytest.mark.parametrize("shape", ((64, 33), (3, 32, 32), (1,), ()))
+def test_one_nan_is_found_wherever_it_is(native: Any, shape: Any, nan: float) -> None:
+    array = np.full(shape, np.inf, np.float32)
+    assert native.has_nan(array) is native.has_nan(array.T) is False
+    for place in {0, array.size // 2, array.size - 1}:
+        one = array.copy()
+        one.reshape(-1)[place] = nan
+        assert native.has_nan(one) is native.has_nan(one.T) is True
+        assert not np.signbit(computed(one)).any()
+    assert native.has_nan(np.empty((0, 32), np.float32)) is False
 
 
 @pytest.mark.parametrize("shape", ((32, 32), (32, 1024), (2, 32, 96), (64,)))
@@ -231,6 +223,8 @@ def test_what_it_does_not_know_is_left_to_numpy(native: Any) -> None:
     single = np.ones((32, 32), np.float32)
     others = (np.ones((32, 32), np.int32), np.ones((32, 32), np.float16), single[:, ::2], 1.0,
               np.ones(32, np.float32), np.ones((32, 32), np.float64))  # fmt: skip
+    for other in (np.int32(1), np.ones((32, 32), BF16), others[1], others[2], 1.0, others[-1]):
+        assert native.has_nan(other) is None
     for other in others:
         assert native.binary(0, single, other, False) is None
         assert native.binary(0, other, single, False) is None
@@ -264,7 +258,7 @@ def test_arrays_that_c_cannot_read_are_left_to_numpy(native: Any) -> None:
     for other in (swapped, unaligned):
         assert native.binary(0, single, other, False) is None
         assert native.row_sum(other) is None and native.row_max(other) is None
-        assert native.flushed(other) is None
+        assert native.flushed(other) is None and native.has_nan(other) is None
 
 
 def test_mistakes_are_told(native: Any) -> None:

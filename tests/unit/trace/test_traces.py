@@ -12,6 +12,7 @@ import pytest
 from ttl.tools.cli import main
 from ttl.trace import EventKind, Recorder
 from ttl.trace.difference import first_difference
+from ttl.trace.events import events_in
 from ttl.trace.files import append_events, read_trace
 from ttl.trace.results import Bound, Result, append_results, read_results
 
@@ -32,7 +33,7 @@ def recorder(*events: tuple) -> Recorder:
 def recorded(found: Recorder) -> list[tuple]:
     return [
         (kind, found.tracks[track], subject, value, line)
-        for kind, track, subject, value, _, line in found.raw
+        for kind, track, subject, value, _, line, _ in events_in(found.raw)
     ]
 
 

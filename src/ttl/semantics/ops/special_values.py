@@ -126,6 +126,8 @@ def _is_plain(values: Any) -> bool:
 
 def _has_nan(values: Any) -> bool:
     """Squares cannot cancel, so their sum is NaN only where one of them is."""
+    if (found := block_math.has_nan(values)) is not None:
+        return bool(found)
     flat = values.reshape(-1)
     return bool(np.isnan(np.dot(flat, flat)))
 
