@@ -69,6 +69,10 @@ def pytest_collection() -> Generator[None, Any, Any]:
         gc.enable()
 
 
+def pytest_sessionfinish() -> None:
+    gc.unfreeze()  # objects of torch are to go before torch does
+
+
 @pytest.hookimpl(trylast=True)  # the conftest files further down leave cases out, too
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if config.getoption("--full"):

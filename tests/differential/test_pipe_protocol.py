@@ -7,7 +7,7 @@ run does: another result, a fault, or a deadlock.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -64,13 +64,13 @@ def in_ascending_order(self: Any, make: Any, corners: Any, address: Any, hint: s
 on_nodes = NodeCalls.on_nodes
 
 
-def to_one_place(self: Any, make: Any, pipe: Any, slot: Any, address: Any, size: int) -> None:
+def to_one_place(self: Any, make: Any, turn: Any, address: Any, size: int) -> None:
     """multicast() that does not compare the places of the blocks."""
-    block = self.block_of(make, pipe, slot, make.index(0))
+    block = self.block_of(make, turn, make.index(0))
     there = self.nodes.on_nodes(
-        make, self.corners(pipe), pipe_calls.add(make, self.nodes.scratch(), block), "there"
+        make, self.corners(turn.pipe), pipe_calls.add(make, self.nodes.scratch(), block), "there"
     )
-    receivers = self.receivers(pipe)
+    receivers = self.receivers(turn.pipe)
     name = f"noc_async_write_multicast{self.loopback}"
     call(make, name, address, there, make.index(size), receivers)
 
@@ -78,9 +78,9 @@ def to_one_place(self: Any, make: Any, pipe: Any, slot: Any, address: Any, size:
 table_entry = NetCalls.table_entry
 
 
-def one_slot(self: Any, make: Any, pipe: Any, slot: Any, receiver: Any) -> Any:
+def one_slot(self: Any, make: Any, turn: Any, receiver: Any) -> Any:
     """table_entry() with one row for all posts."""
-    return table_entry(self, make, pipe, make.index(0), receiver)
+    return table_entry(self, make, replace(turn, slot=make.index(0)), receiver)
 
 
 def one_done(self: Any, make: Any, pipe: Any) -> Any:

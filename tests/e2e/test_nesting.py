@@ -42,14 +42,26 @@ deep(a, y)
 """
 
 
+WITH = "with a_dfb.wait() as x, y_dfb.reserve() as o:"
+TERMS = " + ".join(["x"] * 900)
+
+
+@pytest.mark.parametrize("command", [["run"], ["run", "--host"]], ids=" ".join)
+def test_with_all_releases_written_it_runs(run: Run, tmp_path: Path, command: list[str]) -> None:
+    file = tmp_path / "deep.py"
+    file.write_text(PROGRAM.format(terms=TERMS) + "print(ttl.to_numpy(y)[0, 0])\n")
+    assert run("ttl", *command, file).stdout == "256\n"  # 256 + 1 is 256 in bfloat16
+
+
 @pytest.mark.parametrize("command", [["run"], ["run", "--host"], ["check"]], ids=" ".join)
 def test_a_very_deep_expression_is_refused(run: Run, tmp_path: Path, command: list[str]) -> None:
     file = tmp_path / "deep.py"
-    file.write_text(PROGRAM.format(terms=" + ".join(["x"] * 900)))
+    supplied = "x, o = a_dfb.wait(), y_dfb.reserve()\n        if True:"  # releases are left out
+    file.write_text(PROGRAM.replace(WITH, supplied).format(terms=TERMS))
     done = run("ttl", *command, file)
     assert done.returncode == 1
     assert "[TTL7003]: an expression of 901 operations inside each other is too deep" in done.stderr
-    assert "deep.py:16:13" in done.stderr and "Traceback" not in done.stderr
+    assert "deep.py:17:13" in done.stderr and "Traceback" not in done.stderr
 
 
 def test_a_long_chain_of_statements_is_not_deep(run: Run, tmp_path: Path) -> None:

@@ -219,7 +219,7 @@ def test_wrong_operation_is_reported_as_it_is():
         torch.compile(lambda a: wrong(a, torch.empty_like(a)), backend="tt")(
             torch.ones(32, 32, device="tt")
         )
-    assert "0 compute and 0 data movement kernels" in str(raised.value)
+    assert "declares no kernels" in str(raised.value)
 
 
 def test_buffers_and_constants_of_models():
