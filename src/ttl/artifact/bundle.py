@@ -6,7 +6,6 @@ API by their names, and nothing else of the machine it is compiled on.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from pathlib import Path, PurePosixPath, PureWindowsPath
@@ -29,8 +28,10 @@ _NAME = re.compile(r'\s*(?:"([^"]+)"|<([^>]+)>)\s*')
 
 
 def bundle_name(compiled: CompiledOperation) -> str:
+    from hashlib import sha256  # OpenSSL is large, and compiling needs none of it
+
     text = json.dumps(to_json(compiled), sort_keys=True)
-    return f"program_{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+    return f"program_{sha256(text.encode()).hexdigest()[:16]}"
 
 
 def write_bundle(compiled: CompiledOperation, place: Path) -> Path:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping
 from functools import lru_cache
 from types import MappingProxyType
@@ -30,8 +29,10 @@ Options = Mapping[str, bool | int]
 def parse_options(*layers: str | None) -> Options:
     """The options of all layers, later ones winning over earlier ones."""
     options: dict[str, bool | int] = dict(SWITCHES)
-    for layer in layers:
-        tokens = iter(shlex.split(layer or ""))
+    for layer in filter(None, layers):
+        import shlex  # few operations have options
+
+        tokens = iter(shlex.split(layer))
         for token in tokens:
             name, _, value = token.removeprefix("--").partition("=")
             if name in NUMBERS:

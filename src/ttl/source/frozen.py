@@ -23,7 +23,6 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from functools import cached_property, lru_cache, partial
-from hashlib import sha256
 from types import (
     BuiltinFunctionType,
     CodeType,
@@ -222,6 +221,8 @@ class _Freezer:
     def _of_library(self, value: Any, kind: type) -> Key:
         """An object of numpy, or one of ours that does not change."""
         if kind is np.ndarray and not value.dtype.hasobject:
+            from hashlib import sha256  # OpenSSL is large, and few kernels need it
+
             return kind, repr(value.dtype), value.shape, sha256(value.tobytes()).digest()
         if isinstance(value, np.dtype) or as_dtype(value) is not None:
             return kind, repr(value)
