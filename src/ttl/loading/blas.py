@@ -11,9 +11,9 @@ BLAS_WAITS = (BLAS_WAIT, "GOTO_THREAD_TIMEOUT", "THREAD_TIMEOUT")
 def load_numpy() -> None:
     """With threads of OpenBLAS that go to sleep soon, unless somebody has chosen otherwise.
 
-    Such a thread looks for work for 0.03 s before it sleeps. In a process that compiles a kernel
-    on two cores that was a sixth of the time; on a busy machine a product of small matrices waits
-    for a thread that waits for a core.
+    Such a thread looks for work for 2^26 cycles before it sleeps. In a process that compiles a
+    kernel on two cores that was a sixth of the time; on a busy machine a product of small matrices
+    waits for a thread that waits for a core.
     """
     if any(name in os.environ for name in BLAS_WAITS):
         return

@@ -58,7 +58,7 @@ def _path() -> str:
 
 
 def read(path: str) -> dict[str, CodeType]:
-    """None if there are none, or too many, or the file was damaged."""
+    """Nothing if there is no file, or it was damaged, or too many are in it."""
     try:
         with open(path, "rb") as file:
             content = file.read()

@@ -39,18 +39,34 @@ def define_later(cls: type[Any]) -> type[Any]:
     return cls
 
 
-def define(cls: type) -> bool:
-    """Whether a definition waited for it, of the class itself or of one it inherits from."""
+def define(cls: type) -> None:
+    """The class, and those that it inherits from, if they wait for it."""
     with _LOCK:
-        waiting = [each for each in cls.__mro__ if each in _WAITING]
-        for each in waiting:
+        for each in [each for each in cls.__mro__ if each in _WAITING]:
             for name, own in _WAITING.pop(each).items():
                 if own is None:
                     delattr(each, name)
                 else:
                     setattr(each, name, own)
             _define_now(each)
-    return bool(waiting)
+
+
+def _is_replaced(member: Any, cls: type) -> bool:
+    """By this thread or by another one, which defined the class first."""
+    define(cls)
+    found = next(vars(each)[member.name] for each in cls.__mro__ if member.name in vars(each))
+    return found is not member
+
+
+def _read(member: Any, op: Any, cls: type) -> Any:
+    owner = cls if op is None else op
+    return getattr(owner, member.name) if _is_replaced(member, cls) else member
+
+
+def _write(member: Any, op: Any, value: Any) -> None:
+    if not _is_replaced(member, type(op)):
+        raise AttributeError(f"{type(op).__name__} is not defined as an operation")
+    setattr(op, member.name, value)
 
 
 class DelayedMember:
@@ -59,26 +75,17 @@ class DelayedMember:
     def __init__(self, name: str):
         self.name = name
 
-    def __get__(self, op: Any, cls: type) -> Any:
-        return getattr(cls if op is None else op, self.name) if define(cls) else self
+    __get__ = _read
 
 
 def _name_field(field: Any, cls: type, name: str) -> None:
     field.name = name
 
 
-def _read_field(field: Any, op: Any, cls: type) -> Any:
-    return getattr(cls if op is None else op, field.name) if define(cls) else field
-
-
-def _write_field(field: Any, op: Any, value: Any) -> None:
-    if not define(type(op)):
-        raise AttributeError(f"{type(op).__name__} is not defined as an operation")
-    setattr(op, field.name, value)
-
-
 def _definition(cls: type[IRDLOperation]) -> OpDef | None:
-    return cls.get_irdl_definition() if define(cls) else None
+    define(cls)
+    found: Any = cls.get_irdl_definition  # of a class that is defined it is its own
+    return None if found.__func__ is _definition else found()
 
 
 class DelayedParameters(ParamAttrDef):
@@ -114,7 +121,7 @@ class DelayedFormat:
 def delay_definitions() -> None:
     """Those of dialects that are imported from now on."""
     field: Any = operations._OpDefField
-    field.__set_name__, field.__get__, field.__set__ = _name_field, _read_field, _write_field
+    field.__set_name__, field.__get__, field.__set__ = _name_field, _read, _write
     IRDLOperation.get_irdl_definition = classmethod(_definition)  # type: ignore[assignment]
     operations.irdl_op_definition = irdl.irdl_op_definition = define_later
     attributes.ParamAttrDef.from_pyrdl = DelayedParameters  # type: ignore[assignment]

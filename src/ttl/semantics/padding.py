@@ -8,8 +8,9 @@ from ttl.diagnostics import RuleBroken, codes
 
 from .ops import BlockOp
 
-MASKS = ("mask", "mask_posinf", "where")
 ZERO, ANY = "zero", "any"  # what the padding of a value is known to be
+# What these put in its place; None: what the program chose.
+MASKS = {"mask": ZERO, "mask_posinf": None, "where": None}
 
 
 # With what a reduction does not notice in the place of the padding; 0 if it is not listed.
@@ -50,10 +51,9 @@ def after(op: BlockOp, paddings: Sequence[Held], dims: Sequence[int], rank: int)
     if not paddings:
         return NONE
     first = paddings[0]
-    if op.name in MASKS and op.name != "mask":
-        return NONE
-    if op.name == "mask":
-        return ZERO if first[0] else None, ZERO if first[1] else None
+    if op.name in MASKS:
+        instead = MASKS[op.name]
+        return instead if first[0] else None, instead if first[1] else None
     if op.name == "matmul":
         return first[0], paddings[1][1]
     if op.name == "transpose":

@@ -4,7 +4,7 @@ What it says no to is read as a whole. It says yes where
 
 rule BLOCK     each acquire is that of a `with`, of a buffer by its name;
 rule TRANSFER  each `name = ttl.copy(...)` is followed in its own body by `name.wait()`, and nothing
-               mentions the name in between; or the wait stands behind the copy;
+               mentions the name in between; or it is `ttl.copy(...).wait()`;
 rule CALL      what else is called is pyttl's, harmless, or a method of a variable, and what names
                around the kernel stand for cannot call functions of the user's;
 rule PATH      no statement leaves its body, and no function or comprehension is inside.

@@ -70,6 +70,37 @@ def test_a_definition_is_made_at_the_first_look() -> None:
     assert lines[-1] == "refused"
 
 
+FROM_THREADS = """
+import sys
+from threading import Barrier, Thread
+from ttl.loading.late_definitions import delay_definitions
+delay_definitions()
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import i32
+from ttl.dialects.building import create
+sys.setswitchinterval(1e-6)
+one = arith.ConstantOp.from_int_and_width(1, 32).result
+kinds = [each for each in arith.Arith.operations if "lhs" in dir(each)]
+barrier, wrong = Barrier(4), []
+
+def look():
+    for kind in kinds:
+        barrier.wait()
+        op = create(kind, [one, one], [i32])
+        if op.lhs is not one or kind.get_irdl_definition() is None:
+            wrong.append(kind)
+
+threads = [Thread(target=look) for _ in range(4)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+print(len(kinds) > 20, wrong)
+"""
+
+
+def test_threads_that_look_at_the_same_time_find_the_same() -> None:
+    assert output(FROM_THREADS).split() == ["True", "[]"]
+
+
 @pytest.mark.parametrize("chosen", [None, "26"])
 def test_how_threads_of_blas_wait_is_chosen_by_the_user(chosen: str | None) -> None:
     program = "import ttl, os; print(os.environ.get('OPENBLAS_THREAD_TIMEOUT'))"
