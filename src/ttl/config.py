@@ -11,12 +11,14 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, fields
-from functools import lru_cache
-from pathlib import Path
-from typing import Any
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Any
 
 from ttl.diagnostics import Code, Severity, UsageError, WarningOptions, codes, usage_error
 from ttl.loading.kept_codes import cache_dir
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 KERNEL_DUMPS = "ttlang_kernel_dumps"  # in the current folder
 OURS = ("TTL_", "TTLANG_", "PYTTL_")  # how our variables begin
@@ -179,9 +181,13 @@ class Config:
     show_threads: bool = _flag("TTL_SHOW_THREADS")  # threads of unified operations, to stdout
     # DIR for the C++ of what is compiled; 1 is ttlang_kernel_dumps in the current folder.
     kernel_dumps: str | None = _option("TTLANG_KERNEL_DUMPS", _folder)
-    cache_dir: Path = Path()  # PYTTL_CACHE, else the user's cache folder
+    cache_folder: str = ""  # PYTTL_CACHE, else the user's cache folder
     # Bytes that compiled kernels may take there, as 512M; none: no limit. See `ttl cache`.
     cache_limit: int | None = _option("PYTTL_CACHE_LIMIT", _bytes)
+
+    @property
+    def cache_dir(self) -> Path:
+        return _path(self.cache_folder)
 
     @property
     def wants_artifact(self) -> bool:
@@ -214,6 +220,14 @@ class Config:
             config = _config(_given(os.environ, now.variables), chosen)
             known = now.last = (dict(in_memory), now.variables, chosen), config
         return known[1]
+
+
+@cache
+def _path(folder: str) -> Path:
+    """A process that only simulates or compiles has no other use for this module."""
+    from pathlib import Path
+
+    return Path(folder)
 
 
 class _Process:
@@ -274,7 +288,7 @@ def _given(environment: Mapping[str, str], over: Mapping[str, str]) -> Given:
 @lru_cache(maxsize=64)
 def _config(given: Given, chosen: tuple[tuple[str, Any], ...]) -> Config:
     variables = {name: text for name, text in given if text is not None}
-    options: dict[str, Any] = {"cache_dir": Path(cache_dir(variables))}
+    options: dict[str, Any] = {"cache_folder": cache_dir(variables)}
     for variable, option in OPTIONS.items():
         text = variables.get(variable)
         value = None if text is None else option.metadata["read"](variable, text)

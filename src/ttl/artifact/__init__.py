@@ -1,8 +1,8 @@
-"""The compiled operation, in memory and on disk."""
+"""The compiled operation, in memory and on disk. What compiling does not need is loaded later."""
 
-from .bundle import check_includes, write_bundle
-from .fits import check_cores, check_fits, overlap
-from .manifest import names_of, read_folder, to_json, with_sources, write_folder
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from .operation import (
     MARK_KINDS,
     PAGE_BYTES,
@@ -22,8 +22,29 @@ from .operation import (
     Semaphore,
     ThreadKind,
 )
-from .part import Part, parse
-from .reader import CONFIG_TYPES, FORMAT_VERSIONS, Artifact, blocks_of, read_artifact
+
+MODULES = {
+    "bundle": ("check_includes", "write_bundle"),
+    "fits": ("check_cores", "check_fits", "overlap"),
+    "manifest": ("names_of", "read_folder", "to_json", "with_sources", "write_folder"),
+    "part": ("Part", "parse"),
+    "reader": ("CONFIG_TYPES", "FORMAT_VERSIONS", "Artifact", "blocks_of", "read_artifact"),
+}
+
+if TYPE_CHECKING:
+    from .bundle import check_includes, write_bundle
+    from .fits import check_cores, check_fits, overlap
+    from .manifest import names_of, read_folder, to_json, with_sources, write_folder
+    from .part import Part, parse
+    from .reader import CONFIG_TYPES, FORMAT_VERSIONS, Artifact, blocks_of, read_artifact
+else:
+    _MODULE_OF = {name: module for module, names in MODULES.items() for name in names}
+
+    def __getattr__(name: str) -> Any:
+        if name not in _MODULE_OF:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
+
 
 __all__ = [
     "CONFIG_TYPES", "FORMAT_VERSIONS", "MARK_KINDS", "PAGE_BYTES", "Artifact", "Buffer",

@@ -5,19 +5,20 @@ from __future__ import annotations
 import errno
 import os
 import sys
-import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import catalogue as codes
 from .diagnostic import Code, Diagnostic, RuleBroken
 from .frames import user_traceback
 from .painting import show_text
 from .render import render_all
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # on the disk, or for the user
 
@@ -103,9 +104,9 @@ def writing(named: str | Path, *files: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        for file in (files or (Path(named),)) if error.errno in NO_ROOM else ():
-            if file.is_file():  # no device
-                file.unlink()
+        for file in (files or (named,)) if error.errno in NO_ROOM else ():
+            if os.path.isfile(file):  # no device
+                os.unlink(file)
         raise file_not_usable(named, error) from None
 
 
@@ -136,6 +137,8 @@ def debug_traceback(error: TTLError) -> str:
     """
     if not os.environ.get("TTL_DEBUG"):
         return ""
+    import traceback
+
     if error.__cause__ is not None:
         return "".join(traceback.format_exception(error.__cause__))
     frames = traceback.format_tb(error.__traceback__)

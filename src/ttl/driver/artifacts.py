@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING
 
@@ -18,6 +17,8 @@ from ttl.target import Target
 from .memo import kept_for
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from ttl.artifact import CompiledOperation
 
 MOST_KEPT = 1024  # artifacts; one has some ten thousand bytes
@@ -79,6 +80,10 @@ class Artifacts:
                 self._write_all(artifact, None, config)
 
     def _write_all(self, artifact: _Artifact, folder: str | None, config: Config) -> None:
+        if not (config.compile_to or folder or config.kernel_dumps):
+            return
+        from pathlib import Path
+
         from ttl.artifact import write_bundle
 
         places = (

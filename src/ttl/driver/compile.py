@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
-from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
@@ -167,8 +166,8 @@ def _write_module(module: ModuleOp, file: str | None) -> None:
 
     if file is None:
         return
-    with writing(file):
-        Path(file).write_text(print_module(module))
+    with writing(file), open(file, "w", encoding="utf-8") as text:
+        text.write(print_module(module))
 
 
 def _dump(when: str) -> Callable[[str, ModuleOp], None]:

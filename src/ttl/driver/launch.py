@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ttl.config import BACKENDS, ROUNDINGS, SCHEDULERS, Config
@@ -236,6 +235,8 @@ class Call:
             return None
         compiled = self.driver.compile(program, target, config)
         if program.operation.loads_kernels:
+            from pathlib import Path
+
             from ttl.artifact import with_sources
 
             compiled = with_sources(compiled, Path(folder or "."))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +16,8 @@ from ttl.trace import Recorder
 from .backend import is_real
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from ttl.trace.results import Bound
 
 Parts = list[list[tuple[str, bool, Any, "Bound | None"]]]
@@ -50,6 +51,8 @@ class Traces:
         if config.trace is None:
             yield None
             return
+        from pathlib import Path
+
         file, recorder = Path(config.trace), Recorder(config.trace_events)
         _check(file)
         parts: Parts = []

@@ -2,9 +2,11 @@
 
 from .blas import load_numpy
 from .garbage import count_as_old, settle, without_collecting
+from .kept_modules import keep_modules
 from .late_methods import delay_methods
 
 __all__ = ["count_as_old", "settle", "without_collecting"]
 
+keep_modules()
 load_numpy()
 delay_methods()

@@ -71,15 +71,20 @@ def read(path: str) -> dict[str, CodeType]:
 
 
 def _write() -> None:
-    """With those that other processes have written since; what is there is whole at any time."""
+    """With those that other processes have written since."""
     path = _path()
     content = marshal.dumps({**read(path), **_NEW})
+    write_whole(path, zlib.crc32(content).to_bytes(SUM_BYTES) + content)
+
+
+def write_whole(path: str, content: bytes) -> None:
+    """What is there is whole at any time; where nothing can be written, nothing is."""
     own = f"{path}.{os.getpid()}"
     with suppress(OSError):
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
         try:
             with open(own, "xb") as file:
-                file.write(zlib.crc32(content).to_bytes(SUM_BYTES) + content)
+                file.write(content)
             os.replace(own, path)
         except OSError:
             os.unlink(own)

@@ -17,6 +17,8 @@ from xdsl import irdl
 from xdsl.ir import ParametrizedAttribute
 from xdsl.irdl import IRDLOperation, OpDef, ParamAttrDef, attributes, operations
 
+from .late_dialect_files import delay_dialect_files
+
 if TYPE_CHECKING:
     from xdsl.irdl.declarative_assembly_format import FormatProgram
     from xdsl.parser import Parser
@@ -125,6 +127,7 @@ def delay_definitions() -> None:
     IRDLOperation.get_irdl_definition = classmethod(_definition)  # type: ignore[assignment]
     operations.irdl_op_definition = irdl.irdl_op_definition = define_later
     attributes.ParamAttrDef.from_pyrdl = DelayedParameters  # type: ignore[assignment]
+    delay_dialect_files()
     _delay_formats()
 
 

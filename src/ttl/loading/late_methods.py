@@ -9,14 +9,21 @@ class has the function that dataclasses give it.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
-from functools import cached_property
+from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
 from .kept_codes import code_of, compiled
 
 PACKAGES = ("ttl", "xdsl")  # the classes of others are made as ever
+NO_FIELDS = ("ClassVar", "InitVar", "KW_ONLY")
+WRITERS = {  # functions of dataclasses, and the methods that each of them writes
+    "_init_fn": ("__init__",),
+    "_repr_fn": ("__repr__",),
+    "_cmp_fn": (),
+    "_hash_fn": ("__hash__",),
+    "_frozen_get_del_attr": ("__setattr__", "__delattr__"),
+}
 
 
 class Delayed:
@@ -34,24 +41,27 @@ class Delayed:
                 type.__setattr__(each, self.__name__, made)
         return made.__get__(instance, owner)
 
-    @cached_property
-    def __wrapped__(self) -> FunctionType:
-        return self.make()
 
-    def __call__(self, *arguments: object) -> Any:
-        """Under a decorator, as `__repr__` is."""
-        return self.__wrapped__(*arguments)
+def _delaying(write: Callable[..., Any], *names: str) -> Callable[..., Any]:
+    """A function of dataclasses that writes one method, or several.
 
+    Without a name it is its first argument.
+    """
 
-def _delaying(create: Callable[..., FunctionType]) -> Callable[..., Delayed | FunctionType]:
-    def create_later(
-        name: str, arguments: Sequence[str], body: Sequence[str], **names: Any
-    ) -> Delayed | FunctionType:
-        if _is_of_ours((names.get("globals") or {}).get("__name__", "")):
-            return Delayed(name, lambda: create(name, arguments, body, **names))
-        return create(name, arguments, body, **names)
+    def write_later(*arguments: Any, **others: Any) -> Any:
+        # The globals of the module that defines the class are the only dictionary.
+        known = next(each for each in (*arguments, *others.values()) if isinstance(each, dict))
+        if not _is_of_ours(known.get("__name__", "")):
+            return write(*arguments, **others)
+        if len(names) < 2:
+            name = names[0] if names else arguments[0]
+            return Delayed(name, lambda: write(*arguments, **others))
+        return tuple(
+            Delayed(name, lambda place=place: write(*arguments, **others)[place])  # type: ignore[misc]
+            for place, name in enumerate(names)
+        )
 
-    return create_later
+    return write_later
 
 
 def _without_signature(process: Callable[..., type]) -> Callable[..., type]:
@@ -63,6 +73,20 @@ def _without_signature(process: Callable[..., type]) -> Callable[..., type]:
         return process(cls, *options, **others)
 
     return process_class
+
+
+def _quickly(is_type: Callable[..., bool]) -> Callable[..., bool]:
+    """Whether an annotation, as text, is one of those that are no field: here they have their
+    own names.
+    """
+
+    def is_type_quickly(annotation: str, cls: type, *others: Any) -> bool:
+        is_field = not any(name in annotation for name in NO_FIELDS)
+        if is_field and _is_of_ours(cls.__module__):
+            return False
+        return is_type(annotation, cls, *others)
+
+    return is_type_quickly
 
 
 def _execute(text: str, names: dict[str, Any], found: dict[str, Any]) -> None:
@@ -80,5 +104,7 @@ def delay_methods() -> None:
     dataclasses.exec = _execute  # type: ignore[attr-defined]
     # From 3.13 on there is no such function: all methods of a class are one text.
     if hasattr(dataclasses, "_create_fn"):
-        dataclasses._create_fn = _delaying(dataclasses._create_fn)
+        for writer, names in WRITERS.items():
+            setattr(dataclasses, writer, _delaying(getattr(dataclasses, writer), *names))
         dataclasses._process_class = _without_signature(dataclasses._process_class)  # type: ignore[attr-defined]
+    dataclasses._is_type = _quickly(dataclasses._is_type)  # type: ignore[attr-defined]

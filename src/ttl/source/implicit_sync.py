@@ -37,7 +37,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 from functools import partial
 from types import CodeType, FunctionType, ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ttl.diagnostics import Span
 from ttl.diagnostics.frames import is_pyttl_file, is_user_file
@@ -57,11 +57,12 @@ from .functions import (
     value_of,
 )
 from .handles import Finish, KnownFunctions, Meaning, SourceFunction
-from .last_use import Known, read_function
 from .plain_kernels import HARMLESS, leaves_out_nothing
 from .recent import Recent
 from .recompile import at, method_call
-from .supplies import Supply
+
+if TYPE_CHECKING:
+    from .supplies import Supply
 
 # Builtins whose results have the blocks as items, or are one of them.
 PASSING = (dict, enumerate, iter, list, max, min, next, reversed, set, sorted, tuple, zip)
@@ -104,6 +105,8 @@ def _read_points(function: FunctionType) -> tuple[CodePoints, ...]:
     kernel = _source_function(function, sources)
     if kernel is None or leaves_out_nothing(function, kernel.tree):
         return ()
+    from .last_use import Known, read_function  # most kernels leave out nothing
+
     known = Known()
     read_function(kernel, known)
     return tuple(

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from ttl.diagnostics import Diagnostic, Label, UsageError, codes
 
 from .implicit_sync import CodePoints
-from .supplies import Supply
+
+if TYPE_CHECKING:
+    from .supplies import Supply
 
 
 def supplied_note(operation: str, found: Iterable[CodePoints]) -> Diagnostic | None:

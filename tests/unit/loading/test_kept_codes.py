@@ -31,7 +31,7 @@ def count(folder: Path) -> int:
 
 
 def kept(folder: Path) -> Path:
-    (path,) = folder.iterdir()
+    (path,) = folder.glob("methods-*")
     return path
 
 

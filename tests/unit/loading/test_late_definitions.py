@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -106,3 +107,31 @@ def test_how_threads_of_blas_wait_is_chosen_by_the_user(chosen: str | None) -> N
     program = "import ttl, os; print(os.environ.get('OPENBLAS_THREAD_TIMEOUT'))"
     given = {} if chosen is None else {"OPENBLAS_THREAD_TIMEOUT": chosen}
     assert output(program, **given).strip() == str(chosen)
+
+
+DIALECT_FILE = """
+import sys
+from ttl.driver.compile import load_compiler
+load_compiler()
+print("tempfile" in sys.modules, "xdsl.utils.dialect_loader" in sys.modules)
+try:
+    import no_dialect
+except ModuleNotFoundError:
+    print("xdsl.utils.dialect_loader" in sys.modules)
+import own_dialect
+print(type(own_dialect.__spec__.loader).__name__)
+"""
+OWN_DIALECT = """builtin.module {
+  irdl.dialect @own_dialect {
+    irdl.operation @own { }
+  }
+}
+"""
+
+
+def test_dialects_in_files_of_their_own_are_found_when_there_is_one(tmp_path: Path) -> None:
+    (tmp_path / "own_dialect.irdl").write_text(OWN_DIALECT)
+    done = subprocess.run(
+        [sys.executable, "-c", DIALECT_FILE], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.stdout.split() == ["False", "False", "False", "IRDLDialectLoader"], done.stderr

@@ -1,0 +1,161 @@
+"""The bytecode of the modules of this package and of xDSL, in one file.
+
+A process that compiles a kernel loads 390 of them. To find each, and to read the file that Python
+keeps for it, takes longer than to make it from its bytecode. Here what those files have is
+kept together, in the user's cache folder, and used as Python uses them: while the source has the
+same time and size. What is not in the file, or has changed, is loaded as ever: docs/decisions/0034.
+"""
+
+from __future__ import annotations
+
+import atexit
+import marshal
+import os
+import sys
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from importlib.util import spec_from_file_location
+from mmap import ACCESS_READ, mmap
+from types import CodeType, ModuleType
+from typing import Any, NamedTuple
+
+from .kept_codes import SUM_BYTES, cache_dir, write_whole
+
+PACKAGES = ("ttl", "xdsl")
+LENGTH_BYTES = 8
+WORTH_WRITING = 20  # modules that are not in the file; fewer are loaded as ever
+
+
+class Entry(NamedTuple):
+    """Where a module's bytecode lies, and the source that it was made of."""
+
+    source: str
+    is_package: bool
+    stamp: bytes  # its time and size
+    begin: int
+    end: int
+
+
+Bytes = bytes | memoryview
+Kept = tuple[Entry, Bytes]
+
+
+class KeptLoader(SourceFileLoader):
+    """Of one module."""
+
+    def __init__(self, name: str, path: str, bytecode: memoryview):
+        super().__init__(name, path)
+        self.bytecode = bytecode
+
+    def get_code(self, fullname: str) -> CodeType | None:
+        try:
+            code: CodeType = marshal.loads(self.bytecode)
+        except (EOFError, ValueError, TypeError):
+            return super().get_code(fullname)
+        return code
+
+
+class KeptModules:
+    """A finder, asked before the one that looks into folders."""
+
+    def __init__(self, path: str):
+        self.path = path
+        self.index, self.content = read(path)
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        entry = self.index.get(name)
+        if entry is None or path is None:
+            return None
+        folder = os.path.dirname(entry.source)
+        if (os.path.dirname(folder) if entry.is_package else folder) not in path:
+            return None
+        if _stamp(entry.source) != entry.stamp:
+            return None
+        loader = KeptLoader(name, entry.source, self.content[entry.begin : entry.end])
+        within = [folder] if entry.is_package else None
+        return spec_from_file_location(
+            name, entry.source, loader=loader, submodule_search_locations=within
+        )
+
+    def write(self) -> None:
+        """When the process ends, if much was loaded that is not in the file."""
+        new = {name: each for name, each in _loaded() if type(each.loader) is SourceFileLoader}
+        if len(new) < WORTH_WRITING or sys.dont_write_bytecode:
+            return
+        write_whole(self.path, _joined({**dict(self._valid()), **dict(_codes(new))}))
+
+    def _valid(self) -> Iterator[tuple[str, Kept]]:
+        for name, entry in self.index.items():
+            if _stamp(entry.source) == entry.stamp:
+                yield name, (entry, self.content[entry.begin : entry.end])
+
+
+def read(path: str) -> tuple[dict[str, Entry], memoryview]:
+    """Nothing if there is no file, or its index was damaged."""
+    nothing: tuple[dict[str, Entry], memoryview] = {}, memoryview(b"")
+    try:
+        with open(path, "rb") as file:
+            content = memoryview(mmap(file.fileno(), 0, access=ACCESS_READ))
+    except (OSError, ValueError):  # ValueError: it is empty
+        return nothing
+    begin = SUM_BYTES + LENGTH_BYTES
+    end = begin + int.from_bytes(content[SUM_BYTES:begin])
+    if zlib.crc32(content[begin:end]).to_bytes(SUM_BYTES) != content[:SUM_BYTES]:
+        return nothing
+    index = marshal.loads(content[begin:end])
+    return {name: Entry(*entry) for name, entry in index.items()}, content[end:]
+
+
+def _joined(kept: dict[str, Kept]) -> bytes:
+    index: dict[str, tuple[Any, ...]] = {}
+    parts: list[Bytes] = []
+    begin = 0
+    for name, (entry, bytecode) in sorted(kept.items()):
+        end = begin + len(bytecode)
+        index[name] = (*entry[:3], begin, end)
+        parts.append(bytecode)
+        begin = end
+    text = marshal.dumps(index)
+    head = zlib.crc32(text).to_bytes(SUM_BYTES) + len(text).to_bytes(LENGTH_BYTES)
+    return b"".join([head, text, *parts])
+
+
+def _loaded() -> Iterator[tuple[str, Any]]:
+    for name, module in [*sys.modules.items()]:
+        spec = getattr(module, "__spec__", None)
+        if name.partition(".")[0] in PACKAGES and "." in name and spec is not None:
+            yield name, spec
+
+
+def _codes(specs: dict[str, Any]) -> Iterator[tuple[str, Kept]]:
+    for name, spec in specs.items():
+        stamp = _stamp(spec.origin)  # before the source is read, which may change meanwhile
+        with suppress(ImportError, OSError, SyntaxError, ValueError):
+            bytecode = marshal.dumps(spec.loader.get_code(name))
+            if stamp is not None:
+                is_package = spec.submodule_search_locations is not None
+                yield name, (Entry(spec.origin, is_package, stamp, 0, 0), bytecode)
+
+
+def _stamp(source: str) -> bytes | None:
+    """The time and size of a source; None if it is not there."""
+    try:
+        found = os.stat(source)
+    except OSError:
+        return None
+    return found.st_mtime_ns.to_bytes(8, signed=True) + found.st_size.to_bytes(8)
+
+
+def keep_modules() -> None:
+    """Those that are imported from now on."""
+    if sys.flags.optimize or PathFinder not in sys.meta_path:
+        return
+    folder = zlib.crc32(os.path.dirname(os.path.dirname(__file__)).encode())
+    version = f"{sys.implementation.cache_tag}-{sys.hexversion:x}"
+    kept = KeptModules(os.path.join(cache_dir(os.environ), f"modules-{version}-{folder:x}"))
+    sys.meta_path.insert(sys.meta_path.index(PathFinder), kept)
+    atexit.register(kept.write)
