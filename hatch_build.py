@@ -32,8 +32,8 @@ from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 # The C of the modules, and what is to be known about it. It is compiled below; mypyc would leave it
 # to setuptools, which takes seconds to fetch. What mypyc imports of it is given nothing to do.
-GENERATE = """
-import json, sys, types
+GENERATE = r"""
+import json, re, sys, types
 from pathlib import Path
 
 nothing = types.SimpleNamespace(ccompiler=None, sysconfig=None)
@@ -42,10 +42,14 @@ from mypyc.build import generate_c_extension_shim, include_dir, mypyc_build
 from mypyc.common import RUNTIME_C_FILES, shared_lib_name
 from mypyc.options import CompilerOptions
 
+LOADING = r"^(?=char CPyDef_\w+_____top_level__\(void\) \{)"
+NOT_OPTIMIZED = '__attribute__((optimize("O0")))\n'
 options = CompilerOptions(multi_file=True, group_name="pyttl", target_dir="build")
 ((sources, group),), ((files, _),), parts = mypyc_build(
     ["--config-file", "compiled.ini", *sys.argv[1:]], options
 )
+for file in map(Path, files):  # a fifth of the C runs once, when its module is loaded
+    file.write_text(re.sub(LOADING, NOT_OPTIMIZED, file.read_text(), flags=re.MULTILINE))
 own = Path(include_dir())
 found = {
     "library": shared_lib_name(group),
@@ -180,14 +184,14 @@ def build_compiled(folder: Path, modules: Sequence[str]) -> None:
     (folder / "compiled.ini").write_text(CONFIG)
     run([sys.executable, "-P", "-c", GENERATE, *modules], folder)
     found = json.loads((folder / "generated.json").read_text())
-    shares = shared_out([folder / name for name in found["files"]], os.cpu_count() or 1)
-    units = [written(folder / f"unit_{n}.c", share) for n, share in enumerate(shares)]
-    shims = {folder / path: folder / shim for path, shim in found["shims"].items()}
     compiler = CCompiler.of_this_python()
     flags = [OPTIMIZED, *(f"-I{folder / name}" for name in found["includes"])]
+    shares = shared_out([folder / name for name in found["files"]], os.cpu_count() or 1)
+    units = [written(folder / f"unit_{n}.c", share) for n, share in enumerate(shares)]
     with ThreadPoolExecutor(len(units)) as threads:  # each waits for a process
         objects = [*threads.map(lambda unit: compiler.compiled(unit, flags), units)]
     compiler.linked(objects, extension(folder / found["library"]))
+    shims = {folder / path: folder / shim for path, shim in found["shims"].items()}
     build_shims(compiler, folder, shims)
 
 
