@@ -21,11 +21,10 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import partial
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 from hatchling.metadata.plugin.interface import MetadataHookInterface
@@ -130,8 +129,7 @@ def run(command: Sequence[str], folder: Path) -> None:
         raise NotBuilt((done.stdout + done.stderr)[-2000:])
 
 
-@dataclass(frozen=True, slots=True)
-class CCompiler:
+class CCompiler(NamedTuple):  # hatchling loads this file in a way that dataclasses cannot bear
     """What compiles extension modules for this Python: as it was compiled itself, unless the
     environment says otherwise.
     """
