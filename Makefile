@@ -36,7 +36,7 @@ BENCH_VENV := .venv-bench
 # On the Python of the public compiler if there is one: compile times are compared on the same.
 BENCH_PYTHON = $(shell (cd tests && $(PYTHON) -m interpreters) 2>/dev/null || echo $(PYTHON))
 COMPILED_VENV := .venv-compiled
-WHEEL_SOURCES := pyproject.toml hatch_build.py $(shell find src -name '*.py' -o -name '*.c')
+WHEEL_SOURCES := pyproject.toml hatch_build.py $(shell find src -name '*.py' -o -name '*.[ch]' -o -name '*.cpp')
 COMPILER_READY := $(COMPILER_VENV)/.tt-lang-$(COMPILER_VERSION)
 # -P: the interpreter does not put the current folder on its path. A file's tests run in one process,
 # which then makes what they share once.

@@ -5,8 +5,6 @@ from __future__ import annotations
 import importlib.util
 import runpy
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +15,9 @@ def built(source: str, folder: Path) -> Any:
     """The module of a file below src, made in an empty folder."""
     file = folder / source
     file.parent.mkdir(parents=True)
-    shutil.copy(ROOT / "src" / source, file)
-    program = runpy.run_path(str(ROOT / "hatch_build.py"))["NATIVE"]
-    command = [sys.executable, "-P", "-c", program, source]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    for each in (ROOT / "src" / source).parent.glob("*.[ch]"):
+        shutil.copy(each, file.parent)
+    runpy.run_path(str(ROOT / "hatch_build.py"))["build_native"](file)
     (library,) = file.parent.glob(f"_{file.stem}*.so")
     spec = importlib.util.spec_from_file_location(f"_{file.stem}", library)
     assert spec is not None and spec.loader is not None

@@ -84,8 +84,7 @@ def test_refused_kernels_fail_their_tests(tmp_path: Path) -> None:
 def _write_project(folder: Path) -> None:
     """With headers and without a verdict."""
     (folder / "pytest.ini").write_text(
-        f"[pytest]\npythonpath = {TESTS} {TESTS.parent / 'src'}\n"
-        "markers = wrong_kernel\n"
+        f"[pytest]\npythonpath = {TESTS} {TESTS.parent / 'src'}\nmarkers = wrong_kernel\n"
     )
     (folder / "allowed_skips.txt").write_text("")
     conftest = (TESTS / "conftest.py").read_text()

@@ -7,12 +7,12 @@
    Arrays are f32, or bfloat16 as ml_dtypes stores it: numpy knows that type as one of a user. */
 
 #define PY_SSIZE_T_CLEAN
-#define NPY_NO_DEPRECATED_API NPY_1_7_API_VERSION
 #include <Python.h>
-#include <numpy/arrayobject.h>
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
+
+#include "numpy_arrays.h"
 
 #if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__)
 #define ON_EACH_PROCESSOR __attribute__((target_clones("avx512f", "avx2", "default")))
@@ -575,6 +575,6 @@ static struct PyModuleDef MODULE = {
 };
 
 PyMODINIT_FUNC PyInit__block_math(void) {
-    import_array();
+    if (!import_array()) return NULL;
     return PyModule_Create(&MODULE);
 }
