@@ -158,6 +158,10 @@ def run_program(
     except (SyntaxError, ValueError) as error:  # the latter: a null byte, before 3.12
         traceback.print_exception(error.with_traceback(None))
         return 1
+    except RecursionError as error:
+        error.add_note(f"{file} has an expression or a statement that is too deep for Python")
+        traceback.print_exception(error.with_traceback(None))
+        return 1
     try:
         with process_variables(variables), _ttnn_of_backend(), recorded_calls(), _threads_awaited():
             exec(code, main.__dict__)
