@@ -219,10 +219,12 @@ def _functions(text: str, flags: int, one_by_one: bool = False) -> dict[CodeType
 
 
 def _compiled(unit: ast.Module, text: str, flags: int) -> CodeType:
+    code: CodeType
     try:
-        return compile(unit, "", "exec", flags, dont_inherit=True)
-    except RecursionError:  # of a deep expression: Python, which ran it, compiles texts
-        return compile(text, "", "exec", flags, dont_inherit=True)
+        code = compile(unit, "", "exec", flags, dont_inherit=True)
+    except RecursionError:  # a text may be deeper than a tree
+        code = compile(text, "", "exec", flags, dont_inherit=True)
+    return code
 
 
 def _function_trees(module: ast.Module, has_lambdas: bool) -> list[FunctionTree]:

@@ -8,8 +8,8 @@ The same goes for a long chain of `elif`, each of which is inside the one before
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from dataclasses import dataclass
-from types import FunctionType
 
 from ttl.diagnostics import Span, UsageError, codes
 from ttl.semantics.function_source import function_tree
@@ -30,7 +30,7 @@ class _Nest:
     file: str
 
 
-def too_deep(operation: FunctionType) -> UsageError | None:
+def too_deep(operation: Callable[..., None]) -> UsageError | None:
     """For the deepest expression or statement of an operation, or of a function that it can call;
     None if there is no deep one."""
     found: list[_Nest] = []
