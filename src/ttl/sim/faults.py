@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ttl.diagnostics import InternalError, KernelFault, Label, RuleBroken, Span, TTLError, codes
 from ttl.diagnostics.frames import raised_by_pyttl, traceback_spans
+from ttl.semantics.tensors import with_tensor_name
 
 from .place import Place, span_of
 from .watchdog import Spinning
@@ -23,6 +24,7 @@ def rule_fault(kernel: KernelRun, broken: RuleBroken) -> KernelFault:
     """`broken` was raised by a call of the kernel: the innermost user frame is the place, unless it
     is known better.
     """
+    broken = with_tensor_name(broken, kernel.simulation.tensor_names.get(id(broken.subject), ""))
     if broken.place is not None:
         return fault_at(kernel, broken, broken.place)
     return _fault(kernel, broken, traceback_spans(broken.__traceback__))

@@ -350,32 +350,32 @@ CASES = {
     ),
     "number of indices": Case(
         "TTL2004",
-        "1 indices for a tensor of 2 dimensions",
+        "1 index for tensor `a` of 2 dimensions",
         read="ttl.copy([[a[0]]], a_blk).wait()",
     ),
     "constant out of range": Case(
         "TTL2004",
-        "slice 2 of dimension 0 does not lie in 0:2 (in tiles)",
+        "slice 2 of dimension 0 of tensor `a` does not lie in 0:2 (in tiles)",
         read="ttl.copy([[a[2, 0]]], a_blk).wait()",
     ),
     "negative constant": Case(
         "TTL2004",
-        "slice -1 of dimension 1 does not lie in 0:2 (in tiles)",
+        "slice -1 of dimension 1 of tensor `a` does not lie in 0:2 (in tiles)",
         read="ttl.copy([[a[0, -1]]], a_blk).wait()",
     ),
     "stop before start": Case(
         "TTL2004",
-        "slice 1:0 of dimension 0 does not lie in 0:2 (in tiles)",
+        "slice 1:0 of dimension 0 of tensor `a` does not lie in 0:2 (in tiles)",
         read="ttl.copy([[a[1:0, 0]]], a_blk).wait()",
     ),
     "more than there is": Case(
         "TTL2004",
-        "a slice of 3 tiles is not in 0:2",
+        "a slice of 3 tiles of tensor `a` is not in 0:2",
         read="ttl.copy([[a[row : row + 3, 0]]], a_blk).wait()",
     ),
     "slice with a step": Case(
         "TTL2004",
-        "a slice of a tensor has no step",
+        "a slice of tensor `a` has no step",
         read="ttl.copy([[a[0:2:2, 0]]], a_blk).wait()",
     ),
     "number of targets": Case(
