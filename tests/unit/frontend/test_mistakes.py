@@ -77,9 +77,7 @@ CASES = {
     "import": Case(
         "TTL5002", "import of 'nowhere': No module named 'nowhere'", read="[[import nowhere]]"
     ),
-    "del": Case(
-        "TTL7003", "`del` of anything but a variable or an item", read="[[del a_dfb.name]]"
-    ),
+    "del": Case("TTL7003", "`del` of an attribute", read="[[del a_dfb.name]]"),
     "deleted": Case("TTL5002", "`row` has no value here", read="del row\n            x = [[row]]"),
     "raise": Case("TTL5002", "kernel `read` raised ValueError", read="[[raise ValueError]]"),
     "match": Case(
@@ -111,7 +109,9 @@ CASES = {
         read="x = NUMBERS\n            [[x.append(1)]]",
     ),
     "item of a tuple": Case(
-        "TTL7003", "a change of a tuple", read="x = (1, 2)\n            [[x[0] = 3]]"
+        "TTL5002",
+        "kernel `read` raised TypeError: 'tuple' object does not support item assignment",
+        read="x = (1, 2)\n            [[x[0] = 3]]",
     ),
     "missing item": Case(
         "TTL5002", "kernel `read` raised KeyError: 'two'", read="x = [[{'one': 1}['two']]]"
@@ -298,9 +298,7 @@ CASES = {
         read="ttl.copy([[a[0:row, 0]]], a_blk).wait()",
     ),
     "division by zero": Case("TTL5002", "`//` by zero", read="half = [[row // 0]]"),
-    "assignment to an item": Case(
-        "TTL7003", "assignment to an attribute", "[[a_blk.x = 1]]"
-    ),
+    "assignment to an attribute": Case("TTL1004", "a block has no `x`", "[[a_blk.x]] = 1"),
     "slice in a compute kernel": Case(
         "TTL1002", "a tensor slice is not allowed in a compute kernel", "x = [[a[0, 0]]]"
     ),
