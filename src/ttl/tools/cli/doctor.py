@@ -59,7 +59,7 @@ class Finding:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = (
         "Check the installation. The exit status is 1 only if something is broken that programs "
-        "need; what is absent is needed for what its row names, and for nothing else."
+        "need. What is absent is only needed for what its row names."
     )
     parser.add_argument("--json", action="store_true", help="one JSON object a line")
 
