@@ -52,10 +52,17 @@ def compare(name: str, result: torch.Tensor, expected: torch.Tensor, bound: floa
         sys.exit(f"{name}: the result is wrong")
 
 
+def report(text: str) -> None:
+    """What takes so long; results go to stdout."""
+    print(text, file=sys.stderr, flush=True)
+
+
 def run_everywhere(
     name: str, model: torch.nn.Module, args: Tensors, expected: torch.Tensor, bound: float
 ) -> None:
+    report(f"{name}: compiling it with torch.compile and running it, some 10 seconds")
     compare(f"{name}, torch.compile", run_compiled(model, args), expected, bound)
+    report(f"{name}: exporting it, and running the flatbuffer in another process")
     with tempfile.TemporaryDirectory() as folder:
         result = run_exported(model, args, Path(folder))
     compare(f"{name}, flatbuffer in another process", result, expected, bound)

@@ -33,7 +33,7 @@ HEAD = """\
 
 Programs written for the public tools run as they are: `ttl run program.py`, or `import ttl`. What
 is written differently by now is accepted, and a note reports the present name once; what those
-tools accept and the chip runs rightly is a warning at most (docs/reference/severity.md). An error
+tools accept and the chip runs correctly is a warning at most (docs/reference/severity.md). An error
 is kept for wrong results, races, hangs and what the chip refuses.
 
 The public simulator is tt-lang-sim 1.1.6, the public compiler tt-lang 1.1.1; what they do with each

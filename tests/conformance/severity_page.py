@@ -16,13 +16,13 @@ PAGE = Path(__file__).parents[2] / "docs" / "reference" / "severity.md"
 HEAD = """\
 # Errors, warnings and notes
 
-A program that the public tools accept and the chip runs rightly runs here too. So what decides
+A program that the public tools accept and the chip runs correctly runs here too. So what decides
 about the severity of a diagnostic is what the program would do on the chip:
 
 - An **error** is what gives wrong data, a race in which the values differ, a hang, or what the chip
   refuses. What has no meaning, or cannot be run by pyttl or on this machine, is an error because
   there is nothing to run. An error stops the operation; `ttl check` does not run it.
-- A **warning** is what the chip runs rightly and is often a mistake all the same, and what may be
+- A **warning** is what the chip runs correctly and is often a mistake all the same, and what may be
   right or wrong where what decides is not known: before the run, or without following the order of
   the nodes. The operation runs to its end, and its result is right if the program is.
 - A **note** tells what was supplied or understood, or what was not proven.

@@ -58,7 +58,7 @@ OTHER_VARIABLES = {
 DIAGNOSTICS = """# Diagnostics
 
 What each code means, in a sentence. Its page has wrong programs, what they get, and the programs
-put right; `ttl explain CODE` prints it."""
+put right; `ttl explain CODE` prints it, with `--all` the long ones in full."""
 API = """# API
 
 What `import ttl` brings. Functions on blocks, `ttl.math` and `ttl.block`, are in the table of

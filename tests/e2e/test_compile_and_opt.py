@@ -120,6 +120,13 @@ def test_opt_times_and_verifies_passes(run: Any) -> None:
 def test_explain(run: Any) -> None:
     done = run("ttl", "explain", "ttl5001")
     assert done.returncode == 0 and done.stdout.startswith("TTL5001 (deadlock)")
+    whole = run("ttl", "explain", "TTL5001", "--all").stdout
+    first, _, others = done.stdout.partition("\n## More programs\n")
+    assert whole.startswith(first.rstrip()) and "\n## A wrong program\n" in first
+    assert "\n## Put right\n" in first and first.count("```python") == 2
+    assert "`ttl explain TTL5001 --all` shows them" in others
+    titles = [line.removeprefix("- ") for line in others.splitlines() if line.startswith("- ")]
+    assert titles and all(f"\n## {title}\n" in whole for title in titles)
     _, columns, *listed = run("ttl", "explain").stdout.splitlines()
     assert columns.split() == ["code", "name", "what", "it", "is"]
     assert any(line.startswith("TTL5001  deadlock  ") for line in listed)

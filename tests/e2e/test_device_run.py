@@ -215,6 +215,17 @@ def test_doctor_finds_what_is_broken(
     assert found["state"] == "broken" and fix in found["fix"]
 
 
+def test_doctor_does_not_import_torch(run, tmp_path: Path) -> None:
+    """That takes seconds."""
+    Path(tmp_path, "torch").mkdir()
+    Path(tmp_path, "torch", "__init__.py").write_text("raise SystemExit('imported')")
+    Path(tmp_path, "torch-9.8.7.dist-info").mkdir()
+    Path(tmp_path, "torch-9.8.7.dist-info", "METADATA").write_text("Name: torch\nVersion: 9.8.7\n")
+    path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
+    found = rows(run("ttl", "doctor", "--json", PYTHONPATH=path).stdout)
+    assert (found["torch"]["state"], found["torch"]["found"]) == ("ok", "9.8.7")
+
+
 def test_doctor_without_a_compiler_only_tells(run, tmp_path: Path) -> None:
     done = run("ttl", "doctor", "--json", PATH=str(tmp_path))
     found = rows(done.stdout)["C++ compiler"]

@@ -70,3 +70,45 @@ def test_a_long_chain_of_statements_is_not_deep(run: Run, tmp_path: Path) -> Non
     file.write_text(PROGRAM.replace("o.store({terms})", "\n            ".join(lines)))
     done = run("ttl", "compile", "--compile-only", file, "-o", tmp_path / "out")
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    "command", [["run"], ["run", "--host"], ["check"], ["compile", "--compile-only"]], ids=" ".join
+)
+@pytest.mark.parametrize("terms", [2000, 2850])  # more than `compile()` takes, than `ast` takes
+def test_an_expression_that_python_can_just_load(
+    run: Run, tmp_path: Path, command: list[str], terms: int
+) -> None:
+    file = tmp_path / "deep.py"
+    file.write_text(PROGRAM.format(terms=" + ".join(["x"] * terms)))
+    done = run("ttl", *command, file)
+    assert done.returncode == 1
+    assert "error[TTL7003]: an expression o" in done.stderr and "is too deep" in done.stderr
+    assert "= help: add up in a loop" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_a_deep_expression_of_a_helper(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "deep.py"
+    helper = f"def helper(x):\n    return {' + '.join(['x'] * 2000)}\n"
+    file.write_text(helper + PROGRAM.format(terms="helper(x)"))
+    done = run("ttl", "run", "--host", file)
+    assert "[TTL7003]: an expression of 2000 operations inside" in done.stderr
+    assert "deep.py:2:12" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_a_long_chain_of_elif_is_refused(run: Run, tmp_path: Path) -> None:
+    cases = [f"elif DEVICE == {i}:\n                pass" for i in range(1000)]
+    lines = ["o.store(x)", "if x is None:\n                pass", *cases]
+    file = tmp_path / "deep.py"
+    file.write_text(PROGRAM.replace("o.store({terms})", "\n            ".join(lines)))
+    done = run("ttl", "run", "--host", file)
+    assert "[TTL7003]: 1004 statements inside each other are too deep" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_file_that_python_cannot_load(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "deep.py"
+    file.write_text(PROGRAM.format(terms=" + ".join(["x"] * 20_000)))
+    done = run("ttl", "run", file)
+    assert done.returncode == 1 and "Traceback" not in done.stderr
+    assert "deep.py has an expression or a statement that is too deep for Python" in done.stderr

@@ -4,7 +4,7 @@
 !block = tensor<1x2x!tile>
 
 // Only the last node, in its last iteration, goes over the edge.
-// CHECK: error[TTL2004]: slice 8:10 of dimension 1 does not lie in 0:9 (in tiles)
+// CHECK: error[TTL2004]: slice 8:10 of dimension 1 of tensor `a` does not lie in 0:9 (in tiles)
 // CHECK: = on node (1, 0)
 builtin.module attributes {ttl.launch_grid = [2 : i64, 1 : i64], ttl.target_arch = "wormhole_b0"} {
   func.func @read(%a: tensor<1x9x!tile>) attributes {ttkernel.thread = #ttkernel.thread<noc>, ttl.processor = "reader"} {

@@ -39,6 +39,7 @@ def test_example(name, tmp_path):
         env=os.environ | {"TTL_TRACE": str(trace)},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
+    assert f"{name}: compiling it with torch.compile" in done.stderr  # not silent for so long
     events = [json.loads(line) for line in trace.read_text().splitlines()]
     pushed = [event["subject"] for event in events if event["kind"] == "buffer_push"]
     assert set(pushed) >= BUFFERS[name]

@@ -247,10 +247,10 @@ class Call:
 
 
 def _refuse_deep(operation: Operation) -> None:
-    """UsageError if it has an expression that explains a RecursionError."""
+    """UsageError if it has an expression or statement that explains a RecursionError."""
     from ttl.source.nesting import too_deep
 
-    if (found := too_deep(operation.function.__code__)) is not None:
+    if (found := too_deep(operation.function)) is not None:
         raise found from None
 
 

@@ -14,11 +14,11 @@ from ttl.language.mistakes import missing_name, no_attribute
 from .builder import KernelBuilder
 from .environment import MISSING, PerNode
 from .functions import BoundMethod
-from .hir import BlockValue, PipeValue, RunTime, TransferValue, Value
+from .hir import BlockValue, PipeValue, RunTime, Scalar, TransferValue, Value
 from .items import changing_method
 from .language_calls import call_method
 from .pipe_copies import pipe_attribute
-from .problems import describe, error_text, python_error, raised
+from .problems import describe, error_text, not_in_kernels, python_error, raised
 
 
 def attribute_of(builder: KernelBuilder, owner: Any, name: str) -> Value:
@@ -26,6 +26,8 @@ def attribute_of(builder: KernelBuilder, owner: Any, name: str) -> Value:
         return owner.attribute(name, builder.handles.argument)
     if isinstance(owner, PipeValue):
         return pipe_attribute(builder, owner, name)
+    if isinstance(owner, Scalar):
+        return _scalar_attribute(builder, owner, name)
     if isinstance(owner, RunTime):
         return _block_attribute(builder, owner, name)
     if name == "shape" and builder.is_tensor(owner):
@@ -37,6 +39,15 @@ def attribute_of(builder: KernelBuilder, owner: Any, name: str) -> Value:
         raise found.code.broken(found.message, *found.helps, notes=found.notes) from None
     except AttributeError as error:
         raise missing_name(error) or raised(builder.frame, error_text(error)) from None
+
+
+def _scalar_attribute(builder: KernelBuilder, owner: Scalar, name: str) -> Value:
+    """Where Python has one, it has it of every number of the kind."""
+    try:
+        getattr(owner.kind(), name)
+    except AttributeError as error:
+        raise raised(builder.frame, error_text(error)) from None
+    raise not_in_kernels(f"`{name}` of {describe(owner)}")
 
 
 def _block_attribute(builder: KernelBuilder, owner: RunTime, name: str) -> Value:

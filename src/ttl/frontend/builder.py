@@ -26,6 +26,7 @@ from ttl.dialects.conditions import Facts
 from ttl.language.operation import KernelFunction
 from ttl.semantics.function_source import FunctionTree
 from ttl.semantics.kernel_kinds import KernelKind, wrong_kind
+from ttl.semantics.tensors import with_tensor_name
 from ttl.source.functions import place_of
 from ttl.source.implicit_sync import function_points
 
@@ -214,6 +215,7 @@ class KernelBuilder(ABC):
 
     def mistake(self, broken: RuleBroken) -> Mistake:
         sites = dict.fromkeys(self.frame.call_sites())  # one that calls itself does so at one
+        broken = with_tensor_name(broken, self.handles.tensor_name(broken.subject))
         found = broken.at(self.span)
         calls = tuple(Label(span, "called here") for span in sites)
         return Mistake(replace(found, secondary=found.secondary + calls), broken)

@@ -28,10 +28,10 @@ def tensor_slice(builder: KernelBuilder, tensor: Any, given: Value) -> SliceValu
     items = given if isinstance(given, tuple) else (given,)
     sizes = tensors.shape_in_units(tensor)
     if len(items) != len(sizes):
-        raise tensors.wrong_index_count(len(items), len(sizes))
+        raise tensors.wrong_index_count(len(items), tensor)
     layout = layout_of(tensor)
     dimensions = zip(items, sizes, range(len(sizes)), strict=True)
-    pairs = [_start_and_extent(*each, layout) for each in dimensions]
+    pairs = [_start_and_extent(*each, tensor) for each in dimensions]
     starts, extents = zip(*pairs, strict=True)
     operands = [builder.handles.tensor(tensor), *(builder.index(start) for start in starts)]
     type = tensor_of(extents, dtype_of(tensor), layout)
@@ -42,12 +42,13 @@ def tensor_slice(builder: KernelBuilder, tensor: Any, given: Value) -> SliceValu
 
 
 def _start_and_extent(
-    item: Value, size: int, dimension: int, layout: Layout
+    item: Value, size: int, dimension: int, tensor: Any
 ) -> tuple[Value, int]:
+    layout = layout_of(tensor)
     if not isinstance(item, slice):
         start, extent = _bound(item, layout), 1
     elif item.step not in (None, 1):
-        raise tensors.wrong_slice("a slice of a tensor has no step", layout)
+        raise tensors.wrong_slice("a slice of a tensor has no step", layout, subject=tensor)
     else:
         start = 0 if item.start is None else _bound(item.start, layout)
         extent = constant_difference(
@@ -56,10 +57,12 @@ def _start_and_extent(
     first = start if isinstance(start, int) else 0  # as far as it is known before the run
     if extent < 1 or first < 0 or first + extent > size:
         if not isinstance(start, int):
-            message = f"a slice of {extent} {layout.unit} is not in 0:{size}"
-            raise tensors.wrong_slice(message, layout)
+            message = (
+                f"a slice of {extent} {layout.unit} of {tensors.A_TENSOR} is not in 0:{size}"
+            )
+            raise tensors.wrong_slice(message, layout, subject=tensor)
         text = f"{start}:{start + extent}" if isinstance(item, slice) else f"{start}"
-        raise tensors.out_of_range(text, dimension, size, layout)
+        raise tensors.out_of_range(text, dimension, size, layout, tensor)
     return start, extent
 
 

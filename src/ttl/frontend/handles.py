@@ -88,6 +88,10 @@ class Handles:
     def is_tensor(self, value: Value) -> bool:
         return id(value) in self._tensor_names
 
+    def tensor_name(self, value: object) -> str:
+        """What the user calls it; empty if it is no tensor of the operation."""
+        return self._tensor_names.get(id(value), "")
+
     def tensor(self, tensor: Any) -> RunTime:
         """The argument of the kernel that stands for a tensor of the operation."""
         name = self._tensor_names[id(tensor)]

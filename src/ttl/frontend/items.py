@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypeVar, cast
+from typing import Any, NoReturn, TypeVar, cast
 
 from ttl.diagnostics import codes, wrong_argument
 from ttl.language.mistakes import WHOLE, WRITTEN
@@ -15,11 +15,21 @@ from . import scalars
 from .builder import KernelBuilder
 from .hir import BlockValue, RunTime, Scalar, Value, is_run_time, kind_of
 from .joins import choose
-from .problems import FEW_STEPS, FlowBroken, describe, not_in_kernels, not_yet, python_error, raised
+from .problems import (
+    FEW_STEPS,
+    FlowBroken,
+    describe,
+    error_text,
+    not_in_kernels,
+    not_yet,
+    python_error,
+    raised,
+)
 from .ranges import RangeValue
 from .value_ranges import as_constant
 
 T = TypeVar("T")
+FIXED = (bool, int, float, str, bytes, tuple, range, frozenset, type(None))
 
 
 def iterated(value: Any) -> list[Any]:
@@ -67,6 +77,8 @@ def changing_method(owner: Value, name: str) -> Callable[..., Value] | None:
 
 
 def set_item(builder: KernelBuilder, container: Any, index: Any, value: Value) -> None:
+    container = _of_its_kind(container)
+
     def put() -> None:
         container[index] = value
 
@@ -116,6 +128,8 @@ def _error(items: Sequence[Value], what: str) -> str:
 
 
 def delete_item(builder: KernelBuilder, container: Any, index: Value) -> None:
+    container = _of_its_kind(container)
+
     def take() -> None:
         del container[index]
 
@@ -133,6 +147,8 @@ def changed(builder: KernelBuilder, container: Any, how: Callable[[], Any]) -> A
     """Change what the kernel made."""
     if isinstance(container, BlockValue):
         raise wrong_argument(f"{describe(container)} cannot be changed by index", WRITTEN)
+    if type(container) in FIXED:
+        return _as_python(builder, how)
     if type(container) not in CHANGING:
         raise not_in_kernels(f"a change of {describe(container)}")
     made = builder.state.containers.get(id(container))
@@ -148,10 +164,19 @@ def changed(builder: KernelBuilder, container: Any, how: Callable[[], Any]) -> A
             "made before it yet",
             helps=(f"{FEW_STEPS}, or use scalars",),
         )
+    return _as_python(builder, how)
+
+
+def _as_python(builder: KernelBuilder, how: Callable[[], T]) -> T:
     try:
         return how()
     except Exception as error:
-        raise raised(builder.frame, f"{type(error).__name__}: {error}") from None
+        raise raised(builder.frame, error_text(error)) from None
+
+
+def _of_its_kind(value: Any) -> Any:
+    """Python refuses the same of all numbers of a kind, so one stands for those of the run."""
+    return value.kind() if isinstance(value, Scalar) else value
 
 
 # Assignment ---------------------------------------------------------------------------------------
@@ -165,8 +190,18 @@ def bind(builder: KernelBuilder, target: ast.expr, value: Value) -> None:
         _bind_all(builder, target.elts, unpacked(value))
     elif isinstance(target, ast.Subscript):
         set_item(builder, builder.evaluate(target.value), builder.evaluate(target.slice), value)
-    else:
-        raise not_in_kernels("assignment to an attribute")
+    elif isinstance(target, ast.Attribute):
+        refuse_attribute(builder, target)
+
+
+def refuse_attribute(builder: KernelBuilder, target: ast.Attribute) -> NoReturn:
+    """`x.y = value`, or `del x.y`: nothing in a kernel takes it, most things not even in Python."""
+    owner = _of_its_kind(builder.evaluate(target.value))
+    if type(owner) in (*FIXED, *CHANGING):
+        _as_python(builder, lambda: setattr(owner, target.attr, None))
+    builder.evaluate(target)  # what has no such attribute
+    change = "`del` of" if isinstance(target.ctx, ast.Del) else "assignment to"
+    raise not_in_kernels(f"{change} an attribute")
 
 
 def _bind_all(builder: KernelBuilder, targets: list[ast.expr], values: list[Value]) -> None:

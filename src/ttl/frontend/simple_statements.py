@@ -18,7 +18,7 @@ from .expressions import expression, subscript
 from .finishing import finish_handles
 from .functions import local_function
 from .hir import HeldBlock, RunTime, Value
-from .items import bind, changed, delete_item, unpacked
+from .items import bind, changed, delete_item, refuse_attribute, unpacked
 from .operators import binary
 from .problems import Unusable, error_text, not_in_kernels, python_error, raised
 from .python_operators import BINARY
@@ -59,7 +59,7 @@ def _augmented(builder: KernelBuilder, target: ast.Name | ast.Attribute | ast.Su
     if isinstance(target, ast.Name):
         return builder.lookup(target.id)
     if isinstance(target, ast.Attribute):
-        raise not_in_kernels("assignment to an attribute")
+        refuse_attribute(builder, target)
     return subscript(builder, target)
 
 
@@ -69,6 +69,8 @@ def delete(builder: KernelBuilder, node: ast.Delete) -> None:
             builder.lookup(target.id)
             del builder.state.values[variable]
             continue
+        if isinstance(target, ast.Attribute):
+            refuse_attribute(builder, target)
         if not isinstance(target, ast.Subscript):
             raise not_in_kernels("`del` of anything but a variable or an item")
         delete_item(

@@ -92,7 +92,7 @@ TRANSITIONS: dict[tuple[State, Event], State] = {
     (RW, Event.POP): OS,
 }
 
-# What the chip runs rightly all the same: a warning.
+# What the chip runs correctly all the same: a warning.
 TOLERATED: dict[tuple[State, Event], State] = {(MR, Event.POP): OS, (MR, Event.STORE): MR}
 
 for _state in STATES:

@@ -211,11 +211,20 @@ def _functions(text: str, flags: int, one_by_one: bool = False) -> dict[CodeType
     try:
         module = ast.parse(text)
         units = [ast.Module([each], []) for each in module.body] if one_by_one else [module]
-        compiled = [compile(unit, "", "exec", flags, dont_inherit=True) for unit in units]
+        compiled = [_compiled(unit, text, flags) for unit in units]
         codes = [code for each in compiled for code in nested_codes(each)]
     except (SyntaxError, ValueError):  # edited, and not to its end
         return {}
     return _by_code(codes, _function_trees(module, "lambda" in text))
+
+
+def _compiled(unit: ast.Module, text: str, flags: int) -> CodeType:
+    code: CodeType
+    try:
+        code = compile(unit, "", "exec", flags, dont_inherit=True)
+    except RecursionError:  # a text may be deeper than a tree
+        code = compile(text, "", "exec", flags, dont_inherit=True)
+    return code
 
 
 def _function_trees(module: ast.Module, has_lambdas: bool) -> list[FunctionTree]:

@@ -67,17 +67,31 @@ def slice_tensor(tensor: Any, items: Any, sizes: Shape | None = None) -> TensorS
     if type(items) is not tuple:
         items = (items,)
     if len(items) != len(sizes):
-        raise wrong_index_count(len(items), len(sizes))
+        raise wrong_index_count(len(items), tensor)
     bounds = [_bounds(*item, tensor) for item in zip(items, sizes, range(len(items)), strict=True)]
     starts = tuple([start for start, _ in bounds])
     return TensorSlice(tensor, items, starts, tuple([stop - start for start, stop in bounds]))
 
 
-def wrong_index_count(given: int, dimensions: int) -> RuleBroken:
+A_TENSOR = "a tensor"  # in messages about one, until with_tensor_name()
+
+
+def with_tensor_name(broken: RuleBroken, name: str) -> RuleBroken:
+    """By whoever knows what the user calls the tensor that the message is about."""
+    return broken.respelled(A_TENSOR, f"tensor `{name}`") if name else broken
+
+
+def wrong_index_count(given: int, tensor: Any) -> RuleBroken:
+    indices, dimensions = _count(given, "index", "indices"), len(tensor.shape)
     return codes.SLICE_OUT_OF_RANGE.broken(
-        f"{given} indices for a tensor of {dimensions} dimensions",
+        f"{indices} for {A_TENSOR} of {_count(dimensions, 'dimension', 'dimensions')}",
         "give one index or slice for each dimension",
+        subject=tensor,
     )
+
+
+def _count(number: int, one: str, several: str) -> str:
+    return f"{number} {one if number == 1 else several}"
 
 
 def shape_in_units(tensor: Any) -> Shape:
@@ -109,7 +123,7 @@ def _bounds(item: object, size: int, dimension: int, tensor: Any) -> tuple[int, 
     start, stop = _asked(item, size, tensor)
     if not 0 <= start < stop <= size:
         text = f"{start}:{stop}" if isinstance(item, slice) else f"{start}"
-        raise out_of_range(text, dimension, size, layout_of(tensor))
+        raise out_of_range(text, dimension, size, layout_of(tensor), tensor)
     return start, stop
 
 
@@ -133,9 +147,15 @@ def _asked(item: object, size: int, tensor: Any) -> tuple[int, int]:
     )
 
 
-def out_of_range(text: str, dimension: int, size: int, layout: Layout) -> RuleBroken:
-    message = f"slice {text} of dimension {dimension} does not lie in 0:{size} (in {layout.unit})"
-    return wrong_slice(message, layout, slice=text, dimension=dimension, size=size)
+def out_of_range(
+    text: str, dimension: int, size: int, layout: Layout, tensor: object = None
+) -> RuleBroken:
+    message = (
+        f"slice {text} of dimension {dimension} of {A_TENSOR} does not lie in 0:{size} "
+        f"(in {layout.unit})"
+    )
+    facts = {"slice": text, "dimension": dimension, "size": size}
+    return wrong_slice(message, layout, subject=tensor, **facts)
 
 
 def wrong_slice(message: str, layout: Layout, **facts: Any) -> RuleBroken:
@@ -191,9 +211,11 @@ def check_copy_layouts(part: TensorSlice, block: Layout) -> None:
     layout = layout_of(part.tensor)
     if layout is not block:
         raise codes.LAYOUT_MISMATCH.broken(
-            f"a copy connects a tensor in {layout.name} layout with a block in {block.name} layout",
+            f"a copy connects {A_TENSOR} in {layout.name} layout with a block in {block.name} "
+            "layout",
             "make the dataflow buffer like the tensor it is copied from or to",
             f"or make the tensor with layout=ttnn.{block.name}_LAYOUT",
+            subject=part.tensor,
         )
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import dis
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from types import TracebackType
 from typing import TYPE_CHECKING
 
 from ttl.diagnostics import InternalError, KernelFault, Label, RuleBroken, Span, TTLError, codes
-from ttl.diagnostics.frames import raised_by_pyttl, traceback_spans
+from ttl.diagnostics.frames import is_user_file, raised_by_pyttl, traceback_spans
+from ttl.semantics.tensors import with_tensor_name
 
 from .place import Place, span_of
 from .watchdog import Spinning
@@ -16,6 +19,7 @@ if TYPE_CHECKING:
     from .kernel import KernelRun
 
 
+RAISE = dis.opmap["RAISE_VARARGS"]
 MOST_CALLERS = 8  # that are shown, the outermost among them
 
 
@@ -23,6 +27,7 @@ def rule_fault(kernel: KernelRun, broken: RuleBroken) -> KernelFault:
     """`broken` was raised by a call of the kernel: the innermost user frame is the place, unless it
     is known better.
     """
+    broken = with_tensor_name(broken, kernel.simulation.tensor_names.get(id(broken.subject), ""))
     if broken.place is not None:
         return fault_at(kernel, broken, broken.place)
     return _fault(kernel, broken, traceback_spans(broken.__traceback__))
@@ -57,6 +62,27 @@ def exception_fault(kernel: KernelRun, error: BaseException) -> TTLError | Syste
     helps = (ENDS,) if isinstance(error, SystemExit) else signature_help(error)
     message = f"kernel `{kernel.name}` raised {text}"
     return _fault(kernel, RuleBroken(codes.KERNEL_EXCEPTION, message, helps=helps), spans)
+
+
+def is_raised_by_program(error: BaseException) -> bool:
+    """Is it of a `raise` of the program, such as `raise KeyboardInterrupt`? One from outside comes
+    between any two instructions, or from the handler of a signal."""
+    import signal  # what most runs never need
+
+    entries = list(_entries(error.__traceback__))
+    innermost = entries[-1]
+    code = innermost.tb_frame.f_code
+    if not is_user_file(code.co_filename) or code.co_code[innermost.tb_lasti] != RAISE:
+        return False
+    handlers = [signal.getsignal(number) for number in signal.valid_signals()]
+    of_handlers = [getattr(each, "__code__", None) for each in handlers]  # methods have it, too
+    return not any(entry.tb_frame.f_code in of_handlers for entry in entries)
+
+
+def _entries(traceback: TracebackType | None) -> Iterator[TracebackType]:
+    while traceback is not None:
+        yield traceback
+        traceback = traceback.tb_next
 
 
 def spinning_fault(kernel: KernelRun, spinning: Spinning) -> KernelFault:

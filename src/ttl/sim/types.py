@@ -18,7 +18,7 @@ from ttl.semantics.ops import (
     result_type,
 )
 from ttl.semantics.ops.reduce import native_reduction
-from ttl.semantics.ops.special_values import CHOOSING, native_operation
+from ttl.semantics.ops.special_values import native_operation
 from ttl.semantics.rounding import LANGUAGE, Rounding
 from ttl.semantics.types import BlockType, Shape, element_shape
 
@@ -101,7 +101,7 @@ class TypeTable:
             numbers=tuple(numbers) if types else (),
             is_plain=is_plain,
             native=native_operation(meaning) if is_plain else -1,
-            computes=op.name not in CHOOSING,
+            computes=op.computes,
             row=-1 if is_open or self.looks_at_each else _row(meaning, types, parameters),
         )
 

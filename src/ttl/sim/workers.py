@@ -17,7 +17,7 @@ from ttl.semantics.current_engine import ENGINE
 from ttl.trace import EventKind
 
 from .block import SimBlock
-from .faults import exception_fault, rule_fault, spinning_fault
+from .faults import exception_fault, is_raised_by_program, rule_fault, spinning_fault
 from .kernel_end import check_end, returned
 from .watchdog import Spinning
 
@@ -68,6 +68,10 @@ def main(kernel: KernelRun) -> None:
     except Spinning as spinning:
         raise spinning_fault(kernel, spinning) from None
     except (Exception, SystemExit) as error:
+        raise exception_fault(kernel, error) from error
+    except BaseException as error:
+        if not is_raised_by_program(error):
+            raise
         raise exception_fault(kernel, error) from error
     finally:
         kernel.is_finished = True

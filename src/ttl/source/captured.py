@@ -20,6 +20,7 @@ CHANGING: dict[type, tuple[str, ...]] = {
 }
 MUTATORS = {"sort", "appendleft", "extendleft", "popleft"}.union(*CHANGING.values())
 CONTAINERS = (list, dict, set, bytearray, deque)
+FIXED = (bool, int, float, complex, str, bytes, type(None))  # Python itself refuses to change them
 
 
 def captured_writes(program: Program, code: Code) -> list[Diagnostic]:
@@ -30,8 +31,12 @@ def captured_writes(program: Program, code: Code) -> list[Diagnostic]:
 def _written(kernel: KernelFunction, code: Code) -> Iterator[Diagnostic]:
     around = kernel.function.__globals__ | kernel.captures()
     for name, node in _suspects(kernel.function.__code__):
-        value = around.get(name)
-        if not isinstance(node, ast.Call) or isinstance(value, CONTAINERS):
+        value = around.get(name, around)
+        if isinstance(node, (ast.Subscript, ast.Attribute)):
+            is_written = type(value) not in FIXED
+        else:
+            is_written = not isinstance(node, ast.Call) or isinstance(value, CONTAINERS)
+        if is_written:
             yield _diagnostic(kernel, name, node, code)
 
 

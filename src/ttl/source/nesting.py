@@ -1,44 +1,81 @@
-"""Expressions that are nested more deeply than Python lets functions call each other.
+"""Expressions and statements nested more deeply than Python lets functions call each other.
 
 Whatever reads an expression calls itself for each of its parts. So a sum of some hundred terms,
 which Python itself runs, can end in a RecursionError of ours: it is reported with the expression.
+The same goes for a long chain of `elif`, each of which is inside the one before.
 """
 
 from __future__ import annotations
 
 import ast
-from types import CodeType
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from ttl.diagnostics import Span, UsageError, codes
-from ttl.semantics.function_source import definition_of
+from ttl.semantics.function_source import function_tree
 from ttl.semantics.syntax import child_nodes
 
+from .functions import own_code, reachable_functions
+
 DEEP = 100  # far below what ends in an error
+SHORTER = "add up in a loop, or store a part of it into a block"
 
 
-def too_deep(code: CodeType) -> UsageError | None:
-    """For the deepest expression of an operation; None if it has no deep one."""
-    definition = definition_of(code)
-    depth, found = (0, ast.Constant(0)) if definition is None else _deepest(definition)
-    if depth < DEEP:
+@dataclass(frozen=True, slots=True)
+class _Nest:
+    """Nodes of one kind inside each other, and the outermost of them."""
+
+    depth: int
+    outermost: ast.expr | ast.stmt
+    file: str
+
+
+def too_deep(operation: Callable[..., None]) -> UsageError | None:
+    """For the deepest expression or statement of an operation, or of a function that it can call;
+    None if there is no deep one."""
+    found: list[_Nest] = []
+    for function in reachable_functions(operation):
+        code = own_code(function)
+        try:
+            definition = function_tree(code)
+        except RecursionError:  # Python loaded it, with fewer calls around
+            message = f"an expression or a statement of `{function.__name__}` is too deep"
+            return _refused(message, SHORTER, Span.of_instruction(code, 0))
+        if definition is not None:
+            found += _nests(definition, code.co_filename)
+    deepest = max(found, key=lambda each: each.depth, default=None)
+    if deepest is None or deepest.depth < DEEP:
         return None
-    broken = codes.NOT_IN_KERNELS.broken(
-        f"an expression of {depth} operations inside each other is too deep",
-        "add up in a loop, or store a part of it into a block",
+    return _refused(*_explained(deepest), Span.of_node(deepest.file, deepest.outermost))
+
+
+def _refused(message: str, help_text: str, span: Span) -> UsageError:
+    return UsageError(codes.NOT_IN_KERNELS.broken(message, help_text).at(span))
+
+
+def _explained(nest: _Nest) -> tuple[str, str]:
+    if isinstance(nest.outermost, ast.expr):
+        message = f"an expression of {nest.depth} operations inside each other is too deep"
+        return message, SHORTER
+    return (
+        f"{nest.depth} statements inside each other are too deep; an `elif` is inside the `if` "
+        "before it",
+        "look the case up in a list or a dict, or put a part of it into a function",
     )
-    return UsageError(broken.at(Span.of_node(code.co_filename, found)))
 
 
-def _deepest(definition: ast.AST) -> tuple[int, ast.expr]:
-    """The depth of the deepest expression, and that expression."""
-    deepest: tuple[int, ast.expr] = (0, ast.Constant(0))
-    left: list[tuple[ast.AST, int, ast.expr | None]] = [(definition, 0, None)]
+def _nests(definition: ast.AST, file: str) -> list[_Nest]:
+    """The deepest expression, and the deepest statement."""
+    deepest: dict[type, _Nest] = {}
+    left: list[tuple[ast.AST, _Nest | None]] = [(child, None) for child in child_nodes(definition)]
     while left:
-        node, depth, outermost = left.pop()
-        if isinstance(node, ast.expr):
-            depth, outermost = depth + 1, outermost or node
-            deepest = max(deepest, (depth, outermost), key=lambda each: each[0])
-        else:
-            depth, outermost = 0, None
-        left += [(child, depth, outermost) for child in child_nodes(node)]
-    return deepest
+        node, around = left.pop()
+        if isinstance(node, (ast.expr, ast.stmt)):
+            kind = ast.expr if isinstance(node, ast.expr) else ast.stmt
+            if around is None or not isinstance(around.outermost, kind):
+                around = _Nest(0, node, file)
+            around = _Nest(around.depth + 1, around.outermost, file)
+            if kind not in deepest or around.depth > deepest[kind].depth:
+                deepest[kind] = around
+        left += [(child, around) for child in child_nodes(node)]
+    return list(deepest.values())

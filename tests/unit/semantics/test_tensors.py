@@ -44,10 +44,10 @@ def test_slices_count_tiles_in_the_two_innermost_dimensions() -> None:
     ("items", "message"),
     [
         ((0, 0), "2 indices for a tensor of 3 dimensions"),
-        (0, "1 indices for a tensor of 3 dimensions"),
-        ((3, 0, 0), "slice 3 of dimension 0 does not lie in 0:3"),
+        (0, "1 index for a tensor of 3 dimensions"),
+        ((3, 0, 0), "slice 3 of dimension 0 of a tensor does not lie in 0:3"),
         ((-1, 0, 0), "slice -1 of dimension 0"),
-        ((0, slice(2, 4), 0), "slice 2:4 of dimension 1 does not lie in 0:3"),
+        ((0, slice(2, 4), 0), "slice 2:4 of dimension 1 of a tensor does not lie in 0:3"),
         ((0, slice(2, 2), 0), "slice 2:2 of dimension 1"),
         ((0, slice(0, 2, 2), 0), "neither an index nor a slice"),
         ((0, "x", 0), "'x' is neither an index nor a slice"),

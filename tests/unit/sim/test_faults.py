@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import sys
 
 import numpy as np
@@ -63,12 +64,41 @@ def test_an_exception_inside_a_library_points_at_the_call(report, tensor) -> Non
     assert report(with_kernel(shape), tensor()).primary == "np.zeros(3) + np.zeros(4)"
 
 
-def test_interrupts_pass_through(simulate, tensor) -> None:
-    def interrupt(a):
-        raise KeyboardInterrupt
+class Stop(BaseException):
+    pass
 
-    with pytest.raises(KeyboardInterrupt):
-        simulate(with_kernel(interrupt), tensor())
+
+def stop(number, frame):
+    raise Stop
+
+
+def interrupted(a):
+    try:
+        signal.raise_signal(signal.SIGINT)
+    except BaseException:
+        raise
+
+
+@pytest.mark.parametrize(
+    ("handler", "error"), [(signal.default_int_handler, KeyboardInterrupt), (stop, Stop)]
+)
+def test_interrupts_pass_through(simulate, tensor, handler, error) -> None:
+    before = signal.signal(signal.SIGINT, handler)
+    try:
+        with pytest.raises(error):
+            simulate(with_kernel(interrupted), tensor())
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, GeneratorExit, Stop])
+def test_what_a_kernel_raises_is_no_interrupt(report, tensor, error) -> None:
+    def raises(a):
+        raise error
+
+    found = report(with_kernel(raises), tensor())
+    assert (found.code, found.primary) == ("kernel-exception", "raise error")
+    assert f"kernel `kernel` raised {error.__name__}" in found.text
 
 
 def test_a_kernel_does_not_end_the_process(report, tensor) -> None:

@@ -52,7 +52,7 @@ class _Held:
         return f"the block of `{self.acquire.buffer.name_hint}`"
 
     def step(self, event: Event, place: Operation | None = None) -> Diagnostic | None:
-        """What the chip runs rightly all the same is only reported, there or at the acquire."""
+        """What the chip runs correctly all the same is only reported, there or at the acquire."""
         following = TOLERATED.get((self.life.state, event))
         try:
             self.life.step(event, self)

@@ -10,9 +10,10 @@ from xdsl.ir import Operation
 from ttl.diagnostics import Diagnostic, RuleBroken
 from ttl.dialects.locations import span_of
 from ttl.dialects.ttcore import block_type
-from ttl.semantics.tensors import out_of_range
+from ttl.semantics.tensors import out_of_range, with_tensor_name
 
 from ..module_pass import called_from
+from .outputs import tensor_of
 from .statements import FAILURES
 from .symbolic import UNKNOWN, Expression, Number, extremes_of
 from .walk import WalkedModule
@@ -25,9 +26,10 @@ def check_slices(walked: WalkedModule) -> list[Diagnostic]:
     """Slices that leave their tensor on some node; one diagnostic for each slice."""
     found: dict[Operation, Diagnostic] = {}
     for node, of_kernels in zip(walked.nodes, walked.slices, strict=False):
-        for slices in of_kernels:
+        for kernel, slices in zip(walked.kernels, of_kernels, strict=False):
             for op, starts in slices:
                 if op not in found and (problem := _out_of_range(op, starts)):
+                    problem = with_tensor_name(problem, tensor_of(kernel, op)[1])
                     notes = (f"on node {node}",)
                     found[op] = called_from(problem, op).at(span_of(op.location), notes=notes)
     for node, op, broken in walked.faults:

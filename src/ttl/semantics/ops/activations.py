@@ -163,6 +163,7 @@ OPS = (
         "x / 6 + 1/2, between 0 and 1",
         _ACTIVATIONS,
         bound=_hardsigmoid_bound,
+        computes=False,  # its limits are chosen last
         is_cut_off=True,
     ),
     between_limits("hardtanh", aliases={"min_val": "min", "max_val": "max"}),

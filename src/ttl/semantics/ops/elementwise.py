@@ -112,7 +112,7 @@ def _larger_or_smaller(name: str, meaning: Meaning) -> BlockOp:
     signed = one_call((SIGNED, *NARROW), f"binary_{name}_int32_tile", include)
     unsigned = one_call((UNSIGNED,), f"binary_{name}_uint32_tile", include)
     tile = with_integers(vector(f"binary_{name}", include), signed, unsigned)
-    return binary(name, meaning, summary, namespaces=MATH, tile=tile)
+    return binary(name, meaning, summary, namespaces=MATH, computes=False, tile=tile)
 
 
 def _comparison(name: str, sign: str, meaning: np.ufunc) -> BlockOp:
@@ -122,6 +122,7 @@ def _comparison(name: str, sign: str, meaning: np.ufunc) -> BlockOp:
         f"1 where a {sign} b, else 0",
         sign,
         namespaces=MATH,
+        computes=False,
         tile=with_integers(
             binary_vector(name),
             whole(f"{name}_int", "binary_comp.h", init=f"{name}_int_tile_init{_FORMAT}"),
@@ -136,6 +137,7 @@ def _logical(name: str, meaning: np.ufunc, summary: str, of_truths: str) -> Bloc
         lambda a, b: one_where(meaning(a, b), a, b),
         summary,
         namespaces=MATH,
+        computes=False,
         tile=with_integers(composed(composition), whole_composed(composition)),
     )
 
@@ -196,6 +198,7 @@ _BINARY = (
         "the bits in which a and b differ",
         "^",
         domain=Domain.INTEGERS,
+        computes=False,
         tile=with_integers(
             {},
             whole(
@@ -345,6 +348,7 @@ _UNARY = (
         "x * x",
         vector("square"),
         whole_composed(lambda do, x: do("mul", x, x)),
+        computes=True,
     ),
     function(
         "rsqrt",

@@ -105,9 +105,10 @@ def exact_unary(
     **columns: Any,
 ) -> BlockOp:
     """A function of floats and integers, the same bit for bit everywhere; the tiles of floats come
-    first, then those of integers."""
+    first, then those of integers. Most choose."""
+    columns = {"exact": True, "computes": False, **columns}
     tile = with_integers(*tiles)
-    return unary(name, meaning, summary, domain=Domain.ALL, exact=True, tile=tile, **columns)
+    return unary(name, meaning, summary, domain=Domain.ALL, tile=tile, **columns)
 
 
 def binary(

@@ -236,7 +236,7 @@ def _reduction(
 
 OPS = (
     _reduction("reduce_sum", "sum", _sum, _tile("SUM"), multiplies=True),
-    _reduction("reduce_max", "largest element", largest, _tile("MAX")),
+    _reduction("reduce_max", "largest element", largest, _tile("MAX"), computes=False),
     _reduction(
         "reduce_min",
         "smallest element",

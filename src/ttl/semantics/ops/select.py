@@ -50,7 +50,9 @@ def _is_whole_tile(tile: Any) -> bool:
 
 def _selection(name: str, meaning: Meaning, summary: str, **columns: Any) -> BlockOp:
     count = len(columns["operand_names"])
-    return BlockOp(name, count, same_type, meaning, summary, namespaces=BOTH, **columns)
+    return BlockOp(
+        name, count, same_type, meaning, summary, namespaces=BOTH, computes=False, **columns
+    )
 
 
 _MASK: dict[str, Any] = {
@@ -65,6 +67,7 @@ FILL_BLOCK = BlockOp(
     _fill,
     "a block full of value; without a shape it takes that of the first operand or store it meets",
     namespaces=BOTH,
+    computes=False,
     parameters=(
         Parameter("value", Kind.NUMBER),
         Parameter("shape", Kind.SHAPE, None),

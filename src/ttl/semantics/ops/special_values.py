@@ -26,14 +26,6 @@ LEAST_NORMAL = float(np.finfo(np.float32).tiny)
 _MAGNITUDE = np.int32(0x7FFFFFFF)
 _NAN = np.float32(np.nan)
 
-# rule NAN: operations that compute nothing, or nothing that could be NaN
-CHOOSING = frozenset((
-    "abs", "neg", "max", "min", "clamp", "hardtanh", "relu", "relu_max", "relu_min", "reduce_max",
-    "where", "mask", "mask_posinf", "threshold", "transpose", "broadcast", "squeeze", "unsqueeze",
-    "typecast", "fill", "sign", "signbit", "heaviside", "lt", "le", "gt", "ge", "eq", "ne",
-    "logical_not", "logical_and", "logical_or", "xor", "hardsigmoid",
-))  # fmt: skip
-
 
 def computed(values: Any) -> Any:
     """rule NAN"""

@@ -151,7 +151,9 @@ class BlockOp:
     what `is_cut_off` the chip does not round in them. `bound` says how far two engines, the chip
     among them, may differ before that rounding, given the spacing of the DST format at 1.0 and what
     `meaning` gets; None means bit for bit. `defined_between` are the floats between which that
-    holds: for others there is no value, or one that an error of the operand changes much.
+    holds: for others there is no value, or one that an error of the operand changes much. What it
+    `computes` may be a NaN of its own making, which has no sign; an operation that only chooses
+    among what it is given, or is never NaN, does not (rule NAN of special_values.py).
     """
 
     name: str
@@ -166,6 +168,7 @@ class BlockOp:
     in_sources: Callable[..., Array] | None = None
     in_16_bits: Callable[..., Array] | None = None
     is_cut_off: bool = False
+    computes: bool = True
     multiplies: bool = False  # its operands, where the matrix unit does it: in phases
     operand_names: tuple[str, ...] = ()  # x, or a and b, if empty
     operand_defaults: dict[str, float] = field(default_factory=dict)

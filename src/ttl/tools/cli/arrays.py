@@ -71,7 +71,7 @@ def add_array_arguments(parser: argparse.ArgumentParser, inputs: str, results: s
         "--outputs", metavar="FILE.npz", help=f"write {results} here, and not to the terminal"
     )
     parser.add_argument(
-        "--seed", type=natural, default=0, metavar="N", help="of random tensors (default: 0)"
+        "--seed", type=natural, default=0, metavar="N", help="seed of random tensors (default: 0)"
     )
     parser.add_argument("--json", action="store_true", help="diagnostics as JSON, one a line")
 

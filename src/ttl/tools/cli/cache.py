@@ -17,16 +17,17 @@ LIMIT = "limit"  # as the size of --prune
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = (
-        "Show how large the cache of compiled kernels is. Once a day, what was used longest ago is "
-        "removed from one that exceeds its limit."
+        "Show how large the cache of compiled kernels is. If it exceeds its limit, what was used "
+        "longest ago is removed, once a day."
     )
     parser.add_argument(
         "--prune", nargs="?", const=LIMIT, type=_size, metavar="SIZE",
-        help="remove what was used longest ago until SIZE is left, as 100M (default: the limit)",
+        help="remove what was used longest ago until SIZE is left, such as 100M (default: the "
+        "limit)",
     )
     parser.add_argument(
         "--limit", type=_size, metavar="SIZE",
-        help="what the cache may grow to from now on, as 2G; none: no limit",
+        help="what the cache may grow to from now on, such as 2G; none: no limit",
     )
     parser.add_argument("--clear", action="store_true", help="remove all of it")
 

@@ -13,19 +13,39 @@ from ttl.target import TARGETS
 from .program import natural
 
 REPEATS = 5
+DESCRIPTION = """\
+Make the estimates of `ttl estimate` fit your chip.
+
+Estimates add up costs, such as the latency of a read from DRAM or the cycles of an exp. Those that
+come with pyttl are from published measurements. This command runs small operations on a device,
+reads their times from tt-metal's profiler, and writes the costs that follow from them to FILE.
+Costs that it does not measure stay as they are.
+
+It needs a device, the real ttnn, and a tt-metal built with the profiler (Tracy), which the ttnn of
+PyPI is not. `ttl doctor` says what is missing."""
+EPILOG = """\
+example:
+  ttl calibrate -o costs.json
+  ttl estimate --costs costs.json program.py
+
+docs/reference/estimate.md says what is measured, and how."""
 NO_LOG = "use a tt-metal built with the profiler (Tracy): the wheel of PyPI has none"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.description, parser.epilog = DESCRIPTION, EPILOG
     parser.add_argument("--target", choices=TARGETS, default=TARGETS[0],
-                        help="the chip (default: %(default)s)")  # fmt: skip
+                        help="the chip that is measured (default: %(default)s)")  # fmt: skip
     parser.add_argument("-o", "--output", metavar="FILE", required=True,
-                        help="the cost file, for ttl estimate --costs FILE")  # fmt: skip
+                        help="where to write the costs, as JSON")  # fmt: skip
     parser.add_argument("--repeats", type=natural, default=REPEATS, metavar="N",
-                        help="of each operation (default: %(default)s)")  # fmt: skip
+                        help="how often to run each operation (default: %(default)s); FILE has the "
+                             "best, the typical and the worst of its times")  # fmt: skip
     parser.add_argument(
         "--log", metavar="CSV",
-        help="run nothing: take a profile_log_device.csv of the same operations",
+        help="do not use a device: take the times from this profile_log_device.csv, which the "
+        "profiler wrote during an earlier `ttl calibrate`, perhaps on another machine",
     )
 
 

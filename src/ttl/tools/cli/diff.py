@@ -13,9 +13,10 @@ from .traces import read_with
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    traces = "a trace, of `ttl run --trace A --results FILE`"
+    traces = "a trace, as `ttl run --trace A --results FILE` writes it"
     parser.add_argument("a", metavar="A", help=traces)
-    parser.add_argument("b", metavar="B", help="another one, as of `ttl run --host --trace B ...`")
+    other = "another one, as of `ttl run --host --trace B --results FILE`"
+    parser.add_argument("b", metavar="B", help=other)
     parser.add_argument(
         "--tolerance", type=float, metavar="X",
         help="elements may differ by X times the largest one (default: what the op table allows "

@@ -24,10 +24,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--target", choices=TARGETS, help="the chip (default: wormhole_b0)")
     parser.add_argument(
         "-D", dest="defines", action="append", default=[], type=read_define, metavar="NAME=VALUE",
-        help="a value that the program assigns to NAME at its top level is VALUE instead",
+        help="use VALUE in place of what the program assigns to NAME at its top level",
     )
     parser.add_argument(
-        "--costs", metavar="FILE", help="costs of the chip, in the form of target/*.costs.json"
+        "--costs", metavar="FILE", help="costs of the chip, as `ttl calibrate` writes them"
     )
     parser.add_argument(
         "--timeline", metavar="FILE.json",

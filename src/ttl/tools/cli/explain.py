@@ -13,9 +13,15 @@ from ttl.trace.stats import Table
 
 from .terminal import show_markdown, show_tables
 
+PUT_RIGHT = ("Put right", "A program that does not")
+SHOWN = 2  # the sections of a page that are shown at first: a wrong program, and it put right
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("code", nargs="?", help="a code such as TTL5001; without it, all codes")
+    parser.add_argument(
+        "--all", action="store_true", help="all programs of its page, not the first one only"
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -28,17 +34,28 @@ def run(options: argparse.Namespace) -> int:
     if not found:
         message = f"there is no diagnostic {options.code}"
         raise usage_error(codes.UNKNOWN_NAME, message, "`ttl explain` without a code lists them")
-    show_markdown("\n".join(map(_explained, found)))
+    show_markdown("\n".join(_explained(entry, options.all) for entry in found))
     return 0
 
 
-def _explained(entry: Code) -> str:
+def _explained(entry: Code, with_all: bool) -> str:
     verdict = entry.blame.value if entry.is_fault else entry.effect.value
     text = f"{entry.code} ({entry.slug}): {verdict}\n\n{fill(entry.explanation, 90)}\n"
     page = page_of(entry.code)
-    if page is not None and "\n## " in page:  # its head is what was reported
-        text += "\n" + page[page.index("\n## ") + 1 :]
-    return text
+    if page is None:
+        return text
+    _, *sections = page.split("\n## ")  # its head is the explanation
+    shown = sections if with_all else sections[:SHOWN]
+    text += "".join(f"\n## {section.rstrip()}\n" for section in shown)
+    return text + _others(entry, sections[len(shown) :])
+
+
+def _others(entry: Code, sections: list[str]) -> str:
+    """What the rest of the page is about; empty if all of it is shown."""
+    titles = [section.partition("\n")[0] for section in sections]
+    listed = "".join(f"- {title}\n" for title in titles if title not in PUT_RIGHT)
+    command = f"ttl explain {entry.code} --all"
+    return f"\n## More programs\n\n`{command}` shows them, too:\n\n{listed}" if listed else ""
 
 
 def _sentence(explanation: str) -> str:

@@ -41,7 +41,7 @@ def add_program_arguments(parser: argparse.ArgumentParser, with_compile_only: bo
     parser.add_argument("--json", action="store_true", help="diagnostics as JSON, one a line")
     parser.add_argument("file", metavar="FILE", help="the program; - reads it from standard input")
     parser.add_argument(
-        "arguments", metavar="ARGUMENT", nargs="*", help="its arguments; after -- all are its own"
+        "arguments", metavar="ARGUMENT", nargs="*", help="its arguments; all after -- are its own"
     )
 
 
@@ -52,8 +52,8 @@ def add_warning_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "-W", dest="warnings", action="append", default=[], type=_warning_option, metavar="OPTION",
-        help="error: warnings are errors; error=CODE: this one is; ignore=CODE: this warning or "
-        "note is not shown; of several that name a code the last counts",
+        help="error: all warnings are errors; error=CODE: this one is an error; ignore=CODE: do "
+        "not show this warning or note. If several options name a code, the last one counts",
     )
 
 
@@ -156,6 +156,10 @@ def run_program(
         text = _with_values(ast.parse(source, file), defines, file) if defines else source
         code = compile(text, file, "exec")
     except (SyntaxError, ValueError) as error:  # the latter: a null byte, before 3.12
+        traceback.print_exception(error.with_traceback(None))
+        return 1
+    except RecursionError as error:
+        error.add_note(f"{file} has an expression or a statement that is too deep for Python")
         traceback.print_exception(error.with_traceback(None))
         return 1
     try:

@@ -76,7 +76,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--device-timeout", type=_positive, metavar="SECONDS",
-        help=f"with --backend device: the limit of a launch (default: {LIMIT_SECONDS})",
+        help=f"with --backend device: how long a launch may take (default: {LIMIT_SECONDS})",
     )
     parser.add_argument(
         "--counts", action="store_true",
@@ -90,14 +90,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     precision.add_argument(
         "--no-float32-promotion", action="store_true",
-        help="floats have the type of their tensor, as they have without this option",
+        help="floats keep the type of their tensor, which is the default",
     )
     parser.add_argument(
         "--rounding", choices=ROUNDINGS,
-        help="to the nearest, ties to even, and in the simulator f32 has all its digits everywhere "
-        "(language, the default), or those of a TF32 where the matrix unit of the chip reads it "
-        "(tf32); or ties, stores and products are rounded as by the chip's units, in the executor "
-        "too (chip)",
+        help="language (the default): round to nearest, ties to even; in the simulator f32 keeps "
+        "all its digits. tf32: it keeps those of a TF32 where the chip's matrix unit reads it. "
+        "chip: round ties, stores and products as the chip's units do, in the executor too",
     )
     _add_machine_arguments(parser)
     _add_trace_arguments(parser)
@@ -106,25 +105,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _add_machine_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--grid", type=_grid, metavar="R,C", help='rows and columns of "auto" and "full" grids'
+        "--grid", type=_grid, metavar="R,C", help='the rows and columns of "auto" and "full" grids'
     )
     parser.add_argument(
         "--scheduler", choices=SCHEDULERS,
-        help="the simulator changes kernels when one must wait (greedy, the default), or also "
-        "where it could go on (fair); results do not depend on it",
+        help="the simulator switches to another kernel when one must wait (greedy, the default), "
+        "or also where it could go on (fair); results do not depend on it",
     )
     parser.add_argument(
         "--seed", type=natural, metavar="N", help="shuffle the simulator's schedule, repeatably"
     )
     parser.add_argument(
-        "--max-dfbs", type=_positive, metavar="N", help="dataflow buffers a node may have"
+        "--max-dfbs", type=_positive, metavar="N", help="how many dataflow buffers a node may have"
     )
     parser.add_argument(
-        "--max-l1", type=_positive, metavar="BYTES", help="L1 of a node for dataflow buffers"
+        "--max-l1", type=_positive, metavar="BYTES",
+        help="how much L1 of a node dataflow buffers may take",
     )
     parser.add_argument(
         "--num-devices", type=_positive, metavar="N",
-        help="devices there are (default: 4, or those of the mesh that is opened)",
+        help="how many devices there are (default: 4, or as many as the opened mesh has)",
     )
     parser.add_argument(
         "--mesh-processes", type=_positive, metavar="N",

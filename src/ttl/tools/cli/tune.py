@@ -52,7 +52,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--no-check", action="store_true", help="do not compute and compare results (with -D)"
     )
     parser.add_argument(
-        "--fresh", action="store_true", help="try again what is known from before"
+        "--fresh", action="store_true",
+        help="try everything again, even what is known from earlier runs",
     )
     parser.add_argument("--json", action="store_true", help="the table as JSON")
     parser.add_argument("file", metavar="FILE", help="the program")

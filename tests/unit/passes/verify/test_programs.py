@@ -957,8 +957,8 @@ def test_independent_mistakes_are_all_reported(check: Callable) -> None:
     checked = check(three_mistakes, *SHAPES)
     assert sorted(error.message for error in checked.errors) == [
         "deadlock: `write` waits on `y_dfb`, to which no kernel pushes",
-        "slice 1 of dimension 0 does not lie in 0:1 (in tiles)",
-        "slice 4 of dimension 1 does not lie in 0:4 (in tiles)",
+        "slice 1 of dimension 0 of tensor `y` does not lie in 0:1 (in tiles)",
+        "slice 4 of dimension 1 of tensor `a` does not lie in 0:4 (in tiles)",
     ]
 
 
