@@ -59,7 +59,7 @@ def checked(operation: Operation) -> list[Diagnostic]:
     return check_operation(operation.program(tensors(), {}, TARGET.default_grid), TARGET)
 
 
-@pytest.mark.sampled(24)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("seed", [*PROGRAMS, *MORE])
 def test_all_say_the_same(seed: int) -> None:
     text = node_program(seed)
