@@ -85,8 +85,11 @@ def test_all_say_the_same(seed: int) -> None:
 
 
 def test_all_kinds_occur() -> None:
-    kinds = {_kind(seed) for seed in PROGRAMS}
-    assert kinds == {"proven", "refused", "not proven"}
+    missing = {"proven", "refused", "not proven"}
+    programs = iter(PROGRAMS)
+    while missing and (seed := next(programs, None)) is not None:
+        missing.discard(_kind(seed))
+    assert not missing
 
 
 def _kind(seed: int) -> str:
