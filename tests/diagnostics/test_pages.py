@@ -148,7 +148,6 @@ OTHER_LINE_SINCE = {"TTL5004-0": (3, 14)}
 NARROWER_SINCE = {"TTL5004-0": (3, 12), "TTL3001-6": (3, 13), "TTL3020-0": (3, 13)}
 
 
-@pytest.mark.sampled(1, of=r".*(?=-)")  # one of each page
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_the_program_gets_the_message(case: Case, run, request: pytest.FixtureRequest) -> None:
     status, said = run(case.wrong, case.command)
@@ -219,7 +218,7 @@ def test_the_program_put_right_does_what_a_help_names(case: Case) -> None:
     assert any(not each or any(name in case.right for name in each) for each in names), helps
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(40)
 @pytest.mark.parametrize("case", [case for case in CASES if case.right], ids=str)
 def test_the_program_put_right_passes_on_every_road(case: Case, run) -> None:
     assert case.right is not None
