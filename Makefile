@@ -39,8 +39,9 @@ COMPILED_VENV := .venv-compiled
 WHEEL_SOURCES := pyproject.toml hatch_build.py $(shell find src -name '*.py' -o -name '*.[ch]' -o -name '*.cpp')
 COMPILER_READY := $(COMPILER_VENV)/.tt-lang-$(COMPILER_VERSION)
 # -P: the interpreter does not put the current folder on its path. A file's tests run in one process,
-# which then makes what they share once.
-PYTEST := -P -m pytest -n $(JOBS) --dist loadfile
+# which then makes what they share once. Files come in the order of their names: the last folder,
+# tests/unit, has the quick ones, so that no worker is left with a slow one at the end.
+PYTEST := -P -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
 # What is tested within a minute: the language, its rules and the compiler, without programs that run.
 FAST_TESTS := $(addprefix tests/unit/,artifact codegen device diagnostics dialects frontend \
   language passes semantics source target tools trace view) tests/meta/test_import_table.py \
@@ -115,7 +116,12 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
-check: lint $(VENV)/.test headers
+# mypy is one process, and what it takes without its cache is as long as the tests take.
+check: $(VENV)/.test
+	@$(MAKE) --no-print-directory -j 2 lint fast-tests
+
+.PHONY: fast-tests
+fast-tests: $(VENV)/.test headers
 	$(BIN)/python $(PYTEST) $(FAST_TESTS)
 
 # Links that lead nowhere are errors. The pages open from disk; over a server they can be searched.

@@ -16,7 +16,7 @@ import pytest
 
 from headers.check import TARGETS, check_operation
 from headers.deferred import DeferredCheck
-from sampling import SEED, more_combinations, sample_seed
+from sampling import FULL, SEED, more_combinations, sample_seed
 from skip_policy import SkipPolicy, read_allowed
 from ttl.artifact import CompiledOperation, read_folder
 
@@ -50,6 +50,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     hypothesis.settings.load_profile("full" if config.getoption("--full") else "ci")
+    os.environ[FULL] = "1" if config.getoption("--full") else ""
     if not hasattr(config, "workerinput"):  # a worker's reports go to the controller
         allowed = read_allowed(Path(__file__).parent / "allowed_skips.txt")
         config.pluginmanager.register(SkipPolicy(allowed), "skip-policy")
@@ -78,7 +79,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if config.getoption("--full"):
         return
     slow = {item for item in items if item.get_closest_marker("full")}
-    slow |= more_combinations(item for item in items if item not in slow)
+    if not config.getoption("--update-golden"):  # all files are written again
+        slow |= more_combinations(item for item in items if item not in slow)
     if slow:
         config.hook.pytest_deselected(items=list(slow))
         items[:] = [item for item in items if item not in slow]

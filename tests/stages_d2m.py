@@ -5,6 +5,7 @@ from functools import cache
 import numpy as np
 from xdsl.parser import Parser
 
+from sampling import is_chosen
 from ttl.dialects import make_context, print_module
 from ttl.dialects.reading import parse_module
 from ttl.passes import find_pass
@@ -51,14 +52,15 @@ def is_read_back(text):
 
 @cache
 def lowered(text, until=None):
-    """The text of each stage, by the name of its pass; each is read back as it was printed."""
+    """The text of each stage, by the name of its pass; some are read back as they were printed."""
     module = parse(text)
     found = {}
     for name in (*D2M, *PIPELINE):
         find_pass(name)().apply(make_context(), module)
         module.verify()
         found[name] = print_module(module)
-        assert is_read_back(found[name]), name
+        if is_chosen(f"{name} of {text}", one_in=6):  # reading takes longer than all passes
+            assert is_read_back(found[name]), name
         if name == until:
             break
     return found

@@ -101,7 +101,7 @@ GRAPHS = [
 ]
 
 
-@pytest.mark.sampled(10)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(("call", "attributes", "shapes", "meaning"), GRAPHS)
 def test_shapes(call, attributes, shapes, meaning):
     rng = np.random.default_rng(4)

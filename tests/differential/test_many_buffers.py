@@ -50,7 +50,7 @@ def fused(declared: int, expression: str, dtype: Any = ttnn.bfloat16) -> ShapePr
     return ShapeProgram(blocks, [("", (1, 1))], dtype, body="\n".join(lines))
 
 
-@pytest.mark.sampled(9)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("declared", [30, 31, 32])
 @pytest.mark.parametrize("expression", EXPRESSIONS)
 def test_many_inputs(declared: int, expression: str) -> None:

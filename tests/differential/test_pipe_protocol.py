@@ -205,7 +205,7 @@ MUTANTS = {
 }
 
 
-@pytest.mark.sampled(18)
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("name", MUTANTS)
 def test_a_mutant_is_caught_by_a_run(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     mutant = MUTANTS[name]

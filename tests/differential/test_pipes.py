@@ -56,7 +56,7 @@ def run_on(
     return [ttl.to_numpy(tensor) for tensor in tensors]
 
 
-@pytest.mark.sampled(14)
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("name", PATTERNS)
 def test_a_pattern_runs_compiled_as_simulated(name: str) -> None:
     pattern = PATTERNS[name]

@@ -457,7 +457,7 @@ class Expressions:
         return f"ttl.math.reduce_sum({self.of(source, depth)}, {scale}, dims={dims})"
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(4)
 @ALL_DTYPES
 @pytest.mark.parametrize("seed", range(7))
 def test_random_expressions(seed: int, dtype: str) -> None:

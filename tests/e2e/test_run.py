@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from ttl.config import Config
+from ttl.host.build import build_runtime
+from ttl.host.toolchain import find_compiler
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 DEADLOCK = EXAMPLES / "wrong" / "deadlock.py"
@@ -132,6 +137,8 @@ def test_imports_are_light(run: Any, imported: str, left_out: set[str]) -> None:
 
 def test_a_damaged_cache_entry_is_built_again(run: Any, tmp_path: Path) -> None:
     cache = tmp_path / "cache"
+    cache.mkdir()
+    shutil.copy2(build_runtime(find_compiler(), Config.current().cache_dir), cache)
     command = ("ttl", "run", "--host", EXAMPLES / "elementwise.py")
     assert run(*command, PYTTL_CACHE=str(cache)).returncode == 0
     libraries = sorted(cache.glob("*.so"))

@@ -142,7 +142,7 @@ def test_filecheck_notices_a_wrong_line(tmp_path: Path) -> None:
     assert check(line, text.replace("%p, %p", "%p, %x")) != ""
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_compiling_goes_on_from_the_text_of_any_stage(name: str) -> None:
     def kernels(module: ModuleOp) -> list[str]:

@@ -264,6 +264,7 @@ class Recurrent(nn.Module):
         return torch.cat(self.layer(x)[1])
 
 
+@pytest.mark.sampled(1, of="compiled|one by one")
 @pytest.mark.parametrize("compiles", [True, False], ids=["compiled", "one by one"])
 @pytest.mark.parametrize(
     ("make", "shape"),

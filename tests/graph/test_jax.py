@@ -49,7 +49,7 @@ def test_there_are_enough_functions():
     assert len(CASES) >= 42
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("case", cases())
 def test_runs_as_jit(case):
     expected = jax.jit(case.function)(*case.arguments)
@@ -60,7 +60,7 @@ def test_runs_as_jit(case):
     check(found, expected)
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("case", cases())
 def test_every_text_is_read_and_printed(case):
     for text in texts(case).values():

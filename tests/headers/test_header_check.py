@@ -37,12 +37,14 @@ def sample(name: str, *edits: tuple[str, str]) -> str:
     return text
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("name", sorted(THREADS))
 def test_good_kernel_passes(name: str, target: TargetName) -> None:
     assert check(sample(name), THREADS[name], target) == []
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("fp32", [False, True])
 @pytest.mark.parametrize("full_sync", [False, True])
 def test_compute_configurations_pass(fp32: bool, full_sync: bool) -> None:
@@ -89,7 +91,7 @@ BAD_COMPUTE = {
 }  # fmt: skip
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("fault", sorted(BAD_COMPUTE))
 def test_bad_compute_kernel_is_caught(fault: str, target: TargetName) -> None:
@@ -124,6 +126,7 @@ BAD_READ = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("fault", sorted(BAD_READ))
 def test_bad_data_movement_kernel_is_caught(fault: str, target: TargetName) -> None:
@@ -153,6 +156,7 @@ GLOBAL_AT = "void kernel_main()"
 HELPER = "struct Counter { Counter(); int n; };\nuint32_t seed();\n"
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "declaration",
     [

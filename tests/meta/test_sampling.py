@@ -8,17 +8,17 @@ from typing import Any
 
 import pytest
 
-from sampling import MOST_CASES, SEED, more_combinations
+from sampling import FULL, MOST_CASES, SEED, is_chosen, more_combinations
 
 
 class Case:
-    def __init__(self, *values: str, sampled: int | None = None) -> None:
-        self.nodeid = f"test_it.py::test[{'-'.join(values)}]"
-        self.callspec = SimpleNamespace(_idlist=values)
-        self.sampled = sampled
+    def __init__(self, *values: str, sampled: int | None = None, **options: str) -> None:
+        self.callspec = SimpleNamespace(_idlist=values, id="-".join(values))
+        self.nodeid = f"test_it.py::test[{self.callspec.id}]"
+        self.mark = SimpleNamespace(args=(sampled,), kwargs=options) if sampled else None
 
     def get_closest_marker(self, name: str) -> Any:
-        return SimpleNamespace(args=(self.sampled,)) if self.sampled is not None else None
+        return self.mark
 
 
 def run_of(cases: list[Any]) -> list[Any]:
@@ -31,7 +31,7 @@ GRID = [Case(*values) for values in product("abcdefghijklmnop", "12345")]
 
 def test_every_value_is_met() -> None:
     chosen = run_of(GRID)
-    assert len(chosen) < len(GRID) / 2
+    assert len(chosen) == 16, "as many as the longest list of values"
     for position in (0, 1):
         values = {case.callspec._idlist[position] for case in chosen}
         assert values == {case.callspec._idlist[position] for case in GRID}
@@ -51,3 +51,26 @@ def test_a_mark_tells_how_many(monkeypatch: pytest.MonkeyPatch) -> None:
     assert run_of(cases) == chosen
     monkeypatch.setenv(SEED, "2")
     assert run_of(cases) != chosen
+
+
+def test_a_mark_tells_how_many_of_each_group(monkeypatch: pytest.MonkeyPatch) -> None:
+    cases = [Case(*values, sampled=2, of="^[a-d]") for values in product("abcd", "123456")]
+    chosen = run_of(cases)
+    assert sorted(case.callspec._idlist[0] for case in chosen) == [*"aabbccdd"]
+    monkeypatch.setenv(SEED, "2")
+    assert run_of(cases) != chosen
+    with pytest.raises(AssertionError, match=r"test\[e\]: no group"):
+        run_of([Case("e", sampled=2, of="^[a-d]")])
+
+
+def test_a_part_of_the_work_is_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    def chosen() -> list[int]:
+        return [number for number in range(200) if is_chosen(str(number), one_in=4)]
+
+    monkeypatch.setenv(FULL, "")
+    first = chosen()
+    assert 25 < len(first) < 75
+    monkeypatch.setenv(SEED, "2")
+    assert 25 < len(chosen()) < 75 and chosen() != first
+    monkeypatch.setenv(FULL, "1")
+    assert len(chosen()) == 200

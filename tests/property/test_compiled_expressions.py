@@ -134,7 +134,7 @@ def check(program: ComputeProgram) -> None:
         )
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("number", range(COUNT // TOGETHER))
 def test_expressions(number: int) -> None:
     texts = all_expressions()[number * TOGETHER :][:TOGETHER]
@@ -158,7 +158,7 @@ def test_16_bits_in_registers_of_32(number: int) -> None:
     check(ComputeProgram(stores([*texts, "a_blk + b_blk"]), (2, 2), 1, TOGETHER + 1, WIDE))
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("number", range(len(MIXED)))
 def test_expressions_of_two_float_types(number: int) -> None:
     dtype, b_dtype = MIXED[number]

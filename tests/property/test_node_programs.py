@@ -59,7 +59,7 @@ def checked(operation: Operation) -> list[Diagnostic]:
     return check_operation(operation.program(tensors(), {}, TARGET.default_grid), TARGET)
 
 
-@pytest.mark.sampled(24)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("seed", [*PROGRAMS, *MORE])
 def test_all_say_the_same(seed: int) -> None:
     text = node_program(seed)
@@ -85,8 +85,11 @@ def test_all_say_the_same(seed: int) -> None:
 
 
 def test_all_kinds_occur() -> None:
-    kinds = {_kind(seed) for seed in PROGRAMS}
-    assert kinds == {"proven", "refused", "not proven"}
+    missing = {"proven", "refused", "not proven"}
+    programs = iter(PROGRAMS)
+    while missing and (seed := next(programs, None)) is not None:
+        missing.discard(_kind(seed))
+    assert not missing
 
 
 def _kind(seed: int) -> str:

@@ -72,7 +72,7 @@ def shown(made, program: Program) -> str:
     return (shown_threads(made, names) or "").partition("becomes\n")[2]
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("seed", range(COUNT))
 def test_the_threads_are_those_of_the_hand_split_form(seed: int, tmp_path: Path) -> None:
     program = Maker(seed).program()

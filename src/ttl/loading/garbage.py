@@ -6,8 +6,10 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
+from threading import Event
 
 FROZEN_AT_START = gc.get_freeze_count()  # 3.12 has put some of its own aside
+_SOMETHING_IS_ASIDE = Event()  # Python counts object by object, so it is not asked twice
 
 
 @contextmanager
@@ -25,9 +27,15 @@ def without_collecting() -> Iterator[None]:
 
 def count_as_old() -> None:
     """All objects that there are: the next look for garbage need not go through what was loaded."""
-    if gc.get_freeze_count() <= FROZEN_AT_START:  # what somebody has put aside stays there
+    if not _is_something_aside():  # what somebody has put aside stays there
         gc.freeze()
         gc.unfreeze()
+
+
+def _is_something_aside() -> bool:
+    if not _SOMETHING_IS_ASIDE.is_set() and gc.get_freeze_count() > FROZEN_AT_START:
+        _SOMETHING_IS_ASIDE.set()
+    return _SOMETHING_IS_ASIDE.is_set()
 
 
 @cache
@@ -39,3 +47,4 @@ def settle() -> None:
     garbage like any other.
     """
     gc.freeze()
+    _SOMETHING_IS_ASIDE.set()

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from ttl.artifact import Buffer, CompiledOperation, ComputeConfig, Kernel, Operand, ThreadKind
+from ttl.config import Config
 from ttl.diagnostics import Span
 from ttl.host import launch
 from ttl.trace import Recorder
@@ -161,8 +162,9 @@ ComputeRunner = Callable[..., np.ndarray]
 
 
 @pytest.fixture(scope="session")
-def cache_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("host-cache")
+def cache_dir() -> Path:
+    """That of all tests: the runtime in it is made once, kernels of the last run are there."""
+    return Config.current().cache_dir
 
 
 @pytest.fixture

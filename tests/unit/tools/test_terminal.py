@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import io
 import re
 import subprocess
@@ -201,3 +202,20 @@ def test_what_is_wrong_in_standard_input_is_shown(monkeypatch, capsys):
     assert "--> <stdin>:2:1" in shown
     assert "2 | ttl.program_id" in shown
     assert "help: write ttl.node(dims=1)" in shown
+
+
+def test_a_command_makes_the_parser_of_its_verb_alone(monkeypatch, capsys):
+    made = []
+    own = argparse.ArgumentParser.__init__
+
+    def noting(self, *args, **kwargs):
+        made.append(kwargs.get("prog"))
+        own(self, *args, **kwargs)
+
+    monkeypatch.setattr(argparse.ArgumentParser, "__init__", noting)
+    assert main(["explain", "TTL1001"]) == 0
+    assert made == ["ttl", "ttl explain"]
+    with pytest.raises(SystemExit):
+        main(["explian"])
+    assert all(f"ttl {verb}" in made for verb in VERBS)
+    assert "invalid choice: 'explian'" in capsys.readouterr().err

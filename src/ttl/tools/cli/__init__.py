@@ -50,10 +50,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
     given = list(sys.argv[1:] if arguments is None else arguments)
     verb = given[0] if given else ""
-    for name, text in VERBS.items():
-        verb_parser = verbs.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.")
-        if name == verb:  # only the verb in use is loaded
-            module_of(verb).add_arguments(verb_parser)
+    for name in [verb] if verb in VERBS else VERBS:  # parsers of all verbs take 2 ms to make
+        text = VERBS[name]
+        verbs.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.")
+    if verb in VERBS:
+        module_of(verb).add_arguments(verbs.choices[verb])
     if verb in PROGRAM_VERBS:
         options = parse_program_verb(verbs.choices[verb], verb, given[1:])
     else:
