@@ -85,8 +85,12 @@ extensions = [
 ]
 setup(name="pyttl", packages=[], ext_modules=extensions, script_args=["build_ext", "--inplace"])
 """
-# The simulator's arithmetic, and the texts of traces: without them numpy and Python do the same.
-NATIVE_SOURCES = ("ttl/semantics/block_math.c", "ttl/trace/event_texts.c")
+# The simulator's arithmetic, what its calls look up, and the texts of traces: without them numpy
+# and Python do the same.
+NATIVE_SOURCES = tuple(
+    f"ttl/{name}.c"
+    for name in ("semantics/block_math", "semantics/kernel_calls", "trace/event_texts")
+)
 
 # The package itself is not imported: what it needs is not installed where the wheel is built.
 RUNTIME = """
@@ -163,7 +167,8 @@ class CompiledModules(BuildHookInterface[Any]):
         return done.returncode == 0
 
     def _native_is_built(self) -> bool:
-        return self._is_done([NATIVE, *NATIVE_SOURCES], "without native arithmetic and traces")
+        otherwise = "without native arithmetic, calls and traces"
+        return self._is_done([NATIVE, *NATIVE_SOURCES], otherwise)
 
     def _runtime_is_built(self) -> bool:
         """The runtime of the executor, which else the first run builds."""

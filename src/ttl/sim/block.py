@@ -21,7 +21,7 @@ from ttl.semantics.block_protocol import (
     popped_for_older,
     wrong_release,
 )
-from ttl.semantics.current_engine import ENGINE
+from ttl.semantics.current_engine import running_engine
 from ttl.semantics.dtypes import Array, float32, round_into
 from ttl.semantics.padding import Held, Sizes
 from ttl.semantics.types import BlockType
@@ -239,7 +239,7 @@ class SimBlock(Block):
             self.kernel.simulation.padding.copied(source, self)
 
     def store(self, value: Any, *, acc: bool = False) -> None:
-        running = ENGINE.get(None)
+        running = running_engine(None)
         if running is not self.kernel:
             raise self.used_by(running)
         if acc:
@@ -262,7 +262,7 @@ class SimBlock(Block):
         self._release_by_hand(Event.POP)
 
     def __enter__(self) -> SimBlock:
-        running = ENGINE.get(None)
+        running = running_engine(None)
         if running is not self.kernel:
             raise self.used_by(running)
         self.entered = True
@@ -313,7 +313,7 @@ class SimBlock(Block):
 
     def _release_by_hand(self, event: Event) -> None:
         end = self.end
-        running = ENGINE.get(None)
+        running = running_engine(None)
         if running is not self.kernel:
             raise self.used_by(running)
         if event is not end.release_event:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from ttl.diagnostics import RuleBroken, codes
 from ttl.language.transfer import Transfer
 from ttl.semantics.block_protocol import transfer_reused
-from ttl.semantics.current_engine import ENGINE
+from ttl.semantics.current_engine import running_engine
 from ttl.trace import EventKind
 from ttl.trace.events import Part
 
@@ -95,7 +95,7 @@ class SimTransfer(Transfer):
     def check_owner(self) -> None:
         """The wait of a transfer belongs to the kernel that started it."""
         owner = self.kernel
-        if ENGINE.get(None) is not owner:
+        if running_engine(None) is not owner:
             raise RuleBroken(
                 codes.TRANSFER_REUSED,
                 f"this transfer was started by kernel `{owner.name}` on node {owner.coordinate}",
