@@ -125,14 +125,14 @@ class KernelRun(Engine):
         self.is_observed = self.recorder is not None or is_followed
         self.name = plan.name
         self.waiting_place: Place | None = None  # of a transfer's wait(), for the recorder
-        self.track = 0
+        self.track: Any = 0  # an object that all events share, as is code_number
         self.kinds: Any = ()  # of events that are recorded
         self.raw: list[Any] = NO_EVENTS
         if self.recorder is not None:
             self.track = self.recorder.track(coordinate, plan.name)
             self.kinds, self.raw = self.recorder.kinds, self.recorder.raw
         self.code: CodeType | None = None  # of the program, the latest that an event came from
-        self.code_number = 0
+        self.code_number: Any = 0
         self.function = plan.function
         self.kind = plan.kind
         self.is_compute = plan.is_compute

@@ -32,8 +32,8 @@ IS_COMPILED: Final = not isinstance(_is_interpreted, FunctionType)
 getframe: Final = sys._getframe
 place_at: Final = kernel_calls.place_at
 # The user's frame, for getframe() and place_at(): in a function that a method has called, in a
-# method that a function of ttl.language, which is not compiled, has called, and in a function called
-# by that.
+# method that a function of ttl.language, which is not compiled, has called, and in a function
+# called by that.
 CALLER: Final = 0 if IS_COMPILED else 2
 DIRECT_CALLER: Final = 0 if IS_COMPILED else 1  # of a method
 BEHIND_LANGUAGE: Final = 1 if IS_COMPILED else 2

@@ -60,10 +60,10 @@ def record(
 def append(
     raw: list[Any],
     kind: EventKind,
-    track: int,
+    track: Any,
     subject: str,
     value: Any,
-    code: int,
+    code: Any,
     at: int,
     part: Part | None,
 ) -> None:
@@ -77,7 +77,7 @@ def append(
     raw.append(part)
 
 
-def _numbered(kernel: KernelRun, place: Place | None) -> tuple[int, int]:
+def _numbered(kernel: KernelRun, place: Place | None) -> tuple[Any, int]:
     """The program's call: its code, by a number, and an instruction."""
     if place is not None and place[0] is kernel.code:
         return kernel.code_number, place[1]

@@ -21,9 +21,10 @@ class Int(int):
 
 # Of each of two dimensions; those in front lie inside.
 ITEMS = (
-    slice(0, 1), slice(1, 4), 0, 3, slice(0, 6), slice(2, 2), slice(3, 1), slice(-1, 2), slice(0, 7),
-    slice(0, 2, 1), slice(None, 2), slice(1, None), slice(0, 2**70), slice(-(2**70), 1), slice(0, True),
-    slice(Int(0), 1), -1, 4, 6, 2**63 - 1, 2**70, True, Int(1), 1.0, None, "1",
+    slice(0, 1), slice(1, 4), 0, 3, slice(0, 6), slice(2, 2), slice(3, 1), slice(-1, 2),
+    slice(0, 7), slice(0, 2, 1), slice(None, 2), slice(1, None), slice(0, 2**70),
+    slice(-(2**70), 1), slice(0, True), slice(Int(0), 1), -1, 4, 6, 2**63 - 1, 2**70, True, Int(1),
+    1.0, None, "1",
 )  # fmt: skip
 OTHER_ITEMS = (slice(0, 1), 0, (), (slice(0, 1),), (0, 0, 0), [slice(0, 1), slice(0, 1)], None)
 
