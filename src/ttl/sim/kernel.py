@@ -30,9 +30,9 @@ from .marks import Marks
 from .multicast import start_multicast
 from .nets import ReceiverRole, SourceRole, receiver_of, source_of
 from .pipes import PipeTransfer, start_receive, start_send
-from .place import BEHIND_LANGUAGE, FURTHER_BEHIND, Place, calling_place, place_at, span_of
+from .place import BEHIND_LANGUAGE, FURTHER_BEHIND, Place, place_at, span_of
 from .plan import KernelPlan
-from .recording import COPY_START, append, record, record_buffer, record_copy
+from .recording import COPY_START, append, numbered, record, record_buffer, record_copy
 from .semaphores import SemaphoreWait, increment, set_value, wait_for
 from .transfers import SimTransfer
 
@@ -236,7 +236,8 @@ class KernelRun(Engine):
         while not end.credits:
             end.sleeper = self
             if self.recorder is not None:
-                self.sleep(end, end.buffer.declared.name, end.buffer.filled)
+                place: Place = place_at(FURTHER_BEHIND)
+                self.sleep(end, end.buffer.declared.name, end.buffer.filled, place)
             else:  # the same, for the most common case
                 self.waiting_for = end
                 simulation.switch_to_next()
@@ -289,12 +290,16 @@ class KernelRun(Engine):
         self.waiting_for, self.is_polling = None, False
 
     def sleep(
-        self, what: BufferEnd | PipeTransfer | SemaphoreWait, subject: str, value: int
+        self,
+        what: BufferEnd | PipeTransfer | SemaphoreWait,
+        subject: str,
+        value: int,
+        caller: Place | None = None,
     ) -> None:
-        """Let others run until one of them wakes this kernel."""
+        """Let others run until one of them wakes this kernel; `caller` is known to some."""
         place = None
         if self.recorder is not None and BLOCKED in self.kinds:
-            place = calling_place(self.recorder, None)
+            place = numbered(self, caller)
             append(self.raw, BLOCKED, self.track, subject, value, place[0], place[1], None)
         self.waiting_for = what
         self.simulation.switch_to_next()
