@@ -78,8 +78,12 @@ OPTIMIZED = f"-O{os.environ.get('MYPYC_OPT_LEVEL', 'g')}"
 # Every unit reads the headers again, which takes as long as compiling a small module.
 MOST_UNITS = 4
 
-# The simulator's arithmetic, and the texts of traces: without them numpy and Python do the same.
-NATIVE_SOURCES = ("ttl/semantics/block_math.c", "ttl/trace/event_texts.c")
+# The simulator's arithmetic, what its calls look up, and the texts of traces: without them numpy
+# and Python do the same.
+NATIVE_SOURCES = tuple(
+    f"ttl/{name}.c"
+    for name in ("semantics/block_math", "semantics/kernel_calls", "trace/event_texts")
+)
 # Contracted, a product and a sum would round once: the bits would not be numpy's.
 NATIVE_FLAGS = ("-O3", "-ffp-contract=off", "-Werror=implicit-function-declaration")
 
@@ -246,7 +250,7 @@ class CompiledModules(BuildHookInterface[Any]):
             f"{len(modules)} modules of the simulator": partial(
                 build_compiled, self.folder, modules
             ),
-            "native arithmetic and traces": self._build_native,
+            "native arithmetic, calls and traces": self._build_native,
             "the C++ runtime of the executor": self._build_runtime,
         }
         with ThreadPoolExecutor() as threads:  # each waits for processes of its own

@@ -12,7 +12,7 @@ from ttl.semantics.layout import Layout
 from ttl.semantics.ops import BLOCK_OPS, BY_OPERATOR, NO_PARAMETERS, BlockOp, bind
 from ttl.semantics.types import BlockType, Shape
 
-from .engine import ENGINE, Engine, engine
+from .engine import Engine, engine, running_engine
 
 # Not taken from the table at each call: operators are what kernels call most.
 ADD: Final = BY_OPERATOR["+"]
@@ -32,7 +32,7 @@ NE: Final = BY_OPERATOR["!="]
 
 
 def _binary(sign: str, op: BlockOp, left: Any, right: Any) -> BlockExpression:
-    running: Engine | None = ENGINE.get(None)
+    running: Engine | None = running_engine(None)
     if running is None:
         running = engine(sign)
     return running.binary(op, left, right)

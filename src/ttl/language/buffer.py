@@ -15,7 +15,7 @@ from ttl.semantics.shards import HeightShards
 from ttl.semantics.types import Shape, block_bytes, is_block_shape, tile_count
 
 from .block import Block
-from .engine import ENGINE, Engine, engine, scope
+from .engine import Engine, engine, running_engine, scope
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,7 +64,7 @@ class DataflowBuffer:
         unit = "tiles" if self.layout is TILE_LAYOUT else "elements"
         blocks = f"{self.block_count} of {self.shape} {unit}, {self.dtype}"
         facts: dict[str, object] = {"name": self.name, "blocks": blocks}
-        if ENGINE.get(None) is None:
+        if running_engine(None) is None:
             return facts
         with suppress(Exception, RuleBroken):  # an engine without blocks
             state = self.stats()
@@ -114,7 +114,7 @@ class DataflowBuffer:
 
     def reset(self) -> None:
         """Nothing: every launch starts with empty buffers. An error where blocks would be lost."""
-        if ENGINE.get(None) is not None and self.stats().free != self.block_count:
+        if running_engine(None) is not None and self.stats().free != self.block_count:
             raise codes.WRONG_ARGUMENT.broken(
                 f"reset() of `{self.name}` would lose blocks that are not popped",
                 "pop them; at the next launch the buffer is empty in any case",
@@ -122,14 +122,14 @@ class DataflowBuffer:
 
     def reserve(self, name: str | None = None) -> Block:
         """Space for one block to write; waits until there is some. `name` has no effect."""
-        running: Engine | None = ENGINE.get(None)
+        running: Engine | None = running_engine(None)
         if running is None:
             running = engine("reserve() of a dataflow buffer")
         return running.reserve(self)
 
     def wait(self, name: str | None = None) -> Block:
         """The next block to read; waits until one was pushed. `name` has no effect."""
-        running: Engine | None = ENGINE.get(None)
+        running: Engine | None = running_engine(None)
         if running is None:
             running = engine("wait() of a dataflow buffer")
         return running.wait(self)

@@ -6,7 +6,7 @@ from typing import Any
 
 from ttl.diagnostics import RuleBroken, codes
 
-from .engine import ENGINE, Engine, engine
+from .engine import Engine, engine, running_engine
 from .transfer import Transfer
 
 
@@ -57,7 +57,7 @@ def copy(src: Any, dst: Any) -> Transfer:
 
     It connects a tensor slice and a block, two blocks of a node, or a block and a pipe.
     """
-    running: Engine | None = ENGINE.get(None)
+    running: Engine | None = running_engine(None)
     if running is None:
         running = engine("ttl.copy()")
     return running.copy(src, dst)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ttl.diagnostics import UsageError, codes
 from ttl.semantics.current_engine import ENGINE as ENGINE
 from ttl.semantics.current_engine import SCOPE as SCOPE
+from ttl.semantics.current_engine import running_engine as running_engine
 
 from .calls import refused
 
@@ -131,7 +132,7 @@ LAUNCH_HOOK = LaunchHook()
 
 def engine(call: str) -> Engine:
     """The engine that runs the calling kernel; `call` is named in the error if there is none."""
-    running: Engine | None = ENGINE.get(None)
+    running: Engine | None = running_engine(None)
     if running is None:
         place = "in a kernel of a running operation"
         raise outside(call, place, "@ttl.compute() or @ttl.datamovement()")

@@ -9,7 +9,7 @@ from typing import Any, Literal, overload
 from ttl.diagnostics import codes
 from ttl.semantics.types import Shape
 
-from .engine import ENGINE, LAUNCH_HOOK, SCOPE, outside, scope
+from .engine import LAUNCH_HOOK, SCOPE, outside, running_engine, scope
 
 
 def check_dims(dims: int) -> None:
@@ -34,7 +34,7 @@ def grid_size(dims: int = 2) -> int | Shape:
     Between calls of operations, that of the last one.
     """
     check_dims(dims)
-    around = ENGINE.get(None) or SCOPE.get(None)
+    around = running_engine(None) or SCOPE.get(None)
     grid = LAUNCH_HOOK.last_grid if around is None else around.grid
     if grid is None:
         place = "in an operation, or after one was called"
@@ -53,7 +53,7 @@ def node(dims: int) -> Any: ...
 def node(dims: int = 2) -> int | Shape:
     """The coordinates of this node, x first, in `dims` dimensions as grid_size has them."""
     check_dims(dims)
-    running = ENGINE.get(None)
+    running = running_engine(None)
     if running is not None:
         return flatten_coordinate(running.node(), running.grid, dims)
     collected = scope("ttl.node()")

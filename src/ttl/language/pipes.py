@@ -17,7 +17,7 @@ from ttl.semantics.nodes import check_closed, describe_place, nodes_at, read_pla
 from ttl.semantics.ttnn_values import as_place
 from ttl.semantics.types import Shape
 
-from .engine import ENGINE, SCOPE, engine, outside, scope
+from .engine import SCOPE, engine, outside, running_engine, scope
 
 if TYPE_CHECKING:
     from .types import NodeCoord, NodeRange
@@ -112,7 +112,7 @@ class PipeNet:
     __slots__ = ("_roles", "_routes", "index", "is_implicit", "name", "pipes", "span")
 
     def __init__(self, pipes: Iterable[Pipe]):
-        if ENGINE.get(None) is not None:
+        if running_engine(None) is not None:
             raise outside("ttl.PipeNet()", "in the body of an operation", "@ttl.operation(...)")
         self.span = calling_span()
         self.pipes = self._read(pipes)
@@ -173,7 +173,7 @@ class PipeNet:
         return node in sources or node in receivers
 
     def _here(self, call: str) -> tuple[Shape, tuple[frozenset[Shape], frozenset[Shape]]]:
-        running = ENGINE.get(None)
+        running = running_engine(None)
         if running is not None:
             return running.node(), self._roles_on(running.grid)
         collected = scope(call)

@@ -10,7 +10,7 @@ from ttl.diagnostics.frames import calling_span
 from ttl.semantics.nodes import NodePlace, nodes_at, read_place
 from ttl.semantics.types import Shape
 
-from .engine import ENGINE, engine, scope
+from .engine import engine, running_engine, scope
 
 if TYPE_CHECKING:
     from .types import NodeCoord, NodeRange
@@ -107,6 +107,6 @@ def semaphore_value(value: Any, what: str) -> int:
 
 
 def _grid(call: str) -> Shape:
-    running = ENGINE.get(None)
+    running = running_engine(None)
     grid: Shape = running.grid if running is not None else scope(call).grid
     return grid

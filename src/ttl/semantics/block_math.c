@@ -124,10 +124,13 @@ static void add_columns(const float *restrict values, npy_intp count, double *re
         for (int lane = 0; lane < TILE; lane++) sums[lane] += (double)values[i + lane];
 }
 
-/* These in halves. */
+ON_EACH_PROCESSOR /* these in halves */
 static double total_of(double *sums) {
-    for (int half = TILE / 2; half; half /= 2)
-        for (int lane = 0; lane < half; lane++) sums[lane] += sums[lane + half];
+    for (int lane = 0; lane < TILE / 2; lane++) sums[lane] += sums[lane + TILE / 2];
+    for (int lane = 0; lane < TILE / 4; lane++) sums[lane] += sums[lane + TILE / 4];
+    for (int lane = 0; lane < TILE / 8; lane++) sums[lane] += sums[lane + TILE / 8];
+    for (int lane = 0; lane < TILE / 16; lane++) sums[lane] += sums[lane + TILE / 16];
+    sums[0] += sums[1];
     return sums[0] == sums[0] ? sums[0] : NAN;
 }
 
@@ -514,21 +517,35 @@ static PyObject *row_sum(PyObject *module, PyObject *argument) {
     return (PyObject *)made;
 }
 
+static npy_intp chunk_at(const Operand *from, npy_intp column) {
+    return from->columns - column < CHUNK ? from->columns - column : CHUNK;
+}
+
+static float sum_of_row(const Operand *from, npy_intp row, float *space) {
+    double sums[TILE] = {0};
+    for (npy_intp column = 0; column < from->columns; column += CHUNK) {
+        npy_intp count = chunk_at(from, column);
+        add_columns(values_at(from, row, column, count, 1, space), count, sums);
+    }
+    return (float)(total_of(sums) + 0.0);
+}
+
+static float largest_of_row(const Operand *from, npy_intp row, float *space) {
+    int32_t most = INT32_MIN;
+    for (npy_intp column = 0; column < from->columns; column += CHUNK) {
+        npy_intp count = chunk_at(from, column);
+        float largest = largest_of(values_at(from, row, column, count, 1, space), count);
+        most = larger_place(most, place_of(largest));
+    }
+    return at_place(most) + 0.0f;
+}
+
 /* The number of each row in the first column of a tile that is otherwise 0, without a -0. */
 static void reduce_rows(const Operand *from, float *to, int is_sum) {
     float space[CHUNK];
     memset(to, 0, from->rows * TILE * sizeof *to);
-    for (npy_intp row = 0; row < from->rows; row++, to += TILE) {
-        double sums[TILE] = {0};
-        int32_t most = INT32_MIN;
-        for (npy_intp column = 0; column < from->columns; column += CHUNK) {
-            npy_intp left = from->columns - column, count = left < CHUNK ? left : CHUNK;
-            const float *values = values_at(from, row, column, count, 1, space);
-            if (is_sum) add_columns(values, count, sums);
-            else most = larger_place(most, place_of(largest_of(values, count)));
-        }
-        *to = is_sum ? (float)(total_of(sums) + 0.0) : at_place(most) + 0.0f;
-    }
+    for (npy_intp row = 0; row < from->rows; row++, to += TILE)
+        *to = is_sum ? sum_of_row(from, row, space) : largest_of_row(from, row, space);
 }
 
 /* row_reduced(reduction, values): the maxima or sums of rows, as in registers of 32 bits. */

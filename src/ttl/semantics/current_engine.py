@@ -11,6 +11,9 @@ from typing import Any, Final
 
 # Holds a ttl.language.engine.Engine in kernels.
 ENGINE: Final[ContextVar[Any]] = ContextVar("ttl_engine")
+# running_engine(None) is what ENGINE.get(None) is. Python looks up the method of an imported name
+# anew at each call, which takes longer than the call; kernels make a dozen of them for each block.
+running_engine: Final[Callable[[None], Any]] = ENGINE.get
 # Holds the calls of a trace of ttnn while it is being captured, each to be made again.
 TRACE: Final[ContextVar[list[Callable[[], object]] | None]] = ContextVar("ttl_trace", default=None)
 # Holds a ttl.language.declared.OperationScope while the body of an operation is being run.

@@ -21,7 +21,7 @@ from ttl.semantics.block_protocol import (
     popped_for_older,
     wrong_release,
 )
-from ttl.semantics.current_engine import ENGINE
+from ttl.semantics.current_engine import running_engine
 from ttl.semantics.dtypes import Array, float32, round_into
 from ttl.semantics.padding import Held, Sizes
 from ttl.semantics.types import BlockType
@@ -31,9 +31,9 @@ from .place import (
     CALLER,
     DIRECT_CALLER,
     Place,
-    getframe,
     is_of_other_with,
     labels,
+    place_at,
     with_statement,
 )
 from .recording import record_buffer
@@ -239,7 +239,7 @@ class SimBlock(Block):
             self.kernel.simulation.padding.copied(source, self)
 
     def store(self, value: Any, *, acc: bool = False) -> None:
-        running = ENGINE.get(None)
+        running = running_engine(None)
         if running is not self.kernel:
             raise self.used_by(running)
         if acc:
@@ -262,7 +262,7 @@ class SimBlock(Block):
         self._release_by_hand(Event.POP)
 
     def __enter__(self) -> SimBlock:
-        running = ENGINE.get(None)
+        running = running_engine(None)
         if running is not self.kernel:
             raise self.used_by(running)
         self.entered = True
@@ -293,8 +293,7 @@ class SimBlock(Block):
         elif kernel.exiting:
             self._release_with_younger()
         elif kernel.recorder is not None:
-            frame = getframe(DIRECT_CALLER)
-            self._give_back((frame.f_code, frame.f_lasti))
+            self._give_back(place_at(DIRECT_CALLER))
         elif self.running_sum is not None:
             self._give_back()
         else:  # what _give_back() does, for by far the most common end of a block
@@ -313,7 +312,7 @@ class SimBlock(Block):
 
     def _release_by_hand(self, event: Event) -> None:
         end = self.end
-        running = ENGINE.get(None)
+        running = running_engine(None)
         if running is not self.kernel:
             raise self.used_by(running)
         if event is not end.release_event:
@@ -323,8 +322,7 @@ class SimBlock(Block):
             return
         self.step(event)
         if self.sequence != end.released:
-            frame = getframe(CALLER)
-            self._pop_for_older((frame.f_code, frame.f_lasti))
+            self._pop_for_older(place_at(CALLER))
             return
         if self.kernel.exiting:
             self.kernel.refuse_nested_exit()
@@ -348,8 +346,7 @@ class SimBlock(Block):
 
     def _release_after_older(self) -> None:
         """Legal if the older blocks are items of the same `with`; they show at their own end."""
-        frame = getframe(CALLER)  # the user's, whose `with` called __exit__
-        place = (frame.f_code, frame.f_lasti)
+        place: Place = place_at(CALLER)  # the user's, whose `with` called __exit__
         oldest = self.end.oldest_held
         if oldest is None or not oldest.entered or is_of_other_with(place, oldest.place):
             self._pop_for_older(place)
@@ -387,8 +384,8 @@ class SimBlock(Block):
 
     def _release_with_younger(self) -> None:
         """This is the oldest; younger blocks of the same `with` and buffer follow it."""
-        frame = getframe(CALLER)
-        statement = with_statement(frame.f_code, frame.f_lasti)
+        place: Place = place_at(CALLER)
+        statement = with_statement(place[0], place[1])
         exiting = [block for block in self.kernel.exiting if block.end is self.end]
         for block in exiting:
             assert block.exit_place is not None

@@ -202,10 +202,15 @@ class NodeBuffer:
         else:
             self.slots, self.words = take(self.producer.count, self.extent, self.held.storage)
 
-    def free(self) -> None:
-        """The run is over."""
+    def hand_on(self) -> None:
+        """Both kernels have ended: the next node takes the memory, which is in the cache by now."""
         if self.slots and self.shard is None:
             give_back(self.slots, self.words)
+            self.slots, self.words = [], []
+
+    def free(self) -> None:
+        """The run is over."""
+        self.hand_on()
         published = self.declared.block_count if self.is_published else 0
         if self.shard is not None and self.producer.released > published:
             self.shard.write_back()

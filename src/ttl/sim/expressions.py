@@ -20,7 +20,7 @@ from ttl.language.block import BlockExpression
 from ttl.language.described import described, help_with
 from ttl.semantics import block_math
 from ttl.semantics.block_protocol import Event, State, illegal
-from ttl.semantics.current_engine import ENGINE
+from ttl.semantics.current_engine import running_engine
 from ttl.semantics.dtypes import Array, DType, float32, round_into, round_to
 from ttl.semantics.kernel_kinds import wrong_kind
 from ttl.semantics.layout import ROW_MAJOR_LAYOUT
@@ -348,7 +348,7 @@ def _user_place() -> Place | None:
 
 def store(kernel: KernelRun, value: Any, block: SimBlock) -> None:
     if not kernel.is_compute:
-        running = ENGINE.get(None)
+        running = running_engine(None)
         foreign = running is not None and running is not kernel
         raise block.used_by(running) if foreign else wrong_kind("Block.store()", kernel.kind)
     if type(value) is SimExpression and value.type is block.type and value.kernel is kernel:

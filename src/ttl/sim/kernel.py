@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from sys import getrefcount
+from collections.abc import Callable, Mapping
 from types import CodeType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,8 +13,9 @@ from ttl.language.buffer import BufferState, DataflowBuffer
 from ttl.language.engine import Engine
 from ttl.language.pipes import PipeNet
 from ttl.language.semaphores import Semaphore
+from ttl.semantics import kernel_calls
 from ttl.semantics.block_protocol import Event, State, illegal, nothing_held
-from ttl.semantics.current_engine import ENGINE
+from ttl.semantics.current_engine import running_engine
 from ttl.semantics.kernel_kinds import wrong_kind
 from ttl.semantics.ops import BlockOp
 from ttl.semantics.tensors import TensorSlice
@@ -30,9 +30,9 @@ from .marks import Marks
 from .multicast import start_multicast
 from .nets import ReceiverRole, SourceRole, receiver_of, source_of
 from .pipes import PipeTransfer, start_receive, start_send
-from .place import BEHIND_LANGUAGE, FURTHER_BEHIND, Place, calling_place, getframe, span_of
+from .place import BEHIND_LANGUAGE, FURTHER_BEHIND, Place, place_at, span_of
 from .plan import KernelPlan
-from .recording import COPY_START, append, record, record_buffer, record_copy
+from .recording import COPY_START, append, numbered, record, record_buffer, record_copy
 from .semaphores import SemaphoreWait, increment, set_value, wait_for
 from .transfers import SimTransfer
 
@@ -51,14 +51,11 @@ BLOCKED: Final = EventKind.KERNEL_BLOCKED
 RESUMED: Final = EventKind.KERNEL_RESUMED
 
 
-def references(blocks: list[Any], index: int) -> int:
-    """References to an item of the list; None has very many."""
-    return getrefcount(blocks[index])
-
-
-# A block with no more can be used again for the next acquire; one that the user still has is left
-# to him, so that using it after its release is noticed. Counted, because versions of Python differ.
-UNSHARED: Final = references([object()], 0)
+references: Final[Callable[[list[Any], int], int]] = kernel_calls.references
+# A block that has no more of them can be used again for the next acquire; one that the user still
+# has is left to him, so that using it after its release is noticed. Counted, because versions of
+# Python differ. None has very many.
+UNSHARED: Final[int] = references([object()], 0)
 NOTHING: Final[dict[Any, Any]] = {}
 NO_EVENTS: Final[list[Any]] = []
 
@@ -128,14 +125,14 @@ class KernelRun(Engine):
         self.is_observed = self.recorder is not None or is_followed
         self.name = plan.name
         self.waiting_place: Place | None = None  # of a transfer's wait(), for the recorder
-        self.track = 0
+        self.track: Any = 0  # an object that all events share, as is code_number
         self.kinds: Any = ()  # of events that are recorded
         self.raw: list[Any] = NO_EVENTS
         if self.recorder is not None:
             self.track = self.recorder.track(coordinate, plan.name)
             self.kinds, self.raw = self.recorder.kinds, self.recorder.raw
         self.code: CodeType | None = None  # of the program, the latest that an event came from
-        self.code_number = 0
+        self.code_number: Any = 0
         self.function = plan.function
         self.kind = plan.kind
         self.is_compute = plan.is_compute
@@ -178,8 +175,7 @@ class KernelRun(Engine):
             end.blocks[index] = SimBlock(end, self, index)
         block = end.blocks[index]
         assert block is not None
-        frame = getframe(BEHIND_LANGUAGE)  # the user's: above it is DataflowBuffer.reserve()
-        block.place = (frame.f_code, frame.f_lasti)
+        block.place = place_at(BEHIND_LANGUAGE)  # the user's: above is DataflowBuffer.reserve()
         block.state = MUST_WRITE
         block.sequence = end.acquired
         block.values = None
@@ -201,8 +197,7 @@ class KernelRun(Engine):
             end.blocks[index] = SimBlock(end, self, index)
         block = end.blocks[index]
         assert block is not None
-        frame = getframe(BEHIND_LANGUAGE)
-        block.place = (frame.f_code, frame.f_lasti)
+        block.place = place_at(BEHIND_LANGUAGE)
         block.state = MUST_READ
         block.sequence = end.acquired
         block.slot = end.buffer.slots[index]  # a store may have given it others
@@ -223,12 +218,11 @@ class KernelRun(Engine):
         """From its first use on, this end is this kernel's alone."""
         if self.transfers is NOTHING:
             self.reserving, self.waiting, self.transfers, self.shapeless = {}, {}, {}, {}
-        frame = getframe(FURTHER_BEHIND)
         if end.kernel is not None and end.kernel is not self:
             assert end.place is not None
             name, place = end.buffer.declared.name, span_of(end.place)
             raise second_kernel(end.action, name, end.kernel.name, place)
-        end.kernel, end.place = self, (frame.f_code, frame.f_lasti)
+        end.kernel, end.place = self, place_at(FURTHER_BEHIND)
         end.buffer.allocate()
         (self.reserving if end.is_producer else self.waiting)[buffer] = end
         return end
@@ -242,7 +236,8 @@ class KernelRun(Engine):
         while not end.credits:
             end.sleeper = self
             if self.recorder is not None:
-                self.sleep(end, end.buffer.declared.name, end.buffer.filled)
+                place: Place = place_at(FURTHER_BEHIND)
+                self.sleep(end, end.buffer.declared.name, end.buffer.filled, place)
             else:  # the same, for the most common case
                 self.waiting_for = end
                 simulation.switch_to_next()
@@ -295,12 +290,16 @@ class KernelRun(Engine):
         self.waiting_for, self.is_polling = None, False
 
     def sleep(
-        self, what: BufferEnd | PipeTransfer | SemaphoreWait, subject: str, value: int
+        self,
+        what: BufferEnd | PipeTransfer | SemaphoreWait,
+        subject: str,
+        value: int,
+        caller: Place | None = None,
     ) -> None:
-        """Let others run until one of them wakes this kernel."""
+        """Let others run until one of them wakes this kernel; `caller` is known to some."""
         place = None
         if self.recorder is not None and BLOCKED in self.kinds:
-            place = calling_place(self.recorder, None)
+            place = numbered(self, caller)
             append(self.raw, BLOCKED, self.track, subject, value, place[0], place[1], None)
         self.waiting_for = what
         self.simulation.switch_to_next()
@@ -336,8 +335,7 @@ class KernelRun(Engine):
         """Check both ends and step the blocks; nothing moves yet."""
         if self.is_compute:
             raise wrong_kind("ttl.copy()", self.kind)
-        frame = getframe(BEHIND_LANGUAGE)  # the user's: above it is ttl.copy()
-        place = (frame.f_code, frame.f_lasti)
+        place: Place = place_at(BEHIND_LANGUAGE)  # the user's: above it is ttl.copy()
         transfer: SimTransfer
         if isinstance(source, TensorSlice) and isinstance(destination, SimBlock):
             transfer = Load(self, source, destination, place)
@@ -378,8 +376,7 @@ class KernelRun(Engine):
         """dma() of the pykernel DSL; nothing moves yet."""
         if self.is_compute:
             raise wrong_kind("dma()", self.kind)
-        frame = getframe(BEHIND_LANGUAGE)
-        return start_multicast(self, source, destination, nodes, (frame.f_code, frame.f_lasti))
+        return start_multicast(self, source, destination, nodes, place_at(BEHIND_LANGUAGE))
 
     def require_data_movement(self, call: str) -> None:
         if self.is_compute:
@@ -468,7 +465,7 @@ class KernelRun(Engine):
 
 def notice(broken: RuleBroken) -> None:
     """Remember the first error of the running kernel; hasattr() may ask for any name."""
-    kernel = ENGINE.get(None)
+    kernel = running_engine(None)
     is_error = broken.code.severity is Severity.ERROR and broken.code is not codes.UNKNOWN_NAME
     if is_error and isinstance(kernel, KernelRun) and kernel.broken in (None, broken.origin):
         kernel.broken = broken

@@ -31,8 +31,17 @@ def check_end(kernel: KernelRun) -> None:
         for end in (*kernel.reserving.values(), *kernel.waiting.values()):
             if end.acquired != end.released:
                 _tolerate_held_block(kernel, end)
+            elif _is_over(end.other, kernel):
+                end.buffer.hand_on()
     for place in kernel.shapeless.values():
         raise fault_at(kernel, shapeless_value(), place)
+
+
+def _is_over(end: BufferEnd, ending: KernelRun) -> bool:
+    """Will nobody touch a block at this end any more? A held one may still be written from afar."""
+    user = end.kernel
+    has_ended = user is not None and (user is ending or user.is_finished)
+    return has_ended and end.acquired == end.released
 
 
 def _open_transfers(kernel: KernelRun) -> KernelFault:

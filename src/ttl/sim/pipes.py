@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from ttl.diagnostics import RuleBroken, codes
 from ttl.language.pipes import Route, used_after_callback
 from ttl.semantics.block_protocol import Event, State, illegal
-from ttl.semantics.current_engine import ENGINE
+from ttl.semantics.current_engine import running_engine
 from ttl.semantics.tensors import type_mismatch
 from ttl.semantics.types import BlockType, Shape
 from ttl.trace import EventKind
@@ -168,7 +168,7 @@ class PipeReceive(PipeTransfer):
     def finish(self) -> None:
         """What other transfers do in several calls: there are very many receives."""
         kernel, meeting, block = self.kernel, self.meeting, self.block
-        if ENGINE.get(None) is not kernel:
+        if running_engine(None) is not kernel:
             self.check_owner()
         self.is_done = True
         self.group = None

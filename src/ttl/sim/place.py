@@ -12,6 +12,7 @@ from typing import Final
 from ttl.diagnostics import Label, Span
 from ttl.diagnostics.buffer_ends import CALLS
 from ttl.diagnostics.frames import is_user_file
+from ttl.semantics import kernel_calls
 from ttl.semantics.function_source import definition_of
 from ttl.semantics.syntax import walk
 from ttl.source.functions import REPLACED
@@ -29,8 +30,10 @@ def _is_interpreted() -> bool:
 IS_COMPILED: Final = not isinstance(_is_interpreted, FunctionType)
 # A constant of this module is found faster than a name of another.
 getframe: Final = sys._getframe
-# The user's frame, for getframe(): in a function that a method has called, in a method that a
-# function of ttl.language, which is not compiled, has called, and in a function called by that.
+place_at: Final = kernel_calls.place_at
+# The user's frame, for getframe() and place_at(): in a function that a method has called, in a
+# method that a function of ttl.language, which is not compiled, has called, and in a function
+# called by that.
 CALLER: Final = 0 if IS_COMPILED else 2
 DIRECT_CALLER: Final = 0 if IS_COMPILED else 1  # of a method
 BEHIND_LANGUAGE: Final = 1 if IS_COMPILED else 2

@@ -12,7 +12,7 @@ from typing import Any
 
 from ttl.language.block import BlockExpression
 from ttl.language.buffer import DataflowBuffer
-from ttl.semantics.current_engine import ENGINE
+from ttl.semantics.current_engine import running_engine
 from ttl.semantics.dtypes import dtype_of
 from ttl.semantics.printing import (
     array_text,
@@ -44,7 +44,7 @@ def _replace_print() -> Callable[[], None]:
         thread: str | None = None,  # on the chip; here a kernel is one
         **options: Any,
     ) -> None:
-        running = ENGINE.get(None)
+        running = running_engine(None)
         if not isinstance(running, KernelRun) or options:
             original(*values, sep=sep, end=end, flush=flush, **options)
             return

@@ -27,7 +27,7 @@ def record_buffer(
     if kind in kernel.kinds:
         buffer = end.buffer
         filled = buffer.producer.released - buffer.consumer.released
-        code, at = _numbered(kernel, place)
+        code, at = numbered(kernel, place)
         append(kernel.raw, kind, kernel.track, buffer.name, filled, code, at, None)
 
 
@@ -53,17 +53,17 @@ def record(
     place: Place | None = None,
 ) -> None:
     if kind in kernel.kinds:
-        code, at = _numbered(kernel, place)
+        code, at = numbered(kernel, place)
         append(kernel.raw, kind, kernel.track, subject, value, code, at, part)
 
 
 def append(
     raw: list[Any],
     kind: EventKind,
-    track: int,
+    track: Any,
     subject: str,
     value: Any,
-    code: int,
+    code: Any,
     at: int,
     part: Part | None,
 ) -> None:
@@ -77,7 +77,7 @@ def append(
     raw.append(part)
 
 
-def _numbered(kernel: KernelRun, place: Place | None) -> tuple[int, int]:
+def numbered(kernel: KernelRun, place: Place | None) -> tuple[Any, int]:
     """The program's call: its code, by a number, and an instruction."""
     if place is not None and place[0] is kernel.code:
         return kernel.code_number, place[1]

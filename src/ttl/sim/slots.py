@@ -1,7 +1,8 @@
-"""Memory for the slots of dataflow buffers, kept from one run for the next.
+"""Memory for the slots of dataflow buffers, kept for the next node and the next run.
 
-A run on a full grid takes tens of megabytes of it. Fresh memory comes from the system page by
-page, which costs more than small operations compute.
+Nodes that need nothing of each other run one after the other, and so in the same memory. Else a run
+on a full grid takes tens of megabytes of it. Fresh memory comes from the system page by page, which
+costs more than small operations compute.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ Slots = tuple[list[Array], list[Array]]
 
 
 class _Kept(threading.local):
-    """What the finished runs of a thread left."""
+    """What the finished nodes and runs of a thread left."""
 
     def __init__(self) -> None:
         self.slots: dict[tuple[int, Shape, np.dtype[np.generic]], list[Slots]] = defaultdict(list)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from types import FrameType
 from typing import TYPE_CHECKING, ClassVar
 
 from ttl.diagnostics import RuleBroken, codes
 from ttl.language.transfer import Transfer
 from ttl.semantics.block_protocol import transfer_reused
-from ttl.semantics.current_engine import ENGINE
+from ttl.semantics.current_engine import running_engine
 from ttl.trace import EventKind
 from ttl.trace.events import Part
 
 from .block import SimBlock
-from .place import DIRECT_CALLER, Place, getframe, labels
+from .place import DIRECT_CALLER, Place, labels, place_at
 from .recording import record_copy
 
 if TYPE_CHECKING:
@@ -59,20 +58,18 @@ class SimTransfer(Transfer):
 
     def wait(self) -> None:
         if self.is_done or self.group is not None:
-            self._wait_again(getframe(DIRECT_CALLER))
+            self._wait_again(place_at(DIRECT_CALLER))
             return
         if self.kernel.recorder is not None:
-            frame = getframe(DIRECT_CALLER)
-            self.kernel.waiting_place = (frame.f_code, frame.f_lasti)
+            self.kernel.waiting_place = place_at(DIRECT_CALLER)
         self.finish()
 
-    def _wait_again(self, frame: FrameType) -> None:
+    def _wait_again(self, place: Place) -> None:
         self.check_owner()
         is_harmless = self.is_done and self.may_wait_again
         broken = self._reused(is_harmless)
         if not is_harmless:
             raise broken
-        place = (frame.f_code, frame.f_lasti)
         self.kernel.simulation.tolerate(self.kernel, broken, place)
 
     def join(self, group: object) -> None:
@@ -95,7 +92,7 @@ class SimTransfer(Transfer):
     def check_owner(self) -> None:
         """The wait of a transfer belongs to the kernel that started it."""
         owner = self.kernel
-        if ENGINE.get(None) is not owner:
+        if running_engine(None) is not owner:
             raise RuleBroken(
                 codes.TRANSFER_REUSED,
                 f"this transfer was started by kernel `{owner.name}` on node {owner.coordinate}",

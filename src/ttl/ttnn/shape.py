@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ttl.semantics.current_engine import ENGINE
+from ttl.semantics.current_engine import running_engine
 
 from .faults import wrong, wrong_call
 
@@ -77,7 +77,7 @@ class Shape(tuple[int, ...]):
 
 
 def _is_in_kernel() -> bool:
-    return ENGINE.get(None) is not None
+    return running_engine(None) is not None
 
 
 def checked_sizes(shape: Any) -> tuple[int, ...]:

@@ -9,6 +9,7 @@ from weakref import ref
 import numpy as np
 from numpy.typing import NDArray
 
+from ttl.semantics import kernel_calls
 from ttl.semantics.dtypes import Array, DType, round_to
 from ttl.semantics.layout import TILE_LAYOUT, Layout
 from ttl.semantics.tensors import TensorSlice, slice_tensor
@@ -23,9 +24,7 @@ from ttl.semantics.types import (
 
 from .faults import wrong
 
-# Looked up in each slice of a kernel; names of this module are found faster than builtins.
-TUPLE: Final[Any] = tuple
-SLICE: Final[Any] = slice
+tile_bounds: Final = kernel_calls.tile_bounds
 
 
 class Storage:
@@ -273,33 +272,13 @@ class TileStorage(Storage):
 
     def part(self, tensor: Any, items: Any) -> TensorSlice:
         """As above; two dimensions, by far the most common, in one call, and without a view."""
-        if type(items) is not TUPLE or len(items) != 2 or self.columns == 0:
+        found = tile_bounds(items, self.rows, self.columns)
+        if found is None:
             return super().part(tensor, items)
-        row: Any = items[0]
-        column: Any = items[1]
-        top: int
-        bottom: int
-        left: int
-        right: int
-        if type(row) is SLICE and type(column) is SLICE and row.step is None is column.step:
-            first: Any = row.start  # of any type, until they are looked at
-            last: Any = row.stop
-            start: Any = column.start
-            stop: Any = column.stop
-            if not (type(first) is int is type(last) and type(start) is int is type(stop)):
-                return super().part(tensor, items)
-            top, bottom, left, right = first, last, start, stop
-        elif type(row) is int is type(column):
-            top, left = row, column
-            bottom, right = top + 1, left + 1
-        else:
-            return super().part(tensor, items)
-        if 0 <= top < bottom <= self.rows and 0 <= left < right <= self.columns:
-            part = TensorSlice(tensor, items, (top, left), (bottom - top, right - left))
-            part.words = self.words
-            part.has_padding = self.is_ragged
-            return part
-        return super().part(tensor, items)
+        part = TensorSlice(tensor, items, found[0], found[1])
+        part.words = self.words
+        part.has_padding = self.is_ragged
+        return part
 
     def region(self, part: TensorSlice) -> Array:
         *leading, row, column = part.starts if len(part.starts) > 1 else (0, *part.starts)

@@ -6,7 +6,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any, Protocol
 from weakref import ref
 
-from ttl.semantics.current_engine import ENGINE
+from ttl.semantics.current_engine import running_engine
 from ttl.semantics.dtypes import DType
 from ttl.semantics.layout import Layout
 from ttl.semantics.tensors import row_page_elements
@@ -252,7 +252,7 @@ class Tensor(Operators):
 
         Outside of kernels: a new tensor with a part of the elements, counted in elements.
         """
-        engine = ENGINE.get(None)
+        engine = running_engine(None)
         if engine is None:
             return self._part(index)
         # The kernel's engine refuses what it does not allow; a slice is made without asking it.

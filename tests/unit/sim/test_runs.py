@@ -14,7 +14,7 @@ import pytest
 import ttl
 from ttl import ttnn
 from ttl.diagnostics import KernelFault, UsageError
-from ttl.sim import workers
+from ttl.sim import slots, workers
 
 DEVICE = ttnn.open_device(device_id=0)
 
@@ -266,3 +266,63 @@ def test_the_transfer_that_is_still_under_way_is_shown() -> None:
         operation(tensor(), tensor())
     labels = [label.text for label in raised.value.diagnostics[0].secondary]
     assert "the transfer started here" in labels
+
+
+def kept_slots(operation, *tensors) -> int:
+    """How many buffers' worth of memory a run has taken."""
+    kept = slots._KEPT
+    kept.slots.clear()
+    kept.bytes = 0
+    operation(*tensors)
+    return sum(len(alike) for alike in kept.slots.values())
+
+
+def test_nodes_that_run_one_after_the_other_share_the_memory_of_their_blocks() -> None:
+    @ttl.operation(grid=(4, 1))
+    def on_four_nodes(a, y):
+        dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 1))
+
+        @ttl.datamovement()
+        def read():
+            column, _ = ttl.node(dims=2)
+            with dfb.reserve() as block:
+                ttl.copy(a[0, column], block).wait()
+
+        @ttl.datamovement()
+        def write():
+            column, _ = ttl.node(dims=2)
+            with dfb.wait() as block:
+                ttl.copy(block, y[0, column]).wait()
+
+    a, y = tensor(32, 128), tensor(32, 128, value=0)
+    assert kept_slots(on_four_nodes, a, y) == 1
+    assert ttl.to_numpy(y).all()
+
+
+def test_memory_stays_with_a_node_while_one_of_its_kernels_may_use_it() -> None:
+    """The reader has ended before the writer starts: what it pushed is still to be read."""
+
+    @ttl.operation(grid=(2, 1))
+    def sent_on(a, y):
+        dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 1))
+        arrived = ttl.Semaphore()
+
+        @ttl.datamovement()
+        def read():
+            column, _ = ttl.node(dims=2)
+            with dfb.reserve() as block:
+                ttl.copy(a[0, column], block).wait()
+            arrived.get_remote((1 - column, 0)).inc(1)
+
+        @ttl.datamovement()
+        def write():
+            column, _ = ttl.node(dims=2)
+            arrived.wait_ge(1)  # the other node has filled its block by then
+            with dfb.wait() as block:
+                ttl.copy(block, y[0, column]).wait()
+
+    values = np.repeat([[1.0, 2.0]], 32, axis=1).astype(np.float32).repeat(32, axis=0)
+    a = ttl.from_numpy(values, dtype=ttnn.bfloat16, device=DEVICE)
+    y = tensor(32, 64, value=0)
+    assert kept_slots(sent_on, a, y) == 2
+    assert np.array_equal(ttl.to_numpy(y), values)

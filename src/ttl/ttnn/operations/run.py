@@ -26,7 +26,7 @@ from typing import Any, get_type_hints
 import numpy as np
 
 from ttl.diagnostics import RuleBroken, UsageError, codes
-from ttl.semantics.current_engine import CALLS, ENGINE
+from ttl.semantics.current_engine import CALLS, running_engine
 from ttl.semantics.dtypes import DTYPES, Array, DType, as_dtype, bfloat16, float32, uint8
 from ttl.semantics.layout import TILE_LAYOUT, Layout
 
@@ -202,7 +202,7 @@ def _first_operand(call: Call) -> Tensor:
 
 
 def _refuse_in_kernel(op: Operation) -> None:
-    if ENGINE.get(None) is not None:
+    if running_engine(None) is not None:
         raise codes.OUTSIDE_OPERATION.broken(
             f"{op.spelling} works on whole tensors, not in a kernel",
             "copy parts of the tensors to blocks and compute with these",
