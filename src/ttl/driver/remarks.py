@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from contextvars import ContextVar
 
 from ttl.config import Config
@@ -85,27 +84,8 @@ class Remarks:
         if errors := [each for each in wanted if each.is_made_error]:
             raise kind(*errors)
 
-    @contextmanager
-    def of_a_run(self, config: Config) -> Iterator[Callable[[Diagnostic], None]]:
-        """For the warnings of a run. One that fails has a better error than they would be.
-
-        That kernels are not closed in as asked is told before they run, while they can be refused.
-        """
-        found: list[Diagnostic] = []
-
-        def report(each: Diagnostic) -> None:
-            if each.code is codes.ISOLATION_PARTIAL:
-                self.warn([each], config, UsageError)
-            else:
-                found.append(each)
-
-        try:
-            yield report
-        except BaseException:
-            kept = [each for each in judged(found, config) if not each.is_made_error]
-            show([each for each in kept if self.is_new(each)], config)
-            raise
-        self.warn(found, config, KernelFault)
+    def of_a_run(self, config: Config) -> RunRemarks:
+        return RunRemarks(self, config)
 
     def show_threads(self, program: Program) -> None:
         """Once for each unified operation: its threads, and the kernels that it becomes."""
@@ -147,3 +127,35 @@ class Remarks:
         """One note for a program: what one of its operations has shown is not shown again."""
         found = [each for each in old_names(program) if self._noted.is_first(each.now, None)]
         return old_names_note(program.operation.__name__, found)
+
+
+class RunRemarks:
+    """For the warnings of a run. One that fails has a better error than they would be.
+
+    That kernels are not closed in as asked is told before they run, while they can be refused.
+    Written out, because every launch has one.
+    """
+
+    __slots__ = ("_config", "_found", "_remarks")
+
+    def __init__(self, remarks: Remarks, config: Config):
+        self._remarks, self._config = remarks, config
+        self._found: list[Diagnostic] = []
+
+    def __enter__(self) -> Callable[[Diagnostic], None]:
+        return self._report
+
+    def __exit__(self, raised: type[BaseException] | None, *details: object) -> None:
+        if not self._found:
+            return
+        if raised is None:
+            self._remarks.warn(self._found, self._config, KernelFault)
+            return
+        kept = [each for each in judged(self._found, self._config) if not each.is_made_error]
+        show([each for each in kept if self._remarks.is_new(each)], self._config)
+
+    def _report(self, found: Diagnostic) -> None:
+        if found.code is codes.ISOLATION_PARTIAL:
+            self._remarks.warn([found], self._config, UsageError)
+        else:
+            self._found.append(found)

@@ -21,16 +21,17 @@ LONGEST_GRACE_SECONDS = 60
 SILENT_MILLISECONDS = 20_000
 
 in_flight: list[Any] = []  # what threads of the runtime use; one may be impossible to stop
+# Such a thread goes on while the interpreter ends, which takes its modules apart: a reference that
+# nobody gives back keeps what the thread writes to.
+ctypes.pythonapi.Py_IncRef(ctypes.py_object(in_flight))
 
 
 def declare(library: ctypes.CDLL) -> None:
-    library.ttl_run.argtypes = [ctypes.POINTER(ProgramStruct), ctypes.POINTER(ReportStruct)]
-    library.ttl_run.restype = None
-    library.ttl_stop.argtypes = [ctypes.POINTER(ProgramStruct), ctypes.c_uint32]
+    program, number = ctypes.POINTER(ProgramStruct), ctypes.c_uint32
+    library.ttl_begin.argtypes = [program, ctypes.POINTER(ReportStruct), number]
+    library.ttl_wait.argtypes = [program, number]
+    library.ttl_stop.argtypes = [program, number]
     library.ttl_stop.restype = None
-    library.ttl_begin.argtypes = library.ttl_run.argtypes
-    library.ttl_begin.restype = ctypes.c_void_p
-    library.ttl_wait.argtypes = [ctypes.c_void_p, ctypes.POINTER(ProgramStruct), ctypes.c_uint32]
 
 
 def execute(
@@ -47,15 +48,12 @@ def execute(
     """
     used = (program, report)
     in_flight.append(used)  # before the call: Ctrl-C is seen as soon as that returns
-    runner = runtime.ttl_begin(ctypes.byref(program.struct), ctypes.byref(report))
-    if runner is None:  # no threads to be had: as it is, but without Ctrl-C
-        runtime.ttl_run(ctypes.byref(program.struct), ctypes.byref(report))
-        in_flight.remove(used)
-        return None
+    struct = ctypes.byref(program.struct)
     try:
-        _wait(runtime, program, runner, while_waiting)
+        if not runtime.ttl_begin(struct, ctypes.byref(report), LOOK_MILLISECONDS):
+            _wait(runtime, program, while_waiting)
     except BaseException as interruption:  # KeyboardInterrupt, or what a signal handler raises
-        if not _stop(runtime, program, runner, STOPPED):
+        if not _stop(runtime, program, STOPPED):
             raise
         in_flight.remove(used)
         return interruption
@@ -63,11 +61,9 @@ def execute(
     return None
 
 
-def _wait(
-    runtime: ctypes.CDLL, program: Program, runner: int, while_waiting: Callable[[], None]
-) -> None:
+def _wait(runtime: ctypes.CDLL, program: Program, while_waiting: Callable[[], None]) -> None:
     before, silent = 0, 0
-    while not runtime.ttl_wait(runner, ctypes.byref(program.struct), LOOK_MILLISECONDS):
+    while not runtime.ttl_wait(ctypes.byref(program.struct), LOOK_MILLISECONDS):
         while_waiting()
         beats = sum(program.heartbeats)
         silent = silent + LOOK_MILLISECONDS if beats == before else 0
@@ -76,11 +72,11 @@ def _wait(
             runtime.ttl_stop(ctypes.byref(program.struct), SPINNING)
 
 
-def _stop(runtime: ctypes.CDLL, program: Program, runner: int, status: int) -> bool:
+def _stop(runtime: ctypes.CDLL, program: Program, status: int) -> bool:
     """Asks until the run has ended; False if it does not."""
     until, longest = time.process_time() + GRACE_SECONDS, time.monotonic() + LONGEST_GRACE_SECONDS
     while time.process_time() < until and time.monotonic() < longest:
         runtime.ttl_stop(ctypes.byref(program.struct), status)
-        if runtime.ttl_wait(runner, ctypes.byref(program.struct), LOOK_MILLISECONDS):
+        if runtime.ttl_wait(ctypes.byref(program.struct), LOOK_MILLISECONDS):
             return True
     return False

@@ -86,7 +86,7 @@ def launch(
     ends that.
     """
     assert len(tensors) == len(compiled.operands), "one tensor for each operand"
-    options = RunOptions(
+    options = _run_options(
         trace=recorder is not None,
         step_budget=step_budget,
         seed=seed,
@@ -108,6 +108,9 @@ def launch(
             for kernels in ready.libraries:
                 counts.take(kernels, counted)
             counts.add_run(compiled, (each.pages for each in program.tensors if each.written))
+
+
+_run_options = lru_cache(maxsize=16)(RunOptions)  # those of the last launch, nearly always
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,6 +83,7 @@ class ProgramStruct(ctypes.Structure):
         ("step_budget", c_uint64),
         ("heartbeats", POINTER(c_uint64)),
         ("threads", POINTER(c_uint64)),
+        ("runner", c_void_p),
         ("code_begin", c_uint64),
         ("code_end", c_uint64),
         ("semaphores", POINTER(c_uint32)),
@@ -188,6 +189,7 @@ class Parts:
     compiled: CompiledOperation
     plans: tuple[TensorPlan, ...]
     struct: ProgramStruct
+    backing: tuple[int, ...]  # the tensors in which buffers lie
     kept_alive: tuple[Any, ...]
 
 
@@ -225,7 +227,8 @@ def program_parts(
         **_chip_fields(compiled, target),
     )
     kept = (buffers, places, kernels, arguments, semaphores, coordinates)
-    return Parts(compiled, tuple(plans), struct, kept)
+    backing = sorted({each.tensor for each in compiled.buffers if each.tensor is not None})
+    return Parts(compiled, tuple(plans), struct, tuple(backing), kept)
 
 
 def make_program(
@@ -233,19 +236,23 @@ def make_program(
 ) -> Program:
     struct = ProgramStruct.from_buffer_copy(parts.struct)
     tensors = (TensorStruct * len(memories))(*map(_tensor_struct, parts.plans, memories))
-    homes = _set_homes(parts.compiled, tensors, memories)
+    homes = _set_homes(parts, tensors, memories) if parts.backing else []
     heartbeats = (c_uint64 * (options.threads * WORDS_PER_HEARTBEAT))()
     threads = (c_uint64 * options.threads)()
     struct.tensors = tensors
     struct.heartbeats = heartbeats
     struct.threads = threads
     struct.thread_count = options.threads
-    struct.trace = options.trace
-    struct.is_in_turn |= options.is_in_turn
-    struct.is_seeded = options.seed is not None
-    struct.seed = (options.seed or 0) & 0xFFFFFFFF
     struct.step_budget = options.step_budget
-    struct.rounds_like_chip = options.rounds_like_chip
+    if options.trace:  # these are 0 in the parts
+        struct.trace = True
+    if options.is_in_turn:
+        struct.is_in_turn = True
+    if options.rounds_like_chip:
+        struct.rounds_like_chip = True
+    if options.seed is not None:
+        struct.is_seeded = True
+        struct.seed = options.seed & 0xFFFFFFFF
     return Program(struct, tensors, heartbeats, (parts, memories, homes, threads))
 
 
@@ -256,13 +263,13 @@ def must_run_in_turn(compiled: CompiledOperation) -> bool:
 
 
 def _set_homes(
-    compiled: CompiledOperation,
+    parts: Parts,
     tensors: ctypes.Array[TensorStruct],
     memories: Sequence[TensorMemory],
 ) -> list[Homes]:
     """Of the tensors in which buffers lie, and of these under other names."""
-    found = []
-    for backing in {each.tensor for each in compiled.buffers if each.tensor is not None}:
+    found, compiled = [], parts.compiled
+    for backing in parts.backing:
         alike = [n for n, memory in enumerate(memories) if memory is memories[backing]]
         homes = homes_of(compiled, backing, tensors[backing].pages, nodes_of(compiled))
         found.append(homes)

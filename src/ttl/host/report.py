@@ -26,6 +26,7 @@ from .program import (
     AWAIT_AT_LEAST,
     AWAIT_SPACE,
     DEADLOCK,
+    DONE,
     FAULT,
     NO_DIVISOR,
     NO_MEMORY,
@@ -45,6 +46,8 @@ _COMPILER_PLACE = re.compile(r"^(?P<file>[^:\n]+):(?P<line>\d+):", re.M)
 
 def raise_if_failed(compiled: CompiledOperation, report: ReportStruct) -> None:
     """KernelFault for what the kernels did; UsageError for what the runtime does not know."""
+    if report.status == DONE:
+        return
     faults = {
         FAULT: _fault, DEADLOCK: _deadlock, SPINNING: _spinning, NOT_RESERVED: _not_reserved,
         NO_DIVISOR: _no_divisor,

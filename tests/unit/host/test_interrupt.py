@@ -49,4 +49,34 @@ def test_a_machine_that_gives_no_time_is_waited_for(monkeypatch: pytest.MonkeyPa
     runtime = SimpleNamespace(ttl_stop=lambda *_: None, ttl_wait=lambda *_: next(answers))
     monkeypatch.setattr(execution.time, "process_time", lambda: 1.0)
     program = SimpleNamespace(struct=ctypes.c_int())
-    assert execution._stop(runtime, program, 0, execution.STOPPED)
+    assert execution._stop(runtime, program, execution.STOPPED)
+
+
+def test_what_a_thread_uses_outlives_the_interpreter() -> None:
+    """A run that cannot be stopped writes to it until the process has ended."""
+    program = """if True:
+    import os
+    from ttl.host import execution
+
+    class Used:
+        def __del__(self, write=os.write):
+            write(1, b"freed")
+
+    execution.in_flight.append(Used())
+    """
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+    assert done.stdout == b""
+
+
+def test_ctrl_c_before_a_run_has_begun() -> None:
+    """Nothing runs, so nothing is waited for."""
+
+    def interrupted(*_: object) -> int:
+        raise KeyboardInterrupt
+
+    runtime = SimpleNamespace(ttl_begin=interrupted, ttl_stop=lambda *_: None,
+                              ttl_wait=lambda *_: 1)  # fmt: skip
+    program = SimpleNamespace(struct=ctypes.c_int())
+    report = execution.ReportStruct()
+    assert isinstance(execution.execute(runtime, program, report), KeyboardInterrupt)
+    assert execution.in_flight == []

@@ -19,11 +19,12 @@ pytestmark = pytest.mark.skipif(
 HEAD = '#include "api/dataflow/dataflow_api.h"\n'
 
 
-def run(tiny, cache_dir, body: str, before: str = "") -> None:
+def run(tiny, cache_dir, body: str, before: str = "", nodes: int = 1) -> None:
     source = f"{HEAD}{before}\nvoid kernel_main() {{\n{body}\n}}\n"
     kernel = tiny.make_kernel("read", ThreadKind.READER, source)
-    operation = tiny.make_operation([kernel], [tiny.make_buffer("in0", 0, 1, 2)], 0)
-    launch(operation, [], cache_dir=cache_dir)
+    buffers = [tiny.make_buffer("in0", 0, 1, 2)]
+    operation = tiny.make_operation([kernel], buffers, 0, (nodes - 1, 0))
+    launch(operation, [], cache_dir=cache_dir, threads=1)
 
 
 WILD = {
@@ -45,13 +46,22 @@ def test_wild_pointers(tiny, cache_dir, name):
     assert diagnostic.primary.span.line == 4  # the last call before it
 
 
+DEEPER = (
+    "int deeper(int n) { volatile int kept[64]; kept[n % 64] = n;"
+    " return n == -1 ? 0 : deeper(n + 1) + kept[n % 64]; }"
+)
+TOO_DEEP = "needs more than the 262144 bytes of its stack"
+
+
 def test_endless_recursion(tiny, cache_dir):
-    deeper = (
-        "int deeper(int n) { volatile int kept[64]; kept[n % 64] = n;"
-        " return n == -1 ? 0 : deeper(n + 1) + kept[n % 64]; }"
-    )
-    with pytest.raises(KernelFault, match="needs more than the 262144 bytes of its stack"):
-        run(tiny, cache_dir, "cb_reserve_back(0, 1 + (deeper(0) & 0));", deeper)
+    with pytest.raises(KernelFault, match=TOO_DEEP):
+        run(tiny, cache_dir, "cb_reserve_back(0, 1 + (deeper(0) & 0));", DEEPER)
+
+
+def test_endless_recursion_on_the_stack_of_a_kernel_that_has_ended(tiny, cache_dir):
+    body = "if (get_absolute_logical_x() == 2) cb_reserve_back(0, 1 + (deeper(0) & 0));"
+    with pytest.raises(KernelFault, match=TOO_DEEP):
+        run(tiny, cache_dir, body, DEEPER, nodes=3)
 
 
 def test_division_by_zero(tiny, cache_dir):

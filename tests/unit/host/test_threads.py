@@ -192,6 +192,15 @@ def test_two_runs_at_once(tiny, cache_dir):
     assert all((result == ring_by_numpy()).all() for result in results)
 
 
+@pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="threads are counted in /proc")
+def test_launches_one_after_the_other_share_a_thread(tiny, cache_dir):
+    run(tiny, cache_dir, "", threads=2)
+    before = len(os.listdir("/proc/self/task"))
+    for _ in range(300):
+        run(tiny, cache_dir, "", threads=2)
+    assert len(os.listdir("/proc/self/task")) <= before
+
+
 def test_a_child_of_fork_has_threads_of_its_own(tiny, cache_dir):
     run(tiny, cache_dir, RING, threads=3)
     child = os.fork()

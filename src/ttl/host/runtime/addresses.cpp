@@ -22,7 +22,7 @@ Place place_in_tensor(const Run& run, uint64_t address, uint32_t bytes, int line
           bytes, offset, static_cast<unsigned long long>(page), tensor.aligned_page_bytes);
   const uint32_t stored = offset < tensor.page_bytes ? tensor.page_bytes - offset : 0;
   Place found{nullptr, offset, bytes < stored ? bytes : stored, index, no_node,
-              tensor.in_dram != 0, {tensor.row_bytes, tensor.element_bytes, offset}};
+              tensor.in_dram != 0, {tensor.row_bytes, tensor.element_bytes, offset}, page};
   if (uint8_t* home = home_of_page(run, index, page)) {
     found.bytes = home + offset;
     found.tile = {};
@@ -71,7 +71,7 @@ Place place_at(Fiber& fiber, uint32_t node, uint32_t offset, uint32_t bytes, uin
   if (offset >= end) fault(line, "L1 address 0x%x lies in no circular buffer", address);
   if (bytes > end - offset)
     fault(line, "a transfer of %u bytes reaches past the end of `%s`", bytes, name);
-  return {fiber.run->nodes[node].l1 + offset, offset, bytes, no_tensor, node, false, {}};
+  return {fiber.run->nodes[node].l1 + offset, offset, bytes, no_tensor, node, false, {}, 0};
 }
 
 int find_node(const Run& run, uint32_t x, uint32_t y) {

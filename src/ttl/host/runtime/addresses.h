@@ -14,6 +14,7 @@ struct Place {
   uint32_t node;
   bool in_dram;
   TileOfRows tile;
+  uint64_t page;  // of a tensor
 };
 
 // A rectangle of virtual coordinates, and the place in the L1 of each of its nodes.

@@ -155,6 +155,7 @@ struct Transfer {
   TileOfRows tile;
   uint32_t tensor;  // that is written, or no_tensor
   uint32_t line;
+  uint64_t page;  // of that tensor
   bool is_elsewhere;  // to or from another node
   bool is_due;        // to land when the round has ended
   bool is_checked;    // the receiver has reserved its place
@@ -196,7 +197,8 @@ struct alignas(64) Fiber {
   Lane* lane;
   Node* node;
   const TtlKernel* kernel;
-  Fiber* next;  // among the ready fibers of its node, or in a list of waiters
+  uint8_t* stack;  // null until it begins; its guard lies before it
+  Fiber* next;  // among the ready fibers of its node, in a list of waiters, or of those that have ended
   TtlAwait awaits;
   CircularBuffer* awaited;
   uint32_t awaited_pages;
@@ -217,11 +219,12 @@ struct alignas(64) Fiber {
   AwaitedMark awaited_mark;
 };
 
-// Of a thread: the tiles of a matrix product, unpacked, and memory for what is under way.
+// Of a thread: the tiles of a matrix product, unpacked, memory for what is under way, and stacks.
 struct Factors {
   alignas(64) float left[tile_values];
   alignas(64) float right[max_dst_slots][tile_values];
   struct Payload* kept_payloads;
+  Fiber* ended;  // whose stacks are free
 };
 
 // What one thread runs at a time: a node, or all of them where the order is to be that of one thread.
@@ -265,9 +268,11 @@ struct Run {
   size_t node_buffers_bytes;  // from those of one node to those of the next
   struct Memory* memory;  // all that a run works in
   uint8_t* stacks;
+  uint32_t stacks_taken;
   uint8_t* l1;
   uint32_t l1_address;  // where kernels find it; the memory itself, where that has 32 bits
   uint32_t node_bytes;  // from one node's L1 to the next
+  uint32_t used_bytes;  // of these, from the first on
   uint32_t* buffer_offsets;  // in the L1 of each node, by position
   uint32_t* tensor_offsets;  // of those that kernels written by hand may use there; else 0
   bool l1_is_low;
@@ -370,12 +375,18 @@ inline void note_move(Lane& lane) {
 
 bool grow(void** items, uint32_t* capacity, uint32_t item_bytes);
 
+// The place of one more, with anything in it.
 template <typename Item>
-Item& append(List<Item>& list, const Item& item) {
+Item& next_of(List<Item>& list) {
   if (__builtin_expect(list.count == list.capacity, 0) &&
       !grow(reinterpret_cast<void**>(&list.items), &list.capacity, sizeof(Item)))
     fault(0, "the host has no memory left");
-  return list.items[list.count++] = item;
+  return list.items[list.count++];
+}
+
+template <typename Item>
+void append(List<Item>& list, const Item& item) {
+  next_of(list) = item;
 }
 
 }  // namespace ttl_host

@@ -115,11 +115,15 @@ uint64_t nanoseconds() {
   return static_cast<uint64_t>(time.tv_sec) * 1000000000u + static_cast<uint64_t>(time.tv_nsec);
 }
 
-// As the owner of the work, who calls those that sleep if it is not over soon.
-void work_and_call() {
+// As the owner of the work, who calls those that sleep if it is not over soon: if what is left takes as
+// long as what was done.
+void work_and_call(uint32_t count) {
   const uint64_t start = nanoseconds();
-  while (work_on_one(0))
-    if (nanoseconds() - start > short_nanoseconds) call_helpers(*pool.run);
+  for (uint32_t done = 1; work_on_one(0); ++done) {
+    const uint64_t spent = nanoseconds() - start;
+    if (spent > short_nanoseconds && (count - done) * spent > done * short_nanoseconds)
+      call_helpers(*pool.run);
+  }
 }
 
 // False where the work was over before this helper came.
@@ -218,7 +222,7 @@ void for_all(Run& run, uint32_t count, Work work) {
   share_out(count);
   __atomic_store_n(&pool.has_called, false, __ATOMIC_RELAXED);
   __atomic_store_n(&pool.gate, (gate_now() / one_work + 1) * one_work | is_open, __ATOMIC_SEQ_CST);
-  work_and_call();
+  work_and_call(count);
   __atomic_fetch_and(&pool.gate, ~is_open, __ATOMIC_SEQ_CST);
   sleep_until([] { return !(gate_now() & at_work); }, pool.owner_sleeps, pool.emptied);
 }

@@ -78,6 +78,7 @@ struct TtlProgram {
   uint64_t step_budget;      // of a kernel that does not let others run
   uint64_t* heartbeats;      // of each thread, in lines of a cache: change while kernels make calls
   uint64_t* threads;         // that run kernels; set by the run
+  void* runner;              // whose thread runs it; set by ttl_begin
   uint64_t code_begin, code_end;  // of the kernels; set by ttl_stop
   const uint32_t* semaphores;       // their values at the start, by id
   const uint8_t* virtual_columns;   // the NoC's coordinates of the grid's columns and rows
@@ -215,10 +216,11 @@ uint32_t ttl_number_events(const TtlEvent* events, uint32_t count, uint32_t* num
 char* ttl_event_texts(const TtlTexts* texts, const TtlEvent* events, const uint32_t* numbers,
                       uint32_t count, uint64_t first_tick, uint64_t* bytes);
 void ttl_free_text(char* text);
-// Runs the program in a thread of the runtime; null: there is none, call ttl_run.
-void* ttl_begin(TtlProgram* program, TtlReport* report);
-// Has the run ended? No sooner than that, or after so many milliseconds.
-uint32_t ttl_wait(void* runner, const TtlProgram* program, uint32_t milliseconds);
+// Runs the program in a thread of the runtime, and waits for it as ttl_wait does. Where there is no
+// thread to be had it runs in this one.
+uint32_t ttl_begin(TtlProgram* program, TtlReport* report, uint32_t milliseconds);
+// Has the run ended, or never begun? Answers no sooner than that, or after so many milliseconds.
+uint32_t ttl_wait(const TtlProgram* program, uint32_t milliseconds);
 void ttl_run(TtlProgram* program, TtlReport* report);
 // From another thread: ends the run, also where a kernel calls nothing. To be asked again until the
 // run has ended.

@@ -17,25 +17,31 @@ static inline void copy_piece(uint8_t* to, const uint8_t* from) {
 template <uint32_t piece, bool to_rows>
 static inline __attribute__((always_inline)) void move_so_many_tiles(
     uint8_t* rows, size_t row_bytes, uint8_t* page, uint32_t count) {
-  constexpr uint32_t tile_row_bytes = 2 * piece, page_bytes = 64 * piece, line_bytes = 64;
+  constexpr uint32_t tile_row_bytes = 2 * piece, face_bytes = 16 * piece, line_bytes = 64;
   const size_t ahead = (count < 4 ? 8 : 4) * row_bytes;
-  for (uint32_t row = 0; row < 32; ++row, rows += row_bytes) {
-    uint8_t* left = page + row / 16 * 32 * piece + row % 16 * piece;
-    uint8_t* in_rows = rows;
-    for (uint32_t i = 0; i < count; ++i, left += page_bytes, in_rows += tile_row_bytes) {
-      for (uint32_t line = 0; line < tile_row_bytes; line += line_bytes)
-        __builtin_prefetch(in_rows + ahead + line);
-      uint8_t* right = left + 16 * piece;
-      copy_piece<piece>(to_rows ? in_rows : left, to_rows ? left : in_rows);
-      copy_piece<piece>(to_rows ? in_rows + piece : right, to_rows ? right : in_rows + piece);
+  for (uint32_t half = 0; half < 2; ++half, page += 2 * face_bytes) {
+    for (uint32_t row = 0; row < 16; ++row, rows += row_bytes) {
+      uint8_t *left = page + row * piece, *in_rows = rows;
+      for (uint32_t i = 0; i < count; ++i, left += 4 * face_bytes, in_rows += tile_row_bytes) {
+        for (uint32_t line = 0; line < tile_row_bytes; line += line_bytes)
+          __builtin_prefetch(in_rows + ahead + line);
+        uint8_t* right = left + face_bytes;
+        copy_piece<piece>(to_rows ? in_rows : left, to_rows ? left : in_rows);
+        copy_piece<piece>(to_rows ? in_rows + piece : right, to_rows ? right : in_rows + piece);
+      }
     }
   }
 }
 
+// The numbers of tiles that most blocks have beside each other.
 template <uint32_t piece, bool to_rows>
 static void move_tiles(uint8_t* rows, size_t row_bytes, uint8_t* page, uint32_t count) {
-  if (count == 1) return move_so_many_tiles<piece, to_rows>(rows, row_bytes, page, 1);
-  move_so_many_tiles<piece, to_rows>(rows, row_bytes, page, count);
+  switch (count) {
+    case 1: return move_so_many_tiles<piece, to_rows>(rows, row_bytes, page, 1);
+    case 2: return move_so_many_tiles<piece, to_rows>(rows, row_bytes, page, 2);
+    case 4: return move_so_many_tiles<piece, to_rows>(rows, row_bytes, page, 4);
+    default: move_so_many_tiles<piece, to_rows>(rows, row_bytes, page, count);
+  }
 }
 
 static void rows_to_pages(const uint8_t* rows, size_t row_bytes, uint8_t* pages, uint32_t count,

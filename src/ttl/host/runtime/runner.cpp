@@ -42,9 +42,9 @@ void* run_programs(void* raw_runner) {
     pthread_mutex_lock(&runner.lock);
     runner.program->has_ended = 1;
     runner.program = nullptr;
-    pthread_cond_broadcast(&runner.changed);
+    become_idle(runner);  // before the end is told: the next program would else get a new thread
     pthread_mutex_unlock(&runner.lock);
-    become_idle(runner);
+    pthread_cond_broadcast(&runner.changed);
   }
   return nullptr;
 }
@@ -85,20 +85,25 @@ timespec time_after(uint32_t milliseconds) {
 
 }  // namespace
 
-void* ttl_begin(TtlProgram* program, TtlReport* report) {
+uint32_t ttl_begin(TtlProgram* program, TtlReport* report, uint32_t milliseconds) {
   Runner* runner = take_runner();
-  if (!runner) return nullptr;
+  if (!runner) {
+    ttl_run(program, report);
+    return 1;
+  }
+  program->runner = runner;
   pthread_mutex_lock(&runner->lock);
   runner->program = program;
   runner->report = report;
-  pthread_cond_broadcast(&runner->changed);
   pthread_mutex_unlock(&runner->lock);
-  return runner;
+  pthread_cond_broadcast(&runner->changed);
+  return ttl_wait(program, milliseconds);
 }
 
 // The runner may have another program by now.
-uint32_t ttl_wait(void* raw_runner, const TtlProgram* program, uint32_t milliseconds) {
-  auto* runner = static_cast<Runner*>(raw_runner);
+uint32_t ttl_wait(const TtlProgram* program, uint32_t milliseconds) {
+  auto* runner = static_cast<Runner*>(program->runner);
+  if (!runner) return 1;
   const timespec end = time_after(milliseconds);
   pthread_mutex_lock(&runner->lock);
   while (!program->has_ended)

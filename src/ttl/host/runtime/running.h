@@ -7,6 +7,8 @@ namespace ttl_host {
 
 void run_kernel();  // where every fiber begins
 void make_ready(Lane& lane, Fiber& fiber);
+// To a fiber that begins: one that another left, still in this thread's cache, or a new one.
+void give_stack(Lane& lane, Fiber& fiber);
 
 constexpr uint32_t words_per_heartbeat = 8;  // a line of the cache
 

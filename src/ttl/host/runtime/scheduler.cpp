@@ -166,6 +166,7 @@ Fiber* begin_turn(Lane& lane) {
   lane.steps = 0;
   set_next_look(lane);
   beat(lane);
+  if (!fiber->stack) give_stack(lane, *fiber);
   running = fiber;
   return fiber;
 }
@@ -234,6 +235,13 @@ bool take_status(Run& run) {
   return report.status != TTL_DONE;
 }
 
+// For fibers of this thread, which begin when this one has gone.
+void free_stack(Fiber& fiber) {
+  Factors& factors = *fiber.lane->factors;
+  fiber.next = factors.ended;
+  factors.ended = &fiber;
+}
+
 void run_kernel() {
   Fiber& fiber = self();
   if (fiber.run->program->trace) record(fiber, TTL_KERNEL_START, 0, 0, 0);
@@ -243,6 +251,7 @@ void run_kernel() {
   if (fiber.run->program->trace) record(fiber, TTL_KERNEL_END, 0, 0, 0);
   fiber.finished = true;
   note_move(*fiber.lane);
+  free_stack(fiber);
   switch_context(fiber.context, fiber.lane->scheduler);
   __builtin_unreachable();
 }

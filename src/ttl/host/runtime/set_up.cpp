@@ -55,6 +55,7 @@ bool allocate(Run& run) {
   run.tensor_offsets = take<uint32_t>(end, program.tensor_count);
   run.stacks = memory.stacks.bytes;
   run.factors = reinterpret_cast<Factors*>(memory.factors.bytes);
+  for (uint32_t i = 0; i < program.thread_count; ++i) run.factors[i].ended = nullptr;
   return true;
 }
 
@@ -112,7 +113,8 @@ uint32_t lay_out(Run& run) {
     run.buffer_offsets[i] = align_up(end, program.buffer_alignment);
     end = run.buffer_offsets[i] + plan.pages * plan.page_bytes;
   }
-  run.node_bytes = align_up(lay_out_tensors(run, end), 4096);
+  run.used_bytes = lay_out_tensors(run, end);
+  run.node_bytes = align_up(run.used_bytes, 4096);
   for (uint32_t i = 0; i < program.buffer_count; ++i) {
     const TtlBuffer& plan = program.buffers[i];
     if (plan.tensor != no_tensor)
@@ -196,9 +198,6 @@ void make_node(Run& run, uint32_t position) {
       static_cast<int16_t>(position);
 }
 
-// Stacks that all end at the same place of a page would all want the same lines of the caches.
-size_t shift_of_stack(uint32_t position) { return position % 64 * 5 * 64; }
-
 void start_fibers(Run& run, Node& node) {
   const TtlProgram& program = *run.program;
   for (uint32_t k = 0; k < program.kernel_count; ++k) {
@@ -206,13 +205,11 @@ void start_fibers(Run& run, Node& node) {
     Fiber& fiber = run.fibers[position];
     fiber.finished = program.kernels[k].nodes && !program.kernels[k].nodes[node.position];
     if (fiber.finished) continue;
-    uint8_t* stack = run.stacks + position * (stack_bytes + guard_bytes);
     fiber.run = &run;
     fiber.node = &node;
     fiber.lane = node.lane;
     fiber.lane->fiber_count += 1;
     fiber.kernel = &program.kernels[k];
-    prepare(fiber.context, stack + guard_bytes, stack_bytes - shift_of_stack(position), run_kernel);
     make_ready(*fiber.lane, fiber);
   }
 }
@@ -226,10 +223,28 @@ uint32_t bytes_in_bank(const Run& run, uint32_t tensor) {
   return static_cast<uint32_t>((plan.pages + banks - 1) / banks * plan.aligned_page_bytes);
 }
 
-// Memory that nobody wrote reads as NaN. Semaphores and scratch have been set.
+// There is one for every fiber, but the fewer are used, the more of them stay in the caches. Stacks that
+// all end at the same place of a page would all want the same lines of these.
+void give_stack(Lane& lane, Fiber& fiber) {
+  constexpr size_t one = guard_bytes + stack_bytes;
+  Run& run = *lane.run;
+  Factors& factors = *lane.factors;
+  if (factors.ended) {
+    fiber.stack = factors.ended->stack;
+    factors.ended = factors.ended->next;
+  } else {
+    const uint32_t number = __atomic_fetch_add(&run.stacks_taken, 1, __ATOMIC_RELAXED);
+    fiber.stack = run.stacks + number * one + guard_bytes;
+  }
+  const size_t shift = static_cast<size_t>(fiber.stack - run.stacks) / one % 64 * 5 * 64;
+  prepare(fiber.context, fiber.stack, stack_bytes - shift, run_kernel);
+}
+
+// Memory that nobody wrote reads as NaN. Semaphores and scratch have been set. Kernels written by hand may
+// also look at what belongs to nothing.
 void clear_l1(Run& run, Node& node) {
   const uint32_t first = semaphore_area_bytes + run.program->scratch_bytes;
-  memset(node.l1 + first, 0xff, run.node_bytes - first);
+  memset(node.l1 + first, 0xff, (run.program->by_hand ? run.node_bytes : run.used_bytes) - first);
   node.is_cleared = true;
 }
 

@@ -52,9 +52,7 @@ uintptr_t& stack_pointer(ucontext_t& context) {
 }
 
 bool is_in_guard(const Fiber& fiber, uintptr_t address) {
-  const auto position = static_cast<size_t>(&fiber - fiber.run->fibers);
-  const auto guard = reinterpret_cast<uintptr_t>(
-      fiber.run->stacks + position * (stack_bytes + guard_bytes));
+  const auto guard = reinterpret_cast<uintptr_t>(fiber.stack - guard_bytes);
   return address >= guard && address < guard + guard_bytes;
 }
 

@@ -209,15 +209,33 @@ void count_open(Fiber& fiber, const Transfer& transfer) {
     fiber.open_reads[transfer.transaction] += 1;
 }
 
-void begin(Fiber& fiber, const Transfer& transfer) {
-  Transfer& kept = append(fiber.transfers, transfer);
-  kept.sender = &fiber;
-  kept.multicast = transfer.channel == multicast ? fiber.multicasts : 0;
-  kept.is_elsewhere = is_elsewhere(fiber, transfer.destination) ||
-                      (transfer.source && is_elsewhere(fiber, transfer.source));
-  fiber.lane->has_sent |= kept.is_elsewhere;
+// Written where it stays, field by field: a copy of what was written just now would wait for it.
+Transfer& begin(Fiber& fiber, const Place& to, const uint8_t* source, uint32_t bytes,
+                TransferKind kind, uint8_t channel) {
+  Transfer& transfer = next_of(fiber.transfers);
+  transfer.destination = to.bytes;
+  transfer.source = source;
+  transfer.payload = nullptr;
+  transfer.bytes = bytes;
+  transfer.value = 0;
+  transfer.target = to.node;
+  transfer.multicast = channel == multicast ? fiber.multicasts : 0;
+  transfer.kind = kind;
+  transfer.channel = channel;
+  transfer.transaction = transaction_of(fiber, kind);
+  transfer.tile = {};
+  transfer.tensor = no_tensor;
+  transfer.line = 0;
+  transfer.page = 0;
+  transfer.is_elsewhere =
+      is_elsewhere(fiber, to.bytes) || (source && is_elsewhere(fiber, source));
+  transfer.is_due = transfer.is_checked = false;
+  transfer.sender = &fiber;
+  transfer.next = nullptr;
+  fiber.lane->has_sent |= transfer.is_elsewhere;
   fiber.lane->pending += 1;
   count_open(fiber, transfer);
+  return transfer;
 }
 
 void clear(uint32_t (&open)[transaction_ids], uint32_t transaction) {
@@ -240,10 +258,11 @@ void begin_transfer(Fiber& fiber, const Place& from, const Place& to, uint32_t b
   const uint32_t stored =
       from.usable_bytes < to.usable_bytes ? from.usable_bytes : to.usable_bytes;
   const bool is_read = kind == TransferKind::Read;
-  begin(fiber, {to.bytes, from.bytes, nullptr, stored, 0, to.node, 0, kind, channel,
-                transaction_of(fiber, kind), is_read ? from.tile : to.tile,
-                is_read ? no_tensor : to.tensor, static_cast<uint32_t>(line), false, false,
-                false, nullptr, nullptr});
+  Transfer& transfer = begin(fiber, to, from.bytes, stored, kind, channel);
+  transfer.tile = is_read ? from.tile : to.tile;
+  transfer.tensor = is_read ? no_tensor : to.tensor;
+  transfer.page = to.page;
+  transfer.line = static_cast<uint32_t>(line);
   trace_copy(fiber, is_read ? from.tensor : to.tensor, bytes, kind, line);
   if (!is_read && to.tensor != no_tensor)
     __atomic_store_n(&fiber.run->program->tensors[to.tensor].written, 1, __ATOMIC_RELAXED);
@@ -251,10 +270,7 @@ void begin_transfer(Fiber& fiber, const Place& from, const Place& to, uint32_t b
 
 void begin_word(Fiber& fiber, const Place& to, uint32_t value, TransferKind kind, uint8_t channel,
                 int) {
-  begin(fiber,
-        {to.bytes, nullptr, nullptr, 4, value, to.node, 0, kind, channel,
-         transaction_of(fiber, kind), {}, no_tensor, 0, false, false, false, nullptr,
-         nullptr});
+  begin(fiber, to, nullptr, 4, kind, channel).value = value;
 }
 
 void finish(Fiber& fiber, TransferKind kind, uint32_t transaction, int line) {

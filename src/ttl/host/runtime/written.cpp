@@ -47,11 +47,8 @@ uint64_t unit_count(const TtlTensor& tensor) {
 }
 
 uint64_t first_unit(const TtlTensor& tensor, const Transfer& transfer) {
-  const uint64_t offset = static_cast<uint64_t>(transfer.destination - tensor.bytes);
-  if (!tensor.row_bytes) return offset / tensor.unit_bytes;
-  const uint32_t tile_row_bytes = 32 * tensor.element_bytes;
-  return offset / (uint64_t{32} * tensor.row_bytes) * (tensor.row_bytes / tile_row_bytes) +
-         offset % tensor.row_bytes / tile_row_bytes;
+  if (tensor.row_bytes) return transfer.page;  // units are tiles
+  return static_cast<uint64_t>(transfer.destination - tensor.bytes) / tensor.unit_bytes;
 }
 
 // Kernels that are not ours may write parts of tiles; these are not followed.
@@ -212,8 +209,7 @@ uint8_t* WriteNote::take(Fiber& fiber, const Transfer& transfer, const uint8_t* 
   WrittenTensor& written = run.written[same_tensor(*run.program, transfer.tensor)];
   if (tensor.homes || !is_whole(tensor, transfer) || !allocate(run, written, tensor)) return nullptr;
   const uint64_t first = first_unit(tensor, transfer);
-  const uint64_t page = first * tensor.unit_bytes / tensor.page_bytes;
-  uint8_t& lock = locks[page % lock_count];
+  uint8_t& lock = locks[transfer.page % lock_count];
   lock_up(lock);
   note_write(fiber, transfer, data, first, written);
   return &lock;
