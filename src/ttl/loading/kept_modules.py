@@ -16,7 +16,7 @@ import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
-from importlib.util import spec_from_file_location
+from importlib.util import MAGIC_NUMBER, spec_from_file_location
 from mmap import ACCESS_READ, mmap
 from types import CodeType, ModuleType
 from typing import Any, NamedTuple
@@ -135,10 +135,25 @@ def _codes(specs: dict[str, Any]) -> Iterator[tuple[str, Kept]]:
     for name, spec in specs.items():
         stamp = _stamp(spec.origin)  # before the source is read, which may change meanwhile
         with suppress(ImportError, OSError, SyntaxError, ValueError):
-            bytecode = marshal.dumps(spec.loader.get_code(name))
+            bytecode = _bytecode(name, spec)
             if stamp is not None:
                 is_package = spec.submodule_search_locations is not None
                 yield name, (Entry(spec.origin, is_package, stamp, 0, 0), bytecode)
+
+
+def _bytecode(name: str, spec: Any) -> bytes:
+    """What Python has kept of the module, if that is still true and has the name of its source: a
+    folder that was compiled from elsewhere has other names, which the loader changes.
+    """
+    source = os.stat(spec.origin)
+    numbers = (int(source.st_mtime), source.st_size)
+    header = MAGIC_NUMBER + bytes(4)
+    header += b"".join((number & 0xFFFFFFFF).to_bytes(4, "little") for number in numbers)
+    with suppress(OSError), open(spec.cached, "rb") as file:
+        content = file.read()
+        if content.startswith(header) and os.fsencode(spec.origin) in content:
+            return content[len(header) :]
+    return marshal.dumps(spec.loader.get_code(name))
 
 
 def _stamp(source: str) -> bytes | None:
