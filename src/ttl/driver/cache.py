@@ -1,7 +1,7 @@
-"""The cache of compiled kernels: how large it is, and keeping it within its limit.
+"""The cache of compiled kernels and bytecode: how large it is, and keeping it within its limit.
 
-Libraries that nobody has used for the longest time go first. Nothing else in the folder is touched:
-others may keep things there too. A library that goes while it is wanted is built again.
+Files that nobody has used for the longest time go first. Nothing else in the folder is touched:
+others may keep things there too. What goes while it is wanted is made again.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ DAY_SECONDS = 24 * 3600.0
 NEW_SECONDS = 3600.0  # of these some process may be about to load one
 KEPT_SHARE = 0.8  # of the limit, so that it is not reached again at once
 LIBRARIES = ("kernels-", "runtime-")
+BYTECODE = ("modules-", "methods-")  # of this package
 WORKSPACE = "building-"  # what a process that was killed has left
 
 
@@ -40,10 +41,10 @@ class Pruned:
 
 
 def entries(folder: Path) -> Iterator[Entry]:
-    """The libraries and the workspaces in a cache folder."""
+    """The libraries, bytecode and workspaces in a cache folder."""
     with suppress(FileNotFoundError), os.scandir(folder) as found:
         for each in found:
-            if each.name.startswith((*LIBRARIES, WORKSPACE)):
+            if each.name.startswith((*LIBRARIES, *BYTECODE, WORKSPACE)):
                 with suppress(OSError):  # gone meanwhile
                     stat = each.stat()
                     used = max(stat.st_atime, stat.st_mtime)

@@ -28,6 +28,8 @@ def cache_dir(variables: Mapping[str, str]) -> str:
     if chosen := variables.get("PYTTL_CACHE"):
         return chosen
     base = variables.get("XDG_CACHE_HOME") or os.path.expanduser(os.path.join("~", ".cache"))
+    if base.startswith("~"):  # a user without a home
+        base = os.path.join(os.sep, "nonexistent")
     return os.path.join(base, "pyttl")
 
 
@@ -75,6 +77,14 @@ def _write() -> None:
     path = _path()
     content = marshal.dumps({**read(path), **_NEW})
     write_whole(path, zlib.crc32(content).to_bytes(SUM_BYTES) + content)
+
+
+def can_write(path: str) -> bool:
+    """Asked before anything is made that is worth the time."""
+    folder = os.path.dirname(path)
+    with suppress(OSError):
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+    return os.access(folder, os.W_OK | os.X_OK)
 
 
 def write_whole(path: str, content: bytes) -> None:

@@ -3,7 +3,8 @@
 A process that compiles a kernel loads 390 of them. To find each, and to read the file that Python
 keeps for it, takes longer than to make it from its bytecode. Here what those files have is
 kept together, in the user's cache folder, and used as Python uses them: while the source has the
-same time and size. What is not in the file, or has changed, is loaded as ever: docs/decisions/0034.
+same times and size. What is not in the file, has changed or is damaged is loaded as ever:
+docs/decisions/0034.
 """
 
 from __future__ import annotations
@@ -17,14 +18,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from importlib.util import MAGIC_NUMBER, spec_from_file_location
-from mmap import ACCESS_READ, mmap
 from types import CodeType, ModuleType
 from typing import Any, NamedTuple
 
-from .kept_codes import SUM_BYTES, cache_dir, write_whole
+from .kept_codes import SUM_BYTES, cache_dir, can_write, write_whole
 
 PACKAGES = ("ttl", "xdsl")
 LENGTH_BYTES = 8
+FORMAT = 1  # of the file: another one has another name
 WORTH_WRITING = 20  # modules that are not in the file; fewer are loaded as ever
 
 
@@ -33,7 +34,8 @@ class Entry(NamedTuple):
 
     source: str
     is_package: bool
-    stamp: bytes  # its time and size
+    stamp: bytes  # its times and size
+    checksum: int
     begin: int
     end: int
 
@@ -73,9 +75,10 @@ class KeptModules:
         folder = os.path.dirname(entry.source)
         if (os.path.dirname(folder) if entry.is_package else folder) not in path:
             return None
-        if _stamp(entry.source) != entry.stamp:
+        bytecode = self._bytecode(entry)
+        if bytecode is None:
             return None
-        loader = KeptLoader(name, entry.source, self.content[entry.begin : entry.end])
+        loader = KeptLoader(name, entry.source, bytecode)
         within = [folder] if entry.is_package else None
         return spec_from_file_location(
             name, entry.source, loader=loader, submodule_search_locations=within
@@ -84,30 +87,37 @@ class KeptModules:
     def write(self) -> None:
         """When the process ends, if much was loaded that is not in the file."""
         new = {name: each for name, each in _loaded() if type(each.loader) is SourceFileLoader}
-        if len(new) < WORTH_WRITING or sys.dont_write_bytecode:
+        if len(new) < WORTH_WRITING or sys.dont_write_bytecode or not can_write(self.path):
             return
         write_whole(self.path, _joined({**dict(self._valid()), **dict(_codes(new))}))
 
     def _valid(self) -> Iterator[tuple[str, Kept]]:
         for name, entry in self.index.items():
-            if _stamp(entry.source) == entry.stamp:
-                yield name, (entry, self.content[entry.begin : entry.end])
+            if (bytecode := self._bytecode(entry)) is not None:
+                yield name, (entry, bytecode)
+
+    def _bytecode(self, entry: Entry) -> memoryview | None:
+        """If its source is what it was, and nothing was damaged: marshal trusts what it reads."""
+        bytecode = self.content[entry.begin : entry.end]
+        is_whole = zlib.crc32(bytecode) == entry.checksum
+        return bytecode if is_whole and _stamp(entry.source) == entry.stamp else None
 
 
 def read(path: str) -> tuple[dict[str, Entry], memoryview]:
-    """Nothing if there is no file, or its index was damaged."""
-    nothing: tuple[dict[str, Entry], memoryview] = {}, memoryview(b"")
+    """Nothing if there is no file, or its index was damaged. Read as a whole, not mapped: who
+    cuts off a file that is mapped ends the processes that use it.
+    """
     try:
         with open(path, "rb") as file:
-            content = memoryview(mmap(file.fileno(), 0, access=ACCESS_READ))
-    except (OSError, ValueError):  # ValueError: it is empty
-        return nothing
-    begin = SUM_BYTES + LENGTH_BYTES
-    end = begin + int.from_bytes(content[SUM_BYTES:begin])
-    if zlib.crc32(content[begin:end]).to_bytes(SUM_BYTES) != content[:SUM_BYTES]:
-        return nothing
-    index = marshal.loads(content[begin:end])
-    return {name: Entry(*entry) for name, entry in index.items()}, content[end:]
+            content = memoryview(file.read())
+        begin = SUM_BYTES + LENGTH_BYTES
+        end = begin + int.from_bytes(content[SUM_BYTES:begin])
+        if zlib.crc32(content[begin:end]).to_bytes(SUM_BYTES) == content[:SUM_BYTES]:
+            index = marshal.loads(content[begin:end])
+            return {name: Entry(*entry) for name, entry in index.items()}, content[end:]
+    except (OSError, EOFError, ValueError, TypeError, AttributeError):
+        pass
+    return {}, memoryview(b"")
 
 
 def _joined(kept: dict[str, Kept]) -> bytes:
@@ -116,7 +126,7 @@ def _joined(kept: dict[str, Kept]) -> bytes:
     begin = 0
     for name, (entry, bytecode) in sorted(kept.items()):
         end = begin + len(bytecode)
-        index[name] = (*entry[:3], begin, end)
+        index[name] = (*entry[:3], zlib.crc32(bytecode), begin, end)
         parts.append(bytecode)
         begin = end
     text = marshal.dumps(index)
@@ -125,9 +135,10 @@ def _joined(kept: dict[str, Kept]) -> bytes:
 
 
 def _loaded() -> Iterator[tuple[str, Any]]:
-    for name, module in [*sys.modules.items()]:
-        spec = getattr(module, "__spec__", None)
-        if name.partition(".")[0] in PACKAGES and "." in name and spec is not None:
+    """The user's modules are not touched: some are loaded by the first look at them."""
+    for name in [name for name in sys.modules if name.partition(".")[0] in PACKAGES]:
+        spec = getattr(sys.modules[name], "__spec__", None)
+        if "." in name and spec is not None:
             yield name, spec
 
 
@@ -138,7 +149,7 @@ def _codes(specs: dict[str, Any]) -> Iterator[tuple[str, Kept]]:
             bytecode = _bytecode(name, spec)
             if stamp is not None:
                 is_package = spec.submodule_search_locations is not None
-                yield name, (Entry(spec.origin, is_package, stamp, 0, 0), bytecode)
+                yield name, (Entry(spec.origin, is_package, stamp, 0, 0, 0), bytecode)
 
 
 def _bytecode(name: str, spec: Any) -> bytes:
@@ -157,12 +168,15 @@ def _bytecode(name: str, spec: Any) -> bytes:
 
 
 def _stamp(source: str) -> bytes | None:
-    """The time and size of a source; None if it is not there."""
+    """The times and size of a source; None if it is not there. A time can be put back, but not
+    that of the last change of its entry.
+    """
     try:
         found = os.stat(source)
     except OSError:
         return None
-    return found.st_mtime_ns.to_bytes(8, signed=True) + found.st_size.to_bytes(8)
+    numbers = (found.st_mtime_ns, found.st_ctime_ns, found.st_size)
+    return b"".join(number.to_bytes(8, signed=True) for number in numbers)
 
 
 def keep_modules() -> None:
@@ -170,7 +184,7 @@ def keep_modules() -> None:
     if sys.flags.optimize or PathFinder not in sys.meta_path:
         return
     folder = zlib.crc32(os.path.dirname(os.path.dirname(__file__)).encode())
-    version = f"{sys.implementation.cache_tag}-{sys.hexversion:x}"
+    version = f"{FORMAT}-{sys.implementation.cache_tag}-{sys.hexversion:x}"
     kept = KeptModules(os.path.join(cache_dir(os.environ), f"modules-{version}-{folder:x}"))
     sys.meta_path.insert(sys.meta_path.index(PathFinder), kept)
     atexit.register(kept.write)

@@ -26,7 +26,8 @@ class LateFinder:
         self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         file = f"{name.rpartition('.')[2]}.irdl"
-        if not any(os.path.isfile(os.path.join(folder, file)) for folder in path or [os.getcwd()]):
+        # Without a path the present folder, which may be gone.
+        if not any(os.path.isfile(os.path.join(folder, file)) for folder in path or [""]):
             return None
         from xdsl.utils.dialect_loader import IRDLDialectFinder
 

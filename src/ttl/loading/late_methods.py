@@ -33,9 +33,9 @@ class Delayed:
         self.__name__ = name  # dataclasses read it
         self.make = make
 
-    def __get__(self, instance: object, owner: type) -> Any:
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
         made = self.make()
-        for each in owner.__mro__:
+        for each in (owner or type(instance)).__mro__:
             if each.__dict__.get(self.__name__) is self:
                 made.__qualname__ = f"{each.__qualname__}.{self.__name__}"
                 type.__setattr__(each, self.__name__, made)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import marshal
 import os
 import shutil
 import subprocess
 import sys
+import zlib
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 
@@ -57,15 +59,56 @@ def test_a_second_process_takes_modules_from_the_file(tmp_path: Path) -> None:
     assert second[1].endswith("True")
 
 
-@pytest.mark.parametrize("damage", ["cut", "emptied", "changed"])
+@pytest.mark.parametrize("damage", ["cut", "emptied", "changed", "zeros", "of another form"])
 def test_a_damaged_file_is_as_none(tmp_path: Path, damage: str) -> None:
     run(tmp_path)
     path = kept(tmp_path)
     content = path.read_bytes()
     changed = content[:20] + bytes([content[20] ^ 1]) + content[21:]
-    path.write_bytes({"cut": content[:30], "emptied": b"", "changed": changed}[damage])
+    index = marshal.dumps({"ttl.target": ("one field",)})
+    head = zlib.crc32(index).to_bytes(4) + len(index).to_bytes(8)
+    texts = {"cut": content[:30], "emptied": b"", "changed": changed, "zeros": bytes(4096)}
+    path.write_bytes(texts.get(damage, head + index))
     assert numbers(run(tmp_path))[0] == 0
     assert numbers(run(tmp_path))[0] > 0  # it was written anew
+
+
+def test_damaged_bytecode_is_not_used(tmp_path: Path) -> None:
+    """All of it, each byte by one bit: what is used of it could end the process."""
+    run(tmp_path)
+    path = kept(tmp_path)
+    content = path.read_bytes()
+    begin = 12 + int.from_bytes(content[4:12])
+    path.write_bytes(content[:begin] + bytes(byte ^ 1 for byte in content[begin:]))
+    assert numbers(run(tmp_path))[0] == 0
+    assert numbers(run(tmp_path))[0] > 0
+
+
+def test_a_file_that_is_cut_off_while_it_is_in_use(tmp_path: Path) -> None:
+    run(tmp_path)
+    finder = KeptModules(str(kept(tmp_path)))
+    os.truncate(kept(tmp_path), 100)
+    spec = finder.find_spec("ttl.target", [str(SOURCES / "ttl")])
+    assert spec is not None and isinstance(spec.loader, KeptLoader)
+    assert spec.loader.get_code("ttl.target") is not None
+
+
+LAZY = """
+import importlib.util, sys
+spec = importlib.util.spec_from_file_location("lazy", sys.argv[1])
+spec.loader = importlib.util.LazyLoader(spec.loader)
+sys.modules["lazy"] = module = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(module)
+import ttl
+"""
+
+
+def test_modules_that_the_program_loads_late_are_not_loaded_at_its_end(tmp_path: Path) -> None:
+    (tmp_path / "lazy.py").write_text("print('loaded')")
+    command = [sys.executable, "-c", LAZY, str(tmp_path / "lazy.py")]
+    variables = {**os.environ, "PYTTL_CACHE": str(tmp_path)}
+    done = subprocess.run(command, env=variables, capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("", "")
 
 
 def test_bytecode_that_cannot_be_read_is_made_of_the_source() -> None:
