@@ -54,6 +54,7 @@ def programs_with_ttnn(folder: Path) -> list[Path]:
     return [readme, *examples, EXAMPLES / "wrong" / "deadlock.py", *OWN]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("chip", CHIPS)
 def test_programs_run_with_either_ttnn(chip: str, tmp_path: Path) -> None:
     """The same kernels, the same tensors, the same bits in them, and the same output."""

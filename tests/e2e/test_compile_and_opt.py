@@ -65,6 +65,7 @@ def test_compile_into_a_file_is_an_error(run: Any, tmp_path: Path) -> None:
     assert "error[TTL6003]" in done.stderr and "Traceback" not in done.stderr
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", NAMES)
 def test_dumps_can_be_read_again(run: Any, tmp_path: Path, name: str) -> None:
     """The first dump through all passes by `ttl opt` is the last one."""

@@ -135,6 +135,7 @@ def test_imports_are_light(run: Any, imported: str, left_out: set[str]) -> None:
     assert (done.stdout.strip(), done.stderr) == ("[]", "")
 
 
+@pytest.mark.full  # the runtime is built, twice
 def test_a_damaged_cache_entry_is_built_again(run: Any, tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     cache.mkdir()

@@ -121,6 +121,7 @@ def test_pyright_finds_nothing_in_our_programs(programs: Path) -> None:
     assert split(pyright(programs)) == ([], set(WRONG_LINES))
 
 
+@pytest.mark.full
 def test_mypy_finds_nothing_in_our_programs(programs: Path, tmp_path: Path) -> None:
     found, lines = split(mypy(programs, tmp_path, "examples"))
     assert "\n".join(found) == ""

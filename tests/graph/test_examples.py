@@ -63,7 +63,7 @@ def test_without_torch_the_import_says_how_to_get_it():
     )
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", BUFFERS)
 def test_kernels_of_an_example_are_compiled_here(name, monkeypatch):
     """In this process, where every compiled kernel is checked against the device headers."""

@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
+import pytest
 from flax import linen, nnx
 
 from ttl.integrations.jax import compile as compile_jax
@@ -56,6 +57,7 @@ def test_a_module_of_linen():
     check(compile_jax(module.apply)(variables, x), module.apply(variables, x))
 
 
+@pytest.mark.full
 def test_a_step_of_training():
     module, optimizer = Encoder(), optax.adam(1e-2)
     x = jax.random.normal(jax.random.key(1), (2, 7, 16))

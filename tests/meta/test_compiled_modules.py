@@ -38,6 +38,7 @@ print(left(), right(), double(21), type(double).__name__)
 """
 
 
+@pytest.mark.full
 def test_compiled_modules_load_also_where_their_last_names_are_the_same(tmp_path: Path) -> None:
     texts = {
         "left/block.py": 'def name() -> str:\n    return "left"\n',

@@ -65,6 +65,7 @@ def test_other_reason_fails(case: str, tmp_path: Path) -> None:
     assert "did not feel like it" in done.stdout
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("case", ["skip call", "module", "xfail mark"])
 def test_parallel_workers(case: str, tmp_path: Path) -> None:
     done = run(tmp_path, CASES[case].format("did not feel like it"), "-n", "2")

@@ -46,6 +46,7 @@ def test_there_are_three() -> None:
     assert all(steps[-1].what == "run" for steps in WALKTHROUGHS.values())
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     "name", [pytest.param("operation", marks=pytest.mark.full), "pass", "diagnostic"]
 )
