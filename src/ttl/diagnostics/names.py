@@ -94,7 +94,7 @@ def no_such_name(
     message = f"{owner} has no `{name}`"
     if written is not None:
         return codes.UNKNOWN_NAME.broken(message, written)
-    near = _near(name, sorted({*names, *also}))
+    near = near_names(name, sorted({*names, *also}))
     helps = (f"did you mean {' or '.join(near)}?",) if near else ()
     notes = (f"it has: {', '.join(names)}",) if names else ()
     return codes.UNKNOWN_NAME.broken(message, *helps, notes=notes)
@@ -104,7 +104,7 @@ def undefined_name(name: str, function: FunctionType | None, around: Iterable[st
     """A kernel uses a name that nothing has; `around` are names that it could have meant."""
     seen = () if function is None else (*function.__code__.co_freevars, *function.__globals__)
     names = {each for each in (*around, *seen) if not each.startswith("__")}
-    near = _near(name, sorted(names - {name})) or _near(name, BUILTINS)
+    near = near_names(name, sorted(names - {name})) or near_names(name, BUILTINS)
     return codes.UNKNOWN_NAME.broken(
         f"`{name}` is not defined in this kernel",
         f"did you mean {' or '.join(near)}?"
@@ -113,7 +113,7 @@ def undefined_name(name: str, function: FunctionType | None, around: Iterable[st
     )
 
 
-def _near(name: str, names: list[str]) -> list[str]:
+def near_names(name: str, names: Iterable[str]) -> list[str]:
     from difflib import get_close_matches  # costs a few milliseconds, only when needed
 
-    return [f"`{found}`" for found in get_close_matches(name, names)]
+    return [f"`{found}`" for found in get_close_matches(name, list(names))]

@@ -50,5 +50,5 @@ def test_names_of_other_languages_are_not_those_of_ttnn() -> None:
 def test_what_tools_look_for_is_compared_with_no_names(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ttl.diagnostics.names._near", None)
+    monkeypatch.setattr("ttl.diagnostics.names.near_names", None)
     assert not hasattr(ttl, name)

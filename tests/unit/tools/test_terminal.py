@@ -216,6 +216,19 @@ def test_a_command_makes_the_parser_of_its_verb_alone(monkeypatch, capsys):
     assert main(["explain", "TTL1001"]) == 0
     assert made == ["ttl", "ttl explain"]
     with pytest.raises(SystemExit):
-        main(["explian"])
+        main(["unlike"])
     assert all(f"ttl {verb}" in made for verb in VERBS)
-    assert "invalid choice: 'explian'" in capsys.readouterr().err
+    assert "invalid choice: 'unlike'" in capsys.readouterr().err
+
+
+def test_a_verb_that_is_nearly_one(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(["chek", "program.py"])
+    assert stopped.value.code == 2
+    assert "there is no verb `chek`; did you mean `check`" in capsys.readouterr().err
+
+
+def test_output_that_nobody_reads_ends_the_command_quietly() -> None:
+    command = f"{sys.executable} -m ttl opt --list | head -1"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("passes:\n", "")

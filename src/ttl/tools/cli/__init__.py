@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from importlib import import_module
 from typing import Any
@@ -45,6 +45,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Entry point; the exit status is 1 for errors of programs, 2 for wrong command lines and 130
     after an interrupt.
     """
+    return _read_or_not(partial(_main, arguments))
+
+
+def _read_or_not(command: Callable[[], int]) -> int:
+    try:
+        return command()
+    except BrokenPipeError:  # the reader of our output has gone
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+
+
+def _main(arguments: Sequence[str] | None) -> int:
     parser = argparse.ArgumentParser(prog="ttl", description="TT-Lang in Python")
     parser.add_argument("--version", action="version", version=f"ttl {__version__}")
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
@@ -53,6 +65,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for name in [verb] if verb in VERBS else VERBS:  # parsers of all verbs take 2 ms to make
         text = VERBS[name]
         verbs.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.")
+    if near := _near_verbs(verb):
+        parser.error(f"there is no verb `{verb}`; did you mean {' or '.join(near)}?")
     if verb in VERBS:
         module_of(verb).add_arguments(verbs.choices[verb])
     if verb in PROGRAM_VERBS:
@@ -62,6 +76,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
             given = [verb, *module_of(verb).with_passes(verbs.choices[verb], given[1:])]
         options = parser.parse_args(given)
     return _run_verb(options)
+
+
+def _near_verbs(verb: str) -> list[str]:
+    if not verb or verb in VERBS:
+        return []
+    from ttl.diagnostics.names import near_names
+
+    return near_names(verb, VERBS)
 
 
 def module_of(verb: str) -> Any:
@@ -75,7 +97,7 @@ def simulator_main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="tt-lang-sim", description="The same as `ttl run`.")
     run.add_arguments(parser)
     given = list(sys.argv[1:] if arguments is None else arguments)
-    return _run_verb(parse_program_verb(parser, "run", given))
+    return _read_or_not(lambda: _run_verb(parse_program_verb(parser, "run", given)))
 
 
 def _main_of(verb: str, arguments: Sequence[str] | None = None) -> int:
@@ -120,7 +142,4 @@ def _run_verb(options: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         print("ttl: interrupted", file=sys.stderr)
         return INTERRUPTED
-    except BrokenPipeError:  # the reader of our output has gone
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
     return status
