@@ -21,9 +21,8 @@ from importlib.util import MAGIC_NUMBER, spec_from_file_location
 from types import CodeType, ModuleType
 from typing import Any, NamedTuple
 
-from .kept_codes import SUM_BYTES, cache_dir, can_write, write_whole
+from .kept_codes import PACKAGES, SUM_BYTES, cache_dir, can_write, write_whole
 
-PACKAGES = ("ttl", "xdsl")
 LENGTH_BYTES = 8
 FORMAT = 1  # of the file: another one has another name
 WORTH_WRITING = 20  # modules that are not in the file; fewer are loaded as ever

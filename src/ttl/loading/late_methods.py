@@ -13,9 +13,8 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
-from .kept_codes import code_of, compiled
+from .kept_codes import PACKAGES, code_of, compiled
 
-PACKAGES = ("ttl", "xdsl")  # the classes of others are made as ever
 NO_FIELDS = ("ClassVar", "InitVar", "KW_ONLY")
 WRITERS = {  # functions of dataclasses, and the methods that each of them writes
     "_init_fn": ("__init__",),

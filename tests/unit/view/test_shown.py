@@ -146,7 +146,11 @@ def test_an_interrupt_ends_a_server(tmp_path: Path) -> None:
     trace = tmp_path / "trace.jsonl"
     trace.write_text('{"tick": 0, "kind": "kernel_start", "node": [0, 0], "kernel": "k", '
                      '"subject": "", "value": 0, "line": 0}\n')  # fmt: skip
-    code = "import sys; from ttl.tools.cli import main; sys.exit(main(sys.argv[1:]))"
+    # Who runs the tests in the background of a shell may have it ignored.
+    code = (
+        "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "
+        "from ttl.tools.cli import main; sys.exit(main(sys.argv[1:]))"
+    )
     command = [sys.executable, "-c", code, "view", "--port", "0", str(trace)]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
         assert server.stderr is not None
