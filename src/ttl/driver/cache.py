@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ttl.config import NO_LIMIT, Config, read_bytes
+from ttl.loading.kept_codes import METHODS
+from ttl.loading.kept_modules import MODULES
 
 DEFAULT_LIMIT_BYTES = 512 << 20
 LIMIT_FILE = "limit"  # in the folder: what `ttl cache --limit` wrote
@@ -23,7 +25,6 @@ DAY_SECONDS = 24 * 3600.0
 NEW_SECONDS = 3600.0  # of these some process may be about to load one
 KEPT_SHARE = 0.8  # of the limit, so that it is not reached again at once
 LIBRARIES = ("kernels-", "runtime-")
-BYTECODE = ("modules-", "methods-")  # of this package
 WORKSPACE = "building-"  # what a process that was killed has left
 
 
@@ -44,7 +45,7 @@ def entries(folder: Path) -> Iterator[Entry]:
     """The libraries, bytecode and workspaces in a cache folder."""
     with suppress(FileNotFoundError), os.scandir(folder) as found:
         for each in found:
-            if each.name.startswith((*LIBRARIES, *BYTECODE, WORKSPACE)):
+            if each.name.startswith((*LIBRARIES, METHODS, MODULES, WORKSPACE)):
                 with suppress(OSError):  # gone meanwhile
                     stat = each.stat()
                     used = max(stat.st_atime, stat.st_mtime)

@@ -166,8 +166,9 @@ def _write_module(module: ModuleOp, file: str | None) -> None:
 
     if file is None:
         return
-    with writing(file), open(file, "w", encoding="utf-8") as text:
-        text.write(print_module(module))
+    text = print_module(module)
+    with writing(file), open(file, "w", encoding="utf-8") as output:
+        output.write(text)
 
 
 def _dump(when: str) -> Callable[[str, ModuleOp], None]:

@@ -20,7 +20,8 @@ from types import CodeType
 
 PACKAGES = ("ttl", "xdsl")  # the modules and classes of others are made as ever
 MOST_CODES = 5000  # those of older versions of the packages are there, too
-NAME = f"methods-{sys.implementation.cache_tag}-{sys.hexversion:x}"
+METHODS = "methods-"  # how the name of the file begins
+NAME = f"{METHODS}{sys.implementation.cache_tag}-{sys.hexversion:x}"
 SUM_BYTES = 4  # of what follows them: marshal trusts what it reads
 
 

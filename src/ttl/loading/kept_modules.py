@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 
 from .kept_codes import PACKAGES, SUM_BYTES, cache_dir, can_write, write_whole
 
+MODULES = "modules-"  # how the name of the file begins
 LENGTH_BYTES = 8
 FORMAT = 1  # of the file: another one has another name
 WORTH_WRITING = 20  # modules that are not in the file; fewer are loaded as ever
@@ -145,13 +146,13 @@ def _codes(specs: dict[str, Any]) -> Iterator[tuple[str, Kept]]:
     for name, spec in specs.items():
         stamp = _stamp(spec.origin)  # before the source is read, which may change meanwhile
         with suppress(ImportError, OSError, SyntaxError, ValueError):
-            bytecode = _bytecode(name, spec)
+            bytecode = _kept_by_python(name, spec)
             if stamp is not None:
                 is_package = spec.submodule_search_locations is not None
                 yield name, (Entry(spec.origin, is_package, stamp, 0, 0, 0), bytecode)
 
 
-def _bytecode(name: str, spec: Any) -> bytes:
+def _kept_by_python(name: str, spec: Any) -> bytes:
     """What Python has kept of the module, if that is still true and has the name of its source: a
     folder that was compiled from elsewhere has other names, which the loader changes.
     """
@@ -184,6 +185,6 @@ def keep_modules() -> None:
         return
     folder = zlib.crc32(os.path.dirname(os.path.dirname(__file__)).encode())
     version = f"{FORMAT}-{sys.implementation.cache_tag}-{sys.hexversion:x}"
-    kept = KeptModules(os.path.join(cache_dir(os.environ), f"modules-{version}-{folder:x}"))
+    kept = KeptModules(os.path.join(cache_dir(os.environ), f"{MODULES}{version}-{folder:x}"))
     sys.meta_path.insert(sys.meta_path.index(PathFinder), kept)
     atexit.register(kept.write)

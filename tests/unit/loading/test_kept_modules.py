@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from ttl.loading import kept_modules
+from ttl.loading.kept_codes import cache_dir, can_write
 from ttl.loading.kept_modules import KeptLoader, KeptModules
 
 SOURCES = Path(kept_modules.__file__).parents[2]
@@ -142,3 +143,14 @@ def test_modules_of_another_folder_are_not_found(tmp_path: Path) -> None:
     assert spec.submodule_search_locations == [str(SOURCES / "ttl" / "target")]
     assert finder.find_spec("ttl.target", ["elsewhere"]) is None
     assert finder.find_spec("ttl.nothing", within) is None
+
+
+def test_where_nothing_can_be_written_nothing_is_prepared(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    assert can_write(str(tmp_path / "new" / "modules-1"))
+    assert not can_write(str(tmp_path / "file" / "modules-1"))
+
+
+def test_a_user_without_a_home_gets_no_folder_of_that_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os.path, "expanduser", lambda path: path)
+    assert os.path.isabs(cache_dir({}))

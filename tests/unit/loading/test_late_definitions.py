@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from ttl.loading.late_dialect_files import LateFinder
+
 # Every operation and attribute of the dialects of a compilation, as text.
 DEFINITIONS = """
 import sys
@@ -135,3 +137,13 @@ def test_dialects_in_files_of_their_own_are_found_when_there_is_one(tmp_path: Pa
         [sys.executable, "-c", DIALECT_FILE], cwd=tmp_path, capture_output=True, text=True
     )
     assert done.stdout.split() == ["False", "False", "False", "IRDLDialectLoader"], done.stderr
+
+
+def test_a_folder_that_is_gone_has_no_dialects(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    assert LateFinder(dict).find_spec("no_dialect", None) is None
