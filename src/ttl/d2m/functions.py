@@ -10,6 +10,7 @@ from ttl.language import math
 from ttl.language.block import Block, BlockExpression
 from ttl.language.described import described
 from ttl.language.engine import engine
+from ttl.semantics.kernel_calls import calls_engine
 from ttl.semantics.ops import is_number
 
 from .iteration import counter
@@ -33,6 +34,7 @@ def iter_index(dim: int) -> int:
     return counter(dim, engine("iter_index()"))
 
 
+@calls_engine
 def dma(src: Any, dst: Any, core: Any = None, mcast: Any = None) -> MemTx:
     """Start a transfer between a stream and a block, two blocks, or a block and those of others.
 

@@ -19,6 +19,7 @@ from ttl.language.described import Described
 from ttl.language.engine import Engine, engine
 from ttl.language.transfer import Transfer as MemTx
 from ttl.semantics.block_protocol import State
+from ttl.semantics.kernel_calls import calls_engine
 from ttl.semantics.metal_layout import MetalLayout
 from ttl.semantics.types import Shape
 
@@ -162,6 +163,7 @@ class CircularBuffer(Described):
         """What compiled kernels depend on: see driver/memo.py."""
         return self.buffer, self.is_aliased, self.is_taken, self.is_streamed
 
+    @calls_engine
     def pop(self, scope: Scope | None = None) -> TensorBlock:
         """The next block to read; after reserve() in the same thread: its data are ready."""
         running = _engine("pop()", scope)
@@ -177,6 +179,7 @@ class CircularBuffer(Described):
         _hold(scope, block, (lambda: self._write(running, block)) if is_written else block.pop)
         return block
 
+    @calls_engine
     def reserve(self, scope: Scope | None = None) -> TensorBlock:
         """Space for one block to write."""
         running = _engine("reserve()", scope)
@@ -210,6 +213,7 @@ class CircularBuffer(Described):
         _publish(held)
         held.push()
 
+    @calls_engine
     def fill(self, index: Shape | None = None) -> None:
         """The next block is the part of the tensor at `index`, or the core's own: its shard."""
         running = engine("fill()")
@@ -217,11 +221,13 @@ class CircularBuffer(Described):
         running.copy(self._part(running, index), block).wait()
         block.push()
 
+    @calls_engine
     def empty(self, index: Shape | None = None) -> None:
         """The next block goes to the part of the tensor at `index`, or the core's own."""
         running = engine("empty()")
         self._write(running, running.wait(self.buffer), index)
 
+    @calls_engine
     def _write(self, running: Engine, block: Any, index: Shape | None = None) -> None:
         running.copy(block, self._part(running, index)).wait()
         block.pop()

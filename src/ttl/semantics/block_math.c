@@ -10,17 +10,17 @@
 #include <Python.h>
 #include <math.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "numpy_arrays.h"
 
-#if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__)
-#define ON_EACH_PROCESSOR __attribute__((target_clones("avx512f", "avx2", "default")))
-#else
-#define ON_EACH_PROCESSOR
+#if defined(__x86_64__)
+#include <immintrin.h>
 #endif
 
 enum { TILE = 32, CHUNK = 1024, MOST_DIMS = 8 };
+enum { LINE = 64, AHEAD = 32 * LINE, FAR_BYTES = 16 << 20 }; /* of the cache */
 
 typedef struct {
     const char *data;
@@ -76,110 +76,116 @@ static inline float smaller(float x, float y) {
 
 /* Loops --------------------------------------------------------------------------------------- */
 
-ON_EACH_PROCESSOR
-static void widen(const uint16_t *restrict from, float *restrict to, npy_intp count) {
-    for (npy_intp i = 0; i < count; i++) to[i] = as_float((uint32_t)from[i] << 16);
-}
+static inline float widened_word(uint16_t word) { return as_float((uint32_t)word << 16); }
 
-ON_EACH_PROCESSOR /* -0 becomes 0, as on the way to registers of 32 bits */
-static void widen_without_sign(const uint16_t *restrict from, float *restrict to, npy_intp count) {
-    for (npy_intp i = 0; i < count; i++) to[i] = as_float((uint32_t)from[i] << 16) + 0.0f;
-}
+/* In the order of OPERATIONS in block_math.py, which ends with the matrix product. */
+#define OPERATIONS_ON_ROWS(ROWS)                                                                   \
+    ROWS(add, computed(x + y))                                                                     \
+    ROWS(sub, computed(x - y))                                                                     \
+    ROWS(mul, computed(x * y))                                                                     \
+    ROWS(div, computed(x / y))                                                                     \
+    ROWS(max, larger(x, y))                                                                        \
+    ROWS(min, smaller(x, y))                                                                       \
+    ROWS(narrow_mul, x == 0.0f || y == 0.0f ? 0.0f : computed(x * y + 0.0f))
 
-ON_EACH_PROCESSOR
-static void narrow(const float *restrict from, uint16_t *restrict to, npy_intp count) {
-    for (npy_intp i = 0; i < count; i++) to[i] = narrowed(from[i]);
-}
-
-ON_EACH_PROCESSOR
-static void round_all(float *values, npy_intp count) {
-    for (npy_intp i = 0; i < count; i++) values[i] = as_float((uint32_t)narrowed(values[i]) << 16);
-}
-
-ON_EACH_PROCESSOR
-static void flush_all(float *values, npy_intp count) {
-    for (npy_intp i = 0; i < count; i++) values[i] = values[i] < 0x1p-126f ? 0.0f : values[i];
-}
-
-ON_EACH_PROCESSOR
-static int is_nan_among(const float *values, npy_intp count) {
-    int found = 0;
-    for (npy_intp i = 0; i < count; i++) found |= values[i] != values[i];
-    return found;
-}
-
-ON_EACH_PROCESSOR
-static float largest_of(const float *values, npy_intp count) {
-    int32_t most = place_of(values[0]);
-    for (npy_intp i = 1; i < count; i++) {
-        int32_t place = place_of(values[i]);
-        most = most > place ? most : place;
-    }
-    return at_place(most);
-}
-
-ON_EACH_PROCESSOR /* the columns of all tiles, one tile after the other */
-static void add_columns(const float *restrict values, npy_intp count, double *restrict sums) {
-    for (npy_intp i = 0; i < count; i += TILE)
-        for (int lane = 0; lane < TILE; lane++) sums[lane] += (double)values[i + lane];
-}
-
-ON_EACH_PROCESSOR /* these in halves */
-static double total_of(double *sums) {
-    for (int lane = 0; lane < TILE / 2; lane++) sums[lane] += sums[lane + TILE / 2];
-    for (int lane = 0; lane < TILE / 4; lane++) sums[lane] += sums[lane + TILE / 4];
-    for (int lane = 0; lane < TILE / 8; lane++) sums[lane] += sums[lane + TILE / 8];
-    for (int lane = 0; lane < TILE / 16; lane++) sums[lane] += sums[lane + TILE / 16];
-    sums[0] += sums[1];
-    return sums[0] == sums[0] ? sums[0] : NAN;
-}
+#define ONE(name, result) +1
+enum { OPERATIONS = 0 OPERATIONS_ON_ROWS(ONE), PRODUCT = OPERATIONS };
 
 typedef void Loop(const float *, const float *, float *, npy_intp);
 
-#define LOOPS(name, result)                                                                        \
-    ON_EACH_PROCESSOR                                                                              \
-    static void name##_all(const float *a, const float *b, float *restrict to, npy_intp count) {   \
-        for (npy_intp i = 0; i < count; i++) {                                                     \
-            float x = a[i], y = b[i];                                                              \
-            to[i] = result;                                                                        \
-        }                                                                                          \
-    }                                                                                              \
-    ON_EACH_PROCESSOR                                                                              \
-    static void name##_by(const float *a, const float *b, float *restrict to, npy_intp count) {    \
-        float y = *b;                                                                              \
-        for (npy_intp i = 0; i < count; i++) {                                                     \
-            float x = a[i];                                                                        \
-            to[i] = result;                                                                        \
-        }                                                                                          \
-    }                                                                                              \
-    ON_EACH_PROCESSOR                                                                              \
-    static void name##_of(const float *a, const float *b, float *restrict to, npy_intp count) {    \
-        float x = *a;                                                                              \
-        for (npy_intp i = 0; i < count; i++) {                                                     \
-            float y = b[i];                                                                        \
-            to[i] = result;                                                                        \
-        }                                                                                          \
-    }
+/* The left factor of a product, its rows and columns so many numbers apart. */
+typedef struct {
+    const float *values;
+    npy_intp rows, columns, row_step, column_step;
+} Factor;
 
-LOOPS(add, computed(x + y))
-LOOPS(sub, computed(x - y))
-LOOPS(mul, computed(x * y))
-LOOPS(div, computed(x / y))
-LOOPS(max, larger(x, y))
-LOOPS(min, smaller(x, y))
-LOOPS(narrow_mul, x == 0.0f || y == 0.0f ? 0.0f : computed(x * y + 0.0f))
+/* What block_loops.h has for an instruction set. */
+typedef struct {
+    const char *name;
+    void (*widen)(const uint16_t *, float *, npy_intp);
+    void (*widen_without_sign)(const uint16_t *, float *, npy_intp);
+    void (*narrow)(const float *, uint16_t *, npy_intp);
+    void (*round_all)(float *, npy_intp);
+    void (*flush_all)(float *, npy_intp);
+    void (*fill_all)(uint16_t *, uint16_t, npy_intp);
+    int (*is_nan_among)(const float *, npy_intp);
+    float (*largest_of)(const float *, npy_intp);
+    void (*add_columns)(const float *, npy_intp, double *);
+    double (*total_of)(double *);
+    void (*copy_rows)(const char *, npy_intp, char *, npy_intp, npy_intp, npy_intp);
+    void (*stream_rows)(const char *, npy_intp, char *, npy_intp, npy_intp, npy_intp);
+    void (*multiply)(const Factor *, const float *, float *, npy_intp); /* NULL: without fused sums */
+    Loop *on_rows[OPERATIONS][3];
+} Loops;
 
-/* In the order of OPERATIONS in block_math.py. Both have elements along a row, or one has one. */
-static Loop *const LOOPS_OF[][3] = {
-    {add_all, add_by, add_of},
-    {sub_all, sub_by, sub_of},
-    {mul_all, mul_by, mul_of},
-    {div_all, div_by, div_of},
-    {max_all, max_by, max_of},
-    {min_all, min_by, min_of},
-    {narrow_mul_all, narrow_mul_by, narrow_mul_of},
-};
-enum { OPERATIONS = sizeof LOOPS_OF / sizeof *LOOPS_OF };
+#define IN(name) PASTED(name, SET)
+#define PASTED(name, set) PASTED_AGAIN(name, set)
+#define PASTED_AGAIN(name, set) name##_##set
+#define TEXT(word) TEXT_AGAIN(word)
+#define TEXT_AGAIN(word) #word
+
+#define VECTOR 4
+#define SET portable
+#include "block_loops.h"
+
+#if defined(__x86_64__)
+#if defined(__clang__)
+#define BEGIN_TARGET(name) \
+    PRAGMA(clang attribute push(__attribute__((target(name))), apply_to = function))
+#define END_TARGET PRAGMA(clang attribute pop)
+#else
+#define BEGIN_TARGET(name) PRAGMA(GCC push_options) PRAGMA(GCC target(name))
+#define END_TARGET PRAGMA(GCC pop_options)
+#endif
+#define PRAGMA(text) _Pragma(#text)
+
+BEGIN_TARGET("avx2,fma")
+#define VECTOR 8
+#define SET avx2
+#define fused_multiply_add(a, b, c) _mm256_fmadd_ps(_mm256_set1_ps(a), b, c)
+#define store_past_caches(to, from) \
+    _mm256_stream_si256((__m256i *)(to), _mm256_loadu_si256((const __m256i *)(from)))
+#include "block_loops.h"
+END_TARGET
+
+BEGIN_TARGET("avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512")
+#define VECTOR 16
+#define SET avx512
+#define fused_multiply_add(a, b, c) _mm512_fmadd_ps(_mm512_set1_ps(a), b, c)
+#define store_past_caches(to, from) \
+    _mm512_stream_si512((__m512i *)(to), _mm512_loadu_si512((const void *)(from)))
+#include "block_loops.h"
+END_TARGET
+#endif
+
+static const Loops *loops = &loops_portable;
+
+static int has_avx2(void) {
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+#else
+    return 0;
+#endif
+}
+
+static int has_avx512(void) {
+#if defined(__x86_64__)
+    return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+#else
+    return 0;
+#endif
+}
+
+/* The best ones up to these that the processor has. */
+static void choose_loops(const char *best) {
+    loops = &loops_portable;
+#if defined(__x86_64__)
+    if (strcmp(best, loops->name) != 0 && has_avx2()) loops = &loops_avx2;
+    if (strcmp(best, loops_avx512.name) == 0 && has_avx512()) loops = &loops_avx512;
+#endif
+}
 
 /* Arrays -------------------------------------------------------------------------------------- */
 
@@ -228,8 +234,8 @@ static const float *values_at(
     else at += column;
     if (!operand->is_bfloat16) return (const float *)operand->data + at;
     const uint16_t *from = (const uint16_t *)operand->data + at;
-    if (adds_zero) widen_without_sign(from, space, count);
-    else widen(from, space, count);
+    if (adds_zero) loops->widen_without_sign(from, space, count);
+    else loops->widen(from, space, count);
     return space;
 }
 
@@ -239,19 +245,86 @@ static void compute(
 ) {
     float space_of_a[CHUNK], space_of_b[CHUNK];
     int is_by = b->columns == 1 && columns > 1, is_of = a->columns == 1 && columns > 1;
-    Loop *loop = LOOPS_OF[operation][is_by ? 1 : is_of ? 2 : 0];
+    Loop *loop = loops->on_rows[operation][is_by ? 1 : is_of ? 2 : 0];
     for (npy_intp row = 0; row < rows; row++)
         for (npy_intp column = 0; column < columns; column += CHUNK) {
             npy_intp count = columns - column < CHUNK ? columns - column : CHUNK;
             const float *x = values_at(a, row, column, count, !rounds, space_of_a);
             const float *y = values_at(b, row, column, count, !rounds, space_of_b);
             loop(x, y, to, count);
-            if (rounds) round_all(to, count);
+            if (rounds) loops->round_all(to, count);
             to += count;
         }
 }
 
 /* Functions of the module --------------------------------------------------------------------- */
+
+/* Space for factors of products; calls hold the lock of the interpreter. */
+static float *space_for(npy_intp count) {
+    static float *space;
+    static npy_intp size;
+    if (count > size) {
+        free(space);
+        size = 0;
+        space = aligned_alloc(LINE, (count * sizeof *space + LINE - 1) / LINE * LINE);
+        if (!space) PyErr_NoMemory();
+        else size = count;
+    }
+    return space;
+}
+
+/* A matrix of f32 in any order, or of bfloat16 row by row, else NULL. */
+static PyArrayObject *matrix(PyObject *argument) {
+    if (!PyArray_Check(argument)) return NULL;
+    PyArrayObject *array = (PyArrayObject *)argument;
+    if (PyArray_NDIM(array) != 2 || !PyArray_ISBEHAVED_RO(array)) return NULL;
+    if (PyArray_TYPE(array) == NPY_FLOAT32) return array;
+    return is_bfloat16(array) && whole(argument) ? array : NULL;
+}
+
+static Factor factor_of(PyArrayObject *array, float *space) {
+    npy_intp rows = PyArray_DIM(array, 0), columns = PyArray_DIM(array, 1);
+    const npy_intp step = sizeof(float);
+    if (!is_bfloat16(array))
+        return (Factor){(const float *)PyArray_DATA(array), rows, columns,
+                        PyArray_STRIDE(array, 0) / step, PyArray_STRIDE(array, 1) / step};
+    loops->widen((const uint16_t *)PyArray_DATA(array), space, rows * columns);
+    return (Factor){space, rows, columns, columns, 1};
+}
+
+/* TILE columns of the right factor, from this one on, row after row. */
+static void take_panel(PyArrayObject *array, npy_intp column, float *panel) {
+    npy_intp rows = PyArray_DIM(array, 0), pitch = PyArray_STRIDE(array, 0);
+    npy_intp step = PyArray_STRIDE(array, 1);
+    const char *from = PyArray_BYTES(array) + column * step;
+    for (npy_intp row = 0; row < rows; row++, from += pitch, panel += TILE) {
+        if (is_bfloat16(array)) loops->widen((const uint16_t *)from, panel, TILE);
+        else if (step == sizeof(float)) memcpy(panel, from, TILE * sizeof(float));
+        else for (int i = 0; i < TILE; i++) panel[i] = *(const float *)(from + i * step);
+    }
+}
+
+/* binary() of two matrices */
+static PyObject *product(PyObject *left_factor, PyObject *right_factor, int rounds) {
+    PyArrayObject *a = matrix(left_factor), *b = matrix(right_factor);
+    if (!a || !b || !loops->multiply) Py_RETURN_NONE;
+    npy_intp shape[] = {PyArray_DIM(a, 0), PyArray_DIM(b, 1)}, inner = PyArray_DIM(a, 1);
+    if (!inner || PyArray_DIM(b, 0) != inner || shape[0] % TILE || shape[1] % TILE) Py_RETURN_NONE;
+    float *panel = space_for((shape[0] + TILE) * inner);
+    PyObject *made = panel ? PyArray_SimpleNew(2, shape, NPY_FLOAT32) : NULL;
+    if (!made) return NULL;
+    float *to = (float *)PyArray_DATA((PyArrayObject *)made);
+    Factor left = factor_of(a, panel + TILE * inner);
+    for (npy_intp column = 0; column < shape[1]; column += TILE) {
+        take_panel(b, column, panel);
+        loops->multiply(&left, panel, to + column, shape[1]);
+    }
+    npy_intp count = shape[0] * shape[1];
+    if (loops->is_nan_among(to, count))
+        for (npy_intp i = 0; i < count; i++) to[i] = computed(to[i]);
+    if (rounds) loops->round_all(to, count);
+    return made;
+}
 
 static PyArrayObject *larger_array(PyArrayObject *a, PyArrayObject *b) {
     return PyArray_SIZE(a) >= PyArray_SIZE(b) ? a : b;
@@ -275,6 +348,8 @@ static int has_shape_of(PyArrayObject *array, PyArrayObject *part) {
 static PyObject *binary(PyObject *module, PyObject *const *arguments, Py_ssize_t given) {
     if (given != 4) return PyErr_Format(PyExc_TypeError, "binary() takes 4 arguments");
     long operation = PyLong_AsLong(arguments[0]);
+    int rounds = PyObject_IsTrue(arguments[3]);
+    if (operation == PRODUCT) return product(arguments[1], arguments[2], rounds);
     PyArrayObject *a = whole(arguments[1]), *b = whole(arguments[2]);
     if (operation < 0 || operation >= OPERATIONS || !a || !b) return does_not_apply();
     PyArrayObject *all = larger_array(a, b);
@@ -290,7 +365,7 @@ static PyObject *binary(PyObject *module, PyObject *const *arguments, Py_ssize_t
     PyObject *made = PyArray_SimpleNew(PyArray_NDIM(all), PyArray_DIMS(all), NPY_FLOAT32);
     if (!made) return NULL;
     float *to = (float *)PyArray_DATA((PyArrayObject *)made);
-    compute(&x, &y, to, rows, columns, (int)operation, PyObject_IsTrue(arguments[3]));
+    compute(&x, &y, to, rows, columns, (int)operation, rounds);
     return made;
 }
 
@@ -303,8 +378,8 @@ static PyObject *widened(PyObject *module, PyObject *const *arguments, Py_ssize_
     if (PyArray_SIZE(values) != count) Py_RETURN_NONE;
     const uint16_t *from = (const uint16_t *)PyArray_DATA(block);
     float *to = (float *)PyArray_DATA(values);
-    if (PyObject_IsTrue(arguments[2])) widen_without_sign(from, to, count);
-    else widen(from, to, count);
+    if (PyObject_IsTrue(arguments[2])) loops->widen_without_sign(from, to, count);
+    else loops->widen(from, to, count);
     Py_RETURN_TRUE;
 }
 
@@ -314,14 +389,9 @@ static PyObject *stored(PyObject *module, PyObject *const *arguments, Py_ssize_t
     PyArrayObject *values = if_single(whole(arguments[0])), *block = whole_target(arguments[1]);
     if (!block || !values || !is_bfloat16(block) || !PyArray_SAMESHAPE(values, block))
         Py_RETURN_NONE;
-    narrow((const float *)PyArray_DATA(values), (uint16_t *)PyArray_DATA(block),
+    loops->narrow((const float *)PyArray_DATA(values), (uint16_t *)PyArray_DATA(block),
            PyArray_SIZE(values));
     Py_RETURN_TRUE;
-}
-
-ON_EACH_PROCESSOR
-static void fill_all(uint16_t *words, uint16_t word, npy_intp count) {
-    for (npy_intp i = 0; i < count; i++) words[i] = word;
 }
 
 /* filled(words, word): True once each of the words, of 2 bytes, is this one. */
@@ -331,7 +401,7 @@ static PyObject *filled(PyObject *module, PyObject *const *arguments, Py_ssize_t
     if (!words || PyArray_ITEMSIZE(words) != 2) Py_RETURN_NONE;
     unsigned long word = PyLong_AsUnsignedLong(arguments[1]);
     if (PyErr_Occurred()) return NULL;
-    fill_all((uint16_t *)PyArray_DATA(words), (uint16_t)word, PyArray_SIZE(words));
+    loops->fill_all((uint16_t *)PyArray_DATA(words), (uint16_t)word, PyArray_SIZE(words));
     Py_RETURN_TRUE;
 }
 
@@ -348,16 +418,29 @@ static char *tiles_at(PyArrayObject *matrix, PyObject *starts, PyArrayObject *bl
     return (char *)PyArray_GETPTR2(matrix, row, column);
 }
 
+/* Between the tiles of a matrix and a block, which has its rows one after the other. `is_far`: what is
+   written is too large for the caches. */
+static void copy_tiles(
+    const char *from, npy_intp from_pitch, char *to, npy_intp to_pitch, PyArrayObject *block, int is_far
+) {
+    npy_intp rows = PyArray_DIM(block, 0), size = PyArray_STRIDE(block, 0);
+    if (size % LINE == 0) {
+        int is_streamed = is_far && to_pitch % LINE == 0 && (uintptr_t)to % LINE == 0;
+        (is_streamed ? loops->stream_rows : loops->copy_rows)(from, from_pitch, to, to_pitch, rows, size);
+        return;
+    }
+    for (npy_intp row = 0; row < rows; row++)
+        memcpy(to + row * to_pitch, from + row * from_pitch, (size_t)size);
+}
+
 /* loaded(block, matrix, starts): True once the block has the words of the matrix from this tile. */
 static PyObject *loaded(PyObject *module, PyObject *const *arguments, Py_ssize_t given) {
     if (given != 3) return PyErr_Format(PyExc_TypeError, "loaded() takes 3 arguments");
     PyArrayObject *block = whole_target(arguments[0]), *matrix = whole(arguments[1]);
     char *at = tiles_at(matrix, arguments[2], block);
     if (!at) return does_not_apply();
-    size_t size = (size_t)PyArray_STRIDE(block, 0);
-    char *to = PyArray_BYTES(block);
-    for (npy_intp row = 0, rows = PyArray_DIM(block, 0); row < rows; row++)
-        memcpy(to + row * size, at + row * PyArray_STRIDE(matrix, 0), size);
+    npy_intp pitch = PyArray_STRIDE(matrix, 0);
+    copy_tiles(at, pitch, PyArray_BYTES(block), PyArray_STRIDE(block, 0), block, 0);
     Py_RETURN_TRUE;
 }
 
@@ -367,10 +450,9 @@ static PyObject *saved(PyObject *module, PyObject *const *arguments, Py_ssize_t 
     PyArrayObject *block = whole(arguments[0]), *matrix = whole_target(arguments[1]);
     char *at = tiles_at(matrix, arguments[2], block);
     if (!at) return does_not_apply();
-    size_t size = (size_t)PyArray_STRIDE(block, 0);
-    const char *from = PyArray_BYTES(block);
-    for (npy_intp row = 0, rows = PyArray_DIM(block, 0); row < rows; row++)
-        memcpy(at + row * PyArray_STRIDE(matrix, 0), from + row * size, size);
+    npy_intp pitch = PyArray_STRIDE(matrix, 0);
+    int is_far = PyArray_DIM(matrix, 0) * pitch > FAR_BYTES;
+    copy_tiles(PyArray_BYTES(block), PyArray_STRIDE(block, 0), at, pitch, block, is_far);
     Py_RETURN_TRUE;
 }
 
@@ -460,7 +542,7 @@ static PyObject *claimed(PyObject *module, PyObject *const *arguments, Py_ssize_
 static PyObject *flushed(PyObject *module, PyObject *argument) {
     PyArrayObject *values = if_single(whole_target(argument));
     if (!values) Py_RETURN_NONE;
-    flush_all((float *)PyArray_DATA(values), PyArray_SIZE(values));
+    loops->flush_all((float *)PyArray_DATA(values), PyArray_SIZE(values));
     Py_RETURN_TRUE;
 }
 
@@ -471,7 +553,7 @@ static PyObject *has_nan(PyObject *module, PyObject *argument) {
     if (PyArray_TYPE(values) != NPY_FLOAT32 || !PyArray_ISONESEGMENT(values) ||
         !PyArray_ISBEHAVED_RO(values))
         Py_RETURN_NONE;
-    return PyBool_FromLong(is_nan_among((const float *)PyArray_DATA(values), PyArray_SIZE(values)));
+    return PyBool_FromLong(loops->is_nan_among((const float *)PyArray_DATA(values), PyArray_SIZE(values)));
 }
 
 /* An array for one number of each row, and how many rows; NULL without an error: does not apply. */
@@ -494,7 +576,7 @@ static PyObject *row_max(PyObject *module, PyObject *argument) {
     npy_intp columns = PyArray_SIZE(values) / rows;
     const float *from = (const float *)PyArray_DATA(values);
     float *to = (float *)PyArray_DATA(made);
-    for (npy_intp row = 0; row < rows; row++) to[row] = largest_of(from + row * columns, columns);
+    for (npy_intp row = 0; row < rows; row++) to[row] = loops->largest_of(from + row * columns, columns);
     return (PyObject *)made;
 }
 
@@ -511,8 +593,8 @@ static PyObject *row_sum(PyObject *module, PyObject *argument) {
     double *to = (double *)PyArray_DATA(made);
     for (npy_intp row = 0; row < rows; row++) {
         double sums[TILE] = {0};
-        add_columns(from + row * columns, columns, sums);
-        to[row] = total_of(sums);
+        loops->add_columns(from + row * columns, columns, sums);
+        to[row] = loops->total_of(sums);
     }
     return (PyObject *)made;
 }
@@ -525,16 +607,16 @@ static float sum_of_row(const Operand *from, npy_intp row, float *space) {
     double sums[TILE] = {0};
     for (npy_intp column = 0; column < from->columns; column += CHUNK) {
         npy_intp count = chunk_at(from, column);
-        add_columns(values_at(from, row, column, count, 1, space), count, sums);
+        loops->add_columns(values_at(from, row, column, count, 1, space), count, sums);
     }
-    return (float)(total_of(sums) + 0.0);
+    return (float)(loops->total_of(sums) + 0.0);
 }
 
 static float largest_of_row(const Operand *from, npy_intp row, float *space) {
     int32_t most = INT32_MIN;
     for (npy_intp column = 0; column < from->columns; column += CHUNK) {
         npy_intp count = chunk_at(from, column);
-        float largest = largest_of(values_at(from, row, column, count, 1, space), count);
+        float largest = loops->largest_of(values_at(from, row, column, count, 1, space), count);
         most = larger_place(most, place_of(largest));
     }
     return at_place(most) + 0.0f;
@@ -568,6 +650,18 @@ static PyObject *row_reduced(PyObject *module, PyObject *const *arguments, Py_ss
     return made;
 }
 
+/* use_loops(name): for tests, which compare the instruction sets. */
+static PyObject *use_loops(PyObject *module, PyObject *name) {
+    const char *best = PyUnicode_AsUTF8(name);
+    if (!best) return NULL;
+    choose_loops(best);
+    Py_RETURN_NONE;
+}
+
+static PyObject *loops_in_use(PyObject *module, PyObject *nothing) {
+    return PyUnicode_FromString(loops->name);
+}
+
 #define FAST(name) {#name, (PyCFunction)(void (*)(void))name, METH_FASTCALL, NULL}
 
 static PyMethodDef FUNCTIONS[] = {
@@ -580,6 +674,8 @@ static PyMethodDef FUNCTIONS[] = {
     FAST(marked),
     FAST(claimed),
     FAST(row_reduced),
+    {"use_loops", use_loops, METH_O, NULL},
+    {"loops_in_use", loops_in_use, METH_NOARGS, NULL},
     {"flushed", flushed, METH_O, NULL},
     {"has_nan", has_nan, METH_O, NULL},
     {"row_max", row_max, METH_O, NULL},
@@ -593,5 +689,6 @@ static struct PyModuleDef MODULE = {
 
 PyMODINIT_FUNC PyInit__block_math(void) {
     if (!import_array()) return NULL;
+    choose_loops("avx512");
     return PyModule_Create(&MODULE);
 }

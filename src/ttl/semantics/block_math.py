@@ -11,8 +11,8 @@ from typing import Any, Final
 
 import numpy as np
 
-# In the order of LOOPS_OF in block_math.c.
-OPERATIONS: Final = ("add", "sub", "mul", "div", "max", "min", "narrow_mul")
+# In the order of OPERATIONS_ON_ROWS in block_math.c.
+OPERATIONS: Final = ("add", "sub", "mul", "div", "max", "min", "narrow_mul", "matmul")
 ROW_REDUCTIONS: Final = ("reduce_max", "reduce_sum")  # in the order of row_reduced() there
 LANES: Final = 32
 
@@ -43,6 +43,14 @@ has_nan: Final = _function("has_nan")
 row_max: Final = _function("row_max")
 row_reduced: Final = _function("row_reduced")  # one of ROW_REDUCTIONS, in tiles
 _row_sum: Final = _function("row_sum")
+
+
+def matrix_product(a: Any, b: Any) -> Any:
+    """The order of each sum is that of numpy's BLAS, on each processor another. The native product,
+    binary() of "matmul", goes over k in order, as the executor does.
+    """
+    # np.dot() is the same for two dimensions, and faster where they are small.
+    return np.dot(a, b) if a.ndim == 2 else np.matmul(a, b)
 
 
 def row_sum(values: Any) -> Any:

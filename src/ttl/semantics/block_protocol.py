@@ -21,6 +21,7 @@ class State:
     # What the table has for this state and the most common events, None where one is illegal: the
     # simulator steps blocks by the million and reads an attribute faster than a dict.
     __slots__ = (
+        "after_copy_from",
         "after_copy_into",
         "after_pop",
         "after_push",
@@ -33,6 +34,7 @@ class State:
         self.value = value  # as the language's table calls it
         self.after_store: State | None = None
         self.after_read: State | None = None
+        self.after_copy_from: State | None = None
         self.after_copy_into: State | None = None
         self.after_push: State | None = None
         self.after_pop: State | None = None
@@ -96,7 +98,9 @@ TRANSITIONS: dict[tuple[State, Event], State] = {
 TOLERATED: dict[tuple[State, Event], State] = {(MR, Event.POP): OS, (MR, Event.STORE): MR}
 
 for _state in STATES:
-    for _event in (Event.STORE, Event.READ, Event.COPY_INTO, Event.PUSH, Event.POP):
+    for _event in (
+        Event.STORE, Event.READ, Event.COPY_FROM, Event.COPY_INTO, Event.PUSH, Event.POP,
+    ):  # fmt: skip
         setattr(_state, f"after_{_event.name.lower()}", TRANSITIONS.get((_state, _event)))
 
 ACQUIRED_HERE = "acquired here"

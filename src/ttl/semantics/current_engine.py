@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextvars import ContextVar
+from types import FunctionType
 from typing import Any, Final
 
 # Holds a ttl.language.engine.Engine in kernels.
@@ -20,3 +21,11 @@ TRACE: Final[ContextVar[list[Callable[[], object]] | None]] = ContextVar("ttl_tr
 SCOPE: Final[ContextVar[Any]] = ContextVar("ttl_operation_scope")
 # Holds what makes the calls of ttnn in the body of a pykernel function.
 CALLS: Final[ContextVar[Callable[..., Any] | None]] = ContextVar("ttl_ttnn_calls", default=None)
+
+
+def _is_interpreted() -> bool:
+    return True
+
+
+# Compiled functions have no frames: the innermost one is then that of the user's code.
+IS_COMPILED: Final = not isinstance(_is_interpreted, FunctionType)

@@ -6,8 +6,35 @@
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
+#include <stdint.h>
 
 static PyObject *getframe; /* sys._getframe */
+
+/* Places -------------------------------------------------------------------------------------- */
+
+/* A place is what a call site has: kernels come back to the same ones, so they are kept. */
+enum { KEPT_PLACES = 256 };
+static PyObject *kept_places[KEPT_PLACES];
+
+static PyObject **shelf_of(const PyObject *code, int offset) {
+    return &kept_places[(((uintptr_t)code >> 5) + (unsigned)offset / 2) % KEPT_PLACES];
+}
+
+static PyObject *kept_place(const PyObject *code, int offset) {
+    PyObject *kept = *shelf_of(code, offset);
+    int is_it = kept && PyTuple_GET_ITEM(kept, 0) == code &&
+                PyLong_AsLong(PyTuple_GET_ITEM(kept, 1)) == offset;
+    return is_it ? Py_NewRef(kept) : NULL;
+}
+
+/* Keeps it. */
+static PyObject *place_of(PyObject *code, int offset) {
+    PyObject *number = PyLong_FromLong(offset);
+    PyObject *place = number ? PyTuple_Pack(2, code, number) : NULL;
+    Py_XDECREF(number);
+    if (place) Py_XSETREF(*shelf_of(code, offset), Py_NewRef(place));
+    return place;
+}
 
 /* place_at(depth): the code and the offset in it where the frame of sys._getframe(depth) is. */
 static PyObject *place_at(PyObject *module, PyObject *depth) {
@@ -21,6 +48,133 @@ static PyObject *place_at(PyObject *module, PyObject *depth) {
     Py_XDECREF(offset);
     return place;
 }
+
+typedef PyObject *CompiledMethod(PyObject *self, PyObject *const *, Py_ssize_t, PyObject *names);
+
+/* Functions of the language whose calls go to the method of an engine, if one is running. */
+typedef struct {
+    PyObject *function, *engine, *method; /* `engine` is a ContextVar */
+    Py_ssize_t arguments;
+    vectorcallfunc in_python;
+    PyTypeObject *type; /* of the engine that was asked last, and what its method is in C */
+    CompiledMethod *compiled;
+} Short;
+
+enum { MOST_SHORT = 8 };
+static Short shorts[MOST_SHORT];
+static int short_count;
+
+/* The code of those, and of others that call a method of an engine. */
+enum { MOST_CODES = 32 };
+static PyObject *codes[MOST_CODES];
+static int code_count;
+
+static int is_of_language(const PyObject *code) {
+    for (int n = 0; n < code_count; n++)
+        if (codes[n] == code) return 1;
+    return 0;
+}
+
+/* calls_engine(function): what it returns; its calls of an engine are those of its caller. */
+static PyObject *calls_engine(PyObject *module, PyObject *function) {
+    if (!PyFunction_Check(function) || code_count == MOST_CODES)
+        return PyErr_Format(PyExc_TypeError, "calls_engine() takes up to %d functions", MOST_CODES);
+    codes[code_count++] = Py_NewRef(PyFunction_GET_CODE(function));
+    return Py_NewRef(function);
+}
+
+/* place_of_call(depth): where a function of the language was called, in the method of an engine that
+   this calls. The function has a frame, at `depth` - 1, or, if it was shortened, none; compiled
+   methods have none. */
+static PyObject *place_of_call(PyObject *module, PyObject *depth) {
+#if PY_VERSION_HEX >= 0x030C0000
+    PyThreadState *state = PyThreadState_Get();
+#if PY_VERSION_HEX >= 0x030D0000
+    struct _PyInterpreterFrame *frame = state->current_frame;
+#else
+    struct _PyInterpreterFrame *frame = state->cframe->current_frame;
+#endif
+    PyObject *code = frame ? PyUnstable_InterpreterFrame_GetCode(frame) : NULL;
+    if (code) {
+        int offset = PyUnstable_InterpreterFrame_GetLasti(frame);
+        PyObject *place = kept_place(code, offset);
+        if (!place && !is_of_language(code)) place = place_of(code, offset);
+        Py_DECREF(code);
+        if (place) return place;
+    }
+#endif
+    return place_at(module, depth);
+}
+
+#if PY_VERSION_HEX >= 0x030C0000
+static Short *short_of(const PyObject *function) {
+    for (int n = 0; n < short_count; n++)
+        if (shorts[n].function == function) return &shorts[n];
+    return NULL;
+}
+
+/* The compiled method of such engines; NULL without an error if it is none. */
+static CompiledMethod *find_compiled(PyTypeObject *type, PyObject *name) {
+    PyObject *method = PyObject_GetAttr((PyObject *)type, name);
+    CompiledMethod *found = NULL;
+    if (method && Py_IS_TYPE(method, &PyMethodDescr_Type)) {
+        const PyMethodDef *definition = ((PyMethodDescrObject *)method)->d_method;
+        if (definition->ml_flags == (METH_FASTCALL | METH_KEYWORDS))
+            found = (CompiledMethod *)(void (*)(void))definition->ml_meth;
+    }
+    Py_XDECREF(method); /* the type keeps it */
+    PyErr_Clear();
+    return found;
+}
+
+static PyObject *call_method(Short *called, PyObject *engine, PyObject *const *arguments) {
+    if (Py_TYPE(engine) != called->type) {
+        Py_XSETREF(called->type, (PyTypeObject *)Py_NewRef((PyObject *)Py_TYPE(engine)));
+        called->compiled = find_compiled(called->type, called->method);
+    }
+    if (called->compiled) return called->compiled(engine, arguments, called->arguments, NULL);
+    PyObject *all[] = {engine, arguments[0], called->arguments > 1 ? arguments[1] : NULL};
+    return PyObject_VectorcallMethod(called->method, all, 1 + called->arguments, NULL);
+}
+
+/* Does what the function does, in fewer steps, for the arguments that it is nearly always given. */
+static PyObject *call_engine(
+    PyObject *function, PyObject *const *arguments, size_t flags, PyObject *names
+) {
+    Short *found = short_of(function);
+    Py_ssize_t given = PyVectorcall_NARGS(flags);
+    PyObject *engine = NULL;
+    if (given != found->arguments || names) return found->in_python(function, arguments, flags, names);
+    if (PyContextVar_Get(found->engine, NULL, &engine) < 0) return NULL;
+    if (!engine) return found->in_python(function, arguments, flags, names);
+    PyObject *made = call_method(found, engine, arguments);
+    Py_DECREF(engine);
+    return made;
+}
+#endif
+
+/* shorten(function, engine, method): from now on calls of the function go to this method of the engine
+   that the variable holds, with the same arguments, one or two. Where there is none, and for all other
+   calls, the function is run, which must do the same. Python 3.11 always runs it. */
+static PyObject *shorten(PyObject *module, PyObject *const *arguments, Py_ssize_t given) {
+    if (given != 3 || short_count == MOST_SHORT)
+        return PyErr_Format(PyExc_TypeError, "shorten() takes a function, a variable and a name");
+    PyFunctionObject *function = (PyFunctionObject *)calls_engine(module, arguments[0]);
+    if (!function) return NULL;
+    PyCodeObject *code = (PyCodeObject *)function->func_code;
+    Py_ssize_t optional = function->func_defaults ? PyTuple_GET_SIZE(function->func_defaults) : 0;
+    shorts[short_count++] = (Short){
+        .function = (PyObject *)function, .engine = Py_NewRef(arguments[1]),
+        .method = Py_NewRef(arguments[2]),
+        .arguments = code->co_argcount - optional, .in_python = function->vectorcall,
+    };
+#if PY_VERSION_HEX >= 0x030C0000
+    PyFunction_SetVectorcall(function, call_engine);
+#endif
+    Py_RETURN_NONE;
+}
+
+/* Slices -------------------------------------------------------------------------------------- */
 
 /* Part of one dimension, which has `most` tiles. */
 typedef struct {
@@ -60,6 +214,14 @@ static PyObject *pair(long first, long second) {
     return made;
 }
 
+/* The same; most programs ask for parts of one size again and again. */
+static PyObject *kept_pair(long first, long second) {
+    static PyObject *kept[8][8];
+    if (first < 0 || first >= 8 || second < 0 || second >= 8) return pair(first, second);
+    if (!kept[first][second]) kept[first][second] = pair(first, second);
+    return Py_XNewRef(kept[first][second]);
+}
+
 /* tile_bounds(items, rows, columns): starts and sizes of matrix[items], which has so many tiles;
    None unless these are two plain slices, or two indices, inside of it. */
 static PyObject *tile_bounds(PyObject *module, PyObject *const *arguments, Py_ssize_t given) {
@@ -74,12 +236,14 @@ static PyObject *tile_bounds(PyObject *module, PyObject *const *arguments, Py_ss
         !(is_index(row, &rows) && is_index(column, &columns)))
         Py_RETURN_NONE;
     PyObject *starts = pair(rows.start, columns.start);
-    PyObject *sizes = pair(rows.stop - rows.start, columns.stop - columns.start);
+    PyObject *sizes = kept_pair(rows.stop - rows.start, columns.stop - columns.start);
     PyObject *made = starts && sizes ? PyTuple_Pack(2, starts, sizes) : NULL;
     Py_XDECREF(starts);
     Py_XDECREF(sizes);
     return made;
 }
+
+/* Blocks -------------------------------------------------------------------------------------- */
 
 /* references(items, index): how many references there are to an item of a list. */
 static PyObject *references(PyObject *module, PyObject *const *arguments, Py_ssize_t given) {
@@ -92,6 +256,9 @@ static PyObject *references(PyObject *module, PyObject *const *arguments, Py_ssi
 
 static PyMethodDef FUNCTIONS[] = {
     {"place_at", place_at, METH_O, NULL},
+    {"place_of_call", place_of_call, METH_O, NULL},
+    {"calls_engine", calls_engine, METH_O, NULL},
+    {"shorten", (PyCFunction)(void (*)(void))shorten, METH_FASTCALL, NULL},
     {"tile_bounds", (PyCFunction)(void (*)(void))tile_bounds, METH_FASTCALL, NULL},
     {"references", (PyCFunction)(void (*)(void))references, METH_FASTCALL, NULL},
     {NULL, NULL, 0, NULL},

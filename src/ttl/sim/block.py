@@ -23,6 +23,7 @@ from ttl.semantics.block_protocol import (
 )
 from ttl.semantics.current_engine import running_engine
 from ttl.semantics.dtypes import Array, float32, round_into
+from ttl.semantics.memory import empty
 from ttl.semantics.padding import Held, Sizes
 from ttl.semantics.types import BlockType
 
@@ -164,7 +165,8 @@ class SimBlock(Block):
 
     def start_reading(self) -> None:
         """A transfer reads the block."""
-        self.step(Event.COPY_FROM)
+        following = self.state.after_copy_from
+        self.state = self.tolerated(Event.COPY_FROM) if following is None else following
         self.transfers_reading += 1
 
     def end_reading(self) -> None:
@@ -219,7 +221,7 @@ class SimBlock(Block):
             carried = self.carried
             if carried is None:
                 spare, shape = buffer.spare, self.slot.shape
-                carried = spare.pop() if spare else np.empty((1, *shape), buffer.held.carrier)[0]
+                carried = spare.pop() if spare else empty(shape, buffer.held.carrier)
                 self.carried = carried
             is_wide = buffer.is_float and self.kernel.dest is float32
             array = self.array

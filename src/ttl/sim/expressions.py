@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from .kernel import KernelRun
 
 ADD: Final = BY_OPERATOR["+"]
-NO_KEY: Final = id(NO_PARAMETERS)
 SINGLE: Final = np.dtype(np.float32)
 computed_at_once: Final = block_math.binary
 stored_at_once: Final = block_math.stored
@@ -61,10 +60,7 @@ def binary(kernel: KernelRun, op: BlockOp, left: Any, right: Any) -> SimExpressi
     kernel.steps += 1
     first = as_held(kernel, left) if isinstance(left, SimBlock) else _value(kernel, left)
     second = as_held(kernel, right) if isinstance(right, SimBlock) else _value(kernel, right)
-    table = kernel.types
-    applied = table.known.get((id(op), NO_KEY, id(left.type), id(right.type)))
-    if applied is None:
-        applied = table.result(op, (left, right), NO_PARAMETERS)
+    applied = kernel.types.of_operator(op, left, right)
     if applied.native >= 0 and kernel.register_bits:
         made = computed_at_once(applied.native, first, second, kernel.register_bits == 16)
         if made is not None:

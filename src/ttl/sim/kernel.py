@@ -30,7 +30,7 @@ from .marks import Marks
 from .multicast import start_multicast
 from .nets import ReceiverRole, SourceRole, receiver_of, source_of
 from .pipes import PipeTransfer, start_receive, start_send
-from .place import BEHIND_LANGUAGE, FURTHER_BEHIND, Place, place_at, span_of
+from .place import BEHIND_LANGUAGE, FURTHER_BEHIND, Place, place_at, place_of_call, span_of
 from .plan import KernelPlan
 from .recording import COPY_START, append, numbered, record, record_buffer, record_copy
 from .semaphores import SemaphoreWait, increment, set_value, wait_for
@@ -175,7 +175,7 @@ class KernelRun(Engine):
             end.blocks[index] = SimBlock(end, self, index)
         block = end.blocks[index]
         assert block is not None
-        block.place = place_at(BEHIND_LANGUAGE)  # the user's: above is DataflowBuffer.reserve()
+        block.place = place_of_call(BEHIND_LANGUAGE)
         block.state = MUST_WRITE
         block.sequence = end.acquired
         block.values = None
@@ -197,7 +197,7 @@ class KernelRun(Engine):
             end.blocks[index] = SimBlock(end, self, index)
         block = end.blocks[index]
         assert block is not None
-        block.place = place_at(BEHIND_LANGUAGE)
+        block.place = place_of_call(BEHIND_LANGUAGE)
         block.state = MUST_READ
         block.sequence = end.acquired
         block.slot = end.buffer.slots[index]  # a store may have given it others
@@ -222,7 +222,7 @@ class KernelRun(Engine):
             assert end.place is not None
             name, place = end.buffer.declared.name, span_of(end.place)
             raise second_kernel(end.action, name, end.kernel.name, place)
-        end.kernel, end.place = self, place_at(FURTHER_BEHIND)
+        end.kernel, end.place = self, place_of_call(FURTHER_BEHIND)
         end.buffer.allocate()
         (self.reserving if end.is_producer else self.waiting)[buffer] = end
         return end
@@ -236,7 +236,7 @@ class KernelRun(Engine):
         while not end.credits:
             end.sleeper = self
             if self.recorder is not None:
-                place: Place = place_at(FURTHER_BEHIND)
+                place: Place = place_of_call(FURTHER_BEHIND)
                 self.sleep(end, end.buffer.declared.name, end.buffer.filled, place)
             else:  # the same, for the most common case
                 self.waiting_for = end
@@ -335,7 +335,7 @@ class KernelRun(Engine):
         """Check both ends and step the blocks; nothing moves yet."""
         if self.is_compute:
             raise wrong_kind("ttl.copy()", self.kind)
-        place: Place = place_at(BEHIND_LANGUAGE)  # the user's: above it is ttl.copy()
+        place: Place = place_of_call(BEHIND_LANGUAGE)  # the user's: above it is ttl.copy()
         transfer: SimTransfer
         if isinstance(source, TensorSlice) and isinstance(destination, SimBlock):
             transfer = Load(self, source, destination, place)

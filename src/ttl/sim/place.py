@@ -6,13 +6,14 @@ import ast
 import sys
 from collections.abc import Iterable
 from functools import lru_cache
-from types import CodeType, FrameType, FunctionType
+from types import CodeType, FrameType
 from typing import Final
 
 from ttl.diagnostics import Label, Span
 from ttl.diagnostics.buffer_ends import CALLS
 from ttl.diagnostics.frames import is_user_file
 from ttl.semantics import kernel_calls
+from ttl.semantics.current_engine import IS_COMPILED as IS_COMPILED
 from ttl.semantics.function_source import definition_of
 from ttl.semantics.syntax import walk
 from ttl.source.functions import REPLACED
@@ -22,15 +23,10 @@ from ttl.trace.events import NO_CODE
 Place = tuple[CodeType, int]  # a code object and the offset of an instruction in it
 
 
-def _is_interpreted() -> bool:
-    return True
-
-
-# Compiled functions have no frames: the innermost one is then that of the user's code.
-IS_COMPILED: Final = not isinstance(_is_interpreted, FunctionType)
 # A constant of this module is found faster than a name of another.
 getframe: Final = sys._getframe
 place_at: Final = kernel_calls.place_at
+place_of_call: Final = kernel_calls.place_of_call
 # The user's frame, for getframe() and place_at(): in a function that a method has called, in a
 # method that a function of ttl.language, which is not compiled, has called, and in a function
 # called by that.

@@ -13,6 +13,7 @@ from collections import defaultdict
 import numpy as np
 
 from ttl.semantics.dtypes import Array
+from ttl.semantics.memory import empty
 from ttl.semantics.types import Shape
 
 MOST_KEPT_BYTES = 64 * 1024 * 1024
@@ -36,7 +37,7 @@ def take(count: int, extent: Shape, dtype: np.dtype[np.generic]) -> Slots:
     """So many blocks with anything in them."""
     kept = _KEPT.slots.get((count, extent, dtype))
     if not kept:
-        memory = np.empty((count, *extent), dtype)
+        memory = empty((count, *extent), dtype)
         return list(memory), list(memory.view(f"u{dtype.itemsize}"))
     slots = kept.pop()
     _KEPT.bytes -= _bytes(slots[0])

@@ -6,9 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ttl.language.block import BlockExpression
 from ttl.semantics.dtypes import DType
 from ttl.semantics.layout import TILE_LAYOUT, Layout
 from ttl.semantics.ops import (
+    NO_PARAMETERS,
     BlockOp,
     Kind,
     Parameters,
@@ -40,6 +42,21 @@ class Applied:
     row: int  # which of block_math.ROW_REDUCTIONS it is, if whole blocks of floats are read, or -1
 
 
+class Recent:
+    """A pair of operands that an operator was applied to: programs repeat few of them."""
+
+    __slots__ = ("applied", "left", "op", "right")
+
+    def __init__(self, op: BlockOp, left: BlockType, right: BlockType, applied: Applied):
+        self.op = op
+        self.left = left
+        self.right = right
+        self.applied = applied
+
+
+MOST_RECENT = 8
+
+
 class TypeTable:
     """The type rules of the op table, each applied once to the same operand types.
 
@@ -47,7 +64,9 @@ class TypeTable:
     many.
     """
 
-    __slots__ = ("_types", "in_16_bits", "known", "looks_at_each", "number", "rounding")
+    __slots__ = (
+        "_recent", "_types", "in_16_bits", "known", "looks_at_each", "number", "rounding",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -58,6 +77,7 @@ class TypeTable:
         self._types: dict[tuple[Shape | None, DType | None, Layout], BlockType] = {}
         # By the identity of op, parameters and operand types, which live as long as this table.
         self.known: dict[tuple[int, ...], Applied] = {}
+        self._recent: list[Recent] = []  # some of these, in the order of their first use
         self.number = BlockType(None, None)  # of a Python number as an operand
         self.looks_at_each = looks_at_each
         self.rounding = rounding
@@ -68,6 +88,19 @@ class TypeTable:
     ) -> BlockType:
         key = (shape, dtype, layout)
         return self._types.get(key) or self._types.setdefault(key, BlockType(*key))
+
+    def of_operator(self, op: BlockOp, left: BlockExpression, right: BlockExpression) -> Applied:
+        """What result() is without parameters."""
+        left_type, right_type = left.type, right.type
+        for recent in self._recent:
+            if recent.op is op and recent.left is left_type and recent.right is right_type:
+                return recent.applied
+        applied = self.known.get((id(op), id(NO_PARAMETERS), id(left_type), id(right_type)))
+        if applied is None:
+            applied = self.result(op, (left, right), NO_PARAMETERS)
+        if len(self._recent) < MOST_RECENT:
+            self._recent.append(Recent(op, left_type, right_type, applied))
+        return applied
 
     def result(
         self, op: BlockOp, operands: tuple[Any, ...], parameters: Mapping[str, Any]

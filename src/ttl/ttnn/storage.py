@@ -9,7 +9,7 @@ from weakref import ref
 import numpy as np
 from numpy.typing import NDArray
 
-from ttl.semantics import kernel_calls
+from ttl.semantics import kernel_calls, memory
 from ttl.semantics.dtypes import Array, DType, round_to
 from ttl.semantics.layout import TILE_LAYOUT, Layout
 from ttl.semantics.tensors import TensorSlice, slice_tensor
@@ -45,7 +45,7 @@ class Storage:
     ):
         self.dtype = dtype
         if shared is None:
-            self.elements = np.zeros(padded, dtype.storage)
+            self.elements = memory.zeros(padded, dtype.storage)
         else:
             self.elements = shared.elements.reshape(padded)
         # The tensors in this memory: all of them end with it.
@@ -272,7 +272,7 @@ class TileStorage(Storage):
 
     def part(self, tensor: Any, items: Any) -> TensorSlice:
         """As above; two dimensions, by far the most common, in one call, and without a view."""
-        found = tile_bounds(items, self.rows, self.columns)
+        found: tuple[Shape, Shape] | None = tile_bounds(items, self.rows, self.columns)
         if found is None:
             return super().part(tensor, items)
         part = TensorSlice(tensor, items, found[0], found[1])

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from native_modules import built
-from ttl.semantics import block_math
+from ttl.semantics import block_math, memory
 from ttl.semantics.dtypes import bfloat16, round_to
 from ttl.semantics.ops import BLOCK_OPS
 from ttl.semantics.ops.special_values import (
@@ -33,12 +33,21 @@ SHAPES = (
     ((1, 64), (32, 64)), ((32, 64), (1, 1)), ((32, 64), ()), ((), (32, 64)),
     ((3, 32, 32), (3, 32, 1)), ((32, 1088), (32, 1088)), ((2, 1088), (2, 1)), ((32, 1), (32, 1)),
 )  # fmt: skip
+PRODUCTS = ((32, 32, 32), (64, 96, 32), (32, 288, 96), (96, 7, 64))  # rows, inner, columns
 SPECIAL = (0.0, -0.0, np.inf, -np.inf, np.nan, 1e-40, -1e-40, 3.4e38, -3.4e38, 1.0039062, 1.0)
 
 
 @pytest.fixture(scope="module")
-def native(tmp_path_factory: pytest.TempPathFactory) -> Any:
+def module(tmp_path_factory: pytest.TempPathFactory) -> Any:
     return built("ttl/semantics/block_math.c", tmp_path_factory.mktemp("native"))
+
+
+@pytest.fixture(params=("portable", "avx2", "avx512"))
+def native(module: Any, request: pytest.FixtureRequest) -> Any:
+    """With the loops of each instruction set, or of the best one below it that there is."""
+    module.use_loops(request.param)
+    yield module
+    module.use_loops("avx512")
 
 
 @pytest.fixture(autouse=True)
@@ -82,7 +91,7 @@ def carried(array: Any, rounds: bool) -> Any:
 
 @pytest.mark.parametrize("rounds", (False, True))
 @pytest.mark.parametrize("dtypes", list(itertools.product((np.float32, BF16), repeat=2)))
-@pytest.mark.parametrize("operation", block_math.OPERATIONS)
+@pytest.mark.parametrize("operation", MEANINGS)
 def test_operations_have_numpys_bits(
     native: Any, operation: str, dtypes: tuple[Any, Any], rounds: bool
 ) -> None:
@@ -94,11 +103,76 @@ def test_operations_have_numpys_bits(
         expected = round_to(expected, bfloat16) if rounds else expected
         assert found is not None and same(found, expected), shapes
 
+def in_order(a: Any, b: Any) -> Any:
+    """Each sum over k in order, in exact products of bfloat16, rounded once a step."""
+    sums = np.zeros((a.shape[0], b.shape[1]), np.float32)
+    for k in range(a.shape[1]):
+        sums = sums + a[:, k, None] * b[None, k]
+    return sums
+
+
+@pytest.mark.parametrize("sizes", PRODUCTS, ids=repr)
+@pytest.mark.parametrize("rounds", [False, True])
+@pytest.mark.parametrize("is_held", [False, True], ids=["single", "bfloat16"])
+def test_products_go_over_k_in_order(native: Any, sizes: Any, rounds: bool, is_held: bool) -> None:
+    rows, inner, columns = sizes
+    random = np.random.default_rng(1)
+    a = random.standard_normal((rows, inner)).astype(BF16)
+    b = random.standard_normal((inner, columns)).astype(BF16)
+    wide = a.astype(np.float32), b.astype(np.float32)
+    expected = in_order(*wide)
+    if rounds:
+        expected = round_to(expected, bfloat16)
+    operands = (a, b) if is_held else wide
+    transposed = [np.asfortranarray(each) for each in wide]
+    for left, right in (operands, transposed):
+        found = product(native, left, right, rounds)
+        assert found is None or same(found, expected)
+
+
+def product(native: Any, a: Any, b: Any, rounds: bool = False) -> Any:
+    """None where the instruction set has no fused sums, and there only."""
+    found = native.binary(block_math.OPERATIONS.index("matmul"), a, b, rounds)
+    assert (found is None) == (native.loops_in_use() == "portable")
+    return found
+
+
+def test_products_of_singles_round_once(native: Any) -> None:
+    """Product and sum are one step: 1 - (1 - 2^-24) (1 + 2^-23) is exact, and not 0."""
+    a, b = np.zeros((32, 32), np.float32), np.zeros((32, 32), np.float32)
+    a[0, :2], b[:2, 0] = (1, 1 - 2**-24), (-1, 1 + 2**-23)
+    found = product(native, a, b)
+    if found is not None:
+        assert found[0, 0] == np.float32(2**-24 - 2**-47)
+        assert not found[1:].any()
+
+
+def test_nan_of_a_product_has_no_sign(native: Any) -> None:
+    a, b = np.ones((32, 32), np.float32), np.ones((32, 32), np.float32)
+    a[3, 4] = -np.nan
+    b[5, 6] = np.inf
+    a[7, 5] = -np.inf
+    found = product(native, a, b)
+    if found is not None:
+        assert same(found, computed(in_order(a, b)))
+        assert not np.signbit(found[np.isnan(found)]).any()
+
+
+def test_factors_that_are_no_tiles_are_left_to_numpy(native: Any) -> None:
+    number = block_math.OPERATIONS.index("matmul")
+    whole, held = np.ones((32, 32), np.float32), np.ones((32, 32), BF16)
+    for a, b in (
+        (whole[:31], whole), (whole, whole[:, :31]), (whole[:, :31], whole), (whole[0], whole),
+        (whole, np.ones((64, 32), np.float32)), (whole.astype(np.float64), whole), (whole, 1.0),
+        (held.T, held), (held, held.T), (whole[:, :0], whole[:0]), (whole, whole.astype(">f4")),
+    ):  # fmt: skip
+        assert native.binary(number, a, b, False) is None
+
 
 def test_every_pair_of_special_values(native: Any) -> None:
     pairs = np.array(list(itertools.product(SPECIAL, repeat=2)), np.float32)
     a, b = np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1])
-    for number, operation in enumerate(block_math.OPERATIONS):
+    for number, operation in enumerate(MEANINGS):
         assert same(native.binary(number, a, b, False), expected_of(operation, a, b)), operation
 
 
@@ -181,6 +255,19 @@ def test_tiles_of_a_matrix(native: Any, dtype: Any) -> None:
     for outside in ((3, 3), (0, 5), (-1, 0)):
         assert native.loaded(block, matrix, outside) is None
         assert native.saved(block, matrix, outside) is None
+
+
+@pytest.mark.parametrize("at_line", (True, False))
+def test_tiles_of_a_matrix_that_no_cache_holds(native: Any, at_line: bool) -> None:
+    """They are written past the caches if their rows are lines of them."""
+    words = memory.zeros((4097, 2560), np.dtype(np.uint16))
+    matrix = words.reshape(-1)[0 if at_line else 5 :][: 4096 * 2560].reshape(4096, 2560)
+    block = np.arange(64 * 96, dtype=np.uint16).reshape(64, 96)
+    assert matrix.nbytes > 16 * 2**20
+    assert native.saved(block, matrix, (3, 70))
+    assert np.array_equal(matrix[96:160, 2240:2336], block)
+    matrix[96:160, 2240:2336] = 0
+    assert not words.any()
 
 
 @pytest.mark.parametrize("dtype", (np.uint8, np.uint16))

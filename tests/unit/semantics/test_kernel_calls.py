@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
+from contextvars import ContextVar, copy_context
 from types import CodeType
 from typing import Any
 
@@ -75,6 +77,98 @@ def test_no_frame_so_far_away(native: Any) -> None:
     for place_at in (native.place_at, _place_at):
         with pytest.raises(ValueError, match="deep"):
             place_at(sys.getrecursionlimit())
+
+
+class Engine:
+    def acquire(self, buffer: Any) -> Any:
+        return self, buffer
+
+    def copy(self, source: Any, destination: Any) -> Any:
+        return source, destination
+
+
+ENGINE: ContextVar[Any] = ContextVar("engine")
+
+
+def acquire(buffer: Any, name: str | None = None) -> Any:
+    """A function of the language."""
+    return "in Python", buffer, name
+
+
+def copy(source: Any, destination: Any) -> Any:
+    return "in Python", source, destination
+
+
+def test_shortened_functions(native: Any) -> None:
+    native.shorten(acquire, ENGINE, "acquire")
+    native.shorten(copy, ENGINE, "copy")
+    assert acquire(1) == ("in Python", 1, None)  # nothing is running
+    engine = Engine()
+
+    def calls() -> None:
+        ENGINE.set(engine)
+        is_short = sys.version_info >= (3, 12)
+        assert acquire(1) == ((engine, 1) if is_short else ("in Python", 1, None))
+        assert copy(1, 2) == ((1, 2) if is_short else ("in Python", 1, 2))
+        assert acquire(1, "name") == ("in Python", 1, "name")
+        assert acquire(buffer=1) == acquire(1, None) == ("in Python", 1, None)
+        assert copy(1, destination=2) == ("in Python", 1, 2)
+        with pytest.raises(TypeError, match="missing 1 required positional argument"):
+            copy(1)  # type: ignore[call-arg]
+
+    copy_context().run(calls)
+    assert inspect.signature(acquire).parameters.keys() == {"buffer", "name"}
+    assert acquire.__doc__ == "A function of the language."
+
+
+def test_methods_of_two_kinds_of_engines(native: Any) -> None:
+    """Those of the last one are kept, compiled or not."""
+
+    def append(items: Any, item: Any) -> Any:
+        return "in Python"
+
+    native.shorten(append, ENGINE, "count")
+
+    def calls() -> None:
+        for engine in ([1, 1, 2], (1, 1), [1], "11"):
+            ENGINE.set(engine)
+            with pytest.raises(TypeError):
+                append(1, 2)
+
+    if sys.version_info >= (3, 12):
+        copy_context().run(calls)
+
+
+def test_place_of_a_call(native: Any) -> None:
+    """In a compiled method: that of the innermost frame, but for a function of the language."""
+
+    def place() -> Any:
+        return native.place_of_call(1)
+
+    def function_of_language() -> Any:
+        return native.place_of_call(1)
+
+    def program() -> Any:
+        return function_of_language(), native.place_at(0)
+
+    if sys.version_info >= (3, 12):
+        assert place()[0] is place.__code__
+        assert place() is place()  # kept
+    native.calls_engine(function_of_language)
+
+    found, here = program()
+    assert found[0] is program.__code__ is here[0]
+    assert found[1] < here[1]
+
+
+def test_as_many_functions_as_there_is_room_for(native: Any) -> None:
+    with pytest.raises(TypeError):
+        native.calls_engine(1)
+    with pytest.raises(TypeError):
+        for _ in range(100):
+            native.calls_engine(lambda: None)
+    with pytest.raises(TypeError):
+        native.shorten(acquire, ENGINE)
 
 
 def test_references(native: Any) -> None:

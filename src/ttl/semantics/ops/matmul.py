@@ -6,6 +6,7 @@ import numpy as np
 
 from ttl.diagnostics import RuleBroken, codes
 
+from ..block_math import matrix_product
 from ..dtypes import Array
 from ..rounding import product_in_phases
 from ..types import BlockType
@@ -36,15 +37,9 @@ def matmul_type(left: BlockType, right: BlockType) -> BlockType:
     return BlockType((*rows[:-1], columns[-1]), dtype)
 
 
-def _product(a: Array, b: Array) -> Array:
-    """np.dot() is the same for two dimensions, and faster where they are small."""
-    product: Array = np.dot(a, b) if a.ndim == 2 else np.matmul(a, b)
-    return product
-
-
 def _product_in_sources(a: Array, b: Array, phases: int) -> Array:
     """The right operand comes to source A."""
-    found: Array = product_in_phases(lambda right, left: _product(left, right), b, a, phases)
+    found: Array = product_in_phases(lambda right, left: matrix_product(left, right), b, a, phases)
     return found
 
 
@@ -69,7 +64,7 @@ MATMUL = BlockOp(
     name="matmul",
     operands=2,
     type_rule=matmul_type,
-    meaning=_product,
+    meaning=matrix_product,
     summary="the matrix product of two blocks",
     operator="@",
     tile={API: TileForms(from_buffers=_CALL, by_tile=_TILES)},

@@ -102,6 +102,7 @@ _NATIVE: dict[Any, int] = {
     for name, meaning in {
         "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide,
         "max": larger, "min": smaller, "narrow_mul": narrow_product,
+        "matmul": block_math.matrix_product,
     }.items()
 }  # fmt: skip
 
