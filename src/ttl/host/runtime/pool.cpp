@@ -55,6 +55,33 @@ namespace {
 
 Pool pool;
 
+// Who is called often begins on the processor of the caller, and waits there until the system looks at
+// both again, some milliseconds later. So the caller's own is closed to them until they run.
+#if defined(__linux__) && defined(__GLIBC__)
+cpu_set_t usual[most_helpers];  // on which they run otherwise
+bool is_sent_away[most_helpers] = {};
+
+void send_away(uint32_t helper) {
+  const int own = sched_getcpu();
+  if (own < 0 || own >= CPU_SETSIZE || __atomic_load_n(&is_sent_away[helper], __ATOMIC_ACQUIRE)) return;
+  if (pthread_getaffinity_np(pool.helpers[helper], sizeof(cpu_set_t), &usual[helper])) return;
+  cpu_set_t others = usual[helper];
+  CPU_CLR(own, &others);
+  if (!CPU_COUNT(&others)) return;
+  __atomic_store_n(&is_sent_away[helper], true, __ATOMIC_RELEASE);
+  pthread_setaffinity_np(pool.helpers[helper], sizeof(cpu_set_t), &others);
+}
+
+void come_back(uint32_t helper) {
+  if (!__atomic_load_n(&is_sent_away[helper], __ATOMIC_ACQUIRE)) return;
+  pthread_setaffinity_np(pthread_self(), sizeof(cpu_set_t), &usual[helper]);
+  __atomic_store_n(&is_sent_away[helper], false, __ATOMIC_RELEASE);
+}
+#else
+void send_away(uint32_t) {}
+void come_back(uint32_t) {}
+#endif
+
 uint64_t gate_now() { return __atomic_load_n(&pool.gate, __ATOMIC_SEQ_CST); }
 
 template <typename Condition>
@@ -146,6 +173,7 @@ void* help(void* number) {
       return (gate & is_open) && gate / one_work != seen;
     };
     sleep_until(is_new, pool.sleepers, pool.opened);
+    come_back(thread - 1);
     if (!enter(seen)) continue;
     seen = gate_now() / one_work;
     while (thread <= pool.wanted && work_on_one(thread)) continue;
@@ -210,6 +238,8 @@ void leave_pool(Run& run) {
 void call_helpers(Run& run) {
   if (!run.pool || __atomic_load_n(&pool.has_called, __ATOMIC_RELAXED)) return;
   __atomic_store_n(&pool.has_called, true, __ATOMIC_RELAXED);
+  if (!__atomic_load_n(&pool.sleepers, __ATOMIC_SEQ_CST)) return;
+  for (uint32_t i = 0; i < pool.wanted; ++i) send_away(i);
   wake_sleepers(pool.sleepers, pool.opened);
 }
 

@@ -74,6 +74,16 @@ void read_neighbours(const Transfer& first, uint32_t count) {
                             first.tile.element_bytes);
 }
 
+void expect_write(const Transfer& transfer) {
+  const TileOfRows& tile = transfer.tile;
+  if (transfer.kind != TransferKind::Write || !tile.row_bytes || !is_whole(tile, transfer.bytes)) return;
+  const uint8_t* row = transfer.destination;
+  for (uint32_t i = 0; i < 32; ++i, row += tile.row_bytes) {
+    __builtin_prefetch(row, 1);
+    if (tile.element_bytes == 4) __builtin_prefetch(row + 64, 1);
+  }
+}
+
 void load_page(const TtlTensor& tensor, uint64_t page, uint8_t* in_l1) {
   if (!tensor.row_bytes)
     memcpy(in_l1, tensor.bytes + page * tensor.page_bytes, tensor.page_bytes);

@@ -15,6 +15,10 @@ uint32_t neighbours(const Transfer* transfers, uint32_t count);
 // Moves so many at once, row by row: what lies side by side comes to the processor together.
 void read_neighbours(const Transfer& first, uint32_t count);
 
+// Where the tile goes comes to the processor, if the transfer writes one. The lock of the next write
+// (written.cpp) waits until all before it have arrived.
+void expect_write(const Transfer& transfer);
+
 // A page of a tensor, from where it is stored to L1 or back.
 void load_page(const TtlTensor& tensor, uint64_t page, uint8_t* in_l1);
 void store_page(const TtlTensor& tensor, uint64_t page, const uint8_t* in_l1);

@@ -61,6 +61,7 @@ uint32_t land_next(Fiber& fiber, uint32_t position) {
   const Transfer* next = fiber.transfers.items + position;
   const uint32_t count = neighbours(next, fiber.transfers.count - position);
   if (count < 2) {
+    if (position + 2 < fiber.transfers.count) expect_write(next[2]);
     land(fiber, *next);
     return 1;
   }
