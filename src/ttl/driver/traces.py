@@ -53,22 +53,30 @@ class Traces:
             return
         from pathlib import Path
 
+        from ttl.sim.garbage import rare_collections
+
         file, recorder = Path(config.trace), Recorder(config.trace_events)
         _check(file)
-        parts: Parts = []
-        try:
-            yield recorder
-            parts = parts_of(results, bound_of) if results and config.trace_results else []
-        except BaseException:
-            if results and config.trace_results and not has_real(results):  # a device may hang
-                parts = parts_of(results, bound_of)
-            raise
-        finally:
-            with self._lock:
-                try:
-                    self._append(file, recorder, parts)
-                except OSError as error:
-                    raise file_not_usable(file, error) from None
+        with rare_collections():  # of which the first after the run would go through all events
+            parts: Parts = []
+            try:
+                yield recorder
+                parts = parts_of(results, bound_of) if results and config.trace_results else []
+            except BaseException:
+                if results and config.trace_results and not has_real(results):  # a device may hang
+                    parts = parts_of(results, bound_of)
+                raise
+            finally:
+                self._write(file, recorder, parts)
+
+    def _write(self, file: Path, recorder: Recorder, parts: Parts) -> None:
+        with self._lock:
+            try:
+                self._append(file, recorder, parts)
+            except OSError as error:
+                raise file_not_usable(file, error) from None
+            finally:
+                recorder.raw.clear()
 
     def _append(self, file: Path, recorder: Recorder, parts: Parts) -> None:
         from ttl.trace.files import append_events

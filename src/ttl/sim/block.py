@@ -35,6 +35,7 @@ from .place import (
     is_of_other_with,
     labels,
     place_at,
+    place_of_call,
     with_statement,
 )
 from .recording import record_buffer
@@ -295,7 +296,7 @@ class SimBlock(Block):
         elif kernel.exiting:
             self._release_with_younger()
         elif kernel.recorder is not None:
-            self._give_back(place_at(DIRECT_CALLER))
+            self._give_back(place_of_call(DIRECT_CALLER))
         elif self.running_sum is not None:
             self._give_back()
         else:  # what _give_back() does, for by far the most common end of a block

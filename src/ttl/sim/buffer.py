@@ -153,12 +153,14 @@ class NodeBuffer:
         "is_published",
         "like",
         "name",
+        "named",
         "poison",
         "producer",
         "rounds",
         "shard",
         "slots",
         "spare",
+        "tensor_name",
         "way",
         "words",
     )
@@ -182,6 +184,8 @@ class NodeBuffer:
         self.is_published = False
         # The latest tensor that was found to have the layout and element type of the blocks.
         self.like: Any = None
+        self.named: Any = None  # the latest tensor that a trace has named
+        self.tensor_name = ""
         self.slots: list[Array] = []  # none until somebody uses the buffer
         self.words: list[Array] = []
         self.producer = ProducerEnd(self, plan.declared.block_count)

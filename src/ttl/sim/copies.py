@@ -73,7 +73,12 @@ class TensorTransfer(SimTransfer):
 
     @property
     def subject(self) -> str:
-        return self.kernel.simulation.tensor_names.get(id(self.part.tensor), "")
+        buffer = self.block.end.buffer
+        if self.part.tensor is not buffer.named:
+            buffer.named = self.part.tensor
+            names = self.kernel.simulation.tensor_names
+            buffer.tensor_name = names.get(id(self.part.tensor), "")
+        return buffer.tensor_name
 
     def tell(self, races: Races, is_end: bool) -> None:
         races.at_tensor(self, self.is_write, is_end)

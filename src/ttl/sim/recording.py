@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 # A member of an Enum takes long to find.
 COPY_START: Final = EventKind.COPY_START
+COPY_END: Final = EventKind.COPY_END
 
 
 def record_buffer(
@@ -37,7 +38,7 @@ def record_copy(kernel: KernelRun, kind: EventKind, transfer: SimTransfer) -> No
     size = transfer.block.end.buffer.block_bytes
     if kind is COPY_START:
         record(kernel, kind, transfer.subject, size, transfer.tensor_part, transfer.place)
-    elif kind is transfer.start_kind:
+    elif kind is not COPY_END and kind is transfer.start_kind:
         record(kernel, kind, transfer.subject, size, None, transfer.place)
     else:
         record(kernel, kind, transfer.subject, size, None, kernel.waiting_place)
