@@ -14,7 +14,7 @@ from ttl.semantics.types import BlockType, Shape, block_elements
 from ttl.trace import EventKind
 
 from .place import Place
-from .slots import give_back, take
+from .slots import Slots, give_back, take
 
 if TYPE_CHECKING:
     from .block import SimBlock
@@ -94,7 +94,8 @@ class BufferPlan:
     """What is the same for a dataflow buffer on all nodes.
 
     `held` is the type that blocks have: the declared one, unless the run keeps all floats in f32.
-    `spare` is memory for a block in the type that expressions work in; all nodes share it.
+    `spare` is memory for a block in the type that expressions work in; all nodes share it, and
+    `free`, the slots of nodes that have ended.
     """
 
     __slots__ = (
@@ -102,6 +103,7 @@ class BufferPlan:
         "block_type",
         "declared",
         "extent",
+        "free",
         "held",
         "is_carrier",
         "is_float",
@@ -123,6 +125,7 @@ class BufferPlan:
         self.block_bytes: int = declared.block_bytes
         self.extent: Shape = block_elements(declared.shape, declared.layout)
         self.spare: list[Array] = []
+        self.free: list[Slots] = []
         self.held: DType = float32 if keep_float32 and declared.dtype.is_float else declared.dtype
         self.is_float: bool = self.held.is_float
         self.is_carrier: bool = self.held.carrier is self.held.storage
@@ -147,6 +150,7 @@ class NodeBuffer:
         "consumer",
         "declared",
         "extent",
+        "free",
         "held",
         "is_carrier",
         "is_float",
@@ -173,6 +177,7 @@ class NodeBuffer:
         self.block_shape: Shape = plan.block_type.shape or ()
         self.extent = plan.extent
         self.spare = plan.spare
+        self.free = plan.free
         self.held = plan.held
         self.is_carrier = plan.is_carrier
         self.is_float = plan.is_float
@@ -203,18 +208,21 @@ class NodeBuffer:
         if self.shard is not None:
             self.slots = self.shard.slots
             self.words = [slot.view(f"u{slot.itemsize}") for slot in self.slots]
+        elif self.free:
+            self.slots, self.words = self.free.pop()
         else:
             self.slots, self.words = take(self.producer.count, self.extent, self.held.storage)
 
     def hand_on(self) -> None:
         """Both kernels have ended: the next node takes the memory, which is in the cache by now."""
         if self.slots and self.shard is None:
-            give_back(self.slots, self.words)
+            self.free.append((self.slots, self.words))
             self.slots, self.words = [], []
 
-    def free(self) -> None:
-        """The run is over."""
+    def end_run(self) -> None:
         self.hand_on()
+        while self.free:
+            give_back(*self.free.pop())
         published = self.declared.block_count if self.is_published else 0
         if self.shard is not None and self.producer.released > published:
             self.shard.write_back()

@@ -82,15 +82,14 @@ def _diagnostics(
 def touched_tensors(simulation: Simulation) -> list[Touched]:
     by_tensor: dict[int, Touched] = {}
     for kernel in simulation.kernels:
-        if kernel.written is not None:
-            for key, marks in kernel.written.by_tensor.items():
-                by_tensor.setdefault(key, Touched(marks.tensor)).writes.append((kernel, marks))
-        if kernel.read is not None:
-            for key, marks in kernel.read.by_tensor.items():
-                by_tensor.setdefault(key, Touched(marks.tensor)).reads.append((kernel, marks))
-        if kernel.read_back is not None:
-            for key, marks in kernel.read_back.by_tensor.items():
-                by_tensor.setdefault(key, Touched(marks.tensor)).reads_back.append((kernel, marks))
+        for name, marks in (
+            ("writes", kernel.written), ("reads", kernel.read), ("reads_back", kernel.read_back)
+        ):  # fmt: skip
+            for key, own in marks.by_tensor.items() if marks is not None else ():
+                touched = by_tensor.get(key)
+                if touched is None:
+                    touched = by_tensor[key] = Touched(own.tensor)
+                getattr(touched, name).append((kernel, own))
     return [touched for touched in by_tensor.values() if touched.writes]
 
 
@@ -177,6 +176,9 @@ def uncovered_outputs(simulation: Simulation) -> list[Diagnostic]:
 
 
 def _uncovered(touched: Touched, simulation: Simulation) -> Diagnostic | None:
+    overwrites = simulation.overwrites
+    if overwrites is not None and overwrites.has_all(touched.tensor):
+        return None
     covered = np.zeros(touched.tensor.storage.units, bool)
     for _, marks in touched.writes:
         covered |= marks.unit_map() != 0

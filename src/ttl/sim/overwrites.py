@@ -45,6 +45,11 @@ class Overwrites:
         """Have two nodes written the same unit of any tensor?"""
         return bool(self._changed)
 
+    def has_all(self, tensor: Any) -> bool:
+        """Has each unit been written?"""
+        owners = self._owners.get(id(tensor.storage))
+        return owners is not None and bool(owners.all())
+
     def changed_by(self, tensor: Any) -> Changed | None:
         """The units in which nodes wrote different bytes; None if no two wrote the same unit."""
         return self._changed.get(id(tensor.storage))

@@ -215,7 +215,7 @@ class Simulation:
             self._stop()
             for buffers in self.nodes.values():
                 for buffer in buffers:
-                    buffer.free()
+                    buffer.end_run()
         mark_shards(self.nodes)
         if diagnostics := self._races_of_nodes():
             raise KernelFault(*diagnostics)
