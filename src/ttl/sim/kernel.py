@@ -92,6 +92,7 @@ class KernelRun(Engine):
         "ready",
         "receiver_roles",
         "recorder",
+        "records_all",
         "register_bits",
         "reserving",
         "shapeless",
@@ -127,10 +128,12 @@ class KernelRun(Engine):
         self.waiting_place: Place | None = None  # of a transfer's wait(), for the recorder
         self.track: Any = 0  # an object that all events share, as is code_number
         self.kinds: Any = ()  # of events that are recorded
+        self.records_all = False
         self.raw: list[Any] = NO_EVENTS
         if self.recorder is not None:
             self.track = self.recorder.track(coordinate, plan.name)
             self.kinds, self.raw = self.recorder.kinds, self.recorder.raw
+            self.records_all = self.recorder.records_all
         self.code: CodeType | None = None  # of the program, the latest that an event came from
         self.code_number: Any = 0
         self.function = plan.function
@@ -298,7 +301,7 @@ class KernelRun(Engine):
     ) -> None:
         """Let others run until one of them wakes this kernel; `caller` is known to some."""
         place = None
-        if self.recorder is not None and BLOCKED in self.kinds:
+        if self.recorder is not None and (self.records_all or BLOCKED in self.kinds):
             place = numbered(self, caller)
             append(self.raw, BLOCKED, self.track, subject, value, place[0], place[1], None)
         self.waiting_for = what

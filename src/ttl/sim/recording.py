@@ -25,7 +25,7 @@ def record_buffer(
     """`place` is the call in the program, if it is known."""
     if kernel.races is not None:
         kernel.races.at_buffer(kernel, kind, end)
-    if kind in kernel.kinds:
+    if kernel.records_all or kind in kernel.kinds:
         buffer = end.buffer
         filled = buffer.producer.released - buffer.consumer.released
         code, at = numbered(kernel, place)
@@ -53,7 +53,7 @@ def record(
     part: Part | None = None,
     place: Place | None = None,
 ) -> None:
-    if kind in kernel.kinds:
+    if kernel.records_all or kind in kernel.kinds:
         code, at = numbered(kernel, place)
         append(kernel.raw, kind, kernel.track, subject, value, code, at, part)
 
@@ -65,7 +65,7 @@ def append(
     subject: str,
     value: Any,
     code: Any,
-    at: int,
+    at: Any,
     part: Part | None,
 ) -> None:
     """An event of Recorder.raw, without a tuple for it."""
@@ -78,8 +78,11 @@ def append(
     raw.append(part)
 
 
-def numbered(kernel: KernelRun, place: Place | None) -> tuple[Any, int]:
-    """The program's call: its code, by a number, and an instruction."""
+def numbered(kernel: KernelRun, place: Any) -> tuple[Any, Any]:
+    """The program's call, a Place or None: its code, by a number, and an instruction.
+
+    Both are objects: numbers of compiled code would be made into objects again for the event.
+    """
     if place is not None and place[0] is kernel.code:
         return kernel.code_number, place[1]
     assert kernel.recorder is not None

@@ -100,6 +100,7 @@ class Recorder:
         self.kinds = frozenset(
             kind for kind in EventKind if categories is None or kind.category in categories
         )
+        self.records_all = len(self.kinds) == len(EventKind)
         self._numbers: dict[tuple[Node, str], int] = {}
 
     def track(self, node: Node, kernel: str) -> int:
