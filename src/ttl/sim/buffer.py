@@ -44,6 +44,8 @@ class BufferEnd:
         "sleeper",
     )
 
+    __deletable__ = ["other"]  # noqa: RUF012  # for mypyc
+
     other: BufferEnd
     action: ClassVar[str]  # the call that acquires
     release_call: ClassVar[str]
@@ -169,6 +171,8 @@ class NodeBuffer:
         "words",
     )
 
+    __deletable__ = ["producer", "consumer"]  # noqa: RUF012  # for mypyc
+
     def __init__(self, plan: BufferPlan, shard: Shard | None = None):
         self.declared = plan.declared
         self.name: str = plan.declared.name
@@ -193,8 +197,8 @@ class NodeBuffer:
         self.tensor_name = ""
         self.slots: list[Array] = []  # none until somebody uses the buffer
         self.words: list[Array] = []
-        self.producer = ProducerEnd(self, plan.declared.block_count)
-        self.consumer = ConsumerEnd(self, 0)
+        self.producer: BufferEnd = ProducerEnd(self, plan.declared.block_count)
+        self.consumer: BufferEnd = ConsumerEnd(self, 0)
         self.producer.other = self.consumer
         self.consumer.other = self.producer
 
@@ -226,6 +230,14 @@ class NodeBuffer:
         published = self.declared.block_count if self.is_published else 0
         if self.shard is not None and self.producer.released > published:
             self.shard.write_back()
+
+    def let_go(self) -> None:
+        """A block that somebody has kept still finds its buffer, and its kernel."""
+        for end in (self.producer, self.consumer):
+            end.blocks.clear()
+            end.kernel = None
+            del end.other
+        del self.producer, self.consumer
 
     def end(self, is_producer: bool) -> BufferEnd:
         return self.producer if is_producer else self.consumer

@@ -82,6 +82,8 @@ def _diagnostics(
 def touched_tensors(simulation: Simulation) -> list[Touched]:
     by_tensor: dict[int, Touched] = {}
     for kernel in simulation.kernels:
+        if kernel.written is None and kernel.read is None and kernel.read_back is None:
+            continue
         for name, marks in (
             ("writes", kernel.written), ("reads", kernel.read), ("reads_back", kernel.read_back)
         ):  # fmt: skip

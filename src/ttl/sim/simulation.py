@@ -104,6 +104,8 @@ def run(
             if report is not None:
                 for warning in simulation.warnings():
                     report(warning)
+            if simulation.has_succeeded:
+                simulation.let_go()
 
 
 class Simulation:
@@ -324,6 +326,16 @@ class Simulation:
 
         stuck = [kernel for kernel in self.kernels if not kernel.is_finished]
         return deadlock_fault(stuck, self.nodes, self.program)
+
+    def let_go(self) -> None:
+        """Nothing of the run refers to itself any more: it ends now, and not in a collection, which
+        takes as long as a small launch.
+        """
+        for buffers in self.nodes.values():
+            for buffer in buffers:
+                buffer.let_go()
+        self.nodes.clear()
+        self.kernels.clear()
 
     def _stop(self) -> None:
         """End the kernels that are left; what their cleanup raises is not the cause."""

@@ -68,8 +68,7 @@ class Watch:
     inside: int = 0
 
     def __post_init__(self) -> None:
-        self.clock = _cpu_clock(self.thread_id)
-        self._start_again()
+        self.clock = _cpu_clock(self.thread_id)  # read when somebody looks for the first time
 
     def _start_again(self) -> None:
         self.since = self.clock()

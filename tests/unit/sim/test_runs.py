@@ -13,7 +13,7 @@ import pytest
 
 import ttl
 from ttl import ttnn
-from ttl.diagnostics import KernelFault, UsageError
+from ttl.diagnostics import KernelFault, RuleBroken, UsageError
 from ttl.sim import slots, workers
 
 DEVICE = ttnn.open_device(device_id=0)
@@ -48,6 +48,46 @@ def test_a_run_keeps_no_tensor_alive() -> None:
         del a, y
     gc.collect()
     assert [reference() for reference in alive] == [None] * 3
+
+
+def test_a_run_leaves_nothing_to_the_garbage_collector() -> None:
+    """A collection of what 64 nodes leave takes as long as launching them."""
+    a, y = tensor(), tensor(value=0)
+    copied(a, y)
+    gc.collect()
+    gc.disable()
+    try:
+        copied(a, y)
+        assert gc.collect() == 0
+    finally:
+        gc.enable()
+
+
+def test_a_block_that_outlives_its_run() -> None:
+    """It shows itself, and any use is refused."""
+    kept = []
+
+    @ttl.operation(grid=(1, 1))
+    def keeps(a):
+        dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 1))
+
+        @ttl.datamovement()
+        def read():
+            with dfb.reserve() as block:
+                ttl.copy(a[0, 0], block).wait()
+
+        @ttl.datamovement()
+        def write():
+            with dfb.wait() as block:
+                ttl.copy(block, a[0, 0]).wait()
+                kept.append(block)
+
+    keeps(tensor())
+    (block,) = kept
+    assert "dfb" in repr(block) and "dfb" in block._repr_html_() and "dfb" in str(block)
+    for use in (block.pop, block.push, block.__enter__, lambda: block.store(block), block.release):
+        with pytest.raises(RuleBroken, match="dfb"):
+            use()
 
 
 def test_a_worker_that_was_ended_is_not_used_again() -> None:
