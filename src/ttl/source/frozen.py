@@ -317,6 +317,8 @@ def _cell_value(cell: Any) -> object:
 def _library_name(value: Any) -> tuple[str, str] | None:
     """Where a function or class of Python or of an installed library is found; None for others."""
     module, name = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
+    if isinstance(value, np.ufunc):  # numpy 1 does not tell where they are
+        module, name = module or "numpy", name or value.__name__
     if not isinstance(module, str) or not isinstance(name, str):
         return None
     owner: Any = sys.modules.get(module)
