@@ -99,9 +99,10 @@ def not_covered(
     what: str = "tiles",
 ) -> RuleBroken:
     """`left` of all units were not written, the first of them `first`; `nodes` of all wrote."""
+    were = "was" if left[0] == 1 else "were"
     return codes.OUTPUT_NOT_COVERED.broken(
-        f"{left[0]} of {left[1]} {what} of `{name}` were never written",
-        _not_covered_help(nodes[1], what),
+        f"{left[0]} of {left[1]} {what} of `{name}` {were} never written",
+        _not_covered_help(nodes[1], left[1], what),
         notes=(
             f"the first is {first}; `{name}` is {tuple(shape)} in {what}",
             f"{nodes[0]} of {nodes[1]} nodes wrote to it",
@@ -110,7 +111,9 @@ def not_covered(
     )
 
 
-def _not_covered_help(nodes: int, what: str) -> str:
+def _not_covered_help(nodes: int, units: int, what: str) -> str:
+    if nodes > 1 and units % nodes == 0:
+        return f"let each node write {what} of its own; coordinates of nodes are columns first"
     if nodes > 1:
         return f"if {what} do not divide by nodes, round up and skip what lies past the end"
     return f"let the loops reach all {what}, or pass a tensor that has no more of them"

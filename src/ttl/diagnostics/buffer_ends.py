@@ -65,9 +65,11 @@ def leftover(
 def second_kernel(action: str, buffer: str, first: str, where: Span | None) -> RuleBroken:
     """Two kernels are at one end of a buffer; `first` came first."""
     label = None if where is None else Label(where, f"`{first}` calls {action}() here")
+    other_call = "wait" if action == "reserve" else "reserve"
     return codes.BUFFER_ENDS.broken(
         f"two kernels call {action}() on `{buffer}`; the other one is `{first}`",
         "give each of the kernels a dataflow buffer of its own",
+        f"if one of them is to be at the other end of `{buffer}`, call {other_call}() there",
         secondary=() if label is None else (label,),
     )
 

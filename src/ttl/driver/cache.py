@@ -39,6 +39,7 @@ class Entry:
 class Pruned:
     entries: int
     bytes: int
+    kept: int = 0  # that should have gone but for their age
 
 
 def entries(folder: Path) -> Iterator[Entry]:
@@ -65,16 +66,17 @@ def limit_of(config: Config) -> int:
 def prune(folder: Path, limit: int, now: float) -> Pruned:
     """Remove what was used longest ago, until the rest takes no more than `limit` bytes."""
     known = sorted(entries(folder), key=lambda entry: entry.last_used)
-    total, gone, freed = sum(entry.bytes for entry in known), 0, 0
+    total, gone, freed, kept = sum(entry.bytes for entry in known), 0, 0, 0
     for entry in known:
         is_left_over = entry.path.name.startswith(WORKSPACE)
         if total - freed <= limit and not is_left_over:
             continue
         if now - entry.last_used < NEW_SECONDS:
+            kept += 1
             continue
         _remove(entry.path)
         gone, freed = gone + 1, freed + entry.bytes
-    return Pruned(gone, freed)
+    return Pruned(gone, freed, kept)
 
 
 def _remove(path: Path) -> None:

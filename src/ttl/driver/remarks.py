@@ -91,8 +91,10 @@ class Remarks:
         """Once for each unified operation: its threads, and the kernels that it becomes."""
         from ttl.source.unified.unify import shown_threads
 
+        name = program.operation.__name__
         text = shown_threads(program.operation, program.arguments)
-        if text is not None and self._noted.is_first(text, None):
+        text = text or f"`{name}` is not unified: each of its kernels is a thread of its own"
+        if self._noted.is_first(text, None):
             print(text)
 
     def note_once(self, found: Diagnostic | None, config: Config) -> None:

@@ -8,6 +8,7 @@ from inspect import Parameter
 
 from ttl.diagnostics import Code, RuleBroken, Span, UsageError, codes
 from ttl.diagnostics.frames import calling_span
+from ttl.diagnostics.names import near_names
 
 from .old_names import OLD_ARGUMENTS
 
@@ -28,7 +29,18 @@ def wrong_call(
     """`error` is Python's, or that of Signature.bind(); `given` counts what has no name."""
     known = list(parameters)
     message = f"{spelling}() {call_problem(str(error), known, given)}"
-    return codes.WRONG_ARGUMENT.broken(message, written_call(spelling, known))
+    return codes.WRONG_ARGUMENT.broken(
+        message, *_meant(str(error), known), written_call(spelling, known)
+    )
+
+
+def _meant(problem: str, parameters: list[Parameter]) -> tuple[str, ...]:
+    """The argument that an unknown one is nearly."""
+    if "unexpected keyword" not in problem:
+        return ()
+    (unknown, *_) = _QUOTED.findall(problem)
+    near = near_names(unknown, [each.name for each in parameters])
+    return (f"did you mean {' or '.join(near)}?",) if near else ()
 
 
 def call_problem(problem: str, parameters: list[Parameter], given: int | None) -> str:

@@ -155,13 +155,16 @@ def out_of_range(
         f"(in {layout.unit})"
     )
     facts = {"slice": text, "dimension": dimension, "size": size}
-    return wrong_slice(message, layout, subject=tensor, **facts)
+    return wrong_slice(message, layout, STAY_INSIDE, subject=tensor, **facts)
 
 
-def wrong_slice(message: str, layout: Layout, **facts: Any) -> RuleBroken:
+STAY_INSIDE = "let loops and the grid go no further than the tensor, or make the tensor larger"
+
+
+def wrong_slice(message: str, layout: Layout, *helps: str, **facts: Any) -> RuleBroken:
     counts = "tiles in the two innermost dimensions" if layout is TILE_LAYOUT else "elements"
     help_text = f"slices count {counts}, start before stop"
-    return codes.SLICE_OUT_OF_RANGE.broken(message, help_text, **facts)
+    return codes.SLICE_OUT_OF_RANGE.broken(message, help_text, *helps, **facts)
 
 
 def check_copy_shapes(part: TensorSlice, block: Shape) -> None:

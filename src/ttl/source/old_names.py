@@ -54,7 +54,7 @@ def old_names_note(operation: str, found: list[OldName]) -> Diagnostic | None:
         f"`{operation}` is written for an earlier version of the specification",
         labels[0],
         tuple(labels[1:]),
-        helps=("it runs as it is; write what the marks say when you next change it",),
+        helps=("it means the same; write what the marks say when you next change it",),
     )
 
 

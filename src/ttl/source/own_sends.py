@@ -62,7 +62,7 @@ def own_sends_note(operation: str, nets: Iterable[PipeNet]) -> Diagnostic | None
         f"`{operation}` lets sources receive what they send into the block that they send",
         labels[0],
         tuple(labels[1:]),
-        helps=("it runs as it is; other tools need a `dst` without the source: slice(1, n)",),
+        helps=("it does so here; other tools need a `dst` without the source: slice(1, n)",),
     )
 
 

@@ -54,7 +54,7 @@ Pipes
 pipe                   sends  receives  bytes sent
 pipe (0, 0) -> (1, 0)      1         1        2048
 
-A tick is an event of the run, not a time; for times: ttl run --trace FILE --times
+A tick is an event, not a time; for times: ttl run --trace OUT --times FILE
 """
 
 

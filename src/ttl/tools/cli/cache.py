@@ -50,6 +50,8 @@ def run(options: argparse.Namespace) -> int:
     if wanted is not None:
         done = prune(config.cache_dir, wanted, time.time())
         print(f"removed {done.entries} files, {shown_size(done.bytes)}")
+        if done.kept:
+            print(f"kept {done.kept} that were used within the last hour: a process may need them")
     show_tables([table_of(config)])
     return 0
 

@@ -11,7 +11,7 @@ from .terminal import show_tables
 from .traces import read_with
 
 UNITS = {
-    "ticks": "A tick is an event of the run, not a time; for times: ttl run --trace FILE --times",
+    "ticks": "A tick is an event, not a time; for times: ttl run --trace OUT --times FILE",
     "us": "us: microseconds, estimated, added up over the nodes; a tick is an event of the run",
 }
 
