@@ -62,6 +62,18 @@ def test_workspaces_of_killed_processes_go(tmp_path):
     assert names(tmp_path) == set()
 
 
+def test_what_was_used_within_the_hour_is_kept_and_told(tmp_path, monkeypatch, capsys):
+    library(tmp_path, "kernels-new.so", 0.5)
+    library(tmp_path, "kernels-old.so", 2)
+    monkeypatch.setenv("PYTTL_CACHE", str(tmp_path))
+    monkeypatch.setattr("time.time", lambda: NOW)
+    assert main(["cache", "--clear"]) == 0
+    assert names(tmp_path) == {"kernels-new.so"}
+    printed = capsys.readouterr().out
+    assert "removed 1 file, 100" in printed
+    assert "kept 1 file of the last hour" in printed
+
+
 def test_the_limit_is_kept_once_a_day(tmp_path):
     config = config_of(tmp_path, PYTTL_CACHE_LIMIT="240")
     for hours in (2, 5, 9):
@@ -96,7 +108,7 @@ def test_the_command_shows_limits_and_prunes(tmp_path, monkeypatch, capsys):
     assert "6.0 MB" in shown
     assert "4.0 MB" in shown
     assert main(["cache", "--prune"]) == 0
-    assert "removed 1 files, 3.0 MB" in capsys.readouterr().out
+    assert "removed 1 file, 3.0 MB" in capsys.readouterr().out
     assert [entry.path.name for entry in entries(tmp_path)] == ["kernels-a.so"]
     assert main(["cache", "--clear"]) == 0
     assert list(entries(tmp_path)) == []

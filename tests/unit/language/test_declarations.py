@@ -215,6 +215,7 @@ def test_a_multi_kernel_operation_is_not_called_in_the_body_of_another() -> None
     [
         (lambda a: ttl.Semaphore(1, 2), "ttl.Semaphore() takes 1 argument, not 2"),
         (lambda a: ttl.Pipe(src=0, dest=1), "ttl.Pipe() has no argument `dest`"),
+        (lambda a: ttl.Pipe(src=0, dest=1), "did you mean `dst`?"),
         (lambda a: ttl.PipeNet(), "ttl.PipeNet() needs `pipes`"),
         (lambda a: ttl.grid_size(1, 2), "ttl.grid_size() takes 1 argument, not 2"),
         (lambda a: ttl.Semaphore().foo, "a semaphore has no `foo`"),

@@ -49,11 +49,15 @@ def run(options: argparse.Namespace) -> int:
     wanted = 0 if options.clear else _wanted(options.prune, config)
     if wanted is not None:
         done = prune(config.cache_dir, wanted, time.time())
-        print(f"removed {done.entries} files, {shown_size(done.bytes)}")
+        print(f"removed {_files(done.entries)}, {shown_size(done.bytes)}")
         if done.kept:
-            print(f"kept {done.kept} that were used within the last hour: a process may need them")
+            print(f"kept {_files(done.kept)} of the last hour: a process may be about to use them")
     show_tables([table_of(config)])
     return 0
+
+
+def _files(count: int) -> str:
+    return "1 file" if count == 1 else f"{count} files"
 
 
 def _wanted(given: str | None, config: Config) -> int | None:
