@@ -110,7 +110,7 @@ const auto tell_node_0 = [&] {
 tell_node_0();
 if (x >= 5) {
   noc_semaphore_wait_min(signal, 1);
-  noc_async_write_page(x == 7 ? 6 : x, t, other);
+  noc_async_write_page(x, t, other);
   noc_async_write_barrier();
   tell_node_0();
 }
