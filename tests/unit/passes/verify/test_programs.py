@@ -807,7 +807,7 @@ def test_an_output_that_no_node_comes_to(check: Callable) -> None:
                     ttl.copy(blk, y[row, 0]).wait()
 
     (warning,) = check(operation, (1, 1), (1, 1)).warnings
-    assert warning.message == "1 of 1 tiles of `y` were never written"
+    assert warning.message == "1 of 1 tiles of `y` was never written"
     assert warning.notes[1] == "0 of 2 nodes wrote to it"
 
 
