@@ -22,8 +22,8 @@ OTHER_LANGUAGES = {
     "mean": "write ttl.math.reduce_mean(x, dims=[-1])",
     "amax": "write ttl.math.reduce_max(x, dims=[-1])",
     "amin": "write ttl.math.reduce_min(x, dims=[-1])",
-    "maximum": "write ttl.math.max(a, b)",
-    "minimum": "write ttl.math.min(a, b)",
+    "maximum": "write ttl.math.max(a, b), or ttl.math.reduce_max(x, dims=[-1]) along a dimension",
+    "minimum": "write ttl.math.min(a, b), or ttl.math.reduce_min(x, dims=[-1]) along a dimension",
     "dot": "write a @ b",
     "mm": "write a @ b",
     "einsum": "write a @ b, with ttl.math.transpose(x) where it is needed",
@@ -89,7 +89,7 @@ def no_such_name(
     """
     names = sorted(names)
     written = (instead or {}).get(name)
-    if written is None and owner.startswith(("ttl", "a block")):
+    if written is None and owner.startswith(("ttl", "a block", "a dataflow buffer")):
         written = OTHER_LANGUAGES.get(name)
     message = f"{owner} has no `{name}`"
     if written is not None:

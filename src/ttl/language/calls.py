@@ -30,11 +30,11 @@ def wrong_call(
     known = list(parameters)
     message = f"{spelling}() {call_problem(str(error), known, given)}"
     return codes.WRONG_ARGUMENT.broken(
-        message, *_meant(str(error), known), written_call(spelling, known)
+        message, *meant(str(error), known), written_call(spelling, known)
     )
 
 
-def _meant(problem: str, parameters: list[Parameter]) -> tuple[str, ...]:
+def meant(problem: str, parameters: list[Parameter]) -> tuple[str, ...]:
     """The argument that an unknown one is nearly."""
     if "unexpected keyword" not in problem:
         return ()

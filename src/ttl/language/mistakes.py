@@ -22,7 +22,7 @@ from ttl.semantics.ops import NAMESPACES
 
 from .arguments import is_tensor
 from .block import Block
-from .calls import call_problem, written_call, wrong_call
+from .calls import call_problem, meant, written_call, wrong_call
 from .described import BUFFER_HELP, TENSOR_HELP, PublicClass, public_class, public_classes_by_name
 from .transfer import Transfer
 
@@ -166,6 +166,7 @@ def _wrong_call(text: str, frame: FrameType) -> RuleBroken | None:
     count = int(given[1]) - ("." in match["called"]) if given is not None else None
     return codes.WRONG_ARGUMENT.broken(
         f"{spelling}() {call_problem(match['problem'], parameters, count)}",
+        *meant(match["problem"], parameters),
         written_call(spelling, parameters),
     )
 

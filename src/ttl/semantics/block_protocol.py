@@ -127,6 +127,8 @@ HELPS = {
     (MW, Event.READ): "store() into the block before reading it",
     (MR, Event.POP): "read the block before its release, or do not produce it",
     (MR, Event.STORE): "read the block before store() replaces its value, or do not write that",
+    (MR, Event.COPY_INTO): "read the block first; to copy it to a tensor, write "
+    "ttl.copy(block, tensor[row, column])",
     (NAW, Event.PUSH): "call wait() on the transfer before the block is released",
     (ROR, Event.POP): "call wait() on the transfer before the block is released",
     (OS, Event.PUSH): "push a block once: by push(), or by the end of its `with`",
