@@ -148,7 +148,11 @@ BEGIN_TARGET("avx2,fma")
 #include "block_loops.h"
 END_TARGET
 
+#if defined(__clang__) /* it takes the width from the loops */
+BEGIN_TARGET("avx512f,avx512bw,avx512dq,avx512vl")
+#else
 BEGIN_TARGET("avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512")
+#endif
 #define VECTOR 16
 #define SET avx512
 #define fused_multiply_add(a, b, c) _mm512_fmadd_ps(_mm512_set1_ps(a), b, c)
@@ -418,13 +422,18 @@ static char *tiles_at(PyArrayObject *matrix, PyObject *starts, PyArrayObject *bl
     return (char *)PyArray_GETPTR2(matrix, row, column);
 }
 
+/* Not the stride, which a single row may have of any size. */
+static npy_intp row_bytes(const PyArrayObject *block) {
+    return PyArray_DIM(block, 1) * PyArray_ITEMSIZE(block);
+}
+
 /* Between the tiles of a matrix and a block, which has its rows one after the other. `is_far`: what is
    written is too large for the caches. */
 static void copy_tiles(
     const char *from, npy_intp from_pitch, char *to, npy_intp to_pitch, PyArrayObject *block, int is_far
 ) {
-    npy_intp rows = PyArray_DIM(block, 0), size = PyArray_STRIDE(block, 0);
-    if (size % LINE == 0) {
+    npy_intp rows = PyArray_DIM(block, 0), size = row_bytes(block);
+    if (size && size % LINE == 0) {
         int is_streamed = is_far && to_pitch % LINE == 0 && (uintptr_t)to % LINE == 0;
         (is_streamed ? loops->stream_rows : loops->copy_rows)(from, from_pitch, to, to_pitch, rows, size);
         return;
@@ -440,7 +449,7 @@ static PyObject *loaded(PyObject *module, PyObject *const *arguments, Py_ssize_t
     char *at = tiles_at(matrix, arguments[2], block);
     if (!at) return does_not_apply();
     npy_intp pitch = PyArray_STRIDE(matrix, 0);
-    copy_tiles(at, pitch, PyArray_BYTES(block), PyArray_STRIDE(block, 0), block, 0);
+    copy_tiles(at, pitch, PyArray_BYTES(block), row_bytes(block), block, 0);
     Py_RETURN_TRUE;
 }
 
@@ -452,7 +461,7 @@ static PyObject *saved(PyObject *module, PyObject *const *arguments, Py_ssize_t 
     if (!at) return does_not_apply();
     npy_intp pitch = PyArray_STRIDE(matrix, 0);
     int is_far = PyArray_DIM(matrix, 0) * pitch > FAR_BYTES;
-    copy_tiles(PyArray_BYTES(block), PyArray_STRIDE(block, 0), at, pitch, block, is_far);
+    copy_tiles(PyArray_BYTES(block), row_bytes(block), at, pitch, block, is_far);
     Py_RETURN_TRUE;
 }
 

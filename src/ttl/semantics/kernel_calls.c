@@ -51,23 +51,21 @@ static PyObject *place_at(PyObject *module, PyObject *depth) {
 
 typedef PyObject *CompiledMethod(PyObject *self, PyObject *const *, Py_ssize_t, PyObject *names);
 
-/* Functions of the language whose calls go to the method of an engine, if one is running. */
-typedef struct {
-    PyObject *function, *engine, *method; /* `engine` is a ContextVar */
-    Py_ssize_t arguments;
-    vectorcallfunc in_python;
-    PyTypeObject *type; /* of the engine that was asked last, and what its method is in C */
-    CompiledMethod *compiled;
-} Short;
-
-enum { MOST_SHORT = 8 };
-static Short shorts[MOST_SHORT];
-static int short_count;
-
-/* The code of those, and of others that call a method of an engine. */
+/* Functions of the language that call a method of an engine, by their code. A module that is loaded
+   again has the same code once more. */
 enum { MOST_CODES = 32 };
 static PyObject *codes[MOST_CODES];
 static int code_count;
+
+/* The place of the code among these, or of a new one; -1 without room. */
+static int number_of(PyObject *code) {
+    for (int n = 0; n < code_count; n++) {
+        int is_equal = PyObject_RichCompareBool(codes[n], code, Py_EQ);
+        if (is_equal < 0) PyErr_Clear();
+        if (is_equal == 1) return n;
+    }
+    return code_count < MOST_CODES ? code_count++ : -1;
+}
 
 static int is_of_language(const PyObject *code) {
     for (int n = 0; n < code_count; n++)
@@ -75,13 +73,25 @@ static int is_of_language(const PyObject *code) {
     return 0;
 }
 
-/* calls_engine(function): what it returns; its calls of an engine are those of its caller. */
+/* calls_engine(function): its number; its calls of an engine are those of its caller. */
 static PyObject *calls_engine(PyObject *module, PyObject *function) {
-    if (!PyFunction_Check(function) || code_count == MOST_CODES)
-        return PyErr_Format(PyExc_TypeError, "calls_engine() takes up to %d functions", MOST_CODES);
-    codes[code_count++] = Py_NewRef(PyFunction_GET_CODE(function));
-    return Py_NewRef(function);
+    if (!PyFunction_Check(function))
+        return PyErr_Format(PyExc_TypeError, "calls_engine() takes a function");
+    int number = number_of(PyFunction_GET_CODE(function));
+    if (number >= 0) Py_XSETREF(codes[number], Py_NewRef(PyFunction_GET_CODE(function)));
+    return PyLong_FromLong(number);
 }
+
+/* Some of them, by the same numbers, whose calls go to a method of the engine that is running. */
+typedef struct {
+    PyObject *function, *engine, *method; /* `engine` is a ContextVar */
+    Py_ssize_t arguments;
+    PyTypeObject *type; /* of the engine that was asked last, and what its method is in C */
+    CompiledMethod *compiled;
+} Short;
+
+static Short shorts[MOST_CODES];
+static vectorcallfunc in_python; /* what calls a function that is not shortened */
 
 /* place_of_call(depth): where a function of the language was called, in the method of an engine that
    this calls. The function has a frame, at `depth` - 1, or, if it was shortened, none; compiled
@@ -107,8 +117,9 @@ static PyObject *place_of_call(PyObject *module, PyObject *depth) {
 }
 
 #if PY_VERSION_HEX >= 0x030C0000
+/* One that was loaded before has no place any more. */
 static Short *short_of(const PyObject *function) {
-    for (int n = 0; n < short_count; n++)
+    for (int n = 0; n < code_count; n++)
         if (shorts[n].function == function) return &shorts[n];
     return NULL;
 }
@@ -144,9 +155,13 @@ static PyObject *call_engine(
     Short *found = short_of(function);
     Py_ssize_t given = PyVectorcall_NARGS(flags);
     PyObject *engine = NULL;
-    if (given != found->arguments || names) return found->in_python(function, arguments, flags, names);
+    if (!found || given != found->arguments || names)
+        return in_python(function, arguments, flags, names);
     if (PyContextVar_Get(found->engine, NULL, &engine) < 0) return NULL;
-    if (!engine) return found->in_python(function, arguments, flags, names);
+    if (!engine || engine == Py_None) {
+        Py_XDECREF(engine);
+        return in_python(function, arguments, flags, names);
+    }
     PyObject *made = call_method(found, engine, arguments);
     Py_DECREF(engine);
     return made;
@@ -157,18 +172,22 @@ static PyObject *call_engine(
    that the variable holds, with the same arguments, one or two. Where there is none, and for all other
    calls, the function is run, which must do the same. Python 3.11 always runs it. */
 static PyObject *shorten(PyObject *module, PyObject *const *arguments, Py_ssize_t given) {
-    if (given != 3 || short_count == MOST_SHORT)
-        return PyErr_Format(PyExc_TypeError, "shorten() takes a function, a variable and a name");
-    PyFunctionObject *function = (PyFunctionObject *)calls_engine(module, arguments[0]);
-    if (!function) return NULL;
-    PyCodeObject *code = (PyCodeObject *)function->func_code;
+    if (given != 3) return PyErr_Format(PyExc_TypeError, "shorten() takes 3 arguments");
+    PyObject *answer = calls_engine(module, arguments[0]);
+    long number = answer ? PyLong_AsLong(answer) : -1;
+    Py_XDECREF(answer);
+    if (PyErr_Occurred()) return NULL;
+    if (number < 0) Py_RETURN_NONE; /* without room it stays as it is */
+    PyFunctionObject *function = (PyFunctionObject *)arguments[0];
     Py_ssize_t optional = function->func_defaults ? PyTuple_GET_SIZE(function->func_defaults) : 0;
-    shorts[short_count++] = (Short){
-        .function = (PyObject *)function, .engine = Py_NewRef(arguments[1]),
-        .method = Py_NewRef(arguments[2]),
-        .arguments = code->co_argcount - optional, .in_python = function->vectorcall,
-    };
+    Short *place = &shorts[number];
+    Py_XSETREF(place->function, Py_NewRef(arguments[0]));
+    Py_XSETREF(place->engine, Py_NewRef(arguments[1]));
+    Py_XSETREF(place->method, Py_NewRef(arguments[2]));
+    Py_CLEAR(place->type);
+    place->arguments = ((PyCodeObject *)function->func_code)->co_argcount - optional;
 #if PY_VERSION_HEX >= 0x030C0000
+    if (function->vectorcall != call_engine) in_python = function->vectorcall;
     PyFunction_SetVectorcall(function, call_engine);
 #endif
     Py_RETURN_NONE;

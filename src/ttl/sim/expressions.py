@@ -61,7 +61,7 @@ def binary(kernel: KernelRun, op: BlockOp, left: Any, right: Any) -> SimExpressi
     first = as_held(kernel, left) if isinstance(left, SimBlock) else _value(kernel, left)
     second = as_held(kernel, right) if isinstance(right, SimBlock) else _value(kernel, right)
     applied = kernel.types.of_operator(op, left, right)
-    if applied.native >= 0 and kernel.register_bits:
+    if _is_native(kernel, applied, first, second):
         made = computed_at_once(applied.native, first, second, kernel.register_bits == 16)
         if made is not None:
             return SimExpression(applied.type, made, kernel)
@@ -118,13 +118,24 @@ def apply(
 
 def _computed_at_once(kernel: KernelRun, applied: Applied, arrays: list[Any]) -> Any:
     """By the native module, from blocks as they are held; None where it does not apply."""
-    if applied.native >= 0 and kernel.register_bits:
-        return computed_at_once(applied.native, arrays[0], arrays[1], kernel.register_bits == 16)
+    if applied.native >= 0:
+        first, second = arrays
+        if not _is_native(kernel, applied, first, second):
+            return None
+        return computed_at_once(applied.native, first, second, kernel.register_bits == 16)
     if applied.row >= 0 and kernel.register_bits == 32:
         scaler = arrays[1]
         if type(scaler) is int and scaler == 1 and arrays[0].shape == applied.extents[0]:
             return reduced_at_once(applied.row, arrays[0])
     return None
+
+
+def _is_native(kernel: KernelRun, applied: Applied, first: Any, second: Any) -> bool:
+    """A product takes whole factors, not what is equal along a dimension."""
+    if applied.native < 0 or not kernel.register_bits:
+        return False
+    extents = applied.extents
+    return not extents or (first.shape == extents[0] and second.shape == extents[1])
 
 
 def _value(kernel: KernelRun, operand: Any) -> Array:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
+import time
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -199,6 +202,25 @@ def test_launches_one_after_the_other_share_a_thread(tiny, cache_dir):
     for _ in range(300):
         run(tiny, cache_dir, "", threads=2)
     assert len(os.listdir("/proc/self/task")) <= before
+
+
+def allowed_processors():
+    """Of each thread of this process."""
+    tasks = Path("/proc/self/task").glob("*/status")
+    lines = [line for task in tasks for line in task.read_text().splitlines()]
+    return {line.split()[1] for line in lines if line.startswith("Cpus_allowed_list:")}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has /proc")
+def test_threads_may_run_where_they_could_before(tiny, cache_dir):
+    """Those who are called begin on another processor than their caller's, and come back."""
+    before = allowed_processors()
+    for _ in range(50):
+        run(tiny, cache_dir, RING, threads=5)
+    until = time.monotonic() + 10
+    while allowed_processors() != before and time.monotonic() < until:
+        time.sleep(0.01)
+    assert allowed_processors() == before
 
 
 def test_a_child_of_fork_has_threads_of_its_own(tiny, cache_dir):

@@ -257,6 +257,17 @@ def test_tiles_of_a_matrix(native: Any, dtype: Any) -> None:
         assert native.saved(block, matrix, outside) is None
 
 
+def test_blocks_of_one_row_and_of_none(native: Any) -> None:
+    """numpy gives a single row any stride."""
+    matrix = np.arange(64 * 96, dtype=np.uint16).reshape(64, 96)
+    rows = np.zeros((4, 96), np.uint16)
+    single = rows[::4, :32]
+    assert single.flags.c_contiguous
+    native.loaded(single, matrix, (0, 1))
+    assert np.array_equal(rows[0], [*matrix[0, 32:64], *[0] * 64]) and not rows[1:].any()
+    native.loaded(np.zeros((32, 0), np.uint16), matrix, (0, 0))
+
+
 @pytest.mark.parametrize("at_line", (True, False))
 def test_tiles_of_a_matrix_that_no_cache_holds(native: Any, at_line: bool) -> None:
     """They are written past the caches if their rows are lines of them."""

@@ -161,12 +161,52 @@ def test_place_of_a_call(native: Any) -> None:
     assert found[1] < here[1]
 
 
-def test_as_many_functions_as_there_is_room_for(native: Any) -> None:
+def test_a_module_that_is_loaded_again(native: Any) -> None:
+    """The functions of the one before are run; there is room for any number of reloads."""
+    text = "def again(buffer):\n    return 'in Python', buffer\n"
+    engine = Engine()
+
+    def calls() -> None:
+        ENGINE.set(engine)
+        functions = []
+        for _ in range(100):
+            names: dict[str, Any] = {}
+            exec(compile(text, "again.py", "exec"), names)
+            functions.append(names["again"])
+            native.shorten(functions[-1], ENGINE, "acquire")
+        is_short = sys.version_info >= (3, 12)
+        assert functions[0](1) == ("in Python", 1)
+        assert functions[-1](1) == ((engine, 1) if is_short else ("in Python", 1))
+
+    copy_context().run(calls)
+
+
+def test_no_engine_is_none(native: Any) -> None:
+    def take(buffer: Any) -> Any:
+        return "in Python"
+
+    native.shorten(take, ENGINE, "acquire")
+
+    def calls() -> None:
+        ENGINE.set(None)  # as after the end of a kernel
+        assert take(1) == "in Python"
+
+    copy_context().run(calls)
+
+
+def test_without_room_functions_stay_as_they_are(native: Any) -> None:
+    for number in range(40):
+        names: dict[str, Any] = {}
+        exec(f"def f{number}(buffer): return {number}", names)
+        native.shorten(names[f"f{number}"], ENGINE, "acquire")
+
+    def calls() -> None:
+        ENGINE.set(Engine())
+        assert names["f39"](1) == 39
+
+    copy_context().run(calls)
     with pytest.raises(TypeError):
         native.calls_engine(1)
-    with pytest.raises(TypeError):
-        for _ in range(100):
-            native.calls_engine(lambda: None)
     with pytest.raises(TypeError):
         native.shorten(acquire, ENGINE)
 

@@ -56,31 +56,54 @@ namespace {
 Pool pool;
 
 // Who is called often begins on the processor of the caller, and waits there until the system looks at
-// both again, some milliseconds later. So the caller's own is closed to them until they run.
+// both again, some milliseconds later. So the caller's own is closed to those who sleep until they run.
+// All of this with the lock.
 #if defined(__linux__) && defined(__GLIBC__)
-cpu_set_t usual[most_helpers];  // on which they run otherwise
-bool is_sent_away[most_helpers] = {};
+struct Sleeper {
+  bool is_asleep, is_sent_away;
+  cpu_set_t usual, others;  // where it runs otherwise, and where it was sent
+};
+Sleeper asleep[most_helpers] = {};
 
 void send_away(uint32_t helper) {
+  Sleeper& sleeper = asleep[helper];
   const int own = sched_getcpu();
-  if (own < 0 || own >= CPU_SETSIZE || __atomic_load_n(&is_sent_away[helper], __ATOMIC_ACQUIRE)) return;
-  if (pthread_getaffinity_np(pool.helpers[helper], sizeof(cpu_set_t), &usual[helper])) return;
-  cpu_set_t others = usual[helper];
-  CPU_CLR(own, &others);
-  if (!CPU_COUNT(&others)) return;
-  __atomic_store_n(&is_sent_away[helper], true, __ATOMIC_RELEASE);
-  pthread_setaffinity_np(pool.helpers[helper], sizeof(cpu_set_t), &others);
+  if (!sleeper.is_asleep || own < 0 || own >= CPU_SETSIZE) return;
+  const pthread_t thread = pool.helpers[helper];
+  if (!sleeper.is_sent_away && pthread_getaffinity_np(thread, sizeof(cpu_set_t), &sleeper.usual))
+    return;
+  sleeper.others = sleeper.usual;
+  CPU_CLR(own, &sleeper.others);
+  const bool is_elsewhere = CPU_COUNT(&sleeper.others) != 0;
+  if (is_elsewhere || sleeper.is_sent_away)
+    pthread_setaffinity_np(thread, sizeof(cpu_set_t),
+                           is_elsewhere ? &sleeper.others : &sleeper.usual);
+  sleeper.is_sent_away = is_elsewhere;
 }
 
-void come_back(uint32_t helper) {
-  if (!__atomic_load_n(&is_sent_away[helper], __ATOMIC_ACQUIRE)) return;
-  pthread_setaffinity_np(pthread_self(), sizeof(cpu_set_t), &usual[helper]);
-  __atomic_store_n(&is_sent_away[helper], false, __ATOMIC_RELEASE);
+void fall_asleep(uint32_t helper) { asleep[helper].is_asleep = true; }
+
+// Unless somebody else has sent it elsewhere meanwhile.
+void wake_up(uint32_t helper) {
+  Sleeper& sleeper = asleep[helper];
+  cpu_set_t now;
+  if (sleeper.is_sent_away && !pthread_getaffinity_np(pthread_self(), sizeof(now), &now) &&
+      CPU_EQUAL(&now, &sleeper.others))
+    pthread_setaffinity_np(pthread_self(), sizeof(cpu_set_t), &sleeper.usual);
+  sleeper.is_asleep = sleeper.is_sent_away = false;
+}
+
+void forget_sleepers() {
+  for (Sleeper& sleeper : asleep) sleeper.is_asleep = sleeper.is_sent_away = false;
 }
 #else
 void send_away(uint32_t) {}
-void come_back(uint32_t) {}
+void fall_asleep(uint32_t) {}
+void wake_up(uint32_t) {}
+void forget_sleepers() {}
 #endif
+
+constexpr uint32_t no_helper = ~uint32_t{0};
 
 uint64_t gate_now() { return __atomic_load_n(&pool.gate, __ATOMIC_SEQ_CST); }
 
@@ -98,11 +121,15 @@ bool comes_soon(Condition condition) {
 }
 
 template <typename Condition>
-void sleep_until(Condition condition, uint32_t& sleepers, pthread_cond_t& changed) {
+void sleep_until(Condition condition, uint32_t& sleepers, pthread_cond_t& changed, uint32_t helper) {
   if (comes_soon(condition)) return;
   pthread_mutex_lock(&pool.lock);
   __atomic_fetch_add(&sleepers, 1, __ATOMIC_SEQ_CST);
-  while (!condition()) pthread_cond_wait(&changed, &pool.lock);
+  while (!condition()) {
+    if (helper != no_helper) fall_asleep(helper);
+    pthread_cond_wait(&changed, &pool.lock);
+    if (helper != no_helper) wake_up(helper);
+  }
   __atomic_fetch_sub(&sleepers, 1, __ATOMIC_SEQ_CST);
   pthread_mutex_unlock(&pool.lock);
 }
@@ -172,8 +199,7 @@ void* help(void* number) {
       const uint64_t gate = gate_now();
       return (gate & is_open) && gate / one_work != seen;
     };
-    sleep_until(is_new, pool.sleepers, pool.opened);
-    come_back(thread - 1);
+    sleep_until(is_new, pool.sleepers, pool.opened, thread - 1);
     if (!enter(seen)) continue;
     seen = gate_now() / one_work;
     while (thread <= pool.wanted && work_on_one(thread)) continue;
@@ -186,6 +212,7 @@ void* help(void* number) {
 // A child of fork() has none of the helpers.
 void forget_helpers() {
   pool.helper_count = pool.sleepers = pool.owner_sleeps = 0;
+  forget_sleepers();
   pool.is_taken = false;
   pool.gate = 0;
   pool.lock = PTHREAD_MUTEX_INITIALIZER;
@@ -237,10 +264,12 @@ void leave_pool(Run& run) {
 
 void call_helpers(Run& run) {
   if (!run.pool || __atomic_load_n(&pool.has_called, __ATOMIC_RELAXED)) return;
-  __atomic_store_n(&pool.has_called, true, __ATOMIC_RELAXED);
+  if (__atomic_exchange_n(&pool.has_called, true, __ATOMIC_RELAXED)) return;
   if (!__atomic_load_n(&pool.sleepers, __ATOMIC_SEQ_CST)) return;
+  pthread_mutex_lock(&pool.lock);
   for (uint32_t i = 0; i < pool.wanted; ++i) send_away(i);
-  wake_sleepers(pool.sleepers, pool.opened);
+  pthread_cond_broadcast(&pool.opened);
+  pthread_mutex_unlock(&pool.lock);
 }
 
 void for_all(Run& run, uint32_t count, Work work) {
@@ -254,7 +283,7 @@ void for_all(Run& run, uint32_t count, Work work) {
   __atomic_store_n(&pool.gate, (gate_now() / one_work + 1) * one_work | is_open, __ATOMIC_SEQ_CST);
   work_and_call(count);
   __atomic_fetch_and(&pool.gate, ~is_open, __ATOMIC_SEQ_CST);
-  sleep_until([] { return !(gate_now() & at_work); }, pool.owner_sleeps, pool.emptied);
+  sleep_until([] { return !(gate_now() & at_work); }, pool.owner_sleeps, pool.emptied, no_helper);
 }
 
 }  // namespace ttl_host
