@@ -18,7 +18,7 @@ from ttl.sim.place import IS_COMPILED
 
 DEVICE = ttnn.open_device(device_id=0)
 Factor = tuple[Callable[..., Any], Callable[..., Any]]
-# How a factor of 2x2 tiles is made of blocks, a whole one, a row, a column and a tile, or of arrays.
+# A factor of 2x2 tiles, made of blocks (a whole one, a row, a column, a tile) or of arrays.
 FACTORS: dict[str, Factor] = {
     "whole": (lambda a, b, c, d: a, lambda a, b, c, d: a),
     "value": (lambda a, b, c, d: a + 1, lambda a, b, c, d: a + 1),
