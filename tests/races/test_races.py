@@ -439,7 +439,8 @@ def test_an_output_that_is_not_covered(rows, left) -> None:
     assert run(operation, tensor(rows), tensor(rows), warnings=warnings) == ""
     assert [found.code.slug for found in warnings] == ["output-not-covered"] * bool(left)
     if left:
-        assert warnings[0].message == f"{left} of {rows} tiles of `y` were never written"
+        were = "was" if left == 1 else "were"
+        assert warnings[0].message == f"{left} of {rows} tiles of `y` {were} never written"
         assert f"the first is (4, 0); `y` is ({rows}, 1) in tiles" in warnings[0].notes
 
 
