@@ -101,11 +101,11 @@ def _operator(sign: str) -> tuple[Callable[..., Value], Callable[..., Value]]:
 
 
 NAMES = {"+": "add", "-": "sub", "*": "mul", "/": "truediv", "%": "mod", "//": "floordiv",
-         "<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne"}  # fmt: skip
+         "^": "xor", "<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne"}  # fmt: skip
 for _sign, _name in NAMES.items():
     _forward, _backward = _operator(_sign)
     setattr(Value, f"__{_name}__", _forward)
-    if _sign in "+-*/%//":
+    if _sign in "+-*/%//^":
         setattr(Value, f"__r{_name}__", _backward)
 Value.__neg__ = lambda self: compute(self.run, "neg", self)  # type: ignore[attr-defined]
 

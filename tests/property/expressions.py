@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 
 from ttl.semantics.dtypes import TF32_STEP
 from ttl.semantics.ops import BLOCK_OPS
+from ttl.semantics.ops.special_values import LEAST_NORMAL
 
 Expression = tuple[Any, ...]
 Array = np.ndarray[Any, Any]
@@ -171,6 +172,7 @@ def _exp(spacing: float, x: Approximate) -> Approximate:
     bound = BLOCK_OPS["exp"].bound
     assert bound is not None
     error = bound(spacing, x.values + x.error) + exact * np.expm1(x.error)
+    error += np.where(exact - error < LEAST_NORMAL, LEAST_NORMAL, 0.0)  # below, it is 0
     return Approximate(exact.astype(np.float32), error)
 
 
