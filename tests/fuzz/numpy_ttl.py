@@ -101,7 +101,8 @@ def _operator(sign: str) -> tuple[Callable[..., Value], Callable[..., Value]]:
 
 
 NAMES = {"+": "add", "-": "sub", "*": "mul", "/": "truediv", "%": "mod", "//": "floordiv",
-         "^": "xor", "<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne"}  # fmt: skip
+         "^": "xor",
+         "<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne"}  # fmt: skip
 for _sign, _name in NAMES.items():
     _forward, _backward = _operator(_sign)
     setattr(Value, f"__{_name}__", _forward)
