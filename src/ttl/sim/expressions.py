@@ -120,9 +120,9 @@ def _computed_at_once(kernel: KernelRun, applied: Applied, arrays: list[Any]) ->
     """By the native module, from blocks as they are held; None where it does not apply."""
     if applied.native >= 0:
         first, second = arrays
-        if not _is_native(kernel, applied, first, second):
-            return None
-        return computed_at_once(applied.native, first, second, kernel.register_bits == 16)
+        if _is_native(kernel, applied, first, second):
+            return computed_at_once(applied.native, first, second, kernel.register_bits == 16)
+        return None
     if applied.row >= 0 and kernel.register_bits == 32:
         scaler = arrays[1]
         if type(scaler) is int and scaler == 1 and arrays[0].shape == applied.extents[0]:
