@@ -31,7 +31,7 @@ PEER_READY := $(PEER_VENV)/.tt-lang-sim-$(PEER_VERSION)-torch-$(PEER_TORCH)
 # has one. Where it cannot be installed, compile times are compared with figures of another machine.
 COMPILER_VERSION := 1.1.1
 COMPILER_VENV := .venv-compiler
-# pyttl as a published wheel, its hot path compiled: what a user gets. An installation from the sources,
+# pyttlang as a published wheel, its hot path compiled: what a user gets. An installation from the sources,
 # whose time is measured before, compiles the same with less care.
 BENCH_VENV := .venv-bench
 PUBLISHED = $(shell $(PYTHON) -c 'import tomllib; print(*("=".join(each) for each in \

@@ -43,7 +43,7 @@ from mypyc.options import CompilerOptions
 
 LOADING = r"^(?=char CPyDef_\w+_____top_level__\(void\) \{)"
 NOT_OPTIMIZED = '__attribute__((optimize("O0")))\n'
-options = CompilerOptions(multi_file=True, group_name="pyttl", target_dir="build")
+options = CompilerOptions(multi_file=True, group_name="pyttlang", target_dir="build")
 ((sources, group),), ((files, _),), parts = mypyc_build(
     ["--config-file", "compiled.ini", *sys.argv[1:]], options
 )
@@ -243,7 +243,7 @@ class CompiledModules(BuildHookInterface[Any]):
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         if version == "editable":
             return
-        self.folder = Path(tempfile.mkdtemp(prefix="pyttl-"))
+        self.folder = Path(tempfile.mkdtemp(prefix="pyttlang-"))
         shutil.copytree(Path(self.root, "src", "ttl"), self.folder / "ttl")
         modules = self.config["modules"]
         parts: dict[str, Callable[[], None]] = {
@@ -264,14 +264,14 @@ class CompiledModules(BuildHookInterface[Any]):
 
     def _is_done(self, part: str, build: Callable[[], None]) -> bool:
         """What pip shows with -v."""
-        self.app.display_info(f"pyttl: compiling {part} ...")
+        self.app.display_info(f"pyttlang: compiling {part} ...")
         start = time.monotonic()
         try:
             build()
         except (NotBuilt, OSError) as error:
-            self.app.display_warning(f"pyttl: without {part}, compiled: {error}")
+            self.app.display_warning(f"pyttlang: without {part}, compiled: {error}")
             return False
-        self.app.display_info(f"pyttl: {part}: {time.monotonic() - start:.0f} s")
+        self.app.display_info(f"pyttlang: {part}: {time.monotonic() - start:.0f} s")
         return True
 
     def _build_native(self) -> None:

@@ -1,1 +1,1 @@
-"""Measurements of pyttl. The file also keeps a package of the same name elsewhere from winning."""
+"""Benchmarks. The file also keeps a package of the same name elsewhere from winning."""

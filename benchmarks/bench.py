@@ -31,7 +31,7 @@ class Bench:
         return 2 if self.is_quick else 3
 
     def program(self, command: Sequence[str], settings: Mapping[str, str] | None = None) -> Timing:
-        """Of benchmarks/programs, on pyttl; NotMeasured if it fails."""
+        """Of benchmarks/programs, on pyttlang; NotMeasured if it fails."""
         return self._program(program_command(command), settings or {})
 
     def public(self, command: Sequence[str]) -> Timing:
@@ -42,7 +42,7 @@ class Bench:
         return self._program(program_command(command, str(runner)), {})
 
     def _program(self, command: tuple[str, ...], settings: Mapping[str, str]) -> Timing:
-        variables = {"BENCH_WARM": "2" if self.is_quick else "3", "PYTTL_CACHE": self.cache}
+        variables = {"BENCH_WARM": "2" if self.is_quick else "3", "PYTTLANG_CACHE": self.cache}
         variables |= settings
         key = command, tuple(sorted(variables.items()))
         if key not in self._known:
@@ -52,7 +52,7 @@ class Bench:
     def steps(self) -> dict[str, Timing]:
         if not self._steps:
             command = [sys.executable, "-m", "benchmarks.host", "--steps"]
-            printed, _ = output_of(command, {"PYTTL_CACHE": self.cache})
+            printed, _ = output_of(command, {"PYTTLANG_CACHE": self.cache})
             found = json.loads(printed)
             self._steps |= {name: timing_from(each) for name, each in found.items()}
         return self._steps
@@ -60,7 +60,7 @@ class Bench:
     def commands(
         self, command: Sequence[str], count: int, settings: Mapping[str, str] | None = None
     ) -> list[Cost]:
-        environment = {"PYTTL_CACHE": self.cache, **(settings or {})}
+        environment = {"PYTTLANG_CACHE": self.cache, **(settings or {})}
         try:
             return [
                 run(command, environment=environment, errors=subprocess.DEVNULL)

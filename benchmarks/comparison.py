@@ -1,4 +1,4 @@
-"""The programs of benchmarks/programs, on pyttl and on the public tt-lang-sim."""
+"""The programs of benchmarks/programs, on pyttlang and on the public tt-lang-sim."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def _processor() -> str:
 
 def versions(peer: Path | None, compiler: Path | None) -> str:
     """Of the packages in the three environments, as far as they are there."""
-    found = [f"Python {platform.python_version()}", _installed(sys.executable, "pyttl", "numpy")]
+    found = [f"Python {platform.python_version()}", _installed(sys.executable, "pyttlang", "numpy")]
     if peer is not None:
         found.append(_installed(str(peer / "bin/python"), "tt-lang-sim", "torch"))
     if compiler is not None:

@@ -1,6 +1,6 @@
 """How long compiling takes: ten kernels, against the public compiler on the same Python.
 
-Where that is installed (Python 3.12 only) it compiles the same files here, turn by turn with pyttl,
+Where that is installed (Python 3.12 only) it compiles the same files, by turns with ours,
 so that a busy machine slows down both. Else its figures are those that tt-lang 1.1.1 had on a
 machine with two busy cores: of the first five kernels by the clock on the wall, of the others CPU
 time.
@@ -28,7 +28,7 @@ PROCESSES = 3
 MOST_SLOWER = 2  # of the kernels: those that may take longer than the public compiler
 
 HEADER = (
-    "| kernel | pyttl again, ms | tt-lang again, ms | share | pyttl first, ms | pyttl process, s "
+    "| kernel | ours again, ms | tt-lang again, ms | share | ours first, ms | our process, s "
     "| tt-lang process, s |"
 )
 RULE = "|---|---:|---:|---:|---:|---:|---:|"
@@ -72,7 +72,7 @@ class NotCompiled(Exception):
 
 
 def compare(compiler: Path | None) -> bool:
-    """Print the table, what misses its mark marked; whether pyttl compiles every kernel."""
+    """Print the table, what misses its mark marked; whether pyttlang compiles every kernel."""
     python = None if compiler is None else _python(compiler)
     figures = "measured here" if python else "figures of another machine"
     print(f"compiling, CPU time; tt-lang 1.1.1: {figures}")

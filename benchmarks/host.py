@@ -145,7 +145,7 @@ def measure_steps() -> dict[str, Any]:
 
 def measure() -> Figures:
     with tempfile.TemporaryDirectory() as folder:
-        os.environ |= {"TTL_BACKEND": "host", "PYTTL_CACHE": folder}
+        os.environ |= {"TTL_BACKEND": "host", "PYTTLANG_CACHE": folder}
         arguments = tensors()
         both = compiler_seconds(lambda: add(*arguments))  # and the runtime, the first time
         kernels = compiler_seconds(lambda: matmul(*arguments))

@@ -207,7 +207,7 @@ def _first_host(bench: Bench) -> Measured:
     costs = []
     for _ in range(bench.runs):
         with tempfile.TemporaryDirectory() as folder:
-            costs += bench.commands([*TTL, "run", "--host", EXAMPLE], 1, {"PYTTL_CACHE": folder})
+            costs += bench.commands([*TTL, "run", "--host", EXAMPLE], 1, {"PYTTLANG_CACHE": folder})
     timing = Timing(None, tuple(costs))
     return Measured(timing.cpu, timing)
 

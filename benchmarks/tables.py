@@ -20,13 +20,13 @@ README = ROOT / "README.md"
 BEGIN, END = "<!-- from benchmarks/results.json: begin -->", "<!-- end -->"
 
 HEADER = (
-    "| what | measured | wanted | pyttl: first call, CPU s | warm, CPU s (least to most) "
+    "| what | measured | wanted | pyttlang: first call, CPU s | warm, CPU s (least to most) "
     "| warm, wall s (least to most) | compared with | first call, CPU s "
     "| warm, CPU s (least to most) | warm, wall s | load |"
 )
 RULE = "|---|---:|---:|---:|---:|---:|---|---:|---:|---:|---:|"
 SHORT_HEADER = (
-    "| what | measured | wanted | pyttl, CPU s: first, warm | compared with | CPU s: first, warm "
+    "| what | measured | wanted | ours, CPU s: first, warm | compared with | CPU s: first, warm "
     "| peak MB, both |"
 )
 SHORT_RULE = "|---|---:|---:|---:|---|---:|---:|"

@@ -97,14 +97,14 @@ def line_to_json(line: Line) -> dict[str, Any]:
     if measured.why:
         found["not_measured"] = measured.why
     if measured.ours is not None:
-        found["pyttl"] = _timing(measured.ours)
+        found["pyttlang"] = _timing(measured.ours)
     if measured.other is not None:
         found["compared_with"] = {"what": line.other_name, **_timing(measured.other)}
     return found
 
 
 def line_from_json(found: Mapping[str, Any]) -> Line:
-    ours, other = found.get("pyttl"), found.get("compared_with")
+    ours, other = found.get("pyttlang"), found.get("compared_with")
     measured = Measured(
         found["figure"],
         None if ours is None else timing_from(ours),

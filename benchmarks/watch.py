@@ -30,7 +30,7 @@ PROGRAMS = {
 
 
 def yardstick() -> float:
-    """CPU seconds of work that has nothing to do with pyttl: names, numbers and dictionaries."""
+    """CPU seconds of work that has nothing to do with pyttlang: names, numbers and dictionaries."""
     start = time.process_time()
     seen: dict[int, int] = {}
     for number in range(400_000):

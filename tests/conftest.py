@@ -25,7 +25,7 @@ COMPILE_FUNCTION = ("ttl.driver.compile", "compile_operation")
 LAUNCH_FUNCTION = ("ttl.host.launcher", "launch")
 
 # What tests compile is kept, whatever it takes: they compile thousands of kernels.
-os.environ.setdefault("PYTTL_CACHE_LIMIT", "none")
+os.environ.setdefault("PYTTLANG_CACHE_LIMIT", "none")
 
 # What jax compiles to compare with runs once, and compiling it is what takes the time.
 os.environ.setdefault(

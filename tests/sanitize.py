@@ -82,7 +82,7 @@ def environment(name: str, compiler: str = "g++") -> dict[str, str]:
         **{variable: text + log for variable, text in chosen.options.items()},
         "LD_PRELOAD": " ".join(paths),
         "CXX": f"{compiler} {chosen.flags}",
-        "PYTTL_CACHE": str(FOLDER / "cache"),
+        "PYTTLANG_CACHE": str(FOLDER / "cache"),
     }
 
 

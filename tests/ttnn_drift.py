@@ -57,7 +57,7 @@ def parse_newest(package: str, text: str) -> str | None:
 
 
 def tried(version: str, part: str) -> Outcome:
-    text = run_tests(PARTS[part], {"PYTTL_TTNN_VERSION": version})
+    text = run_tests(PARTS[part], {"PYTTLANG_TTNN_VERSION": version})
     return outcome(version, part, text)
 
 

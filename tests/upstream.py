@@ -67,7 +67,7 @@ def tried(name: str, version: str) -> list[Outcome]:
     if name == "ttnn":
         return [ttnn_drift.tried(version, part) for part in ttnn_drift.PARTS]
     if name == "tt-lang-sim":
-        text = run_tests(("tutorials",), {"PYTTL_TT_LANG_SIM_VERSION": version})
+        text = run_tests(("tutorials",), {"PYTTLANG_TT_LANG_SIM_VERSION": version})
         return [outcome(version, "tutorials", text)]
     with tempfile.TemporaryDirectory() as folder:
         python = overlay(Path(folder), f"{name}=={version}")

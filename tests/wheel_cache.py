@@ -21,10 +21,10 @@ Unpack = Callable[[Path, Path], None]
 
 
 def cache_folder(requirement: str) -> Path:
-    """Where the parts of `name==version` live: $PYTTL_CACHE, else pyttl in the user's cache."""
-    chosen = os.environ.get("PYTTL_CACHE")
+    """Where the parts of `name==version` live: $PYTTLANG_CACHE, else the user's cache."""
+    chosen = os.environ.get("PYTTLANG_CACHE")
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    root = Path(chosen) if chosen else Path(base) / "pyttl"
+    root = Path(chosen) if chosen else Path(base) / "pyttlang"
     return root / requirement.replace("==", "-")
 
 

@@ -14,7 +14,7 @@ except ModuleNotFoundError as error:
     if error.name != "torch":
         raise
     raise ModuleNotFoundError(
-        "tt_torch needs torch, which is not installed: pip install 'pyttl[torch]'", name="torch"
+        "tt_torch needs torch, which is not installed: pip install 'pyttlang[torch]'", name="torch"
     ) from None
 
 from .decorator import tt_lang_operation
@@ -46,7 +46,8 @@ def __dir__() -> list[str]:
 def _register_backend() -> None:
     """torch.compile finds an entry point by itself; a folder on the path has none."""
     try:
-        found = _metadata.distribution("pyttl").entry_points.select(group="torch_dynamo_backends")
+        ours = _metadata.distribution("pyttlang")
+        found = ours.entry_points.select(group="torch_dynamo_backends")
     except _metadata.PackageNotFoundError:
         found = _metadata.EntryPoints()
     if not found:

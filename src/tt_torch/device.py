@@ -277,7 +277,7 @@ def register() -> None:
         from torch.utils.backend_registration import _setup_privateuseone_for_python_backend
     except ImportError:
         message = f"tt_torch needs torch 2.13, and this is {torch.__version__}"
-        raise RuntimeError(f"{message}: pip install 'pyttl[torch]'") from None
+        raise RuntimeError(f"{message}: pip install 'pyttlang[torch]'") from None
 
     _setup_privateuseone_for_python_backend(NAME)
     module = torch.get_device_module(NAME)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 KERNEL_DUMPS = "ttlang_kernel_dumps"  # in the current folder
-OURS = ("TTL_", "TTLANG_", "PYTTL_")  # how our variables begin
+OURS = ("TTL_", "TTLANG_", "PYTTLANG_")  # how our variables begin
 BACKENDS = ("sim", "host", "device")
 # What is rounded how: f32 has all its digits in the simulator; it is cut off in the matrix unit, as
 # in compiled kernels; and ties and stores to 16 bits are rounded as on the chip, too.
@@ -181,9 +181,9 @@ class Config:
     show_threads: bool = _flag("TTL_SHOW_THREADS")  # threads of unified operations, to stdout
     # DIR for the C++ of what is compiled; 1 is ttlang_kernel_dumps in the current folder.
     kernel_dumps: str | None = _option("TTLANG_KERNEL_DUMPS", _folder)
-    cache_folder: str = ""  # PYTTL_CACHE, else the user's cache folder
+    cache_folder: str = ""  # PYTTLANG_CACHE, else the user's cache folder
     # Bytes that compiled kernels may take there, as 512M; none: no limit. See `ttl cache`.
-    cache_limit: int | None = _option("PYTTL_CACHE_LIMIT", _bytes)
+    cache_limit: int | None = _option("PYTTLANG_CACHE_LIMIT", _bytes)
 
     @property
     def cache_dir(self) -> Path:
@@ -275,7 +275,7 @@ def chosen_options(**options: Any) -> Iterator[None]:
 
 OPTIONS = {each.metadata["variable"]: each for each in fields(Config) if each.metadata}
 # Every variable that a configuration depends on.
-VARIABLES = (*OPTIONS, "PYTTL_CACHE", "XDG_CACHE_HOME", "HOME")
+VARIABLES = (*OPTIONS, "PYTTLANG_CACHE", "XDG_CACHE_HOME", "HOME")
 Given = tuple[tuple[str, str | None], ...]
 
 

@@ -1,4 +1,4 @@
-"""ttnn as pyttl has it where the real one is not installed."""
+"""ttnn as pyttlang has it where the real one is not installed."""
 
 # ruff: noqa
 # Written by `python tests/editor/stubs.py`; do not edit.

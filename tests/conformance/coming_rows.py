@@ -2,7 +2,7 @@
 
 A row fills parts of PROGRAM; what it computes is `expected`, of the float32 array `a`. What the
 public simulator (tt-lang-sim 1.1.6) and compiler (tt-lang 1.1.1) do with it was measured once; what
-pyttl does, on both backends, is measured when the page is made and whenever the tests run.
+pyttlang does, on both backends, is measured when the page is made and whenever the tests run.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ RUNS, REFUSES, WRONG = "runs", "refuses", "runs, wrong result"
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """`shown` stands in the table; None of `expected` means that pyttl refuses the program."""
+    """`shown` stands in the table; None of `expected` means that pyttlang refuses the program."""
 
     shown: str
     simulator: str

@@ -63,8 +63,8 @@ host for programs of threads, as `ttl opt -ttmetal-to-flatbuffer-bin -o FILE.ttb
 * `KernelArgBufferAddressOfTensor` is the address of one of `io_tensors`.
 * A `ReaderKernelConfig` is for the first data movement processor, `WriterKernelConfig` for the
   second.
-* Kernels that are given global semaphores are refused: no kernel of pyttl has any. What its pipes
-  need is semaphores of the program and scratch memory.
+* Kernels that are given global semaphores are refused: no kernel of pyttlang has any. What its
+  pipes need is semaphores of the program and scratch memory.
 * A row of zeros in the L1 of every core, the last of `io_tensors`, is the scratch memory of pipes.
 * `debug_info` of a `GenericOp` is JSON with the names and lines of the program, for messages: any
   other text there changes only messages.

@@ -117,7 +117,7 @@ class Refusal:
 
 
 def refused(operation: Any, *arguments: Any, slug: str, **constants: Any) -> str:
-    """The text of the diagnosis; it names no file of pyttl, and something in this folder."""
+    """The text of the diagnosis; it names no file of pyttlang, and something in this folder."""
     with pytest.raises(ttl.TTLError) as caught:
         _launch(operation, arguments, constants, None)
     refusal = Refusal(caught.value)

@@ -20,7 +20,7 @@ A program that the public tools accept and the chip runs correctly runs here too
 about the severity of a diagnostic is what the program would do on the chip:
 
 - An **error** is what gives wrong data, a race in which the values differ, a hang, or what the chip
-  refuses. What has no meaning, or cannot be run by pyttl or on this machine, is an error because
+  refuses. What has no meaning, or cannot be run by pyttlang or on this machine, is an error because
   there is nothing to run. An error stops the operation; `ttl check` does not run it.
 - A **warning** is what the chip runs correctly and is often a mistake all the same, and what may be
   right or wrong where what decides is not known: before the run, or without following the order of

@@ -36,7 +36,7 @@ def find_environment() -> Path | None:
 
 
 def _install(wheel: Path, folder: Path) -> None:
-    """The wheel, and what pyttl needs beside it. The folder is moved when it is complete."""
+    """The wheel, and what pyttlang needs beside it. The folder is moved when it is complete."""
     interpreter = find_python312()
     assert interpreter is not None
     _run([interpreter, "-m", "venv", str(folder)])

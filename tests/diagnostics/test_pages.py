@@ -66,7 +66,7 @@ NOT_BY_A_PROGRAM = {
     "TTL8001": "IR text: tests/filecheck",
     "TTL8002": "a pipeline: tests/e2e/test_compile_and_opt.py",
     "TTL8003": "IR text: tests/filecheck",
-    "TTL9001": "a fault in pyttl: tests/unit/sim/test_faults.py",
+    "TTL9001": "a fault in pyttlang: tests/unit/sim/test_faults.py",
 }
 
 

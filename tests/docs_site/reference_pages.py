@@ -20,7 +20,7 @@ from ttl.tools.cli import VERBS, main
 ROOMS = {
     "1": "Use of the language", "2": "Types and shapes", "3": "Blocks and transfers", "4": "Limits",
     "5": "Running kernels", "6": "Machine and tools", "7": "Compiling", "8": "IR tools",
-    "9": "Faults in pyttl",
+    "9": "Faults in pyttlang",
 }  # fmt: skip
 # What the public names are for; a name that is in no group is at the end.
 GROUPS = {
@@ -38,18 +38,18 @@ GROUPS = {
 }  # fmt: skip
 ENVIRONMENT = """# Environment variables
 
-Every variable that pyttl reads, from `src/ttl/config.py`. A flag is on unless it is empty, `0`,
+Every variable that pyttlang reads, from `src/ttl/config.py`. A flag is on unless it is empty, `0`,
 `false`, `no` or `off`. Options of the command line win over variables.
 
 | variable | default | what it does |
 |---|---|---|"""
 # Those that are no options of a run.
 OTHER_VARIABLES = {
-    "PYTTL_CACHE": "the folder of compiled kernels and other results; without it `~/.cache/pyttl`",
-    "XDG_CACHE_HOME": "where the folder `pyttl` is, if `PYTTL_CACHE` is not set",
+    "PYTTLANG_CACHE": "the folder of compiled kernels and other results; `~/.cache/pyttlang`",
+    "XDG_CACHE_HOME": "where the folder `pyttlang` is, if `PYTTLANG_CACHE` is not set",
     "CXX": "the C++ compiler; without it c++, g++, clang++ or the wheel `ziglang`",
     "PATH": "where compilers and browsers are looked for",
-    "TTL_DEBUG": "tracebacks show the frames of pyttl, too",
+    "TTL_DEBUG": "tracebacks show the frames of pyttlang, too",
     "NO_COLOR": "no colours, though it is a terminal",
     "FORCE_COLOR": "colours, though it is no terminal",
     "TT_METAL_CACHE": "the cache of tt-metal, at which `ttl doctor` looks",

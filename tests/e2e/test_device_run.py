@@ -199,7 +199,7 @@ def test_doctor(run, tmp_path: Path) -> None:
         ({"CXX": "false-compiler"}, "C++ compiler", "set CXX"),
         ({"TT_METAL_HOME": "/nowhere/at/all"}, "TT_METAL_HOME", "unset TT_METAL_HOME"),
         ({"TTL_GRID": "eight"}, "variables", "TTL_GRID=8,8"),
-        ({"PYTTL_CACHE": "/proc/nothing"}, "cache", "set PYTTL_CACHE"),
+        ({"PYTTLANG_CACHE": "/proc/nothing"}, "cache", "set PYTTLANG_CACHE"),
     ],
 )
 def test_doctor_finds_what_is_broken(

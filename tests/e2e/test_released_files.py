@@ -52,5 +52,5 @@ def test_traces_of_a_later_version_are_refused(files: Path, name: str, tmp_path:
     is_lines = name.endswith("l")
     text = as_lines + text if is_lines else text.replace("{", as_perfetto, 1)
     (tmp_path / name).write_text(text)
-    with pytest.raises(ValueError, match=r"trace_version 2, and this pyttl reads 1"):
+    with pytest.raises(ValueError, match=r"trace_version 2, and this pyttlang reads 1"):
         read_trace(tmp_path / name)

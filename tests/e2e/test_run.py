@@ -141,12 +141,12 @@ def test_a_damaged_cache_entry_is_built_again(run: Any, tmp_path: Path) -> None:
     cache.mkdir()
     shutil.copy2(build_runtime(find_compiler(), Config.current().cache_dir), cache)
     command = ("ttl", "run", "--host", EXAMPLES / "elementwise.py")
-    assert run(*command, PYTTL_CACHE=str(cache)).returncode == 0
+    assert run(*command, PYTTLANG_CACHE=str(cache)).returncode == 0
     libraries = sorted(cache.glob("*.so"))
     assert [path.name.split("-")[0] for path in libraries] == ["kernels", "runtime"]
     for path in libraries:
         path.write_bytes(b"")
-    done = run(*command, PYTTL_CACHE=str(cache))
+    done = run(*command, PYTTLANG_CACHE=str(cache))
     assert done.returncode == 0
     assert done.stderr.startswith("ttl: building the C++ runtime of the executor")
     assert done.stderr.count("\n") == 1

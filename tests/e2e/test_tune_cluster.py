@@ -135,7 +135,7 @@ def test_a_worker_of_another_version_is_refused(
     # Here it is another one than there, where the function has its own name.
     monkeypatch.setattr("ttl.sweep.cluster.own_version", lambda: "another")
     assert main(["tune", "--scheduler", cluster, program(folder, TUNED)]) == 1
-    assert "does not have this version of pyttl" in capsys.readouterr().err
+    assert "does not have this version of pyttlang" in capsys.readouterr().err
 
 
 def dask(name: str, *arguments: str) -> subprocess.Popen[bytes]:

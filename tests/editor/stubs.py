@@ -177,7 +177,7 @@ def _flat() -> str:
 
 
 def _ttnn() -> str:
-    text = HEAD.format("ttnn as pyttl has it where the real one is not installed.")
+    text = HEAD.format("ttnn as pyttlang has it where the real one is not installed.")
     types = {dtype.spelling.removeprefix("ttnn."): dtype.name for dtype in ttnn.DataType}
     names = sorted(set(ttnn.__all__) - set(ttnn.MODULES) - {"DataType", *types})
     modules = f"\nfrom . import {', '.join(sorted(ttnn.MODULES))}\n"

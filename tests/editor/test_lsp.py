@@ -188,7 +188,7 @@ def looked_at(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dic
 
 
 def test_a_program_that_never_ran_is_read_only(tmp_path, monkeypatch, capsys) -> None:
-    monkeypatch.setenv("PYTTL_CACHE", str(tmp_path))
+    monkeypatch.setenv("PYTTLANG_CACHE", str(tmp_path))
     found = looked_at(PROGRAM, tmp_path, monkeypatch)
     assert found["diagnostics"] == []
     assert found["cpp"] == []
@@ -238,7 +238,7 @@ def test_lines_of_a_unified_operation_have_threads(program, tmp_path, monkeypatc
 def test_only_so_many_programs_are_kept(program, tmp_path, monkeypatch) -> None:
     monkeypatch.setattr("ttl.tools.lsp.calls.MOST_RECORDS", 2)
     with monkeypatch.context() as patched:
-        patched.setenv("PYTTL_CACHE", str(tmp_path / "cache"))
+        patched.setenv("PYTTLANG_CACHE", str(tmp_path / "cache"))
         for number in range(3):
             other = tmp_path / f"program_{number}.py"
             other.write_text(PROGRAM)
@@ -276,7 +276,7 @@ def test_without_pygls_the_extra_is_named(monkeypatch, capsys) -> None:
     monkeypatch.setattr("builtins.__import__", _refusing(error))
     from ttl.tools.cli import lsp
 
-    with pytest.raises(UsageError, match=r"(?s)TTL6007.*pyttl\[editor\]"):
+    with pytest.raises(UsageError, match=r"(?s)TTL6007.*pyttlang\[editor\]"):
         lsp.run(None)
 
 

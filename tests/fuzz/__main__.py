@@ -47,7 +47,7 @@ def main(arguments: Sequence[str]) -> int:
         kind, *seeds = options.batch
         print(json.dumps(within_limits(Batch(kind, tuple(map(int, seeds))))))
         return 0
-    os.environ.setdefault("PYTTL_CACHE", str(FOLDER / "cache"))
+    os.environ.setdefault("PYTTLANG_CACHE", str(FOLDER / "cache"))
     load_everything()
     past = options.files or past_failures(options.failures)
     failing = replay(past)

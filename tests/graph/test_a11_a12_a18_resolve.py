@@ -82,9 +82,9 @@ def test_a11_second_resolve_gives_the_same_bytes():
 
 def test_a11_another_process_gives_the_same_bytes_without_ttnn_and_without_a_device(tmp_path):
     """Nor is what captures models loaded, where the backend is an entry point."""
-    installed = tmp_path / "pyttl-0.dist-info"
+    installed = tmp_path / "pyttlang-0.dist-info"
     installed.mkdir()
-    (installed / "METADATA").write_text("Name: pyttl\nVersion: 0\n")
+    (installed / "METADATA").write_text("Name: pyttlang\nVersion: 0\n")
     entry_point = "[torch_dynamo_backends]\ntt = tt_torch.capture:Compiled\n"
     (installed / "entry_points.txt").write_text(entry_point)
     program = (

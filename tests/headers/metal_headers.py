@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 import wheel_cache
 
 # Another one is tried by `make ttnn-drift`.
-VERSION = os.environ.get("PYTTL_TTNN_VERSION", "0.81.1")
+VERSION = os.environ.get("PYTTLANG_TTNN_VERSION", "0.81.1")
 REQUIREMENT = f"ttnn=={VERSION}"
 # Any one will do: only text is read.
 PLATFORM = ("--python-version", "3.12", "--platform", "manylinux_2_34_x86_64")

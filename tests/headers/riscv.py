@@ -61,7 +61,7 @@ def count_instructions(compiled: CompiledOperation, kernel_name: str) -> Instruc
 
 
 def _assembly(unit: Unit) -> str:
-    with tempfile.TemporaryDirectory(prefix="pyttl-riscv-") as name:
+    with tempfile.TemporaryDirectory(prefix="pyttlang-riscv-") as name:
         folder = Path(name)
         write_generated(unit, folder)
         for file, text in _WITHOUT_THREADS.items():

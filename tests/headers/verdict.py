@@ -26,7 +26,7 @@ from .metal_headers import cache_folder, find_headers
 from .translation_unit import Unit, preprocessor_options, write_generated
 
 _HERE = Path(__file__).parent
-_WORKSPACE = "pyttl-header-check-"
+_WORKSPACE = "pyttlang-header-check-"
 _CHECKER_MODULES = ("batch", "kernel_text", "names", "translation_unit", "verdict")
 
 _FLAGS = (

@@ -103,7 +103,7 @@ def _run(folder: Path, *options: str) -> str:
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", *options],
         cwd=folder, capture_output=True, text=True, check=False,
-        env={**os.environ, "PYTTL_CACHE": str(folder / "cache")},
+        env={**os.environ, "PYTTLANG_CACHE": str(folder / "cache")},
     )  # fmt: skip
     return done.stdout + done.stderr
 

@@ -40,7 +40,7 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def python(site: Path, code: str, *more: Path) -> str:
-    """Run code in an interpreter whose only pyttl is the one in `site`."""
+    """Run code in an interpreter whose only pyttlang is the one in `site`."""
     paths = [str(path) for path in more]
     start = (
         f"import sys, site; sys.path[:0] = {paths!r}; site.addsitedir({str(site)!r})\n"
@@ -60,7 +60,7 @@ def test_wheel_has_every_file_of_the_package(wheel: Path) -> None:
         if path.is_file() and "__pycache__" not in path.parts
     }
     assert wanted <= names
-    assert {"pyttl_ttnn.pth", "_pyttl_ttnn_finder.py", "ttl/target/blackhole.json"} <= names
+    assert {"pyttlang_ttnn.pth", "_pyttlang_ttnn_finder.py", "ttl/target/blackhole.json"} <= names
     assert any(name.startswith("ttl/host/runtime/") and name.endswith(".cpp") for name in names)
 
 
@@ -128,6 +128,6 @@ except ModuleNotFoundError as error:
 def test_interpreter_start_loads_nothing_of_ours_but_the_finder(installed: Path) -> None:
     code = (
         "print(*sorted(m for m in sys.modules if m.split('.')[0] in"
-        " ('ttl', 'ttnn', 'numpy', 'importlib', '_pyttl_ttnn_finder')))"
+        " ('ttl', 'ttnn', 'numpy', 'importlib', '_pyttlang_ttnn_finder')))"
     )
-    assert python(installed, code) == "_pyttl_ttnn_finder"
+    assert python(installed, code) == "_pyttlang_ttnn_finder"

@@ -111,7 +111,7 @@ def test_the_notices_name_what_is_installed() -> None:
     assert _fetched(PROJECT["dependencies"]) <= listed
     extras = PROJECT["optional-dependencies"]
     of_users = ("native", "torch", "jax", "flax", "editor", "cluster", "isolate", "plot")
-    assert {_name(each) for extra in of_users for each in extras[extra]} - {"pyttl"} <= listed
+    assert {_name(each) for extra in of_users for each in extras[extra]} - {"pyttlang"} <= listed
 
 
 def _name(requirement: str) -> str:

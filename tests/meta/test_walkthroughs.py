@@ -95,7 +95,7 @@ def output_of(command: list[str], folder: Path) -> str:
         arguments += ["-n", "0", "-p", "no:cacheprovider"]
     environment = {**os.environ, "PYTHONPATH": str(folder / "src")}
     if tool == "ttl":
-        environment["PYTTL_CACHE"] = str(folder / "cache")
+        environment["PYTTLANG_CACHE"] = str(folder / "cache")
     done = subprocess.run(
         [sys.executable, "-P", "-m", tool, *arguments],
         cwd=folder,

@@ -142,7 +142,7 @@ def long_kernels(options: argparse.Namespace) -> Iterator[str]:
 def processes(options: argparse.Namespace) -> Iterator[str]:
     """On one cache that is empty: one runtime is built, nothing half-built is left."""
     with tempfile.TemporaryDirectory(prefix="ttl-soak-") as folder:
-        environment = {**os.environ, "PYTTL_CACHE": folder}
+        environment = {**os.environ, "PYTTLANG_CACHE": folder}
         command = [sys.executable, "-P", "-m", "ttl", "run", "--host", str(EXAMPLE)]
         begun = time.perf_counter()
         started = [

@@ -10,7 +10,7 @@ from pathlib import Path
 import wheel_cache
 
 VERSION = "1.1.6"
-REQUIREMENT = f"tt-lang-sim=={os.environ.get('PYTTL_TT_LANG_SIM_VERSION', VERSION)}"
+REQUIREMENT = f"tt-lang-sim=={os.environ.get('PYTTLANG_TT_LANG_SIM_VERSION', VERSION)}"
 FOLDER = "ttl/tutorials/"
 
 

@@ -1,6 +1,6 @@
 """`kernels.py KERNEL [REPEATS]`: compile one kernel, then again REPEATS times.
 
-Either compiler runs this as it is: pyttl, or the public one with the modules of standins/ in
+Either compiler runs this as it is: pyttlang, or the public one with the modules of standins/ in
 place of torch and a ttnn that needs hardware. The last line is JSON: CPU seconds of the first
 compilation, of each that follows, and of the process up to the first C++.
 """

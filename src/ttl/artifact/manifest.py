@@ -1,7 +1,7 @@
 """The compiled operation as JSON, and on disk: manifest.json beside kernels/*.cpp.
 
-The top level has the keys of the tt-xla artifact, so that its loaders can read it; what only pyttl
-knows stands under `pyttl`. docs/reference/artifact.md describes every key.
+The top level has the keys of the tt-xla artifact, so that its loaders can read it. What only
+pyttlang knows is under `pyttl`. docs/reference/artifact.md describes every key.
 """
 
 from __future__ import annotations
@@ -219,7 +219,7 @@ def _span_to_json(span: Span) -> list[Any]:
 
 
 def from_json(manifest: Any) -> CompiledOperation:
-    """What `to_json` was given; UsageError if pyttl did not write the manifest."""
+    """What `to_json` was given; UsageError if pyttlang did not write the manifest."""
     if not isinstance(manifest, dict):
         raise _not_an_artifact("it is not a JSON object")
     version = manifest.get("format_version")

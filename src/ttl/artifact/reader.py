@@ -1,6 +1,6 @@
 """Artifacts, read and checked: the one reader of them, whoever wrote them and wherever they are.
 
-Every writer's has the keys of tt-xla. What pyttl knows beside, under `pyttl`, others leave out:
+Every writer's has the keys of tt-xla. What pyttlang knows beside, under `pyttl`, others leave out:
 then there are defaults. ValueError reports what is wrong and where. docs/reference/artifact.md
 describes the keys.
 """
@@ -76,7 +76,7 @@ class Artifact:
 
 
 def read_artifact(value: Any, *, is_ours: bool = False) -> Artifact:
-    """The artifact of parsed JSON, version 1 or 2. `is_ours`: all that pyttl writes is there."""
+    """The artifact of parsed JSON, version 1 or 2. `is_ours`: all that pyttlang writes is there."""
     if not isinstance(value, dict):
         raise ValueError("the root is not an object")
     version = value.get("format_version")
@@ -99,7 +99,7 @@ class _Reader:
         self.own = self._own(root, "pyttl", Part.object, Part({}, "pyttl"))
 
     def _own(self, part: Part, key: str, read: Callable[[Part], T], default: T) -> T:
-        """What pyttl says about a part, and others need not."""
+        """What pyttlang says about a part, and others need not."""
         return read(part.member(key)) if self.is_ours else part.get(key, read, default)
 
     def artifact(self) -> Artifact:
@@ -144,7 +144,7 @@ class _Reader:
         return found
 
     def _beside(self, name: str, parts: Sequence[Part]) -> list[tuple[int, Part, Part]]:
-        """Each part with its position and what pyttl says more about it."""
+        """Each part with its position and what pyttlang says more about it."""
         nothing = [Part({}, f"pyttl.{name}") for _ in parts]
         details = self._own(self.own, name, Part.items, nothing)
         if len(details) != len(parts):

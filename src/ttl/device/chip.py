@@ -17,7 +17,7 @@ class Chip:
 
 
 def chip_of(device: Any) -> Chip:
-    """The chip of a real ttnn device; UsageError for a chip that pyttl does not know."""
+    """The chip of a real ttnn device; UsageError for a chip that pyttlang does not know."""
     name = device.arch().name.lower()
     if name not in TARGETS:
         raise usage_error(

@@ -1,4 +1,4 @@
-"""What pyttl is busy with: said by whoever works, shown by a command that has a terminal."""
+"""What pyttlang is busy with: said by whoever works, shown by a command that has a terminal."""
 
 from __future__ import annotations
 

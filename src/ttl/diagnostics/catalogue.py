@@ -3,7 +3,7 @@ Effect, decides its severity: docs/reference/severity.md.
 
 1xxx use of the language   2xxx types and shapes   3xxx blocks and transfers   4xxx limits
 5xxx running kernels       6xxx machine and tools  7xxx compiling              8xxx IR tools
-9xxx faults in pyttl
+9xxx faults in pyttlang
 """
 
 from __future__ import annotations
@@ -289,7 +289,7 @@ FILE_NOT_USABLE = _code(
 NOT_AN_ARTIFACT = _code(
     "TTL6004", "not-an-artifact", Blame.USER, Effect.NOT_RUN,
     """A folder or a file that should hold a compiled operation holds something else, or one that
-    another version of pyttl has written.""",
+    another version of pyttlang has written.""",
 )
 DEVICE_REFUSED = _code(
     "TTL6005", "device-refused", Blame.USER, Effect.REFUSED,
@@ -305,13 +305,13 @@ INCLUDE_REFUSED = _code(
 
 PACKAGE_MISSING = _code(
     "TTL6007", "package-missing", Blame.USER, Effect.NOT_RUN,
-    """A command needs a package that is installed on demand. The help names the extra of pyttl that
-    brings it.""",
+    """A command needs a package that is installed on demand. The help names the extra of
+    pyttlang that brings it.""",
 )
 NO_TTNN = _code(
     "TTL6010", "no-ttnn", Blame.USER, Effect.NOT_RUN,
     """A run on a device goes through Tenstorrent's own ttnn, which is not installed. What is
-    imported as ttnn without it is the stand-in of pyttl, which knows no devices.
+    imported as ttnn without it is the stand-in of pyttlang, which knows no devices.
     `ttl doctor` shows what is there and what is missing.""",
 )
 TTNN_VERSION = _code(
@@ -355,7 +355,7 @@ NOT_A_FLATBUFFER = _code(
 NO_CLUSTER = _code(
     "TTL6030", "no-cluster", Blame.USER, Effect.NOT_RUN,
     """`--scheduler` names a scheduler of Dask that the trials are sent to. Dask is not installed,
-    the scheduler cannot be reached, it has no workers, a worker has another version of pyttl, or
+    the scheduler cannot be reached, it has no workers, a worker has another version of pyttlang, or
     the scheduler was lost during the sweep. What was finished is kept: the same command goes on
     there.""",
 )
@@ -458,5 +458,5 @@ PASS_FAILED = _code(
 
 INTERNAL = _code(
     "TTL9001", "internal", Blame.INTERNAL, Effect.NOT_RUN,
-    """Something went wrong inside pyttl. This is our fault, not yours.""",
+    """Something went wrong inside pyttlang. This is our fault, not yours.""",
 )

@@ -24,7 +24,7 @@ class Blame(Enum):
     UNDEFINED = "the language leaves this undefined"
     UNSUPPORTED = "not supported by choice; an alternative is named"
     NOT_YET = "not implemented yet"
-    INTERNAL = "a fault in pyttl"
+    INTERNAL = "a fault in pyttlang"
 
 
 class Effect(Enum):
@@ -35,7 +35,7 @@ class Effect(Enum):
     HANG = "the chip would hang"
     REFUSED = "the chip or its tools refuse it"
     NO_MEANING = "it has no meaning in the language"
-    NOT_RUN = "pyttl, or this machine, cannot run it"
+    NOT_RUN = "pyttlang, or this machine, cannot run it"
     ASKED = "the program is right; --strict or -W error asked for more"
     HARMLESS = "the chip runs it rightly; it may be a mistake all the same"
     UNCERTAIN = "it may be right; what decides that is not known here"

@@ -66,7 +66,7 @@ class KernelFault(TTLError):
 
 
 class InternalError(TTLError):
-    """A fault in pyttl itself."""
+    """A fault in pyttlang itself."""
 
 
 def wrong_argument(message: str, *helps: str, **parts: Any) -> RuleBroken:
@@ -111,7 +111,7 @@ def writing(named: str | Path, *files: Path) -> Iterator[None]:
 
 
 def at_the_call(error: TTLError) -> TTLError:
-    """Without pyttl's frames: the diagnostic names the place. With TTL_DEBUG set, as it is."""
+    """Without pyttlang's frames: the diagnostic names the place. With TTL_DEBUG set, as it is."""
     return error if os.environ.get("TTL_DEBUG") else error.with_traceback(None)
 
 
@@ -148,7 +148,7 @@ def debug_traceback(error: TTLError) -> str:
 def install_exception_hook() -> None:
     """Let an uncaught TTLError end the program with its text instead of a traceback.
 
-    Tracebacks of other exceptions are shown without pyttl's frames. With TTL_DEBUG set there are
+    Tracebacks of other exceptions are shown without pyttlang's frames. With TTL_DEBUG set there are
     tracebacks of both, and all frames are in them.
     """
     if getattr(sys.excepthook, "shows_ttl_errors", False):

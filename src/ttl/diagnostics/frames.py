@@ -19,7 +19,7 @@ _INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}"
 _LIBRARIES: set[str] = set()
 
 
-def is_pyttl_file(file: str) -> bool:
+def is_pyttlang_file(file: str) -> bool:
     return file.startswith(_PACKAGES) or _is_compiled_file(file)
 
 
@@ -37,7 +37,7 @@ def is_user_file(file: str) -> bool:
     """
     if file.startswith(tuple(_LIBRARIES)):
         return True
-    if is_pyttl_file(file) or file.startswith((_STANDARD_LIBRARY, _COMMANDS, "<frozen")):
+    if is_pyttlang_file(file) or file.startswith((_STANDARD_LIBRARY, _COMMANDS, "<frozen")):
         return False
     return not any(folder in file for folder in _INSTALLED)
 
@@ -46,7 +46,7 @@ def add_library(file: str) -> None:
     """A file that is installed belongs to a library of operations."""
     for folder in _INSTALLED:
         before, found, inside = file.partition(folder)
-        if not found or is_pyttl_file(file):
+        if not found or is_pyttlang_file(file):
             continue
         package, is_folder, _ = inside.partition(os.sep)
         _LIBRARIES.add(f"{before}{folder}{package}{is_folder}")
@@ -77,7 +77,7 @@ def returning_instruction(code: CodeType) -> int:
 
 
 def calling_span() -> Span | None:
-    """Where the user's code called into pyttl."""
+    """Where the user's code called into pyttlang."""
     return frame_span(user_frame(sys._getframe(1)))
 
 
@@ -92,23 +92,23 @@ def traceback_spans(traceback: TracebackType | None) -> list[Span]:
     return spans[::-1]
 
 
-def raised_by_pyttl(traceback: TracebackType | None) -> bool:
-    """Is the innermost frame one of pyttl's?"""
-    from_pyttl = False
+def raised_by_pyttlang(traceback: TracebackType | None) -> bool:
+    """Is the innermost frame one of pyttlang's?"""
+    from_pyttlang = False
     while traceback is not None:
-        from_pyttl = is_pyttl_file(traceback.tb_frame.f_code.co_filename)
+        from_pyttlang = is_pyttlang_file(traceback.tb_frame.f_code.co_filename)
         traceback = traceback.tb_next
-    return from_pyttl
+    return from_pyttlang
 
 
 def user_traceback(traceback: TracebackType | None) -> TracebackType | None:
-    """A traceback without pyttl's own frames; as it is if it has no others or TTL_DEBUG is set."""
+    """A traceback without our own frames; as it is if it has no others or TTL_DEBUG is set."""
     if os.environ.get("TTL_DEBUG"):
         return traceback
     frames = []
     found = traceback
     while found is not None:
-        if not is_pyttl_file(found.tb_frame.f_code.co_filename):
+        if not is_pyttlang_file(found.tb_frame.f_code.co_filename):
             frames.append(found)
         found = found.tb_next
     kept: TracebackType | None = None

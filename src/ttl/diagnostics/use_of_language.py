@@ -116,9 +116,9 @@ COMPOSITION = _code(
 )
 SCALAR_ARGUMENT = _code(
     "TTL1027", "scalar-argument", Blame.USER, Effect.REMARK,
-    """Operations take tensors; pyttl takes numbers, strings and other constants as well. Tools that
-    follow the specification to the letter refuse them: there, constants are captured from the scope
-    around the operation. The note is shown with --strict.""",
+    """Operations take tensors; pyttlang takes numbers, strings and other constants as well. Tools
+    that follow the specification to the letter refuse them: there, constants are captured from
+    the scope around the operation. The note is shown with --strict.""",
 )
 TENSOR_BACKED = _code(
     "TTL1028", "tensor-backed", Blame.USER, Effect.REFUSED,

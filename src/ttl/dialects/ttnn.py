@@ -112,7 +112,7 @@ class CreateGlobalSemaphoreOp(CallOp):
 
 class GenericOp(DefinedOperation):
     """Kernels on tensors; what is written is one of them. `program` is a ProgramDescriptor with
-    the names of the flatbuffer's fields, `debug` what pyttl needs to name things in messages.
+    the names of the flatbuffer's fields, `debug` what pyttlang needs to name things in messages.
     """
 
     name = "ttnn.generic"

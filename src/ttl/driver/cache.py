@@ -54,7 +54,7 @@ def entries(folder: Path) -> Iterator[Entry]:
 
 
 def limit_of(config: Config) -> int:
-    """That of PYTTL_CACHE_LIMIT, else of `ttl cache --limit`, else the default; 0: none."""
+    """That of PYTTLANG_CACHE_LIMIT, else of `ttl cache --limit`, else the default; 0: none."""
     if config.cache_limit is not None:
         return config.cache_limit
     try:

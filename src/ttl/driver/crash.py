@@ -1,4 +1,4 @@
-"""A fault of pyttl itself: all that is needed to find its cause goes into a folder."""
+"""A fault of pyttlang itself: all that is needed to find its cause goes into a folder."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from ttl.language.operation import Program
 from ttl.target import Target
 
 FAULTS = "faults"  # in the cache folder
-PACKAGES = ("pyttl", "numpy", "ml_dtypes", "greenlet", "xdsl", "torch", "ttnn")
+PACKAGES = ("pyttlang", "numpy", "ml_dtypes", "greenlet", "xdsl", "torch", "ttnn")
 
 
 def unexpected(program: Program, error: Exception) -> InternalError:
-    """An exception that pyttl raised and did not mean to."""
+    """An exception that pyttlang raised and did not mean to."""
     text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    message = f"pyttl failed on `{program.operation.__name__}`: {text}"
+    message = f"pyttlang failed on `{program.operation.__name__}`: {text}"
     found = InternalError(Diagnostic(codes.INTERNAL, message))
     found.__cause__ = error  # the bundle has its traceback
     return found
@@ -55,7 +55,7 @@ def with_bundle(
     first, *others = error.diagnostics
     notes = (
         *first.notes,
-        "this is a fault in pyttl, not in your program",
+        "this is a fault in pyttlang, not in your program",
         f"program, versions, IR and traceback are in {folder}",
     )
     helps = ("report it with that folder",)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ttl.config import BACKENDS, ROUNDINGS, SCHEDULERS, Config
 from ttl.diagnostics import CompileError, InternalError, TTLError, codes, usage_error
-from ttl.diagnostics.frames import raised_by_pyttl
+from ttl.diagnostics.frames import raised_by_pyttlang
 from ttl.language import Operation
 from ttl.language.operation import Program
 from ttl.semantics.current_engine import TRACE
@@ -196,7 +196,7 @@ class Call:
         except (TTLError, MemoryError, OSError):
             raise
         except Exception as error:
-            if not raised_by_pyttl(error.__traceback__):
+            if not raised_by_pyttlang(error.__traceback__):
                 raise
             if isinstance(error, RecursionError):
                 _refuse_deep(self.operation)

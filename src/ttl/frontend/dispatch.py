@@ -11,7 +11,7 @@ from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
 from ttl.diagnostics import RuleBroken, wrong_argument
-from ttl.diagnostics.frames import is_pyttl_file
+from ttl.diagnostics.frames import is_pyttlang_file
 from ttl.language.mistakes import ENDS, NUMBER, wrong_function_call, wrong_method_call
 
 from .attributes import find_method, public_name
@@ -108,7 +108,7 @@ def has_block(values: Any) -> bool:
 def _is_users(function: Value) -> bool:
     if not isinstance(function, FunctionType) or _library(function) in NUMERIC:
         return False
-    return not is_pyttl_file(function.__code__.co_filename)
+    return not is_pyttlang_file(function.__code__.co_filename)
 
 
 ENDING = (sys.exit, os._exit, os.abort)  # the process: no engine lets a kernel do that

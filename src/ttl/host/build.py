@@ -275,6 +275,6 @@ def _call(
 @cache
 def _fallback_folder() -> Path:
     """One folder for the life of this process, where the cache folder cannot be written."""
-    folder = Path(tempfile.mkdtemp(prefix="pyttl-host-"))
+    folder = Path(tempfile.mkdtemp(prefix="pyttlang-host-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder

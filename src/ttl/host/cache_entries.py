@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 
-SEAL = b"pyttl"
+SEAL = b"pyttlang"
 DIGEST_BYTES = 16
 WORKSPACE = "building-"
 STALE_SECONDS = 3600  # no compiler takes that long: its process has died

@@ -247,6 +247,6 @@ def not_closed(compiled: CompiledOperation, is_open: Sequence[str]) -> Diagnosti
         codes.ISOLATION_PARTIAL,
         f"the kernels of `{compiled.name}` run in a process of their own, and could reach "
         f"{' and '.join(is_open)}",
-        helps=("on Linux: pip install 'pyttl[isolate]'",),
+        helps=("on Linux: pip install 'pyttlang[isolate]'",),
         facts={"open": list(is_open)},
     )

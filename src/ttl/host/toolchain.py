@@ -85,7 +85,7 @@ def _no_compiler(message: str) -> Diagnostic:
         notes=("compiled kernels are C++; running them on the CPU needs a compiler",),
         helps=(
             f"install one (for example `{install}`), or set CXX to the one you have",
-            'or take one from PyPI: pip install "pyttl[native]"',
+            'or take one from PyPI: pip install "pyttlang[native]"',
         ),
         facts={"searched": ["$CXX", *COMPILER_NAMES, "ziglang"]},
     )

@@ -16,7 +16,7 @@ from types import FrameType, FunctionType, TracebackType
 from typing import Any, NamedTuple
 
 from ttl.diagnostics import RuleBroken, codes
-from ttl.diagnostics.frames import is_pyttl_file
+from ttl.diagnostics.frames import is_pyttlang_file
 from ttl.diagnostics.names import no_such_name, undefined_name
 from ttl.semantics.ops import NAMESPACES
 
@@ -32,7 +32,7 @@ UNDEFINED = re.compile(r"name '(\w+)' is not defined")
 def misspelt_name(error: NameError, around: tuple[str, ...]) -> RuleBroken | None:
     """A name that a kernel uses and nobody defines; `around` are the names of the operation."""
     frame, match = _innermost_frame(error), UNDEFINED.match(str(error))
-    if frame is None or match is None or is_pyttl_file(frame.f_code.co_filename):
+    if frame is None or match is None or is_pyttlang_file(frame.f_code.co_filename):
         return None
     return undefined_name(match[1], None, (*around, *frame.f_locals, *frame.f_globals))
 
@@ -42,7 +42,7 @@ def language_mistake(error: Exception) -> RuleBroken | None:
     if not isinstance(error, (AttributeError, TypeError)):
         return None
     frame = _innermost_frame(error)
-    if frame is None or is_pyttl_file(frame.f_code.co_filename):
+    if frame is None or is_pyttlang_file(frame.f_code.co_filename):
         return None
     text = _as_interpreted(error)
     if isinstance(error, AttributeError) and (missing := missing_name(error)):

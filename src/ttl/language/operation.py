@@ -404,7 +404,7 @@ def operation(
     """Make a function of tensors an operation that runs on `grid`, columns first.
 
     `fp32_dest_acc_en`, `dst_full_sync_en` and `math_fidelity` configure the compute kernel; None
-    leaves the choice to pyttl. `f32="tf32"` lets the compute kernel read f32 blocks with 10 of
+    leaves the choice to pyttlang. `f32="tf32"` lets the compute kernel read f32 blocks with 10 of
     their 23 digits: sums, differences and products then take the matrix unit, and half as long.
     `division="reciprocal"` makes `x / ttl.block.broadcast(s)` a product with 1 / s, which is
     calculated once for each s and not for each x: one more rounding, and many times as fast.

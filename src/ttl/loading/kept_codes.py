@@ -26,13 +26,13 @@ SUM_BYTES = 4  # of what follows them: marshal trusts what it reads
 
 
 def cache_dir(variables: Mapping[str, str]) -> str:
-    """The folder of all that is kept: PYTTL_CACHE, else in the user's cache folder."""
-    if chosen := variables.get("PYTTL_CACHE"):
+    """The folder of all that is kept: PYTTLANG_CACHE, else in the user's cache folder."""
+    if chosen := variables.get("PYTTLANG_CACHE"):
         return chosen
     base = variables.get("XDG_CACHE_HOME") or os.path.expanduser(os.path.join("~", ".cache"))
     if base.startswith("~"):  # a user without a home
         base = os.path.join(os.sep, "nonexistent")
-    return os.path.join(base, "pyttl")
+    return os.path.join(base, "pyttlang")
 
 
 def compiled(text: str) -> CodeType:

@@ -5,7 +5,7 @@ rule KEPT    the texts of the files that an operation is made of are kept when i
 rule LOADED  a definition is taken from a text only if that text compiles to the function's own code
 rule CELL    a notebook compiles the statements of a cell one by one; to Python a name that the same
              text imports is then not known to be a module, and the code of a call is another one
-rule MADE    a function that pyttl made of the user's has the definition that it was made from
+rule MADE    a function that pyttlang made of the user's has the definition that it was made from
 rule ASSERTS pytest rewrites `assert`: of a function that has one, all other lines must be the same
 """
 

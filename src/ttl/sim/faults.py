@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from ttl.diagnostics import InternalError, KernelFault, Label, RuleBroken, Span, TTLError, codes
-from ttl.diagnostics.frames import is_user_file, raised_by_pyttl, traceback_spans
+from ttl.diagnostics.frames import is_user_file, raised_by_pyttlang, traceback_spans
 from ttl.semantics.tensors import with_tensor_name
 
 from .place import Place, span_of
@@ -55,9 +55,9 @@ def exception_fault(kernel: KernelRun, error: BaseException) -> TTLError | Syste
         return rule_fault(kernel, mistake.with_traceback(error.__traceback__))
     spans = traceback_spans(error.__traceback__)
     text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    is_ours = raised_by_pyttl(error.__traceback__)
+    is_ours = raised_by_pyttlang(error.__traceback__)
     if is_ours and not isinstance(error, RecursionError):  # a recursion ends wherever it is
-        broken = RuleBroken(codes.INTERNAL, f"pyttl failed: {text}")
+        broken = RuleBroken(codes.INTERNAL, f"pyttlang failed: {text}")
         return InternalError(_fault(kernel, broken, spans).diagnostics[0])
     helps = (ENDS,) if isinstance(error, SystemExit) else signature_help(error)
     message = f"kernel `{kernel.name}` raised {text}"

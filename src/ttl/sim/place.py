@@ -38,7 +38,7 @@ BEHIND_RECORDER: Final = 0 if IS_COMPILED else 2
 
 
 def span_of(place: Place) -> Span | None:
-    """None where the call came through pyttl itself: a wrong line is worse than no line."""
+    """None where the call came through pyttlang itself: a wrong line is worse than no line."""
     code, offset = place
     return Span.of_instruction(code, offset) if is_user_file(code.co_filename) else None
 

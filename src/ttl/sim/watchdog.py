@@ -5,7 +5,7 @@ that a kernel that stands in a debugger is left alone.
 
 rule STEPS   no progress, but more than STEP_BUDGET block expressions: no kernel needs as many
              between two calls that others can see
-rule IDLE    no progress, and hardly ever seen inside pyttl or a call it made: `budget` seconds
+rule IDLE    no progress, and hardly ever seen inside pyttlang or a call it made: `budget` seconds
 rule BUSY    no progress, but seen there (long expressions): BUSY_FACTOR times as long
 """
 
@@ -20,7 +20,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache
 
-from ttl.diagnostics.frames import is_pyttl_file, is_user_file
+from ttl.diagnostics.frames import is_pyttlang_file, is_user_file
 
 STEP_BUDGET = 200_000
 BUSY_FACTOR = 10
@@ -82,7 +82,7 @@ class Watch:
             self._start_again()
             return
         self.looks += 1
-        self.inside += _is_in_pyttl(self.thread_id)
+        self.inside += _is_in_pyttlang(self.thread_id)
         seconds = self.clock() - self.since
         steps = self.steps() - self.first_step
         is_busy = self.inside * 10 > self.looks
@@ -147,11 +147,11 @@ def _cpu_clock(thread_id: int) -> Callable[[], float]:
     return lambda: time.clock_gettime(clock_id)
 
 
-def _is_in_pyttl(thread_id: int) -> bool:
-    """Does the thread stand in pyttl or in something it calls, outside of the user's code?"""
+def _is_in_pyttlang(thread_id: int) -> bool:
+    """Does the thread stand in pyttlang or in something it calls, outside of the user's code?"""
     frame = sys._current_frames().get(thread_id)
     while frame is not None and not is_user_file(frame.f_code.co_filename):
-        if is_pyttl_file(frame.f_code.co_filename):
+        if is_pyttlang_file(frame.f_code.co_filename):
             return True
         frame = frame.f_back
     return False

@@ -40,7 +40,7 @@ from types import CodeType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from ttl.diagnostics import Span
-from ttl.diagnostics.frames import is_pyttl_file, is_user_file
+from ttl.diagnostics.frames import is_pyttlang_file, is_user_file
 from ttl.language.buffer import DataflowBuffer
 from ttl.language.copies import GroupTransfer, copy
 from ttl.semantics.function_source import Definition, FunctionTree, function_tree, nodes_of
@@ -195,7 +195,7 @@ def _meaning(value: object, known: Sources) -> Meaning | SourceFunction:
         return Meaning.COPY
     if isinstance(value, DataflowBuffer):
         return Meaning.BUFFER
-    if isinstance(value, FunctionType) and is_pyttl_file(own_code(value).co_filename):
+    if isinstance(value, FunctionType) and is_pyttlang_file(own_code(value).co_filename):
         return Meaning.HARMLESS
     called, _ = called_function(value)
     if called is not None and is_user_file(own_code(called).co_filename):

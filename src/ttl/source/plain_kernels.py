@@ -5,7 +5,7 @@ What it says no to is read as a whole. It says yes where
 rule BLOCK     each acquire is that of a `with`, of a buffer by its name;
 rule TRANSFER  each `name = ttl.copy(...)` is followed in its own body by `name.wait()`, and nothing
                mentions the name in between; or it is `ttl.copy(...).wait()`;
-rule CALL      what else is called is pyttl's, harmless, or a method of a variable, and what names
+rule CALL      what else is called is ours, harmless, or a method of a variable, and what names
                around the kernel stand for cannot call functions of the user's;
 rule PATH      no statement leaves its body, and no function or comprehension is inside.
 """
@@ -17,7 +17,7 @@ from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR, CO_VARARGS, 
 from types import FunctionType, ModuleType
 from typing import Any
 
-from ttl.diagnostics.frames import is_pyttl_file
+from ttl.diagnostics.frames import is_pyttlang_file
 from ttl.language.arguments import is_tensor
 from ttl.language.buffer import DataflowBuffer
 from ttl.language.copies import copy
@@ -191,4 +191,4 @@ class _Look:
 
 
 def _is_ours(found: Any) -> bool:
-    return isinstance(found, FunctionType) and is_pyttl_file(own_code(found).co_filename)
+    return isinstance(found, FunctionType) and is_pyttlang_file(own_code(found).co_filename)

@@ -16,8 +16,8 @@ from typing import Any
 from ttl.diagnostics import UsageError, codes, usage_error
 
 from .job import CRASHED, Result, run_job
-from .store import version_of_pyttl
-from .store import version_of_pyttl as own_version
+from .store import version_of_pyttlang
+from .store import version_of_pyttlang as own_version
 
 CONNECT_SECONDS = 20
 ASKED_EVERY_SECONDS = 2.0
@@ -29,12 +29,12 @@ AGAIN = "start the same command again: what was finished is kept and is not done
 
 @contextmanager
 def cluster(address: str) -> Iterator[Any]:
-    """A client of the scheduler, whose workers have this version of pyttl; UsageError if not."""
+    """A client of the scheduler, whose workers have this version of pyttlang; UsageError if not."""
     try:
         from distributed import Client
     except ImportError:
         message = "--scheduler needs Dask, which is not installed"
-        raise usage_error(codes.NO_CLUSTER, message, 'pip install "pyttl[cluster]"') from None
+        raise usage_error(codes.NO_CLUSTER, message, 'pip install "pyttlang[cluster]"') from None
     _quiet()
     try:
         client = Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
@@ -58,15 +58,15 @@ def _quiet() -> None:
 
 
 def _check_workers(client: Any, address: str) -> None:
-    versions = client.run(version_of_pyttl, on_error="return")
+    versions = client.run(version_of_pyttlang, on_error="return")
     if not versions:
         message = f"the scheduler at {address} has no workers"
         raise usage_error(codes.NO_CLUSTER, message, f"start some: dask worker {address}")
     for worker, version in sorted(versions.items()):
         if version != own_version():
             what = f" ({version})" if isinstance(version, BaseException) else ""
-            message = f"worker {worker} does not have this version of pyttl{what}"
-            help_text = 'install the same pyttl in the environment of the workers: "pyttl[cluster]"'
+            message = f"worker {worker} does not have this version of pyttlang{what}"
+            help_text = "install the same version in the environment of the workers"
             raise usage_error(codes.NO_CLUSTER, message, help_text)
 
 

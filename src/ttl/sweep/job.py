@@ -1,6 +1,6 @@
 """A job as plain values: what to call, and with what. It can go to another process or machine.
 
-The function is one of pyttl, `package.module:function`; it gets the values and returns others, both
+The function is one of ours, `package.module:function`; it gets the values and returns others, both
 as JSON has them. Programs that it runs are files of the job: another machine may not have them.
 """
 
@@ -35,7 +35,7 @@ def perform(job: Job) -> Result:
     """Do it in this process, which a program that it runs does not leave as it was."""
     module, _, name = job.function.partition(":")
     if not module.startswith("ttl."):
-        raise ValueError(f"{job.function} is no function of pyttl")
+        raise ValueError(f"{job.function} is no function of pyttlang")
     with tempfile.TemporaryDirectory(prefix="ttl-job-") as folder:
         found = _with_program(job, Path(folder))
         values = {**found.values, "file": found.program} if found.program else found.values

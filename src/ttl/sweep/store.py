@@ -31,7 +31,7 @@ def digest(*parts: Any) -> str:
 
 
 @cache
-def version_of_pyttl() -> str:
+def version_of_pyttlang() -> str:
     """Of the sources themselves: an installation that is edited has the number it always had."""
     found = hashlib.sha256()
     for file in sorted(PACKAGE.rglob("*")):

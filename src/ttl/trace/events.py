@@ -110,7 +110,7 @@ class Recorder:
         return number
 
     def is_programs(self, code: CodeType) -> bool:
-        """Is it code of the program, not of pyttl?"""
+        """Is it code of the program, not of pyttlang?"""
         if id(code) in self.passed:
             return False
         is_programs = is_user_file(code.co_filename)

@@ -111,7 +111,7 @@ def read_trace(file: Path) -> list[Record]:
 def _check_version(named: Any) -> None:
     found = named.get("trace_version", TRACE_VERSION) if isinstance(named, dict) else TRACE_VERSION
     if found != TRACE_VERSION:
-        raise ValueError(f"it has trace_version {found}, and this pyttl reads {TRACE_VERSION}")
+        raise ValueError(f"it has trace_version {found}, and this pyttlang reads {TRACE_VERSION}")
 
 
 def _records(lines: Iterable[str]) -> Iterator[Record]:

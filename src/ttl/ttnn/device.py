@@ -135,7 +135,7 @@ def _chip(name: str | None = None) -> Target:
 
     chip = name or Config.current().target
     if chip not in TARGETS:
-        raise wrong(f"{chip} is not a chip pyttl knows", f"use one of {', '.join(TARGETS)}")
+        raise wrong(f"{chip} is not a chip pyttlang knows", f"use one of {', '.join(TARGETS)}")
     return load(chip)
 
 

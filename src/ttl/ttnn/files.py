@@ -1,4 +1,4 @@
-"""Tensors in files: what dump_tensor() writes, load_tensor() reads. The format is pyttl's own."""
+"""Tensors in files: what dump_tensor() writes, load_tensor() reads. The format is our own."""
 
 from __future__ import annotations
 

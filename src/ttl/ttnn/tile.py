@@ -22,7 +22,7 @@ class Tile(Value):
         if list(tile_shape) != [TILE_SIZE] * 2 or transpose_tile:
             raise wrong(
                 f"a tile of {tuple(tile_shape)} elements",
-                f"pyttl has tiles of {TILE_SIZE} by {TILE_SIZE} elements only",
+                f"pyttlang has tiles of {TILE_SIZE} by {TILE_SIZE} elements only",
             )
         self.tile_shape = [TILE_SIZE, TILE_SIZE]
 

@@ -1,7 +1,7 @@
 """What a trial depends on, as the name of a file: the same in every process.
 
 The operation as it is with the configuration: its code and everything that the code names; the
-tensors; the chip and its costs; the options; pyttl itself.
+tensors; the chip and its costs; the options; pyttlang itself.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ttl.config import Config as Options
 from ttl.language.autotuned import OPTIONS, TunedOperation
 from ttl.semantics.ttnn_values import memory_config_of
 from ttl.source.frozen import NoKey, freeze_all
-from ttl.sweep import digest, version_of_pyttl
+from ttl.sweep import digest, version_of_pyttlang
 from ttl.target.costs import load_costs
 
 from .trial import COUNTED, Trial, tensors_of
@@ -46,7 +46,7 @@ def surroundings(costs: Any) -> list[Any]:
     options = asdict(Options.current())
     chosen = [repr(options[name]) for name in COUNTED]
     own = costs if costs is not None else load_costs(options["target"])
-    return [version_of_pyttl(), chosen, digest(own)]
+    return [version_of_pyttlang(), chosen, digest(own)]
 
 
 def call_key(tuned: TunedOperation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

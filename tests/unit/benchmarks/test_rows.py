@@ -84,7 +84,7 @@ def test_a_missing_tool_does_not_hide_the_other_rows(
     found = run_rows(monkeypatch, tmp_path, "--only", *chosen)
     by_name = {row["name"]: row for row in found["rows"]}
     assert by_name["launch"]["not_measured"] == "tt-lang-sim is not installed"
-    assert by_name["launch"]["pyttl"]["peak_bytes"] == 2_000_000
+    assert by_name["launch"]["pyttlang"]["peak_bytes"] == 2_000_000
     assert by_name["softmax"]["not_measured"] == "python: no memory"
     assert by_name["compile-process"]["not_measured"].startswith("tt-lang is not installed")
     assert by_name["multicast-share"]["figure"] == 1

@@ -337,5 +337,5 @@ def test_compiling_only_launches_nothing(
     assert launches.calls == []
 
 
-def test_the_standins_have_chips_that_pyttl_does_not_know() -> None:
+def test_the_standins_have_chips_that_pyttlang_does_not_know() -> None:
     assert {arch.name.lower() for arch in Arch} > {"wormhole_b0", "blackhole"}

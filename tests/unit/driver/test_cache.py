@@ -24,7 +24,7 @@ def library(folder: Path, name: str, hours_ago: float, size: int = 100) -> Path:
 
 
 def config_of(folder: Path, **variables: str) -> Config:
-    return Config.from_environment({"PYTTL_CACHE": str(folder), **variables})
+    return Config.from_environment({"PYTTLANG_CACHE": str(folder), **variables})
 
 
 def names(folder: Path) -> set[str]:
@@ -65,7 +65,7 @@ def test_workspaces_of_killed_processes_go(tmp_path):
 def test_what_was_used_within_the_hour_is_kept_and_told(tmp_path, monkeypatch, capsys):
     library(tmp_path, "kernels-new.so", 0.5)
     library(tmp_path, "kernels-old.so", 2)
-    monkeypatch.setenv("PYTTL_CACHE", str(tmp_path))
+    monkeypatch.setenv("PYTTLANG_CACHE", str(tmp_path))
     monkeypatch.setattr("time.time", lambda: NOW)
     assert main(["cache", "--clear"]) == 0
     assert names(tmp_path) == {"kernels-new.so"}
@@ -75,7 +75,7 @@ def test_what_was_used_within_the_hour_is_kept_and_told(tmp_path, monkeypatch, c
 
 
 def test_the_limit_is_kept_once_a_day(tmp_path):
-    config = config_of(tmp_path, PYTTL_CACHE_LIMIT="240")
+    config = config_of(tmp_path, PYTTLANG_CACHE_LIMIT="240")
     for hours in (2, 5, 9):
         library(tmp_path, f"kernels-{hours}.so", hours)
     assert keep_bounded(config, NOW).entries == 2  # down to 80 % of the limit, 192 bytes
@@ -93,14 +93,14 @@ def test_a_cache_within_its_limit_is_left_alone(tmp_path):
 
 def test_no_limit(tmp_path):
     library(tmp_path, "kernels-old.so", 1000)
-    assert keep_bounded(config_of(tmp_path, PYTTL_CACHE_LIMIT="none"), NOW) is None
+    assert keep_bounded(config_of(tmp_path, PYTTLANG_CACHE_LIMIT="none"), NOW) is None
     assert keep_bounded(config_of(tmp_path / "missing"), NOW) is None
     assert names(tmp_path) == {"kernels-old.so"}
 
 
 def test_the_command_shows_limits_and_prunes(tmp_path, monkeypatch, capsys):
-    monkeypatch.setenv("PYTTL_CACHE", str(tmp_path))
-    monkeypatch.delenv("PYTTL_CACHE_LIMIT", raising=False)
+    monkeypatch.setenv("PYTTLANG_CACHE", str(tmp_path))
+    monkeypatch.delenv("PYTTLANG_CACHE_LIMIT", raising=False)
     library(tmp_path, "kernels-a.so", 2, 3 << 20)
     library(tmp_path, "kernels-b.so", 3, 3 << 20)
     assert main(["cache", "--limit", "4M"]) == 0
@@ -119,8 +119,8 @@ def test_sizes():
     assert [read_bytes(text) for text in ("7", "2k", "3MB", "1G", "none")] == [
         7, 2048, 3 << 20, 1 << 30, 0,
     ]  # fmt: skip
-    with pytest.raises(UsageError, match="PYTTL_CACHE_LIMIT=much: not a size in bytes"):
-        config_of(Path("x"), PYTTL_CACHE_LIMIT="much")
+    with pytest.raises(UsageError, match="PYTTLANG_CACHE_LIMIT=much: not a size in bytes"):
+        config_of(Path("x"), PYTTLANG_CACHE_LIMIT="much")
 
 
 def test_bytecode_is_counted_and_pruned(tmp_path: Path) -> None:

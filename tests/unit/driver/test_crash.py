@@ -1,4 +1,4 @@
-"""Faults of pyttl: they are never the user's, and leave what is needed to find them."""
+"""Faults of pyttlang: they are never the user's, and leave what is needed to find them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def tensor():
 
 
 def broken_function(file: str):
-    """A function that fails as if it stood in one of pyttl's files."""
+    """A function that fails as if it stood in one of pyttlang's files."""
     names: dict = {}
     exec(compile("def broken(*_, **__): raise KeyError('made up')", file, "exec"), names)
     return names["broken"]
@@ -45,7 +45,7 @@ def broken_function(file: str):
 
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("PYTTL_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("PYTTLANG_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("TTL_SEED", "7")
     return tmp_path / "cache"
 
@@ -61,8 +61,8 @@ def test_a_fault_of_the_simulator_leaves_a_bundle(cache, monkeypatch) -> None:
         move(tensor(), tensor())
     text = str(caught.value)
     folder = bundle_of(cache)
-    assert text.startswith("error[TTL9001]: pyttl failed on `move`: KeyError: 'made up'\n")
-    assert "= this is a fault in pyttl, not in your program" in text
+    assert text.startswith("error[TTL9001]: pyttlang failed on `move`: KeyError: 'made up'\n")
+    assert "= this is a fault in pyttlang, not in your program" in text
     assert f"= program, versions, IR and traceback are in {folder}" in text
     assert ", in broken\n" in (folder / "traceback.txt").read_text()
     assert (folder / "program.py").read_text() == Path(__file__).read_text()
@@ -100,7 +100,7 @@ def test_the_same_fault_has_one_bundle(cache, monkeypatch) -> None:
 def test_without_a_place_for_it_the_fault_is_reported_all_the_same(cache, monkeypatch) -> None:
     cache.write_text("a file where the folder should be")
     monkeypatch.setattr(simulation, "leftovers", broken_function(simulation.__file__))
-    with pytest.raises(InternalError, match="pyttl failed on `move`"):
+    with pytest.raises(InternalError, match="pyttlang failed on `move`"):
         move(tensor(), tensor())
 
 

@@ -29,7 +29,7 @@ def test_the_environment(name: str) -> None:
     made = sanitize.environment(name)
     assert made["CXX"].startswith(f"g++ -fsanitize={name}")
     assert all(Path(each).is_file() for each in made["LD_PRELOAD"].split())
-    assert made["PYTTL_CACHE"].startswith(str(sanitize.FOLDER))
+    assert made["PYTTLANG_CACHE"].startswith(str(sanitize.FOLDER))
 
 
 @pytest.mark.full

@@ -23,7 +23,7 @@ print(len(count))
 
 
 def count(folder: Path) -> int:
-    environment = {**os.environ, "PYTTL_CACHE": str(folder)}
+    environment = {**os.environ, "PYTTLANG_CACHE": str(folder)}
     command = [sys.executable, "-c", COUNTING]
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
     assert not done.stderr
@@ -61,7 +61,7 @@ def test_a_folder_that_cannot_be_made_is_as_none(tmp_path: Path) -> None:
 def test_what_another_process_has_written_stays(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("PYTTL_CACHE", str(tmp_path))
+    monkeypatch.setenv("PYTTLANG_CACHE", str(tmp_path))
     for text in ("a = 1", "b = 2"):
         monkeypatch.setattr(kept_codes, "_NEW", {text: kept_codes.compiled(text)})
         kept_codes._write()

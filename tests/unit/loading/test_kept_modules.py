@@ -33,7 +33,7 @@ print(getattr(ttl.target, "ADDED", None))
 
 
 def run(cache: Path, sources: Path = SOURCES, *flags: str) -> list[str]:
-    variables = {**os.environ, "PYTTL_CACHE": str(cache), "PYTHONPATH": str(sources)}
+    variables = {**os.environ, "PYTTLANG_CACHE": str(cache), "PYTHONPATH": str(sources)}
     variables.pop("PYTHONDONTWRITEBYTECODE", None)
     command = [sys.executable, *flags, "-c", PROGRAM]
     done = subprocess.run(command, env=variables, capture_output=True, text=True)
@@ -107,7 +107,7 @@ import ttl
 def test_modules_that_the_program_loads_late_are_not_loaded_at_its_end(tmp_path: Path) -> None:
     (tmp_path / "lazy.py").write_text("print('loaded')")
     command = [sys.executable, "-c", LAZY, str(tmp_path / "lazy.py")]
-    variables = {**os.environ, "PYTTL_CACHE": str(tmp_path)}
+    variables = {**os.environ, "PYTTLANG_CACHE": str(tmp_path)}
     done = subprocess.run(command, env=variables, capture_output=True, text=True)
     assert (done.stdout, done.stderr) == ("", "")
 

@@ -47,7 +47,7 @@ def test_an_operation_that_is_typed(backend, tmp_path):
     own, terminal = pty.openpty()
     # The prompt that all versions have: the newer one indents by itself.
     variables = {"TTL_BACKEND": backend, "PYTHON_BASIC_REPL": "1", "HOME": str(tmp_path)}
-    variables["PYTTL_CACHE"] = str(Config.current().cache_dir)
+    variables["PYTTLANG_CACHE"] = str(Config.current().cache_dir)
     with subprocess.Popen(
         [sys.executable, "-P", "-q"], stdin=terminal, stdout=terminal, stderr=terminal,
         env={**os.environ, **variables}, start_new_session=True,

@@ -102,8 +102,8 @@ def test_a_program_travels_where_it_is_not(
     assert result["problem"] == "it calls no operation", "it was executed to its end"
 
 
-def test_only_functions_of_pyttl_are_called() -> None:
-    with pytest.raises(ValueError, match="no function of pyttl"):
+def test_only_functions_of_pyttlang_are_called() -> None:
+    with pytest.raises(ValueError, match="no function of pyttlang"):
         perform(Job("os:getpid", {}))
 
 

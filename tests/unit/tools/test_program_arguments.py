@@ -136,7 +136,7 @@ def test_options_become_settings(
     expected = dict(OPTIONS[line])
     if "trace" in expected:
         expected["trace"] = str(tmp_path / "t")
-    fixed = {"PYTTL_CACHE": "cache"}
+    fixed = {"PYTTLANG_CACHE": "cache"}
     assert Config.from_environment(fixed | variables) == replace(
         Config.from_environment(fixed), **expected
     )

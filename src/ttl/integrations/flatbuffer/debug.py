@@ -1,4 +1,4 @@
-"""What pyttl wrote beside a program of kernels so that messages name things. It may be anything."""
+"""Names for messages that pyttlang wrote beside a program of kernels. They may be anything."""
 
 from __future__ import annotations
 

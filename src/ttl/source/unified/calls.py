@@ -17,7 +17,7 @@ from types import BuiltinFunctionType
 from typing import TYPE_CHECKING, Any, Final
 
 from ttl import language
-from ttl.diagnostics.frames import is_pyttl_file, is_user_file
+from ttl.diagnostics.frames import is_pyttlang_file, is_user_file
 from ttl.language.functions import FLAT, block_functions
 from ttl.language.functions import math as math_functions
 from ttl.language.operation import Operation
@@ -86,7 +86,7 @@ def _called(reader: Reader, node: ast.Call, callee: Thing, given: Given) -> Thin
         return _of_python(reader, node, value, given)
     function, bound = called_function(value)
     file = own_code(function).co_filename if function is not None else ""
-    if function is not None and is_user_file(file) and not is_pyttl_file(file):
+    if function is not None and is_user_file(file) and not is_pyttlang_file(file):
         tree = function_tree(own_code(function))
         if isinstance(tree, (ast.FunctionDef, ast.Lambda)):
             return reader.enter(tree, function, node, given, bound)

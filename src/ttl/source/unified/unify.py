@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import CellType, FunctionType
 from typing import Any
 
-from ttl.diagnostics.frames import is_pyttl_file
+from ttl.diagnostics.frames import is_pyttlang_file
 from ttl.language.arguments import is_tensor
 from ttl.language.operation import Operation
 from ttl.semantics.dtypes import dtype_of
@@ -52,7 +52,7 @@ _UNIFIED: Recent[Unified] = Recent(1024)
 def threads_of(operation: Operation, arguments: Mapping[str, Any]) -> Unified | None:
     """None if the operation has kernels; UsageError if its statements have no threads."""
     function = operation.function
-    if not isinstance(function, FunctionType) or is_pyttl_file(own_code(function).co_filename):
+    if not isinstance(function, FunctionType) or is_pyttlang_file(own_code(function).co_filename):
         return None
     frame = new_frame(operation)
     if frame is None:

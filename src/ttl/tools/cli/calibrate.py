@@ -17,7 +17,7 @@ DESCRIPTION = """\
 Make the estimates of `ttl estimate` fit your chip.
 
 Estimates add up costs, such as the latency of a read from DRAM or the cycles of an exp. Those that
-come with pyttl are from published measurements. This command runs small operations on a device,
+come with pyttlang are from published measurements. This command runs small operations on a device,
 reads their times from tt-metal's profiler, and writes the costs that follow from them to FILE.
 Costs that it does not measure stay as they are.
 

@@ -33,7 +33,7 @@ from ttl.trace.stats import Table
 from .cache import table_of
 from .terminal import show_tables
 
-DISTRIBUTION = "pyttl"
+DISTRIBUTION = "pyttlang"
 # Variables of tt-metal that change what a run on a device does; is it a folder that must be there?
 METAL_VARIABLES = {
     "TT_METAL_HOME": True, "TT_METAL_RUNTIME_ROOT": True, "TT_METAL_CACHE": False,
@@ -76,7 +76,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _show(findings: list[Finding]) -> None:
     rows = tuple((f.what, f.state.value, f.found, f.needed_for) for f in findings)
-    table = Table(f"pyttl {__version__}", ("what", "state", "found", "needed for"), rows)
+    table = Table(f"pyttlang {__version__}", ("what", "state", "found", "needed for"), rows)
     show_tables([table])
     fixes = [each for each in findings if each.fix]
     if fixes:
@@ -86,7 +86,7 @@ def _show(findings: list[Finding]) -> None:
 
 
 def examine() -> Iterator[Finding]:
-    # An older Python than pyttl takes does not get here.
+    # An older Python than pyttlang takes does not get here.
     yield Finding("Python", EVERYTHING, State.OK, platform.python_version())
     yield from _packages()
     yield _compiler()
@@ -100,7 +100,7 @@ EVERYTHING, EXECUTOR, DEVICE = "everything", "ttl run --host", "ttl run --backen
 
 
 def _packages() -> Iterator[Finding]:
-    """Those that pyttl asks for when it is installed."""
+    """Those that pyttlang asks for when it is installed."""
     for requirement in _requirements():
         name = requirement.partition(";")[0].strip()
         bare = name.rstrip("0123456789.*,<>=!~ ")
@@ -161,7 +161,7 @@ def _compiles(command: tuple[str, ...]) -> str | None:
 
 def _torch() -> Finding:
     """Not imported: that takes seconds, and most programs do without."""
-    fix = 'pip install "pyttl[torch]"'
+    fix = 'pip install "pyttlang[torch]"'
     if find_spec("torch") is None:
         return Finding("torch", "tt_torch", State.ABSENT, "not installed", fix)
     try:
@@ -221,7 +221,7 @@ def _caches() -> Iterator[Finding]:
         cache = Config.from_environment().cache_dir
     except TTLError:  # said above
         return
-    yield _sized(_writable("cache", EXECUTOR, cache, "PYTTL_CACHE"))
+    yield _sized(_writable("cache", EXECUTOR, cache, "PYTTLANG_CACHE"))
     metal = Path(os.environ.get("TT_METAL_CACHE") or Path.home() / ".cache/tt-metal-cache")
     if metal.exists():
         yield _writable("cache of tt-metal", DEVICE, metal, "TT_METAL_CACHE")

@@ -141,7 +141,7 @@ def _calls(options: argparse.Namespace, seed: int | None) -> list[Call]:
             raise error.with_note(f"to repeat it: {command(options, seed)}") from None
         except SystemExit as end:
             status = end.code
-    if status != 0:  # not a matter of pyttl: an exception, or an end of the program's own
+    if status != 0:  # not a matter of pyttlang: an exception, or an end of the program's own
         print(shown.getvalue(), end="", file=sys.stderr)
         print(f"ttl: the program failed; to repeat it: {command(options, seed)}", file=sys.stderr)
         raise SystemExit(status)

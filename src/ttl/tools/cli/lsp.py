@@ -23,7 +23,7 @@ def run(options: argparse.Namespace) -> int:
         raise usage_error(
             codes.PACKAGE_MISSING,
             "ttl lsp needs pygls, which is not installed",
-            "pip install 'pyttl[editor]'",
+            "pip install 'pyttlang[editor]'",
         ) from None
     serve()
     return 0

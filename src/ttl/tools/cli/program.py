@@ -231,7 +231,7 @@ def _assigned(statement: ast.stmt) -> set[str]:
 @contextmanager
 def _ttnn_of_backend() -> Iterator[None]:
     """`import ttnn` gives the embedded one, real or not: tensors of the real one need a device."""
-    from _pyttl_ttnn_finder import FirstFinder
+    from _pyttlang_ttnn_finder import FirstFinder
 
     if Config.current().backend == "device":
         yield

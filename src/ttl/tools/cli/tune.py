@@ -70,7 +70,7 @@ def _choice(text: str) -> tuple[str, Choice]:
 def run(options: argparse.Namespace) -> int:
     """The status is 1 if some call has no configuration that can be used."""
     costs = None if options.costs is None else costs_of(options.costs)
-    variables = {n: text for n, text in chosen_variables().items() if n != "PYTTL_CACHE"}
+    variables = {n: text for n, text in chosen_variables().items() if n != "PYTTLANG_CACHE"}
     if options.target is not None:
         variables["TTL_TARGET"] = options.target
     with process_variables(variables):
@@ -96,7 +96,7 @@ def _show(options: argparse.Namespace, tunings: list[Tuning]) -> None:
     for file in written:
         print(f"ttl: wrote {file}", file=sys.stderr)
     if not any(file.suffix == ".png" for file in written):
-        print('ttl: plots as PNG need Pillow: pip install "pyttl[plot]"', file=sys.stderr)
+        print('ttl: plots as PNG need Pillow: pip install "pyttlang[plot]"', file=sys.stderr)
 
 
 def _values_of(tuning: Tuning) -> dict[str, Any]:

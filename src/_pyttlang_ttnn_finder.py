@@ -19,7 +19,8 @@ class TtnnFinder:
     def find_spec(cls, name, path=None, target=None):  # type: ignore[no-untyped-def]
         if name not in SERVED:
             return None
-        return ModuleSpec(name, cls, origin=f"ttl.{name}", is_package=True)  # type: ignore[arg-type]
+        origin = f"ttl.{name}"
+        return ModuleSpec(name, cls, origin=origin, is_package=True)  # type: ignore[arg-type]
 
     @staticmethod
     def create_module(spec):  # type: ignore[no-untyped-def]
