@@ -31,7 +31,15 @@ class TtnnFinder:
         from importlib import import_module
 
         name = module.__spec__.name
-        sys.modules[name] = import_module(f"ttl.{name}")
+        try:
+            sys.modules[name] = import_module(f"ttl.{name}")
+            sys.modules["ttl"].operation  # noqa: B018  # another distribution has no such name
+        except (AttributeError, ImportError) as error:
+            from _pyttlang_installation import damage
+
+            if not (found := damage()):
+                raise
+            raise ImportError(f"{error}\n{found}", name=name) from None
         if sys.meta_path[0] is not InsideFinder:
             sys.meta_path.insert(0, InsideFinder)
 

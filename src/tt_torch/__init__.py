@@ -13,9 +13,10 @@ try:
 except ModuleNotFoundError as error:
     if error.name != "torch":
         raise
-    raise ModuleNotFoundError(
-        "tt_torch needs torch, which is not installed: pip install 'pyttlang[torch]'", name="torch"
-    ) from None
+    from _pyttlang_installation import install_extra as _install_extra
+
+    message = f"tt_torch needs torch, which is not installed: {_install_extra('torch')}"
+    raise ModuleNotFoundError(message, name="torch") from None
 
 from .decorator import tt_lang_operation
 from .registry import TTLangError
@@ -45,12 +46,8 @@ def __dir__() -> list[str]:
 
 def _register_backend() -> None:
     """torch.compile finds an entry point by itself; a folder on the path has none."""
-    try:
-        ours = _metadata.distribution("pyttlang")
-        found = ours.entry_points.select(group="torch_dynamo_backends")
-    except _metadata.PackageNotFoundError:
-        found = _metadata.EntryPoints()
-    if not found:
+    known = _metadata.entry_points(group="torch_dynamo_backends", name="tt")
+    if not any(each.module == f"{__name__}.capture" for each in known):
         from . import capture
 
         capture.register()

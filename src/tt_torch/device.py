@@ -276,8 +276,10 @@ def register() -> None:
     try:
         from torch.utils.backend_registration import _setup_privateuseone_for_python_backend
     except ImportError:
+        from _pyttlang_installation import install_extra
+
         message = f"tt_torch needs torch 2.13, and this is {torch.__version__}"
-        raise RuntimeError(f"{message}: pip install 'pyttlang[torch]'") from None
+        raise RuntimeError(f"{message}: {install_extra('torch')}") from None
 
     _setup_privateuseone_for_python_backend(NAME)
     module = torch.get_device_module(NAME)

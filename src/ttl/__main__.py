@@ -2,6 +2,6 @@
 
 import sys
 
-from ttl.tools.cli import main
+from _pyttlang_commands import ttl
 
-sys.exit(main())
+sys.exit(ttl())

@@ -12,13 +12,14 @@ from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from _pyttlang_installation import own_distribution
 from ttl.config import Config, chosen_variables
 from ttl.diagnostics import Diagnostic, InternalError, codes
 from ttl.language.operation import Program
 from ttl.target import Target
 
 FAULTS = "faults"  # in the cache folder
-PACKAGES = ("pyttlang", "numpy", "ml_dtypes", "greenlet", "xdsl", "torch", "ttnn")
+PACKAGES = ("numpy", "ml_dtypes", "greenlet", "xdsl", "torch", "ttnn")
 
 
 def unexpected(program: Program, error: Exception) -> InternalError:
@@ -71,7 +72,9 @@ def _text(part: Callable[[], str]) -> str:
 
 
 def _versions() -> str:
-    lines = [f"python {sys.version}", f"platform {platform.platform()}"]
+    ours = own_distribution()
+    own_version = f"{ours.name} {ours.version}" if ours is not None else "ttl from its sources"
+    lines = [f"python {sys.version}", f"platform {platform.platform()}", own_version]
     for package in PACKAGES:
         try:
             lines.append(f"{package} {version(package)}")

@@ -243,10 +243,12 @@ def broken(compiled: CompiledOperation, why: str, notes: tuple[str, ...] = ()) -
 
 
 def not_closed(compiled: CompiledOperation, is_open: Sequence[str]) -> Diagnostic:
+    from _pyttlang_installation import install_extra
+
     return Diagnostic(
         codes.ISOLATION_PARTIAL,
         f"the kernels of `{compiled.name}` run in a process of their own, and could reach "
         f"{' and '.join(is_open)}",
-        helps=("on Linux: pip install 'pyttlang[isolate]'",),
+        helps=(f"on Linux: {install_extra('isolate')}",),
         facts={"open": list(is_open)},
     )

@@ -78,6 +78,8 @@ def _version(command: tuple[str, ...], option: str | None = "--version") -> str 
 
 
 def _no_compiler(message: str) -> Diagnostic:
+    from _pyttlang_installation import install_extra
+
     install = "xcode-select --install" if sys.platform == "darwin" else "apt install g++"
     return Diagnostic(
         codes.NO_COMPILER,
@@ -85,7 +87,7 @@ def _no_compiler(message: str) -> Diagnostic:
         notes=("compiled kernels are C++; running them on the CPU needs a compiler",),
         helps=(
             f"install one (for example `{install}`), or set CXX to the one you have",
-            'or take one from PyPI: pip install "pyttlang[native]"',
+            f"or take one from the package index: {install_extra('native')}",
         ),
         facts={"searched": ["$CXX", *COMPILER_NAMES, "ziglang"]},
     )

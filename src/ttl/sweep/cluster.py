@@ -33,8 +33,10 @@ def cluster(address: str) -> Iterator[Any]:
     try:
         from distributed import Client
     except ImportError:
+        from _pyttlang_installation import install_extra
+
         message = "--scheduler needs Dask, which is not installed"
-        raise usage_error(codes.NO_CLUSTER, message, 'pip install "pyttlang[cluster]"') from None
+        raise usage_error(codes.NO_CLUSTER, message, install_extra("cluster")) from None
     _quiet()
     try:
         client = Client(address, timeout=CONNECT_SECONDS, set_as_default=False)

@@ -15,6 +15,13 @@ from importlib import import_module, metadata
 from importlib.util import find_spec
 from pathlib import Path
 
+from _pyttlang_installation import (
+    install_extra,
+    lost_files,
+    other_owners,
+    own_distribution,
+    repair,
+)
 from ttl import __version__
 from ttl.config import Config, chosen_variables
 from ttl.device.readiness import (
@@ -33,7 +40,6 @@ from ttl.trace.stats import Table
 from .cache import table_of
 from .terminal import show_tables
 
-DISTRIBUTION = "pyttlang"
 # Variables of tt-metal that change what a run on a device does; is it a folder that must be there?
 METAL_VARIABLES = {
     "TT_METAL_HOME": True, "TT_METAL_RUNTIME_ROOT": True, "TT_METAL_CACHE": False,
@@ -88,6 +94,7 @@ def _show(findings: list[Finding]) -> None:
 def examine() -> Iterator[Finding]:
     # An older Python than pyttlang takes does not get here.
     yield Finding("Python", EVERYTHING, State.OK, platform.python_version())
+    yield _own_package()
     yield from _packages()
     yield _compiler()
     yield _torch()
@@ -99,8 +106,22 @@ def examine() -> Iterator[Finding]:
 EVERYTHING, EXECUTOR, DEVICE = "everything", "ttl run --host", "ttl run --backend device"
 
 
+def _own_package() -> Finding:
+    """Whether the files of `ttl` are as we installed them, and who else has files there."""
+    ours, others, lost = own_distribution(), other_owners(), lost_files()
+    found = f"{ours.name} {ours.version}" if ours is not None else f"{__version__}, a folder"
+    if others:
+        names = " and ".join(f"{each.name} {each.version}" for each in others)
+        found += f"; {names} has the package too: removing one removes files of the other"
+    if lost:
+        found += f"; {len(lost)} files missing or overwritten, {lost[0]} first"
+    state = State.BROKEN if lost else State.OK
+    fix = " && ".join(repair(others)) if others or lost else ""
+    return Finding("ttl", EVERYTHING, state, found, fix)
+
+
 def _packages() -> Iterator[Finding]:
-    """Those that pyttlang asks for when it is installed."""
+    """Packages that ours requires."""
     for requirement in _requirements():
         name = requirement.partition(";")[0].strip()
         bare = name.rstrip("0123456789.*,<>=!~ ")
@@ -108,9 +129,10 @@ def _packages() -> Iterator[Finding]:
 
 
 def _requirements() -> list[str]:
-    try:
-        found = metadata.requires(DISTRIBUTION) or []
-    except metadata.PackageNotFoundError:  # run from its sources
+    ours = own_distribution()
+    if ours is not None:
+        found = ours.requires or []
+    else:  # run from its sources
         project = Path(__file__).parents[4] / "pyproject.toml"
         found = tomllib.loads(project.read_text())["project"]["dependencies"]
     return [each for each in found if "extra ==" not in each]
@@ -161,7 +183,7 @@ def _compiles(command: tuple[str, ...]) -> str | None:
 
 def _torch() -> Finding:
     """Not imported: that takes seconds, and most programs do without."""
-    fix = 'pip install "pyttlang[torch]"'
+    fix = install_extra("torch")
     if find_spec("torch") is None:
         return Finding("torch", "tt_torch", State.ABSENT, "not installed", fix)
     try:

@@ -20,10 +20,12 @@ def run(options: argparse.Namespace) -> int:
     except ModuleNotFoundError as error:
         if error.name not in ("pygls", "lsprotocol"):
             raise
+        from _pyttlang_installation import install_extra
+
         raise usage_error(
             codes.PACKAGE_MISSING,
             "ttl lsp needs pygls, which is not installed",
-            "pip install 'pyttlang[editor]'",
+            install_extra("editor"),
         ) from None
     serve()
     return 0

@@ -96,7 +96,9 @@ def _show(options: argparse.Namespace, tunings: list[Tuning]) -> None:
     for file in written:
         print(f"ttl: wrote {file}", file=sys.stderr)
     if not any(file.suffix == ".png" for file in written):
-        print('ttl: plots as PNG need Pillow: pip install "pyttlang[plot]"', file=sys.stderr)
+        from _pyttlang_installation import install_extra
+
+        print(f"ttl: plots as PNG need Pillow: {install_extra('plot')}", file=sys.stderr)
 
 
 def _values_of(tuning: Tuning) -> dict[str, Any]:

@@ -1,0 +1,139 @@
+"""The public simulator beside us: both distributions own the package `ttl`."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+import wheel_cache
+from tutorials.wheel import REQUIREMENT
+
+OTHER = REQUIREMENT.replace("==", " ")
+PROGRAM = Path(__file__).parents[2] / "examples/elementwise.py"
+
+
+class Environment:
+    """A new environment with what both distributions need, and the commands of one of them."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        venv = [sys.executable, "-m", "venv", "--without-pip", str(folder)]
+        subprocess.run(venv, check=True)
+        self.python = folder / "bin/python"
+        (site,) = folder.glob("lib/python*/site-packages")
+        (site / "dependencies.pth").write_text(sysconfig.get_path("purelib"))
+
+    def pip(self, *arguments: str) -> None:
+        pip = [sys.executable, "-m", "pip", "--python", str(self.python), "--quiet"]
+        quiet = ["--disable-pip-version-check"]
+        subprocess.run([*pip, *arguments, *quiet], check=True, capture_output=True)
+
+    def install(self, wheel: Path) -> None:
+        self.pip("install", "--no-deps", "--no-index", "--force-reinstall", str(wheel))
+
+    def run(self, *command: str) -> subprocess.CompletedProcess[str]:
+        paths = f"{self.folder / 'bin'}{os.pathsep}{os.environ['PATH']}"
+        environment = {**os.environ, "PATH": paths}
+        environment.pop("PYTHONPATH", None)
+        command = (str(self.folder / "bin" / command[0]), *command[1:])
+        return subprocess.run(
+            command, capture_output=True, text=True, check=False, env=environment, cwd=self.folder
+        )
+
+    def follow(self, text: str) -> None:
+        """Type the commands that a message names."""
+        commands = [line.split() for line in text.splitlines() if line.startswith("  pip ")]
+        assert commands
+        for command in commands:
+            self.pip(*command[1:])
+
+
+@pytest.fixture(scope="module")
+def other_wheel() -> Path:
+    def keep(wheel: Path, folder: Path) -> None:
+        folder.mkdir()
+        shutil.copy(wheel, folder)
+
+    (path,) = wheel_cache.unpacked(REQUIREMENT, "wheel", keep).glob("*.whl")
+    return path
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> Environment:
+    return Environment(tmp_path / "environment")
+
+
+def is_healthy(environment: Environment) -> bool:
+    return all(
+        environment.run(*command).returncode == 0
+        for command in (("ttl", "doctor"), ("ttl", "run", str(PROGRAM)), ("python", str(PROGRAM)))
+    )
+
+
+WAYS_IN = (("ttl",), ("ttl", "doctor"), ("ttl", "run", str(PROGRAM)), ("python", "-m", "ttl"))
+
+
+def check_damaged(environment: Environment, *parts: str) -> str:
+    """Every way in says what is wrong, without a traceback; returns what it says."""
+    for command in WAYS_IN:
+        done = environment.run(*command)
+        assert done.returncode == 1
+        assert "Traceback" not in done.stderr
+        for part in parts:
+            assert part in done.stderr, done.stderr
+    return done.stderr
+
+
+def test_the_other_installed_after_us_and_removed(
+    environment: Environment, wheel: Path, other_wheel: Path
+) -> None:
+    environment.install(wheel)
+    environment.install(other_wheel)
+    both = check_damaged(environment, OTHER, "missing or overwritten", "pip uninstall --yes")
+    program = environment.run("python", str(PROGRAM)).stderr
+    assert both.splitlines()[-1] in program and OTHER in program
+
+    environment.pip("uninstall", "--yes", "tt-lang-sim")
+    text = check_damaged(environment, "missing or overwritten", "--force-reinstall --no-deps")
+    assert "tt-lang-sim" not in text
+    assert "missing or overwritten" in environment.run("python", str(PROGRAM)).stderr
+    environment.follow(text)
+    assert is_healthy(environment)
+
+
+def test_the_advice_for_both_leaves_only_us(
+    environment: Environment, wheel: Path, other_wheel: Path
+) -> None:
+    environment.install(wheel)
+    environment.install(other_wheel)
+    environment.follow(environment.run("ttl", "doctor").stderr)
+    assert is_healthy(environment)
+    assert "tt-lang-sim" not in environment.run("ttl", "doctor").stdout
+
+
+def test_the_other_installed_before_us(
+    environment: Environment, wheel: Path, other_wheel: Path
+) -> None:
+    """Our files are whole, so everything works; doctor says what removing the other one does."""
+    environment.install(other_wheel)
+    environment.install(wheel)
+    assert is_healthy(environment)
+    found = environment.run("ttl", "doctor").stdout
+    assert OTHER in found and "removing one removes files of the other" in found
+    environment.pip("uninstall", "--yes", "tt-lang-sim")
+    check_damaged(environment, "missing or overwritten")
+
+
+def test_an_import_error_of_ours_is_not_taken_for_damage(
+    environment: Environment, wheel: Path
+) -> None:
+    environment.install(wheel)
+    (site,) = environment.folder.glob("lib/python*/site-packages")
+    (site / "numpy.py").write_text("raise ImportError('numpy is broken')")
+    assert environment.run("ttl", "doctor").stderr.endswith("ImportError: numpy is broken\n")
