@@ -1,7 +1,7 @@
 """Kernels in a Llama of Hugging Face: RMSNorm, SwiGLU, rotary embedding and flash attention.
 
 tt_torch.replace swaps the modules; the parameters stay those of the model. Compared end to end with
-the model as it is, in f32. Needs transformers: pip install 'pyttlang[models]'.
+the model as it is, in f32. Needs transformers: pip install '.[models]'.
 """
 
 from typing import Any

@@ -191,7 +191,7 @@ def test_without_dask_the_extra_is_named(
 ) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
     assert main(["tune", "--scheduler", "tcp://127.0.0.1:1", "tuned.py"]) == 1
-    assert 'pip install "pyttlang[cluster]"' in capsys.readouterr().err
+    assert "pip install '.[cluster]'" in capsys.readouterr().err
 
 
 def test_no_configuration_left_is_status_1(

@@ -59,7 +59,7 @@ def test_without_torch_the_import_says_how_to_get_it():
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1] == (
         "ModuleNotFoundError: tt_torch needs torch, which is not installed: "
-        "pip install 'pyttlang[torch]'"
+        "pip install '.[torch]'"
     )
 
 

@@ -1,4 +1,4 @@
-"""Models of others as they come: right numbers, decoding as on the CPU. Needs pyttlang[models]."""
+"""Models of others as they come: right numbers, decoding as on the CPU. Needs extra `models`."""
 
 from __future__ import annotations
 

