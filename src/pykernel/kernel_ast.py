@@ -2,7 +2,8 @@
 
 from typing import Any as Tensor
 
+from ttl.d2m import api as _api
 from ttl.d2m.api import *  # noqa: F403
-from ttl.d2m.api import __all__ as _names
 
-__all__ = [*_names, "Tensor"]
+__all__ = ["Tensor"]
+__all__ += _api.__all__

@@ -68,8 +68,12 @@ hide_frames(__name__)
 
 __version__ = "0.2.0"
 
-__all__ = ["CompileError", "InternalError", "KernelFault", "TTLError", "TTLangCompileError"]
-__all__ += ["UsageError", "block", "math", *arrays.__all__, *language.__all__]
+__all__ = [
+    "CompileError", "InternalError", "KernelFault", "TTLError", "TTLangCompileError", "UsageError",
+    "block", "math",
+]  # fmt: skip
+__all__ += arrays.__all__
+__all__ += language.__all__
 
 # What else programs name. `import *` does not bring it: it would hide Python's `max` and `round`.
 ttl = sys.modules[__name__]  # `from ttl import ttl`
@@ -77,7 +81,6 @@ BlockExpr = language.BlockExpression  # as the specification prints it
 
 if TYPE_CHECKING:  # stubs of what is made from the op table: python tests/editor/stubs.py
     from ttl import block, math
-    from ttl._flat import *  # noqa: F403
 else:
     math, block = language.math, block_functions
     globals().update(FLAT)

@@ -3,14 +3,11 @@
 # ruff: noqa
 # Written by `python tests/editor/stubs.py`; do not edit.
 
-from typing import ClassVar
-
-from ttl.semantics.dtypes import DType
 from ttl.ttnn import (
     Arch, BufferType, CBDescriptor, CBFormatDescriptor, CloseDevice, ComputeConfigDescriptor,
     ConcatMesh2dToTensor, ConcatMeshToTensor, Conv2dConfig, CoreCoord, CoreGrid, CoreRange,
     CoreRangeSet, CoreType, DRAM_MEMORY_CONFIG, DataMovementConfigDescriptor, DataMovementProcessor,
-    Device, DispatchCoreConfig, DispatchCoreType, FabricConfig, FabricReliabilityMode,
+    DataType, Device, DispatchCoreConfig, DispatchCoreType, FabricConfig, FabricReliabilityMode,
     GetNumAvailableDevices, KernelDescriptor, L1_BLOCK_SHARDED_MEMORY_CONFIG,
     L1_HEIGHT_SHARDED_MEMORY_CONFIG, L1_MEMORY_CONFIG, L1_WIDTH_SHARDED_MEMORY_CONFIG, Layout,
     MathFidelity, MemoryConfig, MeshComposer, MeshComposerConfig, MeshDevice, MeshMapper,
@@ -22,22 +19,23 @@ from ttl.ttnn import (
     Topology, UnaryOpType, UnaryWithParam, UnpackToDestMode, WormholeComputeKernelConfig,
     WriterConfigDescriptor, abs, acos, acosh, add, add_, addcdiv, addcmul, addmm, aggregate_tensor,
     all_gather, all_reduce, allocate_tensor_on_device, allocate_tensor_on_host, arange, argmax,
-    as_tensor, asin, asinh, atan, atan2, atanh, begin_trace_capture, bitcast, bitwise_and,
-    bitwise_left_shift, bitwise_not, bitwise_or, bitwise_right_shift, bitwise_xor, ceil, celu,
-    chunk, clamp, clip, clone, close_device, close_mesh_device, combine_device_tensors, concat,
-    concat_mesh_to_tensor_composer, conv2d, conv_transpose2d, copy, copy_device_to_host_tensor,
-    copy_host_to_device_tensor, corerange_to_cores, cos, cosh, create_mesh_composer,
-    create_mesh_mapper, create_sharded_memory_config, cumprod, cumsum, deallocate,
-    distribute_tensor, div, div_, divide, divide_, dump_tensor, elu, embedding, empty, empty_like,
-    end_trace_capture, eq, eqz, erf, erfc, erfinv, execute_trace, exp, exp2, expand, expm1, fill,
-    float16, floor, floor_div, fmod, frac, from_buffer, from_device, from_numpy, from_torch, full,
-    full_like, gather, ge, gelu, generic_op, get_arch_name, get_device_ids, get_device_tensors,
-    get_max_worker_l1_unreserved_size, get_memory_config, get_num_devices, gez, grid_to_cores, gt,
-    gtz, hardsigmoid, hardswish, hardtanh, identity, init_device_compute_kernel_config, is_sharded,
-    is_tensor_storage_on_device, isclose, isfinite, isinf, isnan, layer_norm, le, leaky_relu, lerp,
-    lez, linear, load_tensor, log, log10, log1p, log2, log_sigmoid, logical_and, logical_not,
-    logical_or, logical_right_shift, logical_xor, lt, ltz, manage_device, matmul, max, maximum,
-    mean, min, minimum, mish, move, mul, mul_, multiply, multiply_, ne, neg, nez,
+    as_tensor, asin, asinh, atan, atan2, atanh, begin_trace_capture, bfloat16, bfloat4_b, bfloat8_b,
+    bitcast, bitwise_and, bitwise_left_shift, bitwise_not, bitwise_or, bitwise_right_shift,
+    bitwise_xor, ceil, celu, chunk, clamp, clip, clone, close_device, close_mesh_device,
+    combine_device_tensors, concat, concat_mesh_to_tensor_composer, conv2d, conv_transpose2d, copy,
+    copy_device_to_host_tensor, copy_host_to_device_tensor, corerange_to_cores, cos, cosh,
+    create_mesh_composer, create_mesh_mapper, create_sharded_memory_config, cumprod, cumsum,
+    deallocate, distribute_tensor, div, div_, divide, divide_, dump_tensor, elu, embedding, empty,
+    empty_like, end_trace_capture, eq, eqz, erf, erfc, erfinv, execute_trace, exp, exp2, expand,
+    experimental, expm1, fill, float16, float32, floor, floor_div, fmod, frac, from_buffer,
+    from_device, from_numpy, from_torch, full, full_like, gather, ge, gelu, generic_op,
+    get_arch_name, get_device_ids, get_device_tensors, get_max_worker_l1_unreserved_size,
+    get_memory_config, get_num_devices, gez, grid_to_cores, gt, gtz, hardsigmoid, hardswish,
+    hardtanh, identity, init_device_compute_kernel_config, int32, is_sharded,
+    is_tensor_storage_on_device, isclose, isfinite, isinf, isnan, kv_cache, layer_norm, le,
+    leaky_relu, lerp, lez, linear, load_tensor, log, log10, log1p, log2, log_sigmoid, logical_and,
+    logical_not, logical_or, logical_right_shift, logical_xor, lt, ltz, manage_device, matmul, max,
+    maximum, mean, min, minimum, mish, move, mul, mul_, multiply, multiply_, ne, neg, nez,
     num_cores_to_corerangeset, ones, ones_like, open_device, open_mesh_device, pad, permute, pow,
     prod, rand, randn, reallocate, reciprocal, release_trace, relu, relu6, remainder, repeat,
     repeat_interleave, replicate_tensor_to_mesh_mapper, reshape, rms_norm, round, rsqrt, rsub,
@@ -45,31 +43,10 @@ from ttl.ttnn import (
     signbit, silu, sin, sinh, slice, softmax, softplus, softsign, sort, split, split_work_to_cores,
     sqrt, square, squared_difference, squeeze, stack, std, sub, sub_, subtract, subtract_, sum,
     swish, synchronize_device, tan, tanh, tile_size, tilize, to_device, to_dtype, to_layout,
-    to_memory_config, to_numpy, to_torch, topk, transpose, tril, triu, trunc, typecast, unsqueeze,
-    unsqueeze_to_4D, untilize, upsample, var, view, where, zeros, zeros_like,
+    to_memory_config, to_numpy, to_torch, topk, transformer, transpose, tril, triu, trunc, typecast,
+    uint16, uint32, uint8, unsqueeze, unsqueeze_to_4D, untilize, upsample, var, view, where, zeros,
+    zeros_like,
 )
-
-from . import experimental, kv_cache, transformer
-
-class DataType(DType):
-    BFLOAT16: ClassVar[DataType]
-    FLOAT32: ClassVar[DataType]
-    UINT32: ClassVar[DataType]
-    BFLOAT8_B: ClassVar[DataType]
-    BFLOAT4_B: ClassVar[DataType]
-    UINT8: ClassVar[DataType]
-    UINT16: ClassVar[DataType]
-    INT32: ClassVar[DataType]
-    def __init__(self, value: int) -> None: ...
-
-bfloat16: DataType
-float32: DataType
-uint32: DataType
-bfloat8_b: DataType
-bfloat4_b: DataType
-uint8: DataType
-uint16: DataType
-int32: DataType
 
 __all__ = [
     "Arch", "BufferType", "CBDescriptor", "CBFormatDescriptor", "CloseDevice",

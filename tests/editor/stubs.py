@@ -4,7 +4,8 @@ python tests/editor/stubs.py            write them
 python tests/editor/stubs.py --check    exit 1 if one is out of date
 
 `ttl.math` and `ttl.block` are made from the op table when ttl is imported, and `import ttnn` is
-served by a finder: neither is a file that a type checker could read.
+served by a finder: neither is a file that a type checker could read. `ttl`, `ttl.ttnn` and
+`ttl.sim` get names when they are imported or first asked for, which a type checker cannot follow.
 """
 
 from __future__ import annotations
@@ -14,15 +15,17 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from importlib import import_module
 from inspect import Parameter, cleandoc, signature
+from itertools import chain
 from pathlib import Path
 from textwrap import wrap
 from types import ModuleType
 from typing import Any
 
 import ttl
-from ttl import ttnn
+from ttl import sim, ttnn
 from ttl.language.functions import FLAT, Function
 from ttl.language.old_names import OLD_NAMES
+from ttl.semantics.dtypes import DType
 from ttl.semantics.ops import BLOCK_OPS, BlockOp, Kind
 
 SOURCES = Path(__file__).parents[2] / "src"
@@ -33,6 +36,8 @@ TYPES = {
     Kind.NUMBER: "float", Kind.NATURAL: "int", Kind.INTEGER: "int", Kind.FLAG: "bool",
     Kind.DIMS: "int | Sequence[int]", Kind.DTYPE: "Any", Kind.SHAPE: "Sequence[int] | None",
 }  # fmt: skip
+# Names of ttnn whose module calls them otherwise.
+OTHERWISE_NAMED = {"Device": "AnyDevice as Device", "MeshDevice": "AnyDevice as MeshDevice"}
 
 
 def stubs() -> dict[Path, str]:
@@ -41,6 +46,9 @@ def stubs() -> dict[Path, str]:
         Path("ttl/math.pyi"): _math(),
         Path("ttl/block.pyi"): _block(),
         Path("ttl/_flat.pyi"): _flat(),
+        Path("ttl/__init__.pyi"): _ttl(),
+        Path("ttl/sim/__init__.pyi"): _sim(),
+        Path("ttl/ttnn/__init__.pyi"): _embedded_ttnn(),
         Path("ttnn-stubs/__init__.pyi"): _ttnn(),
     }
     for name in ttnn.MODULES:
@@ -173,16 +181,59 @@ def _flat() -> str:
     )
 
 
+# ttl and ttl.sim ----------------------------------------------------------------------------------
+
+
+def _ttl() -> str:
+    """In a stub, what `import *` brings is public beside `__all__`."""
+    homes = {"ttl.arrays": ttl.arrays.__all__, "ttl.language": ttl.language.__all__}
+    made = {"block", "math", *chain.from_iterable(homes.values())}
+    homes["ttl.diagnostics"] = [name for name in ttl.__all__ if name not in made]
+    return (
+        HEAD.format("TT-Lang in Python: the public names.")
+        + "import ttl as ttl\nfrom ttl import block, math\nfrom ttl._flat import *\n"
+        + "".join(_import(home, sorted(names)) for home, names in sorted(homes.items()))
+        + "\nBlockExpr = BlockExpression\n__version__: str\n"
+        + _all(ttl.__all__)
+    )
+
+
+def _sim() -> str:
+    """Every name of `ttl`, too: programs for the public simulator take them from here."""
+    return HEAD.format("The simulator, and the names that programs take from it.") + (
+        "import ttl as ttl\nfrom ttl import *\nfrom ttl import BlockExpr as BlockExpr\n"
+        "from ttl import ttnn as ttnn\nfrom ttl._flat import *\n"
+        "from ttl.sim.simulation import run\n" + _all(sim.__all__)
+    )
+
+
 # ttnn ---------------------------------------------------------------------------------------------
 
 
 def _ttnn() -> str:
     text = HEAD.format("ttnn as pyttlang has it where the real one is not installed.")
+    return text + _import("ttl.ttnn", sorted(ttnn.__all__)) + _all(ttnn.__all__)
+
+
+def _embedded_ttnn() -> str:
+    """Each name from the module that defines it."""
     types = {dtype.spelling.removeprefix("ttnn."): dtype.name for dtype in ttnn.DataType}
-    names = sorted(set(ttnn.__all__) - set(ttnn.MODULES) - {"DataType", *types})
-    modules = f"\nfrom . import {', '.join(sorted(ttnn.MODULES))}\n"
-    head = "from typing import ClassVar\n\nfrom ttl.semantics.dtypes import DType\n"
-    return text + head + _import("ttl.ttnn", names) + modules + _types(types) + _all(ttnn.__all__)
+    homes = {DType.__module__: [DType.__name__]}
+    for name in sorted(set(ttnn.__all__) - set(ttnn.MODULES) - {"DataType", *types}):
+        homes.setdefault(_home(name), []).append(OTHERWISE_NAMED.get(name, name))
+    return (
+        HEAD.format("The embedded stand-in for ttnn: its public names.")
+        + "from typing import ClassVar\n\n"
+        + "".join(_import(home, names) for home, names in sorted(homes.items()))
+        + f"\nfrom . import {', '.join(sorted(ttnn.MODULES))}\n"
+        + _types(types)
+        + _all(ttnn.__all__)
+    )
+
+
+def _home(name: str) -> str:
+    plain_numbers = "ttl.semantics.types"
+    return getattr(getattr(ttnn, name), "__module__", plain_numbers)
 
 
 def _types(names: dict[str, str]) -> str:
