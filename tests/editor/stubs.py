@@ -27,6 +27,7 @@ from ttl.language.functions import FLAT, Function
 from ttl.language.old_names import OLD_NAMES
 from ttl.semantics.dtypes import DType
 from ttl.semantics.ops import BLOCK_OPS, BlockOp, Kind
+from ttl.ttnn.operations import OPERATIONS
 
 SOURCES = Path(__file__).parents[2] / "src"
 HEAD = '"""{}"""\n\n# ruff: noqa\n# Written by `python tests/editor/stubs.py`; do not edit.\n\n'
@@ -38,6 +39,7 @@ TYPES = {
 }  # fmt: skip
 # Names of ttnn whose module calls them otherwise.
 OTHERWISE_NAMED = {"Device": "AnyDevice as Device", "MeshDevice": "AnyDevice as MeshDevice"}
+PLAIN_NUMBERS = "ttl.semantics.types"  # where those of ttnn are
 
 
 def stubs() -> dict[Path, str]:
@@ -232,8 +234,10 @@ def _embedded_ttnn() -> str:
 
 
 def _home(name: str) -> str:
-    plain_numbers = "ttl.semantics.types"
-    return getattr(getattr(ttnn, name), "__module__", plain_numbers)
+    for part, operations in OPERATIONS.items():
+        if name in operations:
+            return f"ttl.ttnn.operations.{part}"
+    return getattr(getattr(ttnn, name), "__module__", PLAIN_NUMBERS)
 
 
 def _types(names: dict[str, str]) -> str:

@@ -2,56 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import subprocess
-import sys
-import sysconfig
 from pathlib import Path
 
 import pytest
 
 import wheel_cache
+from installed import Environment
 from tutorials.wheel import REQUIREMENT
 
 OTHER = REQUIREMENT.replace("==", " ")
 PROGRAM = Path(__file__).parents[2] / "examples/elementwise.py"
-
-
-class Environment:
-    """A new environment with what both distributions need, and the commands of one of them."""
-
-    def __init__(self, folder: Path):
-        self.folder = folder
-        venv = [sys.executable, "-m", "venv", "--without-pip", str(folder)]
-        subprocess.run(venv, check=True)
-        self.python = folder / "bin/python"
-        (site,) = folder.glob("lib/python*/site-packages")
-        (site / "dependencies.pth").write_text(sysconfig.get_path("purelib"))
-
-    def pip(self, *arguments: str) -> None:
-        pip = [sys.executable, "-m", "pip", "--python", str(self.python), "--quiet"]
-        quiet = ["--disable-pip-version-check"]
-        subprocess.run([*pip, *arguments, *quiet], check=True, capture_output=True)
-
-    def install(self, wheel: Path) -> None:
-        self.pip("install", "--no-deps", "--no-index", "--force-reinstall", str(wheel))
-
-    def run(self, *command: str) -> subprocess.CompletedProcess[str]:
-        paths = f"{self.folder / 'bin'}{os.pathsep}{os.environ['PATH']}"
-        environment = {**os.environ, "PATH": paths}
-        environment.pop("PYTHONPATH", None)
-        command = (str(self.folder / "bin" / command[0]), *command[1:])
-        return subprocess.run(
-            command, capture_output=True, text=True, check=False, env=environment, cwd=self.folder
-        )
-
-    def follow(self, text: str) -> None:
-        """Type the commands that a message names."""
-        commands = [line.split() for line in text.splitlines() if line.startswith("  pip ")]
-        assert commands
-        for command in commands:
-            self.pip(*command[1:])
 
 
 @pytest.fixture(scope="module")
@@ -134,6 +95,5 @@ def test_an_import_error_of_ours_is_not_taken_for_damage(
     environment: Environment, wheel: Path
 ) -> None:
     environment.install(wheel)
-    (site,) = environment.folder.glob("lib/python*/site-packages")
-    (site / "numpy.py").write_text("raise ImportError('numpy is broken')")
+    (environment.site / "numpy.py").write_text("raise ImportError('numpy is broken')")
     assert environment.run("ttl", "doctor").stderr.endswith("ImportError: numpy is broken\n")

@@ -68,7 +68,8 @@ from ttl.ttnn.moves import (
     to_device, to_dtype, to_layout, to_memory_config, typecast,
 )
 from ttl.ttnn.operations.activations import (
-    celu, elu, hardtanh, leaky_relu, selu, softplus,
+    celu, elu, gelu, hardsigmoid, hardswish, hardtanh, leaky_relu, log_sigmoid, mish, relu, relu6,
+    selu, sigmoid, silu, softplus, softsign, swish,
 )
 from ttl.ttnn.operations.arithmetic import (
     add, add_, addcdiv, addcmul, atan2, bitwise_and, bitwise_left_shift, bitwise_or,
@@ -79,10 +80,9 @@ from ttl.ttnn.operations.arithmetic import (
 )
 from ttl.ttnn.operations.elementwise import (
     abs, acos, acosh, asin, asinh, atan, atanh, bitwise_not, ceil, clamp, clip, cos, cosh, eqz, erf,
-    erfc, erfinv, exp, exp2, expm1, fill, floor, frac, gelu, gez, gtz, hardsigmoid, hardswish,
-    identity, isfinite, isinf, isnan, lez, log, log10, log1p, log2, log_sigmoid, logical_not, ltz,
-    mish, neg, nez, reciprocal, relu, relu6, round, rsqrt, sigmoid, sign, signbit, silu, sin, sinh,
-    softsign, sqrt, square, swish, tan, tanh, trunc,
+    erfc, erfinv, exp, exp2, expm1, fill, floor, frac, gez, gtz, identity, isfinite, isinf, isnan,
+    lez, log, log10, log1p, log2, logical_not, ltz, neg, nez, reciprocal, round, rsqrt, sign,
+    signbit, sin, sinh, sqrt, square, tan, tanh, trunc,
 )
 from ttl.ttnn.operations.matmul import (
     addmm, linear, matmul,
