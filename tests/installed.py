@@ -10,6 +10,8 @@ from pathlib import Path
 import numpy
 
 ROOT = Path(__file__).parents[1]
+# What we need, and not our tree: .pth files in a folder that one of them names are not read.
+OTHER_PACKAGES = Path(numpy.__file__).parents[1]
 
 
 def build_wheel(folder: Path) -> Path:
@@ -34,8 +36,7 @@ class Environment:
         subprocess.run(venv, check=True)
         self.python = folder / "bin/python"
         (self.site,) = folder.glob("lib/python*/site-packages")
-        others = Path(numpy.__file__).parents[1]  # .pth files in it are not read: no tree of ours
-        (self.site / "dependencies.pth").write_text(str(others))
+        (self.site / "dependencies.pth").write_text(str(OTHER_PACKAGES))
 
     def pip(self, *arguments: str) -> None:
         pip = [sys.executable, "-m", "pip", "--python", str(self.python), "--quiet"]

@@ -142,6 +142,39 @@ ttnn.close_device(device)
 # mypy --strict wants annotations: docs/howto/editor.md.
 UNANNOTATED = "# mypy: allow-untyped-defs, allow-untyped-calls\n"
 
+# Each line with the type that an editor shows when the mouse is on what it reveals.
+HOVERED = """\
+import numpy as np
+import ttnn
+import ttl
+
+@ttl.operation(grid=(1, 1))
+def exp(x, y):
+    x_dfb = ttl.make_dataflow_buffer_like(x, shape=(1, 1))
+    reveal_type(x_dfb)  # DataflowBuffer
+
+    @ttl.compute()
+    def compute():
+        with x_dfb.wait() as x_blk:
+            reveal_type(x_blk)  # Block
+            reveal_type(x_blk * 2 + x_blk)  # BlockExpression
+            reveal_type(ttl.math.exp(x_blk))  # BlockExpression
+            reveal_type(x_blk @ x_blk)  # BlockExpression
+
+    @ttl.datamovement()
+    def read():
+        reveal_type(ttl.node(dims=1))  # int
+        reveal_type(ttl.node(dims=2))  # tuple[int, int]
+        reveal_type(ttl.copy(x[0, 0], x_dfb.reserve()))  # Transfer
+
+reveal_type(exp)  # Operation
+device = ttnn.open_device(device_id=0)
+reveal_type(device)  # Device
+x = ttl.from_numpy(np.ones((32, 32)), dtype=ttnn.bfloat16, device=device)
+reveal_type(x)  # Tensor
+reveal_type(ttnn.bfloat16)  # DataType
+"""
+
 WRONG = """\
 import ttnn
 import ttl
@@ -174,6 +207,7 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copytree(EXAMPLES, folder / "examples", ignore=shutil.ignore_patterns("pytorch"))
     texts = {
         **written_in_pages(), "rmsnorm_of_a_user": UNANNOTATED + RMSNORM,
+        "hovered": HOVERED.replace("import numpy", f"{UNANNOTATED}import numpy", 1),
         "every_name": with_every_name(), "every_import": with_every_import(),
     }  # fmt: skip
     for name, text in texts.items():
@@ -268,6 +302,12 @@ def test_every_public_name_has_a_type(
     notes = [each for each in seen_by_mypy["note"] if each.file == "every_name.py"]
     assert len(notes) == count
     assert not [str(each) for each in notes if each.text == 'Revealed type is "Any"']
+
+
+def test_values_in_kernels_have_types(seen_by_pyright: dict[str, list[Found]]) -> None:
+    shown = [each.text for each in seen_by_pyright["information"] if each.file == "hovered.py"]
+    wanted = re.findall(r"reveal_type\((.+)\)  # (.+)$", HOVERED, re.M)
+    assert shown == [f'Type of "{value}" is "{type_}"' for value, type_ in wanted]
 
 
 def test_pyright_warns_of_missing_sources_and_imports_of_everything_only(

@@ -6,11 +6,12 @@ import re
 import runpy
 import subprocess
 import sys
-import sysconfig
 import zipfile
 from pathlib import Path
 
 import pytest
+
+from installed import OTHER_PACKAGES
 
 ROOT = Path(__file__).parents[2]
 
@@ -29,7 +30,7 @@ def python(site: Path, code: str, *more: Path) -> str:
     paths = [str(path) for path in more]
     start = (
         f"import sys, site; sys.path[:0] = {paths!r}; site.addsitedir({str(site)!r})\n"
-        f"sys.path.append({sysconfig.get_path('purelib')!r})\n"
+        f"sys.path.append({str(OTHER_PACKAGES)!r})\n"
     )
     command = [sys.executable, "-I", "-S", "-W", "error", "-c", start + code]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
