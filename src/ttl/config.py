@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from ttl.diagnostics import Code, Severity, UsageError, WarningOptions, codes, usage_error
 from ttl.loading.kept_codes import cache_dir
+from ttl.target import CHOICES, find_choice, load
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -82,6 +83,30 @@ def _bytes(variable: str, text: str) -> int | None:
         raise _wrong(variable, text, "a size in bytes", "512M") from None
 
 
+def _target(variable: str, text: str) -> str | None:
+    try:
+        return read_target(text) if text else None
+    except ValueError as error:
+        message = f"{variable}={text}: {error}"
+        help_text = f"set for example {variable}={CHOICES[-1]}, or unset the variable"
+        raise usage_error(codes.WRONG_ARGUMENT, message, help_text) from None
+
+
+def read_target(text: str) -> str:
+    """The target that `text` names; ValueError, with the list of them, if there is none."""
+    name = find_choice(text)
+    if name is None:
+        raise ValueError(f"not a target; there are {target_list()}")
+    return name
+
+
+def target_list() -> str:
+    """Names of targets, with the sizes of their grids."""
+    sizes = ["{}x{}".format(*load(name).default_grid) for name in CHOICES]
+    shown = [f"{name} ({size} nodes)" for name, size in zip(CHOICES, sizes, strict=True)]
+    return f"{', '.join(shown[:-1])} and {shown[-1]}"
+
+
 def _seed(variable: str, text: str) -> int | None:
     if text and not (text.isascii() and text.isdecimal()):
         raise _wrong(variable, text, "a whole number", "1")
@@ -133,7 +158,8 @@ class Config:
     backend: str = _option("TTL_BACKEND", default="sim")
     # The first calls of each kind that are simulated, if those after them are to be compiled.
     fast: int | None = _option("TTL_FAST", _number)
-    target: str = _option("TTL_TARGET", default="wormhole_b0")  # the chip, or blackhole
+    # The chip: wormhole_b0, wormhole_b0_full (its 8x9 workers, none left to ttnn) or blackhole.
+    target: str = _option("TTL_TARGET", _target, default="wormhole_b0")
     check: bool = _flag("TTL_CHECK")  # look for mistakes before an operation runs, report all
     # FILE.ttsys: the system descriptor of the device that pykernel programs and graphs are for
     system_desc_path: str | None = _option("SYSTEM_DESC_PATH")
@@ -184,6 +210,11 @@ class Config:
     cache_folder: str = ""  # PYTTLANG_CACHE, else the user's cache folder
     # Bytes that compiled kernels may take there, as 512M; none: no limit. See `ttl cache`.
     cache_limit: int | None = _option("PYTTLANG_CACHE_LIMIT", _bytes)
+
+    @property
+    def chip(self) -> str:
+        """The name of the target's chip, as in artifacts and files of costs."""
+        return load(self.target).name
 
     @property
     def cache_dir(self) -> Path:

@@ -8,7 +8,7 @@ from pathlib import Path
 from ttl.config import Config
 from ttl.diagnostics import WrongValue, codes, reading, usage_error
 from ttl.semantics.dtypes import dtype_of
-from ttl.target import TARGETS, Target, load
+from ttl.target import CHOICES, Target, load
 from ttl.target.system_desc import NotASystemDesc, read_system_desc, target_from_text, text_of
 
 from .program import STREAM_BLOCKS, Call, parameter_span
@@ -18,7 +18,7 @@ Need = tuple[int, str, int]  # the position of the operand, what it is, bytes
 
 def check_memory(call: Call, config: Config) -> None:
     """Every core holds its part of the tensors in L1, and the buffers of streams beside it."""
-    if config.target not in TARGETS:
+    if config.target not in CHOICES:
         return  # the driver says it
     target = target_from_text(call.system_desc) if call.system_desc else load(config.target)
     needs = _needs(call)
@@ -57,9 +57,10 @@ def described_system(config: Config) -> str:
     except NotASystemDesc as error:
         message = f"SYSTEM_DESC_PATH={path}: not a system descriptor: {error}"
         raise usage_error(codes.FILE_NOT_USABLE, message) from None
-    if chip["arch"] != config.target:
-        message = f"SYSTEM_DESC_PATH={path} describes a {chip['arch']}, not a {config.target}"
-        raise usage_error(codes.WRONG_ARGUMENT, message, f"set TTL_TARGET={chip['arch']}")
+    if chip["arch"] != config.chip:
+        message = f"SYSTEM_DESC_PATH={path} describes a {chip['arch']}, not a {config.chip}"
+        help_text = f"pass --target {chip['arch']}, or set TTL_TARGET={chip['arch']}"
+        raise usage_error(codes.WRONG_ARGUMENT, message, help_text)
     return text_of(chip)
 
 

@@ -13,11 +13,12 @@ from ttl.language import Operation
 from ttl.language.operation import Program
 from ttl.semantics.current_engine import TRACE
 from ttl.semantics.limits import check_limits, l1_tensors
-from ttl.target import TARGETS, Target, load
+from ttl.target import CHOICES, Target, load
 from ttl.trace import CATEGORIES
 
 from .backend import choose_backend
 from .captured import CAPTURED
+from .grids import larger_grid_helps
 from .placing import host_note, placed
 from .remarks import Remarks
 from .running import Runs
@@ -175,6 +176,7 @@ class Call:
             config.grid or _own_grid(chip, target),
             config.compiler_options,
             largest_grid=_largest_grid(config, _own_grid(chip, target)),
+            larger_grid_helps=larger_grid_helps if chip is None else None,
         )
         if config.show_threads:
             self.driver.remarks.show_threads(program)
@@ -288,7 +290,7 @@ def _check_float32(config: Config) -> None:
 
 
 def _check_choices(config: Config) -> None:
-    _check_choice("TTL_TARGET", config.target, TARGETS)
+    _check_choice("TTL_TARGET", config.target, CHOICES)
     _check_choice("TTL_BACKEND", config.backend, BACKENDS)
     _check_choice("TTL_SCHEDULER", config.scheduler, SCHEDULERS)
     _check_choice("TTL_ROUNDING", config.rounding, ROUNDINGS)

@@ -32,6 +32,7 @@ from .pipes import PipeNet
 from .semaphores import Semaphore
 
 Grid = Shape | str | Callable[..., Shape]
+GridHelps = Callable[[Shape, Shape], tuple[str, ...]]  # what is asked for, the most there is
 MEMORY_SPACES = ("L1", "DRAM")
 
 
@@ -166,14 +167,17 @@ class Operation:
         full_grid: Shape,
         environment_options: str | None = None,
         largest_grid: Shape | None = None,
+        larger_grid_helps: GridHelps | None = None,
     ) -> Program:
         """Run the body with these arguments.
 
-        `full_grid` is what "auto" means, `largest_grid` what may be asked for, if that is not it.
+        `full_grid` is what "auto" means, `largest_grid` what may be asked for, if that is not it,
+        `larger_grid_helps` what helps somebody who asks for more than that.
         """
         options = self._options(kwargs, environment_options)
         arguments = self._bind(args, kwargs)
-        grid = self._resolve_grid(arguments, full_grid, largest_grid or full_grid)
+        grid = self._resolve_grid(arguments, full_grid)
+        self._check_size(grid, largest_grid or full_grid, larger_grid_helps)
         LAUNCH_HOOK.last_grid = grid
         first = self._run_body(arguments, grid, (0,) * len(grid))
         program = Program(
@@ -323,23 +327,22 @@ class Operation:
         wrong = wrong_call(self.__name__, known.values(), error, given)
         return UsageError(wrong.at(calling_span()))
 
-    def _resolve_grid(
-        self, arguments: dict[str, Any], full_grid: Shape, largest_grid: Shape
-    ) -> Shape:
+    def _resolve_grid(self, arguments: dict[str, Any], full_grid: Shape) -> Shape:
         grid = as_grid(self._called_grid(arguments)) if callable(self.grid) else self.grid
         if isinstance(grid, str) and grid in ("auto", "full"):
             return full_grid
         if not isinstance(grid, tuple) or not _is_grid(grid):
             raise not_a_grid(grid, definition_span(self.function))
-        if any(size > limit for size, limit in zip(grid, largest_grid, strict=False)):
-            raise refused(
-                f"{self.__name__} asks for a grid of {grid}, the device has {largest_grid} "
-                "(x, y)",
-                'use a smaller grid, or grid="auto"',
-                definition_span(self.function),
-                codes.GRID_TOO_LARGE,
-            )
         return grid if len(grid) > 1 else (*grid, 1)  # a row of nodes
+
+    def _check_size(self, grid: Shape, largest: Shape, helps: GridHelps | None) -> None:
+        if all(size <= limit for size, limit in zip(grid, largest, strict=False)):
+            return
+        broken = codes.GRID_TOO_LARGE.broken(
+            f"{self.__name__} asks for a grid of {grid}, the device has {largest} (x, y)",
+            *(helps(grid, largest) if helps else ('use a smaller grid, or grid="auto"',)),
+        )
+        raise UsageError(broken.at(definition_span(self.function)))
 
     def _called_grid(self, arguments: dict[str, Any]) -> Any:
         """The grid function gets the arguments as the operation would."""

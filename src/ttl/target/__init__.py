@@ -4,11 +4,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
 TARGETS = ("wormhole_b0", "blackhole")
+# What users choose among: a chip with the grid that ttnn leaves to programs, or with all workers.
+CHOICES = ("wormhole_b0", "wormhole_b0_full", "blackhole")
+WITH_ALL_WORKERS = {"wormhole_b0_full": "wormhole_b0"}
+ALIASES = {
+    "wormhole": "wormhole_b0",
+    "wh": "wormhole_b0",
+    "wormhole_full": "wormhole_b0_full",
+    "wormhole_8x9": "wormhole_b0_full",
+    "bh": "blackhole",
+    "blackhole_13x10": "blackhole",
+}
 DEVICE_APIS = ("0.81", "0.69")  # of kernels, by the version of ttnn; the first is what is emitted
 
 
@@ -48,9 +59,18 @@ class Target:
         return tiles * 2 if full_sync else tiles
 
 
-@cache  # bounded: there are as many as TARGETS
+def find_choice(text: str) -> str | None:
+    """The one of CHOICES that `text` names, as written or by an alias; None if it names none."""
+    name = text.strip().lower().replace("-", "_")
+    return name if name in CHOICES else ALIASES.get(name)
+
+
+@cache  # bounded: there are as many as CHOICES
 def load(name: str) -> Target:
-    """The chip called `name`, one of TARGETS."""
+    """The chip called `name`, one of CHOICES."""
+    if name in WITH_ALL_WORKERS:
+        chip = load(WITH_ALL_WORKERS[name])
+        return replace(chip, default_grid=chip.grid)
     import json  # here, because every `import ttl` comes through this module
 
     with open(os.path.join(os.path.dirname(__file__), f"{name}.json")) as file:

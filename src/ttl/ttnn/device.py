@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ttl.target import TARGETS, Target, load
+from ttl.target import CHOICES, Target, find_choice, load
 
 from .cores import CoreCoord, CoreGrid, Grid
 from .enums import Arch
@@ -134,9 +134,9 @@ def _chip(name: str | None = None) -> Target:
     from ttl.config import Config
 
     chip = name or Config.current().target
-    if chip not in TARGETS:
-        raise wrong(f"{chip} is not a chip pyttlang knows", f"use one of {', '.join(TARGETS)}")
-    return load(chip)
+    if (found := find_choice(chip)) is None:
+        raise wrong(f"{chip} is not a chip pyttlang knows", f"use one of {', '.join(CHOICES)}")
+    return load(found)
 
 
 def get_arch_name() -> str:

@@ -43,9 +43,10 @@ def trial_key(trial: Trial, common: list[Any]) -> str:
 
 def surroundings(costs: Any) -> list[Any]:
     """What all trials of a sweep have in common."""
-    options = asdict(Options.current())
+    now = Options.current()
+    options = asdict(now)
     chosen = [repr(options[name]) for name in COUNTED]
-    own = costs if costs is not None else load_costs(options["target"])
+    own = costs if costs is not None else load_costs(now.chip)
     return [version_of_pyttlang(), chosen, digest(own)]
 
 

@@ -70,7 +70,7 @@ class Tuner:
             tried=tuple(zip(configs, map(without_results, outcomes), strict=True)),
             seconds=time.perf_counter() - start,
             from_disk=len(trials) - len(ran),
-            chip=Options.current().target,
+            chip=Options.current().chip,
             span=tuned.tuned.span,
         )
 

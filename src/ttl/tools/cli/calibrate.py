@@ -8,8 +8,9 @@ import os
 from pathlib import Path
 
 from ttl.diagnostics import codes, reading, usage_error, writing
-from ttl.target import TARGETS
+from ttl.target import CHOICES, TARGETS, load
 
+from .chip import read_choice
 from .program import natural
 
 REPEATS = 5
@@ -35,7 +36,8 @@ NO_LOG = "use a tt-metal built with the profiler (Tracy): the wheel of PyPI has 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.description, parser.epilog = DESCRIPTION, EPILOG
-    parser.add_argument("--target", choices=TARGETS, default=TARGETS[0],
+    parser.add_argument("--target", type=read_choice, choices=CHOICES, metavar="NAME",
+                        default=TARGETS[0],
                         help="the chip that is measured (default: %(default)s)")  # fmt: skip
     parser.add_argument("-o", "--output", metavar="FILE", required=True,
                         help="where to write the costs, as JSON")  # fmt: skip
@@ -60,9 +62,9 @@ def run(options: argparse.Namespace) -> int:
     else:
         lines = _measured_lines(options.repeats)
 
-    log = ProfilerLog()
+    chip, log = load(options.target).name, ProfilerLog()
     zones = log.zones(lines)
-    costs, names = calibrated(load_costs(options.target), zones, log.clock_mhz)
+    costs, names = calibrated(load_costs(chip), zones, log.clock_mhz)
     if set(names) <= {CLOCK}:  # which is in the first line of every log
         message = f"{options.log or 'the log of the profiler'} has no zones of ttl calibrate"
         raise usage_error(codes.WRONG_ARGUMENT, message, NO_LOG)
@@ -70,7 +72,7 @@ def run(options: argparse.Namespace) -> int:
         read_costs(costs, case)
     with writing(options.output):
         Path(options.output).write_text(json.dumps(costs, indent=1) + "\n")
-    print(f"{options.output}: {len(names)} costs of {options.target} were measured")
+    print(f"{options.output}: {len(names)} costs of {chip} were measured")
     print("\n".join(f"  {name}" for name in names))
     return 0
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ttl.diagnostics import codes, reading, usage_error, writing
-from ttl.target import TARGETS, load
+from ttl.target import load
 
 from .program import add_program_arguments, natural, program_variables, run_to_its_end
 from .what_if import with_block_changes
@@ -21,7 +21,6 @@ GRAPH_SUFFIX = ".ttnn"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--target", choices=TARGETS, help="the chip (default: wormhole_b0)")
     parser.add_argument(
         "-D", dest="defines", action="append", default=[], type=read_define, metavar="NAME=VALUE",
         help="use VALUE in place of what the program assigns to NAME at its top level",
@@ -68,8 +67,6 @@ def run(options: argparse.Namespace) -> int:
     costs = None if options.costs is None else costs_of(options.costs)
     PROCESS_DRIVER.runs.recorded.clear()
     variables = {**program_variables(options), "TTL_ESTIMATE": "1"}
-    if options.target is not None:
-        variables["TTL_TARGET"] = options.target
     options.defines = dict(options.defines)
     with redirect_stdout(sys.stderr) if options.json else nullcontext():
         status = run_to_its_end(options, variables)
@@ -78,7 +75,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _refuse_unused(options: argparse.Namespace, is_graph: bool) -> None:
     """Options that say nothing about such a file."""
-    for_programs = {"-D": options.defines, "--timeline": options.timeline}
+    for_programs = {"-D": options.defines, "--timeline": options.timeline, "--grid": options.grid}
     unused = for_programs if is_graph else {"--against": options.against}
     for option, value in unused.items():
         if value:
@@ -128,7 +125,7 @@ def _report_graph(options: argparse.Namespace) -> int:
     for file in files:
         runtime = Runtime.from_file(file)
         target = load(options.target or runtime.target.name)
-        if target != runtime.target and runtime.has_kernels:
+        if target.name != runtime.target.name and runtime.has_kernels:
             message = f"the kernels in {file} are for {runtime.target.name}, not for {target.name}"
             raise usage_error(codes.WRONG_ARGUMENT, message, "export the graph for this chip")
         check_chip(options, costs, target.name)

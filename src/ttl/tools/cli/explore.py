@@ -19,7 +19,7 @@ from ttl.diagnostics import KernelFault, TTLError, codes
 from ttl.language.engine import LAUNCH_HOOK
 from ttl.sweep import Job, Task, may_fork, program_files, sweep
 
-from .program import add_program_arguments, program_variables, run_to_its_end, warning_words
+from .program import add_program_arguments, program_variables, program_words, run_to_its_end
 from .where import add_where, runner
 
 SCHEDULES = 20
@@ -94,7 +94,7 @@ def _parts(seeds: range, options: argparse.Namespace) -> list[range]:
 
 
 def _job(options: argparse.Namespace, seeds: range) -> Job:
-    names = ("arguments", "strict", "warnings", "json")
+    names = ("arguments", "strict", "warnings", "json", "target", "grid")
     values = {**{name: getattr(options, name) for name in names}, "seeds": list(seeds)}
     files = program_files(Path(options.file))
     return Job("ttl.tools.cli.explore:digests", values, options.file, files)
@@ -180,7 +180,7 @@ def _difference(what: str, one: NDArray[Any], other: NDArray[Any]) -> tuple[str,
 
 def command(options: argparse.Namespace, seed: int | None) -> str:
     seeded = [] if seed is None else ["--seed", str(seed)]
-    chosen = [*warning_words(options), *seeded]
+    chosen = [*program_words(options), *seeded]
     return " ".join(["ttl", "run", *chosen, options.file, *options.arguments])
 
 

@@ -21,6 +21,8 @@ from ttl.diagnostics.frames import user_traceback
 from ttl.loading import settle, without_collecting
 from ttl.tools.lsp.calls import recorded_calls
 
+from .chip import add_chip_arguments, chip_variables, chip_words
+
 STANDARD_INPUT = "-"  # in the place of FILE
 FROM_STANDARD_INPUT = "<stdin>"  # its name in messages
 
@@ -39,6 +41,7 @@ def add_program_arguments(parser: argparse.ArgumentParser, with_compile_only: bo
         )
     add_warning_arguments(parser)
     parser.add_argument("--json", action="store_true", help="diagnostics as JSON, one a line")
+    add_chip_arguments(parser)
     parser.add_argument("file", metavar="FILE", help="the program; - reads it from standard input")
     parser.add_argument(
         "arguments", metavar="ARGUMENT", nargs="*", help="its arguments; all after -- are its own"
@@ -82,15 +85,16 @@ def warning_variables(options: argparse.Namespace) -> dict[str, str]:
     return {variable: text for variable, text in chosen.items() if text}
 
 
-def warning_words(options: argparse.Namespace) -> list[str]:
-    """The same options again, on a command line."""
+def program_words(options: argparse.Namespace) -> list[str]:
+    """The options of warnings and the chip again, on a command line."""
     chosen = [word for text in options.warnings for word in ("-W", text)]
-    return ["--strict", *chosen] if options.strict else chosen
+    return [*(["--strict"] if options.strict else []), *chosen, *chip_words(options)]
 
 
 def program_variables(options: argparse.Namespace) -> dict[str, str]:
     """The variables of ttl.config that the options above stand for."""
-    return {**warning_variables(options), **({"TTL_JSON": "1"} if options.json else {})}
+    as_json = {"TTL_JSON": "1"} if options.json else {}
+    return {**warning_variables(options), **as_json, **chip_variables(options)}
 
 
 def split_program_arguments(

@@ -9,7 +9,7 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 from ttl import __version__
-from ttl.config import BACKENDS, ROUNDINGS, SCHEDULERS, is_positive, read_grid
+from ttl.config import BACKENDS, ROUNDINGS, SCHEDULERS, is_positive
 from ttl.diagnostics import KernelFault, TTLError
 from ttl.trace import CATEGORIES
 
@@ -20,8 +20,8 @@ from .program import (
     add_program_arguments,
     natural,
     program_variables,
+    program_words,
     run_program,
-    warning_words,
 )
 from .traces import emptied, finish_trace
 
@@ -31,7 +31,6 @@ ALL = "all"
 # Options whose value goes into a variable of ttl.config as it was given, and those that set one.
 VALUES = {
     "fast": "TTL_FAST",
-    "grid": "TTL_GRID",
     "scheduler": "TTL_SCHEDULER",
     "rounding": "TTL_ROUNDING",
     "seed": "TTL_SEED",
@@ -105,9 +104,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _add_machine_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--grid", type=_grid, metavar="R,C", help='the rows and columns of "auto" and "full" grids'
-    )
-    parser.add_argument(
         "--scheduler", choices=SCHEDULERS,
         help="the simulator switches to another kernel when one must wait (greedy, the default), "
         "or also where it could go on (fair); results do not depend on it",
@@ -165,14 +161,6 @@ def _add_trace_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _grid(text: str) -> str:
-    try:
-        read_grid(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not ROWS,COLUMNS, as in 8,8") from None
-    return text
-
-
 def _positive(text: str) -> str:
     if not is_positive(text):
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number greater than 0")
@@ -196,6 +184,8 @@ def check_arguments(parser: argparse.ArgumentParser, options: argparse.Namespace
         parser.error("--isolate needs --host: the simulator runs kernels as Python")
     if options.fast and options.float32:
         parser.error("--float32 is for the simulator alone: not with --fast")
+    if options.target and options.backend == "device":
+        parser.error("--target is for runs on this machine: a device is the chip that it is")
     if options.device_timeout and options.backend != "device":
         parser.error("--device-timeout needs --backend device")
     events = options.trace_events or options.no_trace_events
@@ -250,7 +240,7 @@ def _repeatable(fault: KernelFault, options: argparse.Namespace) -> TTLError:
     """With a seed the schedule matters: the report tells how to see it again."""
     chosen = ["--host"] if options.backend == "host" else []
     chosen += ["--float32"] if options.float32 else []
-    chosen += [*warning_words(options), "--seed", str(options.seed)]
+    chosen += [*program_words(options), "--seed", str(options.seed)]
     given = ["ttl", "run", *chosen, options.file, *options.arguments]
     return fault.with_note(f"to repeat it: {shlex.join(given)}")
 

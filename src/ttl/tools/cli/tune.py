@@ -18,7 +18,6 @@ from ttl.language import Config
 from ttl.language.autotuned import TOLERANCE
 from ttl.language.configs import Choice, configs_of
 from ttl.sweep import Job, Runner, Task, digest, program_files, sweep
-from ttl.target import TARGETS
 from ttl.tuning import Outcome, Tuner, Tuning
 from ttl.tuning.keys import surroundings
 from ttl.tuning.outcome import without_results, without_wrong_results
@@ -26,6 +25,7 @@ from ttl.tuning.report import write_report
 from ttl.tuning.trial import Trial
 from ttl.tuning.tuner import store
 
+from .chip import add_chip_arguments, chip_variables
 from .estimate import check_chip, costs_of, read_define
 from .program import run_to_its_end
 from .trials import only_tuning, same_random_numbers
@@ -35,7 +35,7 @@ REPORT = "tuning_report"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--target", choices=TARGETS, help="the chip (default: wormhole_b0)")
+    add_chip_arguments(parser)
     parser.add_argument("--costs", metavar="FILE", help="as for ttl estimate")
     parser.add_argument(
         "-D", dest="choices", action="append", default=[], type=_choice,
@@ -71,10 +71,9 @@ def run(options: argparse.Namespace) -> int:
     """The status is 1 if some call has no configuration that can be used."""
     costs = None if options.costs is None else costs_of(options.costs)
     variables = {n: text for n, text in chosen_variables().items() if n != "PYTTLANG_CACHE"}
-    if options.target is not None:
-        variables["TTL_TARGET"] = options.target
+    variables |= chip_variables(options)
     with process_variables(variables):
-        check_chip(options, costs, Options.current().target)
+        check_chip(options, costs, Options.current().chip)
     with runner(options) as run_jobs:
         if options.choices:
             tunings = [_tune_program(options, variables, costs, run_jobs)]
@@ -134,7 +133,7 @@ def _tune_program(
             _program_task(options, variables, costs, config, files, common) for config in configs
         ]
         values = sweep(tasks, counted, store(), "tuning", options.fresh)
-        chip = Options.current().target
+        chip = Options.current().chip
     outcomes = [Outcome.of_values(each) for each in values]
     if not options.no_check:
         outcomes = without_wrong_results(outcomes, TOLERANCE)

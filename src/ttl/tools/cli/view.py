@@ -46,6 +46,8 @@ def check_arguments(parser: argparse.ArgumentParser, options: argparse.Namespace
             parser.error("--run and --source are not for programs: they are run as they are")
     elif options.arguments:
         parser.error(f"{options.file} is no program: it takes no arguments")
+    elif options.target or options.grid:
+        parser.error("--target and --grid are for programs: other files have their chip")
 
 
 def run(options: argparse.Namespace) -> int:
