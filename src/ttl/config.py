@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from ttl.diagnostics import Code, Severity, UsageError, WarningOptions, codes, usage_error
 from ttl.loading.kept_codes import cache_dir
-from ttl.target import CHOICES, find_choice, load
+from ttl.target import ALIASES, CHOICES, find_choice, load
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -96,7 +96,11 @@ def read_target(text: str) -> str:
     """The target that `text` names; ValueError, with the list of them, if there is none."""
     name = find_choice(text)
     if name is None:
-        raise ValueError(f"not a target; there are {target_list()}")
+        from ttl.diagnostics.names import near_names  # only when needed
+
+        near = near_names(text, (*CHOICES, *ALIASES))
+        meant = f"did you mean {near[0]}? There are" if near else "there are"
+        raise ValueError(f"not a target; {meant} {target_list()}")
     return name
 
 

@@ -46,7 +46,8 @@ def cut(program: str, operation: str) -> str:
 
 
 def take(page: Path, tab: Tab, folder: Path) -> bytes:
-    program, view = folder / file_name(page), folder / "view.html"
+    program = folder / file_name(page)
+    view = program.with_suffix(".html")
     text = cut(program_of(page), SHOWN[page.stem])
     program.write_text(text, encoding="utf-8")
     with contextlib.redirect_stdout(io.StringIO()), contextlib.chdir(folder):

@@ -60,7 +60,8 @@ class Shown:
     panels: tuple[str, ...] = PANELS
 
 
-def page_of(shown: Shown) -> str:
+def page_of(shown: Shown, subject: str = "") -> str:
+    """`subject`: what the page is of, as the name that it keeps of it in its head."""
     sources = Sources(shown.source)
     main = _main_file(shown)
     if main is not None:
@@ -84,7 +85,7 @@ def page_of(shown: Shown) -> str:
         "tuning": shown.tuning,
         **sources.described(),
     }
-    return _html(shown.title, [as_text(json.dumps(values).encode()), *blobs])
+    return _html(shown.title, subject, [as_text(json.dumps(values).encode()), *blobs])
 
 
 def _main_file(shown: Shown) -> str | None:
@@ -123,10 +124,11 @@ def _diagnostic(found: Diagnostic, sources: Sources) -> dict[str, Any]:
     }
 
 
-def _html(title: str, blobs: Sequence[str]) -> str:
+def _html(title: str, subject: str, blobs: Sequence[str]) -> str:
     data = "".join(f'<script type="text/plain" class="blob">{blob}</script>\n' for blob in blobs)
     script = "\n".join((WEB / name).read_text(encoding="utf-8") for name in SCRIPTS)
     parts = {
+        "@subject@": html.escape(subject),
         "@title@": html.escape(title),
         "@style@": (WEB / "style.css").read_text(encoding="utf-8"),
         "@data@": data,

@@ -12,31 +12,10 @@ from typing import Any
 
 from ttl import __version__
 
+from .parser import WRONG_COMMAND, Parser
 from .program import split_program_arguments
+from .verbs import VERBS, help_text, unknown_verb
 
-VERBS = {
-    "run": "run a program, on the simulator, compiled on this machine, or on a device",
-    "check": "look for mistakes in the operations a program calls, before each is run",
-    "compile": "compile the operations a program calls to C++ kernels",
-    "run-flatbuffer": "run a .ttnn file on this machine; compiles and runs the C++ in it",
-    "run-metal": "run a .ttb file, a graph of ttir or threads of d2m on this machine",
-    "replay": "run a compiled operation from its folder; compiles and runs the C++ in it",
-    "opt": "run passes on IR text",
-    "view": "show a page about a run, a trace, a compiled operation or a .ttnn file",
-    "lower": "show a page with Python, the IR of each stage and C++ side by side",
-    "estimate": "estimate how long operations take on a chip, and where the time goes",
-    "tune": "find the configuration of operations, or the constants, that take the least time",
-    "calibrate": "measure what things cost on a device, so that estimates fit it",
-    "explore": "run a program under many schedules and compare the results",
-    "stats": "print tables of what a trace recorded",
-    "diff": "find the first difference between two traces, as of a simulated and a compiled run",
-    "explain": "explain a diagnostic code",
-    "cache": "show how large the cache of compiled kernels is, or make it smaller",
-    "completion": "print a script that completes this command in bash, zsh or fish",
-    "doctor": "check the installation: what is there, what is missing, how to get it",
-    "lsp": "start the language server, for editors",
-    "examples": "copy the example programs to a folder",
-}
 PROGRAM_VERBS = ("run", "check", "compile", "estimate", "tune", "explore", "view", "lower")
 INTERRUPTED = 130  # what a shell reports for a command that SIGINT ended
 
@@ -57,33 +36,31 @@ def _read_or_not(command: Callable[[], int]) -> int:
 
 
 def _main(arguments: Sequence[str] | None) -> int:
-    parser = argparse.ArgumentParser(prog="ttl", description="TT-Lang in Python")
-    parser.add_argument("--version", action="version", version=f"ttl {__version__}")
-    verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
     given = list(sys.argv[1:] if arguments is None else arguments)
-    verb = given[0] if given else ""
-    for name in [verb] if verb in VERBS else VERBS:  # parsers of all verbs take 2 ms to make
-        text = VERBS[name]
-        verbs.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.")
-    if near := _near_verbs(verb):
-        parser.error(f"there is no verb `{verb}`; did you mean {' or '.join(near)}?")
+    verb = given[0] if given else "--help"
     if verb in VERBS:
-        module_of(verb).add_arguments(verbs.choices[verb])
-    if verb in PROGRAM_VERBS:
-        options = parse_program_verb(verbs.choices[verb], verb, given[1:])
+        return _run_verb(_options_of(verb, given[1:]))
+    if verb in ("-h", "--help"):
+        print(help_text())
+    elif verb == "--version":
+        print(f"ttl {__version__}")
     else:
-        if verb == "opt":
-            given = [verb, *module_of(verb).with_passes(verbs.choices[verb], given[1:])]
-        options = parser.parse_args(given)
-    return _run_verb(options)
+        print(f"ttl: error: {unknown_verb(verb)}", file=sys.stderr)
+        return WRONG_COMMAND
+    return 0
 
 
-def _near_verbs(verb: str) -> list[str]:
-    if not verb or verb in VERBS:
-        return []
-    from ttl.diagnostics.names import near_names
-
-    return near_names(verb, VERBS)
+def _options_of(verb: str, given: list[str]) -> argparse.Namespace:
+    text = VERBS[verb]
+    parser = Parser(prog=f"ttl {verb}", description=f"{text[0].upper()}{text[1:]}.")
+    module_of(verb).add_arguments(parser)
+    if verb in PROGRAM_VERBS:
+        return parse_program_verb(parser, verb, given)
+    if verb == "opt":
+        given = module_of(verb).with_passes(parser, given)
+    options = parser.parse_args(given)
+    options.verb = verb
+    return options
 
 
 def module_of(verb: str) -> Any:
@@ -94,7 +71,7 @@ def simulator_main(arguments: Sequence[str] | None = None) -> int:
     """Entry point of `tt-lang-sim`: `ttl run` under the name of the public simulator."""
     from . import run
 
-    parser = argparse.ArgumentParser(prog="tt-lang-sim", description="The same as `ttl run`.")
+    parser = Parser(prog="tt-lang-sim", description="The same as `ttl run`.")
     run.add_arguments(parser)
     given = list(sys.argv[1:] if arguments is None else arguments)
     return _read_or_not(lambda: _run_verb(parse_program_verb(parser, "run", given)))

@@ -6,6 +6,8 @@ import argparse
 from collections.abc import Iterator
 from itertools import chain
 
+from .verbs import VERBS
+
 SHELLS = ("bash", "zsh", "fish")
 COMMAND = "ttl"
 
@@ -21,19 +23,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    verbs = {name: list(_options(name)) for name in _verbs()}
+    verbs = {name: list(_options(name)) for name in VERBS}
     make = {"bash": _bash, "zsh": _zsh, "fish": _fish}[options.shell]
     print("\n".join(make(verbs)))
     return 0
 
 
 Options = dict[str, list[argparse.Action]]
-
-
-def _verbs() -> dict[str, str]:
-    from . import VERBS
-
-    return VERBS
 
 
 def _options(verb: str) -> Iterator[argparse.Action]:
@@ -71,7 +67,7 @@ def _zsh(verbs: Options) -> Iterator[str]:
     yield f"#compdef {COMMAND}"
     yield "local -a verbs words"
     yield "verbs=("
-    for name, text in _verbs().items():
+    for name, text in VERBS.items():
         yield f"  {_quoted(f'{name}:{text}')}"
     yield ")"
     yield "if (( CURRENT == 2 )); then _describe verb verbs; return; fi"
@@ -83,7 +79,7 @@ def _zsh(verbs: Options) -> Iterator[str]:
 
 
 def _fish(verbs: Options) -> Iterator[str]:
-    for name, text in _verbs().items():
+    for name, text in VERBS.items():
         yield f"complete -c {COMMAND} -n __fish_use_subcommand -a {name} -d {_quoted(text)}"
     for name, actions in verbs.items():
         here = f"complete -c {COMMAND} -n '__fish_seen_subcommand_from {name}'"

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 import re
+import sys
 from textwrap import fill
 
-from ttl.diagnostics import Code, codes, usage_error
+from ttl.diagnostics import Code, codes
 from ttl.diagnostics.code_table import codes_of
+from ttl.diagnostics.names import near_names
 from ttl.diagnostics.pages import page_of
 from ttl.trace.stats import Table
 
@@ -32,10 +34,17 @@ def run(options: argparse.Namespace) -> int:
         return 0
     found = codes_of(options.code)
     if not found:
-        message = f"there is no diagnostic {options.code}"
-        raise usage_error(codes.UNKNOWN_NAME, message, "`ttl explain` without a code lists them")
+        print(f"ttl explain: error: {_unknown(options.code)}", file=sys.stderr)
+        return 1
     show_markdown("\n".join(_explained(entry, options.all) for entry in found))
     return 0
+
+
+def _unknown(name: str) -> str:
+    """Names are suggested, numbers are not: their neighbors are about something else."""
+    near = near_names(name.lower(), [code.slug for code in codes.CATALOGUE.values()])
+    more = f"did you mean {' or '.join(near)}?" if near else "`ttl explain` lists all of them"
+    return f"there is no diagnostic `{name}`; {more}"
 
 
 def _explained(entry: Code, with_all: bool) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ttl.diagnostics import TTLError
 
-from .pages import add_page_arguments, check_output, deliver, observed
+from .pages import PageFile, add_page_arguments, checked_page, deliver, observed
 from .program import add_program_arguments, program_variables, run_to_its_end
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ DESCRIPTION = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = DESCRIPTION
-    add_page_arguments(parser, "ttl_lower.html")
+    add_page_arguments(parser, "lower")
     add_program_arguments(parser)
 
 
@@ -30,7 +30,7 @@ def run(options: argparse.Namespace) -> int:
     """Operations compute nothing here: what the program checks about its results may fail, and the
     page is there all the same. It is also of one that does not compile, as far as it came.
     """
-    check_output(options)
+    page = checked_page(options, "lower")
     made: list[Shown] = []
     options.compile_only = True
     variables = {**program_variables(options), "TTL_VIEW": "1"}
@@ -39,17 +39,17 @@ def run(options: argparse.Namespace) -> int:
             status = run_to_its_end(options, variables)
     except TTLError:
         if made and made[0].operations:
-            _deliver(made[0], options)
+            _deliver(made[0], options, page)
         raise
     if not made[0].operations:
         print(f"ttl: {options.file} calls no operation; there is no page", file=sys.stderr)
         return status or 1
     if status:
         print("ttl: the program failed; operations compute nothing here", file=sys.stderr)
-    _deliver(made[0], options)
+    _deliver(made[0], options, page)
     return 0
 
 
-def _deliver(shown: Shown, options: argparse.Namespace) -> None:
+def _deliver(shown: Shown, options: argparse.Namespace, page: PageFile | None) -> None:
     shown.panels = ("code", "diagnostics")
-    deliver(lambda: shown, options)
+    deliver(lambda: shown, options, page)

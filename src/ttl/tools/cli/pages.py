@@ -16,17 +16,24 @@ from typing import TYPE_CHECKING, Any
 from ttl.diagnostics import Diagnostic, TTLError, codes, usage_error, writing
 from ttl.language.engine import LAUNCH_HOOK
 
+from .page_files import PageFile, default_page, page_file
+
 if TYPE_CHECKING:
     from ttl.view import Shown
 
 LARGEST_PORT = 65535
 
 
-def add_page_arguments(parser: argparse.ArgumentParser, default: str) -> None:
+OTHER_NAME = "name another one with -o FILE.html, or write --force to replace it"
+
+
+def add_page_arguments(parser: argparse.ArgumentParser, verb: str) -> None:
     parser.add_argument(
-        "-o", "--output", default=default, metavar="FILE.html",
-        help="where the page goes (default: %(default)s)",
+        "-o", "--output", metavar="FILE.html",
+        help=f"where the page goes (default: add_{verb}.html for add.py). An earlier page of the "
+        "same program is replaced, another file is not",
     )
+    parser.add_argument("--force", action="store_true", help="replace any file")
     parser.add_argument(
         "--port", type=_port, metavar="N",
         help="write no file, serve the page at this port of this machine; 0 chooses a free one",
@@ -40,15 +47,12 @@ def _port(text: str) -> int:
     return int(text)
 
 
-def check_output(options: argparse.Namespace) -> None:
-    """Before the run: the page would be lost otherwise."""
-    if options.port is None:
-        check_writable(options.output)
-
-
-def check_writable(file: str) -> None:
-    with writing(file):
-        Path(file).open("a").close()
+def checked_page(options: argparse.Namespace, verb: str) -> PageFile | None:
+    """Where the page goes; None if it is served."""
+    if options.port is not None:
+        return None
+    path = options.output or default_page(options.file, verb)
+    return page_file(path, options.file, options.force, OTHER_NAME)
 
 
 @contextmanager
@@ -132,23 +136,26 @@ def temporary_trace() -> Iterator[Path]:
         yield Path(file.name)
 
 
-def write_page(shown: Shown, file: str) -> None:
+def write_page(shown: Shown, file: PageFile) -> None:
     from ttl.view import page_of
 
-    text = page_of(shown)
-    with writing(file):
-        Path(file).write_text(text, encoding="utf-8")
-    print(f"ttl: page written to {file}", file=sys.stderr)
+    text = page_of(shown, file.subject)
+    with writing(file.path):
+        Path(file.path).write_text(text, encoding="utf-8")
+    instead = f", in place of the earlier one of {shown.title}" if file.replaces else ""
+    print(f"ttl: page written to {file.path}{instead}", file=sys.stderr)
 
 
-def deliver(make: Callable[[], Shown], options: argparse.Namespace) -> None:
-    """As the options of `add_page_arguments` want it."""
-    if options.port is not None:
+def deliver(
+    make: Callable[[], Shown], options: argparse.Namespace, file: PageFile | None
+) -> None:
+    """As the options of `add_page_arguments` want it; `file` is what checked_page() gave."""
+    if file is None:
         _serve(make, options)
         return
-    write_page(make(), options.output)
+    write_page(make(), file)
     if not options.no_open and _has_screen():
-        webbrowser.open(Path(options.output).resolve().as_uri())
+        webbrowser.open(Path(file.path).resolve().as_uri())
 
 
 def _serve(make: Callable[[], Shown], options: argparse.Namespace) -> None:

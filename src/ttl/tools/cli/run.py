@@ -226,13 +226,15 @@ def run(options: argparse.Namespace) -> int:
 @contextmanager
 def _viewed(options: argparse.Namespace, variables: dict[str, str]) -> Iterator[None]:
     """The page is of a run that fails, too. Without --trace its trace is not kept."""
-    from .pages import check_writable, observed, temporary_trace, write_page
+    from .page_files import page_file
+    from .pages import observed, temporary_trace, write_page
 
-    check_writable(options.view)
+    help_text = "name another one, or remove it"
+    page = page_file(options.view, options.file, False, help_text)
     kept = None if options.trace is None else nullcontext(Path(variables["TTL_TRACE"]))
     with kept or temporary_trace() as trace:
         variables |= {"TTL_VIEW": "1", "TTL_TRACE": str(trace)}
-        with observed(trace, lambda shown: write_page(shown, options.view), options.file):
+        with observed(trace, lambda shown: write_page(shown, page), options.file):
             yield
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ttl.diagnostics import codes, usage_error
 
-from .pages import add_page_arguments, check_output, deliver, observed, temporary_trace
+from .pages import PageFile, add_page_arguments, checked_page, deliver, observed, temporary_trace
 from .program import add_program_arguments, program_variables, run_to_its_end
 from .traces import read_with
 
@@ -25,7 +25,7 @@ TRACES = (".jsonl", ".json")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = DESCRIPTION
-    add_page_arguments(parser, "ttl_view.html")
+    add_page_arguments(parser, "view")
     parser.add_argument(
         "--source", metavar="FILE.py",
         help="the program of a trace or a compiled operation, whose lines are shown",
@@ -51,10 +51,11 @@ def check_arguments(parser: argparse.ArgumentParser, options: argparse.Namespace
 
 
 def run(options: argparse.Namespace) -> int:
+    page = checked_page(options, "view")
     file = Path(options.file)
     if file.suffix == ".py":
-        return _program(options)
-    deliver(_maker(file, options), options)
+        return _program(options, page)
+    deliver(_maker(file, options), options, page)
     return 0
 
 
@@ -75,8 +76,7 @@ def _maker(file: Path, options: argparse.Namespace) -> Callable[[], Shown]:
     raise usage_error(codes.WRONG_ARGUMENT, message, "name a program, a trace, a folder or a .ttnn")
 
 
-def _program(options: argparse.Namespace) -> int:
-    check_output(options)
+def _program(options: argparse.Namespace, page: PageFile | None) -> int:
     made: list[Shown] = []
     try:
         with temporary_trace() as trace, observed(trace, made.append, options.file):
@@ -84,4 +84,4 @@ def _program(options: argparse.Namespace) -> int:
             return run_to_its_end(options, variables)
     finally:  # of a program that fails, too
         if made:
-            deliver(lambda: made[0], options)
+            deliver(lambda: made[0], options, page)

@@ -1,6 +1,7 @@
 """The arguments with which a program called its operations when it last ran: an editor has none.
 
-`ttl run` and its like write them, the first call of each operation; the language server reads them.
+`ttl run` and its like write them, the first call of each operation, with the chip of the run; the
+language server reads them.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ from ttl.language.arguments import is_tensor
 from ttl.language.engine import LAUNCH_HOOK
 from ttl.semantics.dtypes import DTYPES
 from ttl.semantics.layout import Layout, layout_of
+from ttl.target import CHOICES
 
 FOLDER = "last-calls"
 MOST_RECORDS = 500  # programs
@@ -29,12 +32,22 @@ def record_of(cache: Path, file: str) -> Path:
     return cache / FOLDER / f"{name}.json"
 
 
-def last_calls(cache: Path, file: str) -> Calls:
+@dataclass(frozen=True, slots=True)
+class LastRun:
+    calls: Calls = field(default_factory=dict)
+    chip: dict[str, Any] = field(default_factory=dict)  # the options of Config that choose it
+
+
+def last_run(cache: Path, file: str) -> LastRun:
+    """Empty if there is none, or one of another version."""
     try:
-        found: Calls = json.loads(record_of(cache, file).read_text())
-    except (OSError, ValueError):
-        return {}
-    return found
+        found = json.loads(record_of(cache, file).read_text())
+        target, grid = found["target"], found["grid"]
+        if target not in CHOICES:
+            return LastRun()
+        return LastRun(found["calls"], {"target": target, "grid": grid and tuple(grid)})
+    except (OSError, ValueError, LookupError, TypeError):
+        return LastRun()
 
 
 @contextmanager
@@ -63,12 +76,13 @@ def recorded_calls() -> Iterator[None]:
 
 def _write(found: dict[str, Calls]) -> None:
     with suppress(Exception):
-        cache = Config.current().cache_dir
+        config = Config.current()
+        cache, chip = config.cache_dir, {"target": config.target, "grid": config.grid}
         for file, calls in found.items():
             if os.path.isfile(file):
                 record = record_of(cache, file)
                 record.parent.mkdir(parents=True, exist_ok=True)
-                record.write_text(json.dumps(calls))
+                record.write_text(json.dumps({**chip, "calls": calls}))
         _forget_oldest(cache / FOLDER)
 
 

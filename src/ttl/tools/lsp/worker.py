@@ -25,7 +25,7 @@ from ttl.driver import PROCESS_DRIVER
 from ttl.driver.captured import CAPTURED
 from ttl.language import Operation
 
-from .calls import last_calls, tensor_like
+from .calls import last_run, tensor_like
 from .names import wrong_names
 from .states import block_states
 
@@ -45,12 +45,13 @@ def look(text: str, file: str, cpp_folder: Path, with_estimate: bool) -> Found:
         return found
     for line, of_line in states.items():
         _at(found, line)["blocks"] = of_line
-    operations, calls = _operations(text, file), last_calls(Config.current().cache_dir, file)
-    for operation in operations:
-        if operation.__name__ in calls:
-            _look_at_operation(operation, calls[operation.__name__], found, cpp_folder)
-            if with_estimate and not _has_errors(found):
-                _estimate(operation, calls[operation.__name__], found)
+    operations, last = _operations(text, file), last_run(Config.current().cache_dir, file)
+    with chosen_options(**last.chip):
+        for operation in operations:
+            if (call := last.calls.get(operation.__name__)) is not None:
+                _look_at_operation(operation, call, found, cpp_folder)
+                if with_estimate and not _has_errors(found):
+                    _estimate(operation, call, found)
     return found
 
 
