@@ -136,8 +136,7 @@ def test_explain(run: Any) -> None:
 
 # Arguments, exit status, what is reported. 2: the command line cannot be read; 1: it can.
 WRONG = {
-    "no verb": ((), 2, "usage: ttl"),
-    "unknown verb": (("fly",), 2, "invalid choice: 'fly'"),
+    "unknown verb": (("fly",), 2, "there is no verb `fly`"),
     "no file": (("run",), 2, "FILE"),
     "missing program": (("run", "nowhere.py"), 1, "error[TTL6003]: nowhere.py"),
     "missing IR": (("opt", "nowhere.mlir"), 1, "error[TTL6003]: nowhere.mlir"),
@@ -153,7 +152,7 @@ WRONG = {
     "print after a pass that does not run": (
         ("opt", str(CSE), "-p", "canonicalize", "--print-ir-after=cse"), 1, "error[TTL8002]",
     ),
-    "unknown code": (("explain", "TTL0000"), 1, "there is no diagnostic TTL0000"),
+    "unknown code": (("explain", "TTL0000"), 1, "there is no diagnostic `TTL0000`; `ttl explain`"),
 }
 
 

@@ -61,14 +61,41 @@ def program(tmp_path: Path) -> str:
     return str(file)
 
 
-def test_the_estimate_is_printed_after_the_programs_output(
+def test_what_the_program_says_about_its_results_is_held_back(
     program: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["estimate", program]) == 0
     shown = capsys.readouterr()
-    assert shown.out.startswith("ended\ntwice on 1 nodes of wormhole_b0\n  time ")
-    assert "computes nothing here" in shown.err
-    assert "operations compute nothing in an estimate" in shown.err
+    assert shown.out.startswith("twice on 1 nodes of wormhole_b0\n  time ")
+    held, stopped = shown.err.splitlines()
+    assert held == "ttl: held back 1 line that twice.py printed: ttl estimate computes no results"
+    assert stopped == (
+        "ttl: twice.py stopped at line 40 (AssertionError: computes nothing here): checks of "
+        f"results fail where nothing is computed; to check them: ttl run {program}"
+    )
+
+
+def test_a_program_that_exits_with_its_verdict_is_estimated(
+    program: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = PROGRAM.partition("assert")[0] + "import sys\nsys.exit({!r})\n"
+    for end, shown in (("results differ", "results differ"), (3, "exit status 3")):
+        Path(program).write_text(text.format(end))
+        assert main(["estimate", "--target", "bh", program]) == 0
+        out, errors = capsys.readouterr()
+        assert out.startswith("twice on 1 nodes of blackhole\n") and "Traceback" not in errors
+        assert f"twice.py stopped at line 41 ({shown}): " in errors
+        assert errors.endswith(f"to check them: ttl run --target blackhole {program}\n")
+
+
+def test_a_program_that_fails_before_it_calls_an_operation_shows_how(
+    program: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path(program).write_text("print('begun')\n1 / 0\n")
+    assert main(["estimate", program]) == 1
+    out, errors = capsys.readouterr()
+    assert out == "begun\n" and "ZeroDivisionError" in errors
+    assert "calls no operation; there is no estimate" in errors
 
 
 def test_json_has_the_numbers_and_options_change_them(

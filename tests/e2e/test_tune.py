@@ -106,6 +106,31 @@ def test_constants_are_ranked_and_what_cannot_be_used_has_its_reason(
     assert found["from_disk"] == 0 and found["configurations"][0]["values"] == {"TILES": 4}
 
 
+def test_another_problem_size_is_no_wrong_result(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sized = PLAIN.replace("np.arange(8192).reshape(32, 256)", "np.ones((32, 32 * TILES))")
+    (folder / "sized.py").write_text(sized)
+    assert main(["tune", "--json", "-D", "TILES=8,16", "-D", "BLOCKS=1,2", "sized.py"]) == 0
+    found = rows(capsys)["configurations"]
+    assert sorted(each.get("problem", "") for each in found) == [
+        "", "", *["another problem size: `y` is 32x512, with the first 32x256"] * 2,
+    ]  # fmt: skip
+    assert all(each["values"]["TILES"] == 8 for each in found if "problem" not in each)
+
+
+def test_a_program_that_exits_with_its_verdict_is_tuned(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = TUNED.partition("assert")[0] + "print('results differ')\nraise SystemExit(1)\n"
+    (folder / "tuned.py").write_text(text)
+    assert main(["tune", "--grid", "2,2", "tuned.py"]) == 0
+    out, errors = capsys.readouterr()
+    assert out.startswith("twice(x=32x256): 3 trials in ") and "Traceback" not in errors
+    assert "held back 1 line that tuned.py printed: ttl tune computes no results" in errors
+    assert errors.endswith("to check them: ttl run --grid 2,2 tuned.py\n")
+
+
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("numbers", ["rand(32, 256)", "default_rng().random((32, 256))"])
 def test_every_trial_has_the_same_random_numbers(
@@ -126,7 +151,8 @@ def test_tuned_operations_are_found_and_reported(
     assert lines[0].startswith("twice(x=32x256): 3 trials in ")
     assert lines[1].endswith("block=2") and lines[2].endswith("block=1")
     assert lines[3].startswith("left out") and "block=3: wrong result: `y` differs" in lines[3]
-    assert "operations compute nothing here" in errors
+    assert "Traceback" not in errors
+    assert "tuned.py stopped at line 40 (AssertionError: wrong): checks of results fail" in errors
     assert sorted(each.name for each in (folder / "out").iterdir()) == [
         "tuning.html", "twice.png", "twice.svg",
     ]  # fmt: skip

@@ -8,7 +8,7 @@ from typing import Any
 
 from ttl.sweep import CRASHED
 
-from .sketch import Sketch, difference
+from .sketch import Sketch, another_size, difference
 
 NOTHING_LEFT_OUT = 0.9  # of the elements that others change; some get what they held by chance
 
@@ -46,7 +46,9 @@ def is_mixed(outcomes: list[Outcome]) -> bool:
 
 
 def without_wrong_results(outcomes: list[Outcome], tolerance: float) -> list[Outcome]:
-    """Those whose results are not those of the first that writes all there is have a problem."""
+    """Those whose results are not those of the first that writes all there is have a problem, and
+    so have those that solve a problem of another size.
+    """
     usable = [each for each in outcomes if not each.is_left_out]
     if not usable:
         return outcomes
@@ -55,27 +57,35 @@ def without_wrong_results(outcomes: list[Outcome], tolerance: float) -> list[Out
     return [
         each
         if each.is_left_out
-        or not (found := difference(right.results, each.results, tolerance, name))
-        else replace(each, problem=f"wrong result: {found}")
+        or not (found := _problem(right, each, tolerance, name))
+        else replace(each, problem=found)
         for each in outcomes
     ]
+
+
+def _problem(right: Outcome, other: Outcome, tolerance: float, name: str) -> str:
+    if found := another_size(right.results, other.results, name):
+        return f"another problem size: {found}"
+    found = difference(right.results, other.results, tolerance, name)
+    return found and f"wrong result: {found}"
 
 
 def _trusted(outcomes: list[Outcome]) -> Outcome:
     """The first, unless it leaves something unwritten: the tensors that most of those write
     that write any, or a good part of their elements.
     """
-    counts = Counter(_names(each) for each in outcomes if each.results)
+    counts = Counter(_written(each) for each in outcomes if each.results)
     if not counts:
         return outcomes[0]
-    usual = max(counts, key=lambda names: (counts[names], len(names)))
-    alike = [each for each in outcomes if _names(each) == usual]
+    usual = max(counts, key=lambda written: (counts[written], len(written)))
+    alike = [each for each in outcomes if _written(each) == usual]
     enough = NOTHING_LEFT_OUT * max(_changed(each) for each in alike)
     return next(each for each in alike if _changed(each) >= enough)
 
 
-def _names(outcome: Outcome) -> tuple[str, ...]:
-    return tuple(each["name"] for each in outcome.results)
+def _written(outcome: Outcome) -> tuple[tuple[str, tuple[int, ...]], ...]:
+    """The tensors that it writes, with their shapes."""
+    return tuple((each["name"], tuple(each["shape"])) for each in outcome.results)
 
 
 def _changed(outcome: Outcome) -> int:

@@ -91,17 +91,28 @@ def sketch(name: str, values: Values, changed: int = 0) -> Sketch:
     }
 
 
+def another_size(first: list[Sketch], other: list[Sketch], name: str = "the first") -> str:
+    """Which tensor has another shape, in words; empty if the same tensors have the same ones."""
+    if [each["name"] for each in first] != [each["name"] for each in other]:
+        return ""
+    for one, two in zip(first, other, strict=True):
+        if one["shape"] != two["shape"]:
+            here, there = ("x".join(map(str, each["shape"])) for each in (two, one))
+            return f"`{one['name']}` is {here}, with {name} {there}"
+    return ""
+
+
 def difference(
     first: list[Sketch], other: list[Sketch], tolerance: float, name: str = "the first"
 ) -> str:
     """What differs, in words; empty if nothing does. `name`: of whom the first are."""
+    if found := another_size(first, other, name):
+        return found
     written, now = ([each["name"] for each in sketches] for sketches in (first, other))
     if written != now:
         writes = "write" if name.endswith("s") else "writes"
         return f"it writes {_named(now)}, {name} {writes} {_named(written)}"
     for one, two in zip(first, other, strict=True):
-        if one["shape"] != two["shape"]:
-            return f"`{one['name']}` has the shape {two['shape']}, with {name} {one['shape']}"
         if one["not_finite"] != two["not_finite"]:
             counts = f"{two['not_finite']} infinities and NaNs, with {name} {one['not_finite']}"
             return f"`{one['name']}` has {counts}"

@@ -171,7 +171,7 @@ def test_a_constant_reaches_the_kernel(program: Any) -> None:
 
 def test_wrong_choices_are_usage_errors(program: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TTL_TARGET", "greyhound")
-    with pytest.raises(UsageError, match="TTL_TARGET=greyhound: not one of wormhole_b0, blackhole"):
+    with pytest.raises(UsageError, match="TTL_TARGET=greyhound: not a target; there are"):
         call(Driver(), program.make(1.0))
 
 

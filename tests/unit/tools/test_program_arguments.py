@@ -73,6 +73,8 @@ WRONG = {
     "grid of one size": "p.py --grid 8",
     "grid of three sizes": "p.py --grid 8,8,2",
     "grid of nothing": "p.py --grid 0,8",
+    "target": "p.py --target greyhound",
+    "target of a device": "p.py --target blackhole --backend device",
     "scheduler": "p.py --scheduler eager",
     "rounding": "p.py --rounding up",
     "no buffers": "p.py --max-dfbs 0",
@@ -96,6 +98,9 @@ def test_wrong_command_lines_end_with_2(case: str, capsys: pytest.CaptureFixture
 
 ALL_EVENTS = ("operation", "kernel", "dfb", "copy", "pipe", "semaphore", "signpost")
 OPTIONS = {
+    "--target blackhole": {"target": "blackhole"},
+    "--target BH": {"target": "blackhole"},
+    "--target=Wormhole-full": {"target": "wormhole_b0_full"},
     "--grid 2,4": {"grid": (4, 2)},
     "--scheduler fair": {"scheduler": "fair"},
     "--scheduler greedy": {"scheduler": "greedy"},

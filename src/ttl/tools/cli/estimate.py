@@ -6,14 +6,14 @@ import argparse
 import ast
 import json
 import sys
-from contextlib import nullcontext, redirect_stdout
 from pathlib import Path
 from typing import Any
 
 from ttl.diagnostics import codes, reading, usage_error, writing
 from ttl.target import load
 
-from .program import add_program_arguments, natural, program_variables, run_to_its_end
+from .program import add_program_arguments, natural, program_variables
+from .uncomputed import Ended, run_uncomputed, show_as_run, tell_end
 from .what_if import with_block_changes
 
 TRIALS = 6
@@ -55,8 +55,8 @@ def read_define(text: str) -> tuple[str, Any]:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Operations compute nothing here: what the program checks about its results may fail, and
-    the estimates are printed all the same.
+    """Operations compute nothing here: what the program prints about its results is held back, what
+    it checks about them may fail, and the estimates are printed all the same.
     """
     is_graph = options.file.endswith(GRAPH_SUFFIX)
     _refuse_unused(options, is_graph)
@@ -68,9 +68,7 @@ def run(options: argparse.Namespace) -> int:
     PROCESS_DRIVER.runs.recorded.clear()
     variables = {**program_variables(options), "TTL_ESTIMATE": "1"}
     options.defines = dict(options.defines)
-    with redirect_stdout(sys.stderr) if options.json else nullcontext():
-        status = run_to_its_end(options, variables)
-    return _report(options, variables, costs, status)
+    return _report(options, variables, costs, run_uncomputed(options, variables))
 
 
 def _refuse_unused(options: argparse.Namespace, is_graph: bool) -> None:
@@ -85,7 +83,7 @@ def _refuse_unused(options: argparse.Namespace, is_graph: bool) -> None:
 
 
 def _report(
-    options: argparse.Namespace, variables: dict[str, str], costs: Any, status: int
+    options: argparse.Namespace, variables: dict[str, str], costs: Any, ended: Ended
 ) -> int:
     from ttl.driver import PROCESS_DRIVER
     from ttl.estimate import estimate, estimate_text, estimate_values
@@ -93,11 +91,10 @@ def _report(
 
     recorded = list(PROCESS_DRIVER.runs.recorded.values())
     if not recorded:
+        status = show_as_run(ended, options.json)
         print(f"ttl: {options.file} calls no operation; there is no estimate", file=sys.stderr)
         return status or 1
-    if status:
-        text = "the program failed; operations compute nothing in an estimate"
-        print(f"ttl: {text}", file=sys.stderr)
+    tell_end(options, ended, "estimate")
     found = []
     for each in recorded:
         check_chip(options, costs, each.compiled.target)

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 from ttl.diagnostics import TTLError
 
-from .pages import PageFile, add_page_arguments, checked_page, deliver, observed
-from .program import add_program_arguments, program_variables, run_to_its_end
+from .page_files import PageFile
+from .pages import add_page_arguments, checked_page, deliver, observed
+from .program import add_program_arguments, program_variables
+from .uncomputed import run_uncomputed, show_as_run, tell_end
 
 if TYPE_CHECKING:
     from ttl.view import Shown
@@ -36,16 +38,16 @@ def run(options: argparse.Namespace) -> int:
     variables = {**program_variables(options), "TTL_VIEW": "1"}
     try:
         with observed(None, made.append, options.file):
-            status = run_to_its_end(options, variables)
+            ended = run_uncomputed(options, variables)
     except TTLError:
         if made and made[0].operations:
             _deliver(made[0], options, page)
         raise
     if not made[0].operations:
+        status = show_as_run(ended, options.json)
         print(f"ttl: {options.file} calls no operation; there is no page", file=sys.stderr)
         return status or 1
-    if status:
-        print("ttl: the program failed; operations compute nothing here", file=sys.stderr)
+    tell_end(options, ended, "lower")
     _deliver(made[0], options, page)
     return 0
 

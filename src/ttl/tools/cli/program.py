@@ -149,6 +149,33 @@ def run_program(
 
     Diagnostics, exits and interrupts pass through to whoever runs the verb.
     """
+    try:
+        execute_program(file, arguments, variables, defines)
+    except RaisedByProgram as raised:
+        return raised.show()
+    return 0
+
+
+class RaisedByProgram(Exception):
+    """An exception that is no diagnostic, with the part of its traceback that users know."""
+
+    def __init__(self, error: BaseException):
+        super().__init__(error)
+        self.error = error
+
+    def show(self) -> int:
+        """As Python would; the exit status."""
+        traceback.print_exception(self.error)
+        return 1
+
+
+def execute_program(
+    file: str,
+    arguments: list[str],
+    variables: dict[str, str],
+    defines: Mapping[str, Any] | None = None,
+) -> None:
+    """As run_program(), but for exceptions of the program: RaisedByProgram."""
     file, source = _read(file)
     _load_engines(variables)
     sys.argv = [file, *arguments]
@@ -160,21 +187,18 @@ def run_program(
         text = _with_values(ast.parse(source, file), defines, file) if defines else source
         code = compile(text, file, "exec")
     except (SyntaxError, ValueError) as error:  # the latter: a null byte, before 3.12
-        traceback.print_exception(error.with_traceback(None))
-        return 1
+        raise RaisedByProgram(error.with_traceback(None)) from None
     except RecursionError as error:
         error.add_note(f"{file} has an expression or a statement that is too deep for Python")
-        traceback.print_exception(error.with_traceback(None))
-        return 1
+        raise RaisedByProgram(error.with_traceback(None)) from None
     try:
         with process_variables(variables), _ttnn_of_backend(), recorded_calls(), _threads_awaited():
             exec(code, main.__dict__)
     except (TTLError, SystemExit, KeyboardInterrupt):
         raise
     except BaseException as error:
-        traceback.print_exception(error.with_traceback(user_traceback(error.__traceback__)))
-        return 1
-    return 0
+        trimmed = error.with_traceback(user_traceback(error.__traceback__))
+        raise RaisedByProgram(trimmed) from None
 
 
 def _load_engines(variables: dict[str, str]) -> None:
@@ -261,12 +285,20 @@ def _threads_awaited() -> Iterator[None]:
 
 def run_to_its_end(options: argparse.Namespace, variables: dict[str, str]) -> int:
     """For verbs that look at what the program did: its own exit with status 0 is not theirs."""
+    try:
+        execute_to_its_end(options, variables)
+    except RaisedByProgram as raised:
+        return raised.show()
+    return 0
+
+
+def execute_to_its_end(options: argparse.Namespace, variables: dict[str, str]) -> None:
+    """As run_to_its_end(), but for exceptions of the program: RaisedByProgram."""
     if getattr(options, "compile_only", False):
         variables = {**variables, "TTLANG_COMPILE_ONLY": "1"}
     try:
         defines = getattr(options, "defines", None)
-        return run_program(options.file, options.arguments, variables, defines)
+        execute_program(options.file, options.arguments, variables, defines)
     except SystemExit as end:
         if end.code not in (None, 0):
             raise
-        return 0

@@ -7,7 +7,7 @@ import json
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, nullcontext, redirect_stdout
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +27,8 @@ from ttl.tuning.tuner import store
 
 from .chip import add_chip_arguments, chip_variables
 from .estimate import check_chip, costs_of, read_define
-from .program import run_to_its_end
 from .trials import only_tuning, same_random_numbers
+from .uncomputed import Ended, run_uncomputed, show_as_run, tell_end
 from .where import add_where, runner
 
 REPORT = "tuning_report"
@@ -203,26 +203,25 @@ def _tune_calls(
     with ExitStack() as around:
         around.enter_context(only_tuning(tune))
         around.enter_context(same_random_numbers())
-        around.enter_context(redirect_stdout(sys.stderr) if options.json else nullcontext())
-        status = _run_for_its_calls(options, variables)
+        ended = _run_for_its_calls(options, variables)
     if not found:
+        show_as_run(ended, options.json)
         message = f"{options.file} calls no operation with @ttl.autotune"
         help_text = "decorate one, or name constants to try: -D BLOCK=1,2,4"
         raise usage_error(codes.WRONG_ARGUMENT, message, help_text)
-    if status:
-        print("ttl: the program failed; operations compute nothing here", file=sys.stderr)
+    tell_end(options, ended, "tune")
     return list(found.values())
 
 
-def _run_for_its_calls(options: argparse.Namespace, variables: dict[str, str]) -> int:
+def _run_for_its_calls(options: argparse.Namespace, variables: dict[str, str]) -> Ended:
     """A call for which no configuration is left ends the program; the others are shown."""
     try:
-        return run_to_its_end(options, variables)
+        return run_uncomputed(options, variables)
     except TTLError as error:
         if error.diagnostics[0].code is not codes.NO_CONFIGURATION:
             raise
         print(render_all(error.diagnostics), file=sys.stderr)
-        return 1
+        return Ended()
 
 
 def _call_job(

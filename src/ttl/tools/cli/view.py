@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from ttl.diagnostics import codes, usage_error
 
-from .pages import PageFile, add_page_arguments, checked_page, deliver, observed, temporary_trace
+from .page_files import PageFile
+from .pages import add_page_arguments, checked_page, deliver, observed, temporary_trace
 from .program import add_program_arguments, program_variables, run_to_its_end
 from .traces import read_with
 

@@ -1,0 +1,80 @@
+"""Runs of programs whose operations compute nothing: for estimates, tuning, and looking at code.
+
+Such a program goes on with tensors as they were. What it prints about its results says nothing, and
+is held back; a check of its own that fails is told in a line, not as a fault.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import shlex
+import sys
+from contextlib import redirect_stdout
+from dataclasses import dataclass
+from pathlib import Path
+from traceback import extract_tb
+
+from .chip import chip_words
+from .program import (
+    FROM_STANDARD_INPUT,
+    STANDARD_INPUT,
+    RaisedByProgram,
+    execute_to_its_end,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How the program ended, and what it printed."""
+
+    printed: str = ""
+    failure: RaisedByProgram | SystemExit | None = None
+
+
+def run_uncomputed(options: argparse.Namespace, variables: dict[str, str]) -> Ended:
+    """Diagnostics and interrupts pass through."""
+    held = io.TextIOWrapper(io.BytesIO(), "utf-8", "backslashreplace", write_through=True)
+    failure: RaisedByProgram | SystemExit | None = None
+    with redirect_stdout(held):
+        try:
+            execute_to_its_end(options, variables)
+        except (RaisedByProgram, SystemExit) as raised:
+            failure = raised
+    held.seek(0)
+    return Ended(held.read(), failure)
+
+
+def tell_end(options: argparse.Namespace, ended: Ended, verb: str) -> None:
+    """On stderr: what is held back, and why the program stopped."""
+    name = FROM_STANDARD_INPUT if options.file == STANDARD_INPUT else Path(options.file).name
+    if lines := len(ended.printed.splitlines()):
+        counted = "1 line" if lines == 1 else f"{lines} lines"
+        why = f"ttl {verb} computes no results"
+        print(f"ttl: held back {counted} that {name} printed: {why}", file=sys.stderr)
+    if ended.failure is not None:
+        command = shlex.join(["ttl", "run", *chip_words(options), options.file, *options.arguments])
+        reason = f"{name} stopped{_reason(ended.failure, name)}"
+        why = "checks of results fail where nothing is computed"
+        print(f"ttl: {reason}: {why}; to check them: {command}", file=sys.stderr)
+
+
+def show_as_run(ended: Ended, as_json: bool) -> int:
+    """Where nothing was found out: what the program printed and raised, and its exit status."""
+    print(ended.printed, end="", file=sys.stderr if as_json else sys.stdout)
+    if isinstance(ended.failure, SystemExit):
+        raise ended.failure
+    return 0 if ended.failure is None else ended.failure.show()
+
+
+def _reason(failure: RaisedByProgram | SystemExit, name: str) -> str:
+    """At which line, and with what."""
+    error = failure.error if isinstance(failure, RaisedByProgram) else failure
+    frames = extract_tb(error.__traceback__)
+    own = [frame.lineno for frame in frames if Path(frame.filename).name == name]
+    where = f" at line {own[-1]}" if own else ""
+    if isinstance(error, SystemExit):
+        shown = f"exit status {error.code}" if isinstance(error.code, int) else str(error.code)
+    else:
+        shown = f"{type(error).__name__}: {error}"
+    return f"{where} ({''.join(shown.strip().splitlines()[:1]).rstrip(': ')})"
