@@ -200,7 +200,8 @@ TOO_MANY_BUFFERS = _code(
 GRID_TOO_LARGE = _code(
     "TTL4003", "grid-too-large", Blame.USER, Effect.REFUSED,
     """The grid of an operation must fit in the compute grid of the device, and the L1 of its nodes
-    in the memory of the machine that runs compiled kernels.""",
+    in the memory of the machine that runs compiled kernels. `--target` chooses a chip with another
+    grid, `--grid` simulates a device of any size.""",
 )
 
 TOO_MANY_SEMAPHORES = _code(

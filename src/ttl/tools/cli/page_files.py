@@ -40,7 +40,7 @@ def default_page(file: str, verb: str) -> str:
 
 
 def page_file(path: str, file: str, forced: bool, help_text: str) -> PageFile:
-    """Looks before the run, whose page would be lost otherwise; UsageError if `path` is not free."""
+    """Looks before the run, whose page would be lost otherwise: UsageError if `path` is taken."""
     subject = _subject(path, file)
     replaces = _page_of(path) == subject
     if _has_content(path) and not (replaces or forced):
