@@ -122,6 +122,11 @@ def test_other_verbs_take_the_chip_too(here: Path, capsys: pytest.CaptureFixture
     assert "2 schedules of 1 call: no race" in capsys.readouterr().out
 
 
+def test_the_public_simulators_command_takes_it(run: Any) -> None:
+    done = run("tt-lang-sim", "13x10.py", "--target", "blackhole")
+    assert (done.returncode, done.stdout) == (0, "device 13 10\nright: True\n")
+
+
 def test_wormhole_with_all_workers_is_a_wormhole(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -68,6 +68,8 @@ def run(options: argparse.Namespace) -> int:
     PROCESS_DRIVER.runs.recorded.clear()
     variables = {**program_variables(options), "TTL_ESTIMATE": "1"}
     options.defines = dict(options.defines)
+    if options.trials is None:
+        options.trials = 0 if options.json else TRIALS
     return _report(options, variables, costs, run_uncomputed(options, variables))
 
 
@@ -102,8 +104,6 @@ def _report(
         found.append(estimate(each.compiled, each.recording, own, each.times))
     if options.timeline is not None:
         _write_timeline(options.timeline, recorded, costs)
-    if options.trials is None:
-        options.trials = 0 if options.json else TRIALS
     found = with_block_changes(options, variables, costs, found)
     if options.json:
         print(json.dumps([estimate_values(each) for each in found], indent=1))

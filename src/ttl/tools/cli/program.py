@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any
 
 from ttl.config import Config, process_variables
@@ -183,14 +183,7 @@ def execute_program(
     main = ModuleType("__main__")
     main.__file__ = file
     sys.modules["__main__"] = main
-    try:
-        text = _with_values(ast.parse(source, file), defines, file) if defines else source
-        code = compile(text, file, "exec")
-    except (SyntaxError, ValueError) as error:  # the latter: a null byte, before 3.12
-        raise RaisedByProgram(error.with_traceback(None)) from None
-    except RecursionError as error:
-        error.add_note(f"{file} has an expression or a statement that is too deep for Python")
-        raise RaisedByProgram(error.with_traceback(None)) from None
+    code = _compiled(file, source, defines)
     try:
         with process_variables(variables), _ttnn_of_backend(), recorded_calls(), _threads_awaited():
             exec(code, main.__dict__)
@@ -199,6 +192,17 @@ def execute_program(
     except BaseException as error:
         trimmed = error.with_traceback(user_traceback(error.__traceback__))
         raise RaisedByProgram(trimmed) from None
+
+
+def _compiled(file: str, source: bytes, defines: Mapping[str, Any] | None) -> CodeType:
+    try:
+        text = _with_values(ast.parse(source, file), defines, file) if defines else source
+        return compile(text, file, "exec")
+    except (SyntaxError, ValueError) as error:  # the latter: a null byte, before 3.12
+        raise RaisedByProgram(error.with_traceback(None)) from None
+    except RecursionError as error:
+        error.add_note(f"{file} has an expression or a statement that is too deep for Python")
+        raise RaisedByProgram(error.with_traceback(None)) from None
 
 
 def _load_engines(variables: dict[str, str]) -> None:

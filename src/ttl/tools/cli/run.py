@@ -144,7 +144,8 @@ def _add_trace_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--view", metavar="FILE.html",
-        help="write a page about the run: timeline, memory, graph, code, costs, diagnostics",
+        help="write a page about the run: timeline, memory, graph, code, costs, diagnostics; it "
+        "replaces an earlier page of the program, and no other file",
     )
     parser.add_argument(
         "--times", action="store_true",
