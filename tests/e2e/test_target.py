@@ -111,6 +111,58 @@ def test_a_grid_that_no_chip_has_can_be_simulated(
     assert capsys.readouterr().out.endswith("right: True\n")
 
 
+FOR_THE_CHIP = {
+    "compile": ["compile", "-o", "out"],
+    "estimate": ["estimate"],
+    "times": ["run", "--trace", "out.jsonl", "--times"],
+}
+
+
+@pytest.mark.parametrize("way", FOR_THE_CHIP)
+def test_nodes_that_are_only_simulated_have_no_artifact_and_no_estimate(
+    way: str, run: Any, here: Path
+) -> None:
+    line = FOR_THE_CHIP[way]
+    done = run("ttl", *line, "--grid", "10,13", "13x10.py")
+    assert done.returncode == 1 and not (here / "out").exists()
+    assert "double has a grid of (13, 10), wormhole_b0 has (8, 9) (x, y): nodes that" in done.stderr
+    assert "help: pass --target blackhole," in done.stderr and "Traceback" not in done.stderr
+    done = run("ttl", *line, "13x10.py")
+    assert "error[TTL4003]: double asks for a grid of (13, 10), the device has" in done.stderr
+    assert "--target blackhole" in done.stderr and "--grid" not in done.stderr
+    done = run("ttl", *line, "--grid", "9,8", "8x9.py")  # the chip has it
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_page_of_simulated_nodes_has_no_estimate(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["view", "--grid", "10,13", "13x10.py"]) == 0
+    assert "right: True" in capsys.readouterr().out
+
+
+SHARDED = """\
+import numpy as np
+import ttnn
+import ttl
+
+memory_config = ttnn.create_sharded_memory_config(
+    (320, 416), core_grid=ttnn.CoreGrid(y=10, x=13), strategy=ttnn.ShardStrategy.BLOCK
+)
+device = ttnn.open_device(device_id=0)
+x = ttl.from_numpy(np.ones((320, 416)), device=device, memory_config=memory_config)
+"""
+
+
+def test_tensors_on_cores_of_another_chip(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "sharded.py").write_text(SHARDED)
+    assert main(["run", "sharded.py"]) == 1
+    shown = capsys.readouterr().err
+    assert "core (12, 9) is not in the (8, 8) grid of the device" in shown
+    assert "help: use cores up to (7, 7), or pass --target blackhole (TTL_TARGET=bl" in shown
+    assert main(["run", "--target", "blackhole", "sharded.py"]) == 0
+
+
 def test_other_verbs_take_the_chip_too(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     big, options = "13x10.py", ["--target", "blackhole"]
     assert main(["compile", *options, "-o", "out", big]) == 0

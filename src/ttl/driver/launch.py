@@ -18,7 +18,7 @@ from ttl.trace import CATEGORIES
 
 from .backend import choose_backend
 from .captured import CAPTURED
-from .grids import larger_grid_helps
+from .grids import check_on_chip, larger_grid_helps
 from .placing import host_note, placed
 from .remarks import Remarks
 from .running import Runs
@@ -170,13 +170,14 @@ class Call:
         config, chip = choose_backend(self.config, args, kwargs)
         _check_float32(config)
         target = _target(config)
+        helps = partial(larger_grid_helps, is_simulated=not _is_for_chip(config))
         program = self.operation.program(
             args,
             kwargs,
             config.grid or _own_grid(chip, target),
             config.compiler_options,
             largest_grid=_largest_grid(config, _own_grid(chip, target)),
-            larger_grid_helps=larger_grid_helps if chip is None else None,
+            larger_grid_helps=helps if chip is None else None,
         )
         if config.show_threads:
             self.driver.remarks.show_threads(program)
@@ -208,6 +209,8 @@ class Call:
 
     def _compile_and_run(self, program: Program, target: Target, config: Config) -> None:
         driver = self.driver
+        if _is_for_chip(config):
+            check_on_chip(program, target)
         if in_l1 := l1_tensors(program.tensors):
             check_limits(program.buffers, target, program.options.get("ttl-l1-budget"), in_l1)
         driver.remarks.supply(program, config)
@@ -277,6 +280,11 @@ def _own_grid(chip: Chip | None, target: Target) -> tuple[int, int]:
 def _largest_grid(config: Config, own: tuple[int, int]) -> tuple[int, ...]:
     """An operation may ask for a grid of its own beside a smaller one for the others."""
     return tuple(max(sizes) for sizes in zip(config.grid or own, own, strict=True))
+
+
+def _is_for_chip(config: Config) -> bool:
+    """Is anything wanted that only nodes of the chip can have, an artifact or an estimate?"""
+    return bool(config.compile_to or config.estimate or config.trace_times)
 
 
 def _check_float32(config: Config) -> None:

@@ -11,6 +11,7 @@ from ttl.language.operation import Program
 from ttl.source.frozen import NoKey
 from ttl.target import Target
 
+from .grids import check_on_chip
 from .memo import compile_key
 from .running import Runs
 from .traces import has_real
@@ -61,7 +62,7 @@ class Views:
             self.found += check_operation(program, target)
             shown.compiled = compile_operation(program, target, config, self.found.append, keep)
             if not config.compile_only:
-                self._record(shown, program, config)
+                self._record(shown, program, target, config)
         except InternalError:
             raise
         except TTLError as error:
@@ -69,13 +70,16 @@ class Views:
             self.found += error.diagnostics
         return shown
 
-    def _record(self, shown: ShownOperation, program: Program, config: Config) -> None:
+    def _record(
+        self, shown: ShownOperation, program: Program, target: Target, config: Config
+    ) -> None:
         """Its calls, for the estimate. Without a C++ compiler there is none: the page says so."""
         assert shown.compiled is not None
         if has_real(program.tensors):
             shown.missing = "tensors of a device: there is no estimate"
             return
         try:
+            check_on_chip(program, target)
             self._runs.record(program, shown.compiled, config)
         except InternalError:
             raise

@@ -80,6 +80,14 @@ def load(name: str) -> Target:
     )
 
 
+def choice_with(grid: tuple[int, ...]) -> str | None:
+    """The first of CHOICES whose grid has room for `grid`, columns first; None if none has."""
+    for name in CHOICES:
+        if all(size <= most for size, most in zip(grid, load(name).default_grid, strict=False)):
+            return name
+    return None
+
+
 @cache
 def of_all_chips(field: str, choose: Callable[..., int] = max) -> int:
     """The largest value of a field, or the smallest, for what is to fit every chip."""

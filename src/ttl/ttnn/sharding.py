@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from ttl.semantics.dtypes import DType
 from ttl.semantics.layout import TILE_LAYOUT, Layout
 from ttl.semantics.types import TILE_SIZE, element_shape, tiles_of
+from ttl.target import choice_with
 
 from .cores import CoreRangeSet, core_range_set, corerange_to_cores
 from .enums import BufferType, ShardOrientation, ShardStrategy, TensorMemoryLayout
@@ -153,9 +154,11 @@ def _check_cores(cores: CoreRangeSet, grid: tuple[int, int]) -> None:
     end = cores.bounding_box().end
     columns, rows = grid
     if end.x >= columns or end.y >= rows:
+        target = choice_with((end.x + 1, end.y + 1))
+        other = f", or pass --target {target} (TTL_TARGET={target})" if target else ""
         raise wrong(
             f"core {(end.x, end.y)} is not in the {(columns, rows)} grid of the device (x, y)",
-            f"use cores up to ({columns - 1}, {rows - 1})",
+            f"use cores up to ({columns - 1}, {rows - 1}){other}",
         )
 
 
