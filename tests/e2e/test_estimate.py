@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
+import linecache
+import sys
 from pathlib import Path
 
 import pytest
@@ -96,6 +99,17 @@ def test_a_program_that_fails_before_it_calls_an_operation_shows_how(
     out, errors = capsys.readouterr()
     assert out == "begun\n" and "ZeroDivisionError" in errors
     assert "calls no operation; there is no estimate" in errors
+
+
+def test_a_program_from_standard_input_is_estimated(
+    put_back: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO(PROGRAM))
+    monkeypatch.delitem(linecache.cache, "<stdin>", raising=False)
+    assert main(["estimate", "-"]) == 0
+    out, errors = capsys.readouterr()
+    assert out.startswith("twice on 1 nodes") and "Traceback" not in errors
+    assert "ttl: <stdin> stopped at line 40 (AssertionError" in errors
 
 
 def test_json_has_the_numbers_and_options_change_them(

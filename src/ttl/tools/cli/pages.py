@@ -142,7 +142,7 @@ def write_page(shown: Shown, file: PageFile) -> None:
     text = page_of(shown, file.subject)
     with writing(file.path):
         Path(file.path).write_text(text, encoding="utf-8")
-    instead = f", in place of the earlier one of {shown.title}" if file.replaces else ""
+    instead = f", in place of the earlier one of {Path(file.subject).name}" if file.replaces else ""
     print(f"ttl: page written to {file.path}{instead}", file=sys.stderr)
 
 

@@ -176,7 +176,7 @@ def execute_program(
     defines: Mapping[str, Any] | None = None,
 ) -> None:
     """As run_program(), but for exceptions of the program: RaisedByProgram."""
-    file, source = _read(file)
+    file, source = read_program(file)
     _load_engines(variables)
     sys.argv = [file, *arguments]
     sys.path.insert(0, str(Path(file).resolve().parent))
@@ -214,7 +214,7 @@ def _load_engines(variables: dict[str, str]) -> None:
     settle()
 
 
-def _read(file: str) -> tuple[str, bytes]:
+def read_program(file: str) -> tuple[str, bytes]:
     """Its name in messages, and the text."""
     if file == STANDARD_INPUT:
         lines = linecache.getlines(FROM_STANDARD_INPUT)  # of the run before this one

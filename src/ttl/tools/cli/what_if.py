@@ -9,20 +9,19 @@ from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import replace
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 from ttl.diagnostics import TTLError
 from ttl.estimate import Change, Estimate, Model, most_valuable, wait_in_words
 from ttl.estimate.changes import LEAST_SAVED
 
-from .program import run_program
+from .program import read_program, run_program
 
 SHAPES = ("make_dataflow_buffer_like", "make_tensor_backed_dfb")
 Values = dict[str, int]
 
 
-def block_constants(text: str) -> Values:
+def block_constants(text: str | bytes) -> Values:
     """Whole numbers that are assigned at the top level, and that shapes of buffers depend on."""
     program = ast.parse(text)
     assigned = {
@@ -76,7 +75,7 @@ def with_block_changes(
     Only the same work counts: as many operations, as many bytes written.
     """
     given = {name: value for name, value in options.defines.items() if type(value) is int}
-    constants = block_constants(Path(options.file).read_text())
+    constants = block_constants(read_program(options.file)[1])
     now = {name: given.get(name, value) for name, value in constants.items()}
     more: dict[str, list[Change]] = {}
     for values in islice(other_values(now), options.trials):
