@@ -276,7 +276,7 @@ def test_without_pygls_the_extra_is_named(monkeypatch, capsys) -> None:
     monkeypatch.setattr("builtins.__import__", _refusing(error))
     from ttl.tools.cli import lsp
 
-    with pytest.raises(UsageError, match=r"(?s)TTL6007.*pyttlang\[editor\]"):
+    with pytest.raises(UsageError, match=r"(?s)TTL6007.*\.\[editor\]"):
         lsp.run(None)
 
 
