@@ -15,6 +15,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from ttl.loading.cache_folder import cache_dir, refusal_of
+
 _SECONDS = 3  # between lines of progress
 # Gets the wheel and a folder that is not there yet, to be filled from it.
 Unpack = Callable[[Path, Path], None]
@@ -22,10 +24,7 @@ Unpack = Callable[[Path, Path], None]
 
 def cache_folder(requirement: str) -> Path:
     """Where the parts of `name==version` live: $PYTTLANG_CACHE, else the user's cache."""
-    chosen = os.environ.get("PYTTLANG_CACHE")
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    root = Path(chosen) if chosen else Path(base) / "pyttlang"
-    return root / requirement.replace("==", "-")
+    return Path(cache_dir(os.environ)) / requirement.replace("==", "-")
 
 
 def unpacked(requirement: str, part: str, unpack: Unpack, options: Sequence[str] = ()) -> Path:
@@ -34,6 +33,7 @@ def unpacked(requirement: str, part: str, unpack: Unpack, options: Sequence[str]
     `options` are for pip. RuntimeError, with what pip said, if the wheel cannot be downloaded.
     """
     root = cache_folder(requirement)
+    refuse_others(root.parent)
     folder = root / part
     if folder.is_dir():
         return folder
@@ -42,6 +42,12 @@ def unpacked(requirement: str, part: str, unpack: Unpack, options: Sequence[str]
         if not folder.is_dir():
             _install(requirement, folder, unpack, options)
     return folder
+
+
+def refuse_others(folder: Path) -> None:
+    """What is unpacked there is imported and compiled; RuntimeError if others may change it."""
+    if (refused := refusal_of(str(folder))) is not None:
+        raise RuntimeError(f"{folder}: {refused.why}; {refused.command}")
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from ttl.diagnostics import Code, Severity, UsageError, WarningOptions, codes, usage_error
-from ttl.loading.kept_codes import cache_dir
+from ttl.loading.cache_folder import CACHE, OLD_CACHE, cache_dir, usable
 from ttl.target import ALIASES, CHOICES, find_choice, load
 
 if TYPE_CHECKING:
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 KERNEL_DUMPS = "ttlang_kernel_dumps"  # in the current folder
 OURS = ("TTL_", "TTLANG_", "PYTTLANG_")  # how our variables begin
+CACHE_LIMIT = "PYTTLANG_CACHE_LIMIT"
+# Names that variables had before; they hold where the present name is not set.
+OLD_VARIABLES = {CACHE: OLD_CACHE, CACHE_LIMIT: "PYTTL_CACHE_LIMIT"}
 BACKENDS = ("sim", "host", "device")
 # What is rounded how: f32 has all its digits in the simulator; it is cut off in the matrix unit, as
 # in compiled kernels; and ties and stores to 16 bits are rounded as on the chip, too.
@@ -213,7 +216,7 @@ class Config:
     kernel_dumps: str | None = _option("TTLANG_KERNEL_DUMPS", _folder)
     cache_folder: str = ""  # PYTTLANG_CACHE, else the user's cache folder
     # Bytes that compiled kernels may take there, as 512M; none: no limit. See `ttl cache`.
-    cache_limit: int | None = _option("PYTTLANG_CACHE_LIMIT", _bytes)
+    cache_limit: int | None = _option(CACHE_LIMIT, _bytes)
 
     @property
     def chip(self) -> str:
@@ -222,6 +225,7 @@ class Config:
 
     @property
     def cache_dir(self) -> Path:
+        """A temporary folder where others could have put code into the one that is chosen."""
         return _path(self.cache_folder)
 
     @property
@@ -262,7 +266,7 @@ def _path(folder: str) -> Path:
     """A process that only simulates or compiles has no other use for this module."""
     from pathlib import Path
 
-    return Path(folder)
+    return Path(usable(folder))
 
 
 class _Process:
@@ -278,8 +282,17 @@ _CHOSEN: ContextVar[tuple[tuple[str, Any], ...]] = ContextVar("ttl_chosen_option
 
 def chosen_variables() -> dict[str, str]:
     """Our variables that are set, in the environment or by the command line."""
-    ours = {name: text for name, text in os.environ.items() if name.startswith(OURS)}
+    ours = {name: text for name, text in os.environ.items() if _is_ours(name)}
     return {**ours, **_PROCESS.variables}
+
+
+def _is_ours(name: str) -> bool:
+    return name.startswith(OURS) or name in OLD_VARIABLES.values()
+
+
+def old_variables(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """The variables that are set under the name they had before, with the present one."""
+    return {old: now for now, old in OLD_VARIABLES.items() if environment.get(old)}
 
 
 @contextmanager
@@ -310,7 +323,7 @@ def chosen_options(**options: Any) -> Iterator[None]:
 
 OPTIONS = {each.metadata["variable"]: each for each in fields(Config) if each.metadata}
 # Every variable that a configuration depends on.
-VARIABLES = (*OPTIONS, "PYTTLANG_CACHE", "XDG_CACHE_HOME", "HOME")
+VARIABLES = (*OPTIONS, CACHE, *OLD_VARIABLES.values(), "XDG_CACHE_HOME", "HOME")
 Given = tuple[tuple[str, str | None], ...]
 
 
@@ -325,8 +338,15 @@ def _config(given: Given, chosen: tuple[tuple[str, Any], ...]) -> Config:
     variables = {name: text for name, text in given if text is not None}
     options: dict[str, Any] = {"cache_folder": cache_dir(variables)}
     for variable, option in OPTIONS.items():
-        text = variables.get(variable)
-        value = None if text is None else option.metadata["read"](variable, text)
+        name = _name_that_is_set(variable, variables)
+        text = variables.get(name)
+        value = None if text is None else option.metadata["read"](name, text)
         if value is not None:
             options[option.name] = value
     return Config(**{**options, **dict(chosen)})
+
+
+def _name_that_is_set(variable: str, variables: Mapping[str, str]) -> str:
+    """The present name, if it is set or has no older one."""
+    old = OLD_VARIABLES.get(variable)
+    return variable if old is None or variables.get(variable) else old

@@ -49,6 +49,8 @@ NOT_BY_A_PROGRAM = {
     "TTL6005": "the real ttnn: tests/device",
     "TTL6015": "kernels written by hand: tests/unit/ttnn/test_generic_op.py",
     "TTL6016": "a system without Landlock: tests/unit/host/test_isolation.py",
+    "TTL6017": "a cache folder of somebody else: tests/unit/loading/test_cache_folder.py",
+    "TTL6018": "a variable of the environment: tests/unit/driver/test_surroundings.py",
     "TTL6006": "a kernel that is not ours: tests/e2e/test_replay.py",
     "TTL6007": "a machine without pygls: tests/editor/test_lsp.py",
     "TTL6010": "a machine without ttnn: tests/unit/device/test_readiness.py",

@@ -48,6 +48,7 @@ Every variable that pyttlang reads, from `src/ttl/config.py`. A flag is on unles
 OTHER_VARIABLES = {
     "PYTTLANG_CACHE": "the folder of compiled kernels and other results; `~/.cache/pyttlang`",
     "XDG_CACHE_HOME": "where the folder `pyttlang` is, if `PYTTLANG_CACHE` is not set",
+    "PYTTL_CACHE": "the earlier name of `PYTTLANG_CACHE`; `PYTTL_CACHE_LIMIT` likewise",
     "CXX": "the C++ compiler; without it c++, g++, clang++ or the wheel `ziglang`",
     "PATH": "where compilers and browsers are looked for",
     "TTL_DEBUG": "tracebacks show the frames of pyttlang, too",

@@ -346,6 +346,19 @@ ISOLATION_PARTIAL = _code(
     of Linux, through the package landlockpy; the network by a network namespace. `-W
     error=TTL6016` makes this an error.""",
 )
+CACHE_NOT_USED = _code(
+    "TTL6017", "cache-not-used", Blame.USER, Effect.REMARK,
+    """The cache folder holds code that later processes run: compiled kernels and bytecode. It is
+    used only if it belongs to you or to root, and if neither its group nor others may write to it.
+    Otherwise somebody else could put code there. The program runs without the cache: the process
+    compiles into a temporary folder, which goes when it ends. The same happens where the folder
+    cannot be made. The help is the command that changes this.""",
+)
+OLD_VARIABLE = _code(
+    "TTL6018", "old-variable", Blame.USER, Effect.REMARK,
+    """A variable of the environment is set by the name that it had in an earlier version. It still
+    works; the present name wins where both are set.""",
+)
 NOT_A_FLATBUFFER = _code(
     "TTL6020", "not-a-flatbuffer", Blame.USER, Effect.NOT_RUN,
     """A file that should hold a program of ttnn calls (.ttnn) is cut off or damaged, was written

@@ -11,11 +11,13 @@ from dataclasses import replace
 from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from tempfile import mkdtemp
 
 from _pyttlang_installation import own_distribution
 from ttl.config import Config, chosen_variables
 from ttl.diagnostics import Diagnostic, InternalError, codes
 from ttl.language.operation import Program
+from ttl.loading.cache_folder import known_refusal
 from ttl.target import Target
 
 FAULTS = "faults"  # in the cache folder
@@ -38,7 +40,7 @@ def with_bundle(
     cause = error.__cause__ or error
     trace = "".join(traceback.format_exception(cause))
     name = f"{program.operation.__name__}-{sha256(trace.encode()).hexdigest()[:8]}"
-    folder = config.cache_dir / FAULTS / name
+    folder = _kept_folder(config) / FAULTS / name
     parts: dict[str, Callable[[], str]] = {
         "traceback.txt": lambda: trace,
         "message.txt": lambda: f"{error}\n",
@@ -61,6 +63,13 @@ def with_bundle(
     )
     helps = ("report it with that folder",)
     return InternalError(replace(first, notes=notes, helps=helps), *others)
+
+
+def _kept_folder(config: Config) -> Path:
+    """The cache, or a folder that is still there when the process has ended."""
+    if known_refusal(config.cache_folder) is None:
+        return config.cache_dir
+    return Path(mkdtemp(prefix="pyttlang-"))
 
 
 def _text(part: Callable[[], str]) -> str:

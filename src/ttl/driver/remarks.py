@@ -28,6 +28,8 @@ from ttl.source.recent import Recent
 from ttl.source.supplied import refuse_repairs, supplied_note
 from ttl.source.undeclared import undeclared_kernels
 
+from .surroundings import surroundings
+
 MOST_REMEMBERED = 4096
 
 
@@ -71,6 +73,7 @@ class Remarks:
     def __init__(self) -> None:
         self._warned: Recent[None] = Recent(MOST_REMEMBERED)
         self._noted: Recent[None] = Recent(MOST_REMEMBERED)
+        self._knows_surroundings = False
 
     def is_new(self, found: Diagnostic) -> bool:
         """A warning is shown once for each line: an operation may be called a thousand times."""
@@ -85,7 +88,15 @@ class Remarks:
             raise kind(*errors)
 
     def of_a_run(self, config: Config) -> RunRemarks:
+        if not self._knows_surroundings:
+            self.note_surroundings(config)
         return RunRemarks(self, config)
+
+    def note_surroundings(self, config: Config) -> None:
+        """What is worth knowing about variables and the cache, once in a process."""
+        self._knows_surroundings = True
+        for each in surroundings(config):
+            self.note_once(each, config)
 
     def show_threads(self, program: Program) -> None:
         """Once for each unified operation: its threads, and the kernels that it becomes."""
@@ -104,6 +115,8 @@ class Remarks:
 
     def supply(self, program: Program, config: Config) -> None:
         """Note once for each operation which releases and waits are supplied, or refuse them."""
+        if not self._knows_surroundings:
+            self.note_surroundings(config)
         points = facts_of(program).points
         if config.severity_of(codes.SUPPLIED) is Severity.ERROR:
             refuse_repairs(points)

@@ -2,12 +2,12 @@
 
 A library's name holds a hash of everything that went into it, so a stale entry is one nobody asks
 for. Libraries are built beside their place and renamed into it, by one process at a time. An entry
-that is not whole or cannot be loaded is built again, once.
+that is not whole, that others may have written or that cannot be loaded is built again, once; a
+folder that others may write is not used.
 """
 
 from __future__ import annotations
 
-import atexit
 import ctypes
 import errno
 import hashlib
@@ -16,12 +16,12 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
+from ttl.loading.cache_folder import PRIVATE_FOLDER, is_trusted, refusal_of, temporary_folder
 from ttl.target import DEVICE_APIS, of_all_chips
 
 from .cache_entries import WORKSPACE, is_whole, only_builder, remove_stale, seal
@@ -201,9 +201,9 @@ def _hash(parts: Iterable[str | bytes]) -> str:
 
 def _build(compiler: Compiler, recipe: _Recipe, cache_dir: Path, anew: bool) -> Path:
     file_name = f"{recipe.name}-{recipe.key}.so"
-    for folder in (cache_dir, _fallback_folder):
-        place = (folder if isinstance(folder, Path) else folder()) / file_name
-        if not anew and is_whole(place):
+    for folder in _folders(cache_dir):
+        place = folder / file_name
+        if not anew and _may_be_loaded(place):
             return place
         try:
             workspace = _make_workspace(place.parent)
@@ -212,7 +212,7 @@ def _build(compiler: Compiler, recipe: _Recipe, cache_dir: Path, anew: bool) -> 
                 raise
             continue  # missing and not to be made, or read-only
         with only_builder(place):
-            if not anew and is_whole(place):  # another process was faster
+            if not anew and _may_be_loaded(place):  # another process was faster
                 shutil.rmtree(workspace, ignore_errors=True)
                 return place
             if recipe.notice:
@@ -221,9 +221,20 @@ def _build(compiler: Compiler, recipe: _Recipe, cache_dir: Path, anew: bool) -> 
     raise OSError(f"no folder to build in: {cache_dir} is not writable")
 
 
+def _folders(cache_dir: Path) -> Iterator[Path]:
+    """Where a library may be: the cache, if its content may be run; else a temporary folder."""
+    if refusal_of(str(cache_dir)) is None:
+        yield cache_dir
+    yield Path(temporary_folder())
+
+
+def _may_be_loaded(library: Path) -> bool:
+    return is_trusted(str(library)) and is_whole(library)
+
+
 def _make_workspace(parent: Path) -> Path:
     """What is built here is run, so the folder is the user's alone."""
-    parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    parent.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
     remove_stale(parent)
     return Path(tempfile.mkdtemp(prefix=WORKSPACE, dir=parent))
 
@@ -270,11 +281,3 @@ def _call(
         if os.strerror(errno.ENOSPC) in result.stderr:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(workspace.parent))
         raise CompilerRejected(result.stderr)
-
-
-@cache
-def _fallback_folder() -> Path:
-    """One folder for the life of this process, where the cache folder cannot be written."""
-    folder = Path(tempfile.mkdtemp(prefix="pyttlang-host-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return folder

@@ -22,6 +22,7 @@ STALE_SECONDS = 3600  # no compiler takes that long: its process has died
 
 
 def seal(library: Path) -> None:
+    library.chmod(0o700)  # whatever the umask: others must not write what is loaded
     with library.open("ab") as file:
         file.write(SEAL + _digest(library.read_bytes()))
 

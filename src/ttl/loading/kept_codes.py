@@ -3,7 +3,7 @@
 Python keeps the bytecode of modules; that of the methods which `@dataclass` writes it makes anew in
 each process: a tenth of the time of one that compiles a kernel. Here it is kept in the user's
 cache folder, found by the whole text, and used for classes of this package and xDSL only. A file
-that cannot be read or written is as none: docs/decisions/0034.
+that cannot be read or written, or that others may have written, is as none: docs/decisions/0034.
 """
 
 from __future__ import annotations
@@ -13,26 +13,16 @@ import marshal
 import os
 import sys
 import zlib
-from collections.abc import Mapping
-from contextlib import suppress
 from functools import cache
 from types import CodeType
+
+from .cache_folder import cache_dir, read_trusted, write_whole
 
 PACKAGES = ("ttl", "xdsl")  # the modules and classes of others are made as ever
 MOST_CODES = 5000  # those of older versions of the packages are there, too
 METHODS = "methods-"  # how the name of the file begins
 NAME = f"{METHODS}{sys.implementation.cache_tag}-{sys.hexversion:x}"
 SUM_BYTES = 4  # of what follows them: marshal trusts what it reads
-
-
-def cache_dir(variables: Mapping[str, str]) -> str:
-    """The folder of all that is kept: PYTTLANG_CACHE, else in the user's cache folder."""
-    if chosen := variables.get("PYTTLANG_CACHE"):
-        return chosen
-    base = variables.get("XDG_CACHE_HOME") or os.path.expanduser(os.path.join("~", ".cache"))
-    if base.startswith("~"):  # a user without a home
-        base = os.path.join(os.sep, "nonexistent")
-    return os.path.join(base, "pyttlang")
 
 
 def compiled(text: str) -> CodeType:
@@ -64,8 +54,7 @@ def _path() -> str:
 def read(path: str) -> dict[str, CodeType]:
     """Nothing if there is no file, or it was damaged, or too many are in it."""
     try:
-        with open(path, "rb") as file:
-            content = file.read()
+        content = read_trusted(path)
         if zlib.crc32(content[SUM_BYTES:]).to_bytes(SUM_BYTES) != content[:SUM_BYTES]:
             return {}
         codes: dict[str, CodeType] = marshal.loads(content[SUM_BYTES:])
@@ -79,25 +68,3 @@ def _write() -> None:
     path = _path()
     content = marshal.dumps({**read(path), **_NEW})
     write_whole(path, zlib.crc32(content).to_bytes(SUM_BYTES) + content)
-
-
-def can_write(path: str) -> bool:
-    """Asked before anything is made that is worth the time."""
-    folder = os.path.dirname(path)
-    with suppress(OSError):
-        os.makedirs(folder, mode=0o700, exist_ok=True)
-    return os.access(folder, os.W_OK | os.X_OK)
-
-
-def write_whole(path: str, content: bytes) -> None:
-    """What is there is whole at any time; where nothing can be written, nothing is."""
-    own = f"{path}.{os.getpid()}"
-    with suppress(OSError):
-        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-        try:
-            with open(own, "xb") as file:
-                file.write(content)
-            os.replace(own, path)
-        except OSError:
-            os.unlink(own)
-            raise

@@ -21,7 +21,8 @@ from importlib.util import MAGIC_NUMBER, spec_from_file_location
 from types import CodeType, ModuleType
 from typing import Any, NamedTuple
 
-from .kept_codes import PACKAGES, SUM_BYTES, cache_dir, can_write, write_whole
+from .cache_folder import cache_dir, can_write, read_trusted, write_whole
+from .kept_codes import PACKAGES, SUM_BYTES
 
 MODULES = "modules-"  # how the name of the file begins
 LENGTH_BYTES = 8
@@ -108,8 +109,7 @@ def read(path: str) -> tuple[dict[str, Entry], memoryview]:
     cuts off a file that is mapped ends the processes that use it.
     """
     try:
-        with open(path, "rb") as file:
-            content = memoryview(file.read())
+        content = memoryview(read_trusted(path))
         begin = SUM_BYTES + LENGTH_BYTES
         end = begin + int.from_bytes(content[SUM_BYTES:begin])
         if zlib.crc32(content[begin:end]).to_bytes(SUM_BYTES) == content[:SUM_BYTES]:

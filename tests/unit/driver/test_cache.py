@@ -94,8 +94,8 @@ def test_a_cache_within_its_limit_is_left_alone(tmp_path):
 def test_no_limit(tmp_path):
     library(tmp_path, "kernels-old.so", 1000)
     assert keep_bounded(config_of(tmp_path, PYTTLANG_CACHE_LIMIT="none"), NOW) is None
-    assert keep_bounded(config_of(tmp_path / "missing"), NOW) is None
-    assert names(tmp_path) == {"kernels-old.so"}
+    assert keep_bounded(config_of(tmp_path / "made"), NOW).entries == 0
+    assert names(tmp_path) == {"kernels-old.so", "made"}
 
 
 def test_the_command_shows_limits_and_prunes(tmp_path, monkeypatch, capsys):

@@ -135,7 +135,7 @@ def test_cache_folder_that_cannot_be_made(compiler, small_runtime, tmp_path):
     """A file where the folder should be: also fails for root, whom permissions do not stop."""
     (tmp_path / "cache").write_text("not a folder")
     first = build_runtime(compiler, tmp_path / "cache", small_runtime)
-    assert first.is_file() and first.parent == build._fallback_folder()
+    assert first.is_file() and first.parent == Path(build.temporary_folder())
     assert build_runtime(compiler, tmp_path / "cache", small_runtime) == first
 
 
@@ -154,7 +154,7 @@ def test_read_only_cache_is_used_and_not_written(compiler, small_runtime, tmp_pa
     )
     assert build_runtime(compiler, cache, small_runtime) == first
     kernels = build_kernels(compiler, UNIT, first, cache)
-    assert kernels.parent == build._fallback_folder() and kernels.is_file()
+    assert kernels.parent == Path(build.temporary_folder()) and kernels.is_file()
 
 
 def test_fallback_folder_is_removed_at_exit(small_runtime, tmp_path):
@@ -315,7 +315,7 @@ def test_damage_in_a_cache_that_cannot_be_written(compiler, small_runtime, tmp_p
     damaged.write_bytes(b"")
     monkeypatch.setattr(build, "_make_workspace", _refuse_in(cache, build._make_workspace))
     path, _ = build.load(lambda anew: build_runtime(compiler, cache, small_runtime, anew=anew))
-    assert path.parent == build._fallback_folder() and damaged.read_bytes() == b""
+    assert path.parent == Path(build.temporary_folder()) and damaged.read_bytes() == b""
 
 
 def test_a_library_that_never_loads_is_built_twice_and_no_more(tmp_path):

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from ttl.loading import kept_modules
-from ttl.loading.kept_codes import cache_dir, can_write
+from ttl.loading.cache_folder import cache_dir, can_write
 from ttl.loading.kept_modules import KeptLoader, KeptModules
 
 SOURCES = Path(kept_modules.__file__).parents[2]

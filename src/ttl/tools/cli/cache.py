@@ -6,8 +6,9 @@ import argparse
 import time
 
 from ttl.config import NO_LIMIT, Config, read_bytes
-from ttl.diagnostics import writing
+from ttl.diagnostics import UsageError, writing
 from ttl.driver.cache import LIMIT_FILE, entries, limit_of, prune
+from ttl.driver.surroundings import refused_cache
 from ttl.trace.stats import Table
 
 from .terminal import show_tables
@@ -42,9 +43,10 @@ def _size(text: str) -> str:
 
 def run(options: argparse.Namespace) -> int:
     config = Config.from_environment()
+    if (refused := refused_cache(config)) is not None:
+        raise UsageError(refused.as_error())
     if options.limit is not None:
         with writing(config.cache_dir):
-            config.cache_dir.mkdir(parents=True, exist_ok=True)
             (config.cache_dir / LIMIT_FILE).write_text(f"{options.limit}\n")
     wanted = 0 if options.clear else _wanted(options.prune, config)
     if wanted is not None:

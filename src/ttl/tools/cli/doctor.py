@@ -23,7 +23,7 @@ from _pyttlang_installation import (
     repair,
 )
 from ttl import __version__
-from ttl.config import Config, chosen_variables
+from ttl.config import CACHE, Config, chosen_variables, old_variables
 from ttl.device.readiness import (
     FIND_DEVICE,
     INSTALL,
@@ -34,7 +34,8 @@ from ttl.device.readiness import (
     is_new_enough,
     wrong_version,
 )
-from ttl.diagnostics import TTLError
+from ttl.diagnostics import Diagnostic, TTLError
+from ttl.driver.surroundings import refused_cache, rename_command
 from ttl.trace.stats import Table
 
 from .cache import table_of
@@ -227,6 +228,9 @@ def _variables() -> Iterator[Finding]:
             yield Finding(name, DEVICE, State.BROKEN, f"{text}: no folder", fix)
         else:
             yield Finding(name, DEVICE, State.OK, text)
+    for old, now in old_variables().items():
+        found = f"the old name of {now}"
+        yield Finding(old, "this shell", State.ABSENT, found, rename_command(old))
     if ours := chosen_variables():
         shown = " ".join(f"{name}={text}" for name, text in sorted(ours.items()))
         try:
@@ -240,13 +244,20 @@ def _variables() -> Iterator[Finding]:
 
 def _caches() -> Iterator[Finding]:
     try:
-        cache = Config.from_environment().cache_dir
+        config = Config.from_environment()
     except TTLError:  # said above
         return
-    yield _sized(_writable("cache", EXECUTOR, cache, "PYTTLANG_CACHE"))
+    if (refused := refused_cache(config)) is not None:
+        yield Finding("cache", EXECUTOR, State.BROKEN, refused.message, _cache_fix(refused))
+    else:
+        yield _sized(_writable("cache", EXECUTOR, config.cache_dir, CACHE))
     metal = Path(os.environ.get("TT_METAL_CACHE") or Path.home() / ".cache/tt-metal-cache")
     if metal.exists():
         yield _writable("cache of tt-metal", DEVICE, metal, "TT_METAL_CACHE")
+
+
+def _cache_fix(refused: Diagnostic) -> str:
+    return f"{refused.helps[0]}, or set {CACHE} to a folder of your own"
 
 
 def _sized(cache: Finding) -> Finding:

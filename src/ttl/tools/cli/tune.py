@@ -17,6 +17,7 @@ from ttl.diagnostics import TTLError, codes, reading, render_all, usage_error, w
 from ttl.language import Config
 from ttl.language.autotuned import TOLERANCE
 from ttl.language.configs import Choice, configs_of
+from ttl.loading.cache_folder import CACHE, OLD_CACHE
 from ttl.sweep import Job, Runner, Task, digest, program_files, sweep
 from ttl.tuning import Outcome, Tuner, Tuning
 from ttl.tuning.keys import surroundings
@@ -70,7 +71,8 @@ def _choice(text: str) -> tuple[str, Choice]:
 def run(options: argparse.Namespace) -> int:
     """The status is 1 if some call has no configuration that can be used."""
     costs = None if options.costs is None else costs_of(options.costs)
-    variables = {n: text for n, text in chosen_variables().items() if n != "PYTTLANG_CACHE"}
+    own = (CACHE, OLD_CACHE)  # a folder of this machine
+    variables = {n: text for n, text in chosen_variables().items() if n not in own}
     variables |= chip_variables(options)
     with process_variables(variables):
         check_chip(options, costs, Options.current().chip)
