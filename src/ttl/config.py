@@ -207,6 +207,8 @@ class Config:
     estimate: bool = _flag("TTL_ESTIMATE")  # record the calls of kernels, compute nothing
     view: bool = _flag("TTL_VIEW")  # keep what a page shows: the IR of each stage, recorded calls
     isolate: bool = _flag("TTL_ISOLATE")  # compiled kernels run in a process of their own
+    # Bytes that isolated kernels may take beside the tensors, 4G without it; none: the machine's.
+    isolate_memory: int | None = _option("TTL_ISOLATE_MEMORY", _bytes)
     dry_run: bool = _flag("TTL_DRY_RUN")  # run and check, but leave the tensors as they were
     # Seconds: wait for each launch on a device, show what it prints, report it if it hangs.
     device_timeout: int | None = _option("TTL_DEVICE_TIMEOUT", _number)

@@ -343,8 +343,9 @@ ISOLATION_PARTIAL = _code(
     "TTL6016", "isolation-partial", Blame.UNSUPPORTED, Effect.UNCERTAIN,
     """With --isolate kernels run in a process of their own, with limits on memory and time. Here
     that process could not be kept from everything else: files are closed to it by Landlock, a part
-    of Linux, through the package landlockpy; the network by a network namespace. `-W
-    error=TTL6016` makes this an error.""",
+    of Linux, through the package landlockpy; sockets of this machine, the network and other
+    processes by a filter of system calls (seccomp), on x86-64 and aarch64. `-W error=TTL6016` makes
+    this an error.""",
 )
 CACHE_NOT_USED = _code(
     "TTL6017", "cache-not-used", Blame.USER, Effect.REMARK,

@@ -195,6 +195,7 @@ def _host_launch(compiled: CompiledOperation, config: Config) -> Callable[..., N
         threads=config.threads,
         rounds_like_chip=config.rounding == "chip",
         isolate=config.isolate,
+        memory_bytes=config.isolate_memory,
     )
 
 

@@ -13,6 +13,7 @@ import mmap
 import os
 import pickle
 import sys
+import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -73,6 +74,7 @@ class Work:
     counters: int  # the calls that each library counts
     shared: int  # the descriptors of the tensors and of the answer
     answer: int
+    memory_bytes: int | None  # that the kernels may take beside the tensors
 
 
 def views(places: Sequence[Place], shared: mmap.mmap) -> list[TensorMemory]:
@@ -112,15 +114,26 @@ def _send(descriptor: int, data: bytes) -> None:
 
 
 def main() -> None:
+    try:
+        _work()
+        status = 0
+    except BaseException:
+        traceback.print_exc()
+        sys.stderr.flush()
+        status = 1
+    os._exit(status)  # nothing that kernels may have left behind runs
+
+
+def _work() -> None:
     work = pickle.load(sys.stdin.buffer)
     runtime = ctypes.CDLL(str(work.runtime))
     declare(runtime)
     memories = views(work.places, mmap.mmap(work.shared, 0))
     # Loading a library runs code of it, so all is closed before.
-    is_open = enter([work.runtime, *(path for path, _ in work.libraries)])
+    is_open = enter([work.runtime, *(path for path, _ in work.libraries)], work.memory_bytes)
     _send(work.answer, json.dumps(is_open).encode())
     if sys.stdin.buffer.read(len(GO_ON)) != GO_ON:
-        os._exit(0)
+        return
     libraries = [(ctypes.CDLL(str(path)), kernels) for path, kernels in work.libraries]
     entries = [
         ctypes.cast(library[f"ttl_kernel_{position}"], ctypes.c_void_p).value or 0
@@ -132,7 +145,6 @@ def main() -> None:
     execute(runtime, program, report, lambda: _send(work.answer, b""))
     counts = _counts([library for library, _ in libraries], work.counters)
     _send(work.answer, packed(report, program, counts))
-    os._exit(0)  # nothing that kernels may have left behind runs
 
 
 if __name__ == "__main__":

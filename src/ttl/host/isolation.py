@@ -7,6 +7,7 @@ numbers whose sizes are checked, never objects.
 from __future__ import annotations
 
 import ctypes
+import errno
 import json
 import mmap
 import os
@@ -29,12 +30,15 @@ from ttl.target import Target
 from .isolated import ARRAYS, GO_ON, LENGTH_BYTES, Place, Work, views
 from .memory import TensorMemory
 from .program import ReportStruct, RunOptions, TensorPlan
+from .sandbox import FILES
 
 SILENT_SECONDS = 60.0  # between two signs of life, which come with the looks of execution.py
 MOST_ANSWER_BYTES = 1 << 30
 ALIGNMENT = 64
 COMMAND = (sys.executable, "-P", "-m", "ttl.host.isolated")
 NOT_READABLE = "what it reported cannot be read"
+MORE_MEMORY = ("allow the kernels more memory with TTL_ISOLATE_MEMORY=8G",)
+NO_ROOM = ("MemoryError", "failed to map segment", os.strerror(errno.ENOMEM))
 LAST_LINES = 3  # of what the process wrote before it ended
 
 
@@ -55,6 +59,7 @@ def run_isolated(
     libraries: Sequence[tuple[Path, tuple[int, ...]]],
     counters: int,
     warn: Callable[[Diagnostic], None] | None,
+    memory_bytes: int | None = None,
 ) -> Outcome:
     """Runs the kernels of libraries that are built and not loaded here; `memories` then have what
     they wrote. KernelFault if their process ends without an answer. What they could reach all the
@@ -68,7 +73,7 @@ def run_isolated(
         read, answer = os.pipe()
         work = Work(
             compiled, target, plans, places, options, runtime, libraries, counters, descriptor,
-            answer,
+            answer, memory_bytes,
         )  # fmt: skip
         outcome = _outcome(work, read, warn)
         for memory, copy, written in zip(memories, copies, outcome.written, strict=True):
@@ -131,8 +136,7 @@ def _start(work: Work, errors: BinaryIO) -> subprocess.Popen[bytes]:
         stdout=subprocess.DEVNULL,
         stderr=errors,
         pass_fds=(work.shared, work.answer),
-        # Nothing of this environment is for kernels. One thread: others would not be closed in.
-        env={"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "OPENBLAS_NUM_THREADS": "1"},
+        env=_environment(),
         start_new_session=True,
     )
     assert process.stdin is not None
@@ -140,6 +144,13 @@ def _start(work: Work, errors: BinaryIO) -> subprocess.Popen[bytes]:
         pickle.dump(work, process.stdin)
         process.stdin.flush()
     return process
+
+
+def _environment() -> dict[str, str]:
+    """Nothing of this process's is for kernels. One thread: others would not be closed in. One
+    arena: each would take address space, which is limited."""
+    path = os.pathsep.join(filter(None, sys.path))
+    return {"PYTHONPATH": path, "OPENBLAS_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "1"}
 
 
 def _go_on(process: subprocess.Popen[bytes]) -> None:
@@ -214,7 +225,9 @@ def _no_answer(
     text = str(why) or _end_of(process)
     errors.seek(0)
     said = errors.read().decode(errors="replace").splitlines()[-LAST_LINES:]
-    return broken(compiled, text, (*said, "the tensors are as they were before"))
+    notes = (*said, "the tensors are as they were before")
+    helps = MORE_MEMORY if any(sign in line for line in said for sign in NO_ROOM) else ()
+    return broken(compiled, text, notes, helps)
 
 
 def _silence() -> str:
@@ -233,11 +246,14 @@ def _end_of(process: subprocess.Popen[bytes]) -> str:
     return known.get(-status, f"signal {-status}")
 
 
-def broken(compiled: CompiledOperation, why: str, notes: tuple[str, ...] = ()) -> Diagnostic:
+def broken(
+    compiled: CompiledOperation, why: str, notes: tuple[str, ...] = (), helps: tuple[str, ...] = ()
+) -> Diagnostic:
     return Diagnostic(
         codes.EXECUTOR_FAULT,
         f"the kernels of `{compiled.name}` broke the process in which they ran: {why}",
         notes=notes,
+        helps=helps,
         facts={"operation": compiled.name},
     )
 
@@ -249,6 +265,22 @@ def not_closed(compiled: CompiledOperation, is_open: Sequence[str]) -> Diagnosti
         codes.ISOLATION_PARTIAL,
         f"the kernels of `{compiled.name}` run in a process of their own, and could reach "
         f"{' and '.join(is_open)}",
-        helps=(f"on Linux: {install_extra('isolate')}",),
+        helps=_how_to_close(is_open),
         facts={"open": list(is_open)},
+    )
+
+
+def _how_to_close(is_open: Sequence[str]) -> tuple[str, ...]:
+    if FILES in is_open:
+        return (f"on Linux: {install_extra('isolate')}",)
+    return ("run it on Linux 5.13 or later, on x86-64 or aarch64, or in a container",)
+
+
+def too_little_memory(compiled: CompiledOperation) -> Diagnostic:
+    return Diagnostic(
+        codes.GRID_TOO_LARGE,
+        f"the memory that isolated kernels may take is too little for the L1 of the nodes of "
+        f"`{compiled.name}`",
+        helps=(*MORE_MEMORY, "run the operation on a smaller grid"),
+        facts={"operation": compiled.name},
     )

@@ -39,6 +39,7 @@ from .memory import PagedTensor, TensorMemory, shard_words_of, tensor_memories
 from .printed import printed_lines
 from .program import (
     FIRST_TENSOR_ADDRESS,
+    NO_MEMORY,
     TENSOR_ADDRESS_STEP,
     Parts,
     Program,
@@ -72,6 +73,7 @@ def launch(
     counts: CallCounts | None = None,
     report: Callable[[Diagnostic], None] | None = None,
     isolate: bool = False,
+    memory_bytes: int | None = None,
 ) -> None:
     """Runs every kernel on every node; the tensors then hold what the kernels wrote.
 
@@ -82,8 +84,8 @@ def launch(
     as the barriers allow, in an order that a seed shuffles. Nodes run on so many threads, or one
     for each processor; with a seed, a recorder or counts on one. With `rounds_like_chip` ties go
     where the chip has them. The calls are added to `counts`, if it is given; `report` gets
-    warnings. With `isolate` the kernels run in a process of their own, and KernelFault is also what
-    ends that.
+    warnings. With `isolate` the kernels run in a process of their own, which may take
+    `memory_bytes` beside the tensors, and KernelFault is also what ends that.
     """
     assert len(tensors) == len(compiled.operands), "one tensor for each operand"
     options = _run_options(
@@ -95,7 +97,9 @@ def launch(
         rounds_like_chip=rounds_like_chip,
     )
     if isolate:
-        _launch_isolated(compiled, tensors, options, cache_dir, recorder, counts, report)
+        _launch_isolated(
+            compiled, tensors, options, cache_dir, recorder, counts, report, memory_bytes
+        )
         return
     counted = None if counts is None else counted_calls(compiled)
     ready = _ready(compiled, tensors, cache_dir, counted)
@@ -311,6 +315,7 @@ def _launch_isolated(
     recorder: Recorder | None,
     counts: CallCounts | None,
     warn: Callable[[Diagnostic], None] | None,
+    memory_bytes: int | None,
 ) -> None:
     from . import isolation  # starts processes: not needed otherwise
 
@@ -321,8 +326,11 @@ def _launch_isolated(
     runtime, libraries = _built(compiled, plans, cache_dir, None if counts is None else counted)
     with busy(f"running the C++ kernels of {compiled.name} in a process of their own"):
         outcome = isolation.run_isolated(
-            compiled, target, plans, memories, options, runtime, libraries, len(counted), warn
-        )
+            compiled, target, plans, memories, options, runtime, libraries, len(counted), warn,
+            memory_bytes,
+        )  # fmt: skip
+    if outcome.report.status == NO_MEMORY:
+        raise UsageError(isolation.too_little_memory(compiled))
     if counts is not None:
         counts.calls.update(dict(zip(counted, outcome.counts, strict=True)))
         pages = (m.array.nbytes // plan.page_bytes for m, plan in zip(memories, plans, strict=True))

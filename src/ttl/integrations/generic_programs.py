@@ -56,6 +56,7 @@ def launch(tensors: Sequence[Any], program: Any) -> None:
         host.launch(
             compiled, storages, cache_dir=config.cache_dir, recorder=recorder,
             seed=config.seed, report=report, isolate=config.isolate,
+            memory_bytes=config.isolate_memory,
         )  # fmt: skip
 
 

@@ -92,8 +92,10 @@ class Queue:
         config = Config.current()
         with PROCESS_DRIVER.remarks.of_a_run(config) as report:
             storages = [tensor.storage for tensor in tensors]
-            folder, isolate = config.cache_dir, config.isolate
-            host.launch(compiled, storages, cache_dir=folder, report=report, isolate=isolate)
+            host.launch(
+                compiled, storages, cache_dir=config.cache_dir, report=report,
+                isolate=config.isolate, memory_bytes=config.isolate_memory,
+            )  # fmt: skip
 
     def _known(self, key: Hashable) -> BufferDescription:
         if key not in self.described:

@@ -217,7 +217,7 @@ class Runtime:
             with PROCESS_DRIVER.remarks.of_a_run(config) as report:
                 launch(
                     operation, own, cache_dir=self._cache_dir, recorder=recorder, report=report,
-                    isolate=config.isolate,
+                    isolate=config.isolate, memory_bytes=config.isolate_memory,
                 )  # fmt: skip
 
 

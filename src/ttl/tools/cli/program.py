@@ -64,7 +64,7 @@ def add_isolate_argument(parser: argparse.ArgumentParser, where: str = "") -> No
     parser.add_argument(
         "--isolate", action="store_true",
         help=f"{where}run the kernels in a process of their own that has limits and, where the "
-        "system allows it, no files and no network: one that crashes is reported",
+        "system allows it, no files, sockets and network: one that crashes is reported",
     )
 
 

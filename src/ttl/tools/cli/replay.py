@@ -66,7 +66,8 @@ def run(options: argparse.Namespace) -> int:
         with PROCESS_DRIVER.remarks.of_a_run(config) as report:
             launch(
                 compiled, storages, cache_dir=config.cache_dir, counts=counts, report=report,
-                isolate=config.isolate, rounds_like_chip=config.rounding == "chip",
+                isolate=config.isolate, memory_bytes=config.isolate_memory,
+                rounds_like_chip=config.rounding == "chip",
             )  # fmt: skip
     results = [
         Result(operand.name, operand.name, ttnn.to_numpy(tensor), tensor.dtype)
