@@ -14,7 +14,8 @@ import pytest
 from ttl.artifact import read_folder
 from ttl.integrations.flatbuffer import Runtime
 from ttl.tools.cli import main
-from ttl.trace.files import TRACE_VERSION, read_trace
+from ttl.trace.files import TRACE_VERSION
+from ttl.trace.reader import read_trace
 
 VERSIONS = sorted((Path(__file__).parent / "released").iterdir())
 

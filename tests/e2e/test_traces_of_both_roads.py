@@ -9,7 +9,7 @@ import pytest
 
 from ttl.tools.cli import main
 from ttl.trace.difference import first_difference
-from ttl.trace.files import read_trace
+from ttl.trace.reader import read_trace
 
 pytestmark = pytest.mark.usefixtures("put_back")
 

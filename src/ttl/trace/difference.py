@@ -148,6 +148,7 @@ def _differ(one: NDArray[Any], other: NDArray[Any], tolerance: float) -> NDArray
         return np.ones(one.shape, bool)
     same: NDArray[np.bool_] = (one == other) | (np.isnan(one) & np.isnan(other))
     if tolerance:
+        one, other = one.astype(np.float64), other.astype(np.float64)  # 3 - 5 of unsigned numbers
         with np.errstate(all="ignore"):
             largest = np.abs(one[np.isfinite(one)]).max(initial=0.0)
             same |= np.abs(one - other) <= tolerance * largest

@@ -1,4 +1,4 @@
-"""Traces on disk: JSON lines, or what Perfetto and chrome://tracing load. The name decides.
+"""Traces are written: JSON lines, or what Perfetto and chrome://tracing load. The name decides.
 
 Either file is complete after every operation: the next one adds to it.
 """
@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from json import JSONDecodeError, dumps, loads
+from json import dumps
 from pathlib import Path
-from typing import Any
 
 from .events import EventKind, Node, Recorder
-from .perfetto import PerfettoForm, records_of
+from .perfetto import PerfettoForm
 from .texts import Slot, Template, Transfer, write_events
 
 PERFETTO_SUFFIX = ".json"
@@ -23,8 +22,6 @@ HEAD = (
     '"traceEvents": [\n'
 )
 TAIL = "\n]}\n"
-
-Record = dict[str, Any]
 
 
 def append_events(file: Path, recorder: Recorder, first_tick: int = 0) -> None:
@@ -93,36 +90,3 @@ class JsonLines:
 
     def names(self, tracks: Iterable[tuple[Node, str]]) -> Iterator[str]:
         return iter(())
-
-
-def read_trace(file: Path) -> list[Record]:
-    """The events of a trace of either form; ValueError says what is wrong with the file."""
-    text = file.read_text(encoding="utf-8")
-    if file.suffix == PERFETTO_SUFFIX and text.startswith("{"):
-        try:
-            whole = loads(text)
-        except JSONDecodeError as error:
-            raise ValueError(f"it is not JSON: {error.msg}") from None
-        _check_version(whole.get("otherData"))
-        return records_of(whole)
-    return list(_records(text.splitlines()))
-
-
-def _check_version(named: Any) -> None:
-    found = named.get("trace_version", TRACE_VERSION) if isinstance(named, dict) else TRACE_VERSION
-    if found != TRACE_VERSION:
-        raise ValueError(f"it has trace_version {found}, and this pyttlang reads {TRACE_VERSION}")
-
-
-def _records(lines: Iterable[str]) -> Iterator[Record]:
-    kinds = {kind.value for kind in EventKind}
-    for number, line in enumerate(lines, 1):
-        try:
-            record = loads(line)
-        except JSONDecodeError as error:
-            raise ValueError(f"line {number} is not JSON: {error.msg}") from None
-        if number == 1:
-            _check_version(record)
-        if not isinstance(record, dict) or record.get("kind") not in kinds:
-            raise ValueError(f"line {number} is not an event of a trace")
-        yield record

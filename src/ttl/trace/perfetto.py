@@ -6,14 +6,13 @@ rule TRANSFER  copies are asynchronous slices: they go on while their kernel doe
 rule COUNTER   how full a dataflow buffer is on a node is a counter
 rule TICK      a tick is a microsecond: the axis shows the order of the events, not their duration;
                stamped.py has estimated times instead
-rule WHOLE     `args` has what else the event says, so that the trace can be read back
+rule WHOLE     `args` has what else the event says, so that reader.py can read the trace back
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from json import dumps
-from typing import Any
 from zlib import crc32
 
 from .events import EventKind, Node
@@ -123,24 +122,3 @@ def _names(node: Node, kernel: str, named: set[Node]) -> Iterator[str]:
         yield f'{head}"process_sort_index", "args": {{"sort_index": {process}}}}}'
     head = f'{{"ph": "M", "pid": {process}, "tid": {thread}, "name": "thread_name", "args": '
     yield f'{head}{{"name": "{kernel or "operations"}", "kernel": "{kernel}"}}}}'
-
-
-def records_of(trace: Any) -> list[dict[str, Any]]:
-    """The events back from what PerfettoForm made of them; ValueError if it did not."""
-    nodes: dict[int, list[int]] = {}
-    kernels: dict[tuple[int, int], str] = {}
-    records = []
-    try:
-        for entry in trace["traceEvents"]:
-            args = entry["args"]
-            if entry["name"] == "process_name":
-                nodes[entry["pid"]] = args["node"]
-            elif entry["name"] == "thread_name" and "kernel" in args:  # not of estimated steps
-                kernels[entry["pid"], entry["tid"]] = args["kernel"]
-            elif "kind" in args:
-                process = entry["pid"]
-                where = {"node": nodes[process], "kernel": kernels[process, entry["tid"]]}
-                records.append({"tick": entry["ts"], **where, **args})
-    except (KeyError, TypeError):
-        raise ValueError("it is a trace of something else") from None
-    return records

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterable
 from dataclasses import dataclass
+from io import BytesIO
+from math import prod
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile, ZipFile
+from zipfile import ZIP_STORED, BadZipFile, ZipFile
 
 import numpy as np
 from numpy.lib import format as array_format
@@ -68,18 +71,41 @@ def read_results(trace: Path) -> list[Result]:
     try:
         with ZipFile(file) as archive:
             return [_read(archive, name) for name in archive.namelist()]
-    except (BadZipFile, ValueError) as error:
+    except _DAMAGED as error:
         raise ValueError(f"{file} does not hold results: {error}") from None
 
 
+# What zipfile and numpy raise for the damage that they find.
+_DAMAGED = (BadZipFile, ValueError, EOFError, RuntimeError, OverflowError, TypeError, struct.error)
+
+
 def _read(archive: ZipFile, name: str) -> Result:
-    call, form, tensor = name.removesuffix(".npy").split(".", 2)
+    parts = name.removesuffix(".npy").split(".", 2)
+    if len(parts) != 3 or not parts[0].isdecimal():
+        raise ValueError(f"{name!r} is not the name of a tensor after a call")
+    call, form, tensor = parts
     form, *bound = form.replace(";", ".").split(BOUND)
-    with archive.open(name) as source:
-        values = array_format.read_array(source)
+    values = _array(archive, name)
     return Result(int(call), tensor, form == "tiles", values, _bound(bound) if bound else None)
 
 
+def _array(archive: ZipFile, name: str) -> NDArray[Any]:
+    """Its size is looked at before there is memory for it: both sizes may be damaged."""
+    if archive.getinfo(name).compress_type != ZIP_STORED:
+        raise ValueError(f"{name} is compressed")
+    data = BytesIO(archive.read(name))
+    if array_format.read_magic(data) != (1, 0):
+        raise ValueError(f"{name} is of another version of numpy's format")
+    shape, is_fortran, dtype = array_format.read_array_header_1_0(data)
+    if is_fortran or dtype.kind not in "iufb":
+        raise ValueError(f"{name} does not hold numbers row by row")
+    if prod(shape) * dtype.itemsize != len(data.getvalue()) - data.tell():
+        raise ValueError(f"{name} has another size than its header says")
+    return np.frombuffer(data.getvalue(), dtype, prod(shape), data.tell()).reshape(shape)
+
+
 def _bound(parts: list[str]) -> Bound:
+    if len(parts) < 3:
+        raise ValueError("a bound names no operations")
     spacing, of_result, *operations = parts
     return Bound(tuple(operations), float.fromhex(spacing), float.fromhex(of_result))

@@ -79,15 +79,16 @@ def _told(duration: float) -> object:
 def _blocked(events: Sequence[Record], unit: str) -> dict[str, float]:
     """How long the kernel was blocked, by what it waited for; ticks are events of others."""
     key = "us" if unit == "us" else "tick"
-    since: dict[object, float] = {}
+    since: dict[object, tuple[float, str]] = {}  # and for what
     ticks: dict[str, float] = {}
     for event in events:
         node = tuple(event["node"])
         if event["kind"] == EventKind.KERNEL_BLOCKED.value:
-            since[node] = event[key]
+            since[node] = event[key], event["subject"]
             ticks.setdefault(event["subject"], 0)
         elif event["kind"] == EventKind.KERNEL_RESUMED.value and node in since:
-            ticks[event["subject"]] += event[key] - since.pop(node)
+            start, subject = since.pop(node)
+            ticks[subject] += event[key] - start
     return ticks
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from array import array
 from collections.abc import Iterable, Iterator, Mapping
@@ -15,17 +14,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttl.trace import EventKind, Node
-from ttl.trace.files import PERFETTO_SUFFIX, read_trace
+from ttl.trace.files import PERFETTO_SUFFIX
+from ttl.trace.reader import event_of_line, read_trace
 from ttl.trace.stamped import US
 
 from .columns import deltas, packed
 
 KINDS = tuple(kind.value for kind in EventKind)
 _NUMBER_OF_KIND = {kind: number for number, kind in enumerate(KINDS)}
-# What JsonLines writes: only tick, value and part differ between events that say the same.
+# What JsonLines writes: only tick, value and part differ between events that say the same. Numbers
+# that may be too large are left to the reader.
+_PLACES = r"\[(?:\d{1,9}(?:, \d{1,9}){0,7})?\]"
 _LINE = re.compile(
-    r'\{"tick": (\d+), (.*"value": )(-?\d+)(, "line": \d+)'
-    r'(?:, "part": [^"]*)?(?:, "us": ([\d.e+-]+))?\}\n?'
+    r'\{"tick": (0|[1-9]\d{0,8}), ("kind": [^\\]*"value": )(0|-?[1-9]\d{0,17})(, "line": \d{1,9})'
+    rf'(?:, "part": \[{_PLACES}, {_PLACES}\])?(?:, "us": (\d{{1,12}}\.\d{{1,12}}))?\}}\n?'
 )
 
 Track = tuple[Node, str]
@@ -48,12 +50,9 @@ class Events:
         return len(self.ticks)
 
     def numbers_of(self, record: Mapping[str, Any]) -> tuple[int, int]:
-        """Of its track and its shape; ValueError if it is not an event."""
-        try:
-            track = tuple(record["node"]), record["kernel"]
-            shape = _NUMBER_OF_KIND[record["kind"]], record["subject"], record["line"]
-        except (KeyError, TypeError):
-            raise ValueError("it has a line that is not an event of a trace") from None
+        """Of its track and its shape."""
+        track = tuple(record["node"]), record["kernel"]
+        shape = _NUMBER_OF_KIND[record["kind"]], record["subject"], record["line"]
         return (
             self.tracks.setdefault(track, len(self.tracks)),
             self.shapes.setdefault(shape, len(self.shapes)),
@@ -110,7 +109,7 @@ def read_events(file: Path) -> Events:
     """Those of a trace of either form; ValueError says what is wrong with the file."""
     if file.suffix == PERFETTO_SUFFIX:
         return events_of(read_trace(file))
-    with file.open(encoding="utf-8") as lines:
+    with file.open(encoding="utf-8", errors="surrogateescape", newline="\n") as lines:
         return _events_of_lines(lines)
 
 
@@ -122,27 +121,20 @@ def events_of(records: Iterable[Mapping[str, Any]]) -> Events:
 
 
 def _events_of_lines(lines: Iterator[str]) -> Events:
+    """What the reader makes of them. It looks once at lines that say the same."""
     found = Events()
     known: dict[tuple[str, str], tuple[int, int]] = {}
-    for line in lines:
+    texts: dict[str, bool] = {}
+    for number, line in enumerate(lines, 1):
         if (match := _LINE.fullmatch(line)) is None:
-            record = _parsed(line)
+            record = event_of_line(line, number, texts)
             time = record.get(US, nan)
-            found.add(record.get("tick", 0), record.get("value", 0), found.numbers_of(record), time)
+            found.add(record["tick"], record["value"], found.numbers_of(record), time)
             continue
         tick, head, value, tail, us = match.groups()
         numbers = known.get((head, tail))
         if numbers is None:
-            numbers = known[head, tail] = found.numbers_of(_parsed(f"{{{head}0{tail}}}"))
+            same = event_of_line(f'{{"tick": 0, {head}0{tail}}}', number, texts)
+            numbers = known[head, tail] = found.numbers_of(same)
         found.add(int(tick), int(value), numbers, nan if us is None else float(us))
     return found
-
-
-def _parsed(line: str) -> dict[str, Any]:
-    try:
-        record = json.loads(line)
-    except json.JSONDecodeError as error:
-        raise ValueError(f"it has a line that is not JSON: {error.msg}") from None
-    if not isinstance(record, dict):
-        raise ValueError("it has a line that is not an event of a trace")
-    return record

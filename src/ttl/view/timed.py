@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ttl.estimate import Timeline
 from ttl.estimate.stamps import stamped
-from ttl.trace.files import read_trace
+from ttl.trace.reader import read_trace
 
 from .estimates import timeline_of
 from .events import Events, events_of, read_events

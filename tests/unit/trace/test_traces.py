@@ -13,7 +13,8 @@ from ttl.tools.cli import main
 from ttl.trace import EventKind, Recorder
 from ttl.trace.difference import first_difference
 from ttl.trace.events import events_in
-from ttl.trace.files import append_events, read_trace
+from ttl.trace.files import append_events
+from ttl.trace.reader import read_trace
 from ttl.trace.results import Bound, Result, append_results, read_results
 
 NODE = (1, 0)

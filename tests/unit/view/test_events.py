@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from ttl.trace import EventKind, Recorder
-from ttl.trace.files import append_events, read_trace
+from ttl.trace.files import append_events
+from ttl.trace.reader import read_trace
 from ttl.view.columns import as_text, deltas, packed
 from ttl.view.events import Events, read_events
 

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Iterator
 
 from ttl.trace.difference import first_difference
-from ttl.trace.files import Record, read_trace
+from ttl.trace.reader import Record, read_trace
 from ttl.trace.results import Result, read_results
 
 from .traces import read_with

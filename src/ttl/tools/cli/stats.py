@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from ttl.trace.files import read_trace
+from ttl.trace.reader import read_trace
 from ttl.trace.stats import tables, unit_of
 
 from .terminal import show_tables

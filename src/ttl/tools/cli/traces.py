@@ -36,7 +36,7 @@ def _give_times(file: Path) -> None:
     from ttl.estimate import Timeline, timeline
     from ttl.estimate.stamps import more_events, stamped
     from ttl.target.costs import load_costs
-    from ttl.trace.files import read_trace
+    from ttl.trace.reader import read_trace
     from ttl.trace.stamped import write_stamped
 
     runs = PROCESS_DRIVER.runs
