@@ -13,7 +13,7 @@ import sys
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, cast
 
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
@@ -21,6 +21,7 @@ from pygls.uris import to_fs_path
 
 from ttl import __version__
 
+from .messages import Messages
 from .showing import diagnostic_of, fixes, hover_text
 
 QUIET_SECONDS = 0.3  # after the last change
@@ -175,4 +176,4 @@ def _actions(server: Server, given: types.CodeActionParams) -> list[types.CodeAc
 
 
 def serve() -> None:
-    make_server().start_io()
+    make_server().start_io(cast(BinaryIO, Messages(sys.stdin.buffer)))
