@@ -277,7 +277,8 @@ RECEIVER_NOT_READY = _code(
 
 NO_COMPILER = _code(
     "TTL6001", "no-cxx-compiler", Blame.USER, Effect.NOT_RUN,
-    """Running compiled kernels on this machine needs a C++ compiler.""",
+    """Running compiled kernels on this machine needs a C++ compiler. None was found, or the system
+    cannot start it.""",
 )
 COMPILER_FAILED = _code(
     "TTL6002", "cxx-compiler-failed", Blame.INTERNAL, Effect.NOT_RUN,

@@ -82,9 +82,16 @@ def usage_error(code: Code, message: str, *helps: str, notes: tuple[str, ...] = 
 def file_not_usable(file: object, error: OSError) -> UsageError:
     """A file the user named cannot be read or written."""
     message = f"{error.filename or file}: {error.strerror or error}"
-    is_full = error.errno in NO_ROOM
-    helps = ("make room there, and run again: what was begun is removed",) if is_full else ()
-    return usage_error(codes.FILE_NOT_USABLE, message, *helps)
+    return usage_error(codes.FILE_NOT_USABLE, message, *helps_for(error))
+
+
+def helps_for(error: OSError) -> tuple[str, ...]:
+    """What to do where the system has no room or no descriptors."""
+    if error.errno in NO_ROOM:
+        return ("make room there, and run again: what was begun is removed",)
+    if error.errno in (errno.EMFILE, errno.ENFILE):
+        return ("allow more open files in this shell: ulimit -n 1024",)
+    return ()
 
 
 @contextmanager

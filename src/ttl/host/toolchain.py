@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shlex
 import shutil
@@ -13,8 +14,11 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from ttl.diagnostics import Diagnostic, UsageError, codes
+from ttl.diagnostics.errors import helps_for
 
 COMPILER_NAMES = ("c++", "g++", "clang++")
+# What says nothing about the program that was to be started.
+NO_RESOURCES = (errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM)
 # Headers of C++ beside those in runtime/, every change of which builds all kernels anew.
 FREESTANDING = Path(__file__).parent / "freestanding"
 
@@ -72,9 +76,20 @@ def _version(command: tuple[str, ...], option: str | None = "--version") -> str 
     arguments = command if option is None else (*command, option)
     try:
         result = subprocess.run(arguments, capture_output=True, text=True, check=False)
-    except OSError:
+    except OSError as error:
+        if error.errno in NO_RESOURCES:  # it may well be a compiler
+            raise UsageError(_not_started(command[0], error)) from None
         return None
     return result.stdout.strip() if result.returncode == 0 else None
+
+
+def _not_started(command: str, error: OSError) -> Diagnostic:
+    return Diagnostic(
+        codes.NO_COMPILER,
+        f"the C++ compiler {command} cannot be started: {error.strerror}",
+        helps=helps_for(error) or ("end other programs, and run again",),
+        facts={"errno": error.errno},
+    )
 
 
 def _no_compiler(message: str) -> Diagnostic:

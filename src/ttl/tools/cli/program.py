@@ -199,6 +199,7 @@ def _compiled(file: str, source: bytes, defines: Mapping[str, Any] | None) -> Co
         text = _with_values(ast.parse(source, file), defines, file) if defines else source
         return compile(text, file, "exec")
     except (SyntaxError, ValueError) as error:  # the latter: a null byte, before 3.12
+        _refuse_binary(file, source)
         raise RaisedByProgram(error.with_traceback(None)) from None
     except RecursionError as error:
         error.add_note(f"{file} has an expression or a statement that is too deep for Python")
@@ -224,6 +225,24 @@ def read_program(file: str) -> tuple[str, bytes]:
         return FROM_STANDARD_INPUT, source.encode()
     with reading(file):
         return file, Path(file).read_bytes()
+
+
+def _refuse_binary(file: str, source: bytes) -> None:
+    """UsageError for what is no text: Python's own words would be about a null byte."""
+    if b"\0" not in source:
+        return
+    import zipfile
+    from io import BytesIO
+    from shlex import quote
+
+    if not zipfile.is_zipfile(BytesIO(source)):
+        message, help_text = "it is not the text of a program", "name the .py file of the program"
+    else:
+        message = "it is a zip archive, and not the text of a program"
+        folder = f"{Path(file).stem}-unpacked"
+        unpack = f"python -m zipfile -e {quote(file)} {quote(folder)}"
+        help_text = f"{unpack} && ttl run {quote(folder)}/__main__.py"
+    raise usage_error(codes.FILE_NOT_USABLE, f"{file}: {message}", help_text) from None
 
 
 def _with_values(program: ast.Module, values: Mapping[str, Any], file: str) -> ast.Module:
