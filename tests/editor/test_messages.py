@@ -14,8 +14,6 @@ import pytest
 from ttl.tools.lsp import messages
 from ttl.tools.lsp.messages import Messages
 
-URI = "file:///nowhere/program.py"
-
 
 def framed(body: bytes, size: int | None = None) -> bytes:
     return b"Content-Length: %d\r\n\r\n%b" % (len(body) if size is None else size, body)
@@ -89,3 +87,17 @@ def test_a_message_that_is_no_request_does_not_end_the_server() -> None:
     damaged = [b"{", b"[" * 100_000, b"[]", b"1", b'{"jsonrpc": "2.0"}', b"\xff\xfe", b"null"]
     answers, _, status = answered(*map(framed, damaged))
     assert [each["id"] for each in answers if "id" in each][-1] == 99 and status == 0
+
+
+def test_a_file_that_is_not_open_is_not_read() -> None:
+    at = {"textDocument": {"uri": "True"}, "position": {"line": 0, "character": 0}}
+    context = {"context": {"diagnostics": []}, "range": {"start": at["position"]}}
+    context["range"]["end"] = at["position"]
+    given = (
+        request(1, "textDocument/hover", at),
+        request(2, "textDocument/codeAction", {**at, **context}),
+        note("textDocument/didSave", at),
+    )
+    answers, said, _ = answered(*given)
+    results = {each["id"]: each.get("result", "an error") for each in answers if "id" in each}
+    assert (results[1], results[2]) == (None, []) and "Traceback" not in said

@@ -74,7 +74,7 @@ def _manifest(name: str) -> Any:
 def manifest(seed: int) -> str:
     random = Random(seed)
     name = random.choice(sorted(OPERATIONS))
-    found = list(_paths(_manifest(name)))
+    found = list(paths(_manifest(name)))
     edits = []
     for _ in range(random.choice((1, 1, 1, 2, 4))):
         if random.random() < 0.1:
@@ -86,15 +86,15 @@ def manifest(seed: int) -> str:
     return json.dumps({"base": name, "edits": edits})
 
 
-def _paths(value: Any, path: tuple[Any, ...] = ()) -> Any:
+def paths(value: Any, path: tuple[Any, ...] = ()) -> Any:
     if path:
         yield list(path)
     items = value.items() if isinstance(value, dict) else ()
     for key, each in enumerate(value) if isinstance(value, list) else items:
-        yield from _paths(each, (*path, key))
+        yield from paths(each, (*path, key))
 
 
-def _edited(value: Any, how: str, path: list[Any], odd: Any) -> None:
+def edited(value: Any, how: str, path: list[Any], odd: Any) -> None:
     """Paths that an edit before has removed are left out."""
     try:
         for key in path[:-1]:
@@ -131,7 +131,7 @@ def _damaged_manifest(text: str, edits: list[Any]) -> str:
     value = json.loads(text)
     for how, *rest in edits:
         if how != "byte":
-            _edited(value, how, *rest)
+            edited(value, how, *rest)
     text = json.dumps(value, indent=1)
     for how, *rest in edits:
         if how == "byte":

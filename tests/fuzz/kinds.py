@@ -10,7 +10,7 @@ from pathlib import Path
 from random import Random
 
 from diagnostics.test_pages import CASES as PAGES
-from fuzz import files, shrinking
+from fuzz import caches, files, lsp_messages, shrinking, traces
 from fuzz.judging import Verdict, judge
 from fuzz.mutants import mutant
 from fuzz.programs import RIGHT
@@ -61,6 +61,9 @@ KINDS: dict[str, Kind] = {
     "flatbuffers": Kind(
         files.flatbuffer, files.check_flatbuffer, shrinking.of_edits, ".txt", at_once=100
     ),
+    "traces": Kind(traces.trace, traces.check_trace, shrinking.of_edits, ".txt", at_once=10),
+    "lsp": Kind(lsp_messages.lsp, lsp_messages.check_lsp, shrinking.of_edits, ".txt", at_once=10),
+    "caches": Kind(caches.cache_case, caches.check_cache, shrinking.of_edits, ".txt"),
     "ir": Kind(files.ir, files.check_ir, shrinking.of_lines, ".mlir", "//", at_once=20),
 }
 

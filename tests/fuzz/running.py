@@ -70,7 +70,7 @@ def _spent() -> float:
 
 def load_everything() -> None:
     """In this process, once: those that are forked from it have it, and start at once."""
-    for kind in ("unified", "manifests", "flatbuffers", "ir"):
+    for kind in ("unified", "manifests", "flatbuffers", "ir", "traces", "lsp", "caches"):
         with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
             perform(Batch(kind, (0,)))
 

@@ -47,7 +47,7 @@ def read_lines(lines: Iterable[bytes]) -> Iterator[Record]:
         yield event_of_line(line, number, texts)
 
 
-def event_of_line(line: bytes | str, number: int, texts: dict[str, bool]) -> Record:
+def event_of_line(line: bytes, number: int, texts: dict[str, bool]) -> Record:
     """`texts` remembers which names have been looked at."""
     where = f"line {number}"
     record = parsed(line, where)
@@ -56,9 +56,9 @@ def event_of_line(line: bytes | str, number: int, texts: dict[str, bool]) -> Rec
     return checked(record, where, texts)
 
 
-def parsed(text: bytes | str, what: str) -> Any:
+def parsed(text: bytes, what: str) -> Any:
     try:
-        return loads(text)
+        return loads(text.decode())
     except (ValueError, RecursionError) as error:  # also: not UTF-8; a number of 5,000 digits
         problem = getattr(error, "msg", None) or str(error).partition(";")[0]
         raise ValueError(f"{what} is not JSON: {problem}") from None
@@ -95,11 +95,14 @@ def _events_of_perfetto(whole: Mapping[str, Any]) -> Iterator[Record]:
 
 
 def _entries(whole: Mapping[str, Any]) -> list[dict[str, Any]]:
-    found = whole.get("traceEvents")
-    entries = found if isinstance(found, list) else [None]
-    if not all(isinstance(e, dict) and isinstance(e.get("args"), dict) for e in entries):
+    entries: Any = whole.get("traceEvents")
+    if not isinstance(entries, list) or not all(map(_has_args, entries)):
         raise ValueError("it is a trace of something else")
     return entries
+
+
+def _has_args(entry: Any) -> bool:
+    return isinstance(entry, dict) and isinstance(entry.get("args"), dict)
 
 
 def _track(entry: Mapping[str, Any]) -> tuple[Any, Any]:

@@ -127,14 +127,19 @@ def _events_of_lines(lines: Iterator[str]) -> Events:
     texts: dict[str, bool] = {}
     for number, line in enumerate(lines, 1):
         if (match := _LINE.fullmatch(line)) is None:
-            record = event_of_line(line, number, texts)
+            record = event_of_line(_bytes(line), number, texts)
             time = record.get(US, nan)
             found.add(record["tick"], record["value"], found.numbers_of(record), time)
             continue
         tick, head, value, tail, us = match.groups()
         numbers = known.get((head, tail))
         if numbers is None:
-            same = event_of_line(f'{{"tick": 0, {head}0{tail}}}', number, texts)
+            same = event_of_line(_bytes(f'{{"tick": 0, {head}0{tail}}}'), number, texts)
             numbers = known[head, tail] = found.numbers_of(same)
         found.add(int(tick), int(value), numbers, nan if us is None else float(us))
     return found
+
+
+def _bytes(line: str) -> bytes:
+    """As they are in the file, which need not be text."""
+    return line.encode(errors="surrogateescape")

@@ -23,7 +23,7 @@ from _pyttlang_installation import (
     repair,
 )
 from ttl import __version__
-from ttl.config import CACHE, Config, chosen_variables, old_variables
+from ttl.config import Config, chosen_variables, old_variables
 from ttl.device.readiness import (
     FIND_DEVICE,
     INSTALL,
@@ -36,6 +36,7 @@ from ttl.device.readiness import (
 )
 from ttl.diagnostics import Diagnostic, TTLError
 from ttl.driver.surroundings import refused_cache, rename_command
+from ttl.loading.cache_folder import CACHE
 from ttl.trace.stats import Table
 
 from .cache import table_of
@@ -229,8 +230,8 @@ def _variables() -> Iterator[Finding]:
         else:
             yield Finding(name, DEVICE, State.OK, text)
     for old, now in old_variables().items():
-        found = f"the old name of {now}"
-        yield Finding(old, "this shell", State.ABSENT, found, rename_command(old))
+        text = f"the old name of {now}"
+        yield Finding(old, "this shell", State.ABSENT, text, rename_command(old))
     if ours := chosen_variables():
         shown = " ".join(f"{name}={text}" for name, text in sorted(ours.items()))
         try:

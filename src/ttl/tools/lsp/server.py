@@ -18,6 +18,7 @@ from typing import Any, BinaryIO, cast
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 from pygls.uris import to_fs_path
+from pygls.workspace import TextDocument
 
 from ttl import __version__
 
@@ -54,7 +55,10 @@ class Server(LanguageServer):
 
     async def _look(self, uri: str, document: Document, seconds: float, estimate: bool) -> None:
         await asyncio.sleep(seconds)
-        text, version = self._text(uri)
+        opened = self.opened(uri)
+        if opened is None:
+            return
+        text, version = opened.source, opened.version
         file = to_fs_path(uri) or uri
         asked = {"text": text, "file": file, "with_estimate": estimate,
                  "cpp_folder": str(self.folder)}  # fmt: skip
@@ -67,9 +71,13 @@ class Server(LanguageServer):
             types.PublishDiagnosticsParams(uri, [each for each in shown if each], version)
         )
 
-    def _text(self, uri: str) -> tuple[str, int | None]:
-        document = self.workspace.get_text_document(uri)
-        return document.source, document.version
+    def opened(self, uri: str) -> TextDocument | None:
+        """The text as the client has it; no file is read for one that it has not opened."""
+        return self.workspace.text_documents.get(uri)
+
+    def lines(self, uri: str) -> list[str]:
+        opened = self.opened(uri)
+        return [] if opened is None else list(opened.lines)
 
     def line_facts(self, uri: str, line: int) -> dict[str, Any]:
         document = self.documents.get(uri)
@@ -92,6 +100,7 @@ async def _answer_of_worker(asked: str) -> dict[str, Any] | None:
     finally:
         if worker.returncode is None:
             worker.kill()
+            await worker.wait()  # its pipes are closed while there is a loop to close them
 
 
 def make_server() -> Server:
@@ -130,7 +139,7 @@ def make_server() -> Server:
 
 def _hover(server: Server, given: types.HoverParams) -> types.Hover | None:
     uri, at = given.text_document.uri, given.position
-    lines = server.workspace.get_text_document(uri).lines
+    lines = server.lines(uri)
     line = lines[at.line] if at.line < len(lines) else ""
     word, dotted = _word(line, at.character)
     text = hover_text(word, dotted, server.line_facts(uri, at.line + 1))
@@ -165,7 +174,7 @@ def _cpp_of_line(server: Server, given: types.ImplementationParams) -> list[type
 
 def _actions(server: Server, given: types.CodeActionParams) -> list[types.CodeAction]:
     uri = given.text_document.uri
-    lines = server.workspace.get_text_document(uri).lines
+    lines = server.lines(uri)
     found: list[types.CodeAction] = []
     for diagnostic in given.context.diagnostics:
         start, end = diagnostic.range.start, diagnostic.range.end
