@@ -24,10 +24,12 @@ KINDS = tuple(kind.value for kind in EventKind)
 _NUMBER_OF_KIND = {kind: number for number, kind in enumerate(KINDS)}
 # What JsonLines writes: only tick, value and part differ between events that say the same. Numbers
 # that may be too large are left to the reader.
-_PLACES = r"\[(?:\d{1,9}(?:, \d{1,9}){0,7})?\]"
+_NUMBER = r"(?:0|[1-9]\d{0,8})"
+_PLACES = rf"\[(?:{_NUMBER}(?:, {_NUMBER}){{0,7}})?\]"
 _LINE = re.compile(
-    r'\{"tick": (0|[1-9]\d{0,8}), ("kind": [^\\]*"value": )(0|-?[1-9]\d{0,17})(, "line": \d{1,9})'
-    rf'(?:, "part": \[{_PLACES}, {_PLACES}\])?(?:, "us": (\d{{1,12}}\.\d{{1,12}}))?\}}\n?'
+    rf'\{{"tick": ({_NUMBER}), ("kind": [^\\]*"value": )(-?{_NUMBER})(, "line": {_NUMBER})'
+    rf'(?:, "part": \[({_PLACES}), ({_PLACES})\])?(?:, "us": ({_NUMBER}\.\d{{1,12}}))?\}}\n?',
+    re.ASCII,
 )
 
 Track = tuple[Node, str]
@@ -126,18 +128,24 @@ def _events_of_lines(lines: Iterator[str]) -> Events:
     known: dict[tuple[str, str], tuple[int, int]] = {}
     texts: dict[str, bool] = {}
     for number, line in enumerate(lines, 1):
-        if (match := _LINE.fullmatch(line)) is None:
+        if (match := _LINE.fullmatch(line)) is None or not _is_part(match):
             record = event_of_line(_bytes(line), number, texts)
             time = record.get(US, nan)
             found.add(record["tick"], record["value"], found.numbers_of(record), time)
             continue
-        tick, head, value, tail, us = match.groups()
+        tick, head, value, tail, *_, us = match.groups()
         numbers = known.get((head, tail))
         if numbers is None:
             same = event_of_line(_bytes(f'{{"tick": 0, {head}0{tail}}}'), number, texts)
             numbers = known[head, tail] = found.numbers_of(same)
         found.add(int(tick), int(value), numbers, nan if us is None else float(us))
     return found
+
+
+def _is_part(match: re.Match[str]) -> bool:
+    """Has a slice as many sizes as starts? An event without one has none of either."""
+    starts, sizes = match[5] or "", match[6] or ""
+    return starts.count(",") == sizes.count(",") and (starts == "[]") == (sizes == "[]")
 
 
 def _bytes(line: str) -> bytes:
