@@ -259,8 +259,6 @@ def broken(
 
 
 def not_closed(compiled: CompiledOperation, is_open: Sequence[str]) -> Diagnostic:
-    from _pyttlang_installation import install_extra
-
     return Diagnostic(
         codes.ISOLATION_PARTIAL,
         f"the kernels of `{compiled.name}` run in a process of their own, and could reach "
@@ -271,6 +269,8 @@ def not_closed(compiled: CompiledOperation, is_open: Sequence[str]) -> Diagnosti
 
 
 def _how_to_close(is_open: Sequence[str]) -> tuple[str, ...]:
+    from _pyttlang_installation import install_extra
+
     if FILES in is_open:
         return (f"on Linux: {install_extra('isolate')}",)
     return ("run it on Linux 5.13 or later, on x86-64 or aarch64, or in a container",)

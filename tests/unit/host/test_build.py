@@ -157,7 +157,7 @@ def test_read_only_cache_is_used_and_not_written(compiler, small_runtime, tmp_pa
     assert kernels.parent == Path(build.temporary_folder()) and kernels.is_file()
 
 
-def test_fallback_folder_is_removed_at_exit(small_runtime, tmp_path):
+def test_the_temporary_folder_is_removed_at_exit(small_runtime, tmp_path):
     (tmp_path / "cache").write_text("not a folder")
     program = f"""
 from pathlib import Path
