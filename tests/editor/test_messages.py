@@ -7,11 +7,13 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ttl.tools.lsp import messages
+from ttl.tools.lsp.calls import last_run, record_of
 from ttl.tools.lsp.messages import Messages
 
 
@@ -101,3 +103,29 @@ def test_a_file_that_is_not_open_is_not_read() -> None:
     answers, said, _ = answered(*given)
     results = {each["id"]: each.get("result", "an error") for each in answers if "id" in each}
     assert (results[1], results[2]) == (None, []) and "Traceback" not in said
+
+
+GOOD = {"shape": [32, 32], "dtype": "bfloat16", "layout": "TILE"}
+RECORDS = (
+    [], {}, None, {"calls": {}}, {"calls": []}, {"calls": {"f": []}}, {"calls": {"f": {"x": 1}}},
+    {"calls": {"f": {"x": {}}}}, {"calls": {"f": {"x": {**GOOD, "shape": [32, "32"]}}}},
+    {"calls": {"f": {"x": {**GOOD, "dtype": []}}}}, {"calls": {"f": {"x": {**GOOD, "layout": 1}}}},
+)  # fmt: skip
+CHIP = {"target": "wormhole_b0", "grid": None}
+
+
+@pytest.mark.parametrize("record", RECORDS, ids=str)
+def test_damaged_arguments_of_the_last_run_are_as_none(tmp_path: Path, record: Any) -> None:
+    file = record_of(tmp_path, "program.py")
+    file.parent.mkdir()
+    file.write_text(json.dumps({**CHIP, **record} if isinstance(record, dict) else record))
+    assert last_run(tmp_path, "program.py").calls == {}
+
+
+@pytest.mark.parametrize("grid", [[1], [0, 8], ["8", "8"], "88", [8, 8, 8], {}])
+def test_a_damaged_grid_of_the_last_run(tmp_path: Path, grid: Any) -> None:
+    file = record_of(tmp_path, "program.py")
+    file.parent.mkdir()
+    for chosen, calls in ((grid, {}), ([8, 8], {"f": {"x": GOOD, "n": {"value": [1]}}})):
+        file.write_text(json.dumps({**CHIP, "grid": chosen, "calls": {"f": calls.get("f", {})}}))
+        assert bool(last_run(tmp_path, "program.py").calls) == (chosen == [8, 8])

@@ -39,15 +39,38 @@ class LastRun:
 
 
 def last_run(cache: Path, file: str) -> LastRun:
-    """Empty if there is none, or one of another version."""
+    """Empty if there is none, one of another version, or one that is damaged."""
     try:
         found = json.loads(record_of(cache, file).read_text())
         target, grid = found["target"], found["grid"]
-        if target not in CHOICES:
+        if target not in CHOICES or not _is_grid(grid) or not _are_calls(found["calls"]):
             return LastRun()
         return LastRun(found["calls"], {"target": target, "grid": grid and tuple(grid)})
-    except (OSError, ValueError, LookupError, TypeError):
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):
         return LastRun()
+
+
+def _is_grid(value: Any) -> bool:
+    return value is None or (_is_shape(value) and len(value) == 2 and 0 not in value)
+
+
+def _is_shape(value: Any) -> bool:
+    sizes = value if isinstance(value, list) else [None]
+    return all(type(size) is int and 0 <= size < 2**31 for size in sizes)
+
+
+def _are_calls(value: Any) -> bool:
+    return isinstance(value, dict) and all(
+        isinstance(call, dict) and all(map(_is_described, call.values())) for call in value.values()
+    )
+
+
+def _is_described(value: Any) -> bool:
+    """As _described() writes it."""
+    if not isinstance(value, dict) or "value" in value:
+        return isinstance(value, dict)
+    named = value["dtype"] in DTYPES and value["layout"] in Layout.__members__
+    return named and _is_shape(value["shape"])
 
 
 @contextmanager
