@@ -19,10 +19,10 @@ from ttl.dialects import ttl
 from ttl.dialects.building import walk
 from ttl.dialects.ttcore import block_type
 from ttl.semantics.dtypes import DType, float32
-from ttl.semantics.kernel_config import Product, dest_dtype, math_fidelity, needs_fp32_dest
+from ttl.semantics.kernel_config import Product, Sum, dest_dtype, math_fidelity, needs_fp32_dest
 
 from ..module_pass import kernels, not_yet, target_of
-from .arranged_tiles import is_arranged, is_masked, is_matmul
+from .arranged_tiles import is_arranged, is_masked, is_matmul, is_reduction
 from .compiler_buffers import FP32, CompilerBuffers, buffer_dtypes
 from .dst_allocation import allocate, is_whole, section_shape
 
@@ -50,10 +50,18 @@ def decide_fp32(kernel: func.FuncOp, option: bool | None = None) -> None:
     """How wide the registers are: sections are formed for that width."""
     fp32 = needs_fp32_dest(
         _explicit(option, kernel, FP32),
-        any(is_matmul(o) for o in walk(kernel)),
+        sums_of(kernel),
         (*buffer_dtypes(kernel), *_cast_integers(kernel)),
     )
     kernel.attributes[FP32] = BoolAttr.from_bool(fp32)
+
+
+def sums_of(kernel: func.FuncOp) -> Iterator[Sum]:
+    for op in walk(kernel):
+        if is_matmul(op):
+            yield Sum.MATMUL
+        elif is_reduction(op):
+            yield Sum.REDUCTION
 
 
 def _cast_integers(kernel: func.FuncOp) -> Iterator[DType]:
