@@ -16,7 +16,7 @@ from ttl.language.buffer import DataflowBuffer
 from ttl.language.operation import KernelFunction, Program
 from ttl.language.pipes import PipeNet
 from ttl.semantics.dtypes import DType, dtype_of, float16
-from ttl.semantics.kernel_config import WIDE, dest_dtype, needs_fp32_dest
+from ttl.semantics.kernel_config import WIDE, Sum, dest_dtype, needs_fp32_dest
 from ttl.semantics.kernel_kinds import KernelKind
 
 from .functions import fingerprint
@@ -67,6 +67,10 @@ class Facts:
             return needs_fp32_dest(explicit, (), self.buffers)
         uses = self._uses
         return needs_fp32_dest(None, uses.sums, uses.held | uses.integers, self.options)
+
+    @property
+    def has_reduction(self) -> bool:
+        return Sum.REDUCTION in self._uses.sums
 
     @cached_property
     def dest_dtype(self) -> DType:
