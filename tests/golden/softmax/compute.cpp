@@ -48,33 +48,21 @@ void kernel_main() {
     cb_push_back(largest_kept, 1);  // line 24
     cb_wait_front(largest_kept, 1);
     cb_reserve_back(powers_kept, 8);
-    for (uint32_t subblock_column = 0; subblock_column < 4; subblock_column += 1) {  // line 27
-      int32_t first_tile = subblock_column * 2;
+    sub_bcast_cols_init(x_dfb, largest_kept);  // line 26
+    exp_tile_init();  // line 27
+    for (uint32_t subblock_column = 0; subblock_column < 2; subblock_column += 1) {
+      int32_t first_tile = subblock_column * 4;
       tile_regs_acquire();
-      reconfig_data_format_srca(x_dfb);  // line 26
-      copy_init(x_dfb);
-      for (uint32_t tile = 0; tile < 2; tile += 1) {
-        int32_t tile_of_block = first_tile + tile;
-        copy_tile(x_dfb, tile_of_block, tile);
+      for (uint32_t tile_column = 0; tile_column < 4; tile_column += 1) {  // line 26
+        int32_t tile_of_block = first_tile + tile_column;
+        sub_tiles_bcast_cols(x_dfb, largest_kept, tile_of_block, 0, tile_column);
       }
-      reconfig_data_format_srca(largest_kept);
-      unary_bcast_init<BroadcastType::COL>(largest_kept);
-      for (uint32_t tile_column = 0; tile_column < 2; tile_column += 1) {
-        int32_t dst = tile_column + 2;
-        unary_bcast<BroadcastType::COL>(largest_kept, 0, dst);
-      }
-      sub_binary_tile_init();
-      for (uint32_t tile = 0; tile < 2; tile += 1) {
-        int32_t dst = tile + 2;
-        sub_binary_tile<ckernel::DstRoundingMode::NearestEven>(tile, dst, tile);
-      }
-      exp_tile_init();  // line 27
-      for (uint32_t tile = 0; tile < 2; tile += 1) {
+      for (uint32_t tile = 0; tile < 4; tile += 1) {  // line 27
         exp_tile(tile);
       }
       tile_regs_commit();
       tile_regs_wait();
-      pack_block(0, powers_kept, 2);
+      pack_block(0, powers_kept, 4);
       tile_regs_release();
     }
     cb_push_back(powers_kept, 8);  // line 24
