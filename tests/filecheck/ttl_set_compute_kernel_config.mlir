@@ -47,7 +47,7 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
     %narrow_dfb = "ttl.bind_dfb"() <{buffer = @narrow_dfb}> : () -> !dfb
     %blk = "ttl.dfb_wait"(%narrow_dfb) : (!dfb) -> !block
     "ttl.compute"() ({
-      %m = "ttl.tile_reduce_max"(%blk, %blk) : (!block, !block) -> !dst
+      %m = "ttl.tile_reduce_max"(%blk, %blk) <{parameters = {dims = [-1 : i64]}}> : (!block, !block) -> !dst
       "ttl.tile_store"(%m, %blk) : (!dst, !block) -> ()
     }) : () -> ()
     func.return
@@ -102,7 +102,7 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
       %zero = "ttl.tile_fill"() <{value = 0.0 : f32}> : () -> !dst
       %p = "ttl.tile_matmul"(%blk, %blk, %zero) : (!block, !block, !dst) -> !dst
       "ttl.tile_store"(%p, %blk) : (!dst, !block) -> ()
-      %s = "ttl.tile_reduce_sum"(%blk, %blk) : (!block, !block) -> !dst
+      %s = "ttl.tile_reduce_sum"(%blk, %blk) <{parameters = {dims = [-1 : i64]}}> : (!block, !block) -> !dst
       "ttl.tile_store"(%s, %blk) : (!dst, !block) -> ()
     }) : () -> ()
     func.return

@@ -411,7 +411,9 @@ SOFT_FLOAT = _code(
 GRAPH_NOT_LOWERED = _code(
     "TTL7020", "graph-not-lowered", Blame.UNSUPPORTED, Effect.NOT_RUN,
     """An operation of a graph of tensors (StableHLO) has no counterpart among the ttnn operations
-    that flatbuffers can hold, or not for these types and shapes.""",
+    that flatbuffers can hold, or not for these types and shapes. Graphs are lowered for one device:
+    annotations that divide tensors among several (sdy.mesh, sdy.sharding, mhlo.sharding) are
+    refused.""",
 )
 WRONG_TT_LANG_CALL = _code(
     "TTL7021", "wrong-tt-lang-call", Blame.USER, Effect.NO_MEANING,

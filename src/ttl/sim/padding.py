@@ -1,8 +1,8 @@
 """Reductions that take the padding of ragged tensors into account, and broadcasts left out.
 
-Only for programs with a ragged tensor or a reduction: which slots and values hold padding. It is zero when it was
-just loaded, which a sum does not mind; any operation may have changed it. A mask takes it out. And
-how many rows and columns of them are data.
+Only for programs with a ragged tensor or a reduction: which slots and values hold padding. It is
+zero when it was just loaded, which a sum does not mind; any operation may have changed it. A mask
+takes it out. And how many rows and columns of them are data.
 """
 
 from __future__ import annotations
