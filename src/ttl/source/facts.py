@@ -23,6 +23,7 @@ from .functions import fingerprint
 from .implicit_sync import CodePoints, kernel_points
 from .live import SCALARS, Uses, live_uses
 from .name_uses import reads_what_it_writes
+from .numpy_numbers import may_meet_numpy
 from .own_sends import nets_to_others
 from .recent import Recent
 
@@ -67,6 +68,13 @@ class Facts:
             return needs_fp32_dest(explicit, (), self.buffers)
         uses = self._uses
         return needs_fp32_dest(None, uses.sums, uses.held | uses.integers, self.options)
+
+    @cached_property
+    def may_meet_numpy(self) -> bool:
+        """May a kernel meet numbers of numpy, which are Python's there?"""
+        return may_meet_numpy(
+            kernel.function for kernels in self.nodes_kernels for kernel in kernels
+        )
 
     @property
     def has_reduction(self) -> bool:

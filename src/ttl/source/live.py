@@ -29,9 +29,11 @@ from ttl.language.functions import SUMS
 from ttl.semantics.dtypes import DType, as_dtype
 from ttl.semantics.function_source import Definition, FunctionTree, function_tree
 from ttl.semantics.kernel_config import Sum
+from ttl.semantics.numpy_numbers import python_number
 from ttl.semantics.syntax import walk
 
 from .functions import MISSING, environment, named_value, own_code
+from .numpy_numbers import has_numpy
 from .scopes import COMPREHENSIONS, default_nodes, own_names, parameters, positional_names
 from .uses import uses_of_all
 
@@ -85,7 +87,7 @@ class _Frame:
                 return around.values.get(name, UNKNOWN)
             around = around.around
         value = named_value(name, around)
-        return UNKNOWN if value is MISSING else value
+        return UNKNOWN if value is MISSING else python_number(value)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -336,8 +338,8 @@ def _calculated(node: ast.expr, frame: _Frame) -> Any:
     for part in walk(node):
         if isinstance(part, ast.Name):
             values[part.id] = frame.lookup(part.id)
-            if values[part.id] is UNKNOWN:
-                return UNKNOWN
+            if values[part.id] is UNKNOWN or has_numpy(values[part.id]):
+                return UNKNOWN  # a kernel calculates with Python's numbers
         elif isinstance(part, ast.Call):
             callee = known(part.func, frame)
             if not any(callee is pure for pure in PURE):

@@ -7,6 +7,7 @@ import operator
 from functools import partial, reduce
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 import ttl
@@ -310,3 +311,16 @@ def test_a_reduction_in_a_function_without_its_source() -> None:
     names = {"ttl": ttl}
     exec("def kernel(a):\n    return ttl.math.reduce_sum(a, dims=[0])\n", names)
     assert uses(names["kernel"]).sums == {Sum.REDUCTION}
+
+
+def test_numbers_of_numpy_are_those_of_the_kernel() -> None:
+    small, many = np.int8(100), np.array([100], np.int8)
+
+    def known(a, b):
+        return a @ b if small + small > 0 else a
+
+    def items(a, b):
+        return a @ b if many[0] + many[0] > 0 else a
+
+    for kernel in (known, items):
+        assert Sum.MATMUL in uses(kernel).sums
