@@ -89,7 +89,7 @@ VALUES: dict[str, tuple[Callable[[], Any], float]] = {
     "in a helper": (lambda: twice(SMALL), 300),
     "in a default": (lambda: twice(100), 300),
     "bound": (lambda: partial(twice, SMALL)(), 300),
-    "in a list": (lambda: [value + value for value in [SMALL]][0], 200),
+    "in a list": (lambda: [value + value for value in [SMALL, 1]][0], 200),
     "of a range": (lambda: sum([i * SMALL for i in range(np.int8(3))]), 300),
     "divided with its rest": (lambda: sum(divmod(BYTE, np.uint8(7))), 40),
     "divided by zero": (lambda: 1 if SMALL * 0 else 4, 4),
