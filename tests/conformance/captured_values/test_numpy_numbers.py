@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import ttl
-from conformance.harness import evaluate, tiles
+from conformance.harness import evaluate, refused_expression, tiles
 
 SMALL, BYTE, SINGLE = np.int8(100), np.uint8(250), np.float32(0.1)
 MANY = np.array([100, 100, 27], np.int8)
@@ -89,7 +89,7 @@ VALUES: dict[str, tuple[Callable[[], Any], float]] = {
     "in a helper": (lambda: twice(SMALL), 300),
     "in a default": (lambda: twice(100), 300),
     "bound": (lambda: partial(twice, SMALL)(), 300),
-    "in a list": (lambda: [value + value for value in [SMALL, 1]][0], 200),
+    "in a list": (lambda: [value + value for value in [1, SMALL]][1], 200),
     "of a range": (lambda: sum([i * SMALL for i in range(np.int8(3))]), 300),
     "divided with its rest": (lambda: sum(divmod(BYTE, np.uint8(7))), 40),
     "divided by zero": (lambda: 1 if SMALL * 0 else 4, 4),
@@ -107,6 +107,23 @@ def test_numbers_of_numpy_are_pythons(name: str) -> None:
 def test_a_float_of_numpy_has_the_digits_of_pythons() -> None:
     found = evaluate(lambda a: a * (SINGLE * 3), tiles(1))
     assert (found == np.float32(float(SINGLE) * 3)).all()
+
+
+@pytest.mark.rule("captured-kinds")
+def test_an_int_enum_beside_a_number_of_the_run() -> None:
+    def use(a):
+        node = ttl.node(dims=1)
+        return a * ((Level.HIGH + node) * (1 if node != Level.HIGH else 2) + (node | Level.HIGH))
+
+    assert (evaluate(use, tiles(1)) == 200).all()
+
+
+@pytest.mark.rule("captured-kinds")
+def test_a_truth_of_the_run_fills_no_block() -> None:
+    text = refused_expression(
+        lambda a: ttl.math.fill(ttl.node(dims=1) == 0) * a, tiles(1), slug="wrong-argument"
+    )
+    assert "fill" in text
 
 
 @pytest.mark.rule("captured-kinds")
