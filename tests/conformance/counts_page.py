@@ -90,7 +90,9 @@ PUBLIC = {
         "the powers and the sum, for a row of 8 tiles: 8 reduce_tile, 3 inits and 1 pack for each "
         "reduction; broadcasts never in the matrix unit, so two registers a tile and two sections "
         "each for the difference and the quotient, with 8 unary_bcast and 8 copy_tile; on each "
-        "node a section that fills the scaler",
+        "node a section that fills the scaler. Its registers have 16 bits; ours have 32, because "
+        "there is a reduction, and a section half as many",
+        more=("DST sections",),
     ),
     "split_sum": Public(
         80,

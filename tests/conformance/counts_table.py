@@ -34,6 +34,10 @@ TIMES = (
     "a maximum, and a sum of all, are multiplied by the scaler afterwards, in a section of their "
     "own: the chip's call takes no scaler but 1 for the one and applies it twice for the other"
 )
+WIDE = (
+    f"{TIMES}. A reduction works in registers of 32 bits here, of which there are half as many; "
+    "those of the other have 16"
+)
 MORE = {
     "add_f32": (
         "f32 is added by the vector unit with all its digits; the other adds 10 of 23, and so does "
@@ -46,9 +50,9 @@ MORE = {
     "row_sums": SPREAD,
     "column_sums": SPREAD,
     "layernorm": SPREAD,
-    "row_maxima": TIMES,
-    "sum_of_all": TIMES,
-    "softmax": TIMES,
+    "row_maxima": WIDE,
+    "sum_of_all": WIDE,
+    "softmax": WIDE,
 }
 HEAD = """## Beside the public compiler
 

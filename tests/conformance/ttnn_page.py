@@ -24,11 +24,13 @@ HEAD = f"""\
 
 They work on whole tensors, outside of kernels, and take the arguments of the real ttnn 0.81.1;
 those that only tune are accepted and change nothing, and all take `{EVERYWHERE[0]}`. Operands lie
-on a device, but for the operations that the real ttnn has for host tensors. Floats are computed in
-float32 or wider and rounded once; the result has the element type, device and memory of the first
-tensor, and is in tiles if one of the operands is. The chip is coarser in places: matrix products
-without a compute config (about 1 %), softmax (up to 4 % of small elements), long products, `exp`
-with fast_and_approximate_mode, the whole part of bfloat16 quotients, sums of bfloat16 and float32.
+on a device, but for the operations that the real ttnn has for host tensors: as there, `ttnn.abs` of
+a host tensor is refused. TT-Lang operations take host tensors and copy them to the default device,
+with the note TTL1020. Floats are computed in float32 or wider and rounded once; the result has the
+element type, device and memory of the first tensor, and is in tiles if one of the operands is. The
+chip is coarser in places: matrix products without a compute config (about 1 %), softmax (up to 4 %
+of small elements), long products, `exp` with fast_and_approximate_mode, the whole part of bfloat16
+quotients, sums of bfloat16 and float32.
 
 Tensors are made in rows unless `layout=ttnn.TILE_LAYOUT` asks for tiles, as by the real ttnn.
 

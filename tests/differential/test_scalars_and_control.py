@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -512,8 +513,11 @@ def test_an_int_beyond_32_bits_is_a_fault_and_not_another_number(monkeypatch) ->
         return kernel
 
     monkeypatch.setenv("TTL_BACKEND", "host")
-    with pytest.raises(KernelFault, match="leaves its 32 bits"):
+    with pytest.raises(KernelFault, match="leaves its 32 bits") as caught:
         run(mover(read, 1), 1)
+    place = caught.value.diagnostics[0].primary.span
+    line = Path(__file__).read_text().splitlines()[place.line - 1]
+    assert line[place.column - 1 : place.end_column - 1] == "x * 3"  # and not a call before it
 
 
 FAILING = {

@@ -22,6 +22,23 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
     "ttl.dfb_push"(%y_dfb) : (!dfb) -> ()
     func.return
   }
+  // A product is summed up from zero by itself.
+  func.func @products() attributes {ttkernel.thread = #ttkernel.thread<compute>, fp32_dest_acc_en = false} {
+    %c_dfb = "ttl.bind_dfb"() <{buffer = @a_dfb}> : () -> !dfb
+    %x_dfb = "ttl.bind_dfb"() <{buffer = @y_dfb}> : () -> !dfb
+    %zero = arith.constant 0 : index
+    %one = arith.constant 1 : index
+    %x_blk = "ttl.dfb_reserve"(%x_dfb) : (!dfb) -> !block
+    %four = arith.constant 4 : index
+    scf.for %k = %zero to %four step %one {
+      %c_blk = "ttl.dfb_wait"(%c_dfb) : (!dfb) -> !block
+      %p = "ttl.matmul"(%c_blk, %c_blk) : (!block, !block) -> !block
+      "ttl.store"(%p, %x_blk) <{accumulate}> : (!block, !block) -> ()
+      "ttl.dfb_pop"(%c_dfb) : (!dfb) -> ()
+    }
+    "ttl.dfb_push"(%x_dfb) : (!dfb) -> ()
+    func.return
+  }
   // rule RING: the value changes in another way.
   func.func @ring() attributes {ttkernel.thread = #ttkernel.thread<compute>} {
     %b_dfb = "ttl.bind_dfb"() <{buffer = @a_dfb}> : () -> !dfb
@@ -44,13 +61,20 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
 }
 
 // CHECK:      func.func @sum
-// No zeros first: the first iteration overwrites.
-// CHECK-NOT:  ttl.tile_fill
+// Zeros first: the sum of zero and -0.0 is 0.0.
+// CHECK:      ttl.tile_fill
+// CHECK:      "ttl.tile_store"({{.*}}, %y_blk) : {{.*}}
 // CHECK:      scf.for
 // CHECK:      [[COPY:%a_blk_[0-9]+]] = "ttl.tile_copy"(%a_blk)
-// CHECK-NEXT: "ttl.tile_store"([[COPY]], %y_blk) <{accumulate, after_first}>
+// CHECK-NEXT: "ttl.tile_store"([[COPY]], %y_blk) <{accumulate}>
 // CHECK:      "ttl.dfb_pop"(%a_dfb)
 // CHECK:      "ttl.dfb_push"(%y_dfb)
+
+// CHECK:      func.func @products
+// CHECK-NOT:  "ttl.compute"
+// CHECK:      scf.for
+// CHECK:      "ttl.tile_store"({{.*}}, %x_blk) <{accumulate, after_first}>
+// CHECK:      "ttl.dfb_push"(%x_dfb)
 
 // CHECK:      func.func @ring
 // CHECK:      "ttl.bind_dfb"() <{buffer = @end_kept}> : () -> !ttl.dfb<{{.*}}, 2 : i64>

@@ -9,7 +9,7 @@
 
 builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
   // x * broadcast(recip(reduce_sum(exp(x)))) in a loop.
-  func.func @normalize() attributes {ttkernel.thread = #ttkernel.thread<compute>} {
+  func.func @normalize() attributes {fp32_dest_acc_en = false, ttkernel.thread = #ttkernel.thread<compute>} {
     %a_dfb = "ttl.bind_dfb"() <{buffer = @a_dfb}> : () -> !dfb
     %y_dfb = "ttl.bind_dfb"() <{buffer = @y_dfb}> : () -> !dfb
     %zero = arith.constant 0 : index
@@ -31,7 +31,7 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
     func.return
   }
   // A reduction that is stored goes to the user's block, with nothing in between.
-  func.func @stored() attributes {ttkernel.thread = #ttkernel.thread<compute>} {
+  func.func @stored() attributes {fp32_dest_acc_en = false, ttkernel.thread = #ttkernel.thread<compute>} {
     %b_dfb = "ttl.bind_dfb"() <{buffer = @b_dfb}> : () -> !dfb
     %z_dfb = "ttl.bind_dfb"() <{buffer = @z_dfb}> : () -> !column_dfb
     %b_blk = "ttl.dfb_wait"(%b_dfb) : (!dfb) -> !block

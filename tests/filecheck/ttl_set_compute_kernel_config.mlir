@@ -42,6 +42,16 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
     }) : () -> ()
     func.return
   }
+  // A reduction does too.
+  func.func @reduction() attributes {ttkernel.thread = #ttkernel.thread<compute>} {
+    %narrow_dfb = "ttl.bind_dfb"() <{buffer = @narrow_dfb}> : () -> !dfb
+    %blk = "ttl.dfb_wait"(%narrow_dfb) : (!dfb) -> !block
+    "ttl.compute"() ({
+      %m = "ttl.tile_reduce_max"(%blk, %blk) <{parameters = {dims = [-1 : i64]}}> : (!block, !block) -> !dst
+      "ttl.tile_store"(%m, %blk) : (!dst, !block) -> ()
+    }) : () -> ()
+    func.return
+  }
   // f32 buffers ask for 32 bits and are unpacked to DST. A loop works on whole blocks: its eight
   // registers ask for full sync.
   func.func @wide() attributes {ttkernel.thread = #ttkernel.thread<compute>} {
@@ -92,7 +102,7 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
       %zero = "ttl.tile_fill"() <{value = 0.0 : f32}> : () -> !dst
       %p = "ttl.tile_matmul"(%blk, %blk, %zero) : (!block, !block, !dst) -> !dst
       "ttl.tile_store"(%p, %blk) : (!dst, !block) -> ()
-      %s = "ttl.tile_reduce_sum"(%blk, %blk) : (!block, !block) -> !dst
+      %s = "ttl.tile_reduce_sum"(%blk, %blk) <{parameters = {dims = [-1 : i64]}}> : (!block, !block) -> !dst
       "ttl.tile_store"(%s, %blk) : (!dst, !block) -> ()
     }) : () -> ()
     func.return
@@ -107,6 +117,7 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
 // CHECK-NEXT: sym_name = "unread_dfb", type = {{.*}}, 2 : i64>}>
 // CHECK:      func.func @narrow() {{.*}}fp32_dest_acc_en = false, dst_full_sync_en = false
 // CHECK:      func.func @product() {{.*}}fp32_dest_acc_en = true, dst_full_sync_en = false, math_fidelity = "HiFi3"
+// CHECK:      func.func @reduction() {{.*}}fp32_dest_acc_en = true
 // CHECK:      func.func @wide() {{.*}}fp32_dest_acc_en = true, dst_full_sync_en = true
 // CHECK:      func.func @chosen() {{.*}}fp32_dest_acc_en = true, dst_full_sync_en = true, math_fidelity = "LoFi"
 // CHECK:      func.func @block_floats() {{.*}}math_fidelity = "HiFi2"

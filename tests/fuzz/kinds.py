@@ -10,7 +10,7 @@ from pathlib import Path
 from random import Random
 
 from diagnostics.test_pages import CASES as PAGES
-from fuzz import caches, files, lsp_messages, shrinking, traces
+from fuzz import caches, captured, files, lsp_messages, shrinking, traces
 from fuzz.judging import Verdict, judge
 from fuzz.mutants import mutant
 from fuzz.programs import RIGHT
@@ -55,6 +55,7 @@ KINDS: dict[str, Kind] = {
         for name, make in RIGHT.items()
     },
     "mutants": Kind(changed_program, judge, at_once=2),
+    "captured": Kind(captured.program, captured.check, captured.smaller, at_once=4),
     "manifests": Kind(
         files.manifest, files.check_manifest, shrinking.of_edits, ".txt", at_once=20
     ),

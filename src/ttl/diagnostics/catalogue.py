@@ -60,9 +60,10 @@ PADDING_REDUCED = _code(
 BROADCAST_LEFT_OUT = _code(
     "TTL2010", "broadcast-left-out", Blame.USER, Effect.UNCERTAIN,
     """An operand has fewer rows or columns of data than another one, and the rest of its tiles is
-    padding: the operation combines data with padding, which is zero when it is loaded. Where the
-    operand has one row, ttl.math.broadcast(x, dims=[-2]) was probably meant, and dims=[-1] where
-    it has one column.""",
+    padding: the operation combines data with padding, which is zero when it is loaded. The result
+    of a reduction is one column of data (dims=[-1]) or one row (dims=[-2]), and the rest of its
+    tiles is zero. Where the operand has one row, ttl.math.broadcast(x, dims=[-2]) was probably
+    meant, and dims=[-1] where it has one column.""",
 )
 TENSOR_SHAPES = _code(
     "TTL2009", "tensor-shapes", Blame.USER, Effect.NO_MEANING,
@@ -426,7 +427,9 @@ SOFT_FLOAT = _code(
 GRAPH_NOT_LOWERED = _code(
     "TTL7020", "graph-not-lowered", Blame.UNSUPPORTED, Effect.NOT_RUN,
     """An operation of a graph of tensors (StableHLO) has no counterpart among the ttnn operations
-    that flatbuffers can hold, or not for these types and shapes.""",
+    that flatbuffers can hold, or not for these types and shapes. Graphs are lowered for one device:
+    annotations that divide tensors among several (sdy.mesh, sdy.sharding, mhlo.sharding) are
+    refused.""",
 )
 WRONG_TT_LANG_CALL = _code(
     "TTL7021", "wrong-tt-lang-call", Blame.USER, Effect.NO_MEANING,

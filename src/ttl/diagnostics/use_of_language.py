@@ -71,7 +71,8 @@ HOST_TENSOR = _code(
     "TTL1020", "host-tensor", Blame.USER, Effect.REMARK,
     """A tensor that was made without a device lies in the memory of the host. It is computed on the
     default device, or on that of the other tensors, and holds the results afterwards; on hardware
-    that copies it there and back at every call.""",
+    that copies it there and back at every call. Only TT-Lang operations do this. The functions of
+    ttnn refuse host tensors, here as in the real ttnn.""",
 )
 
 # Unified operations -------------------------------------------------------------------------------

@@ -21,6 +21,7 @@ from xdsl.dialects.builtin import (
     TensorType,
     UnknownLoc,
 )
+from xdsl.ir import Operation
 from xdsl.utils.exceptions import ParseError, VerifyException
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
@@ -87,6 +88,7 @@ class MLIRParser(KeepingParser):
     def __init__(self, context: Context, text: str, file: str = "<unknown>"):
         super().__init__(context, text, file)
         found = _LOCATION_ALIAS.finditer(text)
+        self._may_be_annotated = "sdy." in text or "mhlo." in text
         self._later = {match[1]: match.end() for match in found}
 
     def parse_dense_int_or_fp_elements_attr(
@@ -108,6 +110,17 @@ class MLIRParser(KeepingParser):
         number: Any = TensorType(type.element_type, ())
         single = DenseIntOrFPElementsAttr.from_list(number, [one])
         return DenseIntOrFPElementsAttr(type, single.data)
+
+    def parse_operation(self) -> Operation:
+        start = self.pos
+        op = super().parse_operation()
+        if self._may_be_annotated and isinstance(op.location, UnknownLoc):
+            from .stablehlo.annotations import is_annotated  # few texts need it
+
+            if is_annotated(op):
+                text, file = self.lexer.input.content, self.lexer.input.name
+                op.location = location_of(_place(text, file, start, start + 1))
+        return op
 
     def _parse_alias_def(self) -> None:
         self.attribute_aliases.pop(self._current_token.text, None)  # if it was met before
@@ -178,14 +191,18 @@ def _source(text: str, start: int, context: Context) -> Span | None:
         return None
 
 
-def _wrong(
-    text: str, file: str, start: int, end: int, message: str, source: Span | None = None
-) -> UsageError:
-    if not os.path.exists(file):  # the message shows the line all the same
+def _place(text: str, file: str, start: int, end: int) -> Span:
+    if not os.path.exists(file):  # messages show the line all the same
         linecache.cache[file] = (len(text), None, text.splitlines(True), file)
     line = text.count("\n", 0, start) + 1
     column = start - text.rfind("\n", 0, start)
-    span = Span(file, line, column, line, column + max(1, end - start))
+    return Span(file, line, column, line, column + max(1, end - start))
+
+
+def _wrong(
+    text: str, file: str, start: int, end: int, message: str, source: Span | None = None
+) -> UsageError:
+    span = _place(text, file, start, end)
     broken = codes.IR_SYNTAX.broken(message)
     if source is not None:
         broken = broken.with_labels(Label(source, "it was made from this"))

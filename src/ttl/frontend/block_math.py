@@ -422,7 +422,9 @@ def fill(builder: KernelBuilder, *args: Value, **kwargs: Value) -> Value:
     def checked(value: Value) -> Value:
         """What is known later is checked as a number."""
         if isinstance(value, RunTime):
-            return 0.0 if isinstance(value, Scalar) else Described(value)
+            if not isinstance(value, Scalar):
+                return Described(value)
+            return False if value.kind is bool else 0.0
         return value
 
     values = {name: checked(value) for name, value in kwargs.items()}

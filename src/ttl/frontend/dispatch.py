@@ -13,6 +13,7 @@ from typing import Any
 from ttl.diagnostics import RuleBroken, wrong_argument
 from ttl.diagnostics.frames import is_pyttlang_file
 from ttl.language.mistakes import ENDS, NUMBER, wrong_function_call, wrong_method_call
+from ttl.semantics.numpy_numbers import own_sum
 
 from .attributes import find_method, public_name
 from .block_math import is_block
@@ -95,7 +96,7 @@ def call(
         arguments = as_constant(builder, arguments, what)
         keywords = {name: as_constant(builder, v, what) for name, v in keywords.items()}
     constants = [list(iterated(g)) if isinstance(g, RangeValue) else g for g in arguments]
-    return folded(called(function), lambda: function(*constants, **keywords))
+    return folded(called(function), lambda: own_sum(function)(*constants, **keywords))
 
 
 def has_block(values: Any) -> bool:

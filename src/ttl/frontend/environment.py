@@ -19,6 +19,7 @@ from xdsl.ir import Attribute
 from ttl.diagnostics import codes
 from ttl.language import DataflowBuffer, Pipe, PipeNet, Semaphore
 from ttl.language.semaphores import RemoteSemaphore
+from ttl.semantics.numpy_numbers import python_number
 from ttl.semantics.ttnn_values import is_shape, is_ttnn_value
 from ttl.source.functions import MISSING as MISSING
 from ttl.source.functions import named_value
@@ -112,6 +113,7 @@ class Environment:
 
 def merged(name: str, values: list[Any], make: MakeArgument) -> Any:
     """One value for all nodes."""
+    values = [python_number(each) for each in values]
     first = values[0]
     if len(values) == 1 or all(is_same(first, value) for value in values):
         return first

@@ -6,10 +6,9 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from ttl.diagnostics import RuleBroken, wrong_argument
 from ttl.language.mistakes import WHOLE
+from ttl.semantics.numpy_numbers import python_number
 from ttl.source.scopes import COMPREHENSIONS
 
 from . import scalars
@@ -39,7 +38,7 @@ def expression(builder: KernelBuilder, node: ast.expr) -> Any:
         raise builder.mistake(broken) from None
     finally:
         builder.node = outer
-    return value.item() if isinstance(value, np.generic) else value
+    return python_number(value)
 
 
 def name(builder: KernelBuilder, node: ast.Name) -> Value:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from enum import IntEnum, IntFlag
 from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import Float64Type, IndexType, IntegerType, f64, i1
@@ -227,6 +228,8 @@ def kind_of(value: Value) -> type | None:
     """bool, int or float; None for what is not a scalar."""
     if isinstance(value, Scalar):
         return value.kind
+    if isinstance(value, (IntEnum, IntFlag)):  # beside a run-time value they are their numbers
+        return int
     return type(value) if type(value) in TYPES else None
 
 

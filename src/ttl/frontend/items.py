@@ -8,6 +8,7 @@ from typing import Any, NoReturn, TypeVar, cast
 
 from ttl.diagnostics import codes, wrong_argument
 from ttl.language.mistakes import WHOLE, WRITTEN
+from ttl.semantics.numpy_numbers import python_number
 from ttl.source.captured import CHANGING
 from ttl.source.uses import uses_of_all
 
@@ -43,14 +44,14 @@ def iterated(value: Any) -> list[Any]:
             )
         return list(value.known)
     if isinstance(value, (set, frozenset)):
-        return sorted(value, key=repr)  # the order of a set is not one
+        return sorted(map(python_number, value), key=repr)  # the order of a set is not one
     if not hasattr(type(value), "__iter__") or isinstance(value, RunTime):
         if isinstance(value, BlockValue):
             raise wrong_argument(f"{describe(value)} cannot be iterated over", WHOLE)
         if kind_of(value) is not None:
             raise python_error(f"{describe(value)} cannot be iterated over")
         raise not_in_kernels(f"the items of {describe(value)}")
-    return list(value)
+    return list(map(python_number, value))
 
 
 def unpacked(value: Value) -> list[Value]:

@@ -9,7 +9,16 @@ from typing import Any
 
 from ttl.diagnostics import RuleBroken
 from ttl.diagnostics.names import unknown_name
-from ttl.semantics.ops import BLOCK_OPS, NAMESPACES, NO_PARAMETERS, REQUIRED, BlockOp, bind
+from ttl.semantics.kernel_config import Sum
+from ttl.semantics.ops import (
+    BLOCK_OPS,
+    NAMESPACES,
+    NO_PARAMETERS,
+    REDUCTIONS,
+    REQUIRED,
+    BlockOp,
+    bind,
+)
 
 from .block import BlockExpression
 from .engine import engine
@@ -105,6 +114,9 @@ def matmul(
 
 math = Namespace("math", "The functions of the op table.", matmul)
 block_functions = Namespace("block", "The functions of the op table that arrange, fill and select.")
+
+# The functions that add up many values: source/ looks for them in kernels.
+SUMS = {matmul: Sum.MATMUL} | {getattr(math, name): Sum.REDUCTION for name in REDUCTIONS}
 
 # `ttl.exp`, `ttl.transpose`, `ttl.add`: of a name in both namespaces the one that it has moved to.
 FLAT: dict[str, Function] = {

@@ -23,6 +23,7 @@ SWITCHES = {
 NUMBERS = ("ttl-l1-budget",)
 
 Options = Mapping[str, bool | int]
+DEFAULTS: Options = MappingProxyType(dict(SWITCHES))
 
 
 @lru_cache(maxsize=256)

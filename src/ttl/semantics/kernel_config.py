@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from enum import Enum
 
 from ttl.target.data_formats import MATH_FIDELITIES as MATH_FIDELITIES
 
+from .compiler_options import DEFAULTS, Options
 from .dtypes import TF32_DIGITS, DType, bfloat16, float16, float32, int32, uint8, uint16, uint32
 
 # An integer is 32 bits wide in a register, whatever its type. A float16 has digits that the 16-bit
@@ -19,12 +21,27 @@ F32_WAYS = ("exact", "tf32")
 DIVISIONS = ("exact", "reciprocal")
 
 
-def needs_fp32_dest(explicit: bool | None, uses_matmul: bool, dtypes: Iterable[DType]) -> bool:
-    """An explicit choice wins; a matmul, and f32, float16 or integers among the `dtypes` of the
-    buffers and of casts to integers, ask for 32 bits."""
+class Sum(Enum):
+    """An operation that adds up many values. The value is the option that keeps it at 32 bits."""
+
+    MATMUL = "ttl-matmul-full-fp32"
+    REDUCTION = "ttl-reduce-full-fp32"
+
+
+def needs_fp32_dest(
+    explicit: bool | None,
+    sums: Iterable[Sum],
+    dtypes: Iterable[DType],
+    options: Options = DEFAULTS,
+) -> bool:
+    """Return whether the registers of a compute kernel are 32 bits wide.
+
+    An explicit choice wins. Otherwise matmuls and reductions ask for 32 bits unless their option
+    is off, and so do f32, float16 or integers among the `dtypes` of buffers and casts.
+    """
     if explicit is not None:
         return explicit
-    return uses_matmul or not set(dtypes).isdisjoint(WIDE)
+    return any(options[each.value] for each in sums) or not set(dtypes).isdisjoint(WIDE)
 
 
 @dataclass(frozen=True, slots=True)

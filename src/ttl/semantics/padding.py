@@ -77,6 +77,7 @@ def _inner(dims: Sequence[int], rank: int) -> set[int]:
 Size = frozenset[int] | None
 Sizes = tuple[Size, Size]
 UNKNOWN: Sizes = (None, None)
+ONE: Size = frozenset({1})
 NAMES = ("row", "column")
 
 
@@ -108,7 +109,7 @@ def _left_out(spelling: str, dim: int, less: frozenset[int], more: frozenset[int
     counts = [" or ".join(map(str, sorted(each))) for each in (less, more)]
     return codes.BROADCAST_LEFT_OUT.broken(
         f"{spelling} combines {counts[0]} {name}{'s' * (less != {1})} of data with {counts[1]}: "
-        "beside the first there is padding",
+        "the rest of its tile holds none",
         f"write ttl.math.broadcast(x, dims=[{dim}]) for the operand with one {name}"
         if less == {1}
         else f"let both operands have as many {name}s, or one {name} for "
@@ -129,8 +130,9 @@ def sizes_after(op: BlockOp, sizes: Sequence[Sizes], dims: Sequence[int], rank: 
         rows, columns = (found[0] if found and len({*found}) == 1 else None for found in known)
         return rows, columns
     if op.name == "broadcast" or op.name.startswith("reduce_"):
-        changed = _inner(dims, rank)
-        rows, columns = (None if dim in changed else sizes[0][dim] for dim in (-2, -1))
+        changed = None if op.name == "broadcast" else ONE  # the result of a reduction is an edge
+        inner = _inner(dims, rank)
+        rows, columns = (changed if dim in inner else sizes[0][dim] for dim in (-2, -1))
         return rows, columns
     return UNKNOWN
 

@@ -61,10 +61,21 @@ def binary(kernel: KernelRun, op: BlockOp, left: Any, right: Any) -> SimExpressi
     first = as_held(kernel, left) if isinstance(left, SimBlock) else _value(kernel, left)
     second = as_held(kernel, right) if isinstance(right, SimBlock) else _value(kernel, right)
     applied = kernel.types.of_operator(op, left, right)
+    made = None
     if _is_native(kernel, applied, first, second):
         made = computed_at_once(applied.native, first, second, kernel.register_bits == 16)
-        if made is not None:
-            return SimExpression(applied.type, made, kernel)
+    if made is not None:
+        result = SimExpression(applied.type, made, kernel)
+    else:
+        result = _binary_by_numpy(kernel, applied, op, left, right, first, second)
+    if kernel.simulation.padding is not None:
+        kernel.simulation.padding.applied(kernel, op, (left, right), NO_PARAMETERS, result)
+    return result
+
+
+def _binary_by_numpy(
+    kernel: KernelRun, applied: Applied, op: BlockOp, left: Any, right: Any, first: Any, second: Any
+) -> SimExpression:
     if isinstance(left, SimBlock):
         first = carried(kernel, left)
     if isinstance(right, SimBlock):
@@ -105,7 +116,22 @@ def apply(
         applied = table.result(op, operands, parameters)
     made = _computed_at_once(kernel, applied, arrays)
     if made is not None:
-        return SimExpression(applied.type, made, kernel)
+        result = SimExpression(applied.type, made, kernel)
+    else:
+        result = _applied_by_numpy(kernel, applied, op, operands, parameters, arrays)
+    if kernel.simulation.padding is not None:
+        kernel.simulation.padding.applied(kernel, op, operands, parameters, result)
+    return result
+
+
+def _applied_by_numpy(
+    kernel: KernelRun,
+    applied: Applied,
+    op: BlockOp,
+    operands: tuple[Any, ...],
+    parameters: Mapping[str, Any],
+    arrays: list[Any],
+) -> SimExpression:
     for position, operand in enumerate(operands):
         if isinstance(operand, SimBlock):
             arrays[position] = carried(kernel, operand)
@@ -188,8 +214,6 @@ def _apply_unlike(
     result = SimExpression(applied.type, snapshot, kernel)
     if applied.is_open:
         _follow_shapeless(kernel, operands, result)
-    if kernel.simulation.padding is not None:
-        kernel.simulation.padding.applied(kernel, op, operands, parameters, result)
     return result
 
 

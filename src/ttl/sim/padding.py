@@ -1,8 +1,8 @@
 """Reductions that take the padding of ragged tensors into account, and broadcasts left out.
 
-Only for programs with a ragged tensor: which slots and values hold padding. It is zero when it was
-just loaded, which a sum does not mind; any operation may have changed it. A mask takes it out. And
-how many rows and columns of them are data.
+Only for programs with a ragged tensor or a reduction: which slots and values hold padding. It is
+zero when it was just loaded, which a sum does not mind; any operation may have changed it. A mask
+takes it out. And how many rows and columns of them are data.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from ttl.semantics.padding import (
 )
 from ttl.semantics.tensors import TensorSlice
 from ttl.semantics.types import TILE_SIZE
+from ttl.source.facts import facts_of
 
 from .block import SimBlock, SimExpression
 from .place import Place, span_of
@@ -45,22 +46,27 @@ if TYPE_CHECKING:
 class Padding:
     """Follows padding through a run; `warnings` has one entry for each line that reduces it."""
 
-    __slots__ = ("sizes", "slots", "warnings")
+    __slots__ = ("is_ragged", "known", "sizes", "slots", "warnings")
 
-    def __init__(self) -> None:
+    def __init__(self, is_ragged: bool) -> None:
+        self.is_ragged = is_ragged
+        # Of an operation on operands of some sizes: what is wrong with it, the sizes of the result.
+        self.known: dict[object, tuple[RuleBroken | None, Sizes]] = {}
         self.slots: dict[int, Held] = {}  # by the identity of a slot's array
         self.sizes: dict[int, Sizes] = {}  # likewise
         self.warnings: dict[Place, Diagnostic] = {}
 
     @classmethod
     def of(cls, program: Program) -> Padding | None:
-        """None if no tensor has padding: then nothing is followed."""
+        """None if no tensor has padding and nothing is reduced: then nothing is followed."""
         storages = [tensor.storage for tensor in program.tensors.values()]
-        return cls() if any(storage.is_ragged for storage in storages) else None
+        is_ragged = any(storage.is_ragged for storage in storages)
+        return cls(is_ragged) if is_ragged or facts_of(program).has_reduction else None
 
     def loaded(self, part: TensorSlice, block: SimBlock) -> None:
-        rows, columns = part.tensor.storage.reaches_padding(part)
-        self._set(block, (ZERO if rows else None, ZERO if columns else None))
+        if self.is_ragged:
+            rows, columns = part.tensor.storage.reaches_padding(part)
+            self._set(block, (ZERO if rows else None, ZERO if columns else None))
         if block.layout is TILE_LAYOUT:
             shape = tuple(part.tensor.shape)
             self.sizes[id(block.array)] = data_sizes(shape, part.starts, part.shape, TILE_SIZE)
@@ -109,15 +115,21 @@ class Padding:
         parameters: Mapping[str, Any],
         result: SimExpression,
     ) -> None:
-        found = [self.of_value(operand) for operand in operands]
-        dims, rank = parameters.get("dims") or (), len(result.type.shape or ())
-        if is_reduced(op, found, dims, rank):
-            self._warn(kernel, padding_reduced(op))
-        result.padding = after(op, found, dims, rank)
-        sizes = [self.size_of(operand) for operand in operands]
-        if (left_out := broadcast_left_out(op, sizes)) is not None:
-            self._warn(kernel, left_out)
-        result.sizes = sizes_after(op, sizes, dims, rank)
+        dims, rank = tuple(parameters.get("dims") or ()), len(result.type.shape or ())
+        if self.is_ragged:
+            found = [self.of_value(operand) for operand in operands]
+            if is_reduced(op, found, dims, rank):
+                self._warn(kernel, padding_reduced(op))
+            result.padding = after(op, found, dims, rank)
+        sizes = tuple([self.size_of(operand) for operand in operands])
+        key = id(op), sizes, dims, rank
+        known = self.known.get(key)
+        if known is None:
+            left_out = broadcast_left_out(op, sizes)
+            known = self.known[key] = left_out, sizes_after(op, sizes, dims, rank)
+        if known[0] is not None:
+            self._warn(kernel, known[0])
+        result.sizes = known[1]
 
     def _warn(self, kernel: KernelRun, broken: RuleBroken) -> None:
         frame = user_frame(_getframe(1))

@@ -1,5 +1,7 @@
 """Runs kernels recompiled with the releases and waits that were left out.
 
+Kernels that may meet numbers of numpy are recompiled too: source/numpy_numbers.py.
+
 rule CALLED  `Finish` becomes `for .finish in .left(...): .finish()`: what is left is asked for when
              the place is reached, and called from the user's own frame
 rule PLACE   each supplied call has the lines and columns of its acquire or copy
@@ -22,11 +24,13 @@ from ttl.diagnostics.span import expansions_of, with_expansions
 from ttl.language.copies import GroupTransfer
 from ttl.language.operation import Program
 from ttl.semantics.block_protocol import State
+from ttl.semantics.function_source import FunctionTree, function_tree
 from ttl.source.facts import facts_of
 from ttl.source.functions import REPLACED, own_code, place_of, reachable_functions
 from ttl.source.handles import Finish
 from ttl.source.implicit_sync import CodePoints, function_points
-from ttl.source.recompile import at, compiled
+from ttl.source.numpy_numbers import with_python_numbers
+from ttl.source.recompile import at, compiled, imported
 from ttl.source.scopes import own_nodes
 
 from .block import SimBlock
@@ -36,7 +40,9 @@ from .transfers import SimTransfer
 @contextmanager
 def repaired(program: Program) -> Iterator[None]:
     """Inside, the kernels of the program and their helpers have what they leave out."""
-    replaced = dict(_replacements(program)) if facts_of(program).points else {}
+    facts = facts_of(program)
+    is_changed = facts.points or facts.may_meet_numpy
+    replaced = dict(_replacements(program)) if is_changed else {}
     try:
         for function, code in replaced.items():
             REPLACED.enter(function, code)
@@ -50,9 +56,14 @@ def _replacements(program: Program) -> Iterator[tuple[FunctionType, CodeType]]:
     for kernels in program.kernels_by_node.values() or (program.kernels,):
         for kernel in kernels:
             points = {place_of(found.code): found for found in function_points(kernel.function)}
+            meets_numpy = facts_of(program).may_meet_numpy
             for function in reachable_functions(kernel.function):
                 found = points.get(place_of(own_code(function)))
-                code = recompiled(found) if found is not None else None
+                code = None
+                if meets_numpy:
+                    code = with_numbers(own_code(function), found)
+                elif found is not None:
+                    code = recompiled(found)
                 if code is not None:
                     yield function, code
 
@@ -60,9 +71,21 @@ def _replacements(program: Program) -> Iterator[tuple[FunctionType, CodeType]]:
 @lru_cache(maxsize=1024)
 def recompiled(points: CodePoints) -> CodeType | None:
     """The function's code with its repairs; None if its source is not what it was made from."""
-    original = points.code
+    return _recompiled(points.code, _Calls().visit(deepcopy(points.tree)))
+
+
+@lru_cache(maxsize=1024)
+def with_numbers(original: CodeType, points: CodePoints | None) -> CodeType | None:
+    """The code in which numbers of numpy become Python's, with its repairs if there are some."""
+    tree = function_tree(original) if points is None else points.tree
+    if tree is None:
+        return None
+    changed = with_python_numbers(tree)
+    return _recompiled(original, changed if points is None else _Calls().visit(changed))
+
+
+def _recompiled(original: CodeType, tree: FunctionTree) -> CodeType | None:
     file, flags = original.co_filename, original.co_flags
-    tree = _Calls().visit(deepcopy(points.tree))
     code = compiled(tree, original.co_freevars, file, flags)
     if code.co_freevars != original.co_freevars or code.co_firstlineno != original.co_firstlineno:
         return None
@@ -97,9 +120,8 @@ class _Calls(ast.NodeTransformer):
         self.generic_visit(node)
         if finishes:
             first = 1 if _is_docstring(node.body[0]) else 0
-            alias = ast.alias(left_to_finish.__name__, ".left")
-            ask = at(ast.ImportFrom(left_to_finish.__module__, [alias], 0), node.body[0])
-            node.body.insert(first, ask)
+            asked = ast.Assign([ast.Name(".left", ast.Store())], imported(left_to_finish))
+            node.body.insert(first, at(asked, node.body[0]))
         return node
 
 

@@ -165,8 +165,7 @@ class Simulation:
         self.padding = Padding.of(program)
         self.dest = dest_dtype(True) if keep_float32 else facts_of(program).dest_dtype
         self.rounding = rounding
-        looks_at_each = self.padding is not None or rounding.is_chips
-        self.types = TypeTable(looks_at_each, rounding, self.dest is not float32)
+        self.types = TypeTable(rounding.is_chips, rounding, self.dest is not float32)
         self.hub = getcurrent()
         self.is_stopping = False
         self.has_succeeded = False

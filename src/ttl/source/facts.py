@@ -16,13 +16,14 @@ from ttl.language.buffer import DataflowBuffer
 from ttl.language.operation import KernelFunction, Program
 from ttl.language.pipes import PipeNet
 from ttl.semantics.dtypes import DType, dtype_of, float16
-from ttl.semantics.kernel_config import WIDE, dest_dtype, needs_fp32_dest
+from ttl.semantics.kernel_config import WIDE, Sum, dest_dtype, needs_fp32_dest
 from ttl.semantics.kernel_kinds import KernelKind
 
 from .functions import fingerprint
 from .implicit_sync import CodePoints, kernel_points
 from .live import SCALARS, Uses, live_uses
 from .name_uses import reads_what_it_writes
+from .numpy_numbers import may_meet_numpy
 from .own_sends import nets_to_others
 from .recent import Recent
 
@@ -39,6 +40,7 @@ class Facts:
 
     def __init__(self, program: Program):
         self.operation = program.operation
+        self.options = program.options
         self.buffers = {buffer.dtype for buffer in program.buffers}
         self.kernels = program.kernels
         self.grid = program.grid
@@ -63,8 +65,20 @@ class Facts:
         """Are the registers of the compute kernel 32 bits wide?"""
         explicit = self.operation.fp32_dest_acc_en
         if explicit is not None or self.buffers <= set(WIDE):
-            return needs_fp32_dest(explicit, False, self.buffers)
-        return needs_fp32_dest(None, self._uses.has_matmul, self._uses.held | self._uses.integers)
+            return needs_fp32_dest(explicit, (), self.buffers)
+        uses = self._uses
+        return needs_fp32_dest(None, uses.sums, uses.held | uses.integers, self.options)
+
+    @cached_property
+    def may_meet_numpy(self) -> bool:
+        """May a kernel meet numbers of numpy, which are Python's there?"""
+        return may_meet_numpy(
+            kernel.function for kernels in self.nodes_kernels for kernel in kernels
+        )
+
+    @property
+    def has_reduction(self) -> bool:
+        return Sum.REDUCTION in self._uses.sums
 
     @cached_property
     def dest_dtype(self) -> DType:
@@ -122,8 +136,8 @@ def _token(value: Any, depth: int = 0) -> Hashable:
         return type(value), value
     if isinstance(value, DataflowBuffer):
         return "buffer", value.dtype
-    if isinstance(value, FunctionType):
-        return fingerprint(value, inside)
+    if isinstance(value, FunctionType):  # the language's own functions share their code
+        return value.__qualname__, fingerprint(value, inside)
     if isinstance(value, (tuple, list, dict)) and len(value) <= MOST_ITEMS:
         items = value.items() if isinstance(value, dict) else value
         return type(value), tuple([inside(item) for item in items])

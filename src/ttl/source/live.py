@@ -1,4 +1,4 @@
-"""What a kernel uses when it runs: buffers, matrix products, integer types, by its live code.
+"""What a kernel uses when it runs: buffers, matmuls, reductions, integer types, by its live code.
 
 rule KNOWN     constants are known, what the names around a function stand for, variables that are
                assigned once, to something known, and what Python makes of these without a call
@@ -25,17 +25,21 @@ from ttl.diagnostics import RuleBroken
 from ttl.diagnostics.frames import is_user_file
 from ttl.language.arguments import is_tensor
 from ttl.language.buffer import DataflowBuffer
-from ttl.language.functions import matmul
+from ttl.language.functions import SUMS
 from ttl.semantics.dtypes import DType, as_dtype
 from ttl.semantics.function_source import Definition, FunctionTree, function_tree
+from ttl.semantics.kernel_config import Sum
+from ttl.semantics.numpy_numbers import python_number
 from ttl.semantics.syntax import walk
 
 from .functions import MISSING, environment, named_value, own_code
+from .numpy_numbers import has_numpy
 from .scopes import COMPREHENSIONS, default_nodes, own_names, parameters, positional_names
 from .uses import uses_of_all
 
 UNKNOWN: Final = object()
 SCALARS = (bool, int, float, str, type(None))
+SUMS_BY_NAME = {function.__name__: kind for function, kind in SUMS.items()}
 DEEPEST_CALL = 32
 MOST_CALLS = 1024
 
@@ -57,12 +61,12 @@ class Uses:
 
     held: set[DType] = field(default_factory=set)  # by the buffers it uses
     integers: set[DType] = field(default_factory=set)  # that values may be cast to
-    has_matmul: bool = False
+    sums: set[Sum] = field(default_factory=set)
 
     def add(self, other: Uses) -> None:
         self.held |= other.held
         self.integers |= other.integers
-        self.has_matmul |= other.has_matmul
+        self.sums |= other.sums
 
 
 @dataclass(slots=True, eq=False)
@@ -83,7 +87,7 @@ class _Frame:
                 return around.values.get(name, UNKNOWN)
             around = around.around
         value = named_value(name, around)
-        return UNKNOWN if value is MISSING else value
+        return UNKNOWN if value is MISSING else python_number(value)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -159,13 +163,19 @@ class _Reader:
         """Without its source, and not to its end: all that is in its code is taken as live."""
         self.use(*arguments)
         if isinstance(callee, FunctionType):
-            self.found.has_matmul |= has_matmul(own_code(callee))
+            self.found.sums |= sums_in(own_code(callee))
             self.use(*(value for _, value in environment(callee)))
         else:
             for node in walk(callee.tree):
-                self.found.has_matmul |= isinstance(node, ast.MatMult)
+                self._see(node)
                 if isinstance(node, ast.Name):
                     self.use(callee.frame.lookup(node.id))
+                elif isinstance(node, ast.Attribute) and node.attr in SUMS_BY_NAME:
+                    self.found.sums.add(SUMS_BY_NAME[node.attr])
+
+    def _see(self, node: ast.AST) -> None:
+        if isinstance(node, ast.MatMult):
+            self.found.sums.add(Sum.MATMUL)
 
     def use(self, *values: Any) -> None:  # rule USED
         for value in values:
@@ -174,10 +184,12 @@ class _Reader:
             self.used[id(value)] = value
             if isinstance(value, DataflowBuffer):
                 self.found.held.add(value.dtype)
-            elif value is operator.matmul or value is matmul:
-                self.found.has_matmul = True
+            elif value is operator.matmul:
+                self.found.sums.add(Sum.MATMUL)
             elif _is_followed(value):
                 self.call(value, [], {}, 1)
+            elif isinstance(value, FunctionType):
+                self.found.sums |= {SUMS[value]} if value in SUMS else sums_in(own_code(value))
             else:
                 self.use(*_parts(value))
 
@@ -206,7 +218,7 @@ class _Reader:
             frame.returned.append(None if node.value is None else self.visit(node.value, frame))
         elif not isinstance(node, ast.ClassDef):
             if isinstance(node, ast.AugAssign):
-                self.found.has_matmul |= isinstance(node.op, ast.MatMult)
+                self._see(node.op)
             self._children(node, frame)
         return not isinstance(node, (ast.Return, ast.Raise, ast.Break, ast.Continue))
 
@@ -266,7 +278,7 @@ class _Reader:
         elif isinstance(node, ast.BoolOp):
             return self._choice(node, frame)
         elif isinstance(node, ast.BinOp):
-            self.found.has_matmul |= isinstance(node.op, ast.MatMult)
+            self._see(node.op)
         elif isinstance(node, COMPREHENSIONS):
             frame = _Frame(uses_of_all(node.generators).stored, frame, {}, frame.depth)
         self._children(node, frame)
@@ -326,8 +338,8 @@ def _calculated(node: ast.expr, frame: _Frame) -> Any:
     for part in walk(node):
         if isinstance(part, ast.Name):
             values[part.id] = frame.lookup(part.id)
-            if values[part.id] is UNKNOWN:
-                return UNKNOWN
+            if values[part.id] is UNKNOWN or has_numpy(values[part.id]):
+                return UNKNOWN  # a kernel calculates with Python's numbers
         elif isinstance(part, ast.Call):
             callee = known(part.func, frame)
             if not any(callee is pure for pure in PURE):
@@ -411,9 +423,11 @@ def _parts(value: Any) -> Iterator[Any]:
 
 
 @functools.lru_cache(maxsize=1024)
-def has_matmul(code: CodeType) -> bool:
-    """Is there an `@` in it, or in a function in it?"""
+def sums_in(code: CodeType) -> frozenset[Sum]:
+    """What a code, or a function in it, adds up: read off its instructions and names."""
+    found = {SUMS_BY_NAME[name] for name in code.co_names if name in SUMS_BY_NAME}
     instructions = dis.get_instructions(code)
     if any(i.opname == "BINARY_OP" and i.argrepr in ("@", "@=") for i in instructions):
-        return True
-    return any(has_matmul(const) for const in code.co_consts if isinstance(const, CodeType))
+        found.add(Sum.MATMUL)
+    inner = (const for const in code.co_consts if isinstance(const, CodeType))
+    return frozenset(found).union(*map(sums_in, inner))

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from types import CellType, CodeType, FunctionType
 from typing import Any, TypeVar
 
-from ttl.semantics.function_source import FUTURE_FLAGS, Definition
+from ttl.semantics.function_source import FUTURE_FLAGS, FunctionTree
 from ttl.semantics.syntax import walk
 
 from .functions import own_code
@@ -15,7 +15,7 @@ from .functions import own_code
 Node = TypeVar("Node", bound=ast.AST)
 
 
-def compiled(tree: Definition, free: Iterable[str], file: str, flags: int = 0) -> CodeType:
+def compiled(tree: FunctionTree, free: Iterable[str], file: str, flags: int = 0) -> CodeType:
     """The code of a definition in which the names `free` are those of a function around it.
 
     New nodes have the places of those around them; `flags` are those of the original code.
@@ -23,10 +23,11 @@ def compiled(tree: Definition, free: Iterable[str], file: str, flags: int = 0) -
     factory = ast.parse("def factory(): pass").body[0]
     assert isinstance(factory, ast.FunctionDef)
     factory.args.args = [ast.arg(name) for name in free]
-    factory.body = [tree]
+    factory.body = [ast.Expr(tree) if isinstance(tree, ast.Lambda) else tree]
     module = ast.fix_missing_locations(ast.Module([factory], []))
     code = compile(module, file, "exec", flags & FUTURE_FLAGS, dont_inherit=True)
-    return _nested(_nested(code, "factory"), tree.name)
+    name = "<lambda>" if isinstance(tree, ast.Lambda) else tree.name
+    return _nested(_nested(code, "factory"), name)
 
 
 def _nested(code: CodeType, name: str) -> CodeType:
@@ -47,6 +48,16 @@ def at(node: Node, place: ast.AST) -> Node:
         if not hasattr(child, "lineno"):
             ast.copy_location(child, place)
     return node
+
+
+def imported(function: Any) -> ast.expr:
+    """What gives a function of a module of ours, in code of the user's. An import statement would
+    make a global variable of a name that is none of Python's."""
+    names = ast.Tuple([ast.Constant(function.__name__)], ast.Load())
+    nothing = ast.Constant(None)
+    arguments: list[ast.expr] = [ast.Constant(function.__module__), nothing, nothing, names]
+    module = ast.Call(ast.Name("__import__", ast.Load()), arguments, [])
+    return ast.Attribute(module, function.__name__, ast.Load())
 
 
 def method_call(owner: ast.expr, method: str, place: ast.AST) -> ast.Call:

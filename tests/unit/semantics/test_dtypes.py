@@ -229,7 +229,7 @@ def test_poison_is_not_a_number_or_a_pattern_of_bytes() -> None:
     ],
 )  # fmt: skip
 def test_the_format_of_dst(explicit: bool | None, dtypes: list[DType], expected: DType) -> None:
-    assert dest_dtype(needs_fp32_dest(explicit, False, dtypes), dtypes) is expected
+    assert dest_dtype(needs_fp32_dest(explicit, (), dtypes), dtypes) is expected
 
 
 @pytest.mark.parametrize("dtype", DTYPES.values(), ids=str)

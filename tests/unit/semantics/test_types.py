@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from ttl.diagnostics import RuleBroken
+from ttl.semantics.compiler_options import parse_options
 from ttl.semantics.dtypes import (
     DTYPES,
     DType,
@@ -17,7 +18,7 @@ from ttl.semantics.dtypes import (
     int32,
     round_to,
 )
-from ttl.semantics.kernel_config import dest_dtype, needs_fp32_dest
+from ttl.semantics.kernel_config import Sum, dest_dtype, needs_fp32_dest
 from ttl.semantics.ops import BY_OPERATOR, FUNCTIONS, store_type
 from ttl.semantics.types import BlockType, element_shape, tiles_of
 
@@ -152,16 +153,25 @@ def test_tile_geometry() -> None:
 
 
 @pytest.mark.parametrize(
-    ("explicit", "matmul", "dtypes", "wide"),
+    ("explicit", "sums", "dtypes", "options", "wide"),
     [
-        (None, False, [bfloat16], False),
-        (None, False, [bfloat16, float32], True),
-        (None, True, [bfloat16], True),
-        (False, True, [float32], False),
-        (True, False, [bfloat16], True),
+        (None, [], [bfloat16], "", False),
+        (None, [], [bfloat16, float32], "", True),
+        (None, [Sum.MATMUL], [bfloat16], "", True),
+        (None, [Sum.REDUCTION], [bfloat16], "", True),
+        (False, [Sum.MATMUL], [float32], "", False),
+        (False, [Sum.REDUCTION], [float32], "", False),
+        (True, [], [bfloat16], "", True),
+        (None, [Sum.REDUCTION], [bfloat16], "--no-ttl-reduce-full-fp32", False),
+        (None, [Sum.MATMUL], [bfloat16], "--no-ttl-reduce-full-fp32", True),
+        (None, [Sum.MATMUL], [bfloat16], "--no-ttl-matmul-full-fp32", False),
+        (None, [Sum.REDUCTION], [float32], "--no-ttl-reduce-full-fp32", True),
+        (True, [Sum.REDUCTION], [bfloat16], "--no-ttl-reduce-full-fp32", True),
     ],
 )
-def test_the_width_of_dst(explicit: bool | None, matmul: bool, dtypes: list, wide: bool) -> None:
-    chosen = needs_fp32_dest(explicit, matmul, dtypes)
+def test_the_width_of_dst(
+    explicit: bool | None, sums: list, dtypes: list, options: str, wide: bool
+) -> None:
+    chosen = needs_fp32_dest(explicit, sums, dtypes, parse_options(options))
     assert chosen is wide
     assert dest_dtype(chosen) is (float32 if wide else bfloat16)

@@ -26,7 +26,8 @@ def run(expression, shape=(20, 32)) -> list[Diagnostic]:
         @ttl.compute()
         def compute():
             with a_dfb.wait() as a_blk, ones_dfb.wait() as ones_blk, y_dfb.reserve() as y_blk:
-                y_blk.store(expression(a_blk, ones_blk) + ones_blk)
+                everywhere = ttl.math.broadcast(ones_blk, dims=[-2, -1], shape=(1, 1))
+                y_blk.store(expression(a_blk, ones_blk) + everywhere)
 
         @ttl.datamovement()
         def read():
@@ -154,6 +155,35 @@ def sum_of_rows(a, ones):
     return ttl.math.broadcast(ttl.math.reduce_sum(a, dims=[-2]), dims=[-2]) * ones
 
 
+def without_largest(a, ones):
+    return a - ttl.math.reduce_max(a, dims=[1])
+
+
+def without_largest_of_all(a, ones):
+    return a - ttl.math.broadcast(ttl.math.reduce_max(a, dims=[0, 1]), dims=[0, 1])
+
+
+def share(a, ones):
+    powers = ttl.math.exp(a)
+    return powers / ttl.math.reduce_sum(powers, dims=[0])
+
+
+def of_both(a, ones):
+    return ttl.math.sqrt(ttl.math.reduce_mean(a * a, dims=[1]) + 1) * (ones @ ones)
+
+
+def kept_apart(a, ones):
+    return ttl.math.reduce_sum(a, dims=[1]) + ttl.math.transpose(ttl.math.reduce_sum(a, dims=[1]))
+
+
+def of_edges(a, ones):
+    return ttl.math.reduce_sum(a, dims=[1]) / ttl.math.reduce_max(ones, dims=[1])
+
+
+def beside_a_number(a, ones):
+    return (ttl.math.reduce_sum(a, dims=[1]) + 1) * ttl.math.fill(2)
+
+
 @pytest.mark.parametrize(
     ("expression", "shape", "dim"),
     [
@@ -162,6 +192,10 @@ def sum_of_rows(a, ones):
         (times_broadcast, (1, 1), -1),
         (times, (20, 32), -2),
         (times, (32, 7), -1),
+        (without_largest, (32, 32), -1),
+        (share, (32, 32), -2),
+        (of_both, (32, 32), -1),
+        (kept_apart, (32, 32), -2),
     ],
 )
 def test_a_broadcast_that_is_left_out_is_a_warning(expression, shape, dim) -> None:
@@ -177,6 +211,9 @@ def test_a_broadcast_that_is_left_out_is_a_warning(expression, shape, dim) -> No
         (masked, (1, 32)),
         (sum_of_rows, (1, 32)),
         (times, (32, 32)),
+        (without_largest_of_all, (32, 32)),
+        (of_edges, (32, 32)),
+        (beside_a_number, (32, 32)),
     ],
 )
 def test_no_warning_where_none_is_left_out(expression, shape) -> None:

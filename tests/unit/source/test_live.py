@@ -7,11 +7,14 @@ import operator
 from functools import partial, reduce
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 import ttl
 from ttl import ttnn
+from ttl.d2m.functions import rowmax
 from ttl.language.buffer import DataflowBuffer
+from ttl.semantics.kernel_config import Sum
 from ttl.semantics.layout import TILE_LAYOUT
 from ttl.source.live import Uses, live_uses
 
@@ -109,12 +112,12 @@ ADD = {
 
 @pytest.mark.parametrize("name", MULTIPLY)
 def test_a_product_is_found(name: str) -> None:
-    assert uses(MULTIPLY[name]).has_matmul
+    assert Sum.MATMUL in uses(MULTIPLY[name]).sums
 
 
 @pytest.mark.parametrize("name", ADD)
 def test_a_product_that_is_not_made_is_not_found(name: str) -> None:
-    assert not uses(ADD[name]).has_matmul
+    assert Sum.MATMUL not in uses(ADD[name]).sums
 
 
 def test_variables_are_known_while_all_paths_agree() -> None:
@@ -150,9 +153,9 @@ def test_variables_are_known_while_all_paths_agree() -> None:
         if multiply:
             a @ b
 
-    assert not uses(same).has_matmul
+    assert Sum.MATMUL not in uses(same).sums
     for kernel in (changed_in_a_branch, changed_in_a_loop, changed_inside):
-        assert uses(kernel).has_matmul, kernel.__name__
+        assert Sum.MATMUL in uses(kernel).sums, kernel.__name__
 
 
 def test_statements_that_are_never_reached() -> None:
@@ -184,8 +187,8 @@ def test_statements_that_are_never_reached() -> None:
                     c = a
                     c @= b
 
-    assert not uses(no_iteration).has_matmul and not uses(after_a_jump).has_matmul
-    assert uses(in_any_part).has_matmul and uses(in_a_case).has_matmul
+    assert not uses(no_iteration).sums and not uses(after_a_jump).sums
+    assert Sum.MATMUL in uses(in_any_part).sums and Sum.MATMUL in uses(in_a_case).sums
 
 
 def test_targets_of_assignments() -> None:
@@ -197,7 +200,7 @@ def test_targets_of_assignments() -> None:
         held["n"] += 1
         del held["a"]
 
-    assert uses(kernel).has_matmul  # a function that is put away may be called
+    assert Sum.MATMUL in uses(kernel).sums  # a function that is put away may be called
 
 
 def test_an_expression_that_is_too_deep_to_follow() -> None:
@@ -205,7 +208,7 @@ def test_an_expression_that_is_too_deep_to_follow() -> None:
     name, names = "<deep>", {}
     linecache.cache[name] = (len(text), None, text.splitlines(True), name)
     exec(compile(text, name, "exec"), names)
-    assert uses(names["kernel"]).has_matmul
+    assert Sum.MATMUL in uses(names["kernel"]).sums
 
 
 def buffer(dtype) -> DataflowBuffer:
@@ -268,4 +271,56 @@ def test_integers_are_found_where_values_may_be_cast_to_them() -> None:
 def test_without_its_source_all_of_a_function_is_live() -> None:
     names = {"OFF": False, "product": product}
     exec("def kernel(a, b):\n    return a @ b if OFF else a", names)
-    assert uses(names["kernel"]).has_matmul
+    assert Sum.MATMUL in uses(names["kernel"]).sums
+
+
+def row_sum(x):
+    return ttl.math.reduce_sum(x, dims=[-1])
+
+
+REDUCE = {
+    "at once": lambda a: ttl.math.reduce_sum(a, dims=[0]),
+    "the largest": lambda a: ttl.math.reduce_max(a, dims=[0]),
+    "the mean": lambda a: ttl.math.reduce_mean(a, dims=[0]),
+    "by its short name": lambda a: ttl.reduce_min(a, dims=[0]),
+    "in a helper": lambda a: row_sum(a),
+    "by another name": lambda a: AS[0](a, dims=[0]),
+    "of the other language": lambda a: rowmax(a),
+    "given to somebody": lambda a: partial(ttl.math.reduce_sum, dims=[0])(a),
+}
+AS = (ttl.math.reduce_max, ttl.math.exp)
+NO_REDUCTION = {
+    "none": lambda a: ttl.math.exp(a),
+    "dead": lambda a: row_sum(a) if OFF else a,
+    "another of the tuple": lambda a: AS[1](a),
+    "a function of Python": lambda a: reduce(total, [a, a]),
+}
+
+
+@pytest.mark.parametrize("name", REDUCE)
+def test_a_reduction_is_found(name: str) -> None:
+    assert uses(REDUCE[name]).sums == {Sum.REDUCTION}
+
+
+@pytest.mark.parametrize("name", NO_REDUCTION)
+def test_a_reduction_that_is_not_made_is_not_found(name: str) -> None:
+    assert not uses(NO_REDUCTION[name]).sums
+
+
+def test_a_reduction_in_a_function_without_its_source() -> None:
+    names = {"ttl": ttl}
+    exec("def kernel(a):\n    return ttl.math.reduce_sum(a, dims=[0])\n", names)
+    assert uses(names["kernel"]).sums == {Sum.REDUCTION}
+
+
+def test_numbers_of_numpy_are_those_of_the_kernel() -> None:
+    small, many = np.int8(100), np.array([100], np.int8)
+
+    def known(a, b):
+        return a @ b if small + small > 0 else a
+
+    def items(a, b):
+        return a @ b if many[0] + many[0] > 0 else a
+
+    for kernel in (known, items):
+        assert Sum.MATMUL in uses(kernel).sums

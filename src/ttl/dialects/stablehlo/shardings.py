@@ -1,4 +1,4 @@
-"""sdy: how jax says where the parts of a tensor lie. They change no number."""
+"""sdy: how jax says where the parts of a tensor lie."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from xdsl.dialects.builtin import DictionaryAttr
 from xdsl.ir import Operation, SSAValue
 
 from ttl.dialects import ttl
-from ttl.semantics.ops import MATMUL, TileCall, TileForms
+from ttl.semantics.ops import MATMUL, REDUCTIONS, TileCall, TileForms
 from ttl.semantics.ops.rules import normal_dims
 from ttl.semantics.types import Shape
 
@@ -65,6 +65,10 @@ def is_masked(op: object) -> bool:
 
 def is_matmul(op: object) -> bool:
     return isinstance(op, (ttl.BlockMathOp, ttl.TileMathOp)) and op.ENTRY is MATMUL
+
+
+def is_reduction(op: object) -> bool:
+    return isinstance(op, (ttl.BlockMathOp, ttl.TileMathOp)) and op.ENTRY.name in REDUCTIONS
 
 
 def reads_by_matrix_unit(op: object) -> bool:

@@ -12,7 +12,7 @@ from ttl.dialects import ttl
 from ttl.semantics.types import Shape
 
 from ..module_pass import Maker, erase, replace_by, steps_of, terminator
-from .arranged_tiles import is_masked, is_view, operands_in_buffers, reads_by_matrix_unit
+from .arranged_tiles import is_masked, is_matmul, is_view, operands_in_buffers, reads_by_matrix_unit
 from .compiler_buffers import shape_of
 from .rebuilt_regions import without_carried
 from .section_builder import is_block, is_rounding
@@ -149,7 +149,7 @@ def sum_by_packer(loop: scf.ForOp, position: int, view: SSAValue) -> bool:
     """
     additions = find_sum(loop, position)
     assert additions is not None
-    is_first = starts_with_nothing(loop, position, additions)
+    is_first = starts_with_nothing(loop, position, additions) and adds_a_product(additions)
     flags = {"accumulate": UnitAttr(), **({"after_first": UnitAttr()} if is_first else {})}
     for addition, number in additions.items():
         summands = list(addition.inputs)
@@ -169,6 +169,12 @@ def starts_with_nothing(loop: scf.ForOp, position: int, additions: Additions) ->
     is_zero = isinstance(start, ttl.FillOp) and start.value == FloatAttr(0.0, f32)
     is_once = len(additions) == 1 and all(each.parent is loop.body.block for each in additions)
     return is_zero and is_once and bool(steps_of(loop))
+
+
+def adds_a_product(additions: Additions) -> bool:
+    """Does each step add what the matrix unit has summed up? It is never -0.0: as the first of a
+    sum it may be taken for the sum of zero and itself."""
+    return all(is_matmul(op.inputs[1 - carried].owner) for op, carried in additions.items())
 
 
 # Cleaning up --------------------------------------------------------------------------------------

@@ -88,7 +88,7 @@ class CompilerBuffers:
                 "compiler_allocated": UnitAttr(),
             }
         )
-        if is_copied and type.tile.dtype == float32 and self.unpacks_to_dst:
+        if is_copied and type.tile.dtype == float32 and bool(self.kernel.attributes[FP32]):
             declaration.properties["unpack_to_dest_fp32"] = BoolAttr.from_bool(True)
         body = self.module.body.block
         if declarations:

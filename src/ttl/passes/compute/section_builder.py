@@ -7,6 +7,8 @@ rule ONCE     a call that accumulates needs registers that are still zero, which
               section cannot give it, and which cost a slot each time: one call a section.
 rule EXPAND   one operand in a 16-bit buffer, the other the broadcast of one: the matrix unit
               expands it as it reads it, each time that it is read: that costs less than to keep it.
+              So it does a compiler buffer of 32 bits that is not unpacked straight to registers:
+              the other way of expanding it loses the same bits.
 rule ROWS     in 32-bit registers the chip expands a row rightly only where its buffer is unpacked
               straight to them. Other rows are expanded by the matrix unit, as they are added to a
               tile of zeros.
@@ -198,7 +200,7 @@ class SectionBuilder:
                 continue
             block = self.place(broadcast.inputs[0])
             form = forms.get(inner_dims(broadcast))
-            if form is None or not self.is_narrow(block) or not self.takes_zeros(form):
+            if form is None or not self.is_expanded(block) or not self.takes_zeros(form):
                 continue
             return self.tile(op, [other, block], arrangements(broadcast)[0])
         return None
@@ -250,6 +252,12 @@ class SectionBuilder:
             return False
         dtype = _dtype_in(block)
         return dtype == bfloat16 or (self.places.is_tf32 and dtype == float32)
+
+    def is_expanded(self, block: SSAValue | None) -> bool:
+        """Does the matrix unit read as much of it as there is on the other way to registers?"""
+        if block is None or self.is_narrow(block):
+            return block is not None
+        return self.fp32 and not self.places.is_wide and _dtype_in(block) == float32
 
     # Reductions, broadcasts, transposition --------------------------------------------------------
 

@@ -19,8 +19,7 @@ from ttl.dialects.building import walk
 from ttl.dialects.ttcore import block_type
 
 from ..module_pass import INDEX, Maker, kernels, numbers_in, steps_of, target_of, terminator
-from .arranged_tiles import is_matmul
-from .carried_values import Additions, find_sum, starts_with_nothing
+from .carried_values import adds_a_product, find_sum, starts_with_nothing
 from .compiler_buffers import CompilerBuffers, shape_of
 from .placement import most_registers
 from .rebuilt_regions import L1_ACC
@@ -41,14 +40,9 @@ def _gains(loop: scf.ForOp, position: int, buffers: CompilerBuffers, registers: 
         return False
     additions = find_sum(loop, position)
     assert additions is not None
-    if not starts_with_nothing(loop, position, additions) or not _adds_a_product(additions):
-        return False
+    if not starts_with_nothing(loop, position, additions) or not adds_a_product(additions):
+        return False  # any other sum costs as much in registers
     return not _is_summed_where_it_goes(loop, result, buffers)
-
-
-def _adds_a_product(additions: Additions) -> bool:
-    """Which the matrix unit adds to what is in the registers; any other sum costs as much there."""
-    return all(is_matmul(op.inputs[1 - carried].owner) for op, carried in additions.items())
 
 
 def _is_summed_where_it_goes(

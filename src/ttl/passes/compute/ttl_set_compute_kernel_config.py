@@ -3,7 +3,8 @@ phases a product takes.
 
 Explicit choices of the operation win. 32 bits and fidelity: the rules in semantics/kernel_config.
 Full sync: when a section needs more registers than half of them. f32 buffers are unpacked straight
-to DST where the user has such: the other way loses bits.
+to DST where the user has such, and always what the compiler keeps and only copies back: the other
+way loses bits.
 """
 
 from __future__ import annotations
@@ -19,10 +20,10 @@ from ttl.dialects import ttl
 from ttl.dialects.building import walk
 from ttl.dialects.ttcore import block_type
 from ttl.semantics.dtypes import DType, float32
-from ttl.semantics.kernel_config import Product, dest_dtype, math_fidelity, needs_fp32_dest
+from ttl.semantics.kernel_config import Product, Sum, dest_dtype, math_fidelity, needs_fp32_dest
 
 from ..module_pass import kernels, not_yet, target_of
-from .arranged_tiles import is_arranged, is_masked, is_matmul
+from .arranged_tiles import is_arranged, is_masked, is_matmul, is_reduction
 from .compiler_buffers import FP32, CompilerBuffers, buffer_dtypes
 from .dst_allocation import allocate, is_whole, section_shape
 
@@ -50,10 +51,18 @@ def decide_fp32(kernel: func.FuncOp, option: bool | None = None) -> None:
     """How wide the registers are: sections are formed for that width."""
     fp32 = needs_fp32_dest(
         _explicit(option, kernel, FP32),
-        any(is_matmul(o) for o in walk(kernel)),
+        sums_of(kernel),
         (*buffer_dtypes(kernel), *_cast_integers(kernel)),
     )
     kernel.attributes[FP32] = BoolAttr.from_bool(fp32)
+
+
+def sums_of(kernel: func.FuncOp) -> Iterator[Sum]:
+    for op in walk(kernel):
+        if is_matmul(op):
+            yield Sum.MATMUL
+        elif is_reduction(op):
+            yield Sum.REDUCTION
 
 
 def _cast_integers(kernel: func.FuncOp) -> Iterator[DType]:
@@ -99,22 +108,19 @@ def _needs_full_sync(kernel: func.FuncOp, module: ModuleOp, fp32: bool) -> bool:
 
 def _set_unpack_modes(module: ModuleOp, kernel: func.FuncOp) -> None:
     """f32 buffers that are copied go straight to 32-bit registers; others cannot or need not."""
-    if not CompilerBuffers(module, kernel).unpacks_to_dst:
+    if not bool(kernel.attributes[FP32]):
         return
-    copied: set[str] = set()
-    multiplied: set[str] = set()
-    for op in walk(kernel):
-        if isinstance(op, ttl.TileCopyOp):
-            copied.add(ttl.buffer_name_of(op.source))
-        elif isinstance(op, ttl.TileMathOp):
-            blocks = [value for value in op.inputs if not isinstance(value.type, ttl.DstType)]
-            is_copied = is_arranged(op) and not is_masked(op)
-            (copied if is_copied else multiplied).update(map(ttl.buffer_name_of, blocks))
+    copied, arranged, multiplied = _reads(kernel)
+    is_exact = CompilerBuffers(module, kernel).unpacks_to_dst
     for declaration in module.ops:
         if not isinstance(declaration, ttl.DeclareBufferOp):
             continue
         name = declaration.sym_name.data
-        if declaration.type.tile.dtype != float32 or name not in copied:
+        if declaration.type.tile.dtype != float32 or name not in copied | arranged:
+            continue
+        if not is_exact and (
+            declaration.compiler_allocated is None or name in arranged | multiplied
+        ):
             continue
         if name in multiplied:
             raise not_yet(
@@ -123,3 +129,19 @@ def _set_unpack_modes(module: ModuleOp, kernel: func.FuncOp) -> None:
                 "copy the tensor into a second dataflow buffer for the other operations",
             )
         declaration.properties["unpack_to_dest_fp32"] = BoolAttr.from_bool(True)
+
+
+def _reads(kernel: func.FuncOp) -> tuple[set[str], set[str], set[str]]:
+    """The buffers that are copied to registers, those that are rearranged on the way there, and
+    those that the matrix unit reads."""
+    copied: set[str] = set()
+    arranged: set[str] = set()
+    multiplied: set[str] = set()
+    for op in walk(kernel):
+        if isinstance(op, ttl.TileCopyOp):
+            copied.add(ttl.buffer_name_of(op.source))
+        elif isinstance(op, ttl.TileMathOp):
+            blocks = [value for value in op.inputs if not isinstance(value.type, ttl.DstType)]
+            is_moved = is_arranged(op) and not is_masked(op)
+            (arranged if is_moved else multiplied).update(map(ttl.buffer_name_of, blocks))
+    return copied, arranged, multiplied

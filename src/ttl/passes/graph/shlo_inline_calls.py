@@ -1,7 +1,7 @@
 """shlo-inline-calls: the private functions that jax makes are put where they are called.
 
-What changes no number goes away: where the parts of a tensor lie, and that several are computed
-together.
+What changes no number goes away: that several operations are computed together, and where the
+parts of a tensor lie on a mesh of one device. Larger meshes are refused.
 """
 
 from __future__ import annotations
@@ -16,9 +16,11 @@ from ttl.dialects import stablehlo
 from ttl.dialects.locations import span_of
 
 from ..module_pass import cannot_compile, erase, replace_by
+from .shardings import refuse_shardings
 
 
 def apply(op: ModuleOp) -> None:
+    refuse_shardings(op)
     for each in list(op.body.walk()):
         if isinstance(each, stablehlo.CompositeOp):
             _name_composite(each)

@@ -37,6 +37,7 @@ from ttl.semantics.graph_ops import BY_STABLEHLO
 from ..module_pass import Maker, cannot_compile, erase
 from . import shlo_along, shlo_convolutions
 from .graph_maker import REDUCERS, Graph, no_counterpart, tensor_like
+from .shardings import refuse_shardings
 from .shlo_functions import bitcast, function, random_bits
 from .shlo_orders import place_of_extreme, sort, top_k
 from .shlo_places import dynamic_slice, dynamic_update_slice, pad, reverse
@@ -44,6 +45,7 @@ from .shlo_windows import select_and_scatter
 
 
 def apply(op: ModuleOp) -> None:
+    refuse_shardings(op)
     for each in [each for each in op.body.walk() if isinstance(each, func.FuncOp)]:
         _Conversion(each).run()
 

@@ -40,6 +40,7 @@ from ttl.semantics.padding import (
 )
 from ttl.semantics.types import TILE_SIZE
 
+from ..compute.arranged_tiles import is_reduction
 from .outputs import tensor_of
 from .slices import extremes
 from .symbolic import Number
@@ -50,11 +51,11 @@ Known = TypeVar("Known", Held, Sizes)
 
 def check_padding(walked: WalkedModule) -> list[Diagnostic]:
     ragged = _slices(walked)
-    if not ragged:
+    kernels = [kernel.function for kernel in walked.kernels]
+    if not ragged and not any(is_reduction(op) for kernel in kernels for op in kernel.walk()):
         return []
     padding = _Flow(ragged, NONE, either, after)
     sizes = _Flow(_data(walked), UNKNOWN, joined, sizes_after)
-    kernels = [kernel.function for kernel in walked.kernels]
     padding.follow(kernels)
     sizes.follow(kernels)
     found = [
@@ -89,7 +90,18 @@ def _data(walked: WalkedModule) -> dict[Operation, Sizes]:
     for op, starts, shape in _each_slice(walked, "ttl.logical_shapes"):
         sizes = _sizes(op, starts, shape)
         found[op] = joined(found[op], sizes) if op in found else sizes
+    for of_kernels in walked.slices:
+        for op in (op for slices in of_kernels for op, _ in slices):
+            found.setdefault(op, _whole(op))  # where no tensor is ragged, nobody says its shape
     return found
+
+
+def _whole(op: Any) -> Sizes:
+    part = block_type(op.result.type)
+    if part.layout is not TILE_LAYOUT or part.shape is None:
+        return UNKNOWN
+    rows, columns = (frozenset({size * TILE_SIZE}) for size in (1, *part.shape)[-2:])
+    return rows, columns
 
 
 def _each_slice(

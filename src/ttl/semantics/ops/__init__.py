@@ -6,6 +6,7 @@ from .arguments import Parameters as Parameters
 from .arguments import bind as bind
 from .arguments import is_number as is_number
 from .matmul import MATMUL as MATMUL
+from .reduce import REDUCTIONS as REDUCTIONS
 from .rules import is_complete as is_complete
 from .rules import meaning_of as meaning_of
 from .rules import operand_dtype as operand_dtype

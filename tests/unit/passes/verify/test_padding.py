@@ -116,9 +116,17 @@ def test_padding_is_found_as_by_the_simulator(rows, reduce, is_received, is_foun
     assert [each.code.slug for each in checked].count("padding-reduced") == is_found
 
 
-@pytest.mark.parametrize("rows", [1, 20])
-def test_a_broadcast_left_out_is_found_as_by_the_simulator(rows: int) -> None:
-    operation, args = reduces(rows, lambda x, ones: x * ones)
+@pytest.mark.parametrize(
+    ("rows", "expression"),
+    [
+        (1, lambda x, ones: x * ones),
+        (20, lambda x, ones: x * ones),
+        (32, lambda x, ones: x - ttl.math.reduce_max(x, dims=[1])),
+        (64, lambda x, ones: ttl.math.exp(x) / ttl.math.reduce_sum(ttl.math.exp(x), dims=[0])),
+    ],
+)
+def test_a_broadcast_left_out_is_found_as_by_the_simulator(rows: int, expression) -> None:
+    operation, args = reduces(rows, expression)
     program = operation.program(tuple(args), {}, TARGET.default_grid)
     simulated: list[Diagnostic] = []
     sim.run(program, target=TARGET, report=simulated.append)

@@ -1,0 +1,33 @@
+"""Numbers of numpy in kernels are the Python numbers of the same value.
+
+A chip knows integers of 32 bits and floats, not those of numpy: np.int8(100) + 100 is 200 in a
+kernel, wherever it runs, and not -56.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+
+def python_number(value: Any) -> Any:
+    """A number of numpy as Python's, also in a tuple; anything else as it is."""
+    if isinstance(value, np.generic):
+        return value.item()
+    if type(value) is tuple and any(isinstance(each, (np.generic, tuple)) for each in value):
+        return tuple([python_number(each) for each in value])
+    return value
+
+
+def own_sum(function: Callable[..., Any]) -> Callable[..., Any]:
+    """What is called in the place of a function that may be Python's sum()."""
+    return sum_of_numbers if function is sum else function
+
+
+def sum_of_numbers(values: Iterable[Any], /, start: Any = 0) -> Any:
+    """Python's sum(), of numbers of numpy as of Python's."""
+    for value in values:
+        start = start + python_number(value)
+    return start
