@@ -27,11 +27,23 @@ class Sections:
     setup: frozenset[Unit]
     kernels: dict[Thread, frozenset[Unit]]
 
+    @property
+    def needed(self) -> frozenset[Unit]:
+        return frozenset().union(*self.kernels.values())
+
     def has(self, frame: Frame, thread: Thread) -> bool:
         """Has a kernel anything to do there?"""
         return any(
             unit.frame is frame and unit.argument is None for unit in self.kernels[thread]
         )
+
+
+def all_in_one(assignment: Assignment) -> Sections:
+    """One kernel with all that computes or moves data, for a rehearsal: it prints nothing."""
+    setup = setup_of(assignment.units)
+    threads = {u: Thread.COMPUTE for u in assignment.threads if not u.is_print}
+    kernel = _kernel(Assignment(assignment.units, threads), Thread.COMPUTE, setup)
+    return Sections(frozenset(setup), {Thread.COMPUTE: kernel})
 
 
 def sections_of(assignment: Assignment) -> Sections:

@@ -8,7 +8,7 @@ rule FRAMES  an expanded operation is a function of its own file, called once by
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from types import CodeType, FunctionType
@@ -16,7 +16,7 @@ from typing import Any
 
 from ttl.diagnostics.span import with_expansions
 from ttl.language.buffer import DataflowBuffer
-from ttl.language.engine import scope
+from ttl.language.engine import engine, scope
 from ttl.language.kernels import compute, datamovement
 from ttl.language.pipes import PipeNet
 from ttl.language.semaphores import Semaphore
@@ -32,6 +32,7 @@ from .sections import Sections
 from .units import Frame, Thread, Unit
 
 NAMED = ".name_declared"
+REACHED = ".reached"
 DECORATORS = {KernelKind.COMPUTE: compute, KernelKind.DATAMOVEMENT: datamovement}
 
 
@@ -51,7 +52,7 @@ class Split:
         known |= {
             name: split.function(split.frame.function) for name, split in self.expansions.items()
         }
-        known[NAMED] = name_declared
+        known |= {NAMED: name_declared, REACHED: reached}
         made = with_names(around, self.code, known)
         made.__name__ = around.__name__
         made.__defaults__, made.__kwdefaults__ = around.__defaults__, around.__kwdefaults__
@@ -61,6 +62,7 @@ class Split:
 @dataclass(slots=True)
 class Splitter:
     sections: Sections
+    numbers: Mapping[Unit, int] = field(default_factory=dict)  # of units that say it: reached()
     splits: dict[Frame, Split] = field(default_factory=dict)
     names: dict[Frame, dict[Thread, str]] = field(default_factory=dict)  # of parts of kernels
 
@@ -146,7 +148,7 @@ def _only(arguments: ast.arguments, names: set[str]) -> ast.arguments:
 
 def _compiled(frame: Frame, tree: ast.FunctionDef, expansions: Iterable[str]) -> CodeType:
     own = own_code(frame.function)
-    made = (NAMED, *(f".{kind.value}" for kind in DECORATORS))
+    made = (NAMED, REACHED, *(f".{kind.value}" for kind in DECORATORS))
     free = [*own.co_freevars, *made, *expansions]
     code = compiled(tree, free, own.co_filename, own.co_flags)
     return with_expansions(code, frame.expanded_at())
@@ -186,9 +188,16 @@ class _Body:
             if unit.expansion is not None:
                 yield from self._call(unit, unit.expansion)
             elif unit in self.included and self._is_wanted(unit):
+                yield from self._reached(unit)
                 yield node
                 if unit.makes and self.thread is None:
                     yield from self._names(unit)
+
+    def _reached(self, unit: Unit) -> Iterator[ast.stmt]:
+        number = self.splitter.numbers.get(unit)
+        if number is not None and self.thread is not None:
+            call = ast.Call(ast.Name(REACHED, ast.Load()), [ast.Constant(number)], [])
+            yield at(ast.Expr(call), unit.node)
 
     def _names(self, unit: Unit) -> Iterator[ast.stmt]:
         """Where kernels see what is made through expansions only, it is named at once."""
@@ -258,6 +267,11 @@ class _Body:
             passed = [given[name] for name in self.splitter.arguments(inner, self.thread)]
             part = ast.Name(names[self.thread], ast.Load())
             yield at(ast.Expr(ast.Call(part, passed, [])), node)
+
+
+def reached(number: int) -> None:
+    """Called by a rehearsal before each statement: the engine learns which one is next."""
+    engine("reached()").reached(number)  # type: ignore[attr-defined]
 
 
 def name_declared(prefix: str, name: str, value: Any) -> None:
