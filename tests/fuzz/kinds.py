@@ -10,7 +10,7 @@ from pathlib import Path
 from random import Random
 
 from diagnostics.test_pages import CASES as PAGES
-from fuzz import files, shrinking
+from fuzz import files, forms, shrinking
 from fuzz.judging import Verdict, judge
 from fuzz.mutants import mutant
 from fuzz.programs import RIGHT
@@ -54,6 +54,7 @@ KINDS: dict[str, Kind] = {
         name: Kind(make, partial(judge, may_be_wrong=name in SOME_ARE_WRONG))
         for name, make in RIGHT.items()
     },
+    "forms": Kind(forms.program, forms.judge),
     "mutants": Kind(changed_program, judge, at_once=2),
     "manifests": Kind(
         files.manifest, files.check_manifest, shrinking.of_edits, ".txt", at_once=20

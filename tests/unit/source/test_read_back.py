@@ -290,6 +290,28 @@ def test_tensors_whose_tiles_are_elements(way: str) -> None:
     assert way == "check" or (ttl.to_numpy(y) == numbers[:, 32:]).all()
 
 
+@ON_ALL
+def test_data_may_decide_about_another_tensor(way: str) -> None:
+    """What is read back is then followed alone, on every node."""
+    @ttl.operation(grid=(2, 1))
+    def operation(x, t, y):
+        a_dfb, o_dfb, t_dfb = buffers(x, 3)
+        node = ttl.node(dims=1)
+        with a_dfb.reserve() as block:
+            ttl.copy(x[node, 0], block).wait()
+            if ttl.raw_element_read(block, 0, 0) > 0:
+                ttl.copy(x[1 - node, 0], block).wait()
+        twice(a_dfb, o_dfb)
+        save(o_dfb, t, node)
+        load(t, node, t_dfb)
+        twice(t_dfb, o_dfb)
+        save(o_dfb, y, node)
+
+    x, t, y = tensor(2, 1.0), tensor(2), tensor(2)
+    call(operation, way, x, t, y)
+    assert way == "check" or rows(y) == [4.0] * 2
+
+
 # Which threads ------------------------------------------------------------------------------------
 
 

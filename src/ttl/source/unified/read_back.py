@@ -4,13 +4,15 @@ rule TEXT     an access to a tile comes after those above it in the text, as in 
 rule THREAD   two accesses that no block orders are put on one thread, which keeps their order
 rule NODES    what one node writes and another reads is ordered by the program, with pipes or
               semaphores; where these cannot do it, it is an error
+rule ALONE    where data decides something else, the statements that touch the tensors are followed
+              alone, and no block orders them
 rule UNKNOWN  where data decides which tiles they are, all of the tensor's count
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -62,13 +64,16 @@ class ReadBack:
 
     def _rehearsed(self, assignment: Assignment) -> Steps | None:
         """None if it cannot be followed; UsageError if nodes read what others write."""
-        from .access_order import before_waited, between_nodes
         from .rehearsal import NotFollowed
 
+        steps: Steps | None = None
         try:
-            steps = self._follow(assignment)
-            wrong = between_nodes(steps, self.units, self._names)
-            wrong = wrong or before_waited(steps, self.units, self._names)
+            try:
+                steps = self._follow(assignment, assignment.threads)
+                wrong = self._wrong(steps)
+            except NotFollowed:
+                steps = self._alone(assignment)
+                wrong = None if self._has_order else self._wrong(steps)
         except NotFollowed:
             steps, wrong = None, self._perhaps_between_nodes()
         except (Exception, RuleBroken):  # what is wrong with the body is reported when it runs
@@ -77,12 +82,29 @@ class ReadBack:
             raise UsageError(wrong)
         return steps
 
-    def _follow(self, assignment: Assignment) -> Steps:
+    def _wrong(self, steps: Steps) -> Diagnostic | None:
+        from .access_order import before_waited, between_nodes
+
+        found = between_nodes(steps, self.units, self._names)
+        return found or before_waited(steps, self.units, self._names)
+
+    def _alone(self, assignment: Assignment) -> Steps:  # rule ALONE
+        from .rehearsal import only_accesses
+
+        touching = {unit for pair in self.pairs for unit in pair}
+        return only_accesses(self._follow(assignment, touching))
+
+    @property
+    def _has_order(self) -> bool:
+        """Is there anything in the body that could order nodes?"""
+        return any(unit.awaits or unit.receives for unit in self.units)
+
+    def _follow(self, assignment: Assignment, wanted: Collection[Unit]) -> Steps:
         from .rehearsal import NotFollowed, rehearse
 
         if any((u.saves or u.loads) and not isinstance(u.node, ast.stmt) for u in self.units):
             raise NotFollowed("a copy that is no statement")
-        sections = all_in_one(assignment)
+        sections = all_in_one(assignment, wanted)
         if any(unit.is_print for unit in sections.needed):
             raise NotFollowed("a value that a print gives")
         numbers = {unit: number for number, unit in enumerate(self.units)}
@@ -95,10 +117,8 @@ class ReadBack:
         return {memory_of(value): name for name, value in self.arguments.items()}
 
     def _perhaps_between_nodes(self) -> Diagnostic | None:  # rule UNKNOWN
-        """Where nothing in the body could order nodes."""
-        has_order = any(unit.awaits or unit.receives for unit in self.units)
         read_back = [pair for pair in self.pairs if _is_read_back(pair)]
-        if has_order or not read_back or prod(grid_of(self.frame)) == 1:
+        if self._has_order or not read_back or prod(grid_of(self.frame)) == 1:
             return None
         one, other = read_back[0]
         known = one.saves & other.loads

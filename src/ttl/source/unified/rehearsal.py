@@ -117,6 +117,12 @@ def rehearse(
     return found
 
 
+def only_accesses(steps: Steps) -> Steps:
+    """Without what orders them: of a body that was followed in part."""
+    kept = (Does.LOAD, Does.SAVE)
+    return {node: [s for s in of_node if s.does in kept] for node, of_node in steps.items()}
+
+
 @contextmanager
 def _value_of(variable: Any, value: Any) -> Any:
     token = variable.set(value)

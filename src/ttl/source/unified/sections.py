@@ -11,7 +11,7 @@ rule JUMPS   who has a loop has the jumps out of it
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from ttl.diagnostics import UsageError
@@ -38,10 +38,10 @@ class Sections:
         )
 
 
-def all_in_one(assignment: Assignment) -> Sections:
-    """One kernel with all that computes or moves data, for a rehearsal: it prints nothing."""
+def all_in_one(assignment: Assignment, wanted: Collection[Unit]) -> Sections:
+    """One kernel with these units and what they need, for a rehearsal: it prints nothing."""
     setup = setup_of(assignment.units)
-    threads = {u: Thread.COMPUTE for u in assignment.threads if not u.is_print}
+    threads = {u: Thread.COMPUTE for u in assignment.units if u in wanted and not u.is_print}
     kernel = _kernel(Assignment(assignment.units, threads), Thread.COMPUTE, setup)
     return Sections(frozenset(setup), {Thread.COMPUTE: kernel})
 
