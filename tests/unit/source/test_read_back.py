@@ -312,6 +312,30 @@ def test_data_may_decide_about_another_tensor(way: str) -> None:
     assert way == "check" or rows(y) == [4.0] * 2
 
 
+@ON_ALL
+def test_data_may_decide_about_a_tile_of_the_node(way: str) -> None:
+    @ttl.operation(grid=(2, 1))
+    def operation(x, t, y):
+        a_dfb, o_dfb = buffers(x, 2)
+        node = ttl.node(dims=1)
+        load(x, node, a_dfb)
+        twice(a_dfb, o_dfb)
+        save(o_dfb, t, node)
+        with a_dfb.reserve() as block:
+            ttl.copy(x[node, 0], block).wait()
+            row = node
+            if ttl.raw_element_read(block, 0, 0) > 0:
+                ttl.copy(t[row, 0], block).wait()
+            else:
+                ttl.copy(x[row, 0], block).wait()
+        twice(a_dfb, o_dfb)
+        save(o_dfb, y, node)
+
+    x, t, y = tensor(2, 1.0), tensor(2), tensor(2)
+    call(operation, way, x, t, y)
+    assert way == "check" or rows(y) == [4.0] * 2
+
+
 # Which threads ------------------------------------------------------------------------------------
 
 
@@ -422,6 +446,19 @@ def exchange_by_an_element(x, t):
         ttl.copy(block, t[node, 0]).wait()  # written
 
 
+@ttl.operation(grid=(2, 1))
+def at_an_element(x, t):
+    a_dfb, o_dfb = buffers(x, 2)
+    node = ttl.node(dims=1)
+    with a_dfb.reserve() as block:
+        ttl.copy(x[node, 0], block).wait()
+        place = int(ttl.raw_element_read(block, 0, 0))
+        ttl.copy(t[place, 0], block).wait()  # read
+    twice(a_dfb, o_dfb)
+    with o_dfb.wait() as block:
+        ttl.copy(block, t[node, 0]).wait()  # written
+
+
 @ttl.operation(grid=(1, 1))
 def too_early(x, t, y):
     a_dfb, o_dfb = buffers(x, 2)
@@ -458,7 +495,8 @@ def sent_and_received(x, t, y):
 
 @ON_ALL
 @pytest.mark.parametrize(
-    "operation", [exchange, exchange_by_an_element, too_early, sent_and_received],
+    "operation",
+    [exchange, exchange_by_an_element, at_an_element, too_early, sent_and_received],
     ids=lambda operation: operation.__name__,
 )  # fmt: skip
 def test_what_nothing_can_order_is_an_error_with_both_lines(operation: Any, way: str) -> None:

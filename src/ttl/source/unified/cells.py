@@ -9,7 +9,8 @@ from math import gcd, prod
 
 from ttl.semantics.types import Shape
 
-from .rehearsal import NotFollowed, Part
+from .opaque import NotFollowed
+from .rehearsal import Part
 
 MOST_CELLS = 1 << 20
 Cell = tuple[Hashable, Shape]

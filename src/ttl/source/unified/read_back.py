@@ -4,8 +4,8 @@ rule TEXT     an access to a tile comes after those above it in the text, as in 
 rule THREAD   two accesses that no block orders are put on one thread, which keeps their order
 rule NODES    what one node writes and another reads is ordered by the program, with pipes or
               semaphores; where these cannot do it, it is an error
-rule ALONE    where data decides something else, the statements that touch the tensors are followed
-              alone, and no block orders them
+rule ALONE    where data decides something, the statements that touch the tensors are followed
+              alone: no block orders them, and of conditions on data both sides happen
 rule UNKNOWN  where data decides which tiles they are, all of the tensor's count
 """
 
@@ -21,6 +21,7 @@ from ttl.diagnostics import Diagnostic, RuleBroken, UsageError
 
 from .assignment import Assignment
 from .memory import memory_of
+from .opaque import NotFollowed
 from .problems import perhaps_read_back
 from .sections import all_in_one
 from .splitting import Splitter
@@ -64,8 +65,6 @@ class ReadBack:
 
     def _rehearsed(self, assignment: Assignment) -> Steps | None:
         """None if it cannot be followed; UsageError if nodes read what others write."""
-        from .rehearsal import NotFollowed
-
         steps: Steps | None = None
         try:
             try:
@@ -100,7 +99,7 @@ class ReadBack:
         return any(unit.awaits or unit.receives for unit in self.units)
 
     def _follow(self, assignment: Assignment, wanted: Collection[Unit]) -> Steps:
-        from .rehearsal import NotFollowed, rehearse
+        from .rehearsal import rehearse
 
         if any((u.saves or u.loads) and not isinstance(u.node, ast.stmt) for u in self.units):
             raise NotFollowed("a copy that is no statement")
@@ -110,7 +109,8 @@ class ReadBack:
         numbers = {unit: number for number, unit in enumerate(self.units)}
         declare = Splitter(sections, numbers).split(self.frame).function(self.frame.function)
         given, named = _as_called(self.frame.tree.args, self.arguments)
-        return rehearse(declare, given, named, grid_of(self.frame))
+        has_elements = wanted is not assignment.threads
+        return rehearse(declare, given, named, grid_of(self.frame), has_elements)
 
     @property
     def _names(self) -> dict[Hashable, str]:

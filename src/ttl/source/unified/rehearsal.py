@@ -26,12 +26,9 @@ from ttl.semantics.tensors import TensorSlice, slice_tensor
 from ttl.semantics.types import BlockType, Shape
 
 from .memory import memory_of
+from .opaque import OPAQUE, NotFollowed
 
 MOST_STEPS = 400_000  # of all nodes together: what takes longer is not followed
-
-
-class NotFollowed(Exception):
-    """What the body does depends on data, or takes too long to follow."""
 
 
 class Does(Enum):
@@ -100,16 +97,20 @@ def stand_in(value: Any) -> Any:
 
 
 def rehearse(
-    declare: Callable[..., Any], arguments: Sequence[Any], named: Mapping[str, Any], grid: Shape
+    declare: Callable[..., Any],
+    arguments: Sequence[Any],
+    named: Mapping[str, Any],
+    grid: Shape,
+    has_elements: bool,
 ) -> Steps:
-    """The steps of each node. `declare` declares one kernel, which has all statements."""
+    """The steps of each node. `declare` declares one kernel; may data decide what it does?"""
     declared = OperationScope(grid, (0,) * len(grid))
     with _value_of(SCOPE, declared):
         declare(*map(stand_in, arguments), **stand_in(dict(named)))
     found: dict[Shape, list[Step]] = {}
     left = MOST_STEPS
     for node in nodes_of(grid):
-        engine = Rehearsal(grid, node, left)
+        engine = Rehearsal(grid, node, left, has_elements)
         with _value_of(ENGINE, engine):
             for kernel in declared.kernels:
                 kernel.function()
@@ -181,15 +182,16 @@ class _Transfer(Transfer):
 class Rehearsal(Engine):
     """The engine of one node."""
 
-    __slots__ = ("_counts", "_here", "_unit", "grid", "left", "steps")
+    __slots__ = ("_counts", "_has_elements", "_here", "_unit", "grid", "left", "steps")
 
     is_compute = True  # tensors then ask it for their parts
 
-    def __init__(self, grid: Shape, node: Shape, left: int):
+    def __init__(self, grid: Shape, node: Shape, left: int, has_elements: bool):
         self.grid = grid
         self.steps: list[Step] = []
         self.left = left
         self._here = node
+        self._has_elements = has_elements
         self._unit: int | None = None
         self._counts: dict[tuple[int, str], int] = {}
 
@@ -235,7 +237,7 @@ class Rehearsal(Engine):
     def _unknown(self, *given: Any, **named: Any) -> NoReturn:
         raise NotFollowed("it depends on data, or on which kernel is faster")
 
-    can_reserve = can_wait = buffer_state = read_element = _unknown
+    can_reserve = can_wait = buffer_state = _unknown
 
     # Data movement
 
@@ -286,6 +288,9 @@ class Rehearsal(Engine):
 
     def semaphore_inc(self, semaphore: Semaphore, node: Shape, value: Any) -> None:
         self._add(Does.SIGNAL, Signal(semaphore, (node,), value, is_set=False))
+
+    def read_element(self, block: Block, coordinates: Shape) -> Any:
+        return OPAQUE if self._has_elements else self._unknown()
 
     def write_element(self, block: Block, coordinates: Shape, value: float) -> None:
         assert isinstance(block, _Block)

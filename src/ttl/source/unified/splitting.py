@@ -28,11 +28,12 @@ from ..functions import own_code
 from ..recompile import at, compiled, with_names
 from ..scopes import parameters
 from .counting import names_in, only_counts
+from .opaque import OPAQUE, asked
 from .sections import Sections
 from .units import Frame, Thread, Unit
 
 NAMED = ".name_declared"
-REACHED = ".reached"
+REACHED, ASKED, OPAQUE_NAME = ".reached", ".asked", ".opaque"  # of rehearsals
 DECORATORS = {KernelKind.COMPUTE: compute, KernelKind.DATAMOVEMENT: datamovement}
 
 
@@ -52,7 +53,7 @@ class Split:
         known |= {
             name: split.function(split.frame.function) for name, split in self.expansions.items()
         }
-        known |= {NAMED: name_declared, REACHED: reached}
+        known |= {NAMED: name_declared, REACHED: reached, ASKED: asked, OPAQUE_NAME: OPAQUE}
         made = with_names(around, self.code, known)
         made.__name__ = around.__name__
         made.__defaults__, made.__kwdefaults__ = around.__defaults__, around.__kwdefaults__
@@ -148,7 +149,7 @@ def _only(arguments: ast.arguments, names: set[str]) -> ast.arguments:
 
 def _compiled(frame: Frame, tree: ast.FunctionDef, expansions: Iterable[str]) -> CodeType:
     own = own_code(frame.function)
-    made = (NAMED, REACHED, *(f".{kind.value}" for kind in DECORATORS))
+    made = (NAMED, REACHED, ASKED, OPAQUE_NAME, *(f".{kind.value}" for kind in DECORATORS))
     free = [*own.co_freevars, *made, *expansions]
     code = compiled(tree, free, own.co_filename, own.co_flags)
     return with_expansions(code, frame.expanded_at())
@@ -226,6 +227,9 @@ class _Body:
         body, otherwise = self.statements(node.body), self.statements(node.orelse)
         if isinstance(node, ast.If) and not body and not otherwise:
             return
+        if isinstance(node, ast.If) and self.splitter.numbers and self.thread is not None:
+            yield from self._both(node, body, otherwise)
+            return
         made = copy(node)
         made.body = body or [at(ast.Pass(), node.body[0])]
         made.orelse = otherwise
@@ -233,6 +237,30 @@ class _Body:
         if isinstance(made, ast.For) and counts is not None and self.thread is not None:
             made.iter = counts if only_counts(self._head(node), self.included) else made.iter
         yield made
+
+    def _both(
+        self, node: ast.If, body: list[ast.stmt], otherwise: list[ast.stmt]
+    ) -> Iterator[ast.stmt]:
+        """In a rehearsal both sides happen where data decides, and names given there are opaque."""
+        head = self._head(node)
+        inside = [unit for unit in self.frame.units if head in unit.controls()]
+        may_leave = ast.Constant(any(unit.is_jump for unit in inside))
+        answer = f"{ASKED}_{node.lineno}_{node.col_offset}"
+        call = ast.Call(ast.Name(ASKED, ast.Load()), [node.test, may_leave], [])
+        yield at(ast.Assign([ast.Name(answer, ast.Store())], call), node)
+        names = sorted({name for unit in inside for name in unit.binds})
+        unsure: list[ast.stmt] = [
+            ast.Assign([ast.Name(name, ast.Store())], ast.Name(OPAQUE_NAME, ast.Load()))
+            for name in names
+        ]
+        no, yes = (ast.IsNot(), True, otherwise), (ast.IsNot(), False, body)
+        sides = [yes, no, (ast.Is(), None, unsure)]
+        for operator, value, statements in sides:
+            if statements:
+                known = ast.Compare(
+                    ast.Name(answer, ast.Load()), [operator], [ast.Constant(value)]
+                )
+                yield at(ast.If(known, statements, []), node)
 
     def units_in(self, node: ast.stmt) -> list[Unit]:
         return [self.units[each] for each in walk(node) if each in self.units]
