@@ -194,6 +194,33 @@ for _ in range(count):
     with b_dfb.wait() as b_blk, y_dfb.reserve() as y_blk:
         y_blk.store(b_blk)  # <-
 """ + SAVE)
+    branch = """\
+for _ in range(2):
+    with a_dfb.reserve() as blk:
+        ttl.copy(a[0, 0], blk).wait()
+        if ttl.raw_element_read(blk, 0, 0) > 0:
+            {}
+    with a_dfb.wait() as a_blk, y_dfb.reserve() as y_blk:
+        y_blk.store(a_blk + 1)  # <-
+    with y_dfb.wait() as blk:
+        ttl.copy(blk, y[0, 0]).wait()
+"""
+    for jump in ("break", "continue", "return"):
+        yield Wrong(f"an element decides about a {jump}", "TTL1025", branch.format(jump))
+    yield Wrong("an element decides what a number is", "TTL1025", """\
+with a_dfb.reserve() as blk:
+    ttl.copy(a[0, 0], blk).wait()
+    factor = 1
+    if ttl.raw_element_read(blk, 0, 0) > 0:
+        factor = 2
+with a_dfb.wait() as a_blk, y_dfb.reserve() as y_blk:
+    y_blk.store(a_blk * factor)  # <-
+""" + SAVE)
+    yield Wrong("a block that compute waits for decides about a copy", "TTL1025", LOAD + """\
+if a_dfb.can_wait():
+    with b_dfb.reserve() as blk:
+        ttl.copy(b[0, 0], blk).wait()  # <-
+""" + STORE + SAVE)
     yield Wrong("an operation calls itself", "TTL1026", LOAD + """\
 operation(a, b, y)  # <-
 """)

@@ -124,3 +124,42 @@ def test_two_accumulators_with_one_start(monkeypatch) -> None:
         return compute
 
     agree(operation_of(body), monkeypatch)
+
+
+def test_a_block_that_starts_empty_in_a_loop_in_a_loop(monkeypatch) -> None:
+    """The packer overwrites in the first turn of the inner loop, whatever turn of the outer."""
+
+    @ttl.operation(grid=(1, 1))
+    def operation(a, y):
+        a_dfb = ttl.make_dataflow_buffer_like(a, shape=(2, 2))
+        y_dfb = ttl.make_dataflow_buffer_like(y, shape=(2, 2))
+
+        @ttl.compute()
+        def compute():
+            for _ in range(2):
+                with y_dfb.reserve() as y_blk:
+                    for _ in range(STEPS):
+                        with a_dfb.wait() as a_blk:
+                            y_blk += a_blk * a_blk
+
+        @ttl.datamovement()
+        def read():
+            for row in range(2):
+                for _ in range(STEPS):
+                    with a_dfb.reserve() as a_blk:
+                        ttl.copy(a[2 * row : 2 * row + 2, 0:2], a_blk).wait()
+
+        @ttl.datamovement()
+        def write():
+            for row in range(2):
+                with y_dfb.wait() as y_blk:
+                    ttl.copy(y_blk, y[2 * row : 2 * row + 2, 0:2]).wait()
+
+    numbers = np.random.default_rng(7).integers(-9, 9, (128, 64)).astype(np.float32)
+    device = ttnn.open_device(device_id=0)
+    for backend in ("sim", "host"):
+        monkeypatch.setenv("TTL_BACKEND", backend)
+        a = ttl.from_numpy(numbers, dtype=ttnn.float32, device=device)
+        y = ttnn.zeros_like(a)
+        operation(a, y)
+        np.testing.assert_array_equal(ttl.to_numpy(y), STEPS * numbers * numbers)

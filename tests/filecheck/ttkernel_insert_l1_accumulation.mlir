@@ -45,4 +45,26 @@ builtin.module attributes {ttl.target_arch = "wormhole_b0"} {
     }
     func.return
   }
+
+  // rule FIRST: nor is it made before a loop around that one.
+  // CHECK-LABEL: func.func @after_first_in_loop
+  // CHECK-NOT:     pack_reconfig_l1_acc
+  // CHECK:         scf.for %i
+  // CHECK-NEXT:      scf.for %k
+  // CHECK-NEXT:        [[LATER:%[0-9]+]] = arith.cmpi ne, %k, %zero
+  // CHECK-NEXT:        "ttkernel.pack_reconfig_l1_acc"([[LATER]])
+  // CHECK-NEXT:        "ttkernel.pack_tile"
+  // CHECK:         "ttkernel.pack_reconfig_l1_acc"() <{literals = ["0"]}>
+  // CHECK-NEXT:    func.return
+  func.func @after_first_in_loop() attributes {ttkernel.thread = #ttkernel.thread<compute>} {
+    %a = "ttkernel.get_compile_time_arg"() <{index = 0 : i64}> : () -> !a
+    %zero = arith.constant 0 : index
+    %one = arith.constant 1 : index
+    scf.for %i = %zero to %one step %one {
+      scf.for %k = %zero to %one step %one {
+        "ttkernel.pack_tile"(%k, %a, %k) <{template = "true"}> {accumulate, after_first} : (index, !a, index) -> ()
+      }
+    }
+    func.return
+  }
 }

@@ -10,7 +10,7 @@ from pathlib import Path
 from random import Random
 
 from diagnostics.test_pages import CASES as PAGES
-from fuzz import caches, captured, files, lsp_messages, shrinking, traces
+from fuzz import caches, captured, files, forms, lsp_messages, shrinking, traces
 from fuzz.judging import Verdict, judge
 from fuzz.mutants import mutant
 from fuzz.programs import RIGHT
@@ -54,6 +54,7 @@ KINDS: dict[str, Kind] = {
         name: Kind(make, partial(judge, may_be_wrong=name in SOME_ARE_WRONG))
         for name, make in RIGHT.items()
     },
+    "forms": Kind(forms.program, forms.judge),
     "mutants": Kind(changed_program, judge, at_once=2),
     "captured": Kind(captured.program, captured.check, captured.smaller, at_once=4),
     "manifests": Kind(

@@ -246,7 +246,9 @@ RACE = _code(
     warning. So it is before the run, when the bytes are not known. A dataflow buffer orders the
     kernels of a node; a pipe or a semaphore orders nodes. What pipes, semaphores and buffers order
     is followed with --strict and --seed, and in programs with pipes or semaphores that may read
-    what they write; in others, nodes that use neither are compared.""",
+    what they write; in others, nodes that use neither are compared. The statements of a unified
+    operation that touch one tile happen in the order of the text; where nodes read what others
+    write and nothing can order them, the error comes before anything runs.""",
     milder=Effect.UNCERTAIN,
 )
 

@@ -24,8 +24,8 @@ from .kernel_calls import call
 class Setting:
     """`unit` is set up for `key` by a call of `function`, or by what is there if that is empty.
 
-    Its arguments are values and, after them, C++ texts. One that changes with the iterations of the
-    loop `within` is not moved out of it.
+    Its arguments are values and, after them, C++ texts. A setting that changes with the iterations
+    of the loop `within` is moved neither out of that loop nor out of one around it.
     """
 
     unit: str
@@ -89,7 +89,7 @@ def _enter_loop(loop: Operation, needs: Needs, holds: Holds) -> None:
     changing = set()
     for unit, settings in by_unit.items():
         first = next(iter(settings.values()))
-        if len(settings) == 1 and first.within is not loop:
+        if len(settings) == 1 and not _changes_in(first, loop):
             ensure(first, holds, loop)  # rule HOIST
         else:
             changing.add(unit)
@@ -99,6 +99,11 @@ def _enter_loop(loop: Operation, needs: Needs, holds: Holds) -> None:
         insert_settings(body, needs, inside)
     for unit in changing:
         holds.pop(unit, None)  # the loop may run no iteration at all
+
+
+def _changes_in(setting: Setting, loop: Operation) -> bool:
+    """Does the setting change with the iterations of `loop`, or of a loop in it?"""
+    return setting.within is not None and loop.is_ancestor(setting.within)
 
 
 def ensure(setting: Setting, holds: Holds, before: Operation) -> None:

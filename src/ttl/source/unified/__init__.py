@@ -1,8 +1,9 @@
 """Unified operations: the body is written once, its statements get a thread each.
 
-`reading.py` makes units of the statements, `assignment.py` gives them threads, `sections.py` says
-what each kernel needs, `splitting.py` makes the multi-kernel operation, which then runs and is
-compiled like one that was written by hand.
+`reading.py` makes units of the statements, `assignment.py` gives them threads, `read_back.py` keeps
+the order of copies that touch the same tile, `sections.py` says what each kernel needs,
+`splitting.py` makes the multi-kernel operation, which then runs and is compiled like one that was
+written by hand.
 """
 
 from collections.abc import Callable, Mapping

@@ -8,6 +8,7 @@ rule PIPES    sends and receives through one net are on different threads; rule 
               fewer bytes the sooner
 rule ORDERED  a semaphore is signalled by the thread of the data movement before it, and waited for
               by that of the data movement after it; a wait before a signal goes with the signal
+rule TENSORS  what touches one tile of a tensor, and nothing else orders, is on one thread
 rule BALANCE  what has no side goes where fewer bytes are moved; of equals to data movement 0
 """
 
@@ -26,8 +27,10 @@ from .problems import (
     needed_elsewhere,
     no_thread,
     no_users,
+    not_on_one_thread,
     pipe_ends,
     published_and_reserved,
+    skipped_elsewhere,
     two_ends,
     two_threads,
 )
@@ -35,6 +38,7 @@ from .things import End
 from .units import MOVEMENT, Effect, Site, Thread, Unit
 
 Weigh = Callable[[Unit], int]
+Unordered = Callable[["Assignment"], Sequence[tuple[Unit, Unit]]]
 CLASS_TITLES = {
     Effect.COMPUTE: "the compute thread",
     Effect.MOVE: "a data movement thread",
@@ -49,8 +53,15 @@ class Assignment:
     threads: dict[Unit, Thread] = field(default_factory=dict)
 
 
-def assign(units: Sequence[Unit], weigh: Weigh) -> Assignment:
-    """UsageError with everything that has no thread, or two."""
+def _nothing(assignment: Assignment) -> Sequence[tuple[Unit, Unit]]:
+    return ()
+
+
+def assign(units: Sequence[Unit], weigh: Weigh, unordered: Unordered = _nothing) -> Assignment:
+    """UsageError with everything that has no thread, or two.
+
+    `unordered` gives the statements that an assignment would let touch a tensor in any order.
+    """
     wrong = [mixed_statement(unit) for unit in units if len(unit.effects) > 1]
     wrong += _blocks_without_one(units)
     if wrong:
@@ -60,6 +71,18 @@ def assign(units: Sequence[Unit], weigh: Weigh) -> Assignment:
     if wrong:
         raise UsageError(*wrong)
     _order_semaphores(units, groups)
+    found = _with_threads(units, groups, weigh)
+    while pairs := unordered(found):  # rule TENSORS
+        for one, other in pairs:
+            groups.join(one, other)
+        try:
+            found = _with_threads(units, groups, weigh)
+        except UsageError:
+            raise UsageError(not_on_one_thread(*pairs[0])) from None
+    return found
+
+
+def _with_threads(units: Sequence[Unit], groups: Groups[Unit], weigh: Weigh) -> Assignment:
     found = Assignment(units)
     for group in groups.all():
         if any(Effect.COMPUTE in unit.effects for unit in group):
@@ -137,9 +160,7 @@ def fixed_units(units: Sequence[Unit]) -> set[Unit]:
 
 
 def _follows(unit: Unit, fixed: set[Unit]) -> bool:
-    if not unit.depends.isdisjoint(fixed):
-        return True
-    return unit.is_jump and any(control in fixed for control in unit.controls())
+    return not fixed.isdisjoint((*unit.depends, *unit.controls()))
 
 
 def jumped_over(jump: Unit, units: Iterable[Unit]) -> Iterable[Unit]:
@@ -166,7 +187,13 @@ def _wrong_group(group: Sequence[Unit]) -> list[Diagnostic]:
         return []
     if not effects:  # it asks whether a block could be acquired, or releases what nobody acquires
         return [no_thread(group[0])]
-    return _ends_on_two(group) or _published_on_two(group) or _values_on_two(group)
+    return (
+        _ends_on_two(group)
+        or _published_on_two(group)
+        or _values_on_two(group)
+        or _skipped_on_two(group)
+        or _linked_on_two(group)
+    )
 
 
 def _ends_on_two(group: Sequence[Unit]) -> list[Diagnostic]:
@@ -205,7 +232,37 @@ def _values_on_two(group: Sequence[Unit]) -> list[Diagnostic]:
                 return [
                     needed_elsewhere(unit, CLASS_TITLES[effect], source, CLASS_TITLES[other])
                 ]
-    raise AssertionError("a group of two effects has units of both that depend on each other")
+    return []
+
+
+def _skipped_on_two(group: Sequence[Unit]) -> list[Diagnostic]:
+    """A `break`, `continue` or `return` that one thread decides, over what another one does."""
+    for jump in (unit for unit in group if unit.is_jump):
+        for source in _sources(jump):
+            its = _effect(source)
+            for unit in jumped_over(jump, group):
+                effect = _effect(unit)
+                if effect is not None and its is not None and effect is not its:
+                    its_title = CLASS_TITLES[its]
+                    return [skipped_elsewhere(unit, CLASS_TITLES[effect], jump, source, its_title)]
+    return []
+
+
+def _linked_on_two(group: Sequence[Unit]) -> list[Diagnostic]:
+    """Units of both threads that something without a thread of its own links, such as a question
+    whether a block is there.
+    """
+    first = {effect: next(u for u in group if effect in u.effects) for effect in Effect}
+    others = {Effect.COMPUTE: Effect.MOVE, Effect.MOVE: Effect.COMPUTE}
+    links = {unit for unit in group if not unit.effects and not unit.acquires}
+    for unit in group:
+        for source in _sources(unit):
+            if unit.effects and source in links:
+                effect = next(iter(unit.effects))
+                titles = CLASS_TITLES[effect], CLASS_TITLES[others[effect]]
+                return [needed_elsewhere(unit, titles[0], source, titles[1])]
+    one, other = first.values()
+    return [needed_elsewhere(one, CLASS_TITLES[Effect.COMPUTE], other, CLASS_TITLES[Effect.MOVE])]
 
 
 def _sources(unit: Unit) -> Iterable[Unit]:

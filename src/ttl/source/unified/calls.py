@@ -25,6 +25,7 @@ from ttl.semantics.function_source import function_tree
 
 from ..captured import CHANGING
 from ..functions import MISSING, called_function, own_code
+from .memory import memory_of
 from .problems import expand_only, kernels_in_unified, unknown_call
 from .things import OF_KERNELS, OF_TILES, SCALAR, End, Kind, Thing, container_of, joined
 from .units import Effect, Place
@@ -138,13 +139,17 @@ def _unknown(reader: Reader, node: ast.Call, given: Given) -> Thing:  # rule UNK
 def _copy(reader: Reader, node: ast.Call, given: Given) -> Thing:
     reader.does(Effect.MOVE, node)
     reader.unit.moves_blocks = True
-    for position, (thing, place) in enumerate(zip(given.all, given.nodes, strict=True)):
+    ends = [*enumerate(given.things), *((int(n == "dst"), t) for n, t in given.keywords.items())]
+    for (position, thing), place in zip(ends, given.nodes, strict=True):
         if thing.kind is Kind.VALUE:
             reader.does(Effect.COMPUTE, place)
         if thing.kind is Kind.PIPE:
             side = reader.unit.receives if position == 0 else reader.unit.sends
             side.add(thing.key)
             reader.unit.net_names[thing.key] = thing.name or "pipe"
+        if thing.kind in (Kind.SCALAR, Kind.TENSOR, Kind.SLICE):
+            touched = reader.unit.loads if position == 0 else reader.unit.saves
+            touched.add(memory_of(thing.value))
     return Thing(Kind.TRANSFER)
 
 

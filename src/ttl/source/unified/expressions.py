@@ -63,7 +63,7 @@ def _subscript(reader: Reader, node: ast.Subscript) -> Thing:
     owner, place = evaluate(reader, node.value), evaluate(reader, node.slice)
     if owner.kind is Kind.TENSOR:
         reader.unit.in_kernels = True
-        return Thing(Kind.SLICE)
+        return Thing(Kind.SLICE, owner.value)
     if owner.kind is not Kind.CONTAINER:
         return Thing(Kind.ELEMENT) if owner.kind is Kind.ELEMENT else SCALAR
     is_known = isinstance(place.value, (int, str))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from types import ModuleType
 
 from ttl.diagnostics import Diagnostic, Label, RuleBroken, UsageError, codes
@@ -225,6 +225,21 @@ def needed_elsewhere(unit: Unit, title: str, source: Unit, its_title: str) -> Di
     return _of(unit, broken, f"needed on {title}")
 
 
+def skipped_elsewhere(
+    unit: Unit, title: str, jump: Unit, source: Unit, its_title: str
+) -> Diagnostic:
+    broken = codes.NEEDED_ELSEWHERE.broken(
+        f"only {its_title} knows whether {title} comes to this",
+        "decide it by what is known before the kernels run, or put a condition around what "
+        f"{its_title} does, instead of the `{ast.unparse(jump.node).split()[0]}`",
+        secondary=(
+            Label(jump.span, "this may skip it"),
+            Label(source.span, f"made on {its_title}"),
+        ),
+    )
+    return _of(unit, broken, f"needed on {title}")
+
+
 def made_in_loop(unit: Unit) -> Diagnostic:
     broken = (codes.COMPOSITION if unit.expansion is not None else codes.OUTSIDE_OPERATION).broken(
         "dataflow buffers, pipe nets and semaphores are made once, before the kernels run",
@@ -248,3 +263,72 @@ def name_used_again(unit: Unit, name: str, other: Unit) -> Diagnostic:
         secondary=(Label(other.span, "here"),),
     )
     return _of(unit, broken)
+
+
+# Tensors that are written and read ----------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class NodeAccess:
+    """A statement on a node that copies to a tensor, or from it."""
+
+    unit: Unit
+    node: tuple[int, ...]
+
+
+SPLIT = (
+    "make two operations, so that the second one reads what the first has written; or let the node "
+    "that reads wait for the other one, with a pipe or a semaphore between the two statements"
+)
+
+
+def read_back_between_nodes(
+    write: NodeAccess, read: NodeAccess, tile: tuple[int, ...], name: str
+) -> Diagnostic:
+    where = f" {tile}" if tile else ""
+    broken = codes.RACE.broken(
+        f"race: tile{where} of `{name or 'a tensor'}` is written on node {write.node} and read on "
+        f"node {read.node}, in no order",
+        SPLIT,
+        secondary=(Label(read.unit.span, f"node {read.node} reads it here"),),
+        tensor=name,
+        nodes=(write.node, read.node),
+    )
+    return _of(write.unit, broken, f"node {write.node} writes it here")
+
+
+def touched_while_copied(
+    first: NodeAccess, second: NodeAccess, tile: tuple[int, ...], name: str
+) -> Diagnostic:
+    where = f" {tile}" if tile else ""
+    broken = codes.RACE.broken(
+        f"race: tile{where} of `{name or 'a tensor'}` is copied on node {first.node}, and again "
+        "before that copy is waited for",
+        "wait() for the first copy before the second starts",
+        secondary=(Label(second.unit.span, "touched again here"),),
+        tensor=name,
+        nodes=(first.node,),
+    )
+    return _of(first.unit, broken, "copied here")
+
+
+def perhaps_read_back(write: Unit, read: Unit, name: str) -> Diagnostic:
+    broken = codes.RACE.broken(
+        f"race: `{name or 'a tensor'}` is written and read, and data decides which tiles: one node "
+        "may read what another writes, in no order",
+        SPLIT,
+        secondary=(Label(read.span, "read here"),),
+        tensor=name,
+    )
+    return _of(write, broken, "written here")
+
+
+def not_on_one_thread(one: Unit, other: Unit) -> Diagnostic:
+    """The two belong to one thread because of a tensor, and to two because of a pipe."""
+    broken = codes.RACE.broken(
+        "race: these touch the same tiles of a tensor, in no order",
+        "write to another tensor than the one read, or make two operations: sends and receives "
+        "through a pipe are on different threads, so these cannot be on one",
+        secondary=(Label(other.span, "and here"),),
+    )
+    return _of(one, broken, "touched here")

@@ -11,7 +11,7 @@ rule JUMPS   who has a loop has the jumps out of it
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from ttl.diagnostics import UsageError
@@ -27,11 +27,23 @@ class Sections:
     setup: frozenset[Unit]
     kernels: dict[Thread, frozenset[Unit]]
 
+    @property
+    def needed(self) -> frozenset[Unit]:
+        return frozenset().union(*self.kernels.values())
+
     def has(self, frame: Frame, thread: Thread) -> bool:
         """Has a kernel anything to do there?"""
         return any(
             unit.frame is frame and unit.argument is None for unit in self.kernels[thread]
         )
+
+
+def all_in_one(assignment: Assignment, wanted: Collection[Unit]) -> Sections:
+    """One kernel with these units and what they need, for a rehearsal: it prints nothing."""
+    setup = setup_of(assignment.units)
+    threads = {u: Thread.COMPUTE for u in assignment.units if u in wanted and not u.is_print}
+    kernel = _kernel(Assignment(assignment.units, threads), Thread.COMPUTE, setup)
+    return Sections(frozenset(setup), {Thread.COMPUTE: kernel})
 
 
 def sections_of(assignment: Assignment) -> Sections:

@@ -8,7 +8,7 @@ rule FRAMES  an expanded operation is a function of its own file, called once by
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from types import CodeType, FunctionType
@@ -16,7 +16,7 @@ from typing import Any
 
 from ttl.diagnostics.span import with_expansions
 from ttl.language.buffer import DataflowBuffer
-from ttl.language.engine import scope
+from ttl.language.engine import engine, scope
 from ttl.language.kernels import compute, datamovement
 from ttl.language.pipes import PipeNet
 from ttl.language.semaphores import Semaphore
@@ -28,10 +28,12 @@ from ..functions import own_code
 from ..recompile import at, compiled, with_names
 from ..scopes import parameters
 from .counting import names_in, only_counts
+from .opaque import OPAQUE, asked
 from .sections import Sections
 from .units import Frame, Thread, Unit
 
 NAMED = ".name_declared"
+REACHED, ASKED, OPAQUE_NAME = ".reached", ".asked", ".opaque"  # of rehearsals
 DECORATORS = {KernelKind.COMPUTE: compute, KernelKind.DATAMOVEMENT: datamovement}
 
 
@@ -51,7 +53,7 @@ class Split:
         known |= {
             name: split.function(split.frame.function) for name, split in self.expansions.items()
         }
-        known[NAMED] = name_declared
+        known |= {NAMED: name_declared, REACHED: reached, ASKED: asked, OPAQUE_NAME: OPAQUE}
         made = with_names(around, self.code, known)
         made.__name__ = around.__name__
         made.__defaults__, made.__kwdefaults__ = around.__defaults__, around.__kwdefaults__
@@ -61,6 +63,7 @@ class Split:
 @dataclass(slots=True)
 class Splitter:
     sections: Sections
+    numbers: Mapping[Unit, int] = field(default_factory=dict)  # of units that say it: reached()
     splits: dict[Frame, Split] = field(default_factory=dict)
     names: dict[Frame, dict[Thread, str]] = field(default_factory=dict)  # of parts of kernels
 
@@ -146,7 +149,7 @@ def _only(arguments: ast.arguments, names: set[str]) -> ast.arguments:
 
 def _compiled(frame: Frame, tree: ast.FunctionDef, expansions: Iterable[str]) -> CodeType:
     own = own_code(frame.function)
-    made = (NAMED, *(f".{kind.value}" for kind in DECORATORS))
+    made = (NAMED, REACHED, ASKED, OPAQUE_NAME, *(f".{kind.value}" for kind in DECORATORS))
     free = [*own.co_freevars, *made, *expansions]
     code = compiled(tree, free, own.co_filename, own.co_flags)
     return with_expansions(code, frame.expanded_at())
@@ -186,9 +189,16 @@ class _Body:
             if unit.expansion is not None:
                 yield from self._call(unit, unit.expansion)
             elif unit in self.included and self._is_wanted(unit):
+                yield from self._reached(unit)
                 yield node
                 if unit.makes and self.thread is None:
                     yield from self._names(unit)
+
+    def _reached(self, unit: Unit) -> Iterator[ast.stmt]:
+        number = self.splitter.numbers.get(unit)
+        if number is not None and self.thread is not None:
+            call = ast.Call(ast.Name(REACHED, ast.Load()), [ast.Constant(number)], [])
+            yield at(ast.Expr(call), unit.node)
 
     def _names(self, unit: Unit) -> Iterator[ast.stmt]:
         """Where kernels see what is made through expansions only, it is named at once."""
@@ -217,6 +227,9 @@ class _Body:
         body, otherwise = self.statements(node.body), self.statements(node.orelse)
         if isinstance(node, ast.If) and not body and not otherwise:
             return
+        if isinstance(node, ast.If) and self.splitter.numbers and self.thread is not None:
+            yield from self._both(node, body, otherwise)
+            return
         made = copy(node)
         made.body = body or [at(ast.Pass(), node.body[0])]
         made.orelse = otherwise
@@ -224,6 +237,30 @@ class _Body:
         if isinstance(made, ast.For) and counts is not None and self.thread is not None:
             made.iter = counts if only_counts(self._head(node), self.included) else made.iter
         yield made
+
+    def _both(
+        self, node: ast.If, body: list[ast.stmt], otherwise: list[ast.stmt]
+    ) -> Iterator[ast.stmt]:
+        """In a rehearsal both sides happen where data decides, and names given there are opaque."""
+        head = self._head(node)
+        inside = [unit for unit in self.frame.units if head in unit.controls()]
+        may_leave = ast.Constant(any(unit.is_jump for unit in inside))
+        answer = f"{ASKED}_{node.lineno}_{node.col_offset}"
+        call = ast.Call(ast.Name(ASKED, ast.Load()), [node.test, may_leave], [])
+        yield at(ast.Assign([ast.Name(answer, ast.Store())], call), node)
+        names = sorted({name for unit in inside for name in unit.binds})
+        unsure: list[ast.stmt] = [
+            ast.Assign([ast.Name(name, ast.Store())], ast.Name(OPAQUE_NAME, ast.Load()))
+            for name in names
+        ]
+        no, yes = (ast.IsNot(), True, otherwise), (ast.IsNot(), False, body)
+        sides = [yes, no, (ast.Is(), None, unsure)]
+        for operator, value, statements in sides:
+            if statements:
+                known = ast.Compare(
+                    ast.Name(answer, ast.Load()), [operator], [ast.Constant(value)]
+                )
+                yield at(ast.If(known, statements, []), node)
 
     def units_in(self, node: ast.stmt) -> list[Unit]:
         return [self.units[each] for each in walk(node) if each in self.units]
@@ -258,6 +295,11 @@ class _Body:
             passed = [given[name] for name in self.splitter.arguments(inner, self.thread)]
             part = ast.Name(names[self.thread], ast.Load())
             yield at(ast.Expr(ast.Call(part, passed, [])), node)
+
+
+def reached(number: int) -> None:
+    """Called by a rehearsal before each statement: the engine learns which one is next."""
+    engine("reached()").reached(number)  # type: ignore[attr-defined]
 
 
 def name_declared(prefix: str, name: str, value: Any) -> None:

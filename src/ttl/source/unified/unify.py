@@ -8,7 +8,7 @@ from types import CellType, FunctionType
 from typing import Any
 
 from ttl.diagnostics.frames import is_pyttlang_file
-from ttl.language.arguments import is_tensor
+from ttl.language.arguments import is_tensor, parts_of
 from ttl.language.operation import Operation
 from ttl.semantics.dtypes import dtype_of
 
@@ -18,13 +18,15 @@ from ..scopes import own_names, parameters
 from .assignment import Assignment, assign
 from .expanding import new_frame
 from .forms import is_unified, refuse_without_source
+from .memory import memory_of
+from .read_back import ReadBack
 from .reading import Reader
 from .scopes import Scope
 from .sections import Sections, sections_of, setup_of
 from .splitting import Split, Splitter
 from .things import container, thing_of
-from .units import Frame, Unit
-from .weights import Weights
+from .units import Frame, Thread, Unit
+from .weights import Weights, grid_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,11 @@ class Unified:
     assignment: Assignment
     sections: Sections
     split: Split
+    is_rehearsed: bool  # which statements share a thread may depend on every value around it
+
+    @property
+    def threads(self) -> list[Thread | None]:
+        return [self.assignment.threads.get(unit) for unit in self.assignment.units]
 
 
 def unified_body(operation: Operation, arguments: Mapping[str, Any]) -> Callable[..., Any]:
@@ -62,8 +69,29 @@ def threads_of(operation: Operation, arguments: Mapping[str, Any]) -> Unified | 
         return None
     tokens = tuple((name, _token(value)) for name, value in arguments.items())
     around = tuple((name, _token(value)) for name, value in environment(function))
-    key = fingerprint(function, _token), around, tokens
-    return _UNIFIED.get(key, lambda: _unify(frame, arguments))
+    tensors = _shared(operation, arguments)
+    key = fingerprint(function, _token), around, tokens, tensors, grid_of(frame)
+    made: list[Unified] = []
+    found = _UNIFIED.get(key, lambda: _noted(made, _unify(frame, arguments)))
+    if found.is_rehearsed and not made:
+        again = _unify(frame, arguments)
+        return found if again.threads == found.threads else again
+    return found
+
+
+def _noted(made: list[Unified], one: Unified) -> Unified:
+    made.append(one)
+    return one
+
+
+def _shared(operation: Operation, arguments: Mapping[str, Any]) -> tuple[int, ...]:
+    """Which of the tensors that a body sees lie in the same memory."""
+    seen = [*arguments.items()]
+    for each in _called(operation, []):
+        seen += environment(each.function) if isinstance(each.function, FunctionType) else ()
+    values = (value for name, held in seen for _, value in parts_of(name, held))
+    memories = [memory_of(value) for value in values if is_tensor(value)]
+    return tuple(map(memories.index, memories))
 
 
 def forget() -> None:
@@ -91,7 +119,7 @@ def _token(value: Any) -> Hashable:
     if is_tensor(value):
         return tuple(value.shape), dtype_of(value)
     if isinstance(value, Operation):
-        return tuple(_operations(value, []))
+        return tuple(_called(value, []))
     if isinstance(value, (list, tuple)):
         return type(value), tuple(map(_token, value))
     if isinstance(value, dict):
@@ -99,14 +127,14 @@ def _token(value: Any) -> Hashable:
     return type(value).__module__, type(value).__qualname__
 
 
-def _operations(operation: Operation, seen: list[Operation]) -> list[Operation]:
+def _called(operation: Operation, seen: list[Operation]) -> list[Operation]:
     """An operation, and those that it calls, and so on: a cell of a notebook may be run again."""
     if not any(operation is each for each in seen):
         seen.append(operation)
         if isinstance(operation.function, FunctionType):
             for _, value in environment(operation.function):
                 if isinstance(value, Operation):
-                    _operations(value, seen)
+                    _called(value, seen)
     return seen
 
 
@@ -120,9 +148,11 @@ def _unify(frame: Frame, arguments: Mapping[str, Any]) -> Unified:
     reader = Reader(frame, frame.scope)
     reader.body(frame.tree.body)
     weights = Weights(frame, lambda: _names_of_setup(frame, reader.order, arguments))
-    assignment = assign(reader.order, weights.of)
+    read_back = ReadBack(frame, reader.order, arguments)
+    assignment = assign(reader.order, weights.of, read_back.unordered)
     sections = sections_of(assignment)
-    found = Unified(frame, assignment, sections, Splitter(sections).split(frame))
+    split = Splitter(sections).split(frame)
+    found = Unified(frame, assignment, sections, split, read_back.is_rehearsed)
     _let_go(frame)
     return found
 

@@ -153,6 +153,8 @@ class Unit:
     net_names: dict[Hashable, str] = field(default_factory=dict)
     makes: bool = False  # a buffer, net or semaphore
     in_kernels: bool = False  # asks for the node, or slices a tensor
+    loads: set[Hashable] = field(default_factory=set)  # copies from the memory of these tensors
+    saves: set[Hashable] = field(default_factory=set)  # and to theirs; None: of any tensor
     signals: bool = False  # with a semaphore
     awaits: bool = False
     moves_blocks: bool = False  # by a copy or by single elements

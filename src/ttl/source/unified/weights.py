@@ -15,12 +15,20 @@ from typing import Any
 from ttl.language.buffer import DataflowBuffer
 from ttl.language.declared import OperationScope
 from ttl.semantics.current_engine import SCOPE
+from ttl.semantics.types import Shape
 
 from ..functions import named_value
 from .things import Kind, Thing
 from .units import Frame, Site, Unit
 
 UNKNOWN_BYTES = 2048  # a tile of bf16
+
+
+def grid_of(frame: Frame) -> Shape:
+    """The grid of the call; where there is none, as far as the decorator tells."""
+    running = SCOPE.get(None)
+    asked: Any = running.grid if running is not None else frame.operation.grid
+    return asked if isinstance(asked, tuple) else (1, 1)
 
 
 class Weights:
@@ -32,9 +40,7 @@ class Weights:
 
     @cached_property
     def names(self) -> Mapping[str, Any]:
-        running = SCOPE.get(None)
-        asked = running.grid if running is not None else self.frame.operation.grid
-        grid = asked if isinstance(asked, tuple) else (1, 1)
+        grid = grid_of(self.frame)
         token = SCOPE.set(OperationScope(grid, (0,) * len(grid)))
         try:
             with suppress(Exception):  # what is wrong with it is reported when it is called

@@ -1,0 +1,153 @@
+"""What a unified body writes to a tensor and reads again, or writes after it was read.
+
+rule TEXT     an access to a tile comes after those above it in the text, as in sequential Python
+rule THREAD   two accesses that no block orders are put on one thread, which keeps their order
+rule NODES    what one node writes and another reads is ordered by the program, with pipes or
+              semaphores; where these cannot do it, it is an error
+rule ALONE    where data decides something, the statements that touch the tensors are followed
+              alone: no block orders them, and of conditions on data both sides happen
+rule UNKNOWN  where data decides which tiles they are, all of the tensor's count
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from functools import cached_property
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+from ttl.diagnostics import Diagnostic, RuleBroken, UsageError
+
+from .assignment import Assignment
+from .memory import memory_of
+from .opaque import NotFollowed
+from .problems import perhaps_read_back
+from .sections import all_in_one
+from .splitting import Splitter
+from .units import Frame, Unit
+from .weights import grid_of
+
+if TYPE_CHECKING:
+    from .rehearsal import Steps
+
+Pair = tuple[Unit, Unit]
+
+
+class ReadBack:
+    """The tensors of a body that it both writes and reads, or writes in several statements."""
+
+    def __init__(self, frame: Frame, units: Sequence[Unit], arguments: Mapping[str, Any]):
+        self.frame, self.units, self.arguments = frame, units, arguments
+        self.is_rehearsed = False
+        self._steps: Steps | None = None
+
+    @cached_property
+    def pairs(self) -> list[Pair]:
+        """Statements that may touch one tensor, the first of which writes it."""
+        savers = [unit for unit in self.units if unit.saves]
+        return [(one, other) for one in savers for other in self.units if _may_touch(one, other)]
+
+    def unordered(self, assignment: Assignment) -> Sequence[Pair]:
+        """Those on two threads of which nothing makes the second wait for the first."""
+        threads = assignment.threads
+        apart = [(one, other) for one, other in self.pairs if threads[one] is not threads[other]]
+        if not apart and not any(map(_is_read_back, self.pairs)):
+            return ()
+        if not self.is_rehearsed:
+            self.is_rehearsed = True
+            self._steps = self._rehearsed(assignment)
+        if self._steps is None:  # rule UNKNOWN
+            return apart
+        from .access_order import unordered  # what most bodies never need
+
+        return unordered(self._steps, self.units, threads)
+
+    def _rehearsed(self, assignment: Assignment) -> Steps | None:
+        """None if it cannot be followed; UsageError if nodes read what others write."""
+        steps: Steps | None = None
+        try:
+            try:
+                steps = self._follow(assignment, assignment.threads)
+                wrong = self._wrong(steps)
+            except NotFollowed:
+                steps = self._alone(assignment)
+                wrong = None if self._has_order else self._wrong(steps)
+        except NotFollowed:
+            steps, wrong = None, self._perhaps_between_nodes()
+        except (Exception, RuleBroken):  # what is wrong with the body is reported when it runs
+            return None
+        if wrong is not None:
+            raise UsageError(wrong)
+        return steps
+
+    def _wrong(self, steps: Steps) -> Diagnostic | None:
+        from .access_order import before_waited, between_nodes
+
+        found = between_nodes(steps, self.units, self._names)
+        return found or before_waited(steps, self.units, self._names)
+
+    def _alone(self, assignment: Assignment) -> Steps:  # rule ALONE
+        from .rehearsal import only_accesses
+
+        touching = {unit for pair in self.pairs for unit in pair}
+        return only_accesses(self._follow(assignment, touching))
+
+    @property
+    def _has_order(self) -> bool:
+        """Is there anything in the body that could order nodes?"""
+        return any(unit.awaits or unit.receives for unit in self.units)
+
+    def _follow(self, assignment: Assignment, wanted: Collection[Unit]) -> Steps:
+        from .rehearsal import rehearse
+
+        if any((u.saves or u.loads) and not isinstance(u.node, ast.stmt) for u in self.units):
+            raise NotFollowed("a copy that is no statement")
+        sections = all_in_one(assignment, wanted)
+        if any(unit.is_print for unit in sections.needed):
+            raise NotFollowed("a value that a print gives")
+        numbers = {unit: number for number, unit in enumerate(self.units)}
+        declare = Splitter(sections, numbers).split(self.frame).function(self.frame.function)
+        given, named = _as_called(self.frame.tree.args, self.arguments)
+        has_elements = wanted is not assignment.threads
+        return rehearse(declare, given, named, grid_of(self.frame), has_elements)
+
+    @property
+    def _names(self) -> dict[Hashable, str]:
+        return {memory_of(value): name for name, value in self.arguments.items()}
+
+    def _perhaps_between_nodes(self) -> Diagnostic | None:  # rule UNKNOWN
+        read_back = [pair for pair in self.pairs if _is_read_back(pair)]
+        if self._has_order or not read_back or prod(grid_of(self.frame)) == 1:
+            return None
+        one, other = read_back[0]
+        known = one.saves & other.loads
+        names = [name for memory, name in self._names.items() if memory in known]
+        return perhaps_read_back(one, other, next(iter(names), ""))
+
+
+def _is_read_back(pair: Pair) -> bool:
+    return _may_share(pair[0].saves, pair[1].loads)
+
+
+def _may_touch(one: Unit, other: Unit) -> bool:
+    both_write = one is not other and _may_share(one.saves, other.saves)
+    return both_write or _may_share(one.saves, other.loads)
+
+
+def _may_share(some: set[Hashable], others: set[Hashable]) -> bool:
+    if None in some or None in others:
+        return bool(some and others)
+    return not some.isdisjoint(others)
+
+
+def _as_called(
+    parameters: ast.arguments, arguments: Mapping[str, Any]
+) -> tuple[list[Any], dict[str, Any]]:
+    """Arguments by their names, those of `*args` with numbers after it, as a call gives them."""
+    left = dict(arguments)
+    given = [left.pop(each.arg) for each in (*parameters.posonlyargs, *parameters.args)]
+    if parameters.vararg is not None:
+        numbered = [name for name in left if name.startswith(f"{parameters.vararg.arg}_")]
+        given += [left.pop(name) for name in numbered]
+    return given, left

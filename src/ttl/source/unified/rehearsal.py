@@ -1,0 +1,324 @@
+"""Runs the body of a unified operation in the order of its text, on every node, without data.
+
+Records which tiles of tensors the statements copy, which blocks they fill and use, and where nodes
+signal each other. Only bodies that may read back what they write are rehearsed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Any, NamedTuple, NoReturn
+
+from ttl.language.arguments import is_tensor
+from ttl.language.block import Block, BlockExpression
+from ttl.language.buffer import DataflowBuffer
+from ttl.language.declared import OperationScope
+from ttl.language.engine import ENGINE, SCOPE, Engine
+from ttl.language.grid import nodes_of
+from ttl.language.pipes import DstPipeIdentity, Pipe, PipeIdentity, PipeNet, SrcPipeIdentity
+from ttl.language.semaphores import Semaphore
+from ttl.language.transfer import Transfer
+from ttl.semantics.ops import BlockOp
+from ttl.semantics.tensors import TensorSlice, slice_tensor
+from ttl.semantics.types import BlockType, Shape
+
+from .memory import memory_of
+from .opaque import OPAQUE, NotFollowed
+
+MOST_STEPS = 400_000  # of all nodes together: what takes longer is not followed
+
+
+class Does(Enum):
+    """What a step of a statement does."""
+
+    LOAD = auto()  # starts to read part of a tensor
+    SAVE = auto()  # starts to write part of a tensor
+    END = auto()  # waits for a copy: the place of the step that started it
+    FILL = auto()  # puts data into a block
+    USE = auto()  # takes data from a block
+    SIGNAL = auto()  # tells another node, or a kernel of this one, that it is here
+    AWAIT = auto()
+
+
+class Part(NamedTuple):
+    """A box of the tiles, or of the elements, of a tensor."""
+
+    memory: Hashable
+    sizes: Shape  # of the tensor
+    starts: Shape
+    shape: Shape
+
+
+class Signal(NamedTuple):
+    """A change of a semaphore on some nodes."""
+
+    semaphore: Semaphore
+    nodes: tuple[Shape, ...]
+    value: int
+    is_set: bool
+
+
+class Awaited(NamedTuple):
+    semaphore: Semaphore
+    value: int
+
+
+class Step(NamedTuple):
+    unit: int | None  # None: on the compute thread
+    does: Does
+    what: Any = None  # a Part, a Signal, Awaited, a place, or which block
+
+
+Steps = Mapping[Shape, Sequence[Step]]  # of each node
+
+
+@dataclass(frozen=True, slots=True)
+class TensorStandIn:
+    """A tensor of which kernels take parts: those of the real ttnn would compute them."""
+
+    tensor: Any
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.tensor, name)
+
+    def __getitem__(self, items: Any) -> TensorSlice:
+        return slice_tensor(self, items)
+
+
+def stand_in(value: Any) -> Any:
+    if isinstance(value, (list, tuple)) and type(value) in (list, tuple):
+        return type(value)(map(stand_in, value))
+    if type(value) is dict:
+        return {name: stand_in(each) for name, each in value.items()}
+    return TensorStandIn(value) if is_tensor(value) else value
+
+
+def rehearse(
+    declare: Callable[..., Any],
+    arguments: Sequence[Any],
+    named: Mapping[str, Any],
+    grid: Shape,
+    has_elements: bool,
+) -> Steps:
+    """The steps of each node. `declare` declares one kernel; may data decide what it does?"""
+    declared = OperationScope(grid, (0,) * len(grid))
+    with _value_of(SCOPE, declared):
+        declare(*map(stand_in, arguments), **stand_in(dict(named)))
+    found: dict[Shape, list[Step]] = {}
+    left = MOST_STEPS
+    for node in nodes_of(grid):
+        engine = Rehearsal(grid, node, left, has_elements)
+        with _value_of(ENGINE, engine):
+            for kernel in declared.kernels:
+                kernel.function()
+        found[node], left = engine.steps, engine.left
+    return found
+
+
+def only_accesses(steps: Steps) -> Steps:
+    """Without what orders them: of a body that was followed in part."""
+    kept = (Does.LOAD, Does.SAVE)
+    return {node: [s for s in of_node if s.does in kept] for node, of_node in steps.items()}
+
+
+@contextmanager
+def _value_of(variable: Any, value: Any) -> Any:
+    token = variable.set(value)
+    try:
+        yield
+    finally:
+        variable.reset(token)
+
+
+class _Block(Block):
+    """Block `number` of a buffer, as its producer and its consumer have it."""
+
+    __slots__ = ("buffer", "number", "steps")
+
+    def __init__(self, buffer: DataflowBuffer, number: int, steps: Rehearsal):
+        super().__init__(BlockType(buffer.shape, buffer.dtype, buffer.layout))
+        self.buffer, self.number, self.steps = buffer, number, steps
+
+    @property
+    def name(self) -> str:
+        return self.buffer.name
+
+    @property
+    def place(self) -> Hashable:
+        return self.buffer.index, self.number
+
+    def store(self, value: BlockExpression, *, acc: bool = False) -> None:
+        self.steps.accumulate(self, value)
+
+    def push(self) -> None:
+        """Nothing: a block is known to be full when it is used."""
+
+    pop = release = push
+
+
+class _Transfer(Transfer):
+    __slots__ = ("engine", "start")
+
+    is_done = False
+
+    def __init__(self, engine: Rehearsal, start: int):
+        self.engine, self.start = engine, start
+
+    def can_wait(self) -> bool:
+        raise NotFollowed("can_wait()")
+
+    def wait(self) -> None:
+        self.engine.ended(self.start)
+
+    finish = wait
+
+    def join(self, group: object) -> None:
+        """Nothing."""
+
+
+class Rehearsal(Engine):
+    """The engine of one node."""
+
+    __slots__ = ("_counts", "_has_elements", "_here", "_unit", "grid", "left", "steps")
+
+    is_compute = True  # tensors then ask it for their parts
+
+    def __init__(self, grid: Shape, node: Shape, left: int, has_elements: bool):
+        self.grid = grid
+        self.steps: list[Step] = []
+        self.left = left
+        self._here = node
+        self._has_elements = has_elements
+        self._unit: int | None = None
+        self._counts: dict[tuple[int, str], int] = {}
+
+    def reached(self, unit: int) -> None:
+        self._unit = unit
+        self._spend()
+
+    def _spend(self) -> None:
+        self.left -= 1
+        if self.left < 0:
+            raise NotFollowed("it takes too long")
+
+    def _add(self, does: Does, what: Any = None, is_compute: bool = False) -> None:
+        self._spend()
+        self.steps.append(Step(None if is_compute else self._unit, does, what))
+
+    def node(self) -> Shape:
+        return self._here
+
+    # Buffers
+
+    def reserve(self, buffer: DataflowBuffer) -> Block:
+        return self._next(buffer, "reserve")
+
+    def wait(self, buffer: DataflowBuffer) -> Block:
+        return self._next(buffer, "wait")
+
+    def _next(self, buffer: DataflowBuffer, end: str) -> Block:
+        assert buffer.index is not None
+        number = self._counts.get((buffer.index, end), 0)
+        self._counts[buffer.index, end] = number + 1
+        return _Block(buffer, number, self)
+
+    def release_oldest(self, buffer: DataflowBuffer, *, is_push: bool) -> None:
+        """Nothing."""
+
+    def begin_publish(self, buffer: DataflowBuffer) -> None:
+        """Nothing."""
+
+    def publish_block(self, block: Block) -> None:
+        """Nothing."""
+
+    def _unknown(self, *given: Any, **named: Any) -> NoReturn:
+        raise NotFollowed("it depends on data, or on which kernel is faster")
+
+    can_reserve = can_wait = buffer_state = _unknown
+
+    # Data movement
+
+    def slice(self, tensor: Any, index: Any) -> TensorSlice:
+        return slice_tensor(tensor, index)
+
+    def copy(self, source: Any, destination: Any) -> Transfer:
+        start = len(self.steps)
+        if isinstance(source, _Block):
+            self._add(Does.USE, source.place)
+        elif isinstance(source, TensorSlice):
+            self._add(Does.LOAD, _part(source))
+        elif isinstance(source, (PipeIdentity, Pipe)):
+            self._add(Does.AWAIT)
+        if isinstance(destination, _Block):
+            self._add(Does.FILL, destination.place)
+        elif isinstance(destination, TensorSlice):
+            start = len(self.steps)
+            self._add(Does.SAVE, _part(destination))
+        elif isinstance(destination, (PipeIdentity, Pipe)):
+            self._add(Does.SIGNAL)
+        return _Transfer(self, start)
+
+    def ended(self, start: int) -> None:
+        self._add(Does.END, start)
+
+    def multicast(self, source: Any, destination: Any, nodes: tuple[Shape, ...]) -> Transfer:
+        self._unknown()
+
+    def require_data_movement(self, call: str) -> None:
+        """Nothing: the thread of each statement is known."""
+
+    def sources(self, net: PipeNet) -> Sequence[SrcPipeIdentity]:
+        routes = net.routes(self.grid)
+        return [SrcPipeIdentity(each) for each in routes if each.source == self._here]
+
+    def receivers(self, net: PipeNet) -> Sequence[DstPipeIdentity]:
+        routes = net.routes(self.grid)
+        return [DstPipeIdentity(each) for each in routes if self._here in each.receivers]
+
+    def semaphore_wait(self, semaphore: Semaphore, value: Any, *, at_least: bool) -> None:
+        self._add(Does.AWAIT, Awaited(semaphore, value))
+
+    def semaphore_set(
+        self, semaphore: Semaphore, nodes: tuple[Shape, ...], value: Any, call: str
+    ) -> None:
+        self._add(Does.SIGNAL, Signal(semaphore, nodes, value, is_set=True))
+
+    def semaphore_inc(self, semaphore: Semaphore, node: Shape, value: Any) -> None:
+        self._add(Does.SIGNAL, Signal(semaphore, (node,), value, is_set=False))
+
+    def read_element(self, block: Block, coordinates: Shape) -> Any:
+        return OPAQUE if self._has_elements else self._unknown()
+
+    def write_element(self, block: Block, coordinates: Shape, value: float) -> None:
+        assert isinstance(block, _Block)
+        self._add(Does.FILL, block.place)
+
+    # Computing
+
+    def apply(
+        self, op: BlockOp, operands: tuple[Any, ...], parameters: Mapping[str, Any]
+    ) -> BlockExpression:
+        for each in operands:
+            if isinstance(each, _Block):
+                self._add(Does.USE, each.place, is_compute=True)
+        return BlockExpression(BlockType(None, None))
+
+    def binary(self, op: BlockOp, left: Any, right: Any) -> BlockExpression:
+        return self.apply(op, (left, right), {})
+
+    def accumulate(self, block: Block, value: Any) -> None:
+        if isinstance(value, _Block):
+            self._add(Does.USE, value.place, is_compute=True)
+        if isinstance(block, _Block):
+            self._add(Does.FILL, block.place, is_compute=True)
+
+    def signpost(self, name: str, is_end: bool) -> None:
+        """Nothing."""
+
+
+def _part(part: TensorSlice) -> Part:
+    tensor = part.tensor.tensor if isinstance(part.tensor, TensorStandIn) else part.tensor
+    return Part(memory_of(tensor), tuple(tensor.shape), part.starts, part.shape)
