@@ -250,6 +250,8 @@ def _build_in(workspace: Path, compiler: Compiler, recipe: _Recipe, place: Path)
         arguments = ("-shared", *recipe.arguments, *parts, "-o", str(output))
         _call(compiler, arguments, workspace, recipe.standard_input)
         seal(output)
+        if place.is_dir():  # nothing of ours, and no library can have its name
+            shutil.rmtree(place)
         os.replace(output, place)
         return place
     finally:

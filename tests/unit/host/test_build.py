@@ -318,6 +318,14 @@ def test_damage_in_a_cache_that_cannot_be_written(compiler, small_runtime, tmp_p
     assert path.parent == Path(build.temporary_folder()) and damaged.read_bytes() == b""
 
 
+def test_a_folder_in_the_place_of_a_library(compiler, small_runtime, tmp_path):
+    place = build_runtime(compiler, tmp_path / "cache", small_runtime)
+    place.unlink()
+    (place / "inside").mkdir(parents=True)
+    assert build_runtime(compiler, tmp_path / "cache", small_runtime) == place
+    assert place.is_file()
+
+
 def test_a_library_that_never_loads_is_built_twice_and_no_more(tmp_path):
     builds = []
 
