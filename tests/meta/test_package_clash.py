@@ -115,7 +115,8 @@ def test_beside_an_editable_clone(
 
     environment.pip("uninstall", "--yes", "tt-lang-sim")
     found = environment.run("ttl", "doctor")
-    assert found.returncode == 1 and "missing or overwritten, ../../../bin/tt-lang-s" in found.stdout
+    assert found.returncode == 1
+    assert "missing or overwritten, ../../../bin/tt-lang-s" in found.stdout
     assert "\nttl: pip install --force-reinstall --no-deps --editable .\n" in found.stdout
     environment.pip("install", "--force-reinstall", *options, str(clone))
     assert is_healthy(environment)
