@@ -12,7 +12,7 @@ import json
 from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from importlib.metadata import Distribution, PackagePath
@@ -41,9 +41,9 @@ def _source(ours: Distribution | None) -> str:
     return ours.name
 
 
-def _origin(ours: Distribution) -> dict[str, object]:
+def _origin(ours: Distribution) -> dict[str, Any]:
     """What pip noted about an installation from a folder or a file; empty for an index."""
-    origin: dict[str, object] = json.loads(ours.read_text("direct_url.json") or "{}")
+    origin: dict[str, Any] = json.loads(ours.read_text("direct_url.json") or "{}")
     return origin
 
 
@@ -53,6 +53,8 @@ def reinstall() -> str:
     source = _source(ours)
     if ours is not None and source != ".":
         source = str(_origin(ours).get("url") or f"{ours.name}=={ours.version}")
+    elif ours is not None and _origin(ours)["dir_info"].get("editable"):
+        source = "--editable ."
     return f"pip install --force-reinstall --no-deps {source}"
 
 
@@ -68,9 +70,10 @@ def other_owners() -> list[Distribution]:
 
 
 def lost_files() -> list[str]:
-    """List our files that are missing, or that are not as we installed them."""
+    """List our files that are missing, or that are not as we installed them; commands last."""
     ours = own_distribution()
-    return sorted(_changed(ours.files or [])) if ours is not None else []
+    files = (ours.files if ours is not None else None) or []
+    return [*sorted(_changed(files)), *_lost_commands(files)]
 
 
 def _changed(files: list[PackagePath]) -> Iterator[str]:
@@ -80,6 +83,13 @@ def _changed(files: list[PackagePath]) -> Iterator[str]:
         path = Path(str(file.locate()))
         if not path.is_file() or _digest(path, file.hash.mode) != file.hash.value:
             yield str(file)
+
+
+def _lost_commands(files: list[PackagePath]) -> list[str]:
+    """Commands that are gone where others of ours are left; a copy of site-packages has none."""
+    commands = [file for file in files if file.parent.name == "bin"]
+    gone = [str(file) for file in commands if not Path(str(file.locate())).is_file()]
+    return sorted(gone) if len(gone) < len(commands) else []
 
 
 def _digest(path: Path, algorithm: str) -> str:

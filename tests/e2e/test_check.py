@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 THREE_WRONG = """\
@@ -104,3 +106,45 @@ def test_what_only_the_simulator_runs_is_a_warning(run: Any, tmp_path: Path) -> 
     assert done.returncode == 0, done.stderr
     assert "warning[TTL7001]: `copy` cannot be compiled: " in done.stderr
     assert done.stderr.endswith("ttl: 1 operation checked, no errors, 1 warning\n")
+
+
+CHECKS_ITSELF = THREE_WRONG.replace(
+    'print("the end")', 'assert ttl.to_numpy(y)[0, 0] == 5, "wrong result"'
+)
+
+
+@pytest.mark.parametrize("verb", [("check",), ("run", "--host", "--check")])
+@pytest.mark.parametrize("way", ["raises", "exits"])
+def test_the_programs_own_check_is_no_fault_where_operations_were_not_run(
+    verb: tuple[str, ...], way: str, run: Any, tmp_path: Path
+) -> None:
+    exits = CHECKS_ITSELF.partition("assert")[0] + "raise SystemExit(3)\n"
+    (tmp_path / "own.py").write_text(CHECKS_ITSELF if way == "raises" else exits)
+    done = run("ttl", *verb, "own.py")
+    assert done.returncode == 1 and "Traceback" not in done.stderr
+    what = "(AssertionError: wrong result)" if way == "raises" else "(exit status 3)"
+    assert done.stderr.endswith(
+        f"ttl: own.py stopped at line 36 {what}: operations with errors were not run\n"
+        "ttl: 4 operations checked, 3 errors; those with errors were not run\n"
+    )
+
+
+@pytest.mark.parametrize("verb", ["check", "compile"])
+def test_compile_only_ends_without_a_traceback(verb: str, run: Any, tmp_path: Path) -> None:
+    head, _, _ = CHECKS_ITSELF.partition("operation((2, 1), 1, 2)(a, y)\n")
+    check = CHECKS_ITSELF.splitlines()[-1]
+    (tmp_path / "own.py").write_text(f"{head}{check}\n")
+    done = run("ttl", verb, "--compile-only", "own.py")
+    assert done.returncode == 0 and "Traceback" not in done.stderr
+    assert "(AssertionError: wrong result): --compile-only computes no results\n" in done.stderr
+    failed = run("ttl", verb, "own.py")
+    assert failed.returncode == 1 and "Traceback" in failed.stderr
+
+
+def test_the_programs_own_fault_keeps_its_traceback(run: Any, tmp_path: Path) -> None:
+    head, _, _ = CHECKS_ITSELF.partition("operation((2, 1), 1, 2)(a, y)\n")
+    (tmp_path / "own.py").write_text(f"{head}1 / 0\n")
+    for verb in (("check",), ("run", "--host", "--check")):
+        done = run("ttl", *verb, "own.py")
+        assert done.returncode == 1 and "Traceback" in done.stderr
+        assert done.stderr.rstrip().endswith("ZeroDivisionError: division by zero")

@@ -131,6 +131,16 @@ def test_a_program_that_exits_with_its_verdict_is_tuned(
     assert errors.endswith("to check them: ttl run --grid 2,2 tuned.py\n")
 
 
+def test_a_program_without_a_tuned_operation_ends_without_a_traceback(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["tune", "plain.py"]) == 1
+    out, errors = capsys.readouterr()
+    assert out == "" and "Traceback" not in errors
+    assert "plain.py stopped at line 39 (AssertionError: wrong): checks of results fail" in errors
+    assert "error[TTL1003]: plain.py calls no operation with @ttl.autotune" in errors
+
+
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("numbers", ["rand(32, 256)", "default_rng().random((32, 256))"])
 def test_every_trial_has_the_same_random_numbers(

@@ -30,6 +30,17 @@ def environment(tmp_path: Path) -> Environment:
     return Environment(tmp_path / "environment")
 
 
+def copy_of_the_clone(folder: Path) -> Path:
+    """What an editable installation needs of it."""
+    root = PROGRAM.parents[1]
+    for each in ("src", "examples", "docs"):
+        hidden = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(root / each, folder / each, ignore=hidden)
+    for each in ("pyproject.toml", "hatch_build.py", "README.md", "LICENSE"):
+        shutil.copy(root / each, folder)
+    return folder
+
+
 def is_healthy(environment: Environment) -> bool:
     return all(
         environment.run(*command).returncode == 0
@@ -89,6 +100,35 @@ def test_the_other_installed_before_us(
     assert OTHER in found and "removing one removes files of the other" in found
     environment.pip("uninstall", "--yes", "tt-lang-sim")
     check_damaged(environment, "missing or overwritten")
+
+
+def test_beside_an_editable_clone(
+    environment: Environment, other_wheel: Path, tmp_path: Path
+) -> None:
+    """Removing the other one takes commands of ours; the advice keeps the clone editable."""
+    clone = copy_of_the_clone(tmp_path / "clone")
+    options = ("--no-deps", "--no-index", "--no-build-isolation", "--editable")
+    environment.pip("install", *options, str(clone))
+    environment.install(other_wheel)
+    both = environment.run("ttl", "doctor").stderr
+    assert OTHER in both and "  pip install --force-reinstall --no-deps --editable .\n" in both
+
+    environment.pip("uninstall", "--yes", "tt-lang-sim")
+    found = environment.run("ttl", "doctor")
+    assert found.returncode == 1
+    assert "missing or overwritten, ../../../bin/tt-lang-s" in found.stdout
+    assert "\nttl: pip install --force-reinstall --no-deps --editable .\n" in found.stdout
+    environment.pip("install", "--force-reinstall", *options, str(clone))
+    assert is_healthy(environment)
+    assert environment.run("tt-lang-sim", str(PROGRAM)).returncode == 0
+
+
+def test_a_copy_of_site_packages_has_no_commands(environment: Environment, wheel: Path) -> None:
+    environment.install(wheel)
+    for each in ("ttl", "ttlang-opt", "ttc", "tt-lang-sim", "tt-lang-sim-stats", "tt-lang-setup"):
+        (environment.folder / "bin" / each).unlink()
+    (environment.folder / "bin/tt-lang-setup-tutorials").unlink()
+    assert environment.run("python", "-m", "ttl", "doctor").returncode == 0
 
 
 def test_an_import_error_of_ours_is_not_taken_for_damage(

@@ -30,10 +30,12 @@ def test_the_help_has_all_verbs_in_groups_on_one_screen() -> None:
 
 
 UNKNOWN = {
-    "bogus": "there is no verb `bogus`; `ttl --help` lists the verbs",
+    "bogus": "there is no verb `bogus`; did you mean `ttl run FILE`? `ttl --help` lists the verbs",
     "doctr": "there is no verb `doctr`; did you mean `doctor`?",
     "add.py": "there is no verb `add.py`; did you mean `ttl run add.py`?",
-    "--fast": "there is no option `--fast`; `ttl --help` lists the verbs",
+    "--fast": "there is no option `--fast`; options follow the verb, as in `ttl run --host FILE`",
+    "help": "there is no verb `help`; did you mean `--help`?",
+    "--hlep": "there is no option `--hlep`; did you mean `--help`?",
 }
 
 

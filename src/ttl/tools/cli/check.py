@@ -6,7 +6,8 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from .program import add_program_arguments, program_variables, run_to_its_end
+from .program import add_program_arguments, program_variables
+from .uncomputed import run_partly_computed, why_nothing_is_computed
 
 if TYPE_CHECKING:
     from ttl.driver.check import Checks
@@ -24,13 +25,24 @@ def run(options: argparse.Namespace) -> int:
     --strict and -W error.
     """
     variables = {**program_variables(options), "TTL_CHECK": "1"}
-    return run_to_its_end(options, variables) or status_of_checks(options)
+    return run_checked(options, variables)
 
 
-def status_of_checks(options: argparse.Namespace) -> int:
+def run_checked(options: argparse.Namespace, variables: dict[str, str]) -> int:
+    """Run the program to its end and count what was found."""
     from ttl.driver import PROCESS_DRIVER
 
     checks = PROCESS_DRIVER.checks
+
+    def left_out() -> str:
+        if checks.errors:
+            return "operations with errors were not run"
+        return why_nothing_is_computed(options)
+
+    return run_partly_computed(options, variables, left_out) or _status(options, checks)
+
+
+def _status(options: argparse.Namespace, checks: Checks) -> int:
     if not options.json:
         summary = _summary(options.file, checks)
         print(f"ttl: {summary}", file=sys.stderr)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import sys
+from functools import partial
 from pathlib import Path
 
-from .program import add_program_arguments, program_variables, run_to_its_end
+from .program import add_program_arguments, program_variables
+from .uncomputed import run_partly_computed, why_nothing_is_computed
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,7 +32,9 @@ def run(options: argparse.Namespace) -> int:
     if options.show_threads:
         variables["TTL_SHOW_THREADS"] = "1"
     variables["TTL_COMPILE_TO"] = str(Path(options.output).resolve())
-    return run_to_its_end(options, variables) or _status_of_compilation(options.file)
+    left_out = partial(why_nothing_is_computed, options)
+    status = run_partly_computed(options, variables, left_out)
+    return status or _status_of_compilation(options.file)
 
 
 def _status_of_compilation(file: str) -> int:

@@ -13,7 +13,7 @@ from ttl.config import BACKENDS, ROUNDINGS, SCHEDULERS, is_positive
 from ttl.diagnostics import KernelFault, TTLError
 from ttl.trace import CATEGORIES
 
-from .check import status_of_checks
+from .check import run_checked
 from .device_run import LIMIT_SECONDS, device_run
 from .program import (
     add_isolate_argument,
@@ -210,8 +210,9 @@ def run(options: argparse.Namespace) -> int:
             _viewed(options, variables) if options.view else nullcontext(),
             device_run(options.trace is not None) if on_device else nullcontext(),
         ):
-            status = run_program(options.file, options.arguments, variables)
-            return status or (status_of_checks(options) if options.check else 0)
+            if options.check:
+                return run_checked(options, variables)
+            return run_program(options.file, options.arguments, variables)
     except KernelFault as fault:
         raise (fault if options.seed is None else _repeatable(fault, options)) from fault.__cause__
     finally:

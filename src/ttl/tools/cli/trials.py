@@ -158,16 +158,21 @@ class _OneTrial:
 
 
 @contextmanager
-def only_tuning(tune: Callable[..., Any]) -> Iterator[None]:
-    """Calls of tuned operations go here; no operation computes anything, but on a device."""
+def only_tuning(tune: Callable[..., Any]) -> Iterator[set[str]]:
+    """Calls of tuned operations go here; no operation computes anything, but on a device. Yields a
+    set that takes the names of the other operations that are called, and not computed.
+    """
     plain, plain_tune = LAUNCH_HOOK.launch, LAUNCH_HOOK.tune
+    not_computed: set[str] = set()
 
     def launch(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         if real_tensors(args, kwargs):
             plain(operation, args, kwargs)
+        else:
+            not_computed.add(operation.__name__)
 
     LAUNCH_HOOK.launch, LAUNCH_HOOK.tune = launch, tune
     try:
-        yield
+        yield not_computed
     finally:
         LAUNCH_HOOK.launch, LAUNCH_HOOK.tune = plain, plain_tune

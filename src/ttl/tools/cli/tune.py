@@ -203,16 +203,22 @@ def _tune_calls(
         return result
 
     with ExitStack() as around:
-        around.enter_context(only_tuning(tune))
+        not_computed = around.enter_context(only_tuning(tune))
         around.enter_context(same_random_numbers())
         ended = _run_for_its_calls(options, variables)
-    if not found:
+    if found or not_computed:
+        tell_end(options, ended, "tune")
+    else:
         show_as_run(ended, options.json)
-        message = f"{options.file} calls no operation with @ttl.autotune"
-        help_text = "decorate one, or name constants to try: -D BLOCK=1,2,4"
-        raise usage_error(codes.WRONG_ARGUMENT, message, help_text)
-    tell_end(options, ended, "tune")
+    if not found:
+        raise _nothing_to_tune(options.file)
     return list(found.values())
+
+
+def _nothing_to_tune(file: str) -> TTLError:
+    message = f"{file} calls no operation with @ttl.autotune"
+    help_text = "decorate one, or name constants to try: -D BLOCK=1,2,4"
+    return usage_error(codes.WRONG_ARGUMENT, message, help_text)
 
 
 def _run_for_its_calls(options: argparse.Namespace, variables: dict[str, str]) -> Ended:

@@ -10,6 +10,7 @@ import argparse
 import io
 import shlex
 import sys
+from collections.abc import Callable
 from contextlib import redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,18 +46,41 @@ def run_uncomputed(options: argparse.Namespace, variables: dict[str, str]) -> En
     return Ended(held.read(), failure)
 
 
+def run_partly_computed(
+    options: argparse.Namespace, variables: dict[str, str], left_out: Callable[[], str]
+) -> int:
+    """As run_to_its_end(). `left_out` says which operations were not computed: if any, a check of
+    results that fails is told in a line, and the status is 0.
+    """
+    try:
+        execute_to_its_end(options, variables)
+    except (RaisedByProgram, SystemExit) as raised:
+        why = left_out()
+        if not why:
+            return show_as_run(Ended(failure=raised), options.json)
+        if not options.json:
+            print(f"ttl: {_stopped(raised, _name(options))}: {why}", file=sys.stderr)
+    return 0
+
+
+def why_nothing_is_computed(options: argparse.Namespace) -> str:
+    """Empty without --compile-only."""
+    is_asked = getattr(options, "compile_only", False)
+    return "--compile-only computes no results" if is_asked else ""
+
+
 def tell_end(options: argparse.Namespace, ended: Ended, verb: str) -> None:
     """On stderr: what is held back, and why the program stopped."""
-    name = FROM_STANDARD_INPUT if options.file == STANDARD_INPUT else Path(options.file).name
+    name = _name(options)
     if lines := len(ended.printed.splitlines()):
         counted = "1 line" if lines == 1 else f"{lines} lines"
         why = f"ttl {verb} computes no results"
         print(f"ttl: held back {counted} that {name} printed: {why}", file=sys.stderr)
     if ended.failure is not None:
         command = shlex.join(["ttl", "run", *chip_words(options), options.file, *options.arguments])
-        reason = f"{name} stopped{_reason(ended.failure, name)}"
         why = "checks of results fail where nothing is computed"
-        print(f"ttl: {reason}: {why}; to check them: {command}", file=sys.stderr)
+        stopped = _stopped(ended.failure, name)
+        print(f"ttl: {stopped}: {why}; to check them: {command}", file=sys.stderr)
 
 
 def show_as_run(ended: Ended, as_json: bool) -> int:
@@ -67,8 +91,12 @@ def show_as_run(ended: Ended, as_json: bool) -> int:
     return 0 if ended.failure is None else ended.failure.show()
 
 
-def _reason(failure: RaisedByProgram | SystemExit, name: str) -> str:
-    """At which line, and with what."""
+def _name(options: argparse.Namespace) -> str:
+    return FROM_STANDARD_INPUT if options.file == STANDARD_INPUT else Path(options.file).name
+
+
+def _stopped(failure: RaisedByProgram | SystemExit, name: str) -> str:
+    """At which line the program stopped, and with what."""
     error = failure.error if isinstance(failure, RaisedByProgram) else failure
     frames = extract_tb(error.__traceback__)
     own = [frame.lineno for frame in frames if Path(frame.filename).name == name]
@@ -77,4 +105,4 @@ def _reason(failure: RaisedByProgram | SystemExit, name: str) -> str:
         shown = f"exit status {error.code}" if isinstance(error.code, int) else str(error.code)
     else:
         shown = f"{type(error).__name__}: {error}"
-    return f"{where} ({''.join(shown.strip().splitlines()[:1]).rstrip(': ')})"
+    return f"{name} stopped{where} ({''.join(shown.strip().splitlines()[:1]).rstrip(': ')})"

@@ -63,10 +63,13 @@ def unknown_verb(verb: str) -> str:
     """One line for a first word that is no verb."""
     from ttl.diagnostics.names import near_names  # loads difflib
 
-    if verb.startswith("-"):
-        return f"there is no option `{verb}`; `ttl --help` lists the verbs"
+    kind = "option" if verb.startswith("-") else "verb"
     if verb.endswith(".py"):
-        return f"there is no verb `{verb}`; did you mean `ttl run {verb}`?"
-    near = near_names(verb, VERBS)
-    more = f"did you mean {' or '.join(near)}?" if near else "`ttl --help` lists the verbs"
-    return f"there is no verb `{verb}`; {more}"
+        more = f"did you mean `ttl run {verb}`?"
+    elif near := near_names(verb, [*VERBS, "--help", "--version"]):
+        more = f"did you mean {' or '.join(near)}?"
+    elif kind == "option":
+        more = "options follow the verb, as in `ttl run --host FILE`"
+    else:
+        more = "did you mean `ttl run FILE`? `ttl --help` lists the verbs"
+    return f"there is no {kind} `{verb}`; {more}"
