@@ -117,3 +117,49 @@ def _not_covered_help(nodes: int, units: int, what: str) -> str:
     if nodes > 1:
         return f"if {what} do not divide by nodes, round up and skip what lies past the end"
     return f"let the loops reach all {what}, or pass a tensor that has no more of them"
+
+
+def waits_for_some(name: str, wanted: int, total: int) -> str:
+    """Help where a wait is over before the increments that order an access have all come."""
+    return (
+        f"`{name}.wait_ge({wanted})` is over after any {wanted} of its {total} increments: write "
+        f"`{name}.wait_ge({total})` to wait for all of them"
+    )
+
+
+class Changer(NamedTuple):
+    """A kernel on a node sets or increments a semaphore."""
+
+    kernel: str
+    node: tuple[int, ...]
+    is_set: bool
+
+    @property
+    def label(self) -> str:
+        verb = "sets" if self.is_set else "increments"
+        return f"`{self.kernel}` on node {self.node} {verb} it here"
+
+
+SET_HELP = (
+    "leave this set() out, with ttl.Semaphore(initial=...) for the first value, or let its kernel "
+    "wait for the other change first"
+)
+
+
+def semaphore_race(
+    name: str,
+    node: tuple[int, ...],
+    one: Changer,
+    other: Changer,
+    secondary: tuple[Label, ...] = (),
+) -> RuleBroken:
+    """`one` sets a value that `other` changes, in no order; the place is that of `one`."""
+    done = "set" if other.is_set else "incremented"
+    return codes.RACE.broken(
+        f"race: `{name}` of node {node} is set on node {one.node} and {done} on node "
+        f"{other.node}, in no order: whichever comes first is lost",
+        SET_HELP,
+        secondary=secondary,
+        semaphore=name,
+        nodes=(one.node, other.node),
+    )

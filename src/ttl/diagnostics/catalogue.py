@@ -244,9 +244,11 @@ RACE = _code(
     it, and nothing makes one wait for the other: the result depends on who is faster. Two nodes
     that write the same bytes, as nodes do that share a piece of work, do no harm, which is a
     warning. So it is before the run, when the bytes are not known. A dataflow buffer orders the
-    kernels of a node; a pipe or a semaphore orders nodes. What pipes, semaphores and buffers order
+    kernels of a node; a pipe or a semaphore orders nodes. A wait for a semaphore that is over after
+    any two of four increments orders none of the four. What pipes, semaphores and buffers order
     is followed with --strict and --seed, and in programs with pipes or semaphores that may read
-    what they write; in others, nodes that use neither are compared. The statements of a unified
+    what they write; in others, nodes that use neither are compared. A semaphore that one kernel
+    sets while another one changes it is a race too, in every run. The statements of a unified
     operation that touch one tile happen in the order of the text; where nodes read what others
     write and nothing can order them, the error comes before anything runs.""",
     milder=Effect.UNCERTAIN,

@@ -124,7 +124,7 @@ class PipeTransfer(SimTransfer):
         return self.meeting.pipe.name
 
     def tell(self, races: Races, is_end: bool) -> None:
-        races.at_pipe(self, is_end)
+        races.at_pipe(self.kernel, self.meeting, is_end)
 
     def can_wait(self) -> bool:
         if self.meeting.missing:

@@ -16,6 +16,7 @@ from ttl.diagnostics.waiting import AnyWaiting, Waiting
 
 from .events import Kind, counted
 from .machine import Machine, Start
+from .orders import Schedules
 from .report import Report
 from .semaphores import TRIED_ORDERS, loose_semaphores
 from .statements import BudgetSpent, Items
@@ -46,6 +47,19 @@ def check_schedule(
     except BudgetSpent:
         why = f"{most_events} steps of its kernels are not enough to see its end"
         return [not_proven(why)] if with_warnings else []
+
+
+def start_of(walked: WalkedModule) -> Start:
+    return Start(
+        tuple([buffer.block_count for buffer in walked.buffers]),
+        walked.names.pipes,
+        walked.names.node_numbers,
+        tuple([semaphore.initial for semaphore in walked.semaphores]),
+    )
+
+
+def schedules_of(walked: WalkedModule, most_events: int) -> Schedules:
+    return Schedules(walked, start_of(walked), most_events)
 
 
 def not_proven(why: str, *notes: str, place: Label | None = None) -> Diagnostic:
@@ -108,14 +122,7 @@ class _Checker:
         return Machine(start, traces, self.most_events)
 
     def _start(self, **changed: Any) -> Start:
-        walked = self.walked
-        return Start(
-            tuple([buffer.block_count for buffer in walked.buffers]),
-            walked.names.pipes,
-            walked.names.node_numbers,
-            tuple([semaphore.initial for semaphore in walked.semaphores]),
-            **changed,
-        )
+        return replace(start_of(self.walked), **changed)
 
     def _blocking_sends(self) -> list[Diagnostic]:
         """A compiled send waits for the posts when it starts: before it, they must be there."""

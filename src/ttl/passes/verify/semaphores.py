@@ -16,6 +16,7 @@ from .machine import Cell
 from .walk import WalkedModule
 
 TRIED_ORDERS = 8
+CHANGES = (Kind.SEMAPHORE_SET, Kind.SEMAPHORE_INC)
 
 
 class _Use:
@@ -26,6 +27,7 @@ class _Use:
         self.incremented = 0
         self.sets: list[int] = []
         self.setters: set[tuple[int, int]] = set()
+        self.changers: set[tuple[int, int]] = set()
         self.users: set[tuple[int, int]] = set()
         self.exact_waits: set[int] = set()
         self.is_waited_for = False
@@ -39,6 +41,11 @@ class _Use:
         self.is_repeated = self.is_repeated or times > 1
         self.sets.append(value)
         self.setters.add(setter)
+        self.changers.add(setter)
+
+    def increment(self, value: int, times: int, changer: tuple[int, int]) -> None:
+        self.incremented += value * times
+        self.changers.add(changer)
 
     def wait(self, value: int, at_least: bool) -> None:
         self.is_waited_for = True
@@ -63,6 +70,38 @@ def loose_semaphores(walked: WalkedModule, nodes: Sequence[int]) -> frozenset[Ce
     """Those for which the order of the kernels of these nodes may matter."""
     if not walked.semaphores:
         return frozenset()
+    return frozenset(cell for cell, found in _uses(walked, nodes).items() if found.is_loose)
+
+
+def set_by_some(walked: WalkedModule) -> dict[Cell, set[tuple[int, int]]]:
+    """Those that a kernel sets and another one changes, and that somebody waits for: who does."""
+    if not walked.semaphores:
+        return {}
+    uses = _uses(walked, range(len(walked.nodes)))
+    return {
+        cell: found.changers
+        for cell, found in uses.items()
+        if found.is_waited_for and found.setters and len(found.changers) > 1
+    }
+
+
+def increments_of(walked: WalkedModule, cell: Cell, changer: tuple[int, int]) -> int | None:
+    """How often a semaphore that starts at 0 is incremented by 1, if only that happens to it."""
+    changes = [
+        ((node, kernel), event, times)
+        for node, of_kernels in enumerate(walked.traces)
+        for kernel, items in enumerate(of_kernels)
+        for event, times in counted(items)
+        if event[0] in CHANGES and event[1] == cell[0] and cell[1] in event[4]
+    ]
+    is_plain = all(event[0] is Kind.SEMAPHORE_INC and event[3] == 1 for _, event, _ in changes)
+    if walked.semaphores[cell[0]].initial or not is_plain:
+        return None
+    has_part = any(owner == changer for owner, _, _ in changes)
+    return sum(times for _, _, times in changes) if has_part else None
+
+
+def _uses(walked: WalkedModule, nodes: Sequence[int]) -> dict[Cell, _Use]:
     uses: dict[Cell, _Use] = {}
 
     def use(semaphore: int, node: int, user: tuple[int, int]) -> _Use:
@@ -82,5 +121,5 @@ def loose_semaphores(walked: WalkedModule, nodes: Sequence[int]) -> frozenset[Ce
                         use(event[1], other, user).set(event[3], times, user)
                 elif kind is Kind.SEMAPHORE_INC:
                     for other in event[4]:
-                        use(event[1], other, user).incremented += event[3] * times
-    return frozenset(cell for cell, found in uses.items() if found.is_loose)
+                        use(event[1], other, user).increment(event[3], times, user)
+    return uses

@@ -622,14 +622,14 @@ def test_values_that_fall_are_tried_not_proven(check: Callable) -> None:
 
 @semaphore((3, 1))
 def passed_by(done):
-    """Two nodes set the value, the third may come too late for the one it waits for."""
+    """Two nodes increment the value, the third may come too late for the one it waits for."""
 
     def dm():
         x, _ = ttl.node(dims=2)
         if x == 0:
             done.wait_eq(1)
         else:
-            done.get_remote((0, 0)).set(x)
+            done.get_remote((0, 0)).inc(1)
 
     return (dm,)
 

@@ -1,0 +1,170 @@
+"""What a wait for a semaphore knows of the changes that made it pass, whatever the schedule.
+
+rule NEEDED   a wait is ordered after a step of a kernel if it cannot be over while that kernel has
+              not come so far: of several increments that may come first, it takes over what all
+              choices have in common
+rule LEVEL    so each kernel counts by itself: if the wait needs `n` more, it knows of a kernel what
+              the n-th of the increments knows that know least of it
+rule EPOCH    a set starts anew; the wait belongs to the first set after which it can be over, not
+              before the last one that its kernel knows of
+rule SET      what changes a value is ordered with every set of it, but for sets of the same value;
+              else it is a race, if anybody waits for it
+rule LATER    increments that come after the wait in the run at hand may come before it, too; what
+              they know may depend on the wait: all is computed again until nothing changes
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+from typing import TYPE_CHECKING
+
+from ttl.language.semaphores import SEMAPHORE_VALUES
+
+from .place import Place
+from .races import Clock, Known, joined
+
+if TYPE_CHECKING:
+    from .kernel import KernelRun
+    from .semaphores import NodeSemaphore, SemaphoreWait
+
+
+@dataclass(slots=True, eq=False)
+class Change:
+    """A set, or an increment, of a semaphore on one node."""
+
+    kernel: KernelRun
+    is_set: bool
+    value: int
+    place: Place | None
+    known: Known | None = None  # what it hands on; None before the first replay of the run
+
+    def is_known_to(self, clock: Clock) -> bool:
+        """Does the kernel of the clock know that it has happened?"""
+        if self.known is None:
+            return False
+        step = self.known[self.kernel]
+        if self.kernel is clock.kernel:
+            return step < clock.step
+        return clock.known.get(self.kernel, 0) >= step
+
+
+@dataclass(slots=True)
+class Epoch:
+    """The initial value or sets of one value, and the increments until the next set."""
+
+    base: int
+    sets: list[Change] = field(default_factory=list)
+    increments: list[Change] = field(default_factory=list)
+
+    @property
+    def known_increments(self) -> list[Change]:
+        return [each for each in self.increments if each.known is not None and each.value]
+
+    @property
+    def wraps(self) -> bool:
+        return self.base + sum([each.value for each in self.increments]) >= SEMAPHORE_VALUES
+
+    def can_end(self, wait: SemaphoreWait) -> bool:
+        most = self.base + sum([each.value for each in self.known_increments])
+        return most >= wait.wanted and (wait.at_least or self.base <= wait.wanted)
+
+    def common(self, wait: SemaphoreWait, clock: Clock) -> Known:
+        """What the wait knows if it was over in this epoch."""
+        knows_base = not self.sets or any(each.is_known_to(clock) for each in self.sets)
+        of_base = {} if knows_base else _least([_known(each) for each in self.sets])
+        return joined(of_base, _of_some(self.known_increments, wait.wanted - self.base))
+
+
+@dataclass(slots=True)
+class History:
+    """All changes of one semaphore on one node, in the order of the run at hand."""
+
+    semaphore: NodeSemaphore
+    changes: list[Change] = field(default_factory=list)
+    epochs: list[Epoch] = field(default_factory=list)
+    is_waited_for: bool = False
+
+    def add(self, change: Change) -> None:
+        if not self.epochs:
+            self.epochs.append(Epoch(self.semaphore.declared.initial))
+        self.changes.append(change)
+        last = self.epochs[-1]
+        if not change.is_set:
+            last.increments.append(change)
+        elif last.sets and not last.increments and last.base == change.value:
+            last.sets.append(change)
+        else:
+            self.epochs.append(Epoch(change.value, [change]))
+
+    def known_by(self, wait: SemaphoreWait, clock: Clock, seen: int) -> Known:
+        """What a wait takes over that was passed when so many of the changes had happened."""
+        first = 0
+        for number, epoch in enumerate(self.epochs):  # rule EPOCH
+            if any(each.is_known_to(clock) for each in epoch.sets):
+                first = number
+        for epoch in self.epochs[first:]:
+            if epoch.wraps:
+                break
+            if epoch.can_end(wait):
+                return epoch.common(wait, clock)
+        return reduce(joined, [_known(each) for each in self.changes[:seen]], {})
+
+    def needed_for_all(self, wait: SemaphoreWait, changer: KernelRun) -> int | None:
+        """What wait_ge() must be given to be over after all increments, those of `changer` too."""
+        if len(self.epochs) != 1 or not wait.at_least:
+            return None
+        epoch = self.epochs[0]
+        total = epoch.base + sum([each.value for each in epoch.increments])
+        is_changed = any(each.kernel is changer for each in epoch.increments)
+        is_one_each = all(each.value == 1 for each in epoch.increments) and not epoch.base
+        return total if is_changed and is_one_each and total > wait.wanted else None
+
+    def unordered(self, number: int, clock: Clock) -> Change | None:
+        """An earlier change that this one, which its kernel makes now, races with: rule SET."""
+        change = self.changes[number]
+        for other in reversed(self.changes[:number]):
+            is_known = other.is_known_to(clock)
+            if other.is_set and is_known:
+                return None  # it is ordered after all that came before it
+            if is_known or not (change.is_set or other.is_set):
+                continue
+            if not (change.is_set and other.is_set and change.value == other.value):
+                return other
+        return None
+
+
+def _known(change: Change) -> Known:
+    return change.known or {}
+
+
+def _least(given: Sequence[Known]) -> Known:
+    """What all have in common."""
+    if len(given) == 1:
+        return given[0]
+    common = set.intersection(*(set(each) for each in given))
+    return {kernel: min(each[kernel] for each in given) for kernel in common}
+
+
+def _of_some(increments: Sequence[Change], needed: int) -> Known:
+    """What all choices of increments have in common that add up to what is needed."""
+    if needed <= 0 or not increments:
+        return {}
+    total = sum([each.value for each in increments])
+    if total - min(each.value for each in increments) < needed:  # none can be left out
+        return reduce(joined, [_known(each) for each in increments], {})
+    found: Known = {}
+    for kernel in dict.fromkeys(k for each in increments for k in _known(each)):
+        levels = sorted((_known(each).get(kernel, 0), each.value) for each in increments)
+        if level := _reached(levels, needed):  # rule LEVEL
+            found[kernel] = level
+    return found
+
+
+def _reached(levels: Iterable[tuple[int, int]], needed: int) -> int:
+    for level, value in levels:
+        needed -= value
+        if needed <= 0:
+            return level
+    return 0
