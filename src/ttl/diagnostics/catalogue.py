@@ -189,6 +189,12 @@ PUBLISHED = _code(
     to publish: it is filled by reserve(), a copy or a store, and push().""",
 )
 
+PRINTED_UNSET = _code(
+    "TTL3025", "printed-unset", Blame.USER, Effect.HARMLESS,
+    """print() shows a block that was reserved and holds no data yet, or whose copy has not been
+    waited for. What is in its memory means nothing: the word "unset" stands for its values.""",
+)
+
 L1_BUDGET = _code(
     "TTL4001", "l1-budget", Blame.USER, Effect.REFUSED,
     """The dataflow buffers of an operation, and what one core holds of its tensors in L1, must fit

@@ -8,17 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from hashlib import blake2b
-from sys import _getframe
 from typing import TYPE_CHECKING, Any
 
 from ttl.diagnostics import Diagnostic, KernelFault, RuleBroken
 from ttl.diagnostics.accesses import Changer, semaphore_race, waits_for_some
-from ttl.diagnostics.frames import user_frame
 from ttl.semantics.types import Shape
 from ttl.trace import EventKind
 
 from .faults import rule_fault
-from .place import labels
+from .place import labels, user_place
 from .races import Access, Copied, Known, Races, written_by
 from .semaphore_clocks import Change, History
 from .semaphores import SemaphoreWait
@@ -69,9 +67,8 @@ class SemaphoreRaces(Races):
     def semaphore_changed(
         self, kernel: KernelRun, semaphore: NodeSemaphore, value: int, is_set: bool
     ) -> None:
-        history, frame = self._history(semaphore), user_frame(_getframe())
-        place = None if frame is None else (frame.f_code, frame.f_lasti)
-        history.add(Change(kernel, is_set, value, place))
+        history = self._history(semaphore)
+        history.add(Change(kernel, is_set, value, user_place()))
         self._steps.append((kernel, Replay.changed, (history, len(history.changes) - 1)))
 
     def semaphore_waits(self, kernel: KernelRun, wait: SemaphoreWait) -> None:
