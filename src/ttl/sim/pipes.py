@@ -35,9 +35,10 @@ MUST_READ: Final = State.MUST_READ
 class PipeRun:
     """A pipe during one launch. `counts` are transfers so far: of the source, then of receivers."""
 
-    __slots__ = ("counts", "meetings", "name", "route")
+    __slots__ = ("counts", "meetings", "name", "net", "route")
 
-    def __init__(self, route: Route):
+    def __init__(self, route: Route, net: str):
+        self.net = net
         self.route = route
         self.name = f"pipe {route.pipe.name}"
         self.counts = [0] * (1 + len(route.receivers))
