@@ -166,6 +166,15 @@ class Races:
     def semaphore_passed(self, kernel: KernelRun, wait: SemaphoreWait) -> None:
         raise AssertionError("a program without semaphores waits for one")
 
+    # When the run is over: here, what races was raised when it happened
+
+    def check(self) -> None:
+        """Raises KernelFault for the first race that is known only now."""
+
+    def cause_of_deadlock(self) -> Diagnostic | None:
+        """A race that decides whether the kernels end."""
+        return None
+
     # Tensors
 
     def at_tensor(self, transfer: TensorTransfer, is_end: bool) -> None:

@@ -42,7 +42,6 @@ from .plan import KernelPlan
 from .printing import language_print
 from .races import Races
 from .repair import repaired
-from .semaphore_races import SemaphoreRaces
 from .semaphores import SemaphoreRuns
 from .shards import mark_shards, shard_of
 from .types import TypeTable
@@ -112,6 +111,8 @@ def run(
 def _races(program: Program, finds_races: bool) -> Races | None:
     """Semaphores are followed in every run: a set may race with another change."""
     if program.semaphores:
+        from .semaphore_races import SemaphoreRaces  # what most programs do not need
+
         return SemaphoreRaces(finds_races)
     return Races() if finds_races else None
 
@@ -220,7 +221,7 @@ class Simulation:
                     kernel.greenlet.switch()
             if not all(kernel.is_finished for kernel in self.kernels):
                 raise self._deadlock()
-            if isinstance(self.races, SemaphoreRaces):
+            if self.races is not None:
                 self.races.check()
         finally:
             self._stop()
@@ -334,10 +335,9 @@ class Simulation:
         from .deadlock import deadlock_fault  # a report, which most runs do not need
 
         stuck = [kernel for kernel in self.kernels if not kernel.is_finished]
-        if isinstance(self.races, SemaphoreRaces):
-            race = self.races.cause_of_deadlock()
-            if race is not None:
-                return KernelFault(race)
+        race = None if self.races is None else self.races.cause_of_deadlock()
+        if race is not None:
+            return KernelFault(race)
         return deadlock_fault(stuck, self.nodes, self.program)
 
     def let_go(self) -> None:
