@@ -127,19 +127,25 @@ def waits_for_some(name: str, wanted: int, total: int) -> str:
     )
 
 
-class Changer(NamedTuple):
-    """A kernel on a node sets or increments a semaphore."""
+class SemaphoreUse(NamedTuple):
+    """A kernel on a node sets, increments or waits for a semaphore."""
 
     kernel: str
     node: tuple[int, ...]
-    is_set: bool
+    call: str  # set, inc, wait_eq or wait_ge
+    value: int
 
     @property
     def label(self) -> str:
-        verb = "sets" if self.is_set else "increments"
-        return f"`{self.kernel}` on node {self.node} {verb} it here"
+        return f"`{self.kernel}` on node {self.node} {_VERBS[self.call]} it here"
+
+    @property
+    def done(self) -> str:
+        return f"{_DONE[self.call]} on node {self.node}"
 
 
+_VERBS = {"set": "sets", "inc": "increments", "wait_eq": "waits for", "wait_ge": "waits for"}
+_DONE = {"set": "set", "inc": "incremented", "wait_eq": "waited for", "wait_ge": "waited for"}
 SET_HELP = (
     "leave this set() out, with ttl.Semaphore(initial=...) for the first value, or let its kernel "
     "wait for the other change first"
@@ -149,17 +155,25 @@ SET_HELP = (
 def semaphore_race(
     name: str,
     node: tuple[int, ...],
-    one: Changer,
-    other: Changer,
+    one: SemaphoreUse,
+    other: SemaphoreUse,
     secondary: tuple[Label, ...] = (),
 ) -> RuleBroken:
-    """`one` sets a value that `other` changes, in no order; the place is that of `one`."""
-    done = "set" if other.is_set else "incremented"
+    """`one` sets or waits for a value that `other` changes, in no order; the place is that of
+    `one`.
+    """
+    is_set = one.call == "set"
+    lost = "whichever comes first is lost" if is_set else "the value may be passed over"
     return codes.RACE.broken(
-        f"race: `{name}` of node {node} is set on node {one.node} and {done} on node "
-        f"{other.node}, in no order: whichever comes first is lost",
-        SET_HELP,
+        f"race: `{name}` of node {node} is {one.done} and {other.done}, in no order: {lost}",
+        SET_HELP if is_set else _wait_help(name, one, other),
         secondary=secondary,
         semaphore=name,
         nodes=(one.node, other.node),
     )
+
+
+def _wait_help(name: str, one: SemaphoreUse, other: SemaphoreUse) -> str:
+    if other.call == "inc" or (one.call == "wait_eq" and other.value > one.value):
+        return f"wait for at least that value: write `{name}.wait_ge({one.value})`"
+    return f"let the kernel that sets `{name}` wait first until this wait is over"

@@ -221,12 +221,11 @@ DEADLOCK = _code(
     """No kernel can go on: each waits for something that only another waiting kernel could do.
     The labels show what each kernel waits for and where. A `wait` needs somebody to push, a
     `reserve` needs somebody to pop. A send through a pipe needs every receiver to post its block
-    first, a receive needs the send; a semaphore needs somebody to change it. Whether the kernels
-    come to their ends may depend on which of them is first at a semaphore: that is a warning before
-    the run. A block that comes out of a pipe is there on the receivers only: other nodes must not
-    wait for it. A semaphore whose value only grows, and that is waited for by wait_ge(), does not
-    depend on the order.""",
-    milder=Effect.UNCERTAIN,
+    first, a receive needs the send; a semaphore needs somebody to change it. Kernels that come to
+    their ends in some orders only, because a value of a semaphore may be passed over, are stuck in
+    the others. A block that comes out of a pipe is there on the receivers only: other nodes must
+    not wait for it. A semaphore whose value only grows, and that is waited for by wait_ge(), does
+    not depend on the order.""",
 )
 KERNEL_EXCEPTION = _code(
     "TTL5002", "kernel-exception", Blame.USER, Effect.NO_MEANING,

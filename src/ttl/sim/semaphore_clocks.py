@@ -9,12 +9,15 @@ rule EPOCH    a set starts anew; the wait belongs to the first set after which i
               before the last one that its kernel knows of
 rule SET      what changes a value is ordered with every set of it, but for sets of the same value;
               else it is a race, if anybody waits for it
+rule WAIT     what would end a wait no more once it has come is ordered with it: an increment where
+              the wait is for one value, a set of another value; else it is a race
 rule LATER    increments that come after the wait in the run at hand may come before it, too; what
               they know may depend on the wait: all is computed again until nothing changes
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
@@ -27,7 +30,7 @@ from .races import Clock, Known, joined
 
 if TYPE_CHECKING:
     from .kernel import KernelRun
-    from .semaphores import NodeSemaphore, SemaphoreWait
+    from .semaphores import NodeSemaphore
 
 
 @dataclass(slots=True, eq=False)
@@ -50,6 +53,28 @@ class Change:
         return clock.known.get(self.kernel, 0) >= step
 
 
+@dataclass(slots=True, eq=False)
+class Wait:
+    """A wait, with what its kernel knew when it was over, or knows if it never was."""
+
+    kernel: KernelRun
+    wanted: int
+    at_least: bool
+    place: Place | None
+    clock: Clock | None = None  # as it was then
+    is_over: bool = False
+
+    def is_spoiled_by(self, change: Change) -> bool:  # rule WAIT
+        if not change.is_set:
+            return not self.at_least and bool(change.value)
+        return change.value < self.wanted if self.at_least else change.value != self.wanted
+
+    def precedes(self, change: Change) -> bool:
+        assert self.clock is not None
+        step = (change.known or {}).get(self.kernel, 0)
+        return self.is_over and step >= self.clock.step
+
+
 @dataclass(slots=True)
 class Epoch:
     """The initial value or sets of one value, and the increments until the next set."""
@@ -66,11 +91,14 @@ class Epoch:
     def wraps(self) -> bool:
         return self.base + sum([each.value for each in self.increments]) >= SEMAPHORE_VALUES
 
-    def can_end(self, wait: SemaphoreWait) -> bool:
+    def can_end(self, wait: Wait, clock: Clock) -> bool:
+        certain = [each.value for each in self.known_increments if each.is_known_to(clock)]
         most = self.base + sum([each.value for each in self.known_increments])
-        return most >= wait.wanted and (wait.at_least or self.base <= wait.wanted)
+        return most >= wait.wanted and (
+            wait.at_least or self.base + sum(certain) <= wait.wanted
+        )
 
-    def common(self, wait: SemaphoreWait, clock: Clock) -> Known:
+    def common(self, wait: Wait, clock: Clock) -> Known:
         """What the wait knows if it was over in this epoch."""
         knows_base = not self.sets or any(each.is_known_to(clock) for each in self.sets)
         of_base = {} if knows_base else _least([_known(each) for each in self.sets])
@@ -84,7 +112,16 @@ class History:
     semaphore: NodeSemaphore
     changes: list[Change] = field(default_factory=list)
     epochs: list[Epoch] = field(default_factory=list)
-    is_waited_for: bool = False
+    waits: list[Wait] = field(default_factory=list)
+
+    @property
+    def may_race(self) -> bool:
+        """Is it waited for, and do several kernels use it in another way than by counting up?"""
+        users = {each.kernel for each in self.changes} | {each.kernel for each in self.waits}
+        is_special = any(each.is_set for each in self.changes) or not all(
+            each.at_least for each in self.waits
+        )
+        return bool(self.waits) and len(users) > 1 and is_special
 
     def add(self, change: Change) -> None:
         if not self.epochs:
@@ -98,7 +135,7 @@ class History:
         else:
             self.epochs.append(Epoch(change.value, [change]))
 
-    def known_by(self, wait: SemaphoreWait, clock: Clock, seen: int) -> Known:
+    def known_by(self, wait: Wait, clock: Clock, seen: int) -> Known:
         """What a wait takes over that was passed when so many of the changes had happened."""
         first = 0
         for number, epoch in enumerate(self.epochs):  # rule EPOCH
@@ -107,11 +144,27 @@ class History:
         for epoch in self.epochs[first:]:
             if epoch.wraps:
                 break
-            if epoch.can_end(wait):
+            if epoch.can_end(wait, clock):
                 return epoch.common(wait, clock)
         return reduce(joined, [_known(each) for each in self.changes[:seen]], {})
 
-    def needed_for_all(self, wait: SemaphoreWait, changer: KernelRun) -> int | None:
+    def spoiled(self) -> tuple[Wait, Change] | None:
+        """A wait, and a change that is in no order with it: rule WAIT."""
+        by_kernel: dict[KernelRun, list[Change]] = {}
+        for change in self.changes:
+            by_kernel.setdefault(change.kernel, []).append(change)
+        for wait in self.waits:
+            assert wait.clock is not None
+            possible = (epoch.can_end(wait, wait.clock) for epoch in self.epochs)
+            if not wait.is_over and not any(possible):
+                continue  # it waits for ever in any order
+            others = [own for kernel, own in by_kernel.items() if kernel is not wait.kernel]
+            for changes in others:
+                if (found := _first_spoiling(wait, changes)) is not None:
+                    return wait, found
+        return None
+
+    def needed_for_all(self, wait: Wait, changer: KernelRun) -> int | None:
         """What wait_ge() must be given to be over after all increments, those of `changer` too."""
         if len(self.epochs) != 1 or not wait.at_least:
             return None
@@ -133,6 +186,19 @@ class History:
             if not (change.is_set and other.is_set and change.value == other.value):
                 return other
         return None
+
+
+def _first_spoiling(wait: Wait, changes: Sequence[Change]) -> Change | None:
+    """Of one kernel: the wait knows of the first ones, and the last ones know of the wait."""
+    assert wait.clock is not None
+    known = wait.clock.known.get(changes[0].kernel, 0)
+    start = bisect_right(changes, known, key=lambda each: _known(each).get(each.kernel, 0))
+    for change in changes[start:]:
+        if wait.precedes(change):
+            return None
+        if wait.is_spoiled_by(change):
+            return change
+    return None
 
 
 def _known(change: Change) -> Known:

@@ -11,22 +11,21 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 from ttl.diagnostics import Diagnostic, KernelFault, RuleBroken
-from ttl.diagnostics.accesses import Changer, semaphore_race, waits_for_some
+from ttl.diagnostics.accesses import SemaphoreUse, semaphore_race, waits_for_some
 from ttl.semantics.types import Shape
 from ttl.trace import EventKind
 
 from .faults import rule_fault
 from .place import labels, user_place
-from .races import Access, Copied, Known, Races, written_by
-from .semaphore_clocks import Change, History
-from .semaphores import SemaphoreWait
+from .races import Access, Clock, Copied, Known, Races, written_by
+from .semaphore_clocks import Change, History, Wait
 
 if TYPE_CHECKING:
     from .buffer import BufferEnd
     from .copies import TensorTransfer
     from .kernel import KernelRun
     from .pipes import Meeting
-    from .semaphores import NodeSemaphore
+    from .semaphores import NodeSemaphore, SemaphoreWait
 
 Step = tuple["KernelRun", Callable[..., None], tuple[Any, ...]]  # a method of Replay
 
@@ -34,13 +33,14 @@ Step = tuple["KernelRun", Callable[..., None], tuple[Any, ...]]  # a method of R
 class SemaphoreRaces(Races):
     """Keeps what happens; accesses to tensors only if they are looked for."""
 
-    __slots__ = ("_histories", "_looks_at_tensors", "_steps")
+    __slots__ = ("_histories", "_looks_at_tensors", "_steps", "_waiting")
 
     def __init__(self, looks_at_tensors: bool) -> None:
         super().__init__()
         self._looks_at_tensors = looks_at_tensors
         self._steps: list[Step] = []
         self._histories: dict[NodeSemaphore, History] = {}
+        self._waiting: dict[KernelRun, Wait] = {}  # the latest of each kernel
 
     def at_buffer(self, kernel: KernelRun, kind: EventKind, end: BufferEnd) -> None:
         self._steps.append((kernel, Replay.at_buffer, (kernel, kind, end)))
@@ -72,38 +72,45 @@ class SemaphoreRaces(Races):
         self._steps.append((kernel, Replay.changed, (history, len(history.changes) - 1)))
 
     def semaphore_waits(self, kernel: KernelRun, wait: SemaphoreWait) -> None:
-        self._history(wait.semaphore).is_waited_for = True
+        found = Wait(kernel, wait.wanted, wait.at_least, user_place())
+        history = self._history(wait.semaphore)
+        history.waits.append(found)
+        self._waiting[kernel] = found
+        self._steps.append((kernel, Replay.waits, (found,)))
 
     def semaphore_passed(self, kernel: KernelRun, wait: SemaphoreWait) -> None:
         history = self._history(wait.semaphore)
-        self._steps.append((kernel, Replay.passed, (kernel, history, wait, len(history.changes))))
+        found = self._waiting[kernel]
+        self._steps.append((kernel, Replay.passed, (history, found, len(history.changes))))
 
     # When the run is over
 
     def check(self) -> None:
         """Raises KernelFault for the first race; what is alike is known afterwards."""
-        if self._looks_at_tensors or self._has_set_against_others:
+        if self._looks_at_tensors or self._may_race:
             self.written_alike = self._replayed().written_alike
+            self._check_waits()
 
     def cause_of_deadlock(self) -> Diagnostic | None:
-        """A set that may have come before or after what another kernel did."""
+        """A set or a wait that may have come before or after what another kernel did."""
         self._steps = [each for each in self._steps if each[1] is not Replay.copy_ends]
-        if not self._has_set_against_others:
+        if not self._may_race:
             return None
         try:
             self._replayed()
+            self._check_waits()
         except KernelFault as fault:
             return fault.diagnostics[0]
         return None
 
     @property
-    def _has_set_against_others(self) -> bool:
-        return any(
-            history.is_waited_for
-            and any(each.is_set for each in history.changes)
-            and len({each.kernel for each in history.changes}) > 1
-            for history in self._histories.values()
-        )
+    def _may_race(self) -> bool:
+        return any(history.may_race for history in self._histories.values())
+
+    def _check_waits(self) -> None:
+        for history in self._histories.values():
+            if history.may_race and (found := history.spoiled()) is not None:
+                raise rule_fault(found[0].kernel, _in_no_order(history.semaphore, *found))
 
     def _replayed(self) -> Replay:
         while self._replay(Replay(is_last=False)).has_changed:
@@ -128,7 +135,7 @@ class Replay(Races):
         super().__init__()
         self._is_last = is_last
         self.has_changed = False
-        self._passed: dict[KernelRun, list[tuple[History, SemaphoreWait]]] = {}
+        self._passed: dict[KernelRun, list[tuple[History, Wait]]] = {}
 
     def copy_ends(self, number: int, copied: Copied, written: Any) -> None:
         if self._is_last:
@@ -139,18 +146,24 @@ class Replay(Races):
     def changed(self, history: History, number: int) -> None:
         change = history.changes[number]
         clock = self.clock(change.kernel)
-        if self._is_last and history.is_waited_for:
+        if self._is_last and history.may_race:
             other = history.unordered(number, clock)
             if other is not None:
-                raise _set_in_no_order(history.semaphore, change, other)
+                pair = (change, other) if change.is_set else (other, change)
+                raise _in_no_order(history.semaphore, *pair)
         known: Known = clock.hand_on()
         self.has_changed |= known != change.known
         change.known = known
 
-    def passed(self, kernel: KernelRun, history: History, wait: SemaphoreWait, seen: int) -> None:
-        clock = self.clock(kernel)
+    def waits(self, wait: Wait) -> None:
+        clock = self.clock(wait.kernel)
+        wait.clock, wait.is_over = Clock(wait.kernel, clock.known, clock.step), False
+
+    def passed(self, history: History, wait: Wait, seen: int) -> None:
+        clock = self.clock(wait.kernel)
         clock.take_over(history.known_by(wait, clock, seen))
-        self._passed.setdefault(kernel, []).append((history, wait))
+        wait.clock, wait.is_over = Clock(wait.kernel, clock.known, clock.step), True
+        self._passed.setdefault(wait.kernel, []).append((history, wait))
 
     def race(self, access: Access, other: Access, copied: Copied, unit: Shape) -> RuleBroken:
         broken = super().race(access, other, copied, unit)
@@ -165,18 +178,22 @@ class Replay(Races):
         return broken
 
 
-def _set_in_no_order(semaphore: NodeSemaphore, one: Change, other: Change) -> RuleBroken:
-    first, second = (one, other) if one.is_set else (other, one)
+def _in_no_order(semaphore: NodeSemaphore, one: Change | Wait, other: Change) -> RuleBroken:
+    """A set, or a wait, and another change."""
+    second = _use(other)
     broken = semaphore_race(
         semaphore.declared.name,
         semaphore.node,
-        _changer(first),
-        _changer(second),
-        labels([(second.place, _changer(second).label)] if second.place else []),
+        _use(one),
+        second,
+        labels([(other.place, second.label)] if other.place else []),
     )
-    return broken.with_place(first.place)
+    return broken.with_place(one.place)
 
 
-def _changer(change: Change) -> Changer:
-    kernel = change.kernel
-    return Changer(kernel.name, kernel.coordinate, change.is_set)
+def _use(found: Change | Wait) -> SemaphoreUse:
+    if isinstance(found, Wait):
+        call, value = "wait_ge" if found.at_least else "wait_eq", found.wanted
+    else:
+        call, value = "set" if found.is_set else "inc", found.value
+    return SemaphoreUse(found.kernel.name, found.kernel.coordinate, call, value)

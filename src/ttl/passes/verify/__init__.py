@@ -12,7 +12,7 @@ from ttl.dialects.locations import span_of
 from .block_use import NOTHING_KNOWN, BlockUse
 from .ends import check_ends
 from .guards import check_guards
-from .orders import Schedules, check_semaphore_sets
+from .orders import Schedules, check_semaphore_orders
 from .outputs import MOST_VALUES, check_covered, check_races, check_written_twice, outputs_of
 from .padding import check_padding
 from .pipes import check_pipe_types, check_posted_again, check_unused_pipes
@@ -58,7 +58,7 @@ def check_synchronization(
     found = [*decisive, *check_pipe_types(walked), *check_slices(walked)]
     schedules = schedules_of(walked, patience * MOST_EVENTS)
     if not decisive:  # what they are about gets stuck too
-        found += check_semaphore_sets(walked, schedules) or check_schedule(
+        found += check_semaphore_orders(walked, schedules) or check_schedule(
             walked, patience * MOST_EVENTS, with_warnings
         )
     found = _with_misused_blocks(found, used, module, with_warnings)

@@ -13,6 +13,7 @@ rule PERIOD      some kernels stop at the end of each iteration until all others
                  iterations that are left, is a period, and is skipped as long as no loop ends
 rule LATE        a kernel may be held back: it does one thing only when no other can go on. What the
                  others do before it then, they can do before it; by rule KAHN, it is all they can
+rule EARLY       or it comes first: the others do one thing each, while it cannot go on
 rule ANCHOR      the first of these kernels has the most iterations; one that goes through many
                  while they stop depends on none of them, and becomes one of them
 """
@@ -123,6 +124,7 @@ class Start:
     hopeful: bool = False  # a wait at a loose one is over if it could be over in some order
     seed: int | None = None  # of the order in which kernels get to loose ones
     late: tuple[int, int] | None = None  # a node and a kernel, which comes last: rule LATE
+    early: tuple[int, int] | None = None  # likewise, which comes first
 
 
 class Machine:
@@ -146,10 +148,11 @@ class Machine:
         self.hopes: dict[Cell, Hope] = {}  # of loose ones
         self.semaphore_sleepers: dict[Cell, list[Task]] = {}
         self.random = None if start.seed is None else Random(start.seed)
-        self.noted: list[tuple[Task, Event]] = []  # with rule LATE: touches, changes of semaphores
+        self.noted: list[tuple[Task, Event]] = []  # with rule LATE: what orders.py looks at
         self.ready = deque(self.tasks)
         self.anchors: set[Task] | None = None
-        if self.tasks and start.seed is None and start.late is None:
+        self.has_turns = start.late is not None or start.early is not None
+        if self.tasks and start.seed is None and not self.has_turns:
             self.anchors = {max(self.tasks, key=lambda task: _iterations(task.items))}
         self.stopped: list[Task] = []  # those of them that let others run
         self.iterations: dict[Task, int] = {}  # of others since then
@@ -165,11 +168,9 @@ class Machine:
                 self.iterations = {}
             if self.random is not None:
                 self.ready.rotate(self.random.randrange(len(self.ready)))
-            task = self.ready.popleft()
-            if self.ready and (task.node, task.kernel) == self.start.late:
-                self.ready.append(task)
-                continue
-            self._advance(task)
+            if self.has_turns:
+                self._turn()
+            self._advance(self.ready.popleft())
         return all(task.is_done for task in self.tasks)
 
     @property
@@ -197,16 +198,25 @@ class Machine:
                 task.blocked = item
                 break
             task.position += 1
-            if self.start.late is not None and self._is_interrupted(task, item):
+            if self.has_turns and self._is_interrupted(task, item):
                 break
         self.budget -= events
         if self.budget < 0:
             raise BudgetSpent
 
-    def _is_interrupted(self, task: Task, event: Event) -> bool:  # rule LATE
+    def _turn(self) -> None:
+        """Put the task in front that comes next: rules LATE and EARLY."""
+        early = [each for each in self.ready if (each.node, each.kernel) == self.start.early]
+        if early:
+            self.ready.remove(early[0])
+            self.ready.appendleft(early[0])
+        elif (self.ready[0].node, self.ready[0].kernel) == self.start.late:
+            self.ready.rotate(-1)
+
+    def _is_interrupted(self, task: Task, event: Event) -> bool:
         if event[0] in NOTED:
             self.noted.append((task, event))
-        if (task.node, task.kernel) != self.start.late:
+        if self.start.early is None and (task.node, task.kernel) != self.start.late:
             return False
         self.ready.append(task)
         return True
@@ -462,6 +472,6 @@ def _iterations(items: Items) -> int:
     )
 
 
-NOTED = (Kind.TOUCH, Kind.SEMAPHORE_SET, Kind.SEMAPHORE_INC)
+NOTED = (Kind.TOUCH, Kind.SEMAPHORE_WAIT, Kind.SEMAPHORE_SET, Kind.SEMAPHORE_INC)
 # Each kind of event has a method of its name.
 HANDLERS = {kind: getattr(Machine, kind.name.lower()) for kind in Kind}

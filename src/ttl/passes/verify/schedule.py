@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ttl.diagnostics import Diagnostic, Label, codes
+from ttl.diagnostics import Diagnostic, Label, Severity, codes
 from ttl.diagnostics.deadlock import deadlock_diagnostic
 from ttl.diagnostics.waiting import AnyWaiting, Waiting
 
@@ -86,8 +86,9 @@ class _Checker:
             machine = self._machine(part, self._hopeful(part))
             machine.run()
             (stuck if machine.stuck else done).append((part, machine))
-            if with_warnings and not machine.stuck and machine.start.loose:
-                found.append(self._other_orders(part, machine.start))
+            if not machine.stuck and machine.start.loose:
+                other = self._other_orders(part, machine.start)
+                found += [other] if with_warnings or other.severity is Severity.ERROR else []
         if stuck:
             return [self._deadlock(stuck, self._start())]
         return [*found, *self._leftovers(done), *self._blocking_sends()]
@@ -108,7 +109,7 @@ class _Checker:
                 shown = self._deadlock([(part, machine)], tried)
                 message = "in some orders of the kernels this is a " + shown.message
                 helps = (PASSED_OVER, *shown.helps[:1])
-                return replace(shown, code=codes.DEADLOCK.mild, message=message, helps=helps)
+                return replace(shown, message=message, helps=helps)
         which = ", ".join(f"`{semaphore.name}`" for semaphore in loose)
         span, text = loose[0].span, f"`{loose[0].name}` declared here"
         return not_proven(

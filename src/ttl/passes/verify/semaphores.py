@@ -27,7 +27,6 @@ class _Use:
         self.incremented = 0
         self.sets: list[int] = []
         self.setters: set[tuple[int, int]] = set()
-        self.changers: set[tuple[int, int]] = set()
         self.users: set[tuple[int, int]] = set()
         self.exact_waits: set[int] = set()
         self.is_waited_for = False
@@ -41,11 +40,6 @@ class _Use:
         self.is_repeated = self.is_repeated or times > 1
         self.sets.append(value)
         self.setters.add(setter)
-        self.changers.add(setter)
-
-    def increment(self, value: int, times: int, changer: tuple[int, int]) -> None:
-        self.incremented += value * times
-        self.changers.add(changer)
 
     def wait(self, value: int, at_least: bool) -> None:
         self.is_waited_for = True
@@ -73,15 +67,17 @@ def loose_semaphores(walked: WalkedModule, nodes: Sequence[int]) -> frozenset[Ce
     return frozenset(cell for cell, found in _uses(walked, nodes).items() if found.is_loose)
 
 
-def set_by_some(walked: WalkedModule) -> dict[Cell, set[tuple[int, int]]]:
-    """Those that a kernel sets and another one changes, and that somebody waits for: who does."""
+def used_specially(walked: WalkedModule) -> dict[Cell, set[tuple[int, int]]]:
+    """Those that several kernels use, and not only count up and wait for by >=: who does."""
     if not walked.semaphores:
         return {}
     uses = _uses(walked, range(len(walked.nodes)))
     return {
-        cell: found.changers
+        cell: found.users
         for cell, found in uses.items()
-        if found.is_waited_for and found.setters and len(found.changers) > 1
+        if found.is_waited_for
+        and len(found.users) > 1
+        and (found.setters or not found.exact_waits <= {found.last})
     }
 
 
@@ -121,5 +117,5 @@ def _uses(walked: WalkedModule, nodes: Sequence[int]) -> dict[Cell, _Use]:
                         use(event[1], other, user).set(event[3], times, user)
                 elif kind is Kind.SEMAPHORE_INC:
                     for other in event[4]:
-                        use(event[1], other, user).increment(event[3], times, user)
+                        use(event[1], other, user).incremented += event[3] * times
     return uses

@@ -634,12 +634,14 @@ def passed_by(done):
     return (dm,)
 
 
-def test_an_order_that_gets_stuck_is_a_warning(check: Callable) -> None:
-    checked = check(passed_by, *SHAPES)
-    assert checked.errors == []
-    (warning,) = checked.warnings
-    assert warning.code.slug == "deadlock"
-    assert "waits for `done` to be 1 (it is 2)" in warning.message
+def test_a_value_that_may_be_passed_over_is_a_race(check: Callable) -> None:
+    error = check(passed_by, *SHAPES).error
+    assert error.code.slug == "race"
+    assert error.message == (
+        "race: `done` of node (0, 0) is waited for on node (0, 0) and incremented on node (1, 0), "
+        "in no order: the value may be passed over"
+    )
+    assert error.helps == ("wait for at least that value: write `done.wait_ge(1)`",)
 
 
 def test_the_budget_is_said(check: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
