@@ -263,7 +263,6 @@ WRONG = {
     "tensor in compute": ({"compute": "print(a)"}, codes.WRONG_KERNEL_KIND, "print a tensor"),
     "conversion": ({"read": "print(f'{i!r:.1}')"}, codes.NOT_IN_KERNELS, "converted"),
     "block in a text": ({"read": "print(f'{a_blk}')"}, codes.NOT_IN_KERNELS, "a block"),
-    "nothing there": ({"compute": "print(y_blk)"}, codes.BLOCK_STATE, "holds no data"),
 }
 
 

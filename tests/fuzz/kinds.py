@@ -10,7 +10,17 @@ from pathlib import Path
 from random import Random
 
 from diagnostics.test_pages import CASES as PAGES
-from fuzz import caches, captured, files, forms, lsp_messages, shrinking, traces
+from fuzz import (
+    caches,
+    captured,
+    files,
+    forms,
+    lsp_messages,
+    pipe_nets,
+    semaphore_orders,
+    shrinking,
+    traces,
+)
 from fuzz.judging import Verdict, judge
 from fuzz.mutants import mutant
 from fuzz.programs import RIGHT
@@ -66,6 +76,10 @@ KINDS: dict[str, Kind] = {
     "traces": Kind(traces.trace, traces.check_trace, shrinking.of_edits, ".txt", at_once=10),
     "lsp": Kind(lsp_messages.lsp, lsp_messages.check_lsp, shrinking.of_edits, ".txt", at_once=10),
     "caches": Kind(caches.cache_case, caches.check_cache, shrinking.of_edits, ".txt"),
+    "pipe-nets": Kind(pipe_nets.plan, pipe_nets.check, shrinking.of_edits, ".txt", at_once=4),
+    "semaphores": Kind(
+        semaphore_orders.plan, semaphore_orders.check, shrinking.of_edits, ".txt", at_once=4
+    ),
     "ir": Kind(files.ir, files.check_ir, shrinking.of_lines, ".mlir", "//", at_once=20),
 }
 

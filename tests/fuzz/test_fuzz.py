@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from e2e.test_tune_cluster import cluster as cluster
-from fuzz import numpy_ttl
+from fuzz import numpy_ttl, pipe_nets, semaphore_orders
 from fuzz.__main__ import CORPUS, ROOT, main
 from fuzz.engines import expected, run, with_tail
 from fuzz.judging import judge
@@ -72,6 +72,14 @@ def test_a_slice_of_each_kind(kind: str) -> None:
     count = {"manifests": 200, "flatbuffers": 1000, "ir": 300, "mutants": 40}.get(kind, 20)
     result = perform(Batch(kind, tuple(range(1, count))))
     assert not result["failures"], result["failures"]
+
+
+def test_a_third_of_the_semaphores_and_some_nets_wait_for_ever() -> None:
+    plans = [semaphore_orders.plan(seed) for seed in range(60)]
+    stuck = [semaphore_orders.Model(plan).sticks for plan in plans]
+    assert 20 <= sum(stuck) <= 45
+    nets = [pipe_nets.waits_for_ever(pipe_nets.plan(seed)) for seed in range(60)]
+    assert 15 <= sum(nets) <= 45
 
 
 # What it must notice ------------------------------------------------------------------------------

@@ -303,8 +303,8 @@ MUTANTS = (
     Mutant(
         "semaphore-32-bit",
         SEMAPHORES,
-        "(run.value + added) % SEMAPHORE_VALUES",
-        "(run.value + added)",
+        "(self.value + added) % SEMAPHORE_VALUES",
+        "(self.value + added)",
     ),
     Mutant(
         "semaphore-multicast-set",

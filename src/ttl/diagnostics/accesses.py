@@ -117,3 +117,63 @@ def _not_covered_help(nodes: int, units: int, what: str) -> str:
     if nodes > 1:
         return f"if {what} do not divide by nodes, round up and skip what lies past the end"
     return f"let the loops reach all {what}, or pass a tensor that has no more of them"
+
+
+def waits_for_some(name: str, wanted: int, total: int) -> str:
+    """Help where a wait is over before the increments that order an access have all come."""
+    return (
+        f"`{name}.wait_ge({wanted})` is over after any {wanted} of its {total} increments: write "
+        f"`{name}.wait_ge({total})` to wait for all of them"
+    )
+
+
+class SemaphoreUse(NamedTuple):
+    """A kernel on a node sets, increments or waits for a semaphore."""
+
+    kernel: str
+    node: tuple[int, ...]
+    call: str  # set, inc, wait_eq or wait_ge
+    value: int
+
+    @property
+    def label(self) -> str:
+        return f"`{self.kernel}` on node {self.node} {_VERBS[self.call]} it here"
+
+    @property
+    def done(self) -> str:
+        return f"{_DONE[self.call]} on node {self.node}"
+
+
+_VERBS = {"set": "sets", "inc": "increments", "wait_eq": "waits for", "wait_ge": "waits for"}
+_DONE = {"set": "set", "inc": "incremented", "wait_eq": "waited for", "wait_ge": "waited for"}
+SET_HELP = (
+    "leave this set() out, with ttl.Semaphore(initial=...) for the first value, or let its kernel "
+    "wait for the other change first"
+)
+
+
+def semaphore_race(
+    name: str,
+    node: tuple[int, ...],
+    one: SemaphoreUse,
+    other: SemaphoreUse,
+    secondary: tuple[Label, ...] = (),
+) -> RuleBroken:
+    """`one` sets or waits for a value that `other` changes, in no order; the place is that of
+    `one`.
+    """
+    is_set = one.call == "set"
+    lost = "whichever comes first is lost" if is_set else "the value may be passed over"
+    return codes.RACE.broken(
+        f"race: `{name}` of node {node} is {one.done} and {other.done}, in no order: {lost}",
+        SET_HELP if is_set else _wait_help(name, one, other),
+        secondary=secondary,
+        semaphore=name,
+        nodes=(one.node, other.node),
+    )
+
+
+def _wait_help(name: str, one: SemaphoreUse, other: SemaphoreUse) -> str:
+    if other.call == "inc" or (one.call == "wait_eq" and other.value > one.value):
+        return f"wait for at least that value: write `{name}.wait_ge({one.value})`"
+    return f"let the kernel that sets `{name}` wait first until this wait is over"

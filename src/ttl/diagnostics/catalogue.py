@@ -189,6 +189,12 @@ PUBLISHED = _code(
     to publish: it is filled by reserve(), a copy or a store, and push().""",
 )
 
+PRINTED_UNSET = _code(
+    "TTL3025", "printed-unset", Blame.USER, Effect.HARMLESS,
+    """print() shows a block that was reserved and holds no data yet, or whose copy has not been
+    waited for. What is in its memory means nothing: the word "unset" stands for its values.""",
+)
+
 L1_BUDGET = _code(
     "TTL4001", "l1-budget", Blame.USER, Effect.REFUSED,
     """The dataflow buffers of an operation, and what one core holds of its tensors in L1, must fit
@@ -215,12 +221,11 @@ DEADLOCK = _code(
     """No kernel can go on: each waits for something that only another waiting kernel could do.
     The labels show what each kernel waits for and where. A `wait` needs somebody to push, a
     `reserve` needs somebody to pop. A send through a pipe needs every receiver to post its block
-    first, a receive needs the send; a semaphore needs somebody to change it. Whether the kernels
-    come to their ends may depend on which of them is first at a semaphore: that is a warning before
-    the run. A block that comes out of a pipe is there on the receivers only: other nodes must not
-    wait for it. A semaphore whose value only grows, and that is waited for by wait_ge(), does not
-    depend on the order.""",
-    milder=Effect.UNCERTAIN,
+    first, a receive needs the send; a semaphore needs somebody to change it. Kernels that come to
+    their ends in some orders only, because a value of a semaphore may be passed over, are stuck in
+    the others. A block that comes out of a pipe is there on the receivers only: other nodes must
+    not wait for it. A semaphore whose value only grows, and that is waited for by wait_ge(), does
+    not depend on the order.""",
 )
 KERNEL_EXCEPTION = _code(
     "TTL5002", "kernel-exception", Blame.USER, Effect.NO_MEANING,
@@ -244,9 +249,11 @@ RACE = _code(
     it, and nothing makes one wait for the other: the result depends on who is faster. Two nodes
     that write the same bytes, as nodes do that share a piece of work, do no harm, which is a
     warning. So it is before the run, when the bytes are not known. A dataflow buffer orders the
-    kernels of a node; a pipe or a semaphore orders nodes. What pipes, semaphores and buffers order
+    kernels of a node; a pipe or a semaphore orders nodes. A wait for a semaphore that is over after
+    any two of four increments orders none of the four. What pipes, semaphores and buffers order
     is followed with --strict and --seed, and in programs with pipes or semaphores that may read
-    what they write; in others, nodes that use neither are compared. The statements of a unified
+    what they write; in others, nodes that use neither are compared. A semaphore that one kernel
+    sets while another one changes it is a race too, in every run. The statements of a unified
     operation that touch one tile happen in the order of the text; where nodes read what others
     write and nothing can order them, the error comes before anything runs.""",
     milder=Effect.UNCERTAIN,

@@ -347,6 +347,8 @@ def _ended_help(entry: AnyWaiting) -> str:
 def _order_help(root: _Root) -> tuple[str, ...]:
     """A cycle through other nodes: something has to be started before it is waited for."""
     actions = {member.action for member in root.chain}
+    if one_order := _one_order_help(root):
+        return one_order
     if "send" in actions:
         program = _reordered_help(root)
         if not program and _is_own_receiver(root.entry):
@@ -354,7 +356,7 @@ def _order_help(root: _Root) -> tuple[str, ...]:
         return (
             "post before sending: start the receive, ttl.copy(pipe, block) in if_dst(), before the "
             "wait of the send",
-            "or send and receive in the two data movement kernels",
+            *(() if _is_split(root) else ("or send and receive in the two data movement kernels",)),
             *program,
         )
     if "receive" in actions:
@@ -363,6 +365,27 @@ def _order_help(root: _Root) -> tuple[str, ...]:
             *_left_out_help(root),
         )
     return ("change the semaphore that others wait for before waiting for them",)
+
+
+def _is_split(root: _Root) -> bool:
+    """Does one kernel send, and another one receive?"""
+    kernels = {each.action: each.kernel for each in root.chain}
+    return "receive" in kernels and kernels["receive"] != kernels["send"]
+
+
+def _one_order_help(root: _Root) -> tuple[str, ...]:
+    """A node sends through one net, and its receiver waits at another one."""
+    members = [member for member in root.chain if isinstance(member, WaitingForNodes)]
+    send = next((member for member in members if member.action == "send"), None)
+    receive = next((member for member in members if member.action == "receive"), None)
+    if send is None or receive is None or len(root.chain) > 2 or send.net == receive.net:
+        return ()
+    return (
+        f"use the nets in one order: in `{receive.kernel}`, receive through `{send.net}` before "
+        f"`{receive.net}`",
+        f"or start the receive through `{send.net}` there, with a block of its own, before the "
+        f"wait of the one through `{receive.net}`",
+    )
 
 
 def _left_out_help(root: _Root) -> tuple[str, ...]:

@@ -155,6 +155,9 @@ class RuleBroken(BaseException):
     def with_helps(self, *helps: str) -> RuleBroken:
         return self._with(helps=(*self.helps, *helps))
 
+    def with_first_help(self, text: str) -> RuleBroken:
+        return self._with(helps=(text, *self.helps[:1]))
+
     def with_place(self, place: Any) -> RuleBroken:
         return self._with(place=place)
 

@@ -9,6 +9,7 @@ from . import catalogue as codes
 from .diagnostic import RuleBroken
 from .errors import UsageError
 from .frames import calling_span
+from .later_names import later_name
 
 BUILTINS = ["abs", "enumerate", "float", "int", "len", "max", "min", "print", "range", "sum", "zip"]
 
@@ -90,7 +91,7 @@ def no_such_name(
     names = sorted(names)
     written = (instead or {}).get(name)
     if written is None and owner.startswith(("ttl", "a block", "a dataflow buffer")):
-        written = OTHER_LANGUAGES.get(name)
+        written = later_name(name) or OTHER_LANGUAGES.get(name)
     message = f"{owner} has no `{name}`"
     if written is not None:
         return codes.UNKNOWN_NAME.broken(message, written)

@@ -20,6 +20,11 @@ WRONG_ARGUMENT = _code(
     """A call of the language was given an argument it cannot use. The message says which values
     are allowed.""",
 )
+SIGNPOST_WITHOUT_WITH = _code(
+    "TTL1040", "signpost-without-with", Blame.USER, Effect.NO_MEANING,
+    """ttl.signpost() measures the statements of a `with`, of which it is the head. By itself it has
+    no statements to measure.""",
+)
 UNKNOWN_NAME = _code(
     "TTL1004", "unknown-name", Blame.USER, Effect.NO_MEANING,
     """The name does not exist in the language. The message lists the nearest names that do.""",

@@ -67,6 +67,7 @@ class WaitingForNodes:
     partners: tuple[tuple[Kernel, ...], ...]
     started: Span | None = None
     subject_span: Span | None = None
+    net: str = ""  # of the pipe
 
     @property
     def sentence(self) -> str:
@@ -91,6 +92,7 @@ def waiting_at_pipe(
     sends: bool,
     pipe: str,
     pipe_span: Span | None,
+    net: str,
     for_send_of: Node | None,
     for_posts_of: Sequence[Node],
     partners: tuple[tuple[Kernel, ...], ...],
@@ -114,6 +116,7 @@ def waiting_at_pipe(
         partners=partners,
         started=None if started is None or span is None or started.line == span.line else started,
         subject_span=pipe_span,
+        net=net,
     )
 
 

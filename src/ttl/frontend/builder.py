@@ -24,6 +24,7 @@ from ttl.dialects import ttl
 from ttl.dialects.building import integer
 from ttl.dialects.conditions import Facts
 from ttl.language.operation import KernelFunction
+from ttl.language.signposts import signpost
 from ttl.semantics.function_source import FunctionTree
 from ttl.semantics.kernel_kinds import KernelKind, wrong_kind
 from ttl.semantics.tensors import with_tensor_name
@@ -98,6 +99,7 @@ class KernelBuilder(ABC):
         self.ways: dict[Hashable, Any] = {}  # that did for a loop, by what it starts with
         self.parts: set[ast.AST] = set()  # loops without their first iteration
         self.nested: set[ast.AST] = set()  # in loops that were tried with them
+        self.signposts: dict[signpost, Place | None] = {}  # made, and not entered on any path
         self.changing: set[tuple[ast.AST, str]] = set()  # what is None before a loop, not always
         code = kernel.function.__code__
         own = frozenset({*code.co_varnames, *code.co_cellvars})

@@ -27,11 +27,11 @@ from .handlers import Handlers
 from .hir import INDEX, BlockValue, HeldBlock, Op, RunTime, Scalar, Value, is_run_time
 from .pipes import NET_METHODS
 from .printing import print_values
-from .problems import describe, flow_broken, not_in_kernels, not_yet
+from .problems import describe, flow_broken, not_in_kernels
 from .raw_elements import raw_element_read, raw_element_write
 from .scalars import integer
 from .semaphores import SEMAPHORE_METHODS, as_place, remote_method
-from .texts import RunTimeText
+from .signposts import signpost
 from .value_ranges import as_constant
 
 
@@ -134,14 +134,6 @@ def _coordinate(builder: KernelBuilder, dimension: int) -> Scalar:
 def grid_size(builder: KernelBuilder, dims: Any = 2) -> Value:
     check_dims(dims)
     return flatten_size(builder.grid, dims)
-
-
-def signpost(builder: KernelBuilder, name: Any) -> Value:
-    if isinstance(name, RunTimeText):
-        raise not_yet("signposts named at run time")
-    if is_run_time(name):
-        raise wrong_argument(f"a signpost is named by a string, not by {describe(name)}")
-    return language.signpost(name)
 
 
 def pipe(builder: KernelBuilder, src: Any, dst: Any) -> Value:

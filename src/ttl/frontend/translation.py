@@ -42,6 +42,7 @@ from .operators import compare
 from .pipes import call_with_pipe, counts_on_nodes, pipe_count
 from .problems import MISTAKEN, Mistake, not_in_kernels
 from .ranges import steps_of
+from .signposts import refuse_unused_signposts
 from .simple_statements import STATEMENTS, expression_statement
 from .state import State
 from .unrolling import unrolled
@@ -83,6 +84,7 @@ class Translation(KernelBuilder):
         self.sequence(tuple(tree.body))
         if not self.state.mistakes:
             refuse_shapeless(self)
+            refuse_unused_signposts(self)
 
     def evaluate_function(self, tree: FunctionTree) -> None:
         if isinstance(tree, ast.Lambda):
@@ -382,6 +384,7 @@ def _begun(builder: KernelBuilder, node: ast.With) -> Scope:
     for item in node.items:
         value = expression(builder, item.context_expr)
         if isinstance(value, signpost):
+            builder.signposts.pop(value, None)
             _signpost(builder, value.name, is_end=False)
             (scope.after if scope.blocks else scope.before).append(value.name)
             continue

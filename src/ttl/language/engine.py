@@ -111,7 +111,11 @@ class Engine:
     def write_element(self, block: Block, coordinates: Shape, value: float) -> None:
         raise NotImplementedError
 
-    def signpost(self, name: str, is_end: bool) -> None:
+    def signpost_made(self, made: object) -> None:
+        """It is to be the head of a `with`."""
+        raise NotImplementedError
+
+    def signpost(self, signpost: Any, is_end: bool) -> None:
         raise NotImplementedError
 
 

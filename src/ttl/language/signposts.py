@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ttl.diagnostics import codes
+from ttl.diagnostics import RuleBroken, codes
+from ttl.semantics.current_engine import running_engine
 
 from .engine import engine
 
@@ -19,10 +20,20 @@ class signpost:  # the language's spelling
                 'write for example ttl.signpost("load")',
             )
         self.name = name
+        running = running_engine(None)
+        if running is not None:
+            running.signpost_made(self)
 
     def __enter__(self) -> None:
-        engine("ttl.signpost()").signpost(self.name, is_end=False)
+        engine("ttl.signpost()").signpost(self, is_end=False)
 
     def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         if error is None:
-            engine("ttl.signpost()").signpost(self.name, is_end=True)
+            engine("ttl.signpost()").signpost(self, is_end=True)
+
+
+def without_with(name: str) -> RuleBroken:
+    return codes.SIGNPOST_WITHOUT_WITH.broken(
+        f"ttl.signpost({name!r}) measures nothing: it is not the head of a `with`",
+        f"write `with ttl.signpost({name!r}):` around the statements that it measures",
+    )

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, get_type_hints
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, UnitAttr
 from xdsl.passes import ModulePass
 from xdsl.utils.arg_spec import ArgSpec
 
@@ -337,4 +337,7 @@ def synchronize(
     if is_d2m(module):
         run_passes([find_pass(name)() for name in D2M], Context(), module, before, after)
     run_passes([find_pass(name)() for name in SYNCHRONIZE], Context(), module, before, after)
-    return verify_block_states(module)
+    used = verify_block_states(module)
+    for each in used.unset:
+        each.properties["unset"] = UnitAttr()
+    return used

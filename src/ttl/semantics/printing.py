@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ttl.diagnostics import codes, wrong_argument
+from ttl.diagnostics import RuleBroken, codes, wrong_argument
 
-from .block_protocol import State
+from .block_protocol import Event, State, illegal
 
 PRECISION = 6  # digits after the point
 THRESHOLD = 64  # of more elements only those at the edges are shown
@@ -46,14 +46,20 @@ def printable(text: str) -> str:
 
 
 READABLE = (State.MUST_READ, State.READ_WRITE, State.READ_BY_TRANSFERS)
+UNSET = "unset"  # in the place of the elements
 
 
-def check_printed_block(block: object, state: State) -> None:
-    if state not in READABLE:
-        raise codes.BLOCK_STATE.broken(
-            f"{block} cannot be printed now: it holds no data",
-            "print it after it was written, and before it is released",
-        )
+def printed_unset(block: object, state: State) -> RuleBroken | None:
+    """A warning if there is nothing in the block yet; RuleBroken if it was released."""
+    if state in READABLE:
+        return None
+    if state is State.RELEASED:
+        raise illegal(state, Event.READ, block)
+    return codes.PRINTED_UNSET.broken(
+        f"{block} is printed before it holds data",
+        "print it after store(), or after the wait() of the copy that writes it",
+        subject=block,
+    )
 
 
 def block_heading(buffer: str, type: Any) -> str:

@@ -81,7 +81,7 @@ class TensorTransfer(SimTransfer):
         return buffer.tensor_name
 
     def tell(self, races: Races, is_end: bool) -> None:
-        races.at_tensor(self, self.is_write, is_end)
+        races.at_tensor(self, is_end)
 
     @property
     def tensor_part(self) -> Part:

@@ -9,13 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
-from sys import _getframe
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from ttl.diagnostics import RuleBroken, codes
-from ttl.diagnostics.frames import user_frame
 from ttl.language.block import BlockExpression
 from ttl.language.described import described, help_with
 from ttl.semantics import block_math
@@ -37,7 +35,7 @@ from ttl.semantics.types import Shape
 
 from . import chip_rounding
 from .block import SimBlock, SimExpression
-from .place import Place
+from .place import user_place
 from .types import Applied
 
 if TYPE_CHECKING:
@@ -366,12 +364,7 @@ def _follow_shapeless(
         if type(operand) is SimExpression:
             kernel.shapeless.pop(operand, None)
     if not is_complete(result.type.shape):
-        kernel.shapeless = {**kernel.shapeless, result: _user_place()}
-
-
-def _user_place() -> Place | None:
-    frame = user_frame(_getframe())
-    return None if frame is None else (frame.f_code, frame.f_lasti)
+        kernel.shapeless = {**kernel.shapeless, result: user_place()}
 
 
 # Storing ------------------------------------------------------------------------------------------
@@ -388,7 +381,7 @@ def store(kernel: KernelRun, value: Any, block: SimBlock) -> None:
         stored = _storable(kernel, value, block, "Block.store()")
     following = block.state.after_store
     if following is None:
-        following = block.tolerated(Event.STORE, _user_place())
+        following = block.tolerated(Event.STORE, user_place())
     block.state = following
     if not block.end.is_producer:  # a value of its own: the chip cannot pack over read space
         block.slot = np.empty_like(block.slot)

@@ -30,7 +30,15 @@ from .marks import Marks
 from .multicast import start_multicast
 from .nets import ReceiverRole, SourceRole, receiver_of, source_of
 from .pipes import PipeTransfer, start_receive, start_send
-from .place import BEHIND_LANGUAGE, FURTHER_BEHIND, Place, place_at, place_of_call, span_of
+from .place import (
+    BEHIND_LANGUAGE,
+    FURTHER_BEHIND,
+    Place,
+    place_at,
+    place_of_call,
+    span_of,
+    user_place,
+)
 from .plan import KernelPlan
 from .recording import COPY_START, append, numbered, record, record_buffer, record_copy
 from .semaphores import SemaphoreWait, increment, set_value, wait_for
@@ -96,6 +104,7 @@ class KernelRun(Engine):
         "register_bits",
         "reserving",
         "shapeless",
+        "signposts",
         "simulation",
         "source_roles",
         "steps",
@@ -149,6 +158,7 @@ class KernelRun(Engine):
         self.waiting: dict[DataflowBuffer, BufferEnd] = NOTHING
         self.transfers: dict[SimTransfer, None] = NOTHING  # not waited for yet, oldest first
         self.shapeless: dict[SimExpression, Place | None] = NOTHING  # values that need a shape yet
+        self.signposts: dict[Any, Place | None] = NOTHING  # made, and not entered yet
         self.source_roles: dict[PipeNet, list[SourceRole]] = NOTHING  # of the nets it has used
         self.receiver_roles: dict[PipeNet, list[ReceiverRole]] = NOTHING
         self.broken: RuleBroken | None = None  # the first rule that it broke
@@ -455,10 +465,17 @@ class KernelRun(Engine):
 
     # Trace
 
-    def signpost(self, name: str, is_end: bool) -> None:
+    def signpost_made(self, made: object) -> None:
+        if self.signposts is NOTHING:
+            self.signposts = {}
+        self.signposts[made] = user_place()
+
+    def signpost(self, signpost: Any, is_end: bool) -> None:
+        if not is_end:
+            self.signposts.pop(signpost, None)
         if self.recorder is not None:
             kind = EventKind.SIGNPOST_END if is_end else EventKind.SIGNPOST_BEGIN
-            record(self, kind, name, 0)
+            record(self, kind, signpost.name, 0)
 
     def _record_semaphore(self, kind: EventKind, semaphore: Semaphore, value: int) -> None:
         self.simulation.activity += 1

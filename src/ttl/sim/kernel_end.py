@@ -7,6 +7,7 @@ from types import FunctionType
 from ttl.diagnostics import KernelFault, RuleBroken, codes
 from ttl.diagnostics.frames import returning_instruction
 from ttl.language.kernels import kernel_returns_value
+from ttl.language.signposts import without_with
 from ttl.semantics.function_source import function_tree
 from ttl.semantics.ops.rules import shapeless_value
 from ttl.source.functions import own_code
@@ -33,6 +34,8 @@ def check_end(kernel: KernelRun) -> None:
                 _tolerate_held_block(kernel, end)
             elif _is_over(end.other, kernel):
                 end.buffer.hand_on()
+    for made, place in kernel.signposts.items():
+        raise fault_at(kernel, without_with(made.name), place)
     for place in kernel.shapeless.values():
         raise fault_at(kernel, shapeless_value(), place)
 

@@ -53,10 +53,10 @@ class NetRun:
 
     __slots__ = ("_at_receivers", "_at_sources", "runs")
 
-    def __init__(self, routes: Iterable[Route]):
+    def __init__(self, routes: Iterable[Route], name: str):
         self._at_sources: dict[Shape, list[PipeRun]] = {}
         self._at_receivers: dict[Shape, list[tuple[PipeRun, int]]] = {}
-        self.runs = [PipeRun(route) for route in routes]
+        self.runs = [PipeRun(route, name) for route in routes]
         for run in self.runs:
             route = run.route
             self._at_sources.setdefault(route.source, []).append(run)
@@ -97,7 +97,7 @@ class NetRuns:
             key = index if self._declared[index].pipes == net.pipes else net
         run = self._runs.get(key)
         if run is None:
-            run = self._runs[key] = NetRun(self._routes(key))
+            run = self._runs[key] = NetRun(self._routes(key), net.name)
         return run
 
     def _routes(self, key: int | PipeNet) -> list[Route]:

@@ -35,9 +35,10 @@ MUST_READ: Final = State.MUST_READ
 class PipeRun:
     """A pipe during one launch. `counts` are transfers so far: of the source, then of receivers."""
 
-    __slots__ = ("counts", "meetings", "name", "route")
+    __slots__ = ("counts", "meetings", "name", "net", "route")
 
-    def __init__(self, route: Route):
+    def __init__(self, route: Route, net: str):
+        self.net = net
         self.route = route
         self.name = f"pipe {route.pipe.name}"
         self.counts = [0] * (1 + len(route.receivers))
@@ -124,7 +125,7 @@ class PipeTransfer(SimTransfer):
         return self.meeting.pipe.name
 
     def tell(self, races: Races, is_end: bool) -> None:
-        races.at_pipe(self, is_end)
+        races.at_pipe(self.kernel, self.meeting, is_end)
 
     def can_wait(self) -> bool:
         if self.meeting.missing:

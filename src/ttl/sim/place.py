@@ -11,7 +11,7 @@ from typing import Final
 
 from ttl.diagnostics import Label, Span
 from ttl.diagnostics.buffer_ends import CALLS
-from ttl.diagnostics.frames import is_user_file
+from ttl.diagnostics.frames import is_user_file, user_frame
 from ttl.semantics import kernel_calls
 from ttl.semantics.current_engine import IS_COMPILED as IS_COMPILED
 from ttl.semantics.function_source import definition_of
@@ -60,6 +60,12 @@ def calling_place(recorder: Recorder, place: Place | None) -> tuple[int, int]:
 def labels(places: Iterable[tuple[Place, str]]) -> tuple[Label, ...]:
     spans = ((span_of(place), text) for place, text in places)
     return tuple(Label(span, text) for span, text in spans if span is not None)
+
+
+def user_place() -> Place | None:
+    """Of the innermost frame of the program."""
+    frame = user_frame(getframe())
+    return None if frame is None else (frame.f_code, frame.f_lasti)
 
 
 Extent = tuple[int | None, int | None, int | None, int | None]  # lines, then columns in bytes

@@ -15,19 +15,21 @@ from ttl.language.buffer import DataflowBuffer
 from ttl.semantics.current_engine import running_engine
 from ttl.semantics.dtypes import dtype_of
 from ttl.semantics.printing import (
+    UNSET,
     array_text,
     block_heading,
     buffer_text,
     check_print,
-    check_printed_block,
     expression_heading,
     page_heading,
     printable,
+    printed_unset,
     tensor_heading,
 )
 
 from .block import SimBlock
 from .kernel import KernelRun
+from .place import user_place
 from .while_running import WhileRunning
 
 
@@ -91,7 +93,7 @@ def _text(kernel: KernelRun, value: Any, num_pages: int) -> str:
     if isinstance(value, DataflowBuffer):
         return _buffer_text(kernel, value)
     if isinstance(value, SimBlock):
-        return _block_text(value)
+        return _block_text(kernel, value)
     if isinstance(value, BlockExpression):
         return f"{expression_heading(value.type)}\n{array_text(value.array)}"  # type: ignore[attr-defined]
     if hasattr(value, "storage"):
@@ -99,10 +101,13 @@ def _text(kernel: KernelRun, value: Any, num_pages: int) -> str:
     return str(value)
 
 
-def _block_text(block: SimBlock) -> str:
-    check_printed_block(block, block.state)
+def _block_text(kernel: KernelRun, block: SimBlock) -> str:
+    heading = block_heading(block.name, block.type)
+    if (unset := printed_unset(block, block.state)) is not None:
+        kernel.simulation.tolerate(kernel, unset, user_place())
+        return f"{heading}\n{UNSET}"
     block.settle()
-    return f"{block_heading(block.name, block.type)}\n{array_text(block.carry())}"
+    return f"{heading}\n{array_text(block.carry())}"
 
 
 def _tensor_text(tensor: Any, num_pages: int) -> str:

@@ -1,11 +1,11 @@
-"""Accesses to tensors that nothing orders: found while the kernels run.
+"""Accesses to tensors that nothing orders.
 
 rule CLOCK    a kernel's clock counts its own steps, and how many steps of each other kernel are
               known to have happened before
 rule RELEASE  push, pop, a copy to or from a pipe and a change of a semaphore pass on what their
               kernel knows; its next step is a new one
 rule ACQUIRE  wait, reserve, the end of a copy through a pipe and the end of a semaphore's wait take
-              that over
+              that over; what a semaphore's wait takes over is said in semaphore_clocks.py
 rule ACCESS   a copy reads or writes its slice from its start to its wait
 rule RACE     two accesses to one unit, one of them a write, race unless the first had ended before
               the second started, as the kernel that started the second knows
@@ -26,7 +26,6 @@ import numpy as np
 
 from ttl.diagnostics import Diagnostic, RuleBroken, accesses
 from ttl.semantics.layout import TILE_LAYOUT
-from ttl.semantics.tensors import TensorSlice
 from ttl.semantics.types import Shape
 from ttl.trace import EventKind
 
@@ -37,8 +36,8 @@ if TYPE_CHECKING:
     from .buffer import BufferEnd
     from .copies import TensorTransfer
     from .kernel import KernelRun
-    from .pipes import Meeting, PipeTransfer
-    from .semaphores import NodeSemaphore
+    from .pipes import Meeting
+    from .semaphores import NodeSemaphore, SemaphoreWait
 
 Known = dict["KernelRun", int]  # never changed once it is passed on
 
@@ -80,23 +79,49 @@ class Access(NamedTuple):
     written: bytes = b""  # by it; of a read what had been written before it, if anything had
 
 
-class Races:
-    """The clocks of one run, and the latest accesses to each unit of each tensor."""
+class Copied(NamedTuple):
+    """What is kept of a copy from or to a tensor."""
 
-    __slots__ = (
-        "_clocks", "_given", "_latest", "_meetings", "_semaphores", "_starts", "written_alike",
-    )  # fmt: skip
+    kernel: KernelRun
+    place: Place
+    tensor: Any
+    starts: Shape
+    shape: Shape
+    is_write: bool
+    name: str  # of the tensor
+
+    @classmethod
+    def of(cls, transfer: TensorTransfer) -> Copied:
+        part = transfer.part
+        return cls(
+            transfer.kernel, transfer.place, part.tensor, part.starts, part.shape,
+            transfer.is_write, transfer.subject,
+        )  # fmt: skip
+
+    @property
+    def units(self) -> product[tuple[int, ...]]:
+        """All tiles of a slice; of a row-major tensor its elements."""
+        bounds = zip(self.starts, self.shape, strict=True)
+        return product(*[range(start, start + size) for start, size in bounds])
+
+
+class Races:
+    """The clocks of one run, and the latest accesses to each unit of each tensor.
+
+    Programs with semaphores use SemaphoreRaces: what their waits order is known after the run.
+    """
+
+    __slots__ = ("_clocks", "_given", "_latest", "_meetings", "_starts", "written_alike")
 
     def __init__(self) -> None:
         self._clocks: dict[KernelRun, Clock] = {}
         self._given: dict[BufferEnd, deque[Known]] = {}  # at this end, by the other one
         self._meetings: dict[Meeting, Known] = {}
-        self._semaphores: dict[NodeSemaphore, Known] = {}
-        self._starts: dict[TensorTransfer, tuple[Known, int]] = {}
+        self._starts: dict[int, tuple[Known, int]] = {}  # by the identity of the transfer
         self._latest: dict[int, dict[Shape, list[Access]]] = {}  # by the identity of the storage
         self.written_alike: dict[int, Diagnostic] = {}  # the first of each storage
 
-    def _clock(self, kernel: KernelRun) -> Clock:
+    def clock(self, kernel: KernelRun) -> Clock:
         clock = self._clocks.get(kernel)
         if clock is None:
             clock = self._clocks[kernel] = Clock(kernel)
@@ -106,7 +131,7 @@ class Races:
 
     def at_buffer(self, kernel: KernelRun, kind: EventKind, end: BufferEnd) -> None:
         """An acquire or a release that has just happened."""
-        clock = self._clock(kernel)
+        clock = self.clock(kernel)
         if kind in (EventKind.BUFFER_PUSH, EventKind.BUFFER_POP):
             self._given_at(end.other).append(clock.hand_on())
         else:
@@ -120,39 +145,59 @@ class Races:
 
     # Pipes: whoever comes to a meeting last, all know what all knew when they came
 
-    def at_pipe(self, transfer: PipeTransfer, is_end: bool) -> None:
-        clock, meeting = self._clock(transfer.kernel), transfer.meeting
+    def at_pipe(self, kernel: KernelRun, meeting: Meeting, is_end: bool) -> None:
+        clock = self.clock(kernel)
         known = self._meetings.get(meeting, {})
         if is_end:
             clock.take_over(known)
         else:
             self._meetings[meeting] = joined(known, clock.hand_on())
 
-    # Semaphores: a wait knows what all knew that have changed the value
+    # Semaphores: only SemaphoreRaces is told of them
 
-    def semaphore_changed(self, kernel: KernelRun, semaphore: NodeSemaphore) -> None:
-        known = self._semaphores.get(semaphore, {})
-        self._semaphores[semaphore] = joined(known, self._clock(kernel).hand_on())
+    def semaphore_changed(
+        self, kernel: KernelRun, semaphore: NodeSemaphore, value: int, is_set: bool
+    ) -> None:
+        raise AssertionError("a program without semaphores changes one")
 
-    def semaphore_passed(self, kernel: KernelRun, semaphore: NodeSemaphore) -> None:
-        self._clock(kernel).take_over(self._semaphores.get(semaphore, {}))
+    def semaphore_waits(self, kernel: KernelRun, wait: SemaphoreWait) -> None:
+        raise AssertionError("a program without semaphores waits for one")
+
+    def semaphore_passed(self, kernel: KernelRun, wait: SemaphoreWait) -> None:
+        raise AssertionError("a program without semaphores waits for one")
+
+    # When the run is over: here, what races was raised when it happened
+
+    def check(self) -> None:
+        """Raises KernelFault for the first race that is known only now."""
+
+    def cause_of_deadlock(self) -> Diagnostic | None:
+        """A race that decides whether the kernels end."""
+        return None
 
     # Tensors
 
-    def at_tensor(self, transfer: TensorTransfer, is_write: bool, is_end: bool) -> None:
-        clock = self._clock(transfer.kernel)
+    def at_tensor(self, transfer: TensorTransfer, is_end: bool) -> None:
         if not is_end:
-            self._starts[transfer] = (clock.known, clock.step)
-            clock.step += 1  # what ends from now on has not ended before this copy
+            self.copy_starts(transfer.kernel, id(transfer))
             return
-        known, step = self._starts.pop(transfer)
-        access = Access(transfer.kernel, clock.step, is_write, transfer.place)
+        written = written_by(transfer) if transfer.is_write else repeat(b"")
+        self.copy_ends(id(transfer), Copied.of(transfer), written)
+
+    def copy_starts(self, kernel: KernelRun, number: int) -> None:
+        clock = self.clock(kernel)
+        self._starts[number] = (clock.known, clock.step)
+        clock.step += 1  # what ends from now on has not ended before this copy
+
+    def copy_ends(self, number: int, copied: Copied, written: Iterable[bytes]) -> None:
+        clock = self.clock(copied.kernel)
+        known, step = self._starts.pop(number)
+        access = Access(copied.kernel, clock.step, copied.is_write, copied.place)
         clock.step += 1
-        latest = self._latest.setdefault(id(transfer.part.tensor.storage), {})
-        written = _written(transfer) if is_write else repeat(b"")
-        for unit, data in zip(_units(transfer.part), written, strict=False):
+        latest = self._latest.setdefault(id(copied.tensor.storage), {})
+        for unit, data in zip(copied.units, written, strict=False):
             of_unit = access._replace(written=data)
-            latest[unit] = self._checked(of_unit, known, step, latest.get(unit, []), transfer, unit)
+            latest[unit] = self._checked(of_unit, known, step, latest.get(unit, []), copied, unit)
 
     def _checked(
         self,
@@ -160,7 +205,7 @@ class Races:
         known: Known,
         step: int,
         before: list[Access],
-        transfer: TensorTransfer,
+        copied: Copied,
         unit: Shape,
     ) -> list[Access]:
         """The accesses that a later one is to be compared with."""
@@ -177,22 +222,26 @@ class Races:
             if not (access.is_write or each.is_write):
                 continue
             if not access.written or access.written != each.written:  # rule RACE
-                raise _race(access, each, transfer, unit)
+                raise self.race(access, each, copied, unit)
             alike.append(each)  # rule ALIKE
-        self._note_alike(access, alike, transfer, unit)
+        self._note_alike(access, alike, copied, unit)
         if not access.is_write:
             return _with_read(before, access)
         # Whatever comes after it comes after all others; but what is alike may come before a read.
         kept = [each for each in before if not each.is_write and each.written != access.written]
         return [*kept, *alike, access]
 
+    def race(self, access: Access, other: Access, copied: Copied, unit: Shape) -> RuleBroken:
+        clash = Clash(access, other, copied.tensor, unit)
+        return clash.broken(accesses.race, copied.name).with_place(access.place)
+
     def _note_alike(
-        self, access: Access, alike: list[Access], transfer: TensorTransfer, unit: Shape
+        self, access: Access, alike: list[Access], copied: Copied, unit: Shape
     ) -> None:
-        tensor = transfer.part.tensor
+        tensor = copied.tensor
         if alike and id(tensor.storage) not in self.written_alike:
             rule = partial(accesses.written_twice, why=accesses.SAME_BYTES)
-            found = Clash(access, alike[0], tensor, unit).diagnostic(rule, transfer.subject)
+            found = Clash(access, alike[0], tensor, unit).diagnostic(rule, copied.name)
             self.written_alike[id(tensor.storage)] = found
 
 
@@ -205,22 +254,11 @@ def _with_read(before: list[Access], read: Access) -> list[Access]:
     return [*others, read]
 
 
-def _written(transfer: TensorTransfer) -> Iterable[bytes]:
+def written_by(transfer: TensorTransfer) -> Iterable[bytes]:
     """What a copy that has just ended wrote, by unit: without the padding of its block."""
     part, words = transfer.part, np.empty_like(transfer.block.words)
     part.tensor.storage.read(part, words)
     return [row.tobytes() for row in units_of(words, part)]
-
-
-def _units(part: TensorSlice) -> product[tuple[int, ...]]:
-    """All tiles of a slice; of a row-major tensor its elements."""
-    bounds = zip(part.starts, part.shape, strict=True)
-    return product(*[range(start, start + size) for start, size in bounds])
-
-
-def _race(access: Access, other: Access, transfer: TensorTransfer, unit: Shape) -> RuleBroken:
-    clash = Clash(access, other, transfer.part.tensor, unit)
-    return clash.broken(accesses.race, transfer.subject).with_place(access.place)
 
 
 class Clash(NamedTuple):

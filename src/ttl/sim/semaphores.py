@@ -16,17 +16,26 @@ if TYPE_CHECKING:
 class NodeSemaphore:
     """The value of a semaphore on one node."""
 
-    __slots__ = ("declared", "sleepers", "value")
+    __slots__ = ("declared", "node", "sleepers", "value")
 
-    def __init__(self, declared: Semaphore):
+    def __init__(self, declared: Semaphore, node: Shape):
         self.declared = declared
+        self.node = node
         self.value = declared.initial
         self.sleepers: list[KernelRun] = []
 
-    def change(self, value: int, kernel: KernelRun) -> None:
-        self.value = value
+    def set(self, value: int, kernel: KernelRun) -> None:
         if kernel.races is not None:
-            kernel.races.semaphore_changed(kernel, self)
+            kernel.races.semaphore_changed(kernel, self, value, is_set=True)
+        self._change(value, kernel)
+
+    def increment(self, added: int, kernel: KernelRun) -> None:
+        if kernel.races is not None:
+            kernel.races.semaphore_changed(kernel, self, added, is_set=False)
+        self._change((self.value + added) % SEMAPHORE_VALUES, kernel)
+
+    def _change(self, value: int, kernel: KernelRun) -> None:
+        self.value = value
         if self.sleepers:  # they look at the value when they run: one that has passed is missed
             kernel.simulation.ready.extend(self.sleepers)
             self.sleepers = []
@@ -70,17 +79,19 @@ class SemaphoreRuns:
                 helps=("make the semaphore in the body of the operation that uses it",),
             )
         declared = self._declared[semaphore.index]
-        return self._runs.setdefault((semaphore.index, node), NodeSemaphore(declared))
+        return self._runs.setdefault((semaphore.index, node), NodeSemaphore(declared, node))
 
 
 def wait_for(kernel: KernelRun, semaphore: Semaphore, value: int, at_least: bool) -> None:
     run = kernel.simulation.semaphores.find(semaphore, kernel.coordinate)
     wait = SemaphoreWait(run, semaphore_value(value, "the value waited for"), at_least)
+    if kernel.races is not None:
+        kernel.races.semaphore_waits(kernel, wait)
     while not wait.is_over:
         run.sleepers.append(kernel)
         kernel.sleep(wait, run.declared.name, run.value)
     if kernel.races is not None:
-        kernel.races.semaphore_passed(kernel, run)
+        kernel.races.semaphore_passed(kernel, wait)
 
 
 def set_value(
@@ -88,10 +99,10 @@ def set_value(
 ) -> None:
     checked = semaphore_value(value, "the value set")
     for node in nodes:
-        kernel.simulation.semaphores.find(semaphore, node).change(checked, kernel)
+        kernel.simulation.semaphores.find(semaphore, node).set(checked, kernel)
 
 
 def increment(kernel: KernelRun, semaphore: Semaphore, node: Shape, value: int) -> None:
     run = kernel.simulation.semaphores.find(semaphore, node)
     added = semaphore_value(value, "the value added")
-    run.change((run.value + added) % SEMAPHORE_VALUES, kernel)
+    run.increment(added, kernel)

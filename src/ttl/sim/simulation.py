@@ -108,6 +108,15 @@ def run(
                 simulation.let_go()
 
 
+def _races(program: Program, finds_races: bool) -> Races | None:
+    """Semaphores are followed in every run: a set may race with another change."""
+    if program.semaphores:
+        from .semaphore_races import SemaphoreRaces  # what most programs do not need
+
+        return SemaphoreRaces(finds_races)
+    return Races() if finds_races else None
+
+
 class Simulation:
     """One run of a program."""
 
@@ -155,12 +164,12 @@ class Simulation:
             finds_races = True  # nodes that exchange data through a tensor, in an order of theirs
         # A tensor in whose shards buffers lie is read and written by them too.
         self.marks_reads |= any(buffer.backing is not None for buffer in program.buffers)
-        self.races = Races() if finds_races else None
+        self.races = _races(program, finds_races)
         is_followed = finds_races or prod(program.grid) == 1
         self.overwrites = None if is_followed else Overwrites(self.marks_reads)
         self.tolerated: dict[tuple[str, Place | None], Diagnostic] = {}
         # Races are told what recorders are told.
-        self.recorder = Recorder(()) if recorder is None and finds_races else recorder
+        self.recorder = Recorder(()) if recorder is None and self.races else recorder
         self.tensor_names = {id(tensor): name for name, tensor in program.tensors.items()}
         self.padding = Padding.of(program)
         self.dest = dest_dtype(True) if keep_float32 else facts_of(program).dest_dtype
@@ -212,6 +221,8 @@ class Simulation:
                     kernel.greenlet.switch()
             if not all(kernel.is_finished for kernel in self.kernels):
                 raise self._deadlock()
+            if self.races is not None:
+                self.races.check()
         finally:
             self._stop()
             for buffers in self.nodes.values():
@@ -324,6 +335,9 @@ class Simulation:
         from .deadlock import deadlock_fault  # a report, which most runs do not need
 
         stuck = [kernel for kernel in self.kernels if not kernel.is_finished]
+        race = None if self.races is None else self.races.cause_of_deadlock()
+        if race is not None:
+            return KernelFault(race)
         return deadlock_fault(stuck, self.nodes, self.program)
 
     def let_go(self) -> None:

@@ -60,6 +60,7 @@ class PrintOp(QuickOperation):
     heading = opt_prop_def(StringAttr)
     end = opt_prop_def(StringAttr)  # of the text, if it is not a newline
     thread = opt_prop_def(StringAttr)  # of a compute kernel, if the program names one
+    unset = opt_prop_def(UnitAttr)  # the block holds no data yet
     values = var_operand_def()
 
 

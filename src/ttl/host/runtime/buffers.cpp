@@ -78,6 +78,7 @@ void cb_wait_front(uint32_t index, uint32_t pages, int line) {
   check_capacity(buffer, pages, "cb_wait_front", line);
   while (buffer.filled < pages) block(fiber, buffer, pages, TTL_AWAIT_DATA, line);
   if (pages > buffer.waited) buffer.waited = pages;
+  buffer.waiter = fiber.kernel;
   trace(fiber, TTL_BUFFER_WAIT, buffer, line);
 }
 

@@ -41,6 +41,7 @@ struct CircularBuffer {
   uint32_t filled;    // pages pushed and not popped
   uint32_t read_page, write_page;
   uint32_t waited;       // pages at the front that cb_wait_front has promised
+  const TtlKernel* waiter;  // to this kernel
   uint32_t reserved;     // pages at the back that cb_reserve_back has promised
   uint32_t pack_offset;  // pages packed in sequence since the last push
   uint32_t pushed, popped;  // pages, in all

@@ -9,6 +9,14 @@
 
 namespace ttl_host {
 
+// A kernel that posts receives tells a sender where its block is: it may be one that it has waited
+// for.
+bool is_posted(const CircularBuffer& buffer, uint32_t first, uint32_t last, uint32_t pages) {
+  if (!buffer.waiter || buffer.waiter->scratch_argument == ~0u) return false;
+  const uint32_t distance = (first + pages - buffer.read_page) % pages;
+  return distance + (last - first) < buffer.waited;
+}
+
 // By hand pages that hold nothing do.
 const CircularBuffer* not_reserved(const Fiber& fiber, const Node& node, uint32_t offset,
                                    uint32_t bytes) {
@@ -24,7 +32,7 @@ const CircularBuffer* not_reserved(const Fiber& fiber, const Node& node, uint32_
     const uint32_t distance = (first + pages - buffer.write_page) % pages;
     const uint32_t free = program.by_hand ? pages - buffer.filled : 0;
     const bool is_ready = distance + (last - first) < (buffer.reserved > free ? buffer.reserved : free);
-    return is_ready ? nullptr : &buffer;
+    return is_ready || is_posted(buffer, first, last, pages) ? nullptr : &buffer;
   }
   return nullptr;
 }

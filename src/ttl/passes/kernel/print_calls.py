@@ -16,7 +16,7 @@ from ttl.dialects import ttkernel, ttl
 from ttl.dialects.ttcore import block_type
 from ttl.dialects.ttkernel import processor_of
 from ttl.semantics.layout import TILE_LAYOUT
-from ttl.semantics.printing import array_pattern, page_heading
+from ttl.semantics.printing import UNSET, array_pattern, page_heading
 from ttl.semantics.types import TILE_SIZE, Shape, block_elements
 
 from ..module_pass import Maker, not_yet, users_of
@@ -71,6 +71,9 @@ def block(
     converter: KernelConverter, op: ttl.PrintOp, value: SSAValue, processor: str, make: Maker
 ) -> int:
     assert op.heading is not None
+    if op.unset is not None:
+        dprint(make, processor, f"{_escaped(op.heading.data)}\n{UNSET}", [])
+        return 1
     first = converter.held.distance(op, value) * block_tiles(value)  # counts pages
     if first and converter.held.goes_over_edge(op, value):
         raise not_yet(

@@ -12,10 +12,11 @@ from ttl.dialects.locations import span_of
 from .block_use import NOTHING_KNOWN, BlockUse
 from .ends import check_ends
 from .guards import check_guards
+from .orders import Schedules, check_semaphore_orders
 from .outputs import MOST_VALUES, check_covered, check_races, check_written_twice, outputs_of
 from .padding import check_padding
 from .pipes import check_pipe_types, check_posted_again, check_unused_pipes
-from .schedule import MOST_EVENTS, check_schedule, not_proven
+from .schedule import MOST_EVENTS, check_schedule, not_proven, schedules_of
 from .slices import check_slices
 from .soft_float import note_soft_float
 from .walk import MOST_STEPS, WalkedModule, walk_module
@@ -55,8 +56,11 @@ def check_synchronization(
             return again
     decisive = [*check_ends(walked), *check_guards(walked)]
     found = [*decisive, *check_pipe_types(walked), *check_slices(walked)]
+    schedules = schedules_of(walked, patience * MOST_EVENTS)
     if not decisive:  # what they are about gets stuck too
-        found += check_schedule(walked, patience * MOST_EVENTS, with_warnings)
+        found += check_semaphore_orders(walked, schedules) or check_schedule(
+            walked, patience * MOST_EVENTS, with_warnings
+        )
     found = _with_misused_blocks(found, used, module, with_warnings)
     if with_warnings and walked.is_spent:
         steps = patience * MOST_STEPS
@@ -64,7 +68,7 @@ def check_synchronization(
     elif with_warnings and not (walked.is_complete or decisive or walked.faults):
         found.append(_unknown_flow(walked))
     if not errors_of(found):
-        found += _check_outputs(walked, patience, with_warnings)
+        found += _check_outputs(walked, schedules, patience, with_warnings)
         found += note_soft_float(module)
     return found
 
@@ -100,10 +104,10 @@ def _unknown_flow(walked: WalkedModule) -> Diagnostic:
 
 
 def _check_outputs(
-    walked: WalkedModule, patience: int, with_warnings: bool
+    walked: WalkedModule, schedules: Schedules, patience: int, with_warnings: bool
 ) -> list[Diagnostic]:
     outputs = outputs_of(walked, patience * MOST_VALUES)
-    if races := check_races(outputs, walked):
+    if races := check_races(outputs, walked, schedules):
         return races
     found = [
         *check_padding(walked),

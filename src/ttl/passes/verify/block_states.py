@@ -16,7 +16,7 @@ from ttl.diagnostics import CompileError, Diagnostic, RuleBroken, Severity
 from ttl.dialects import ttl
 from ttl.dialects.ttkernel import name_of
 
-from ..module_pass import cannot_compile, kernels
+from ..module_pass import cannot_compile, kernels, not_yet
 from ..path_walker import PathWalker
 from .block_use import BlockUse
 from .block_walk import BlockWalk
@@ -31,6 +31,7 @@ def verify_block_states(module: ModuleOp) -> BlockUse:
     return BlockUse(
         [kernel for kernel, walker in walked if walker.has_doubt and not _hands_over(kernel)],
         [each for _, walker in walked for each in walker.warnings.values()],
+        [op for _, walker in walked for op in walker.unset_prints()],
     )
 
 
@@ -72,12 +73,26 @@ class _Walker(PathWalker[BlockWalk]):
     def __init__(self) -> None:
         self.has_doubt = False
         self.warnings: dict[Operation, Diagnostic] = {}
+        self._prints: dict[ttl.PrintOp, set[bool]] = {}  # of a block that holds no data yet?
+
+    def unset_prints(self) -> list[ttl.PrintOp]:
+        """Those that show no data; CompileError for one that does so on some paths only."""
+        for op, answers in self._prints.items():
+            if len(answers) > 1:
+                raise not_yet(
+                    "print() of a block that holds data on some paths only",
+                    op,
+                    "print it where it was written, or in each branch by itself",
+                )
+        return [op for op, answers in self._prints.items() if True in answers]
 
     def step(self, op: Operation, paths: list[BlockWalk]) -> list[BlockWalk]:
         """The paths that can go on; CompileError if none can."""
         going_on, refused = [], None
         for path in paths:
             try:
+                if isinstance(op, ttl.PrintOp):
+                    self._prints.setdefault(op, set()).add(path.is_unset(op))
                 path.step(op)
                 going_on.append(path)
             except RuleBroken as broken:

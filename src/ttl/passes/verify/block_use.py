@@ -8,6 +8,7 @@ from typing import NamedTuple
 from xdsl.dialects.func import FuncOp
 
 from ttl.diagnostics import Diagnostic
+from ttl.dialects.ttl import PrintOp
 
 
 class BlockUse(NamedTuple):
@@ -15,6 +16,7 @@ class BlockUse(NamedTuple):
 
     doubtful: Sequence[FuncOp] = ()  # kernels that misuse one on some paths
     warnings: Sequence[Diagnostic] = ()
+    unset: Sequence[PrintOp] = ()  # of a block that holds no data yet
 
 
 NOTHING_KNOWN = BlockUse()

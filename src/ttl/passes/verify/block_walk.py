@@ -29,7 +29,7 @@ from ttl.semantics.block_protocol import (
     transfer_reused,
     wrong_release,
 )
-from ttl.semantics.printing import check_printed_block
+from ttl.semantics.printing import printed_unset
 
 from ..module_pass import UNREAD, users_of
 
@@ -178,11 +178,15 @@ class BlockWalk:
             self.blocks[value].step(Event.READ)
 
     def show(self, op: ttl.PrintOp) -> None:
-        """Printing changes nothing; there must be something to print."""
+        """Printing changes nothing; there may be nothing to print yet."""
         for value in op.values:
             held = self.blocks.get(value)
-            if held is not None:
-                check_printed_block(held, held.life.state)
+            if held is not None and (unset := printed_unset(held, held.life.state)) is not None:
+                self.tolerated = unset.at(span_of(op.location))
+
+    def is_unset(self, op: ttl.PrintOp) -> bool:
+        held = [self.blocks[value] for value in op.values if value in self.blocks]
+        return any(printed_unset(each, each.life.state) is not None for each in held)
 
     def acquire(self, op: ttl.AcquireOp) -> None:
         if ttl.is_resumed(op):

@@ -29,19 +29,20 @@ SEMAPHORE_VALUES = 1 << 32
 
 
 class Kind(IntEnum):
-    RESERVE = 0  # buffer
-    PUSH = 1
-    WAIT = 2
-    POP = 3
-    POST = 4  # pipe, op, slot of the transfer
-    SEND = 5
-    FINISH = 6  # slot
-    NEW_GROUP = 7  # group
-    ADD = 8  # group, op, slot
-    FINISH_GROUP = 9  # group
-    SEMAPHORE_WAIT = 10  # semaphore, op, value, at least?
-    SEMAPHORE_SET = 11  # semaphore, op, value, nodes
-    SEMAPHORE_INC = 12
+    TOUCH = 0  # the argument that is read or written, op; of those that kernels may do both with
+    RESERVE = 1  # buffer
+    PUSH = 2
+    WAIT = 3
+    POP = 4
+    POST = 5  # pipe, op, slot of the transfer
+    SEND = 6
+    FINISH = 7  # slot
+    NEW_GROUP = 8  # group
+    ADD = 9  # group, op, slot
+    FINISH_GROUP = 10  # group
+    SEMAPHORE_WAIT = 11  # semaphore, op, value, at least?
+    SEMAPHORE_SET = 12  # semaphore, op, value, nodes
+    SEMAPHORE_INC = 13
 
 
 BUFFER_KINDS = {
@@ -75,6 +76,7 @@ class Names:
         self.semaphores = {name: number for number, name in enumerate(semaphores)}
         self.pipes: list[Pipe] = []
         self.nets: dict[str, range] = {}  # the numbers of its pipes
+        self.touching: dict[Operation, int] = {}  # copies, and the arguments that they touch
         self._roles: dict[tuple[str, str, Node], list[int]] = {}
 
     def add_net(self, net: ttl.DeclarePipeNetOp) -> None:
@@ -131,7 +133,9 @@ def effects_of(names: Names, has_pipes: bool) -> Effects:
     found: Effects = dict.fromkeys(BUFFER_KINDS, on_buffer)
     found[ttl.TensorSliceOp] = tensor_slice
     if has_pipes:
-        found |= _pipe_effects(names) | _transfer_effects()
+        found |= _pipe_effects(names)
+    if has_pipes or names.touching:
+        found |= _transfer_effects(names)
     return found | _semaphore_effects(names)
 
 
@@ -143,6 +147,14 @@ def _happens(event: Event) -> Statement:
 def _nothing(register: int) -> Statement:
     """Of a transfer, or a block: there is none to wait for."""
     return giving(register, lambda walk: None)
+
+
+def _touch(register: int, tensor: int, op: Operation) -> Statement:
+    def run(walk: Walk) -> None:
+        walk.values[register] = None  # there is no transfer through a pipe to wait for
+        walk.items.append((Kind.TOUCH, tensor, op))
+
+    return run
 
 
 def _pipe_effects(names: Names) -> Effects:
@@ -201,7 +213,7 @@ def _pipe_effects(names: Names) -> Effects:
     }
 
 
-def _transfer_effects() -> Effects:
+def _transfer_effects(names: Names) -> Effects:
     """A transfer is known by a slot, a new one each time if any is carried; None if it is not one
     of a pipe."""
     slots = count(1)
@@ -209,7 +221,8 @@ def _transfer_effects() -> Effects:
     def start(builder: Builder, op: ttl.CopyOp) -> Statement:
         result = builder.register(op.transfer)
         if op.pipe is None:
-            return _nothing(result)
+            tensor = names.touching.get(op)
+            return _nothing(result) if tensor is None else _touch(result, tensor, op)
         kind = Kind.POST if op.pipe is op.source else Kind.SEND
         pipe, is_fresh = builder.register(op.pipe), builder.carries_transfers
 

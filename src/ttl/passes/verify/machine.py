@@ -11,6 +11,9 @@ rule MONOTONE    so it is with a semaphore whose value only grows, waited for by
 rule PERIOD      some kernels stop at the end of each iteration until all others have to wait, which
                  by rule KAHN they do in one state only; a state that was seen before, but for the
                  iterations that are left, is a period, and is skipped as long as no loop ends
+rule LATE        a kernel may be held back: it does one thing only when no other can go on. What the
+                 others do before it then, they can do before it; by rule KAHN, it is all they can
+rule EARLY       or it comes first: the others do one thing each, while it cannot go on
 rule ANCHOR      the first of these kernels has the most iterations; one that goes through many
                  while they stop depends on none of them, and becomes one of them
 """
@@ -120,6 +123,8 @@ class Start:
     loose: frozenset[Cell] = frozenset()  # semaphores that break rule MONOTONE
     hopeful: bool = False  # a wait at a loose one is over if it could be over in some order
     seed: int | None = None  # of the order in which kernels get to loose ones
+    late: tuple[int, int] | None = None  # a node and a kernel, which comes last: rule LATE
+    early: tuple[int, int] | None = None  # likewise, which comes first
 
 
 class Machine:
@@ -143,9 +148,11 @@ class Machine:
         self.hopes: dict[Cell, Hope] = {}  # of loose ones
         self.semaphore_sleepers: dict[Cell, list[Task]] = {}
         self.random = None if start.seed is None else Random(start.seed)
+        self.noted: list[tuple[Task, Event]] = []  # with rule LATE: what orders.py looks at
         self.ready = deque(self.tasks)
         self.anchors: set[Task] | None = None
-        if self.tasks and start.seed is None:
+        self.has_turns = start.late is not None or start.early is not None
+        if self.tasks and start.seed is None and not self.has_turns:
             self.anchors = {max(self.tasks, key=lambda task: _iterations(task.items))}
         self.stopped: list[Task] = []  # those of them that let others run
         self.iterations: dict[Task, int] = {}  # of others since then
@@ -161,6 +168,8 @@ class Machine:
                 self.iterations = {}
             if self.random is not None:
                 self.ready.rotate(self.random.randrange(len(self.ready)))
+            if self.has_turns:
+                self._turn()
             self._advance(self.ready.popleft())
         return all(task.is_done for task in self.tasks)
 
@@ -189,9 +198,28 @@ class Machine:
                 task.blocked = item
                 break
             task.position += 1
+            if self.has_turns and self._is_interrupted(task, item):
+                break
         self.budget -= events
         if self.budget < 0:
             raise BudgetSpent
+
+    def _turn(self) -> None:
+        """Put the task in front that comes next: rules LATE and EARLY."""
+        early = [each for each in self.ready if (each.node, each.kernel) == self.start.early]
+        if early:
+            self.ready.remove(early[0])
+            self.ready.appendleft(early[0])
+        elif (self.ready[0].node, self.ready[0].kernel) == self.start.late:
+            self.ready.rotate(-1)
+
+    def _is_interrupted(self, task: Task, event: Event) -> bool:
+        if event[0] in NOTED:
+            self.noted.append((task, event))
+        if self.start.early is None and (task.node, task.kernel) != self.start.late:
+            return False
+        self.ready.append(task)
+        return True
 
     def _goes_on(self, task: Task) -> bool:
         """Once more, or after the loop; False at the end of the trace, or to let others run."""
@@ -215,6 +243,9 @@ class Machine:
                 return False
             self.anchors.add(task)
         self.stopped.append(task)
+        return True
+
+    def touch(self, task: Task, event: Event) -> bool:
         return True
 
     # Buffers (rule CREDITS)
@@ -441,5 +472,6 @@ def _iterations(items: Items) -> int:
     )
 
 
+NOTED = (Kind.TOUCH, Kind.SEMAPHORE_WAIT, Kind.SEMAPHORE_SET, Kind.SEMAPHORE_INC)
 # Each kind of event has a method of its name.
 HANDLERS = {kind: getattr(Machine, kind.name.lower()) for kind in Kind}

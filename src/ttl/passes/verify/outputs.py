@@ -2,6 +2,7 @@
 
 rule UNORDERED  without pipes and semaphores nodes are in no order: a tile that one writes and
                 another one reads is a race
+rule ORDERED    with them, what two schedules show to be in no order is one (orders.py)
 rule TWICE      a tile that two nodes write is one if the bytes differ, which only a run knows; so
                 is one that the other node reads after it has written it itself
 rule COVERED    a tensor that an operation writes and does not read is an output; all of it is
@@ -36,11 +37,12 @@ from ttl.dialects.ttcore import block_type
 from ttl.semantics.layout import TILE_LAYOUT
 from ttl.semantics.types import Shape
 
-from ..module_pass import users_of
 from .events import Node
+from .orders import Owner, Schedules, wait_for_all
 from .skeleton import Kernel
 from .statements import FAILURES, Budget, BudgetSpent
 from .symbolic import UNKNOWN, Expression, Number, assignments, value_of, variables_of
+from .touches import copy_at, tensor_of
 from .walk import WalkedModule
 
 # How many values of slices are enumerated, of all kernels on all nodes.
@@ -57,6 +59,7 @@ class Touch:
     access: Access
     span: Span | None
     order: int  # among the copies of its kernel
+    copy: Operation
     rows: Rows = field(default_factory=dict)
 
 
@@ -79,10 +82,10 @@ def outputs_of(walked: WalkedModule, most_values: int = MOST_VALUES) -> list[Out
     budget = Budget(most_values)
     found: dict[int, Output] = {}
     for order, (node, kernel, op, starts) in enumerate(_slices(walked)):
-        if (copy := _copy(op, "destination")) is not None:
-            position, name = tensor_of(kernel, op)
+        if (copy := copy_at(op, "destination")) is not None:
+            position, name = tensor_of(kernel.function, op)
             output = found.setdefault(position, Output(name, _shape(op.tensor)))
-            touch = Touch(Access(kernel.name, node, True), span_of(copy.location), order)
+            touch = Touch(Access(kernel.name, node, True), span_of(copy.location), order, copy)
             output.writes.append(touch)
             output.are_writes_known &= _fill_in(touch, op, copy, starts, budget)
     _add_unreached(found, walked)
@@ -94,10 +97,14 @@ def _add_unreached(outputs: dict[int, Output], walked: WalkedModule) -> None:
     """Tensors that kernels would write, if any node came to it."""
     for kernel in walked.kernels:
         for op in kernel.function.walk():
-            if not isinstance(op, ttl.TensorSliceOp) or (copy := _copy(op, "destination")) is None:
+            if not isinstance(op, ttl.TensorSliceOp):
                 continue
-            position, name = tensor_of(kernel, op)
-            touch = Touch(Access(kernel.name, walked.nodes[0], True), span_of(copy.location), 0)
+            copy = copy_at(op, "destination")
+            if copy is None:
+                continue
+            position, name = tensor_of(kernel.function, op)
+            access = Access(kernel.name, walked.nodes[0], True)
+            touch = Touch(access, span_of(copy.location), 0, copy)
             is_tiled = block_type(op.tensor.type).layout is TILE_LAYOUT
             made = Output(name, _shape(op.tensor), [touch], are_writes_known=is_tiled)
             outputs.setdefault(position, made)
@@ -105,10 +112,10 @@ def _add_unreached(outputs: dict[int, Output], walked: WalkedModule) -> None:
 
 def _add_reads(outputs: dict[int, Output], walked: WalkedModule, budget: Budget) -> None:
     for order, (node, kernel, op, starts) in enumerate(_slices(walked)):
-        copy, output = _copy(op, "source"), outputs.get(tensor_of(kernel, op)[0])
+        copy, output = copy_at(op, "source"), outputs.get(tensor_of(kernel.function, op)[0])
         if copy is not None and output is not None:
             output.is_read = True
-            touch = Touch(Access(kernel.name, node, False), span_of(copy.location), order)
+            touch = Touch(Access(kernel.name, node, False), span_of(copy.location), order, copy)
             if _fill_in(touch, op, copy, starts, budget):
                 output.reads.append(touch)
 
@@ -124,26 +131,6 @@ def _slices(walked: WalkedModule) -> Iterator[tuple[Node, Kernel, Any, AllStarts
                 by_op.setdefault(op, []).append(starts)
             for op, all_starts in by_op.items():
                 yield node, kernel, op, all_starts
-
-
-def _copy(op: Operation, end: str) -> ttl.CopyOp | None:
-    """The copy of which the slice is this end."""
-    result = op.results[0]
-    copies = users_of(result, ttl.CopyOp)
-    return next((copy for copy in copies if getattr(copy, end) is result), None)
-
-
-def tensor_of(kernel: Kernel, op: Any) -> tuple[int, str]:
-    """The number and the name of the operation's argument that a slice is of."""
-    attributes: Any = kernel.function.attributes
-    tensor: SSAValue = op.tensor
-    position: int = op.tensor.index
-    indices, names = attributes.get("ttl.crta_indices"), attributes.get("ttl.tensor_names")
-    if indices is not None and position < len(indices):
-        position = indices.data[position].value.data
-    if names is not None and position < len(names):
-        return position, names.data[position].data
-    return position, tensor.name_hint or f"argument {position}"
 
 
 def _shape(value: SSAValue) -> Shape:
@@ -194,12 +181,42 @@ def _indices(start: Number, extent: int, budget: Budget) -> set[int]:
 # What is wrong with them --------------------------------------------------------------------------
 
 
-def check_races(outputs: Sequence[Output], walked: WalkedModule) -> list[Diagnostic]:
-    """rule UNORDERED: the first tile of each tensor that one node writes and another one reads."""
-    if _may_be_ordered(walked):
-        return []
-    clashes = [(_clash(output, _not_read_back(output)), output) for output in outputs]
-    return [_reported(race, output, *clash) for clash, output in clashes if clash is not None]
+def check_races(
+    outputs: Sequence[Output], walked: WalkedModule, schedules: Schedules
+) -> list[Diagnostic]:
+    """The first tile of each tensor that one node writes and another one reads: rule UNORDERED
+    and, where something may order them, rule ORDERED.
+    """
+    if not _may_be_ordered(walked):
+        clashes = [(_clash(output, _not_read_back(output)), output) for output in outputs]
+        return [_reported(race, output, *clash) for clash, output in clashes if clash is not None]
+    is_race = partial(_are_unordered, walked, schedules)
+    found = []
+    for output in outputs:
+        if (clash := _clash(output, _not_read_back(output), is_race)) is not None:
+            owners = [_owner(walked, each) for each in clash[:2]]
+            report = partial(_race_with_help, wait_for_all(walked, *owners))
+            found.append(_reported(report, output, *clash))
+    return found
+
+
+def _race_with_help(text: str | None, *given: Any, **options: Any) -> RuleBroken:
+    broken = race(*given, **options)
+    return broken if text is None else broken.with_first_help(text)
+
+
+def _is_clash(touch: Touch, writer: Touch) -> bool:
+    return True
+
+
+def _are_unordered(walked: WalkedModule, schedules: Schedules, read: Touch, write: Touch) -> bool:
+    one, other = (_owner(walked, each) for each in (read, write))
+    return schedules.are_unordered((one, read.copy), (other, write.copy))
+
+
+def _owner(walked: WalkedModule, touch: Touch) -> Owner:
+    access = touch.access
+    return walked.names.node_numbers[access.node], walked.kernel_number(access.kernel)
 
 
 def _not_read_back(output: Output) -> list[Touch]:
@@ -248,8 +265,12 @@ def _may_be_ordered(walked: WalkedModule) -> bool:
 Clash = tuple[Touch, Touch, tuple[int, ...]]
 
 
-def _clash(output: Output, touches: Sequence[Touch]) -> Clash | None:
-    """A touch, the write on another node, and the tile."""
+def _clash(
+    output: Output,
+    touches: Sequence[Touch],
+    counts: Callable[[Touch, Touch], bool] = _is_clash,
+) -> Clash | None:
+    """A touch, the write on another node, and the tile, of those that count."""
     writers: dict[Row, list[tuple[int, Touch]]] = {}  # who is the first to write which columns
     for touch in output.writes:
         for row, columns in touch.rows.items():
@@ -260,7 +281,8 @@ def _clash(output: Output, touches: Sequence[Touch]) -> Clash | None:
     for touch in touches:
         for row, columns in sorted(touch.rows.items()):
             for written, writer in writers.get(row, ()):
-                if writer.access.node != touch.access.node and written & columns:
+                is_others = writer.access.node != touch.access.node
+                if is_others and written & columns and counts(touch, writer):
                     return touch, writer, (*row, _lowest(written & columns))
     return None
 

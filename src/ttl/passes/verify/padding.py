@@ -41,9 +41,9 @@ from ttl.semantics.padding import (
 from ttl.semantics.types import TILE_SIZE
 
 from ..compute.arranged_tiles import is_reduction
-from .outputs import tensor_of
 from .slices import extremes
 from .symbolic import Number
+from .touches import tensor_of
 from .walk import WalkedModule
 
 Known = TypeVar("Known", Held, Sizes)
@@ -112,7 +112,7 @@ def _each_slice(
         for kernel, slices in zip(walked.kernels, of_kernels, strict=True):
             by_tensor: Any = kernel.function.attributes.get(name)
             for op, starts in slices if by_tensor is not None else ():
-                numbers = by_tensor.data[tensor_of(kernel, op)[0]]
+                numbers = by_tensor.data[tensor_of(kernel.function, op)[0]]
                 yield op, starts, [number.value.data for number in numbers]
 
 

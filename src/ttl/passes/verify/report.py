@@ -70,6 +70,7 @@ class Report:
             sends=sends,
             pipe=pipe.name,
             pipe_span=pipe.span,
+            net=pipe.net,
             for_send_of=None if is_sent else pipe.source,
             for_posts_of=missing,
             partners=tuple([

@@ -10,12 +10,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ttl.diagnostics import Diagnostic, Label, codes
+from ttl.diagnostics import Diagnostic, Label, Severity, codes
 from ttl.diagnostics.deadlock import deadlock_diagnostic
 from ttl.diagnostics.waiting import AnyWaiting, Waiting
 
 from .events import Kind, counted
 from .machine import Machine, Start
+from .orders import Schedules
 from .report import Report
 from .semaphores import TRIED_ORDERS, loose_semaphores
 from .statements import BudgetSpent, Items
@@ -48,6 +49,19 @@ def check_schedule(
         return [not_proven(why)] if with_warnings else []
 
 
+def start_of(walked: WalkedModule) -> Start:
+    return Start(
+        tuple([buffer.block_count for buffer in walked.buffers]),
+        walked.names.pipes,
+        walked.names.node_numbers,
+        tuple([semaphore.initial for semaphore in walked.semaphores]),
+    )
+
+
+def schedules_of(walked: WalkedModule, most_events: int) -> Schedules:
+    return Schedules(walked, start_of(walked), most_events)
+
+
 def not_proven(why: str, *notes: str, place: Label | None = None) -> Diagnostic:
     found = codes.NOT_PROVEN.broken(
         f"it is not proven that the operation ends: {why}",
@@ -72,8 +86,9 @@ class _Checker:
             machine = self._machine(part, self._hopeful(part))
             machine.run()
             (stuck if machine.stuck else done).append((part, machine))
-            if with_warnings and not machine.stuck and machine.start.loose:
-                found.append(self._other_orders(part, machine.start))
+            if not machine.stuck and machine.start.loose:
+                other = self._other_orders(part, machine.start)
+                found += [other] if with_warnings or other.severity is Severity.ERROR else []
         if stuck:
             return [self._deadlock(stuck, self._start())]
         return [*found, *self._leftovers(done), *self._blocking_sends()]
@@ -94,7 +109,7 @@ class _Checker:
                 shown = self._deadlock([(part, machine)], tried)
                 message = "in some orders of the kernels this is a " + shown.message
                 helps = (PASSED_OVER, *shown.helps[:1])
-                return replace(shown, code=codes.DEADLOCK.mild, message=message, helps=helps)
+                return replace(shown, message=message, helps=helps)
         which = ", ".join(f"`{semaphore.name}`" for semaphore in loose)
         span, text = loose[0].span, f"`{loose[0].name}` declared here"
         return not_proven(
@@ -108,14 +123,7 @@ class _Checker:
         return Machine(start, traces, self.most_events)
 
     def _start(self, **changed: Any) -> Start:
-        walked = self.walked
-        return Start(
-            tuple([buffer.block_count for buffer in walked.buffers]),
-            walked.names.pipes,
-            walked.names.node_numbers,
-            tuple([semaphore.initial for semaphore in walked.semaphores]),
-            **changed,
-        )
+        return replace(start_of(self.walked), **changed)
 
     def _blocking_sends(self) -> list[Diagnostic]:
         """A compiled send waits for the posts when it starts: before it, they must be there."""

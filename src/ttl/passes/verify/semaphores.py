@@ -16,6 +16,7 @@ from .machine import Cell
 from .walk import WalkedModule
 
 TRIED_ORDERS = 8
+CHANGES = (Kind.SEMAPHORE_SET, Kind.SEMAPHORE_INC)
 
 
 class _Use:
@@ -63,6 +64,40 @@ def loose_semaphores(walked: WalkedModule, nodes: Sequence[int]) -> frozenset[Ce
     """Those for which the order of the kernels of these nodes may matter."""
     if not walked.semaphores:
         return frozenset()
+    return frozenset(cell for cell, found in _uses(walked, nodes).items() if found.is_loose)
+
+
+def used_specially(walked: WalkedModule) -> dict[Cell, set[tuple[int, int]]]:
+    """Those that several kernels use, and not only count up and wait for by >=: who does."""
+    if not walked.semaphores:
+        return {}
+    uses = _uses(walked, range(len(walked.nodes)))
+    return {
+        cell: found.users
+        for cell, found in uses.items()
+        if found.is_waited_for
+        and len(found.users) > 1
+        and (found.setters or not found.exact_waits <= {found.last})
+    }
+
+
+def increments_of(walked: WalkedModule, cell: Cell, changer: tuple[int, int]) -> int | None:
+    """How often a semaphore that starts at 0 is incremented by 1, if only that happens to it."""
+    changes = [
+        ((node, kernel), event, times)
+        for node, of_kernels in enumerate(walked.traces)
+        for kernel, items in enumerate(of_kernels)
+        for event, times in counted(items)
+        if event[0] in CHANGES and event[1] == cell[0] and cell[1] in event[4]
+    ]
+    is_plain = all(event[0] is Kind.SEMAPHORE_INC and event[3] == 1 for _, event, _ in changes)
+    if walked.semaphores[cell[0]].initial or not is_plain:
+        return None
+    has_part = any(owner == changer for owner, _, _ in changes)
+    return sum(times for _, _, times in changes) if has_part else None
+
+
+def _uses(walked: WalkedModule, nodes: Sequence[int]) -> dict[Cell, _Use]:
     uses: dict[Cell, _Use] = {}
 
     def use(semaphore: int, node: int, user: tuple[int, int]) -> _Use:
@@ -83,4 +118,4 @@ def loose_semaphores(walked: WalkedModule, nodes: Sequence[int]) -> frozenset[Ce
                 elif kind is Kind.SEMAPHORE_INC:
                     for other in event[4]:
                         use(event[1], other, user).incremented += event[3] * times
-    return frozenset(cell for cell, found in uses.items() if found.is_loose)
+    return uses

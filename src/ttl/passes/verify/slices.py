@@ -13,9 +13,9 @@ from ttl.dialects.ttcore import block_type
 from ttl.semantics.tensors import out_of_range, with_tensor_name
 
 from ..module_pass import called_from
-from .outputs import tensor_of
 from .statements import FAILURES
 from .symbolic import UNKNOWN, Expression, Number, extremes_of
+from .touches import tensor_of
 from .walk import WalkedModule
 
 # How many values of one slice are enumerated where its extremes are not enough.
@@ -29,7 +29,7 @@ def check_slices(walked: WalkedModule) -> list[Diagnostic]:
         for kernel, slices in zip(walked.kernels, of_kernels, strict=False):
             for op, starts in slices:
                 if op not in found and (problem := _out_of_range(op, starts)):
-                    problem = with_tensor_name(problem, tensor_of(kernel, op)[1])
+                    problem = with_tensor_name(problem, tensor_of(kernel.function, op)[1])
                     notes = (f"on node {node}",)
                     found[op] = called_from(problem, op).at(span_of(op.location), notes=notes)
     for node, op, broken in walked.faults:

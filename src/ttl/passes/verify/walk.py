@@ -22,6 +22,7 @@ from .events import Event, Kind, Names, Node, counted, effects_of
 from .skeleton import Builder, Kernel
 from .statements import Budget, BudgetSpent, CannotEvaluate, Items
 from .symbolic import Number
+from .touches import touching_copies
 
 # How far a module is walked: steps of all kernels on all nodes. About a third of a second.
 MOST_STEPS = 300_000
@@ -61,6 +62,9 @@ class WalkedModule:
     faults: list[tuple[Node, Operation, RuleBroken]] = field(default_factory=list)
     unknown: list[tuple[str, Node, Operation]] = field(default_factory=list)
     is_spent: bool = False
+
+    def kernel_number(self, name: str) -> int:
+        return [kernel.name for kernel in self.kernels].index(name)
 
     @property
     def nodes(self) -> Sequence[Node]:
@@ -129,6 +133,8 @@ def _read(module: ModuleOp) -> WalkedModule:
         for op in ttl.semaphores_of(module)
     ]
     names = names_of(module)
+    if names.pipes or semaphores:  # only then can anything order nodes
+        names.touching = touching_copies(kernels(module))
     effects = effects_of(names, has_pipes=bool(names.pipes))
     walked = WalkedModule(names, buffers, semaphores, [])
     for kernel in kernels(module):

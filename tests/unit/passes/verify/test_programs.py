@@ -622,24 +622,26 @@ def test_values_that_fall_are_tried_not_proven(check: Callable) -> None:
 
 @semaphore((3, 1))
 def passed_by(done):
-    """Two nodes set the value, the third may come too late for the one it waits for."""
+    """Two nodes increment the value, the third may come too late for the one it waits for."""
 
     def dm():
         x, _ = ttl.node(dims=2)
         if x == 0:
             done.wait_eq(1)
         else:
-            done.get_remote((0, 0)).set(x)
+            done.get_remote((0, 0)).inc(1)
 
     return (dm,)
 
 
-def test_an_order_that_gets_stuck_is_a_warning(check: Callable) -> None:
-    checked = check(passed_by, *SHAPES)
-    assert checked.errors == []
-    (warning,) = checked.warnings
-    assert warning.code.slug == "deadlock"
-    assert "waits for `done` to be 1 (it is 2)" in warning.message
+def test_a_value_that_may_be_passed_over_is_a_race(check: Callable) -> None:
+    error = check(passed_by, *SHAPES).error
+    assert error.code.slug == "race"
+    assert error.message == (
+        "race: `done` of node (0, 0) is waited for on node (0, 0) and incremented on node (1, 0), "
+        "in no order: the value may be passed over"
+    )
+    assert error.helps == ("wait for at least that value: write `done.wait_ge(1)`",)
 
 
 def test_the_budget_is_said(check: Callable, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,206 @@
+"""Which of two things comes first may depend on the schedule: two schedules prove that it does.
+
+rule LATE      each of two kernels is held back as far as the others allow (machine.py); what comes
+               first once and second the other time is in no order
+rule TOUCHED   a node reads a tile that another writes: a race if all these reads may come before
+               the first of the writes, and all the writes before the first of the reads
+rule SET       so it is with a set of a semaphore and another change, unless both set the same value
+rule WAIT      and with a wait and a change that would keep it from ending
+What the schedules do not show stays unknown; nothing that is ordered is ever called a race.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import combinations, permutations
+from typing import Any, NamedTuple
+
+from xdsl.ir import Operation
+
+from ttl.diagnostics import Diagnostic, Label
+from ttl.diagnostics.accesses import SemaphoreUse, semaphore_race, waits_for_some
+from ttl.dialects.locations import span_of
+
+from .events import SEMAPHORE_VALUES, Event, Kind, counted
+from .machine import Cell, Machine, Start, Task
+from .semaphores import increments_of, used_specially
+from .statements import BudgetSpent
+from .walk import WalkedModule
+
+Owner = tuple[int, int]  # a node and a kernel
+MOST_USES = 64  # of a semaphore on a node that are compared
+CALLS = {Kind.SEMAPHORE_SET: "set", Kind.SEMAPHORE_INC: "inc"}
+
+
+class Span(NamedTuple):
+    """Where the first and the last of some events are in a schedule."""
+
+    first: int
+    last: int
+
+
+class Schedules:
+    """Those in which one kernel comes last, each made at the first question."""
+
+    def __init__(self, walked: WalkedModule, start: Start, most_events: int):
+        self.walked = walked
+        self.start = start
+        self.budget = most_events
+        self._noted: dict[Any, list[tuple[Owner, Event]]] = {}
+
+    def with_late(self, late: Owner) -> list[tuple[Owner, Event]]:
+        """Touches and uses of semaphores in their order; nothing if that takes too long."""
+        return self._with(replace(self.start, late=late))
+
+    def with_early(self, early: Owner) -> list[tuple[Owner, Event]]:
+        return self._with(replace(self.start, early=early))
+
+    def _with(self, start: Start) -> list[tuple[Owner, Event]]:
+        key = start.late, start.early
+        found = self._noted.get(key)
+        if found is None:
+            found = self._noted[key] = self._run(start)
+        return found
+
+    def _run(self, start: Start) -> list[tuple[Owner, Event]]:
+        traces = dict(enumerate(self.walked.traces))
+        machine = Machine(start, traces, self.budget)
+        try:
+            machine.run()
+        except BudgetSpent:
+            self.budget = 0
+            return []
+        self.budget = machine.budget
+        return [(_owner(task), event) for task, event in machine.noted]
+
+    # rule TOUCHED
+
+    def are_unordered(self, read: tuple[Owner, Operation], write: tuple[Owner, Operation]) -> bool:
+        return self._precedes(read, write) and self._precedes(write, read)
+
+    def _precedes(self, one: tuple[Owner, Operation], other: tuple[Owner, Operation]) -> bool:
+        """Are all of `one` before the first of `other`, whose kernel comes last?"""
+        noted = self.with_late(other[0])
+        first, second = _places(noted, one), _places(noted, other)
+        return first is not None and second is not None and first.last < second.first
+
+
+def _owner(task: Task) -> Owner:
+    return task.node, task.kernel
+
+
+def _places(noted: Sequence[tuple[Owner, Event]], what: tuple[Owner, Operation]) -> Span | None:
+    found = [place for place, (owner, event) in enumerate(noted) if (owner, event[2]) == what]
+    return Span(found[0], found[-1]) if found else None
+
+
+def wait_for_all(walked: WalkedModule, one: Owner, other: Owner) -> str | None:
+    """Help if one of these kernels waits for some of the increments that the other adds to."""
+    for (node, kernel), changer in ((one, other), (other, one)):
+        waits = [
+            (event, times)
+            for event, times in counted(walked.traces[node][kernel])
+            if event[0] is Kind.SEMAPHORE_WAIT
+        ]
+        for event, times in waits:
+            is_alone = times == 1 and sum(each[1] == event[1] for each, _ in waits) == 1
+            total = increments_of(walked, (event[1], node), changer)
+            if is_alone and event[4] and total is not None and total > event[3]:
+                return waits_for_some(walked.semaphores[event[1]].name, event[3], total)
+    return None
+
+
+# Semaphores ---------------------------------------------------------------------------------------
+
+
+class Use(NamedTuple):
+    """The n-th time that a kernel changes or has waited for a semaphore on a node."""
+
+    owner: Owner
+    number: int
+    event: Event
+
+    @property
+    def kind(self) -> Kind:
+        kind: Kind = self.event[0]
+        return kind
+
+    @property
+    def value(self) -> int:
+        return int(self.event[3]) % SEMAPHORE_VALUES
+
+    def is_spoiled_by(self, change: Use) -> bool:
+        """Does it matter which comes first? This one is a set or a wait (rules SET and WAIT)."""
+        if self.owner == change.owner or change.kind is Kind.SEMAPHORE_WAIT:
+            return False
+        is_set = change.kind is Kind.SEMAPHORE_SET
+        if self.kind is Kind.SEMAPHORE_SET:
+            return not is_set or change.value != self.value
+        if self.kind is not Kind.SEMAPHORE_WAIT:
+            return False
+        at_least = self.event[4]
+        if not is_set:
+            return not at_least and bool(change.value)
+        return change.value < self.value if at_least else change.value != self.value
+
+
+def check_semaphore_orders(walked: WalkedModule, schedules: Schedules) -> list[Diagnostic]:
+    """rules SET and WAIT: the first race for each semaphore."""
+    found: dict[int, Diagnostic] = {}
+    if walked.is_complete:
+        for cell, owners in sorted(used_specially(walked).items()):
+            if cell[0] not in found and (pair := _unordered_pair(cell, owners, schedules)):
+                found[cell[0]] = _reported(walked, cell, *pair)
+    return list(found.values())
+
+
+def _unordered_pair(cell: Cell, owners: set[Owner], schedules: Schedules) -> tuple[Use, Use] | None:
+    made = [
+        each(owner)
+        for each in (schedules.with_late, schedules.with_early)
+        for owner in sorted(owners)
+    ]
+    orders = [_uses(noted, cell) for noted in made]
+    for one, other in permutations(orders, 2):
+        places = {use[:2]: place for place, use in enumerate(other)}
+        for first, second in combinations(one, 2):
+            pair = (first, second) if first.is_spoiled_by(second) else (second, first)
+            if not pair[0].is_spoiled_by(pair[1]):
+                continue
+            before, after = places.get(first[:2]), places.get(second[:2])
+            # What is not there waits for ever, with the other one behind it or not.
+            if after is not None and (before is None or after < before):
+                return pair
+    return None
+
+
+def _uses(noted: Sequence[tuple[Owner, Event]], cell: Cell) -> list[Use]:
+    found: list[Use] = []
+    numbers: dict[Owner, int] = {}
+    for owner, event in noted:
+        if event[0] is Kind.TOUCH or event[1] != cell[0]:
+            continue
+        nodes = (owner[0],) if event[0] is Kind.SEMAPHORE_WAIT else event[4]
+        if cell[1] in nodes:
+            numbers[owner] = number = numbers.get(owner, 0) + 1
+            found.append(Use(owner, number, event))
+        if len(found) == MOST_USES:
+            break
+    return found
+
+
+def _reported(walked: WalkedModule, cell: Cell, one: Use, other: Use) -> Diagnostic:
+    semaphore, node = cell
+    first, second = (_told(walked, each) for each in (one, other))
+    where = span_of(other.event[2].location)
+    places = () if where is None else (Label(where, second.label),)
+    name = walked.semaphores[semaphore].name
+    broken = semaphore_race(name, walked.nodes[node], first, second, places)
+    return broken.at(span_of(one.event[2].location), first.label)
+
+
+def _told(walked: WalkedModule, use: Use) -> SemaphoreUse:
+    node, kernel = use.owner
+    call = CALLS.get(use.kind) or ("wait_ge" if use.event[4] else "wait_eq")
+    return SemaphoreUse(walked.kernels[kernel].name, walked.nodes[node], call, use.value)

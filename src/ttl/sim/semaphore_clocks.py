@@ -1,0 +1,236 @@
+"""What a wait for a semaphore knows of the changes that made it pass, whatever the schedule.
+
+rule NEEDED   a wait is ordered after a step of a kernel if it cannot be over while that kernel has
+              not come so far: of several increments that may come first, it takes over what all
+              choices have in common
+rule LEVEL    so each kernel counts by itself: if the wait needs `n` more, it knows of a kernel what
+              the n-th of the increments knows that know least of it
+rule EPOCH    a set starts anew; the wait belongs to the first set after which it can be over, not
+              before the last one that its kernel knows of
+rule SET      what changes a value is ordered with every set of it, but for sets of the same value;
+              else it is a race, if anybody waits for it
+rule WAIT     what would end a wait no more once it has come is ordered with it: an increment where
+              the wait is for one value, a set of another value; else it is a race
+rule LATER    increments that come after the wait in the run at hand may come before it, too; what
+              they know may depend on the wait: all is computed again until nothing changes
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+from typing import TYPE_CHECKING
+
+from ttl.language.semaphores import SEMAPHORE_VALUES
+
+from .place import Place
+from .races import Clock, Known, joined
+
+if TYPE_CHECKING:
+    from .kernel import KernelRun
+    from .semaphores import NodeSemaphore
+
+
+@dataclass(slots=True, eq=False)
+class Change:
+    """A set, or an increment, of a semaphore on one node."""
+
+    kernel: KernelRun
+    is_set: bool
+    value: int
+    place: Place | None
+    known: Known | None = None  # what it hands on; None before the first replay of the run
+
+    def is_known_to(self, clock: Clock) -> bool:
+        """Does the kernel of the clock know that it has happened?"""
+        if self.known is None:
+            return False
+        step = self.known[self.kernel]
+        if self.kernel is clock.kernel:
+            return step < clock.step
+        return clock.known.get(self.kernel, 0) >= step
+
+
+@dataclass(slots=True, eq=False)
+class Wait:
+    """A wait, with what its kernel knew when it was over, or knows if it never was."""
+
+    kernel: KernelRun
+    wanted: int
+    at_least: bool
+    place: Place | None
+    clock: Clock | None = None  # as it was then
+    is_over: bool = False
+
+    def is_spoiled_by(self, change: Change) -> bool:  # rule WAIT
+        if not change.is_set:
+            return not self.at_least and bool(change.value)
+        return change.value < self.wanted if self.at_least else change.value != self.wanted
+
+    def precedes(self, change: Change) -> bool:
+        assert self.clock is not None
+        step = (change.known or {}).get(self.kernel, 0)
+        return self.is_over and step >= self.clock.step
+
+
+@dataclass(slots=True)
+class Epoch:
+    """The initial value or sets of one value, and the increments until the next set."""
+
+    base: int
+    sets: list[Change] = field(default_factory=list)
+    increments: list[Change] = field(default_factory=list)
+
+    @property
+    def known_increments(self) -> list[Change]:
+        return [each for each in self.increments if each.known is not None and each.value]
+
+    @property
+    def wraps(self) -> bool:
+        return self.base + sum([each.value for each in self.increments]) >= SEMAPHORE_VALUES
+
+    def can_end(self, wait: Wait, clock: Clock) -> bool:
+        certain = [each.value for each in self.known_increments if each.is_known_to(clock)]
+        most = self.base + sum([each.value for each in self.known_increments])
+        return most >= wait.wanted and (
+            wait.at_least or self.base + sum(certain) <= wait.wanted
+        )
+
+    def common(self, wait: Wait, clock: Clock) -> Known:
+        """What the wait knows if it was over in this epoch."""
+        knows_base = not self.sets or any(each.is_known_to(clock) for each in self.sets)
+        of_base = {} if knows_base else _least([_known(each) for each in self.sets])
+        return joined(of_base, _of_some(self.known_increments, wait.wanted - self.base))
+
+
+@dataclass(slots=True)
+class History:
+    """All changes of one semaphore on one node, in the order of the run at hand."""
+
+    semaphore: NodeSemaphore
+    changes: list[Change] = field(default_factory=list)
+    epochs: list[Epoch] = field(default_factory=list)
+    waits: list[Wait] = field(default_factory=list)
+
+    @property
+    def may_race(self) -> bool:
+        """Is it waited for, and do several kernels use it in another way than by counting up?"""
+        users = {each.kernel for each in self.changes} | {each.kernel for each in self.waits}
+        is_special = any(each.is_set for each in self.changes) or not all(
+            each.at_least for each in self.waits
+        )
+        return bool(self.waits) and len(users) > 1 and is_special
+
+    def add(self, change: Change) -> None:
+        if not self.epochs:
+            self.epochs.append(Epoch(self.semaphore.declared.initial))
+        self.changes.append(change)
+        last = self.epochs[-1]
+        if not change.is_set:
+            last.increments.append(change)
+        elif last.sets and not last.increments and last.base == change.value:
+            last.sets.append(change)
+        else:
+            self.epochs.append(Epoch(change.value, [change]))
+
+    def known_by(self, wait: Wait, clock: Clock, seen: int) -> Known:
+        """What a wait takes over that was passed when so many of the changes had happened."""
+        first = 0
+        for number, epoch in enumerate(self.epochs):  # rule EPOCH
+            if any(each.is_known_to(clock) for each in epoch.sets):
+                first = number
+        for epoch in self.epochs[first:]:
+            if epoch.wraps:
+                break
+            if epoch.can_end(wait, clock):
+                return epoch.common(wait, clock)
+        return reduce(joined, [_known(each) for each in self.changes[:seen]], {})
+
+    def spoiled(self) -> tuple[Wait, Change] | None:
+        """A wait, and a change that is in no order with it: rule WAIT."""
+        by_kernel: dict[KernelRun, list[Change]] = {}
+        for change in self.changes:
+            by_kernel.setdefault(change.kernel, []).append(change)
+        for wait in self.waits:
+            assert wait.clock is not None
+            possible = (epoch.can_end(wait, wait.clock) for epoch in self.epochs)
+            if not wait.is_over and not any(possible):
+                continue  # it waits for ever in any order
+            others = [own for kernel, own in by_kernel.items() if kernel is not wait.kernel]
+            for changes in others:
+                if (found := _first_spoiling(wait, changes)) is not None:
+                    return wait, found
+        return None
+
+    def needed_for_all(self, wait: Wait, changer: KernelRun) -> int | None:
+        """What wait_ge() must be given to be over after all increments, those of `changer` too."""
+        if len(self.epochs) != 1 or not wait.at_least:
+            return None
+        epoch = self.epochs[0]
+        total = epoch.base + sum([each.value for each in epoch.increments])
+        is_changed = any(each.kernel is changer for each in epoch.increments)
+        is_one_each = all(each.value == 1 for each in epoch.increments) and not epoch.base
+        return total if is_changed and is_one_each and total > wait.wanted else None
+
+    def unordered(self, number: int, clock: Clock) -> Change | None:
+        """An earlier change that this one, which its kernel makes now, races with: rule SET."""
+        change = self.changes[number]
+        for other in reversed(self.changes[:number]):
+            is_known = other.is_known_to(clock)
+            if other.is_set and is_known:
+                return None  # it is ordered after all that came before it
+            if is_known or not (change.is_set or other.is_set):
+                continue
+            if not (change.is_set and other.is_set and change.value == other.value):
+                return other
+        return None
+
+
+def _first_spoiling(wait: Wait, changes: Sequence[Change]) -> Change | None:
+    """Of one kernel: the wait knows of the first ones, and the last ones know of the wait."""
+    assert wait.clock is not None
+    known = wait.clock.known.get(changes[0].kernel, 0)
+    start = bisect_right(changes, known, key=lambda each: _known(each).get(each.kernel, 0))
+    for change in changes[start:]:
+        if wait.precedes(change):
+            return None
+        if wait.is_spoiled_by(change):
+            return change
+    return None
+
+
+def _known(change: Change) -> Known:
+    return change.known or {}
+
+
+def _least(given: Sequence[Known]) -> Known:
+    """What all have in common."""
+    if len(given) == 1:
+        return given[0]
+    common = set.intersection(*(set(each) for each in given))
+    return {kernel: min(each[kernel] for each in given) for kernel in common}
+
+
+def _of_some(increments: Sequence[Change], needed: int) -> Known:
+    """What all choices of increments have in common that add up to what is needed."""
+    if needed <= 0 or not increments:
+        return {}
+    total = sum([each.value for each in increments])
+    if total - min(each.value for each in increments) < needed:  # none can be left out
+        return reduce(joined, [_known(each) for each in increments], {})
+    found: Known = {}
+    for kernel in dict.fromkeys(k for each in increments for k in _known(each)):
+        levels = sorted((_known(each).get(kernel, 0), each.value) for each in increments)
+        if level := _reached(levels, needed):  # rule LEVEL
+            found[kernel] = level
+    return found
+
+
+def _reached(levels: Iterable[tuple[int, int]], needed: int) -> int:
+    for level, value in levels:
+        needed -= value
+        if needed <= 0:
+            return level
+    return 0

@@ -1,0 +1,219 @@
+"""What waits for semaphores order, on every way to run; helps are applied literally."""
+
+from __future__ import annotations
+
+import pytest
+
+from fuzz.engines import Outcome, check, run, with_tail
+
+HEAD = """\
+import ttl
+
+
+@ttl.operation(grid={grid})
+def operation(x, scratch, y):
+    dfb = ttl.make_dataflow_buffer_like(x, shape=(1, 1), block_count=2)
+    done = ttl.Semaphore(0)
+    go = ttl.Semaphore(0)
+
+    @ttl.datamovement()
+    def move():
+        n, _ = ttl.node(dims=2)
+
+        def copied(source, destination):
+            with dfb.reserve() as block:
+                ttl.copy(source, block).wait()
+            with dfb.wait() as block:
+                ttl.copy(block, destination).wait()
+
+"""
+INPUTS = [((32, 160), "float32", -9, 9, 1)] * 3
+ERROR = "error"
+SIMULATED = (None, 1, 2, 3)
+
+
+def program(body: str, grid: tuple[int, int] = (5, 1)) -> str:
+    lines = [f"        {line}" for line in body.strip("\n").splitlines()]
+    return with_tail(HEAD.format(grid=grid) + "\n".join(lines), INPUTS)
+
+
+def outcomes(text: str) -> dict[str, Outcome]:
+    """Of all ways to run but the check, which is compared by its errors."""
+    found = {f"sim {seed}": run(text, "sim", seed) for seed in SIMULATED}
+    return {**found, "host": run(text, "host", 1)}
+
+
+def errors_of(text: str) -> list[tuple[str, tuple[str, ...]]]:
+    outcome, found = check(text)
+    assert outcome.kind != "fault", outcome
+    errors = [each for each in found if each.severity.value == ERROR]
+    return [(each.code.code, each.helps) for each in errors]
+
+
+def assert_race(text: str) -> tuple[str, ...]:
+    """On each way; the helps of the check."""
+    for name, outcome in outcomes(text).items():
+        assert set(outcome.codes) == {"TTL5005"}, (name, outcome)
+    errors = errors_of(text)
+    assert {code for code, _ in errors} == {"TTL5005"}
+    return errors[0][1]
+
+
+def assert_right(text: str) -> None:
+    assert errors_of(text) == []
+    for name, outcome in outcomes(text).items():
+        assert outcome.kind == "ended", (name, outcome)
+
+
+# Four nodes write a tile each and increment; node 0 reads
+GATHER = """
+if n > 0:
+    copied(x[0, n], scratch[0, n])
+    done.get_remote((0, 0)).inc(1)
+else:
+    done.wait_ge({wanted})
+    for i in range({first}, {last}):
+        copied(scratch[0, i], y[0, i])
+"""
+
+
+@pytest.mark.parametrize("tiles", [(1, 5), (1, 2), (4, 5)])
+@pytest.mark.parametrize("wanted", [1, 2, 3])
+def test_a_wait_for_some_orders_none_of_them(wanted: int, tiles: tuple[int, int]) -> None:
+    """Whichever tiles are read: in another schedule their node has not signalled."""
+    text = program(GATHER.format(wanted=wanted, first=tiles[0], last=tiles[1]))
+    helps = assert_race(text)
+    assert helps[0] == (
+        f"`done.wait_ge({wanted})` is over after any {wanted} of its 4 increments: "
+        "write `done.wait_ge(4)` to wait for all of them"
+    )
+    assert_right(text.replace(f"done.wait_ge({wanted})", "done.wait_ge(4)"))
+
+
+def test_the_second_increment_of_one_kernel_follows_the_first() -> None:
+    assert_right(program("""
+if n == 1:
+    copied(x[0, 0], scratch[0, 0])
+    done.get_remote((0, 0)).inc(1)
+    copied(x[0, 1], scratch[0, 1])
+    done.get_remote((0, 0)).inc(1)
+elif n == 0:
+    done.wait_ge(1)
+    copied(scratch[0, 0], y[0, 0])
+    done.wait_ge(2)
+    copied(scratch[0, 1], y[0, 1])
+""", (2, 1)))  # fmt: skip
+
+
+def test_what_all_choices_have_in_common_is_ordered() -> None:
+    """Node 1 lets nodes 2 and 3 go, and node 0 waits for either: node 1 has written."""
+    assert_right(program("""
+if n == 1:
+    copied(x[0, 0], scratch[0, 0])
+    go.get_remote_multicast((slice(2, 4), 0)).set(1)
+elif n > 1:
+    go.wait_ge(1)
+    done.get_remote((0, 0)).inc(1)
+else:
+    done.wait_ge(1)
+    copied(scratch[0, 0], y[0, 0])
+""", (4, 1)))  # fmt: skip
+
+
+# Every node writes its tile, and reads its neighbour's after a barrier; one for every round
+COUNTED = """
+for i in range(3):
+    copied(x[0, n], scratch[0, n])
+    for each in range({nodes}):
+        done.get_remote((each, 0)).inc(1)
+    done.wait_ge({nodes} * 2 * i + {first})
+    copied(scratch[0, (n + 1) % {nodes}], y[0, n])
+    for each in range({nodes}):
+        done.get_remote((each, 0)).inc(1)
+    done.wait_ge({nodes} * 2 * (i + 1))
+"""
+
+
+def test_a_barrier_of_all_that_is_counted_on_orders_every_round() -> None:
+    assert_right(program(COUNTED.format(nodes=3, first=3), (3, 1)))
+
+
+def test_a_barrier_that_counts_one_too_few_orders_nothing() -> None:
+    text = program(COUNTED.format(nodes=3, first=2), (3, 1))
+    for name, outcome in outcomes(text).items():
+        if name != "host":
+            assert outcome.codes == ("TTL5005",), (name, outcome)
+
+
+RESET = """
+for i in range(3):
+    if n > 0:
+        copied(x[0, n], scratch[0, n])
+        done.get_remote((0, 0)).inc(1)
+        go.wait_eq(1)
+        go.set(0)
+    else:
+        done.{wait}
+        done.set(0)
+        for k in range(1, 5):
+            copied(scratch[0, k], y[0, k])
+        go.get_remote_multicast((slice(1, 5), 0)).set(1)
+"""
+
+
+def test_a_semaphore_that_is_reset_orders_every_round() -> None:
+    assert_right(program(RESET.format(wait="wait_eq(4)")))
+
+
+def test_a_reset_that_does_not_wait_for_all_is_a_race() -> None:
+    assert_race(program(RESET.format(wait="wait_ge(3)")))
+
+
+# A set and another change
+
+SET_AGAINST_INC = """
+if n == 0:
+    done.get_remote((1, 0)).inc(1)
+else:
+    done.set(0)
+    done.wait_ge(1)
+"""
+
+
+def test_a_set_and_an_increment_in_no_order() -> None:
+    text = program(SET_AGAINST_INC, (2, 1))
+    (help_text,) = assert_race(text)
+    assert help_text.startswith("leave this set() out, with ttl.Semaphore(initial=...)")
+    without = text.replace("            done.set(0)\n", "")
+    assert without != text
+    assert_right(without.replace("done = ttl.Semaphore(0)", "done = ttl.Semaphore(initial=0)"))
+
+
+def test_a_set_after_the_increment_that_it_waits_for() -> None:
+    assert_right(program("""
+if n == 0:
+    done.get_remote((1, 0)).inc(1)
+else:
+    done.wait_ge(1)
+    done.set(0)
+""", (2, 1)))  # fmt: skip
+
+
+def test_two_sets_in_no_order() -> None:
+    text = program("""
+if n == 2:
+    done.wait_ge(1)
+else:
+    done.get_remote((2, 0)).set(n + 1)
+""", (3, 1))  # fmt: skip
+    assert_race(text)
+    assert_right(text.replace("set(n + 1)", "set(1)"))
+
+
+def test_nobody_waits_for_what_is_set_in_no_order() -> None:
+    assert_right(program("""
+if n == 0:
+    done.get_remote((1, 0)).inc(1)
+else:
+    done.set(0)
+""", (2, 1)))  # fmt: skip
