@@ -252,7 +252,8 @@ def _instrumented(part: str) -> Any:
             self.generic_visit(node)
             if isinstance(getattr(node, "op", None), ast.LShift):
                 side = "right" if isinstance(node, ast.BinOp) else "value"
-                setattr(node, side, ast.Call(ast.Name("shift", ast.Load()), [getattr(node, side)], []))
+                shift = ast.Name("shift", ast.Load())
+                setattr(node, side, ast.Call(shift, [getattr(node, side)], []))
             if isinstance(node, (ast.BinOp, ast.UnaryOp, ast.Compare)):
                 return ast.Call(ast.Name("note", ast.Load()), [node], [])
             return node
