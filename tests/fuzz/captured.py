@@ -209,7 +209,8 @@ def _outcome(part: str, names: dict[str, Any]) -> str:
         around = {**names, **_of_node(node)}
         seen: list[Any] = []
         try:
-            exec(_instrumented(part), around, {"note": partial(_note, seen)})
+            own = {"note": partial(_note, seen), "shift": partial(_shift, seen)}
+            exec(_instrumented(part), around, own)
         except Exception:
             return "raises"
         if not all(map(_is_known, seen)):
@@ -221,6 +222,12 @@ def _outcome(part: str, names: dict[str, Any]) -> str:
 def _note(seen: list[Any], value: Any) -> Any:
     seen.append(value)
     return value
+
+
+def _shift(seen: list[Any], count: Any) -> Any:
+    """Kernels shift to the left by less than 31, also zeros."""
+    seen.append(1 << 31 if count > 30 else 0)
+    return count
 
 
 def _odd_kinds(names: dict[str, Any]) -> set[type]:
@@ -243,6 +250,10 @@ def _instrumented(part: str) -> Any:
     class Notes(ast.NodeTransformer):
         def visit(self, node: ast.AST) -> Any:
             self.generic_visit(node)
+            if isinstance(getattr(node, "op", None), ast.LShift):
+                side = "right" if isinstance(node, ast.BinOp) else "value"
+                shift = ast.Name("shift", ast.Load())
+                setattr(node, side, ast.Call(shift, [getattr(node, side)], []))
             if isinstance(node, (ast.BinOp, ast.UnaryOp, ast.Compare)):
                 return ast.Call(ast.Name("note", ast.Load()), [node], [])
             return node

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from enum import IntFlag
 from typing import Any
 
 from xdsl.dialects import arith, scf
@@ -22,7 +23,7 @@ from ttl.semantics.ops import NAMESPACES
 
 from .builder import KernelBuilder
 from .hir import INDEX, TYPES, BlockValue, Body, Number, Op, RunTime, Scalar, Value, kind_of
-from .problems import describe, not_in_kernels, python_error
+from .problems import describe, not_in_kernels, not_yet, python_error
 from .python_operators import BINARY, COMPARISONS
 from .value_ranges import arms_of, as_constant, known_comparison, known_constant, known_number
 
@@ -112,6 +113,9 @@ def arithmetic(builder: KernelBuilder, operator: ast.operator, left: Value, righ
     sign, kinds = row.sign, scalar_kinds(row.sign, left, right)
     if sign == "@":
         raise wrong_argument("`@` multiplies blocks, and these are numbers")
+    if sign in ("|", "^") and (isinstance(left, IntFlag) or isinstance(right, IntFlag)):
+        # Python takes a negative number for that of flags.
+        raise not_yet(f"`{sign}` of an IntFlag and a run-time number", "write int(flag)")
     if sign in ("&", "|", "^") and kinds == [bool, bool]:
         operands = [as_kind(builder, value, bool) for value in (left, right)]
         assert row.of_integers is not None
@@ -141,6 +145,8 @@ MOST_SHIFTED = 31  # C++ shifts less than the 32 bits of an int
 
 def _shift(builder: KernelBuilder, sign: str, one: Scalar, count: Any) -> Scalar:
     """To the left as a product: one that leaves the 32 bits is noticed then."""
+    if sign == ">>" and not isinstance(count, Scalar):
+        count = min(count, MOST_SHIFTED)
     if not isinstance(count, Scalar) and not 0 <= count <= MOST_SHIFTED:
         raise codes.NOT_IN_KERNELS.broken(f"a shift of a 32-bit integer by {count}")
     if isinstance(count, Scalar) and not count.is_natural:

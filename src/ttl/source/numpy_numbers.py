@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from copy import deepcopy
 from enum import Enum
 from functools import cached_property, partial
@@ -37,7 +37,7 @@ MOST_ITEMS, DEEPEST = 256, 8
 Tree = TypeVar("Tree", bound=FunctionTree)
 
 
-def may_meet_numpy(functions: Iterable[FunctionType]) -> bool:  # rule SEEN
+def may_meet_numpy(functions: Iterable[Callable[[], None]]) -> bool:  # rule SEEN
     """Of kernels: they themselves, or what they call."""
     return any(
         has_numpy(value)

@@ -119,6 +119,13 @@ def test_an_int_enum_beside_a_number_of_the_run() -> None:
 
 
 @pytest.mark.rule("captured-kinds")
+@pytest.mark.parametrize(("value", "expected"), [(-5, -1), (7, 0)])
+def test_a_shift_to_the_right_has_no_end(value: int, expected: int) -> None:
+    use = lambda a: a * ((value + ttl.node(dims=1)) >> 200)  # noqa: E731
+    assert (evaluate(use, tiles(1)) == expected).all()
+
+
+@pytest.mark.rule("captured-kinds")
 def test_a_truth_of_the_run_fills_no_block() -> None:
     text = refused_expression(
         lambda a: ttl.math.fill(ttl.node(dims=1) == 0) * a, tiles(1), slug="wrong-argument"
