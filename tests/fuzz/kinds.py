@@ -11,6 +11,7 @@ from random import Random
 
 from diagnostics.test_pages import CASES as PAGES
 from fuzz import caches, captured, files, forms, lsp_messages, shrinking, traces
+from fuzz.forks import check_forks, forking_program
 from fuzz.judging import Verdict, judge
 from fuzz.mutants import mutant
 from fuzz.programs import RIGHT
@@ -66,6 +67,7 @@ KINDS: dict[str, Kind] = {
     "traces": Kind(traces.trace, traces.check_trace, shrinking.of_edits, ".txt", at_once=10),
     "lsp": Kind(lsp_messages.lsp, lsp_messages.check_lsp, shrinking.of_edits, ".txt", at_once=10),
     "caches": Kind(caches.cache_case, caches.check_cache, shrinking.of_edits, ".txt"),
+    "forks": Kind(forking_program, check_forks),
     "ir": Kind(files.ir, files.check_ir, shrinking.of_lines, ".mlir", "//", at_once=20),
 }
 
