@@ -26,21 +26,18 @@ from ttl.language import Operation
 from ttl.language.engine import LAUNCH_HOOK
 from ttl.language.functions import FLAT, block_functions
 from ttl.language.old_names import OLD_NAMES
-from ttl.loading.forks import LOADING
 
 
 @cache
 def _define() -> None:
     """An operation that is defined is going to be called, on the simulator in most processes."""
-    with LOADING:
-        from ttl.driver import load_engines
+    from ttl.driver import load_engines
 
-        load_engines(with_compiler=False)
+    load_engines(with_compiler=False)
 
 
 def _launch(operation: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    with LOADING:
-        from ttl.driver import launch  # not before, so that importing ttl stays light
+    from ttl.driver import launch  # not before, so that importing ttl stays light
 
     LAUNCH_HOOK.launch = launch
     launch(operation, args, kwargs)

@@ -23,7 +23,7 @@ from ttl.diagnostics import (
 from ttl.diagnostics.activity import busy
 from ttl.language.operation import Program
 from ttl.loading import without_collecting
-from ttl.loading.forks import LOADING, ForkLock, WhileRunning
+from ttl.loading.forks import ForkLock, WhileRunning
 from ttl.semantics.dtypes import dtype_of
 from ttl.semantics.layout import layout_of
 from ttl.semantics.limits import check_limits, check_semaphores
@@ -112,16 +112,15 @@ def _compile(
 @cache
 def load_compiler() -> None:
     """Import the compiler."""
-    with LOADING:
-        from ttl.loading.late_definitions import delay_definitions
+    from ttl.loading.late_definitions import delay_definitions
 
-        delay_definitions()
-        from ttl.passes import PIPELINE, find_pass
+    delay_definitions()
+    from ttl.passes import PIPELINE, find_pass
 
-        for module in ("ttl.codegen", "ttl.frontend"):
-            import_module(module)
-        for name in PIPELINE:
-            find_pass(name)
+    for module in ("ttl.codegen", "ttl.frontend"):
+        import_module(module)
+    for name in PIPELINE:
+        find_pass(name)
 
 
 def make_module(program: Program, target: Target) -> ModuleOp:

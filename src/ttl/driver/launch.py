@@ -20,7 +20,6 @@ from ttl.trace import CATEGORIES
 from .backend import choose_backend
 from .captured import CAPTURED
 from .grids import check_on_chip, larger_grid_helps
-from .engines import load_for
 from .placing import host_note, placed
 from .remarks import Remarks
 from .running import Runs
@@ -83,7 +82,6 @@ class Driver:
         may_be_ready = "ready" in self.__dict__ and self.runs.around is None
         if may_be_ready and self.ready.run(operation, (args, kwargs), config):
             return
-        load_for(config)
         call = Call(self, operation, config)
         if (trace := TRACE.get()) is not None:
             trace.append(partial(self.launch, operation, args, kwargs))

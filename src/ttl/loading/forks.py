@@ -5,18 +5,23 @@ it forever, and what their runs had changed in the process would stay changed.
 
 rule FREE     in a child every lock of ours is a new one
 rule ALONE    in a child only the runs of its own thread are under way
-rule LOADED   a fork waits until other threads have loaded what they are loading of this package: a
-              child can never load a module that another thread is loading
+rule LOADED   a fork waits for modules that other threads are importing: a child could never import
+              them. Only for those that wait for nobody, ours and Python's
 """
 
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib import _bootstrap  # type: ignore[attr-defined]
 from threading import RLock, get_ident
 from typing import Any, Generic, TypeVar, overload
 from weakref import WeakMethod
+
+AWAITED = {"pykernel", "tt_torch", "ttl", "ttnn", "xdsl", *sys.stdlib_module_names}
+MOST_ROUNDS = 1000  # a module that is being imported imports others
 
 Owner = TypeVar("Owner")
 Value = TypeVar("Value")
@@ -32,6 +37,27 @@ def call_in_children(method: Callable[[], None]) -> None:
 
     if hasattr(os, "register_at_fork"):  # everywhere but on Windows
         os.register_at_fork(after_in_child=call)
+
+
+def _finish_imports() -> None:  # rule LOADED
+    for _ in range(MOST_ROUNDS):
+        if not (found := [*_imported_by_others()]):
+            return
+        for name in found:
+            _bootstrap._lock_unlock_module(name)  # as Python does for a module that is on its way
+
+
+def _imported_by_others() -> Iterator[str]:
+    for name, reference in list(getattr(_bootstrap, "_module_locks", {}).items()):
+        owner = getattr(reference(), "owner", None)
+        if owner not in (None, get_ident()) and name.partition(".")[0] in AWAITED:
+            yield name
+
+
+def keep_forks_in_order() -> None:
+    """From now on, in this process."""
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(before=_finish_imports)
 
 
 class ForkLock:  # rule FREE
@@ -50,18 +76,6 @@ class ForkLock:  # rule FREE
 
     def __call__(self) -> Any:
         return self._lock
-
-
-def _awaited_by_forks() -> Any:  # rule LOADED
-    lock = RLock()
-    if hasattr(os, "register_at_fork"):
-        os.register_at_fork(
-            before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release
-        )
-    return lock
-
-
-LOADING = _awaited_by_forks()  # held while modules are imported that only some processes need
 
 
 class WhileRunning:  # rule ALONE
