@@ -15,6 +15,7 @@ from fuzz.forks import check_forks, forking_program
 from fuzz.judging import Verdict, judge
 from fuzz.mutants import mutant
 from fuzz.programs import RIGHT
+from fuzz.warm import check_warm, warm_program
 from mutation.sync_mutants import mutants
 
 # Kinds whose programs may be wrong: then all engines refuse them.
@@ -68,6 +69,7 @@ KINDS: dict[str, Kind] = {
     "lsp": Kind(lsp_messages.lsp, lsp_messages.check_lsp, shrinking.of_edits, ".txt", at_once=10),
     "caches": Kind(caches.cache_case, caches.check_cache, shrinking.of_edits, ".txt"),
     "forks": Kind(forking_program, check_forks),
+    "warm": Kind(warm_program, check_warm, at_once=5),
     "ir": Kind(files.ir, files.check_ir, shrinking.of_lines, ".mlir", "//", at_once=20),
 }
 

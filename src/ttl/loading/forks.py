@@ -15,7 +15,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from importlib import _bootstrap  # type: ignore[attr-defined]
+from importlib import _bootstrap
 from threading import RLock, get_ident
 from typing import Any, Generic, TypeVar, overload
 from weakref import WeakMethod
@@ -40,11 +40,12 @@ def call_in_children(method: Callable[[], None]) -> None:
 
 
 def _finish_imports() -> None:  # rule LOADED
+    wait_for = getattr(_bootstrap, "_lock_unlock_module")  # noqa: B009  # as an import waits
     for _ in range(MOST_ROUNDS):
         if not (found := [*_imported_by_others()]):
             return
         for name in found:
-            _bootstrap._lock_unlock_module(name)  # as Python does for a module that is on its way
+            wait_for(name)
 
 
 def _imported_by_others() -> Iterator[str]:

@@ -98,7 +98,7 @@ class DelayedParameters(ParamAttrDef):
         self.name = cls.name
 
     @computed_once
-    def parameters(self) -> Any:  # type: ignore[override]
+    def parameters(self) -> Any:
         return _read_parameters(self.cls).parameters
 
 
