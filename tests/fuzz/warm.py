@@ -64,8 +64,9 @@ SOURCES = {
         "NUMBER = 0\nclass Class:\n    @property\n    def value(self):\n        return NUMBER\n\n"
         "thing = Class()", "globals()['NUMBER'] = n", "thing.value"),
     "property of the environment": Source(
-        "class Class:\n    @property\n    def value(self):\n        return int(os.environ['WARM'])\n"
-        "\nthing = Class()", "os.environ['WARM'] = str(n)", "thing.value"),
+        "class Class:\n    @property\n    def value(self):\n"
+        "        return int(os.environ['WARM'])\n\nthing = Class()",
+        "os.environ['WARM'] = str(n)", "thing.value"),
     "getattr": Source("class Class:\n    def __getattr__(self, name):\n        return len(ITEMS)\n"
                       "\nITEMS, thing = [], Class()", "ITEMS[:] = [7] * n", "thing.value"),
     "int class": Source("class Int(int):\n    value = 0\n\nthing = Int(3)", "thing.value = n",

@@ -32,7 +32,7 @@ from ttl.semantics.dtypes import DType, as_dtype
 from ttl.semantics.function_source import FunctionTree, function_tree
 from ttl.semantics.syntax import walk
 from ttl.source.frozen import names_around
-from ttl.source.functions import MISSING, named_value, own_code
+from ttl.source.functions import MISSING, builtins_of, named_value, own_code
 
 CONSTANTS = {bool, int, float, str, bytes, type(None), DType}  # not classes derived from them
 BUILTINS = {
@@ -144,7 +144,7 @@ class _Reader:
             names: dict[str, Any] = function.__globals__
             seen.names.append((names, name, names.get(name, MISSING)))
             if name not in names:
-                builtins = function.__builtins__
+                builtins = builtins_of(function)
                 seen.names.append((builtins, name, builtins.get(name, MISSING)))
         for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
             seen.captured.append((cell, named_value(name, function)))

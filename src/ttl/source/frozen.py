@@ -48,7 +48,7 @@ from ttl.semantics.dtypes import DType, as_dtype, find_dtype
 from ttl.semantics.tensors import row_page_elements
 from ttl.semantics.ttnn_values import is_ttnn_value
 
-from .functions import own_code
+from .functions import builtins_of, own_code
 
 Key = tuple[Any, ...]  # hashable, also what is in it
 Tensors = Iterable[Any]
@@ -311,7 +311,7 @@ def _numbers_of_builtins(
 ) -> Iterator[tuple[str, object]]:
     """What somebody has put beside Python's own functions."""
     for name in names:
-        value = function.__builtins__.get(name)
+        value = builtins_of(function).get(name)
         if type(value) in NUMBERS_AND_TEXTS and name not in function.__globals__:
             yield name, value
 

@@ -81,6 +81,12 @@ REPLACED = ReplacedCodes()
 own_code = REPLACED.own_code
 
 
+def builtins_of(function: FunctionType) -> dict[str, Any]:
+    """What a name stands for that its module does not define."""
+    found: dict[str, Any] = getattr(function, "__builtins__", vars(builtins))
+    return found
+
+
 def named_value(name: str, function: FunctionType) -> Any:
     """What a name of a scope around a function stands for; MISSING if nothing."""
     free = own_code(function).co_freevars
