@@ -69,7 +69,7 @@ class Facts:
         uses = self._uses
         return needs_fp32_dest(None, uses.sums, uses.held | uses.integers, self.options)
 
-    @cached_property
+    @computed_once
     def may_meet_numpy(self) -> bool:
         """May a kernel meet numbers of numpy, which are Python's there?"""
         return may_meet_numpy(

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from types import FunctionType
 
 import pytest
 
+import ttl
 from fuzz.forks import check_forks, program
 from ttl.loading.forks import ForkLock, WhileRunning, computed_once
 from ttl.sim.watchdog import Watchers
@@ -150,6 +153,16 @@ def test_threads_that_ask_at_once_get_one_value() -> None:
     for thread in threads:
         thread.join()
     assert found[0] is found[1] is slow.value
+
+
+def test_nothing_of_ours_has_a_lock_that_children_inherit() -> None:
+    """But the lock of ForkLock itself."""
+    package = Path(ttl.__file__).parent
+    for file in sorted((*package.rglob("*.py"), *(package.parent / "tt_torch").rglob("*.py"))):
+        text = file.read_text()
+        is_home = file.parts[-2:] == ("loading", "forks.py")
+        assert "@cached_property" not in text, file
+        assert is_home or not re.search(r"\b(R?Lock|Condition)\(\)", text), file
 
 
 @pytest.mark.parametrize("backend", ["sim", "host"])
