@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from threading import RLock
 from typing import Any
 
 import torch
@@ -16,6 +15,7 @@ from torch._functorch.aot_autograd import aot_module_simplified
 from ttl.diagnostics import UsageError, codes
 from ttl.diagnostics.frames import calling_span
 from ttl.loading import without_collecting
+from ttl.loading.forks import ForkLock
 from ttl.source.recent import Recent
 
 from .decompositions import decompositions
@@ -24,7 +24,7 @@ from .lengths import OpenExecutable
 
 torch.compiler.allow_in_graph(torch.ops.tt.tt_lang_op)
 BACKEND = "tt"
-TRACING = RLock()  # torch traces in one thread at a time
+TRACING = ForkLock()  # torch traces in one thread at a time
 
 
 @contextmanager
@@ -109,7 +109,7 @@ def tracing() -> Iterator[None]:
     """
     from torch._dynamo.convert_frame import compile_lock
 
-    with compile_lock, TRACING, constants_on_cpu(), without_collecting():
+    with compile_lock, TRACING(), constants_on_cpu(), without_collecting():
         yield
 
 

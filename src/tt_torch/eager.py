@@ -130,7 +130,7 @@ def _call(
     # Samples, not the tensors: of these two may be one, and of those of the next call not.
     samples = [torch.empty_like(leaves[place], device=NAME) for place in places]
     try:
-        with TRACING:
+        with TRACING():
             traced = make_fx(call, decompositions(), tracing_mode="fake")(*samples)
     except AssertionError:  # of torch, which knows no shapes for such an operation
         raise unsupported(f"no lowering for {op}") from None

@@ -139,7 +139,7 @@ def export(
     moved, named = pytree.tree_map_only(
         Tensor, lambda each: each.to(NAME), (tuple(args), dict(kwargs or {}))
     )
-    with TRACING, torch.no_grad(), constants_on_cpu(), warnings.catch_warnings():
+    with TRACING(), torch.no_grad(), constants_on_cpu(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", ".*LeafSpec", FutureWarning)  # about torch itself
         with torch.device(NAME):  # where tensors are that the model makes itself
             program = torch.export.export(placed, moved, named, strict=False)

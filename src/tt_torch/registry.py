@@ -6,8 +6,9 @@ import hashlib
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from threading import Lock
 from typing import Any
+
+from ttl.loading.forks import ForkLock
 
 ROLES = ("in", "out")
 
@@ -29,13 +30,13 @@ class OperationEntry:
     backward: str | None = None  # the id of the operation that computes the gradients
 
 
-_LOCK = Lock()
+_LOCK = ForkLock()
 _ENTRIES: dict[str, OperationEntry] = {}
 
 
 def register(entry: OperationEntry) -> None:
     """ValueError if the id stands for another version; the same one takes the old one's place."""
-    with _LOCK:
+    with _LOCK():
         known = _ENTRIES.get(entry.operation_id)
         if known is not None and known.version_tag != entry.version_tag:
             raise ValueError(
@@ -47,7 +48,7 @@ def register(entry: OperationEntry) -> None:
 
 def get_registered_operation(operation_id: str) -> OperationEntry:
     """KeyError if there is none."""
-    with _LOCK:
+    with _LOCK():
         if operation_id not in _ENTRIES:
             raise KeyError(f"no TT-Lang operation is registered as {operation_id!r}")
         return _ENTRIES[operation_id]
@@ -55,12 +56,12 @@ def get_registered_operation(operation_id: str) -> OperationEntry:
 
 def iter_registered_operations() -> list[OperationEntry]:
     """Those of this moment, in the order in which they were registered."""
-    with _LOCK:
+    with _LOCK():
         return list(_ENTRIES.values())
 
 
 def _clear_registry_for_tests() -> None:
-    with _LOCK:
+    with _LOCK():
         _ENTRIES.clear()
 
 

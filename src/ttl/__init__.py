@@ -5,42 +5,39 @@ from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from ttl.loading import without_collecting  # first: the classes of the others are dataclasses
+import ttl.loading  # first: the classes of the others are dataclasses
 
 # isort: split
-with without_collecting():
-    from ttl import arrays, language
-    from ttl.arrays import *  # noqa: F403
-    from ttl.diagnostics import (
-        CompileError,
-        InternalError,
-        KernelFault,
-        TTLangCompileError,
-        TTLError,
-        UsageError,
-        hide_frames,
-        install_exception_hook,
-    )
-    from ttl.diagnostics.names import unknown_name
-    from ttl.language import *  # noqa: F403
-    from ttl.language import Operation
-    from ttl.language.engine import LAUNCH_HOOK
-    from ttl.language.functions import FLAT, block_functions
-    from ttl.language.old_names import OLD_NAMES
+from ttl import arrays, language
+from ttl.arrays import *  # noqa: F403
+from ttl.diagnostics import (
+    CompileError,
+    InternalError,
+    KernelFault,
+    TTLangCompileError,
+    TTLError,
+    UsageError,
+    hide_frames,
+    install_exception_hook,
+)
+from ttl.diagnostics.names import unknown_name
+from ttl.language import *  # noqa: F403
+from ttl.language import Operation
+from ttl.language.engine import LAUNCH_HOOK
+from ttl.language.functions import FLAT, block_functions
+from ttl.language.old_names import OLD_NAMES
 
 
 @cache
 def _define() -> None:
     """An operation that is defined is going to be called, on the simulator in most processes."""
-    with without_collecting():
-        from ttl.driver import load_engines
+    from ttl.driver import load_engines
 
-        load_engines(with_compiler=False)
+    load_engines(with_compiler=False)
 
 
 def _launch(operation: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    with without_collecting():
-        from ttl.driver import launch  # not before, so that importing ttl stays light
+    from ttl.driver import launch  # not before, so that importing ttl stays light
 
     LAUNCH_HOOK.launch = launch
     launch(operation, args, kwargs)

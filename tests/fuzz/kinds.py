@@ -21,9 +21,11 @@ from fuzz import (
     shrinking,
     traces,
 )
+from fuzz.forks import check_forks, forking_program
 from fuzz.judging import Verdict, judge
 from fuzz.mutants import mutant
 from fuzz.programs import RIGHT
+from fuzz.warm import check_warm, warm_program
 from mutation.sync_mutants import mutants
 
 # Kinds whose programs may be wrong: then all engines refuse them.
@@ -80,6 +82,8 @@ KINDS: dict[str, Kind] = {
     "semaphores": Kind(
         semaphore_orders.plan, semaphore_orders.check, shrinking.of_edits, ".txt", at_once=4
     ),
+    "forks": Kind(forking_program, check_forks),
+    "warm": Kind(warm_program, check_warm, at_once=5),
     "ir": Kind(files.ir, files.check_ir, shrinking.of_lines, ".mlir", "//", at_once=20),
 }
 

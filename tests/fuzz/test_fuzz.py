@@ -53,7 +53,7 @@ def test_past_failures_are_mended(file: Path) -> None:
     assert not failure_of(read_case(file))
 
 
-SLOW = ("programs", "expressions", "stores", "functions")
+SLOW = ("forks", "programs", "expressions", "stores", "functions")
 ONE_OF_EACH = [pytest.param(each, marks=pytest.mark.full) if each in SLOW else each
                for each in KINDS]  # fmt: skip
 
@@ -69,7 +69,8 @@ def test_one_of_each_kind(kind: str) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_slice_of_each_kind(kind: str) -> None:
     """As many as take half a minute; the seeds are not those of other runs."""
-    count = {"manifests": 200, "flatbuffers": 1000, "ir": 300, "mutants": 40}.get(kind, 20)
+    counts = {"manifests": 200, "flatbuffers": 1000, "ir": 300, "mutants": 40, "forks": 4}
+    count = counts.get(kind, 20)
     result = perform(Batch(kind, tuple(range(1, count))))
     assert not result["failures"], result["failures"]
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from threading import Lock
 from typing import Any
 
 from ttl.artifact import CompiledOperation
 from ttl.diagnostics import codes, usage_error
+from ttl.loading.forks import ForkLock
 from ttl.target.data_formats import TILE_SIZE
 
 from .descriptors import bind_to_tensors, mesh_program, pipe_scratch, program_descriptor
@@ -33,7 +33,7 @@ class DeviceProgram:
     compiled: CompiledOperation
     descriptor: Any
     padded: tuple[int, ...]  # the operands whose last tiles are not full
-    lock: Lock = field(default_factory=Lock)
+    lock: ForkLock = field(default_factory=ForkLock)
 
     def run(self, tensors: Sequence[Any]) -> None:
         device = tensors[0].device()
@@ -42,7 +42,7 @@ class DeviceProgram:
         addresses = [tensor.buffer_address() for tensor in tensors]
         place = None if scratch is None else scratch.buffer_address()
         repeated = FEWEST_TENSORS if len(tensors) < FEWEST_TENSORS else 1
-        with self.lock:
+        with self.lock():
             kernels = zip(self.descriptor.kernels, self.compiled.kernels, strict=True)
             for descriptor, kernel in kernels:
                 descriptor.common_runtime_args = addresses_of(kernel, addresses, place)
@@ -57,7 +57,7 @@ class Programs:
     def __init__(self) -> None:
         self.built = 0
         self._kept: OrderedDict[tuple[int, Words], DeviceProgram] = OrderedDict()
-        self._lock = Lock()
+        self._lock = ForkLock()
 
     def of(self, ttnn: Any, compiled: CompiledOperation, tensors: Sequence[Any]) -> DeviceProgram:
         """A program keeps its artifact, so no other one has the same identity meanwhile."""
@@ -65,7 +65,7 @@ class Programs:
             [tuple(ttnn.TensorAccessorArgs(each).get_compile_time_args()) for each in tensors]
         )
         key = id(compiled), words
-        with self._lock:
+        with self._lock():
             program = self._kept.get(key)
             if program is None or program.ttnn is not ttnn:
                 program = self._kept[key] = self._build(ttnn, compiled, words)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 Counted = Callable[[], tuple[int, int]]  # how much is done, and of how much
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)  # threads take theirs out of one list
 class Activity:
     text: str
     counted: Counted | None = None

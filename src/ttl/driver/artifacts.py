@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from threading import RLock
 from typing import TYPE_CHECKING
 
 from ttl.config import Config
 from ttl.diagnostics import Diagnostic
 from ttl.language.operation import Program
+from ttl.loading.forks import ForkLock
 from ttl.source.recent import Recent
 from ttl.target import Target
 
@@ -38,7 +38,7 @@ class Artifacts:
         self.count = 0  # of compilations
         self._kept: Recent[_Artifact] = Recent(MOST_KEPT)
         self._owners: Recent[str] = Recent(MOST_FOLDERS)  # which operation a folder is of
-        self._lock = RLock()
+        self._lock = ForkLock()
 
     def __len__(self) -> int:
         return len(self._kept)
@@ -64,7 +64,7 @@ class Artifacts:
             report(found)  # what it raises is raised by the next call, too: nothing is kept
             return _Artifact(compiled)
 
-        with self._lock:
+        with self._lock():
             artifact = kept_for(self._kept, program, target, config, anew)
             operation = program.operation
             folder = None if operation.loads_kernels else operation.kernel_folder
@@ -73,7 +73,7 @@ class Artifacts:
 
     def write(self, compiled: CompiledOperation, config: Config) -> None:
         """A program of kernels that were written by hand, where that is wanted."""
-        with self._lock:
+        with self._lock():
             self.count += 1
             if config.compile_to or config.kernel_dumps:
                 artifact = self._kept.get(compiled, lambda: _Artifact(compiled))

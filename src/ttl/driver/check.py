@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from threading import RLock
 from typing import TYPE_CHECKING
 
 from ttl.config import Config
@@ -19,6 +18,7 @@ from ttl.diagnostics import (
     codes,
 )
 from ttl.language.operation import Program
+from ttl.loading.forks import ForkLock
 from ttl.source.recent import Recent
 from ttl.target import Target
 
@@ -47,7 +47,7 @@ class Checks:
         self.errors = 0
         self.warnings = 0
         self._known: Recent[Checked] = Recent(MOST_REMEMBERED)
-        self._lock = RLock()
+        self._lock = ForkLock()
 
     def of(self, program: Program, target: Target, config: Config, remarks: Remarks) -> Checked:
         """What is known of a program. What is found is shown once."""
@@ -57,7 +57,7 @@ class Checks:
             self.found(checked, check_operation(program, target), config, remarks)
             return checked
 
-        with self._lock:
+        with self._lock():
             return kept_for(self._known, program, target, config, look)
 
     def compiled(self, program: Program) -> None:
@@ -66,7 +66,7 @@ class Checks:
 
     def begin(self) -> Checked:
         """An operation more."""
-        with self._lock:
+        with self._lock():
             self.operations += 1
         return Checked()
 
@@ -77,7 +77,7 @@ class Checks:
         wanted = judged(found, config)
         severities = [each.severity for each in wanted]
         errors = severities.count(Severity.ERROR)
-        with self._lock:
+        with self._lock():
             self.errors += errors
             self.warnings += severities.count(Severity.WARNING)
             checked.errors += errors

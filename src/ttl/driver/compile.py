@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import gc
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
-from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 from ttl.artifact import CompiledOperation, Memory, Operand
@@ -24,7 +22,8 @@ from ttl.diagnostics import (
 )
 from ttl.diagnostics.activity import busy
 from ttl.language.operation import Program
-from ttl.loading import count_as_old
+from ttl.loading import without_collecting
+from ttl.loading.forks import ForkLock, WhileRunning
 from ttl.semantics.dtypes import dtype_of
 from ttl.semantics.layout import layout_of
 from ttl.semantics.limits import check_limits, check_semaphores
@@ -63,7 +62,16 @@ def compile_operation(
         raise InternalError(internal_fault(program, error)) from error
 
 
-_COMPILING = RLock()  # Python runs one thread at a time, so others lose nothing by waiting
+_COMPILING = ForkLock()  # Python runs one thread at a time, so others lose nothing by waiting
+
+
+def _allow_deep_calls() -> Callable[[], None]:
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(limit, DEEPEST_CALLS))
+    return partial(sys.setrecursionlimit, limit)
+
+
+_deep_calls = WhileRunning(_allow_deep_calls)
 
 
 @contextmanager
@@ -74,16 +82,8 @@ def compiling() -> Iterator[None]:
     a value is computed from is followed by functions that call themselves, and a kernel of a
     thousand statements is no mistake.
     """
-    with _COMPILING:
-        collects, limit = gc.isenabled(), sys.getrecursionlimit()
-        gc.disable()
-        sys.setrecursionlimit(max(limit, DEEPEST_CALLS))
-        try:
-            yield
-        finally:
-            sys.setrecursionlimit(limit)
-            if collects:
-                gc.enable()
+    with _COMPILING(), without_collecting(), _deep_calls():
+        yield
 
 
 def _compile(
@@ -111,7 +111,7 @@ def _compile(
 
 @cache
 def load_compiler() -> None:
-    """Import the compiler, which is never garbage."""
+    """Import the compiler."""
     from ttl.loading.late_definitions import delay_definitions
 
     delay_definitions()
@@ -121,7 +121,6 @@ def load_compiler() -> None:
         import_module(module)
     for name in PIPELINE:
         find_pass(name)
-    count_as_old()
 
 
 def make_module(program: Program, target: Target) -> ModuleOp:

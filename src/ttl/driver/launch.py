@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from ttl.config import BACKENDS, ROUNDINGS, SCHEDULERS, Config
 from ttl.diagnostics import CompileError, InternalError, TTLError, codes, usage_error
 from ttl.diagnostics.frames import raised_by_pyttlang
 from ttl.language import Operation
 from ttl.language.operation import Program
+from ttl.loading.forks import computed_once
 from ttl.semantics.current_engine import TRACE
 from ttl.semantics.limits import check_limits, l1_tensors
 from ttl.target import CHOICES, Target, load
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
     from .ready import Given, ReadyCalls
     from .views import Views
 
-Made = TypeVar("Made")
-
 
 class Driver:
     """Runs operations, in any number of threads; what it compiled it keeps for a while.
@@ -48,39 +47,35 @@ class Driver:
         self.remarks = Remarks()
         self.runs = Runs()
 
-    @cached_property
+    @computed_once
     def artifacts(self) -> Artifacts:
         from .artifacts import Artifacts
 
-        return self._only("artifacts", Artifacts())
+        return Artifacts()
 
-    @cached_property
+    @computed_once
     def checks(self) -> Checks:
         from .check import Checks
 
-        return self._only("checks", Checks())
+        return Checks()
 
-    @cached_property
+    @computed_once
     def fast(self) -> FastCalls:
         from .fast import FastCalls
 
-        return self._only("fast", FastCalls())
+        return FastCalls()
 
-    @cached_property
+    @computed_once
     def ready(self) -> ReadyCalls:
         from .ready import ReadyCalls
 
-        return self._only("ready", ReadyCalls())
+        return ReadyCalls()
 
-    @cached_property
+    @computed_once
     def views(self) -> Views:
         from .views import Views
 
-        return self._only("views", Views())
-
-    def _only(self, name: str, made: Made) -> Made:
-        first: Made = self.__dict__.setdefault(name, made)
-        return first
+        return Views()
 
     def launch(self, operation: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         config = Config.current()

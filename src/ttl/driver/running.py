@@ -6,13 +6,13 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
-from threading import Lock
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ttl.config import Config
 from ttl.diagnostics import InternalError, KernelFault, codes, usage_error
 from ttl.language.operation import Program
+from ttl.loading.forks import ForkLock, computed_once
 from ttl.semantics.dtypes import dtype_of, spacing_at_1
 from ttl.semantics.rounding import Rounding
 from ttl.source.facts import facts_of
@@ -58,9 +58,9 @@ class Runs:
         self.around: Callable[[Program], AbstractContextManager[None]] | None = None
         self._watch: Watch | None = None  # has read the logs up to some place
         self._is_cache_bounded = False  # looked at once in a process
-        self._counting = Lock()  # the counters are the library's: one run at a time
+        self._counting = ForkLock()  # the counters are the library's: one run at a time
 
-    @cached_property
+    @computed_once
     def programs(self) -> Programs:
         """Those of devices."""
         from ttl.device import Programs
@@ -119,7 +119,7 @@ class Runs:
         if not self._is_cache_bounded:
             self._is_cache_bounded = True
             keep_bounded(config)
-        with self._counting if config.counts else nullcontext():
+        with self._counting() if config.counts else nullcontext():
             counts = self._counts_of(program) if config.counts else None
             storages = [tensor.storage for tensor in program.tensors.values()]
             launch = _host_launch(compiled, config)
@@ -157,7 +157,7 @@ class Runs:
                 f"`{compiled.name}` has kernels that were written by hand: there is no estimate",
                 "estimate operations of the language",
             )
-        with self._counting, _unchanged(program):
+        with self._counting(), _unchanged(program):
             storages = [tensor.storage for tensor in program.tensors.values()]
             recording = host.record(compiled, storages, cache_dir=config.cache_dir)
         self.recorded[compiled] = Recorded(compiled, recording)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from ttl.config import Config
 from ttl.diagnostics import file_not_usable
+from ttl.loading.forks import ForkLock
 from ttl.semantics.layout import TILE_LAYOUT, layout_of
 from ttl.trace import Recorder
 
@@ -36,7 +36,7 @@ class Traces:
 
     def __init__(self) -> None:
         self._files: dict[Path, _Written] = {}
-        self._lock = Lock()  # the events of one run stay together
+        self._lock = ForkLock()  # the events of one run stay together
 
     @contextmanager
     def recorded(
@@ -70,7 +70,7 @@ class Traces:
                 self._write(file, recorder, parts)
 
     def _write(self, file: Path, recorder: Recorder, parts: Parts) -> None:
-        with self._lock:
+        with self._lock():
             try:
                 self._append(file, recorder, parts)
             except OSError as error:

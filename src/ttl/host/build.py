@@ -17,9 +17,9 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Thread
 
 from ttl.loading.cache_folder import PRIVATE_FOLDER, is_trusted, refusal_of, temporary_folder
 from ttl.target import DEVICE_APIS, of_all_chips
@@ -259,15 +259,29 @@ def _build_in(workspace: Path, compiler: Compiler, recipe: _Recipe, place: Path)
 
 
 def _objects(workspace: Path, compiler: Compiler, recipe: _Recipe) -> list[str]:
-    """The compiled units; the compilers run in processes of their own, so threads do to wait."""
+    """The compiled units; the compilers run in processes of their own, so threads do to wait.
 
-    def compile_unit(unit: str) -> str:
-        compiled = str(workspace / f"{Path(unit).stem}.o")
-        _call(compiler, (*recipe.arguments, "-c", unit, "-o", compiled), workspace)
-        return compiled
+    Plain threads: a pool loads much more, also locks that other forks of the process see.
+    """
+    objects = {unit: str(workspace / f"{Path(unit).stem}.o") for unit in recipe.units}
+    waiting, failures = iter(objects.items()), list[Exception]()
 
-    with ThreadPoolExecutor(os.cpu_count()) as threads:
-        return list(threads.map(compile_unit, recipe.units))
+    def compile_units() -> None:
+        try:
+            for unit, compiled in waiting:
+                _call(compiler, (*recipe.arguments, "-c", unit, "-o", compiled), workspace)
+        except Exception as failure:
+            failures.append(failure)
+
+    count = min(os.cpu_count() or 1, len(objects))
+    threads = [Thread(target=compile_units, name="ttl compiler") for _ in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if failures:
+        raise failures[0]
+    return list(objects.values())
 
 
 def _call(

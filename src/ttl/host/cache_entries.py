@@ -49,7 +49,11 @@ def only_builder(place: Path) -> Iterator[None]:
         with lock.open("w") as file:
             with suppress(OSError):
                 fcntl.flock(file, fcntl.LOCK_EX)
-            yield
+            try:
+                yield
+            finally:  # a child of fork() that has the file open would keep it locked
+                with suppress(OSError):
+                    fcntl.flock(file, fcntl.LOCK_UN)
     finally:
         lock.unlink(missing_ok=True)
 

@@ -20,7 +20,7 @@ LONGEST_GRACE_SECONDS = 60
 # Nothing that the runtime does for a kernel takes this long: one that made no call meanwhile spins.
 SILENT_MILLISECONDS = 20_000
 
-in_flight: list[Any] = []  # what threads of the runtime use; one may be impossible to stop
+in_flight: dict[int, Any] = {}  # what threads of the runtime use; one may be impossible to stop
 # Such a thread goes on while the interpreter ends, which takes its modules apart: a reference that
 # nobody gives back keeps what the thread writes to.
 ctypes.pythonapi.Py_IncRef(ctypes.py_object(in_flight))
@@ -47,7 +47,7 @@ def execute(
     elsewhere the interruption is raised, and the thread goes on until the process ends.
     """
     used = (program, report)
-    in_flight.append(used)  # before the call: Ctrl-C is seen as soon as that returns
+    in_flight[id(used)] = used  # before the call: Ctrl-C is seen as soon as that returns
     struct = ctypes.byref(program.struct)
     try:
         if not runtime.ttl_begin(struct, ctypes.byref(report), LOOK_MILLISECONDS):
@@ -55,9 +55,9 @@ def execute(
     except BaseException as interruption:  # KeyboardInterrupt, or what a signal handler raises
         if not _stop(runtime, program, STOPPED):
             raise
-        in_flight.remove(used)
+        del in_flight[id(used)]
         return interruption
-    in_flight.remove(used)
+    del in_flight[id(used)]
     return None
 
 

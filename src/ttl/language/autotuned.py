@@ -5,13 +5,14 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial, update_wrapper
+from functools import partial, update_wrapper
 from types import CellType, FunctionType
 from typing import Any, Protocol
 
 from ttl.diagnostics import Span, UsageError, codes
 from ttl.diagnostics.frames import calling_span
 from ttl.diagnostics.names import no_such_name
+from ttl.loading.forks import computed_once
 from ttl.semantics.function_source import global_names, keep_source
 
 from .calls import refused
@@ -52,7 +53,7 @@ class Tuned:
     def __name__(self) -> str:
         return str(self.function.__name__)
 
-    @cached_property
+    @computed_once
     def signature(self) -> inspect.Signature:
         return inspect.signature(self.function)
 
@@ -70,7 +71,7 @@ class Tuned:
             raise wrong_space(text, f"write {self.__name__}(...).tune(tensors)")
         return self.operation.tune(*args, **kwargs)
 
-    @cached_property
+    @computed_once
     def operation(self) -> TunedOperation:
         """Of an operation itself: one for all calls, which finds what earlier ones made."""
         return TunedOperation(self)

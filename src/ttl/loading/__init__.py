@@ -1,12 +1,14 @@
 """What keeps loading this package, numpy and xDSL short: docs/decisions/0034."""
 
 from .blas import load_numpy
-from .garbage import count_as_old, settle, without_collecting
+from .forks import keep_forks_in_order
+from .garbage import settle, without_collecting
 from .kept_modules import keep_modules
 from .late_methods import delay_methods
 
-__all__ = ["count_as_old", "settle", "without_collecting"]
+__all__ = ["settle", "without_collecting"]
 
+keep_forks_in_order()
 keep_modules()
 load_numpy()
 delay_methods()

@@ -1,41 +1,32 @@
-"""What is loaded is never garbage: nobody looks for some in it, here and when a command ends."""
+"""What is loaded is never garbage: nobody looks for some in it while a command runs and ends.
+
+The collector is the program's: only commands, which start the program, put objects aside. Loading
+this package, calling operations and compiling them leave what the program has put aside, its
+thresholds and whether the collector is on.
+"""
 
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import cache
-from threading import Event
 
-FROZEN_AT_START = gc.get_freeze_count()  # 3.12 has put some of its own aside
-_SOMETHING_IS_ASIDE = Event()  # Python counts object by object, so it is not asked twice
+from .forks import WhileRunning
 
 
-@contextmanager
-def without_collecting() -> Iterator[None]:
-    """What is imported is never garbage; looking for some costs a tenth of the time."""
+def _stop_collecting() -> Callable[[], None]:
     collects = gc.isenabled()
     gc.disable()
-    try:
-        yield
-    finally:
-        count_as_old()
+
+    def undo() -> None:
         if collects:
             gc.enable()
 
-
-def count_as_old() -> None:
-    """All objects that there are: the next look for garbage need not go through what was loaded."""
-    if not _is_something_aside():  # what somebody has put aside stays there
-        gc.freeze()
-        gc.unfreeze()
+    return undo
 
 
-def _is_something_aside() -> bool:
-    if not _SOMETHING_IS_ASIDE.is_set() and gc.get_freeze_count() > FROZEN_AT_START:
-        _SOMETHING_IS_ASIDE.set()
-    return _SOMETHING_IS_ASIDE.is_set()
+# While many objects are made that all stay.
+without_collecting = WhileRunning(_stop_collecting)
 
 
 @cache
@@ -47,4 +38,3 @@ def settle() -> None:
     garbage like any other.
     """
     gc.freeze()
-    _SOMETHING_IS_ASIDE.set()

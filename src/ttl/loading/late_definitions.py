@@ -9,14 +9,14 @@ at a check of an operation; from then on the class is what xDSL makes of it: doc
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, cached_property
-from threading import RLock
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from xdsl import irdl
 from xdsl.ir import ParametrizedAttribute
 from xdsl.irdl import IRDLOperation, OpDef, ParamAttrDef, attributes, operations
 
+from .forks import ForkLock, computed_once
 from .late_dialect_files import delay_dialect_files
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _define_now = operations.irdl_op_definition
 _read_parameters = ParamAttrDef.from_pyrdl
-_LOCK = RLock()
+_LOCK = ForkLock()
 _WAITING: dict[type, dict[str, Any]] = {}  # by class: its own members that others stand in for
 
 
@@ -43,7 +43,7 @@ def define_later(cls: type[Any]) -> type[Any]:
 
 def define(cls: type) -> None:
     """The class, and those that it inherits from, if they wait for it."""
-    with _LOCK:
+    with _LOCK():
         for each in [each for each in cls.__mro__ if each in _WAITING]:
             for name, own in _WAITING.pop(each).items():
                 if own is None:
@@ -97,8 +97,8 @@ class DelayedParameters(ParamAttrDef):
         self.cls = cls
         self.name = cls.name
 
-    @cached_property
-    def parameters(self) -> Any:  # type: ignore[override]
+    @computed_once
+    def parameters(self) -> Any:
         return _read_parameters(self.cls).parameters
 
 
@@ -108,7 +108,7 @@ class DelayedFormat:
     def __init__(self, read: Callable[[], FormatProgram]):
         self.read = read
 
-    @cached_property
+    @computed_once
     def program(self) -> FormatProgram:
         return self.read()
 

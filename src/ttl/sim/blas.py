@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from .while_running import WhileRunning
+from ttl.loading.forks import WhileRunning
 
 _PREFIXES = ("scipy_openblas", "openblas")
 _SUFFIXES = ("64_", "")

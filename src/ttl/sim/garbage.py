@@ -9,18 +9,20 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable
 
-from .while_running import WhileRunning
+from ttl.loading.forks import WhileRunning
 
 OBJECTS_BETWEEN_COLLECTIONS = 50000
 
 
 def _collect_rarely() -> Callable[[], None]:
     before = gc.get_threshold()
+    ours = (max(before[0], OBJECTS_BETWEEN_COLLECTIONS), *before[1:])
     if before[0]:  # 0 means never
-        gc.set_threshold(max(before[0], OBJECTS_BETWEEN_COLLECTIONS), *before[1:])
+        gc.set_threshold(*ours)
 
     def undo() -> None:
-        gc.set_threshold(*before)
+        if gc.get_threshold() == ours:  # the program may have set others meanwhile
+            gc.set_threshold(*before)
 
     return undo
 

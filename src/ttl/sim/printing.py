@@ -7,11 +7,13 @@ Python's print has, it is Python's.
 from __future__ import annotations
 
 import builtins
+import os
 from collections.abc import Callable
 from typing import Any
 
 from ttl.language.block import BlockExpression
 from ttl.language.buffer import DataflowBuffer
+from ttl.loading.forks import WhileRunning
 from ttl.semantics.current_engine import running_engine
 from ttl.semantics.dtypes import dtype_of
 from ttl.semantics.printing import (
@@ -30,11 +32,10 @@ from ttl.semantics.printing import (
 from .block import SimBlock
 from .kernel import KernelRun
 from .place import user_place
-from .while_running import WhileRunning
 
 
 def _replace_print() -> Callable[[], None]:
-    original = builtins.print
+    original, process = builtins.print, os.getpid()
     started: dict[KernelRun, str] = {}  # lines that `end=` has left open
 
     def kernel_print(
@@ -61,7 +62,7 @@ def _replace_print() -> Callable[[], None]:
 
     def undo() -> None:
         builtins.print = original
-        for kernel, line in started.items():
+        for kernel, line in started.items() if os.getpid() == process else ():
             write(kernel, line)
 
     builtins.print = kernel_print

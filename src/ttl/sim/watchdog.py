@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from ttl.diagnostics.frames import is_pyttlang_file, is_user_file
+from ttl.loading.forks import ForkLock, call_in_children
 
 STEP_BUDGET = 200_000
 BUSY_FACTOR = 10
@@ -68,7 +69,11 @@ class Watch:
     inside: int = 0
 
     def __post_init__(self) -> None:
+        self.start_clock()
+
+    def start_clock(self) -> None:
         self.clock = _cpu_clock(self.thread_id)  # read when somebody looks for the first time
+        self.seen = -1
 
     def _start_again(self) -> None:
         self.since = self.clock()
@@ -102,27 +107,35 @@ class Watchers:
     """
 
     def __init__(self) -> None:
-        self.lock = threading.Lock()
+        self.lock = ForkLock()
         self.watches: list[Watch] = []
         self.thread: threading.Thread | None = None
+        call_in_children(self._forget_others)
 
     def add(self, watch: Watch) -> None:
-        with self.lock:
+        with self.lock():
             self.watches.append(watch)
             if self.thread is None or not self.thread.is_alive():  # not in a forked process
                 self.thread = threading.Thread(target=self._run, name="ttl-watchdog", daemon=True)
                 self.thread.start()
 
     def remove(self, watch: Watch) -> None:
-        with self.lock:
+        with self.lock():
             self.watches.remove(watch)
+
+    def _forget_others(self) -> None:
+        """In a forked child, which has one thread, with a clock of its own."""
+        self.watches = [each for each in self.watches if each.thread_id == threading.get_ident()]
+        self.thread = None
+        for watch in self.watches:
+            watch.start_clock()
 
     def _run(self) -> None:
         idle = 0
         while idle < LOOKS_WHEN_IDLE:
             intervals = [watch.budget / 4 for watch in self.watches]
             time.sleep(min(LONGEST_INTERVAL, *intervals) if intervals else LONGEST_INTERVAL)
-            with self.lock:
+            with self.lock():
                 idle = 0 if self.watches else idle + 1
                 self._look()
                 if idle == LOOKS_WHEN_IDLE:

@@ -7,7 +7,6 @@ compiler cannot decide differently.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from functools import cached_property
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -15,6 +14,7 @@ from ttl.language.arguments import is_tensor
 from ttl.language.buffer import DataflowBuffer
 from ttl.language.operation import KernelFunction, Program
 from ttl.language.pipes import PipeNet
+from ttl.loading.forks import computed_once
 from ttl.semantics.dtypes import DType, dtype_of, float16
 from ttl.semantics.kernel_config import WIDE, Sum, dest_dtype, needs_fp32_dest
 from ttl.semantics.kernel_kinds import KernelKind
@@ -46,21 +46,21 @@ class Facts:
         self.grid = program.grid
         self.nodes_kernels = tuple(program.kernels_by_node.values()) or (program.kernels,)
 
-    @cached_property
+    @computed_once
     def points(self) -> list[CodePoints]:
         """The supplied calls of all kernels and helpers."""
         return kernel_points(kernel.function for kernel in self.kernels)
 
-    @cached_property
+    @computed_once
     def nets_to_others(self) -> frozenset[PipeNet]:
         """Those whose pipes leave out their sources."""
         return nets_to_others(self.kernels, self.grid)
 
-    @cached_property
+    @computed_once
     def may_read_what_it_writes(self) -> bool:
         return reads_what_it_writes(self.kernels)
 
-    @cached_property
+    @computed_once
     def fp32_dest_acc_en(self) -> bool:
         """Are the registers of the compute kernel 32 bits wide?"""
         explicit = self.operation.fp32_dest_acc_en
@@ -69,7 +69,7 @@ class Facts:
         uses = self._uses
         return needs_fp32_dest(None, uses.sums, uses.held | uses.integers, self.options)
 
-    @cached_property
+    @computed_once
     def may_meet_numpy(self) -> bool:
         """May a kernel meet numbers of numpy, which are Python's there?"""
         return may_meet_numpy(
@@ -80,13 +80,13 @@ class Facts:
     def has_reduction(self) -> bool:
         return Sum.REDUCTION in self._uses.sums
 
-    @cached_property
+    @computed_once
     def dest_dtype(self) -> DType:
         """The format of the float values of expressions in the compute kernel."""
         is_chosen = not self.fp32_dest_acc_en and float16 in self.buffers
         return dest_dtype(self.fp32_dest_acc_en, self._uses.held if is_chosen else ())
 
-    @cached_property
+    @computed_once
     def _uses(self) -> Uses:
         """Of the compute kernel on any node: there is one for all of them."""
         found = Uses()

@@ -8,7 +8,8 @@ rule CONTENT  containers, functions, classes and objects of the user's classes a
 rule AGAIN    what was met before is known by its number: cycles end, and one list that is held
               twice differs from two equal ones
 rule NAMED    functions and classes of Python and of installed libraries are known by their names
-rule MODULES  a module is known by those of its names that the functions met can ask for
+rule MODULES  a module is known by those of its names that the functions met can ask for; of modules
+              whose functions do not change, only the numbers and texts are looked at
 rule NONE     everything else has no key: nobody knows what it depends on, or it fails when asked
 """
 
@@ -47,7 +48,7 @@ from ttl.semantics.dtypes import DType, as_dtype, find_dtype
 from ttl.semantics.tensors import row_page_elements
 from ttl.semantics.ttnn_values import is_ttnn_value
 
-from .functions import own_code
+from .functions import builtins_of, own_code
 
 Key = tuple[Any, ...]  # hashable, also what is in it
 Tensors = Iterable[Any]
@@ -89,6 +90,8 @@ AGAIN, CLASS, CODE, FUNCTION, MODULE, NAMED, NO_VALUE, TENSOR = (
 PLAIN: Final = {
     int, str, bytes, bool, type(None), type(Ellipsis), type(NotImplemented), Span, DType,
 }  # fmt: skip
+
+NUMBERS_AND_TEXTS = {bool, int, float, str, bytes}
 
 # What a value of a type, or of a type that is derived from it, holds by itself, beside attributes.
 HELD: Final[dict[type, Callable[[Any], Iterable[object]]]] = {
@@ -191,7 +194,11 @@ class _Freezer:
 
     def _module_attributes(self) -> Iterator[tuple[int, str]]:
         for number, module in enumerate(self.modules):
-            yield from ((number, name) for name in self.asked if name in vars(module))
+            is_constant = _is_constant(module)
+            for name in self.asked:
+                value = vars(module).get(name, NO_VALUE)
+                if value is not NO_VALUE and (not is_constant or type(value) in NUMBERS_AND_TEXTS):
+                    yield number, name
 
     def _content(self, value: Any, kind: type) -> Key:
         if kind in HELD:
@@ -213,10 +220,8 @@ class _Freezer:
         return self._instance(value, kind) if _is_users(kind) else self._of_library(value, kind)
 
     def _module(self, module: ModuleType) -> Key:
-        name = module.__name__
-        if name.partition(".")[0] not in CONSTANT_MODULES or sys.modules.get(name) is not module:
-            self.modules.append(module)
-        return MODULE, name
+        self.modules.append(module)
+        return MODULE, module.__name__
 
     def _of_library(self, value: Any, kind: type) -> Key:
         """An object of numpy, or one of ours that does not change."""
@@ -271,6 +276,7 @@ class _Freezer:
             self.named(function.__dict__.items()),
             self.keys(_cell_value(cell) for cell in function.__closure__ or ()),
             self.named((name, around_it[name]) for name in around if name in around_it),
+            self.named(_numbers_of_builtins(function, around) if is_users else ()),
         )
 
     def _class(self, kind: type) -> Key:
@@ -293,6 +299,21 @@ class _Freezer:
         if isinstance(function, FunctionType) and _is_generated(function.__code__):
             return CODE, function.__code__
         return (NAMED, type(value)) if isinstance(value, PLACES) else self.key(value)
+
+
+def _is_constant(module: ModuleType) -> bool:
+    name = module.__name__
+    return name.partition(".")[0] in CONSTANT_MODULES and sys.modules.get(name) is module
+
+
+def _numbers_of_builtins(
+    function: FunctionType, names: Iterable[str]
+) -> Iterator[tuple[str, object]]:
+    """What somebody has put beside Python's own functions."""
+    for name in names:
+        value = builtins_of(function).get(name)
+        if type(value) in NUMBERS_AND_TEXTS and name not in function.__globals__:
+            yield name, value
 
 
 def _slots(kind: type) -> Iterator[str]:
@@ -338,6 +359,11 @@ def _is_library(module: str) -> bool:
         return True
     file = getattr(sys.modules.get(module), "__file__", None)
     return file is not None and not is_user_file(file)
+
+
+def names_around(code: CodeType) -> tuple[str, ...]:
+    """The names that a function, and those nested in it, look up in their module."""
+    return _names(code)[0]
 
 
 @lru_cache(maxsize=1024)

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import ast
 import builtins
-import threading
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from inspect import getattr_static
+from threading import get_ident
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 from ttl.diagnostics.frames import is_user_file
+from ttl.loading.forks import ForkLock, call_in_children
 from ttl.semantics.function_source import global_names, nested_codes
 
 MISSING: Any = object()
@@ -30,16 +31,17 @@ def place_of(code: CodeType) -> tuple[CodeType, str]:
 
 
 class ReplacedCodes:
-    """Functions that run with another code for a while, and how many runs need that.
+    """Functions that run with another code for a while, and the threads whose runs need that.
 
     Threads share helpers: the last run that needs one gives it its own code back.
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._counts: dict[FunctionType, int] = {}
+        self._lock = ForkLock()
+        self._threads: dict[FunctionType, list[int]] = {}
         self._own: dict[FunctionType, CodeType] = {}
         self._originals: dict[tuple[CodeType, str], CodeType] = {}
+        call_in_children(self._forget_others)
 
     def own_code(self, function: FunctionType) -> CodeType:
         return self._own.get(function) or function.__code__
@@ -49,25 +51,40 @@ class ReplacedCodes:
         return self._originals.get(place_of(code), code)
 
     def enter(self, function: FunctionType, code: CodeType) -> None:
-        with self._lock:
-            self._counts[function] = self._counts.get(function, 0) + 1
+        with self._lock():
+            self._threads.setdefault(function, []).append(get_ident())
             own = self._own.setdefault(function, function.__code__)
             codes = (code, *nested_codes(code))
             self._originals |= dict.fromkeys(map(place_of, codes), own)
             function.__code__ = code
 
     def leave(self, function: FunctionType) -> None:
-        with self._lock:
-            self._counts[function] -= 1
-            if not self._counts[function]:
-                del self._counts[function]
-                function.__code__ = self._own.pop(function)
-            if not self._own:
-                self._originals.clear()
+        with self._lock():
+            self._threads[function].remove(get_ident())
+            self._give_back(function)
+
+    def _give_back(self, function: FunctionType) -> None:
+        if not self._threads[function]:
+            del self._threads[function]
+            function.__code__ = self._own.pop(function, function.__code__)
+        if not self._own:
+            self._originals.clear()
+
+    def _forget_others(self) -> None:
+        """In a forked child, which has one thread."""
+        for function, threads in list(self._threads.items()):
+            threads[:] = [thread for thread in threads if thread == get_ident()]
+            self._give_back(function)
 
 
 REPLACED = ReplacedCodes()
 own_code = REPLACED.own_code
+
+
+def builtins_of(function: FunctionType) -> dict[str, Any]:
+    """What a name stands for that its module does not define."""
+    found: dict[str, Any] = getattr(function, "__builtins__", vars(builtins))
+    return found
 
 
 def named_value(name: str, function: FunctionType) -> Any:

@@ -8,9 +8,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from functools import cached_property
 from typing import Any
 
+from ttl.loading.forks import computed_once
 from ttl.semantics.function_source import Definition, FunctionTree, nodes_of
 from ttl.semantics.syntax import child_nodes, walk
 
@@ -66,7 +66,7 @@ class HandleFlow:
     def defined_by(self, node: ast.Lambda) -> FunctionTree:
         return self.lambdas.setdefault(node, lambda_definition(node))
 
-    @cached_property
+    @computed_once
     def liveness(self) -> Liveness:  # many functions finish what they make in the same statement
         return Liveness(self.tree, self.functions, self.around - self.own)
 
@@ -96,7 +96,7 @@ class HandleFlow:
         self.states = changed(self.states, with_it)
         return (frozenset({token}),)
 
-    @cached_property
+    @computed_once
     def _released_by_buffer(self) -> Names:
         """`dfb.pop()` releases the oldest block: what is read off the text."""
         return frozenset(
@@ -310,7 +310,7 @@ class HandleFlow:
         """`t` of `t = ttl.copy(...)`, here or in an iteration that is not known yet."""
         return isinstance(receiver, ast.Name) and receiver.id in self._transfer_names
 
-    @cached_property
+    @computed_once
     def _transfer_names(self) -> set[str]:
         return {
             name

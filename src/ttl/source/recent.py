@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from threading import Lock
 from typing import Generic, TypeVar
+
+from ttl.loading.forks import ForkLock
 
 Value = TypeVar("Value")
 
@@ -16,7 +17,7 @@ class Recent(Generic[Value]):
     def __init__(self, most: int):
         self._most = most
         self._values: OrderedDict[Hashable, Value] = OrderedDict()
-        self._lock = Lock()
+        self._lock = ForkLock()
 
     def get(self, key: Hashable, make: Callable[[], Value]) -> Value:
         """The value of a key, made the first time.
@@ -24,7 +25,7 @@ class Recent(Generic[Value]):
         Without a lock, since making one value may need others: two threads may make the same one,
         and both get that of the first.
         """
-        with self._lock:
+        with self._lock():
             if key in self._values:
                 self._values.move_to_end(key)
                 return self._values[key]
@@ -35,7 +36,7 @@ class Recent(Generic[Value]):
         return self._keep(key, value)[1]
 
     def _keep(self, key: Hashable, value: Value) -> tuple[Value, bool]:
-        with self._lock:
+        with self._lock():
             is_new = key not in self._values
             value = self._values.setdefault(key, value)
             self._values.move_to_end(key)
@@ -44,7 +45,7 @@ class Recent(Generic[Value]):
             return value, is_new
 
     def clear(self) -> None:
-        with self._lock:
+        with self._lock():
             self._values.clear()
 
     def __len__(self) -> int:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 from ttl.diagnostics import UsageError, codes
 from ttl.diagnostics.span import Span
 from ttl.language import Config
+from ttl.loading.forks import computed_once
 
 from .outcome import Outcome
 
@@ -27,7 +27,7 @@ class Tuning:
     chip: str = ""
     span: Span | None = None
 
-    @cached_property
+    @computed_once
     def ranked(self) -> tuple[Tried, ...]:
         """Those that can be used, the fastest first; of equally fast ones the first written."""
         usable = [each for each in self.tried if not each[1].is_left_out]

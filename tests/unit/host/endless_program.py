@@ -75,7 +75,7 @@ def main(loop: str, cache_dir: str) -> None:
         launch(endless_operation(loop), [tensor], cache_dir=Path(cache_dir), step_budget=2**62)
     except KeyboardInterrupt:
         print("interrupted, the tensor is", "written" if tensor.written else "not written")
-    print("still running:", execution.in_flight)
+    print("still running:", list(execution.in_flight.values()))
 
 
 if __name__ == "__main__":

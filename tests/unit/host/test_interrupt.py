@@ -62,7 +62,7 @@ def test_what_a_thread_uses_outlives_the_interpreter() -> None:
         def __del__(self, write=os.write):
             write(1, b"freed")
 
-    execution.in_flight.append(Used())
+    execution.in_flight[0] = Used()
     """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
     assert done.stdout == b""
@@ -79,4 +79,4 @@ def test_ctrl_c_before_a_run_has_begun() -> None:
     program = SimpleNamespace(struct=ctypes.c_int())
     report = execution.ReportStruct()
     assert isinstance(execution.execute(runtime, program, report), KeyboardInterrupt)
-    assert execution.in_flight == []
+    assert execution.in_flight == {}

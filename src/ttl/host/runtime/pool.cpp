@@ -4,6 +4,8 @@
 #include <signal.h>
 #include <time.h>
 
+#include "forks.h"
+
 namespace ttl_host {
 
 namespace {
@@ -220,10 +222,10 @@ void forget_helpers() {
   pool.emptied = PTHREAD_COND_INITIALIZER;
 }
 
+const AtFork at_fork{forget_helpers};
+
 void add_helpers(uint32_t wanted) {
-  static bool forgets = false;
-  if (!forgets) forgets = pthread_atfork(nullptr, nullptr, forget_helpers) == 0;
-  while (forgets && pool.helper_count < wanted) {
+  while (at_fork.is_registered && pool.helper_count < wanted) {
     void* number = reinterpret_cast<void*>(uintptr_t{pool.helper_count + 1});
     if (!start_thread(pool.helpers[pool.helper_count], help, number)) break;
     pool.helper_count += 1;

@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 
+#include "forks.h"
 #include "pool.h"
 
 namespace {
@@ -24,6 +25,8 @@ void forget_runners() {
   idle = nullptr;
   idle_lock = PTHREAD_MUTEX_INITIALIZER;
 }
+
+const ttl_host::AtFork at_fork{forget_runners};
 
 void become_idle(Runner& runner) {
   pthread_mutex_lock(&idle_lock);
@@ -50,8 +53,6 @@ void* run_programs(void* raw_runner) {
 }
 
 Runner* new_runner() {
-  static bool forgets = false;
-  if (!forgets) forgets = pthread_atfork(nullptr, nullptr, forget_runners) == 0;
   auto* runner = static_cast<Runner*>(calloc(1, sizeof(Runner)));
   if (!runner) return nullptr;
   pthread_mutex_init(&runner->lock, nullptr);

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "forks.h"
 #include "running.h"
 
 #if defined(__linux__) && (defined(__x86_64__) || defined(__aarch64__))
@@ -147,6 +148,17 @@ void install() {
 void restore() {
   for (int i = 0; i < caught_count; ++i) sigaction(caught_signals[i], &previous[i], nullptr);
 }
+
+// A fork waits until handlers and their count agree. The runs that are going on are not in a child.
+void lock_guards() { pthread_mutex_lock(&guards_lock); }
+void unlock_guards() { pthread_mutex_unlock(&guards_lock); }
+void forget_guards() {
+  if (guards != 0) restore();
+  guards = 0;
+  guards_lock = PTHREAD_MUTEX_INITIALIZER;
+}
+
+const AtFork at_fork{forget_guards, lock_guards, unlock_guards};
 
 }  // namespace
 

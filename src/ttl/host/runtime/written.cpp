@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "forks.h"
 #include "formats.h"
 
 namespace ttl_host {
@@ -35,12 +36,21 @@ namespace {
 
 constexpr uint32_t lock_count = 256;
 uint8_t locks[lock_count];  // of pages
+uint8_t one_at_a_time;  // allocates
 
 void lock_up(uint8_t& lock) {
   while (__atomic_exchange_n(&lock, 1, __ATOMIC_ACQUIRE)) sched_yield();
 }
 
 void unlock(uint8_t& lock) { __atomic_store_n(&lock, 0, __ATOMIC_RELEASE); }
+
+// A child of fork() has none of the threads that may hold them.
+void unlock_all() {
+  for (uint8_t& lock : locks) unlock(lock);
+  unlock(one_at_a_time);
+}
+
+const AtFork at_fork{unlock_all};
 
 uint64_t unit_count(const TtlTensor& tensor) {
   return tensor.pages * tensor.page_bytes / tensor.unit_bytes;
@@ -145,7 +155,6 @@ uint32_t same_tensor(const TtlProgram& program, uint32_t tensor) {
 
 bool allocate(const Run& run, WrittenTensor& written, const TtlTensor& tensor) {
   if (__atomic_load_n(&written.owners, __ATOMIC_ACQUIRE)) return true;
-  static uint8_t one_at_a_time;
   lock_up(one_at_a_time);
   if (!written.owners) {
     written.writers = static_cast<Writer*>(calloc(run.node_count, sizeof(Writer)));

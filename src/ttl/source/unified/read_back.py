@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Hashable, Mapping, Sequence
-from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING, Any
 
 from ttl.diagnostics import Diagnostic, RuleBroken, UsageError
+from ttl.loading.forks import computed_once
 
 from .assignment import Assignment
 from .memory import memory_of
@@ -42,7 +42,7 @@ class ReadBack:
         self.is_rehearsed = False
         self._steps: Steps | None = None
 
-    @cached_property
+    @computed_once
     def pairs(self) -> list[Pair]:
         """Statements that may touch one tensor, the first of which writes it."""
         savers = [unit for unit in self.units if unit.saves]

@@ -9,11 +9,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Hashable, Mapping
 from contextlib import suppress
-from functools import cached_property
 from typing import Any
 
 from ttl.language.buffer import DataflowBuffer
 from ttl.language.declared import OperationScope
+from ttl.loading.forks import computed_once
 from ttl.semantics.current_engine import SCOPE
 from ttl.semantics.types import Shape
 
@@ -38,7 +38,7 @@ class Weights:
         self.frame = frame
         self.run = run
 
-    @cached_property
+    @computed_once
     def names(self) -> Mapping[str, Any]:
         grid = grid_of(self.frame)
         token = SCOPE.set(OperationScope(grid, (0,) * len(grid)))
@@ -49,7 +49,7 @@ class Weights:
         finally:
             SCOPE.reset(token)
 
-    @cached_property
+    @computed_once
     def buffers(self) -> dict[Hashable, DataflowBuffer]:
         found: dict[Hashable, DataflowBuffer] = {}
         for unit in (unit for unit in self.frame.units if unit.makes):

@@ -18,7 +18,7 @@ from typing import Any
 from ttl.config import Config, process_variables
 from ttl.diagnostics import TTLError, WarningOptions, codes, reading, usage_error
 from ttl.diagnostics.frames import user_traceback
-from ttl.loading import settle, without_collecting
+from ttl.loading import settle
 from ttl.tools.lsp.calls import recorded_calls
 
 from .chip import add_chip_arguments, chip_variables, chip_words
@@ -208,7 +208,7 @@ def _compiled(file: str, source: bytes, defines: Mapping[str, Any] | None) -> Co
 
 def _load_engines(variables: dict[str, str]) -> None:
     """Before the program, which then starts with nothing but its own objects to be looked after."""
-    with process_variables(variables), without_collecting():
+    with process_variables(variables):
         from ttl.driver import load_engines
 
         load_engines()

@@ -33,8 +33,9 @@ def shown_progress(
     try:
         yield
     finally:
-        over.set()
-        watcher.join()
+        if watcher.is_alive():  # not in a forked child
+            over.set()
+            watcher.join()
 
 
 def _watch(
