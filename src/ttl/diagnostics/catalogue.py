@@ -125,7 +125,6 @@ PIPE_GUARD = _code(
     """Which node does what with a pipe must be known when kernels are compiled, from coordinates,
     constants and loop counters: the nodes of a net are given their parts before the run. The
     simulator runs it.""",
-    milder=Effect.SIMULATED,
 )
 SUPPLIED = _code(
     "TTL3010", "supplied", Blame.USER, Effect.ACCEPTED,
@@ -382,17 +381,14 @@ NO_CLUSTER = _code(
 NOT_COMPILED_YET = _code(
     "TTL7001", "not-compiled-yet", Blame.NOT_YET, Effect.NOT_RUN,
     """The simulator runs this; the compiler does not translate it yet.""",
-    milder=Effect.SIMULATED,
 )
 NO_SOURCE = _code(
     "TTL7002", "no-source", Blame.USER, Effect.NOT_RUN,
     """The compiler reads the source of kernel functions and needs it in a file.""",
-    milder=Effect.SIMULATED,
 )
 NOT_IN_KERNELS = _code(
     "TTL7003", "not-in-kernels", Blame.USER, Effect.REFUSED,
     """Kernels are a subset of Python; this construct has no meaning on the chip.""",
-    milder=Effect.SIMULATED,
 )
 
 MULTI_DEVICE_GRID = _code(
@@ -400,7 +396,6 @@ MULTI_DEVICE_GRID = _code(
     """Entries of a grid after the second are devices. The simulator runs such grids; compiled
     kernels would need traffic between chips. Run the operation once for each device on a 2-D grid
     instead (SPMD).""",
-    milder=Effect.SIMULATED,
 )
 
 SEND_BEFORE_POST = _code(
@@ -408,7 +403,6 @@ SEND_BEFORE_POST = _code(
     """In a compiled kernel ttl.copy(block, pipe) waits until every receiver has posted, and does
     not go on to a post that comes after it. The simulator waits later, in the wait() of the
     transfer. Post the receive before the send, or send and receive in two kernels.""",
-    milder=Effect.SIMULATED,
 )
 
 NO_INTEGERS = _code(
@@ -416,7 +410,6 @@ NO_INTEGERS = _code(
     """The matrix unit of the chip has floats only, and no other unit multiplies matrices: a product
     of integer blocks comes out wrong there. The simulator runs it; for the chip convert the blocks
     to floats.""",
-    milder=Effect.SIMULATED,
 )
 
 SOFT_FLOAT = _code(
@@ -474,8 +467,13 @@ PASS_FAILED = _code(
     "TTL8003", "pass-failed", Blame.UNDEFINED, Effect.NOT_RUN,
     """A pass met IR it was not made for. Passes expect what the passes before them in the pipeline
     produce, and the attributes that the frontend puts on modules and functions.""",
-    milder=Effect.SIMULATED,
 )
+
+# Refusals of the compiler that say nothing about a run on the simulator.
+NOT_COMPILED = frozenset((
+    CAPTURED_WRITTEN, MULTI_DEVICE_GRID, NOT_COMPILED_YET, NOT_IN_KERNELS, NO_INTEGERS, NO_SOURCE,
+    PASS_FAILED, PIPE_GUARD, SEND_BEFORE_POST,
+))  # fmt: skip
 
 INTERNAL = _code(
     "TTL9001", "internal", Blame.INTERNAL, Effect.NOT_RUN,

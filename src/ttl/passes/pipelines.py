@@ -312,13 +312,18 @@ def run_pipeline(
     """
     from .verify import check_synchronization, raise_errors
 
-    context = Context()
     used = synchronize(module, before, after)
     found = check_synchronization(module, used)
     raise_errors(found)
     if report is not None:
         for warning in found:
             report(warning)
+    lower(module, before, after)
+
+
+def lower(module: ModuleOp, before: Observer | None = None, after: Observer | None = None) -> None:
+    """Lower a synchronized module, in which the checks found nothing, to emitc."""
+    context = Context()
     blocks = NODE_TO_NODE + COMPUTE
     run_passes([find_pass(name)() for name in blocks], context, module, before, after)
     find_pass("ttl-validate-cb-budget")().apply(context, module)
