@@ -52,7 +52,7 @@ def build_module(program: Program, target: Target) -> ModuleOp:
     built = [_build_function(program, number, target, nets, mistakes) for number in numbers]
     kernels = [kernel for kernel in built if kernel is not None]
     if mistakes:
-        raise CompileError(*_causes(mistakes))
+        raise CompileError(*mistakes)
     for kernel, thread in zip(kernels, _threads(program), strict=True):
         kernel.attributes |= ttkernel.thread_attributes(thread)
     attributes: dict[str, Attribute] = {
@@ -66,11 +66,6 @@ def build_module(program: Program, target: Target) -> ModuleOp:
     declarations += nets.declarations()
     declarations += declare_semaphores(program.semaphores)
     return ModuleOp([*declarations, *kernels], attributes)
-
-
-def _causes(mistakes: list[Diagnostic]) -> list[Diagnostic]:
-    """Leave out what may only follow from something that is not compiled."""
-    return [each for each in mistakes if each.code in codes.NOT_COMPILED] or mistakes
 
 
 def _unsupported_grid(program: Program) -> RuleBroken:
