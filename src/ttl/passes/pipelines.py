@@ -50,6 +50,7 @@ COMPUTE = (
     "ttl-assign-dst",  # after the configuration: it gives the capacity
     "ttl-subblock-compute-for-dst",  # after slots are known: they share the registers
     "ttl-lower-to-loops",  # after registers are assigned: they become operands
+    "ttl-round-up-block-counts",  # when nothing moves uses of blocks any more
     "ttl-finalize-dfb-indices",  # last, when no pass adds buffers any more
 )
 
