@@ -120,12 +120,6 @@ PIPE_ROLE = _code(
     only those where it ends receive.""",
 )
 
-PIPE_GUARD = _code(
-    "TTL3009", "pipe-guard", Blame.UNSUPPORTED, Effect.NOT_RUN,
-    """Which node does what with a pipe must be known when kernels are compiled, from coordinates,
-    constants and loop counters: the nodes of a net are given their parts before the run. The
-    simulator runs it.""",
-)
 SUPPLIED = _code(
     "TTL3010", "supplied", Blame.USER, Effect.ACCEPTED,
     """A program may leave out releases and waits. A block is released after the statement in which
@@ -472,7 +466,7 @@ PASS_FAILED = _code(
 # Refusals of the compiler that say nothing about a run on the simulator.
 NOT_COMPILED = frozenset((
     CAPTURED_WRITTEN, MULTI_DEVICE_GRID, NOT_COMPILED_YET, NOT_IN_KERNELS, NO_INTEGERS, NO_SOURCE,
-    PASS_FAILED, PIPE_GUARD, SEND_BEFORE_POST,
+    PASS_FAILED, SEND_BEFORE_POST,
 ))  # fmt: skip
 
 INTERNAL = _code(
