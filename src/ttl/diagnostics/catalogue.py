@@ -8,6 +8,7 @@ Effect, decides its severity: docs/reference/severity.md.
 
 from __future__ import annotations
 
+from . import use_of_language
 from .code_table import CATALOGUE as CATALOGUE
 from .code_table import code as _code
 from .diagnostic import Blame, Effect
@@ -402,8 +403,7 @@ SEND_BEFORE_POST = _code(
 NO_INTEGERS = _code(
     "TTL7007", "no-integers", Blame.UNSUPPORTED, Effect.WRONG_DATA,
     """The matrix unit of the chip has floats only, and no other unit multiplies matrices: a product
-    of integer blocks comes out wrong there. The simulator runs it; for the chip convert the blocks
-    to floats.""",
+    of integer blocks comes out wrong there. Convert the blocks to floats.""",
 )
 
 SOFT_FLOAT = _code(
@@ -465,8 +465,8 @@ PASS_FAILED = _code(
 
 # Refusals of the compiler that say nothing about a run on the simulator.
 NOT_COMPILED = frozenset((
-    CAPTURED_WRITTEN, MULTI_DEVICE_GRID, NOT_COMPILED_YET, NOT_IN_KERNELS, NO_INTEGERS, NO_SOURCE,
-    PASS_FAILED, SEND_BEFORE_POST,
+    MULTI_DEVICE_GRID, NOT_COMPILED_YET, NOT_IN_KERNELS, NO_SOURCE, PASS_FAILED, SEND_BEFORE_POST,
+    use_of_language.CAPTURED_WRITTEN,
 ))  # fmt: skip
 
 INTERNAL = _code(
