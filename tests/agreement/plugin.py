@@ -67,7 +67,8 @@ def name_of(item: pytest.Item) -> str:
 def _is_looked_at(item: pytest.Item, name: str) -> bool:
     if name.startswith("agreement"):
         return True
-    if not name.startswith(FOLDERS) or item.get_closest_marker("wrong_kernel"):
+    marked = item.get_closest_marker("wrong_kernel") or item.get_closest_marker("unwatched")
+    if not name.startswith(FOLDERS) or marked:
         return False
     draws = hasattr(getattr(item, "obj", None), "hypothesis")  # other programs in every run
     return not draws and (has_rows(name) or is_chosen(name, ONE_IN))
