@@ -26,7 +26,7 @@ MOST_CALLS = 3  # of one operation in a test: most call it again and again
 TESTS = Path(__file__).parents[1]
 # Where programs are written in the language, and run in the test's own process.
 FOLDERS = (
-    "conformance", "diagnostics", "differential", "golden", "property", "races",
+    "agreement", "conformance", "diagnostics", "differential", "golden", "property", "races",
     "tutorials", "unit/frontend", "unit/passes", "unit/sim", "unit/source",
 )  # fmt: skip
 
@@ -65,11 +65,11 @@ def name_of(item: pytest.Item) -> str:
 
 
 def _is_looked_at(item: pytest.Item, name: str) -> bool:
+    marked = item.get_closest_marker("wrong_kernel") or item.get_closest_marker("unwatched")
+    if marked or not name.startswith(FOLDERS):
+        return False
     if name.startswith("agreement"):
         return True
-    marked = item.get_closest_marker("wrong_kernel") or item.get_closest_marker("unwatched")
-    if not name.startswith(FOLDERS) or marked:
-        return False
     draws = hasattr(getattr(item, "obj", None), "hypothesis")  # other programs in every run
     return not draws and (has_rows(name) or is_chosen(name, ONE_IN))
 

@@ -23,7 +23,11 @@ from .walk import WalkedModule
 ROLES = {"src": ("a source", "is_src"), "dst": ("a receiver", "is_dst")}
 
 
-def check_guards(walked: WalkedModule) -> Iterator[Diagnostic]:
+def check_guards(walked: WalkedModule) -> list[Diagnostic]:
+    return list(_without_role(walked))
+
+
+def _without_role(walked: WalkedModule) -> Iterator[Diagnostic]:
     """A wait for blocks that only nodes with a role push."""
     if not walked.is_complete or not walked.names.pipes:
         return
