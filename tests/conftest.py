@@ -1,4 +1,6 @@
-"""What every test run has: the skip policy, the header check of compiled kernels, profiles."""
+"""What every test run has: the skip policy, the header check of compiled kernels, profiles, and
+that the ways to run a program agree.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +16,7 @@ from typing import Any
 import hypothesis
 import pytest
 
+from agreement.plugin import AgreementCheck
 from headers.check import TARGETS, check_operation
 from headers.deferred import DeferredCheck
 from sampling import FULL, SEED, more_combinations, sample_seed
@@ -54,6 +57,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput"):  # a worker's reports go to the controller
         allowed = read_allowed(Path(__file__).parent / "allowed_skips.txt")
         config.pluginmanager.register(SkipPolicy(allowed), "skip-policy")
+    config.pluginmanager.register(AgreementCheck(), "agreement-check")
     HEADER_CHECK.deferred = DeferredCheck(config)
     config.pluginmanager.register(HEADER_CHECK, "header-check")
     config.pluginmanager.register(HEADER_CHECK.deferred, "deferred-header-check")

@@ -30,8 +30,10 @@ about the severity of a diagnostic is what the program would do on the chip:
 One mistake has one code, whoever finds it: the simulator, `ttl check`, the compiler or compiled
 kernels on this machine. The severity belongs to the code. A few codes are milder in some places:
 nodes that write different bytes to a tile are an error (TTL5005), nodes that write the same bytes a
-warning; `ttl check` and the compiler do not know the bytes and warn. What does not compile is a
-warning of `ttl check`, because the simulator may run it.
+warning; `ttl check` and the compiler do not know the bytes and warn.
+
+`ttl check` compiles each operation, so what the compiler refuses is an error of `ttl check` too,
+under the same code. The simulator may run such an operation: the codes 7xxx are about the compiler.
 
 ## Choosing
 

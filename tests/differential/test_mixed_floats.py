@@ -210,14 +210,11 @@ def test_integers_agree(other: str) -> None:
 @pytest.mark.parametrize("dtype", ["int32", "uint32", "uint16", "uint8"])
 @pytest.mark.parametrize("shape", [(4, 2, 3), (1, 2, 2)])
 def test_integer_products(shape: tuple[int, ...], dtype: str) -> None:
-    """The simulator computes them; the chip's matrix unit has floats only."""
+    """The chip's matrix unit has floats only."""
     blocks = {"c": shape, "w": (shape[-1], 2)}
     result = [("c @ w", (*shape[:-1], 2))]
     program = ShapeProgram(blocks, result, getattr(ttnn, dtype), values=(0, 9))
-    inputs = {name: np.int64(array) for name, array in program.inputs().items()}
-    modulus = 2 ** (8 * getattr(ttnn, dtype).element_bytes)
-    np.testing.assert_array_equal(program.run("sim")[0] % modulus,
-                                  inputs["c"] @ inputs["w"] % modulus)  # fmt: skip
-    with pytest.raises(TTLError) as caught:
-        program.run("host")
-    assert caught.value.diagnostics[0].code.slug == "no-integers"
+    for backend in ("sim", "host"):
+        with pytest.raises(TTLError) as caught:
+            program.run(backend)
+        assert caught.value.diagnostics[0].code.slug == "no-integers"

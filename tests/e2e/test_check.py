@@ -98,14 +98,17 @@ def test_a_program_without_operations(run: Any, tmp_path: Path) -> None:
     assert done.stderr == "ttl: none.py calls no operation; nothing was checked\n"
 
 
-def test_what_only_the_simulator_runs_is_a_warning(run: Any, tmp_path: Path) -> None:
+def test_what_is_not_compiled_is_an_error(run: Any, tmp_path: Path) -> None:
     head, _, _ = THREE_WRONG.partition("operation((2, 1), 1, 2)(a, y)\n")
     program = head.replace("for i in range(2):\n", "for i in iter(range(2)):\n")
     (tmp_path / "simulated.py").write_text(program)
     done = run("ttl", "check", "simulated.py")
-    assert done.returncode == 0, done.stderr
-    assert "warning[TTL7001]: `copy` cannot be compiled: " in done.stderr
-    assert done.stderr.endswith("ttl: 1 operation checked, no errors, 1 warning\n")
+    assert done.returncode == 1
+    checked, _, last = done.stderr.rstrip().rpartition("\n")
+    assert last == "ttl: 1 operation checked, 1 error; those with errors were not run"
+    compiled = run("ttl", "run", "--host", "simulated.py")
+    assert "error[TTL7001]: the compiler does not translate calls of 'iter' yet" in checked
+    assert checked == compiled.stderr.rstrip()
 
 
 CHECKS_ITSELF = THREE_WRONG.replace(

@@ -17,7 +17,7 @@ import ttl
 from fuzz import numpy_ttl
 from ttl import ttnn
 from ttl.config import process_variables
-from ttl.diagnostics import Diagnostic, InternalError, RuleBroken, Severity, TTLError
+from ttl.diagnostics import Diagnostic, InternalError, RuleBroken, Severity, TTLError, codes
 from ttl.driver.check import check_operation
 from ttl.language.engine import LAUNCH_HOOK
 from ttl.target import load as load_target
@@ -25,8 +25,8 @@ from ttl.target import load as load_target
 TARGET = load_target("wormhole_b0")
 PACKAGES = tuple(str(Path(ttl.__file__).parents[1] / name) for name in ("ttl", "tt_torch"))
 NUMBERS = count()
-# Codes by their thousands: those that have a place in the program, and those of compiling alone.
-OF_COMPILING = ("TTL7", "TTL1016")  # what the simulator runs, or only warns of
+# What the simulator runs, or only warns of; and the thousands that have a place in the program.
+OF_COMPILING = tuple(sorted(each.code for each in codes.NOT_COMPILED))
 OF_LANGUAGE = ("TTL1", "TTL2", "TTL3", "TTL4", "TTL5")
 
 # What every program ends with: its tensors, and a call, so that the file runs by itself.
@@ -162,12 +162,12 @@ def _last_words(error: TTLError) -> str:
 
 def _refused(diagnostics: Sequence[Diagnostic]) -> Outcome:
     errors = [each for each in diagnostics if each.severity is Severity.ERROR]
-    codes = tuple(each.code.code for each in errors)
+    found = tuple(each.code.code for each in errors)
     for each in errors:
         if each.code.code.startswith(OF_LANGUAGE) and each.primary is None:
             return Outcome("fault", f"{each.code.code} without a place: {each.message}")
     compilers = all(each.code.code.startswith(OF_COMPILING) for each in errors)
-    return Outcome("refused", ", ".join(codes), codes=codes, is_compilers=compilers)
+    return Outcome("refused", ", ".join(found), codes=found, is_compilers=compilers)
 
 
 def _is_ours(error: BaseException) -> bool:

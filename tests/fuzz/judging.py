@@ -14,12 +14,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from fuzz import numpy_ttl
-from fuzz.engines import Outcome, check, expected, run
+from fuzz.engines import OF_COMPILING, Outcome, check, expected, run
 from ttl.diagnostics import Severity
 
 SIM_SEEDS = (None, 1, 2)
 HOST_SEEDS = (1, 2, 3)
-OF_TEXT = ("TTL1", "TTL2", "TTL7")  # what is wrong with a statement, whether it is reached or not
+# What is wrong with a statement, whether it is reached or not, and what does not compile.
+OF_TEXT = ("TTL1", "TTL2", *OF_COMPILING)
 UNSAID = {"not-proven", "deadlock"}  # the second as a warning: in some orders
 
 

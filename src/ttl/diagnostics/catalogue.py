@@ -8,6 +8,7 @@ Effect, decides its severity: docs/reference/severity.md.
 
 from __future__ import annotations
 
+from . import use_of_language
 from .code_table import CATALOGUE as CATALOGUE
 from .code_table import code as _code
 from .diagnostic import Blame, Effect
@@ -120,13 +121,6 @@ PIPE_ROLE = _code(
     only those where it ends receive.""",
 )
 
-PIPE_GUARD = _code(
-    "TTL3009", "pipe-guard", Blame.UNSUPPORTED, Effect.NOT_RUN,
-    """Which node does what with a pipe must be known when kernels are compiled, from coordinates,
-    constants and loop counters: the nodes of a net are given their parts before the run. The
-    simulator runs it.""",
-    milder=Effect.SIMULATED,
-)
 SUPPLIED = _code(
     "TTL3010", "supplied", Blame.USER, Effect.ACCEPTED,
     """A program may leave out releases and waits. A block is released after the statement in which
@@ -389,17 +383,14 @@ NO_CLUSTER = _code(
 NOT_COMPILED_YET = _code(
     "TTL7001", "not-compiled-yet", Blame.NOT_YET, Effect.NOT_RUN,
     """The simulator runs this; the compiler does not translate it yet.""",
-    milder=Effect.SIMULATED,
 )
 NO_SOURCE = _code(
     "TTL7002", "no-source", Blame.USER, Effect.NOT_RUN,
     """The compiler reads the source of kernel functions and needs it in a file.""",
-    milder=Effect.SIMULATED,
 )
 NOT_IN_KERNELS = _code(
     "TTL7003", "not-in-kernels", Blame.USER, Effect.REFUSED,
     """Kernels are a subset of Python; this construct has no meaning on the chip.""",
-    milder=Effect.SIMULATED,
 )
 
 MULTI_DEVICE_GRID = _code(
@@ -407,7 +398,6 @@ MULTI_DEVICE_GRID = _code(
     """Entries of a grid after the second are devices. The simulator runs such grids; compiled
     kernels would need traffic between chips. Run the operation once for each device on a 2-D grid
     instead (SPMD).""",
-    milder=Effect.SIMULATED,
 )
 
 SEND_BEFORE_POST = _code(
@@ -415,15 +405,12 @@ SEND_BEFORE_POST = _code(
     """In a compiled kernel ttl.copy(block, pipe) waits until every receiver has posted, and does
     not go on to a post that comes after it. The simulator waits later, in the wait() of the
     transfer. Post the receive before the send, or send and receive in two kernels.""",
-    milder=Effect.SIMULATED,
 )
 
 NO_INTEGERS = _code(
     "TTL7007", "no-integers", Blame.UNSUPPORTED, Effect.WRONG_DATA,
     """The matrix unit of the chip has floats only, and no other unit multiplies matrices: a product
-    of integer blocks comes out wrong there. The simulator runs it; for the chip convert the blocks
-    to floats.""",
-    milder=Effect.SIMULATED,
+    of integer blocks comes out wrong there. Convert the blocks to floats.""",
 )
 
 SOFT_FLOAT = _code(
@@ -481,8 +468,13 @@ PASS_FAILED = _code(
     "TTL8003", "pass-failed", Blame.UNDEFINED, Effect.NOT_RUN,
     """A pass met IR it was not made for. Passes expect what the passes before them in the pipeline
     produce, and the attributes that the frontend puts on modules and functions.""",
-    milder=Effect.SIMULATED,
 )
+
+# Refusals of the compiler that say nothing about a run on the simulator.
+NOT_COMPILED = frozenset((
+    MULTI_DEVICE_GRID, NOT_COMPILED_YET, NOT_IN_KERNELS, NO_SOURCE, PASS_FAILED, SEND_BEFORE_POST,
+    use_of_language.CAPTURED_WRITTEN,
+))  # fmt: skip
 
 INTERNAL = _code(
     "TTL9001", "internal", Blame.INTERNAL, Effect.NOT_RUN,

@@ -7,16 +7,15 @@ from .diagnostic import Blame, Code, Effect
 CATALOGUE: dict[str, Code] = {}
 
 # Codes of earlier versions with their names, and what is reported instead. No other code gets their
-# numbers. TTL7006 said that an operation does not compile: the reason has a code of its own.
+# numbers. TTL7006 warned that an operation does not compile: the reason has a code of its own, and
+# is an error but for TTL1016. TTL3009 refused pipes under conditions that only the run knows.
 RETIRED: dict[tuple[str, str], tuple[str, ...]] = {
     ("TTL1017", "captured-written-simulated"): ("TTL1016",),
+    ("TTL3009", "pipe-guard"): ("TTL5006",),
     ("TTL3014", "output-written-twice"): ("TTL5005",),
     ("TTL5007", "order-dependent"): ("TTL5001",),
-    ("TTL7006", "simulator-only"): (
-        "TTL1016", "TTL3009", "TTL7001", "TTL7002", "TTL7003", "TTL7004", "TTL7005", "TTL7007",
-        "TTL8003",
-    ),
-}  # fmt: skip
+    ("TTL7006", "simulator-only"): ("TTL1016",),
+}
 
 
 def codes_of(name: str) -> list[Code]:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ttl.config import Config
 from ttl.diagnostics import (
-    Code,
+    CompileError,
     Diagnostic,
-    Effect,
     InternalError,
     RuleBroken,
     Severity,
@@ -87,41 +86,48 @@ class Checks:
 
 
 def check_operation(program: Program, target: Target) -> list[Diagnostic]:
-    """Everything that is wrong with a program as far as it is known before it runs.
+    """Find everything that is wrong with a program and known before it runs.
 
-    What only the compiler does not do is a warning: on the simulator the program may be right.
+    Compiles the program as `ttl compile` does, so an error here is an error there.
     """
-    from ttl.passes.pipelines import synchronize
-    from ttl.passes.verify import check_synchronization
-
-    from .compile import compiling, internal_fault, make_module
+    from .compile import compiling, internal_fault
 
     try:
         with compiling():
-            module = make_module(program, target)
-            used = synchronize(module)
-            found: Sequence[Diagnostic] = [
-                *check_synchronization(module, used, with_warnings=True),
-                *_unused_nets(program, module),
-            ]
+            return _found_by_compiling(program, target)
     except InternalError:
         raise
-    except TTLError as error:  # what comes after something that is not compiled may follow from it
-        reasons = [each for each in error.diagnostics if _is_compilers_own(each.code)]
-        found = reasons or error.diagnostics
+    except TTLError as error:
+        return list(error.diagnostics)
     except (Exception, RuleBroken) as error:
         raise InternalError(internal_fault(program, error)) from error
-    return [_simulated(program, each) if _is_compilers_own(each.code) else each for each in found]
 
 
-def _simulated(program: Program, found: Diagnostic) -> Diagnostic:
-    message = f"`{program.operation.__name__}` cannot be compiled: {found.message}"
-    return replace(found, code=found.code.mild, message=message)
+def _found_by_compiling(program: Program, target: Target) -> list[Diagnostic]:
+    """The checks with all their warnings; without an error, the rest of the pipeline."""
+    from ttl.codegen import assemble
+    from ttl.dialects.verification import verify_module
+    from ttl.passes.pipelines import lower, synchronize
+    from ttl.passes.verify import check_synchronization
 
+    from .compile import load_compiler, make_module, operands_of
 
-def _is_compilers_own(code: Code) -> bool:
-    """Does it say nothing about a run on the simulator?"""
-    return code.severity is Severity.ERROR and code.milder is Effect.SIMULATED
+    load_compiler()
+    module = make_module(program, target)
+    used = synchronize(module)
+    found = [
+        *check_synchronization(module, used, with_warnings=True),
+        *_unused_nets(program, module),
+    ]
+    if any(each.severity is Severity.ERROR for each in found):
+        return found
+    try:
+        lower(module)
+        verify_module(module)
+        assemble(program.operation.__name__, module, operands_of(program))
+    except CompileError as error:
+        found += error.diagnostics
+    return found
 
 
 def _unused_nets(program: Program, module: ModuleOp) -> Iterator[Diagnostic]:

@@ -85,6 +85,11 @@ def get_attribute(
 
 
 def set_attribute(builder: KernelBuilder, owner: Value, name: Value, value: Value) -> Value:
+    if isinstance(owner, Scalar) and isinstance(name, str):
+        try:
+            setattr(owner.kind(), name, None)
+        except (AttributeError, TypeError) as error:
+            raise raised(builder.frame, error_text(error)) from None
     raise RuleBroken(
         codes.WRONG_ARGUMENT if isinstance(owner, RunTime) else codes.NOT_IN_KERNELS,
         f"`{name}` of {describe(owner)} cannot be set in a kernel",

@@ -57,6 +57,8 @@ class Carried:
         self.values_of_blocks &= {*range(len(self.start))}
         self.blocks.pop_blocks(self.start, self.values_of_blocks)
         self.blocks.begin()
+        self.finished = _finished(builder)
+        self.acquired_before = builder.block_count
 
     def _add(self, variable: Variable, is_read: bool) -> None:
         name, value = variable[1], self.before.get(variable, MISSING)
@@ -87,6 +89,16 @@ class Carried:
         for _, name in (v for v in self.kept if self.builder.state.values.get(v) is not None):
             self.builder.changing.add((self.loop.nodes[-1], name))
             raise FlowBroken(codes.NOT_COMPILED_YET, f"`{name}` changes", is_tried_again=True)
+
+    def _check_releases(self) -> None:
+        """A loop releases what it acquires: a block from before it only one iteration can."""
+        if self.loop.hidden or self.loop.may_release or not self.loop.nodes:
+            return
+        for block in _finished(self.builder) - self.finished:
+            if block.age <= self.acquired_before:
+                name = block.buffer.hint or "a buffer"
+                what = f"a loop that releases a block of `{name}` acquired before it"
+                raise flow_broken(what, loop=self.loop)
 
     def _template(self, value: Value, by_value: bool) -> Any:
         """`by_value`: a block may be what it holds."""
@@ -151,6 +163,7 @@ class Carried:
     ) -> tuple[list[RunTime], dict[Variable, Unusable]]:
         """What the body yields, and the variables that cannot be used after the loop."""
         self._check_kept()
+        self._check_releases()
         ends = self.builder.state.values
         self.yielded, self.yielded_blocks = list(arguments), {}
         yielded, blocks = self.yielded, self.yielded_blocks
@@ -237,6 +250,12 @@ class Carried:
         self.builder.state.values = dict(self.before)
         self._bind(results, self.blocks.resume())
         self.builder.state.values |= unusable
+
+
+def _finished(builder: KernelBuilder) -> set[HeldBlock]:
+    """The blocks that are released, on one path at least."""
+    handles = builder.state.released | builder.state.doubtful.keys()
+    return {handle for handle in handles if isinstance(handle, HeldBlock)}
 
 
 def _is_none(node: ast.expr) -> bool:

@@ -12,7 +12,13 @@ from typing import Any
 
 from ttl.diagnostics import RuleBroken, wrong_argument
 from ttl.diagnostics.frames import is_pyttlang_file
-from ttl.language.mistakes import ENDS, NUMBER, wrong_function_call, wrong_method_call
+from ttl.language.mistakes import (
+    ENDS,
+    NUMBER,
+    impossible_use,
+    wrong_function_call,
+    wrong_method_call,
+)
 from ttl.semantics.numpy_numbers import own_sum
 
 from .attributes import find_method, public_name
@@ -23,10 +29,12 @@ from .functions import BoundMethod, LocalFunction, inline
 from .hir import Value, is_run_time
 from .items import iterated
 from .operators import folded
-from .problems import describe, not_yet, raised
+from .problems import describe, not_yet, python_error, raised
 from .python_functions import ALWAYS, PYTHON, is_pure
 from .ranges import RangeValue
 from .value_ranges import as_constant
+
+PYTHON_NAMES = frozenset(function.__name__ for function in PYTHON)
 
 
 def handled(
@@ -36,7 +44,7 @@ def handled(
     keywords: dict[str, Value],
     called_as: Any = None,
 ) -> Value:
-    """`called_as`: the function of the language, or the name of a method."""
+    """`called_as`: the function of the language, the name of a method or a function of Python's."""
     try:
         return handler(builder, *arguments, **keywords)
     except TypeError:
@@ -49,6 +57,8 @@ def handled(
 
 def _wrong_call(called_as: Any, error: TypeError, arguments: list[Value]) -> RuleBroken:
     """In the words of the simulator."""
+    if called_as in PYTHON_NAMES:
+        return python_error(f"{called_as}(): {error}")
     if isinstance(called_as, str) and (public := public_name(arguments[0])) is not None:
         found = wrong_method_call(public, called_as, error, len(arguments) - 1)
     else:
@@ -80,11 +90,13 @@ def call(
     python = PYTHON.get(function) if _is_hashable(function) else None
     given = [*arguments, *keywords.values()]
     if python is not None and (function in ALWAYS or is_run_time(given) or has_block(given)):
-        return handled(builder, python, arguments, keywords)
+        return handled(builder, python, arguments, keywords, called(function))
     if has_block(given) and _library(function) in NUMERIC:  # which no engine can do
         raise wrong_argument(f"`{called(function)}()` of a block", NUMBER)
     if is_block(function):
         raise wrong_argument(f"{describe(function)} is not a function")
+    if not callable(function) and not is_run_time(function):
+        raise _not_callable(function)
     if _ends_process(function) and not builder.state.facts:
         code = arguments[0] if arguments else None
         raise raised(builder.frame, f"SystemExit: {code}", (ENDS,))
@@ -96,7 +108,13 @@ def call(
         arguments = as_constant(builder, arguments, what)
         keywords = {name: as_constant(builder, v, what) for name, v in keywords.items()}
     constants = [list(iterated(g)) if isinstance(g, RangeValue) else g for g in arguments]
-    return folded(called(function), lambda: own_sum(function)(*constants, **keywords))
+    what = called(function)
+    return folded(what, lambda: own_sum(function)(*constants, **keywords), about=constants)
+
+
+def _not_callable(value: Value) -> RuleBroken:
+    error = TypeError(f"'{type(value).__name__}' object is not callable")
+    return impossible_use(error, [value]) or python_error(str(error))
 
 
 def has_block(values: Any) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ttl.diagnostics import RuleBroken, wrong_argument
-from ttl.language.mistakes import WHOLE
+from ttl.language.mistakes import WHOLE, impossible_use
 from ttl.semantics.numpy_numbers import python_number
 from ttl.source.scopes import COMPREHENSIONS
 
@@ -149,7 +149,8 @@ def _item(builder: KernelBuilder, owner: Any, index: Value) -> Value:
             return builder.new(owner[index])
         return owner[index]
     except Exception as error:
-        raise raised(builder.frame, f"{type(error).__name__}: {error}") from None
+        text = f"{type(error).__name__}: {error}"
+        raise impossible_use(error, [owner]) or raised(builder.frame, text) from None
 
 
 def _item_at_run_time(builder: KernelBuilder, owner: Value, index: Value) -> Value:

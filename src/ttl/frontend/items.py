@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NoReturn, TypeVar, cast
 
 from ttl.diagnostics import codes, wrong_argument
-from ttl.language.mistakes import WHOLE, WRITTEN
+from ttl.language.mistakes import WHOLE, WRITTEN, impossible_use
 from ttl.semantics.numpy_numbers import python_number
 from ttl.source.captured import CHANGING
 from ttl.source.uses import uses_of_all
@@ -50,7 +50,8 @@ def iterated(value: Any) -> list[Any]:
             raise wrong_argument(f"{describe(value)} cannot be iterated over", WHOLE)
         if kind_of(value) is not None:
             raise python_error(f"{describe(value)} cannot be iterated over")
-        raise not_in_kernels(f"the items of {describe(value)}")
+        error = TypeError(f"'{type(value).__name__}' object is not iterable")
+        raise impossible_use(error, [value]) or not_in_kernels(f"the items of {describe(value)}")
     return list(map(python_number, value))
 
 
@@ -151,7 +152,9 @@ def changed(builder: KernelBuilder, container: Any, how: Callable[[], Any]) -> A
     if type(container) in FIXED:
         return _as_python(builder, how)
     if type(container) not in CHANGING:
-        raise not_in_kernels(f"a change of {describe(container)}")
+        error = TypeError(f"'{type(container).__name__}' object does not support item assignment")
+        what = f"a change of {describe(container)}"
+        raise impossible_use(error, [container]) or not_in_kernels(what)
     made = builder.state.containers.get(id(container))
     if made is None:
         raise codes.CAPTURED_WRITTEN.broken(

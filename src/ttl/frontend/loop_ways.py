@@ -111,7 +111,7 @@ class Looping:
             return after_loop(self.builder, self.jumps & LEAVING, self.rest)
         if self.builder.is_trial and self.failure is not None:
             raise self.failure
-        self.evaluate(carries_blocks=True)
+        self.evaluate(carries_blocks=True, may_release=True)
         return after_loop(self.builder, self.jumps & LEAVING, self.rest)
 
     def _ways(self) -> Iterator[Way]:
@@ -184,7 +184,7 @@ class Looping:
     def _may_be_unrolled(self) -> bool:
         return self._count is not None and self.builder.has_room(self._count)
 
-    def evaluate(self, carries_blocks: bool) -> None:
+    def evaluate(self, carries_blocks: bool, may_release: bool = False) -> None:
         """A loop that returns a number needs one before it, of the kind that it returns.
 
         `total = 0` before a loop that adds floats to it is as a float the same number.
@@ -194,7 +194,8 @@ class Looping:
         while True:
             if ast.Return in jumps:
                 builder.state.values[builder.frame.number, LEFT] = False
-            loop = new_loop(builder, self.nodes(), jumps, (LEFT, RETURNED), carries_blocks)
+            hidden = (LEFT, RETURNED)
+            loop = new_loop(builder, self.nodes(), jumps, hidden, carries_blocks, may_release)
             path = self._grown(loop)
             if path is None:
                 continue

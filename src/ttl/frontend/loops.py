@@ -28,6 +28,7 @@ def new_loop(
     jumps: frozenset[Jump],
     of_returns: tuple[str, ...],
     carries_blocks: bool = False,
+    may_release: bool = False,
 ) -> Loop:
     frame = builder.frame
     going_on = (frame.number, f"<going on {len(builder.loops)}>")
@@ -36,7 +37,7 @@ def new_loop(
         hidden |= {(frame.number, name) for name in of_returns}
     held = frozenset((block.buffer, block.is_waited) for block in builder.state.held())
     return Loop(frame, nodes, going_on, frozenset(hidden), carries_blocks, builder.state.facts,
-                frozenset(builder.state.values), held)  # fmt: skip
+                frozenset(builder.state.values), held, may_release)  # fmt: skip
 
 
 def loop_over(

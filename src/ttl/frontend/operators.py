@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any
 
 from ttl.diagnostics import TTLError, codes, wrong_argument
+from ttl.language.arguments import is_tensor
 from ttl.language.block import block_as_exponent
-from ttl.language.mistakes import OPERATORS_OF_BLOCKS, SIGNS_OF_BLOCKS, WHOLE
+from ttl.language.described import public_class
+from ttl.language.mistakes import OPERATORS_OF_BLOCKS, SIGNS_OF_BLOCKS, WHOLE, impossible_use
 from ttl.semantics.ops import BLOCK_OPS, BY_OPERATOR
 
 from . import scalars
@@ -37,12 +39,15 @@ def binary(builder: KernelBuilder, operator: ast.operator, left: Value, right: V
         return block_math(builder, BY_OPERATOR[sign], [left, right])
     if isinstance(left, RunTime) or isinstance(right, RunTime):
         return scalars.arithmetic(builder, operator, left, right)
+    _refuse_tensors(sign, left, right)
     found = folded(f"{left!r} {sign} {right!r}", fold, left, right)
     return builder.new(found) if isinstance(found, (list, dict, set)) else found
 
 
-def folded(text: str, function: Callable[..., Any], *operands: Value) -> Value:
-    """What Python makes of constants."""
+def folded(
+    text: str, function: Callable[..., Any], *operands: Value, about: Sequence[Value] = ()
+) -> Value:
+    """What Python makes of constants; `about`: those that the function has already."""
     for operand in operands:
         if isinstance(operand, PerNode):
             raise codes.NODES_DIFFER.broken(
@@ -54,7 +59,8 @@ def folded(text: str, function: Callable[..., Any], *operands: Value) -> Value:
     except TTLError:
         raise
     except Exception as error:
-        raise python_error(f"{text}: {error}") from None
+        broken = impossible_use(error, [*operands, *about]) or python_error(f"{text}: {error}")
+        raise broken from None
 
 
 def unary(builder: KernelBuilder, operator: ast.unaryop, value: Value) -> Value:
@@ -68,6 +74,7 @@ def unary(builder: KernelBuilder, operator: ast.unaryop, value: Value) -> Value:
             )
         return block_math(builder, BLOCK_OPS["neg"], [value])
     sign, fold, run_time = UNARY[type(operator)]
+    _refuse_tensors(sign, value)
     if isinstance(value, RunTime):
         return run_time(builder, value)
     return folded(f"{sign}{value!r}", fold, value)
@@ -102,7 +109,18 @@ def compare(builder: KernelBuilder, operator: ast.cmpop, left: Value, right: Any
         return scalars.compare(builder, operator, left, right)
     if isinstance(right, RangeValue):
         right = right.known
+    if not sign.endswith("in"):
+        _refuse_tensors(sign, left, right)
     return folded(f"{left!r} {sign} {right!r}", fold, left, right)
+
+
+def _refuse_tensors(sign: str, *operands: Value) -> None:
+    """ttnn would compute with them now, while the kernel is compiled."""
+    if any(public_class(each) is None and is_tensor(each) for each in operands):
+        raise codes.OUTSIDE_OPERATION.broken(
+            f"`{sign}` works on whole tensors, not in a kernel",
+            "copy parts of the tensors to blocks and compute with these",
+        )
 
 
 def _is_in_range(builder: KernelBuilder, value: Value, steps: RangeValue) -> Value:

@@ -8,8 +8,9 @@ from xdsl.ir import Attribute
 
 from ttl.diagnostics import Code, Diagnostic, RuleBroken, codes
 from ttl.language.described import described
+from ttl.language.mistakes import impossible_use
 
-from .hir import Value
+from .hir import Scalar, Value
 
 if TYPE_CHECKING:
     from .state import Frame, Loop, Variable
@@ -122,6 +123,12 @@ def error_text(error: BaseException) -> str:
 def python_error(message: str) -> RuleBroken:
     """What Python itself refuses when the kernel runs, under the code that this gives."""
     return codes.KERNEL_EXCEPTION.broken(message)
+
+
+def no_context_manager(value: Value) -> RuleBroken:
+    kind = value.kind if isinstance(value, Scalar) else type(value)
+    error = TypeError(f"'{kind.__name__}' object does not support the context manager protocol")
+    return impossible_use(error, [value]) or python_error(str(error))
 
 
 class WrongCall(RuleBroken):

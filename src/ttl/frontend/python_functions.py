@@ -71,13 +71,13 @@ def length(builder: KernelBuilder, value: Value) -> Value:
 def is_instance(builder: KernelBuilder, value: Value, kinds: Any) -> Value:
     """isinstance(); of a run-time value as of what it is in Python."""
     if not isinstance(value, RunTime):
-        return isinstance(value, kinds)
+        return folded("isinstance()", lambda: isinstance(value, kinds))
     builder.tells_kinds = True
     found = kind_of(value)
     if found is None:
         is_transfer, is_block = (isinstance(value, c) for c in (TransferValue, HeldBlock))
         found = Transfer if is_transfer else Block if is_block else BlockExpression
-    return issubclass(found, kinds)
+    return folded("isinstance()", lambda: issubclass(found, kinds))
 
 
 def dict_of(builder: KernelBuilder, value: Any = (), **items: Value) -> Value:

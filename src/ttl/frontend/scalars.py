@@ -18,6 +18,7 @@ from xdsl.ir import Attribute, Operation
 from ttl.diagnostics import RuleBroken, codes, wrong_argument
 from ttl.dialects import ttl
 from ttl.language.block import truth_of_block
+from ttl.language.described import public_class
 from ttl.language.mistakes import NUMBER
 from ttl.semantics.ops import NAMESPACES
 
@@ -92,10 +93,19 @@ def scalar_kinds(sign: str, *values: Value) -> list[type]:
     for value in values:
         kind = kind_of(value)
         if kind is None:
-            helps = _of_blocks(sign) if isinstance(value, BlockValue) else ()
-            raise wrong_argument(f"`{sign}` of {describe(value)}", *helps)
+            raise _no_number(sign, value)
         kinds.append(kind)
     return kinds
+
+
+def _no_number(sign: str, value: Value) -> RuleBroken:
+    """Python repeats texts and lists, and puts numbers into texts; the rest it refuses."""
+    what = f"`{sign}` of {describe(value)}"
+    if isinstance(value, RunTime) or public_class(value) is not None:
+        return wrong_argument(what, *(_of_blocks(sign) if isinstance(value, BlockValue) else ()))
+    if sign in ("*", "%") and isinstance(value, (str, bytes, tuple, list)):
+        return not_in_kernels(what)
+    return python_error(what)
 
 
 def _of_blocks(sign: str) -> tuple[str, ...]:
@@ -112,7 +122,7 @@ def arithmetic(builder: KernelBuilder, operator: ast.operator, left: Value, righ
     row = BINARY[type(operator)]
     sign, kinds = row.sign, scalar_kinds(row.sign, left, right)
     if sign == "@":
-        raise wrong_argument("`@` multiplies blocks, and these are numbers")
+        raise python_error("`@` multiplies blocks, and these are numbers")
     if sign in ("|", "^") and (isinstance(left, IntFlag) or isinstance(right, IntFlag)):
         # Python takes a negative number for that of flags.
         raise not_yet(f"`{sign}` of an IntFlag and a run-time number", "write int(flag)")
@@ -148,6 +158,8 @@ def _shift(builder: KernelBuilder, sign: str, one: Scalar, count: Any) -> Scalar
     if sign == ">>" and not isinstance(count, Scalar):
         count = min(count, MOST_SHIFTED)
     if not isinstance(count, Scalar) and not 0 <= count <= MOST_SHIFTED:
+        if count < 0:
+            raise python_error(f"a shift by {count}")
         raise codes.NOT_IN_KERNELS.broken(f"a shift of a 32-bit integer by {count}")
     if isinstance(count, Scalar) and not count.is_natural:
         is_natural = compare(builder, ast.GtE(), count, 0)
@@ -305,6 +317,9 @@ def negation(builder: KernelBuilder, value: Value) -> bool | Scalar:
     return calculated(builder, arith.XOrIOp, condition, _constant(builder, True, bool))
 
 
+NO_NUMBERS = (str, bytes, tuple, list, dict, set, frozenset, type(None))  # equal to no number
+
+
 def compare(
     builder: KernelBuilder, operator: ast.cmpop, left: Value, right: Value
 ) -> bool | Scalar:
@@ -314,6 +329,8 @@ def compare(
     sign, _, of_integers, of_floats = COMPARISONS[type(operator)]
     if not of_integers:
         raise not_in_kernels("`is` of a run-time value", "compare it by `==`")
+    if sign in ("==", "!=") and any(isinstance(value, NO_NUMBERS) for value in (left, right)):
+        return sign == "!="
     kinds = scalar_kinds(sign, left, right)
     kind = float if float in kinds else int
     if left is right and kind is int:  # C++ compilers refuse to compare a value with itself

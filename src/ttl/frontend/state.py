@@ -70,6 +70,7 @@ class Loop:
     facts: Facts  # what its path knows
     variables: frozenset[Variable]  # that have values before it
     held: frozenset[End]  # the ends of buffers of which blocks are held before it
+    may_release: bool  # blocks acquired before it: a mistake, which is reported as one
     returned: list[Value] = field(default_factory=list)
 
 

@@ -35,12 +35,12 @@ from .dispatch import call
 from .expressions import expression
 from .finishing import finish_scope
 from .functions import RETURNED, tree_of
-from .hir import BlockValue, HeldBlock, Value
+from .hir import BlockValue, HeldBlock, Scalar, Value
 from .items import bind, iterated
 from .loop_ways import LEFT, Looping, compile_while, leave_function, require_kept
 from .operators import compare
 from .pipes import call_with_pipe, counts_on_nodes, pipe_count
-from .problems import MISTAKEN, Mistake, not_in_kernels
+from .problems import MISTAKEN, Mistake, no_context_manager, not_in_kernels
 from .ranges import steps_of
 from .signposts import refuse_unused_signposts
 from .simple_statements import STATEMENTS, expression_statement
@@ -389,6 +389,8 @@ def _begun(builder: KernelBuilder, node: ast.With) -> Scope:
             (scope.after if scope.blocks else scope.before).append(value.name)
             continue
         if not isinstance(value, HeldBlock):
+            if isinstance(value, Scalar) or not hasattr(type(value), "__enter__"):
+                raise no_context_manager(value)
             raise not_in_kernels("`with` over anything but reserve(), wait() and ttl.signpost()")
         scope.blocks.append(value)
         value.is_scoped = True

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dis
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from inspect import Parameter, signature
 from itertools import pairwise
 from types import FrameType, FunctionType, TracebackType
@@ -316,9 +316,21 @@ COMPLAINTS = (
 )
 
 
+def impossible_use(error: Exception, values: Iterable[Any]) -> RuleBroken | None:
+    """What Python refuses to do with these values; None if none is of the language or a tensor."""
+    classes = {type(value): public_class(value) for value in values}
+    public = {type_.__name__: found for type_, found in classes.items() if found is not None}
+    if not public and not any(is_tensor(value) for value in values):
+        return None
+    return _complaint(str(error), public)
+
+
 def _impossible(text: str, frame: FrameType) -> RuleBroken | None:
     classes = public_classes_by_name().items()
-    public = {name: found for name, found in classes if not _is_the_users(name, frame)}
+    return _complaint(text, {n: found for n, found in classes if not _is_the_users(n, frame)})
+
+
+def _complaint(text: str, public: dict[str, PublicClass]) -> RuleBroken | None:
     for complaint in COMPLAINTS:
         match = re.match(complaint.pattern, text)
         if match is not None:

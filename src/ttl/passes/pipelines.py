@@ -50,6 +50,7 @@ COMPUTE = (
     "ttl-assign-dst",  # after the configuration: it gives the capacity
     "ttl-subblock-compute-for-dst",  # after slots are known: they share the registers
     "ttl-lower-to-loops",  # after registers are assigned: they become operands
+    "ttl-round-up-block-counts",  # when nothing moves uses of blocks any more
     "ttl-finalize-dfb-indices",  # last, when no pass adds buffers any more
 )
 
@@ -312,13 +313,18 @@ def run_pipeline(
     """
     from .verify import check_synchronization, raise_errors
 
-    context = Context()
     used = synchronize(module, before, after)
     found = check_synchronization(module, used)
     raise_errors(found)
     if report is not None:
         for warning in found:
             report(warning)
+    lower(module, before, after)
+
+
+def lower(module: ModuleOp, before: Observer | None = None, after: Observer | None = None) -> None:
+    """Lower a synchronized module, in which the checks found nothing, to emitc."""
+    context = Context()
     blocks = NODE_TO_NODE + COMPUTE
     run_passes([find_pass(name)() for name in blocks], context, module, before, after)
     find_pass("ttl-validate-cb-budget")().apply(context, module)

@@ -9,6 +9,7 @@ from functools import lru_cache
 from types import CodeType
 
 from ttl.diagnostics import Code, Diagnostic, Span
+from ttl.language.described import public_class
 from ttl.language.operation import KernelFunction, Program
 from ttl.semantics.function_source import definition_of, nodes_of
 
@@ -32,6 +33,8 @@ def _written(kernel: KernelFunction, code: Code) -> Iterator[Diagnostic]:
     around = kernel.function.__globals__ | kernel.captures()
     for name, node in _suspects(kernel.function.__code__):
         value = around.get(name, around)
+        if public_class(value) is not None:
+            continue  # nothing of the language can be changed so: it says that itself
         if isinstance(node, (ast.Subscript, ast.Attribute)):
             is_written = type(value) not in FIXED
         else:

@@ -196,6 +196,7 @@ def test_push_and_pop_do_not_wait():
     assert tile_numbers(y) == [1, 2, 3]
 
 
+@pytest.mark.unwatched("it counts how often the body runs")
 @pytest.mark.rule("block-count-default")
 def test_two_blocks_are_the_default():
     sizes = []

@@ -208,6 +208,7 @@ def test_each_device_computes_its_part(mapper, composer, backend, monkeypatch):
     assert np.array_equal(ttl.to_numpy(y, composer), a + 5)
 
 
+@pytest.mark.unwatched("it counts how often the body runs")
 @pytest.mark.rule("spmd")
 def test_the_body_runs_for_each_device_with_the_shapes_of_its_part():
     seen = []

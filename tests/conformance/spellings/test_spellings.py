@@ -39,6 +39,7 @@ def with_buffer(**parameters):
     return operation, counts
 
 
+@pytest.mark.unwatched("it counts how often the body runs")
 @pytest.mark.rule("buffer-factor")
 @pytest.mark.parametrize("name", ["buffer_factor", "block_count"])
 def test_buffer_factor_is_block_count(name):
@@ -47,6 +48,7 @@ def test_buffer_factor_is_block_count(name):
     assert counts == [3]
 
 
+@pytest.mark.unwatched("it counts how often the body runs")
 @pytest.mark.rule("buffer-factor", "block-count-default")
 def test_the_default_is_two():
     operation, counts = with_buffer()

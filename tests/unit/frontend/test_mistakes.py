@@ -143,8 +143,8 @@ CASES = {
         "[[if a_blk:\n                pass]]",
     ),
     "with over a number": Case(
-        "TTL7003",
-        "`with` over anything but reserve(), wait() and ttl.signpost()",
+        "TTL5002",
+        "'int' object does not support the context manager protocol",
         read="[[with row:\n                pass]]",
     ),
     "value on no path": Case(

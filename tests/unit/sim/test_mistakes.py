@@ -383,6 +383,7 @@ print("the program goes on")
 """
 
 
+@pytest.mark.unwatched("a debugger asks for one call")
 @pytest.mark.parametrize(("typed", "status"), [("c", 0), ("q", 1)])
 def test_quitting_the_debugger_is_no_fault(tmp_path, typed: str, status: int) -> None:
     program = tmp_path / "program.py"

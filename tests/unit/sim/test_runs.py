@@ -50,6 +50,7 @@ def test_a_run_keeps_no_tensor_alive() -> None:
     assert [reference() for reference in alive] == [None] * 3
 
 
+@pytest.mark.unwatched("it counts objects")
 def test_a_run_leaves_nothing_to_the_garbage_collector() -> None:
     """A collection of what 64 nodes leave takes as long as launching them."""
     a, y = tensor(), tensor(value=0)

@@ -564,6 +564,7 @@ def test_a_loop_over_operations_is_unrolled(backend: str) -> None:
     np.testing.assert_allclose(run(operation, backend, x), 7 * ttl.to_numpy(x), rtol=1e-6)
 
 
+@pytest.mark.unwatched("a debugger asks for one call")
 def test_a_debugger_stops_in_the_body_on_the_thread_of_the_next_statement(monkeypatch) -> None:
     @ttl.operation(grid=(1, 1))
     def operation(x, y):

@@ -2,7 +2,7 @@
 
 That a send stands in if_src() and a receive in if_dst() is a matter of types; a copy with a pipe
 that the program names is checked by the walk. What is left: a node that waits for blocks which
-only nodes with a role push, and control flow that is not known.
+only nodes with a role push.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from xdsl.dialects import scf
 from xdsl.ir import Operation
 
-from ttl.diagnostics import Diagnostic, Label, codes
+from ttl.diagnostics import Diagnostic, codes
 from ttl.dialects import ttl
 from ttl.dialects.building import around
 from ttl.dialects.locations import span_of
@@ -24,32 +24,7 @@ ROLES = {"src": ("a source", "is_src"), "dst": ("a receiver", "is_dst")}
 
 
 def check_guards(walked: WalkedModule) -> list[Diagnostic]:
-    return [*_unknown(walked), *_without_role(walked)]
-
-
-def _unknown(walked: WalkedModule) -> Iterator[Diagnostic]:
-    """Control flow around pipes that cannot be evaluated; other one is not an error."""
-    for kernel, node, op in walked.unknown:
-        used = next((inner for inner in op.walk() if _uses_pipe(inner)), None)
-        if used is None:
-            continue
-        what = "waits for a receive" if isinstance(used, ttl.WaitTransferOp) else "uses a pipe"
-        place = span_of(used.location)
-        yield codes.PIPE_GUARD.broken(
-            f"`{kernel}` {what} under a condition that is not known before the run",
-            "let the condition depend on coordinates, constants and loop counters only",
-            secondary=() if place is None else (Label(place, "here"),),
-            node=node,
-        ).at(span_of(op.location), "this decides whether it happens")
-
-
-def _uses_pipe(op: Operation) -> bool:
-    if isinstance(op, ttl.CopyOp):
-        return op.pipe is not None
-    if isinstance(op, ttl.WaitTransferOp):
-        assert isinstance(op.transfer.type, ttl.TransferType)
-        return op.transfer.type.kind.data in ("send", "receive")
-    return isinstance(op, ttl.ForEachPipeOp)
+    return list(_without_role(walked))
 
 
 def _without_role(walked: WalkedModule) -> Iterator[Diagnostic]:

@@ -27,7 +27,9 @@ def result_type(
     """The type of `op` on operands of these types; RuleBroken if they do not fit."""
     for type_ in types:
         refuse_row_major(type_)
-    _check_domain(op, operand_dtype(types))
+    _check_domain(op, dtype := operand_dtype(types))
+    if dtype is not None and any(forms.of(dtype) is None for forms in op.tile.values()):
+        raise refuse_integers(op, dtype)
     deciding = {p.name: parameters[p.name] for p in op.parameters if p.kind.decides_types}
     return op.type_rule(*types, **deciding)
 

@@ -728,10 +728,9 @@ def sends_before_it_posts(a, y, a_dfb, y_dfb, net):
 
 def test_a_compiled_send_waits_when_it_starts(check: Callable) -> None:
     checked = check(sends_before_it_posts, *SHAPES)
-    assert checked.simulated == [] == checked.errors
-    warning = checked.warnings[0]
-    assert warning.code.slug == "send-before-post"
-    assert "a send waits for the posts of its receivers when it starts" in warning.message
+    assert checked.simulated == []
+    assert checked.error.code.slug == "send-before-post"
+    assert "a send waits for the posts of its receivers when it starts" in checked.error.message
     with pytest.raises(ttl.CompileError, match="TTL7005"):
         compile_operation(checked.program, TARGET, Config())
 
