@@ -106,6 +106,7 @@ def left_to_helper(dfb, y, column):
     ttl.copy(block, y[0, column]).wait()
 
 
+@pytest.mark.unwatched("its calls are made in threads")
 def test_threads_share_a_helper_that_leaves_out_a_release() -> None:
     """The first run to end does not take the supplied calls away from the others."""
     inside, first_has_ended = threading.Event(), threading.Event()
