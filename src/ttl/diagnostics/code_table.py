@@ -13,7 +13,7 @@ RETIRED: dict[tuple[str, str], tuple[str, ...]] = {
     ("TTL1017", "captured-written-simulated"): ("TTL1016",),
     ("TTL3009", "pipe-guard"): ("TTL5006",),
     ("TTL3014", "output-written-twice"): ("TTL5005",),
-    ("TTL5007", "order-dependent"): ("TTL5001",),
+    ("TTL5007", "order-dependent"): ("TTL5005",),
     ("TTL7006", "simulator-only"): ("TTL1016",),
 }
 

@@ -37,9 +37,9 @@ READ = {
     "error": (("error", None),),
     "error=TTL3006": (("error", "TTL3006"),),
     "ignore=popped-unread, error": (("ignore", "TTL3016"), ("error", None)),
-    "error=TTL5001": (("error", "TTL5001"),),  # it is one, or a warning
-    "ignore=TTL5001": (("ignore", "TTL5001"),),  # where it is a warning
-    "ignore=TTL3014, error=order-dependent": (("ignore", "TTL5005"), ("error", "TTL5001")),  # 0.1
+    "error=TTL5005": (("error", "TTL5005"),),  # it is one, or a warning
+    "ignore=TTL5005": (("ignore", "TTL5005"),),  # where it is a warning
+    "ignore=TTL3014, error=order-dependent": (("ignore", "TTL5005"), ("error", "TTL5005")),  # 0.1
 }
 
 
@@ -57,6 +57,7 @@ WRONG = {
     "ignore": "'ignore' is not error, error=CODE or ignore=CODE",
     "fatal": "'fatal' is not error, error=CODE or ignore=CODE",
     "error=": "'error=' is not error, error=CODE or ignore=CODE",
+    "ignore=TTL5001": "'ignore=TTL5001': TTL5001 is an error, which cannot be ignored",
     "ignore=TTL9": "'ignore=TTL9': there is no code TTL9",
     "ignore=TTL2001": "'ignore=TTL2001': TTL2001 is an error, which cannot be ignored",
     "error=TTL5006": "'error=TTL5006': TTL5006 is a note, which cannot be an error",

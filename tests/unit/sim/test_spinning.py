@@ -344,5 +344,5 @@ def test_the_thread_that_looks_keeps_nothing_of_a_run_that_ended() -> None:
         assert looked.wait(timeout=60)
     kept = weakref.ref(progress)
     del progress
-    with watchdog._watchers().lock:  # its look is over
+    with watchdog._watchers().lock():  # its look is over
         assert kept() is None

@@ -9,6 +9,8 @@ import pytest
 import ttl
 from ttl import ttnn
 from ttl.diagnostics import TTLError
+from ttl.driver import PROCESS_DRIVER
+from ttl.driver.remarks import Remarks
 from ttl.ttnn.operations import NAMES
 
 HOST = ttl.from_numpy(np.full((32, 32), -1.0), dtype=ttnn.bfloat16)
@@ -48,6 +50,7 @@ def test_an_operation_takes_one_and_says_so_once(
             with y_dfb.wait() as block:
                 ttl.copy(block, y[0, 0]).wait()
 
+    monkeypatch.setattr(PROCESS_DRIVER, "remarks", Remarks())
     for backend in ("sim", "host"):
         monkeypatch.setenv("TTL_BACKEND", backend)
         y = ttl.from_numpy(np.zeros((32, 32)), dtype=ttnn.bfloat16)
