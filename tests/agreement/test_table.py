@@ -8,8 +8,9 @@ import pytest
 
 import ttl
 from agreement import table
-from agreement.plugin import TESTS, Watched
+from agreement.plugin import TESTS
 from agreement.verdicts import Verdict
+from agreement.watching import Watched
 from ttl import ttnn
 from ttl.config import chosen_options
 from ttl.diagnostics import TTLError
