@@ -93,7 +93,7 @@ import sys, types
 from pathlib import Path
 
 folder = Path(sys.argv[1])
-for name in ("ttl", "ttl.host"):
+for name in ("ttl", "ttl.host", "ttl.loading"):
     module = sys.modules[name] = types.ModuleType(name)
     module.__path__ = [str(folder.joinpath(*name.split(".")))]
 from ttl.host.build import PREBUILT_FOLDER, build_runtime, prebuilt_name

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from ttl.language.arguments import is_tensor
 from ttl.language.block import Block, BlockExpression
-from ttl.language.buffer import DataflowBuffer
+from ttl.language.buffer import BufferState, DataflowBuffer
 from ttl.language.declared import OperationScope
 from ttl.language.engine import ENGINE, SCOPE, Engine
 from ttl.language.grid import nodes_of
@@ -156,16 +156,18 @@ class _Block(Block):
     def push(self) -> None:
         """Nothing: a block is known to be full when it is used."""
 
-    pop = release = push
+    def pop(self) -> None:
+        """Nothing."""
+
+    def release(self) -> None:
+        """Nothing."""
 
 
 class _Transfer(Transfer):
-    __slots__ = ("engine", "start")
-
-    is_done = False
+    __slots__ = ("engine", "is_done", "start")
 
     def __init__(self, engine: Rehearsal, start: int):
-        self.engine, self.start = engine, start
+        self.engine, self.start, self.is_done = engine, start, False
 
     def can_wait(self) -> bool:
         raise NotFollowed("can_wait()")
@@ -173,7 +175,8 @@ class _Transfer(Transfer):
     def wait(self) -> None:
         self.engine.ended(self.start)
 
-    finish = wait
+    def finish(self) -> None:
+        self.wait()
 
     def join(self, group: object) -> None:
         """Nothing."""
@@ -182,11 +185,12 @@ class _Transfer(Transfer):
 class Rehearsal(Engine):
     """The engine of one node."""
 
-    __slots__ = ("_counts", "_has_elements", "_here", "_unit", "grid", "left", "steps")
-
-    is_compute = True  # tensors then ask it for their parts
+    __slots__ = (
+        "_counts", "_has_elements", "_here", "_unit", "grid", "is_compute", "left", "steps",
+    )  # fmt: skip
 
     def __init__(self, grid: Shape, node: Shape, left: int, has_elements: bool):
+        self.is_compute = True  # tensors then ask it for their parts
         self.grid = grid
         self.steps: list[Step] = []
         self.left = left
@@ -234,10 +238,17 @@ class Rehearsal(Engine):
     def publish_block(self, block: Block) -> None:
         """Nothing."""
 
-    def _unknown(self, *given: Any, **named: Any) -> NoReturn:
+    def _unknown(self) -> NoReturn:
         raise NotFollowed("it depends on data, or on which kernel is faster")
 
-    can_reserve = can_wait = buffer_state = _unknown
+    def can_reserve(self, buffer: DataflowBuffer) -> bool:
+        self._unknown()
+
+    def can_wait(self, buffer: DataflowBuffer) -> bool:
+        self._unknown()
+
+    def buffer_state(self, buffer: DataflowBuffer) -> BufferState:
+        self._unknown()
 
     # Data movement
 
