@@ -300,7 +300,7 @@ def converted(kernel: KernelRun, value: Any, dtype: DType | None) -> Any:
     return round_to(value.astype(np.float32), kernel.dest)
 
 
-def _scalar(value: float, dtype: DType | None, dest: DType) -> Any:
+def _scalar(value: int | float, dtype: DType | None, dest: DType) -> Any:
     number = _number(value, dtype)
     return round_to(number, dest)[()] if dtype is None or dtype.is_float else number
 
@@ -308,7 +308,7 @@ def _scalar(value: float, dtype: DType | None, dest: DType) -> Any:
 _kept_scalar: Final = lru_cache(typed=True)(_scalar)
 
 
-def _number(value: float, dtype: DType | None) -> Any:
+def _number(value: int | float, dtype: DType | None) -> Any:
     if dtype is None or dtype.is_float:
         try:
             return np.float32(value)
@@ -317,7 +317,7 @@ def _number(value: float, dtype: DType | None) -> Any:
     return _whole(np.array(value, np.int64 if _fits(value) else np.float64), dtype)[()]
 
 
-def _fits(value: float) -> bool:
+def _fits(value: int | float) -> bool:
     return isinstance(value, int) and -(2**63) <= value < 2**63
 
 
