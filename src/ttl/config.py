@@ -92,7 +92,7 @@ def _target(variable: str, text: str) -> str | None:
     except ValueError as error:
         message = f"{variable}={text}: {error}"
         help_text = f"set for example {variable}={CHOICES[-1]}, or unset the variable"
-        raise usage_error(codes.WRONG_ARGUMENT, message, help_text) from None
+        raise usage_error(codes.WRONG_OPTION, message, help_text) from None
 
 
 def read_target(text: str) -> str:
@@ -148,12 +148,12 @@ def _warnings(variable: str, text: str) -> WarningOptions:
         return WarningOptions.read(text)
     except ValueError as error:
         example = f"set for example {variable}=error,ignore=TTL3006, or unset the variable"
-        raise usage_error(codes.WRONG_ARGUMENT, f"{variable}={text}: {error}", example) from None
+        raise usage_error(codes.WRONG_OPTION, f"{variable}={text}: {error}", example) from None
 
 
 def _wrong(variable: str, text: str, wanted: str, example: str) -> UsageError:
     return usage_error(
-        codes.WRONG_ARGUMENT,
+        codes.WRONG_OPTION,
         f"{variable}={text}: not {wanted}",
         f"set for example {variable}={example}, or unset the variable",
     )

@@ -200,8 +200,9 @@ def test_a_program_has_the_cores_and_l1_of_the_device(tmp_path, monkeypatch):
     with pytest.raises(UsageError, match="has 20000 for tensors and buffers"):
         elementwise("+", grid=(2, 2))(*tensors)
     monkeypatch.setenv("TTL_TARGET", "blackhole")
-    with pytest.raises(UsageError, match="describes a wormhole_b0, not a blackhole"):
+    with pytest.raises(UsageError, match="describes a wormhole_b0, not a blackhole") as found:
         elementwise("+", grid=(2, 2))(*tensors)
+    assert found.value.code == "TTL6019"
 
 
 def test_a_file_that_describes_nothing(tmp_path, monkeypatch):

@@ -460,6 +460,43 @@ def test_c15_receiver_that_is_not_ready(backend):
     with pytest.raises(TTLError, match="core \\(0, 1\\) has not reserved") as error:
         kernel(ones(32, 64), ones(32, 64))
     assert error.value.diagnostics[0].code.code == "TTL5010"
+    (help_text,) = error.value.diagnostics[0].helps
+    assert "reserve() first and signal it by a semaphore: sem.inc(1, core=sender)" in help_text
+
+
+def test_c15_receiver_that_signals_that_it_is_ready(backend):
+    """The help, applied."""
+
+    @pykernel_gen(grid=(1, 2))
+    def kernel(x, out):
+        x_stream, out_stream = Stream(x), Stream(out)
+
+        @compute()
+        async def copy(x_cb: CircularBuffer, out_cb: CircularBuffer, a: Semaphore, b: Semaphore):
+            out_cb.reserve().store(x_cb.pop())
+
+        @datamovement()
+        async def move(x_cb: CircularBuffer, out_cb: CircularBuffer, a: Semaphore, b: Semaphore):
+            if core_index(1) == 0:
+                block = x_cb.reserve()
+                dma(x_stream[0, 0], block).wait()
+                a.wait(1)
+                dma(block, block, core=(0, 1), mcast=(1, 1)).wait()
+                b.set(1, core=(0, 1), mcast=(1, 1))
+            else:
+                x_cb.reserve()
+                a.inc(1, core=(0, 0))
+                b.wait(1)
+
+        @datamovement()
+        async def write(x_cb: CircularBuffer, out_cb: CircularBuffer, a: Semaphore, b: Semaphore):
+            dma(out_cb.pop(), out_stream[0, core_index(1)]).wait()
+
+        return Program(copy, move, write)(x, out)
+
+    x, out = ones(32, 64), 0 * ones(32, 64)
+    kernel(x, out)
+    assert (np.asarray(out) == 1).all()
 
 
 ILLEGAL = {

@@ -65,7 +65,7 @@ CATEGORIES: dict[str, tuple[str, str]] = {
     "write/write race": ("TTL5005", FIRST),
     "read/write race": ("TTL5005", "A tile that one node reads and another one writes"),
     "spinning": ("TTL5004", FIRST),
-    "wrong decorator use": ("TTL1003", "A decorator without its parentheses"),
+    "wrong decorator use": ("TTL1043", FIRST),
     "unsupported Python": ("TTL7003", FIRST),
     "misspelt name": ("TTL1004", FIRST),
     "misspelt variable": ("TTL1004", "A name that nothing has"),

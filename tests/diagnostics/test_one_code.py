@@ -98,8 +98,16 @@ def operation(a):
 
 # A block in the place of something else.
 OF_BLOCKS = (
-    "min(blk)", "max(blk)", "sum(blk)", "sorted(blk)", "range(blk)", "range(0, blk)", "int(blk)",
-    "list(blk)", "dict(blk)", "divmod(blk, 2)", "blk()", "1 in blk", "blk[0]", "not blk", "~blk",
+    "x = min(blk)", "x = max(blk)", "x = sum(blk)", "x = sorted(blk)", "x = range(blk)",
+    "x = range(0, blk)", "x = int(blk)", "x = float(blk)", "x = list(blk)", "x = dict(blk)",
+    "x = divmod(blk, 2)", "x = blk()", "x = 1 in blk", "x = not blk", "x = ~blk", "x = blk << 1",
+    "x = 2 ** blk", "x = blk and 1", "x, y = blk", "x = [*blk]", "blk -= 1", "assert blk",
+    "for x in blk: pass", "while blk: pass", "import math; x = math.exp(blk)",
+    "import numpy; x = numpy.exp(blk)", "x = [i for i in a[0, 0]]",
+)  # fmt: skip
+INDEXED = (
+    "x = blk[0]", "x = blk[row]", "x = blk[0, 0]", "x = blk[0:1]", "x = blk[:, 0:1]", "blk[0] = 1",
+    "blk[0, 0] += 1", "del blk[0]", "x = a[0, 0][0]",
 )  # fmt: skip
 LATE = "if row == 1:\n            raise ValueError('late')"
 
@@ -131,8 +139,14 @@ def test_a_kernel_that_python_refuses(body: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("use", OF_BLOCKS)
 def test_a_block_for_something_else(use: str, tmp_path: Path) -> None:
-    body = f"with dfb.reserve() as blk:\n            x = {use}"
-    assert found_by(("sim", "check"), body, tmp_path) == ["TTL1003"] * 2
+    body = f"with dfb.reserve() as blk:\n            {use}"
+    assert found_by(("sim", "host", "check"), body, tmp_path) == ["TTL1042"] * 3
+
+
+@pytest.mark.parametrize("use", INDEXED)
+def test_a_block_that_is_indexed(use: str, tmp_path: Path) -> None:
+    body = f"with dfb.reserve() as blk:\n            {use}"
+    assert found_by(("sim", "host", "check"), body, tmp_path) == ["TTL1041"] * 3
 
 
 def test_an_exception_that_only_the_run_knows_of(tmp_path: Path) -> None:

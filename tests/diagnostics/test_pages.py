@@ -58,6 +58,8 @@ NOT_BY_A_PROGRAM = {
     "TTL6012": "a machine without a device: tests/unit/device/test_readiness.py",
     "TTL6013": "a ttnn without the profiler: tests/e2e/test_device_run.py",
     "TTL6030": "a scheduler of Dask: tests/e2e/test_tune_cluster.py",
+    "TTL6019": "a file given to a command: tests/e2e/test_wrong_files.py",
+    "TTL6021": "an option of a command: tests/e2e/test_wrong_files.py",
     "TTL6020": "a file that is no flatbuffer: tests of the flatbuffer runtime",
     "TTL7001": "what is not compiled yet changes: tests/unit/frontend",
     "TTL7020": "a graph of PyTorch: tests of tt_torch",

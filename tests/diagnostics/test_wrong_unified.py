@@ -280,7 +280,7 @@ for i in range(2):
 node = ttl.node(dims=1)
 dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 1 + node))  # <-
 """ + LOAD + STORE + SAVE)
-    yield Wrong("the name of a buffer is used again", "TTL1003", """\
+    yield Wrong("the name of a buffer is used again", "TTL1043", """\
 dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 1))  # <-
 with dfb.reserve() as blk:
     ttl.copy(a[0, 0], blk).wait()
@@ -288,7 +288,7 @@ dfb = dfb.wait()
 with y_dfb.reserve() as y_blk:
     y_blk.store(dfb)
 """ + SAVE)
-    yield Wrong("an operation returns a value", "TTL1003", LOAD + STORE + SAVE + """\
+    yield Wrong("an operation returns a value", "TTL1043", LOAD + STORE + SAVE + """\
 return 1  # <-
 """)
     yield Wrong("an exception is caught", "TTL7003", LOAD + """\

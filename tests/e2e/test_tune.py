@@ -138,7 +138,7 @@ def test_a_program_without_a_tuned_operation_ends_without_a_traceback(
     out, errors = capsys.readouterr()
     assert out == "" and "Traceback" not in errors
     assert "plain.py stopped at line 39 (AssertionError: wrong): checks of results fail" in errors
-    assert "error[TTL1003]: plain.py calls no operation with @ttl.autotune" in errors
+    assert "error[TTL6019]: plain.py calls no operation with @ttl.autotune" in errors
 
 
 @pytest.mark.sampled(1)

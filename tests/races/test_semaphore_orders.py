@@ -217,3 +217,65 @@ if n == 0:
 else:
     done.set(0)
 """, (2, 1)))  # fmt: skip
+
+
+def test_a_set_that_waits_for_the_other_change_first() -> None:
+    text = program("""
+if n == 0:
+    done.get_remote((1, 0)).inc(1)
+else:
+    done.set(5)
+    done.wait_ge(5)
+""", (2, 1))  # fmt: skip
+    (help_text,) = assert_race(text)
+    assert help_text.endswith("or let its kernel wait for the other change first")
+    assert_right(applied(text, "done.set(5)", "done.wait_ge(1); done.set(5)"))
+
+
+def applied(text: str, wrong: str, right: str) -> str:
+    """The program with what a help says to write."""
+    assert text.count(wrong) == 1
+    return text.replace(wrong, right)
+
+
+# A wait for one value, and a change that passes over it
+
+PASSED_OVER = {
+    "increments": """
+if n > 0:
+    done.get_remote((0, 0)).inc(1)
+else:
+    done.wait_eq(1)
+""",
+    "a greater value": """
+if n == 1:
+    done.get_remote((0, 0)).set(1)
+    done.get_remote((0, 0)).set(2)
+elif n == 0:
+    done.wait_eq(1)
+""",
+}
+
+
+@pytest.mark.parametrize("name", PASSED_OVER)
+def test_a_wait_for_at_least_the_value_that_is_passed_over(name: str) -> None:
+    text = program(PASSED_OVER[name], (3, 1))
+    (help_text,) = set(assert_race(text))
+    assert help_text == "wait for at least that value: write `done.wait_ge(1)`"
+    assert_right(applied(text, "done.wait_eq(1)", "done.wait_ge(1)"))
+
+
+@pytest.mark.parametrize("wait", ["wait_eq", "wait_ge"])
+def test_a_smaller_value_is_set_when_the_wait_is_over(wait: str) -> None:
+    text = program(f"""
+if n == 1:
+    done.get_remote((0, 0)).set(1)
+    done.get_remote((0, 0)).set(0)
+else:
+    done.{wait}(1)
+""", (2, 1))  # fmt: skip
+    (help_text,) = set(assert_race(text))
+    assert help_text == "let the kernel that sets `done` wait first until this wait is over"
+    over = applied(text, f"done.{wait}(1)", f"done.{wait}(1); go.get_remote((1, 0)).inc(1)")
+    set_again = "done.get_remote((0, 0)).set(0)"
+    assert_right(applied(over, set_again, f"go.wait_ge(1); {set_again}"))

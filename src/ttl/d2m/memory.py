@@ -60,7 +60,7 @@ def described_system(config: Config) -> str:
     if chip["arch"] != config.chip:
         message = f"SYSTEM_DESC_PATH={path} describes a {chip['arch']}, not a {config.chip}"
         help_text = f"pass --target {chip['arch']}, or set TTL_TARGET={chip['arch']}"
-        raise usage_error(codes.WRONG_ARGUMENT, message, help_text)
+        raise usage_error(codes.WRONG_FILE, message, help_text)
     return text_of(chip)
 
 

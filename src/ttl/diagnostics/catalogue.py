@@ -365,6 +365,12 @@ OLD_VARIABLE = _code(
     """A variable of the environment is set by the name that it had in an earlier version. It still
     works; the present name wins where both are set.""",
 )
+WRONG_FILE = _code(
+    "TTL6019", "wrong-file", Blame.USER, Effect.NOT_RUN,
+    """A command was given a file that can be read, and that it cannot use: a damaged trace or
+    archive, costs or kernels of another chip, a program without anything that the command works
+    on.""",
+)
 NOT_A_FLATBUFFER = _code(
     "TTL6020", "not-a-flatbuffer", Blame.USER, Effect.NOT_RUN,
     """A file that should hold a program of ttnn calls (.ttnn) is cut off or damaged, was written
@@ -372,6 +378,12 @@ NOT_A_FLATBUFFER = _code(
     the file is loaded: nothing of it has run.""",
 )
 
+WRONG_OPTION = _code(
+    "TTL6021", "wrong-option", Blame.USER, Effect.NOT_RUN,
+    """An option of a command, a compiler option or a variable of the environment has a value that
+    it cannot have, or does not go together with what it is given for. The message says which values
+    are allowed.""",
+)
 NO_CLUSTER = _code(
     "TTL6030", "no-cluster", Blame.USER, Effect.NOT_RUN,
     """`--scheduler` names a scheduler of Dask that the trials are sent to. Dask is not installed,

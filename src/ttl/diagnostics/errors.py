@@ -70,7 +70,7 @@ class InternalError(TTLError):
 
 
 def wrong_argument(message: str, *helps: str, **parts: Any) -> RuleBroken:
-    """A call has an argument that it does not take; `parts` are those of RuleBroken."""
+    """A call of `ttl` has an argument that it does not take; `parts` are those of RuleBroken."""
     return codes.WRONG_ARGUMENT.broken(message, *helps, **parts)
 
 

@@ -18,12 +18,47 @@ WRONG_KERNEL_KIND = _code(
 WRONG_ARGUMENT = _code(
     "TTL1003", "wrong-argument", Blame.USER, Effect.NO_MEANING,
     """A call of the language was given an argument it cannot use. The message says which values
-    are allowed.""",
+    are allowed. Some mistakes have codes of their own: blocks that are indexed (TTL1041) or used
+    like numbers and lists (TTL1042), decorators and declarations (TTL1043), sizes of dataflow
+    buffers (TTL1044), calls of ttnn (TTL1045), files (TTL6019) and options (TTL6021) of
+    commands.""",
 )
 SIGNPOST_WITHOUT_WITH = _code(
     "TTL1040", "signpost-without-with", Blame.USER, Effect.NO_MEANING,
     """ttl.signpost() measures the statements of a `with`, of which it is the head. By itself it has
     no statements to measure.""",
+)
+BLOCK_INDEXED = _code(
+    "TTL1041", "block-indexed", Blame.USER, Effect.NO_MEANING,
+    """A block is computed with, copied and stored as a whole: an index selects nothing of it, nor
+    of a slice of a tensor. Tensors have slices, so copy the part that is needed into a block of its
+    shape. Neighbors of a block are other slices of the tensor, in blocks of their own. Single
+    elements are read and written by ttl.raw_element_read() and ttl.raw_element_write(), in data
+    movement kernels.""",
+)
+BLOCK_IN_PYTHON = _code(
+    "TTL1042", "block-in-python", Blame.USER, Effect.NO_MEANING,
+    """A block is neither a number, a truth value nor a list to Python: its elements exist on the
+    chip only. `if`, `for`, int(), max(), math.exp() and functions of numpy cannot use it, nor can
+    operators that the language does not define for blocks. Write a block expression with operators
+    and ttl.math.""",
+)
+WRONG_DECLARATION = _code(
+    "TTL1043", "wrong-declaration", Blame.USER, Effect.NO_MEANING,
+    """An operation or a kernel is declared in a form that it does not have. Decorators have
+    parentheses. Kernels are functions without parameters, operations are functions and no methods,
+    and neither returns a value.""",
+)
+BUFFER_SIZES = _code(
+    "TTL1044", "buffer-sizes", Blame.USER, Effect.NO_MEANING,
+    """A dataflow buffer has blocks of one `shape`, one or more positive integers that count tiles,
+    or elements if its tensor is row-major. `block_count` is how many blocks it holds, at least
+    one.""",
+)
+TTNN_ARGUMENT = _code(
+    "TTL1045", "ttnn-argument", Blame.USER, Effect.NO_MEANING,
+    """A function of ttnn was given an argument it cannot use. The message says which values are
+    allowed.""",
 )
 UNKNOWN_NAME = _code(
     "TTL1004", "unknown-name", Blame.USER, Effect.NO_MEANING,

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ttl.config import Config
-from ttl.diagnostics import RuleBroken, UsageError, codes, wrong_argument
+from ttl.diagnostics import RuleBroken, UsageError, codes
 from ttl.diagnostics.frames import calling_span
 from ttl.semantics.dtypes import DType, find_dtype
 
@@ -52,7 +52,7 @@ def _problem(config: Config, tensors: int, real: int) -> RuleBroken | None:
             "unset TTL_BACKEND: real tensors are computed on their device",
         )
     if real and config.dry_run:
-        return wrong_argument(
+        return codes.WRONG_OPTION.broken(
             "TTL_DRY_RUN=1 leaves tensors as they were, which a device cannot",
             "unset TTL_DRY_RUN, or run it on the simulator",
         )

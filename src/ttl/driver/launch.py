@@ -285,7 +285,7 @@ def _is_for_chip(config: Config) -> bool:
 def _check_float32(config: Config) -> None:
     if config.float32 and config.backend != "sim":
         raise usage_error(
-            codes.WRONG_ARGUMENT,
+            codes.WRONG_OPTION,
             "f32 for all types (--float32, TTL_FLOAT32=1) is for the simulator; compiled kernels "
             "have the types of their tensors",
             "take it out, or run on the simulator",
@@ -304,7 +304,7 @@ def _check_choices(config: Config) -> None:
 def _check_choice(variable: str, value: str, choices: tuple[str, ...]) -> None:
     if value not in choices:
         raise usage_error(
-            codes.WRONG_ARGUMENT,
+            codes.WRONG_OPTION,
             f"{variable}={value}: not one of {', '.join(choices)}",
             f"unset {variable}, or set it to {choices[0]}",
         )

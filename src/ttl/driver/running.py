@@ -153,7 +153,7 @@ class Runs:
             return
         if any(kernel.own is not None for kernel in compiled.kernels):
             raise usage_error(
-                codes.WRONG_ARGUMENT,
+                codes.WRONG_FILE,
                 f"`{compiled.name}` has kernels that were written by hand: there is no estimate",
                 "estimate operations of the language",
             )

@@ -10,7 +10,7 @@ from functools import partial
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
-from ttl.diagnostics import RuleBroken, wrong_argument
+from ttl.diagnostics import RuleBroken, codes, wrong_argument
 from ttl.diagnostics.frames import is_pyttlang_file
 from ttl.language.mistakes import (
     ENDS,
@@ -92,9 +92,9 @@ def call(
     if python is not None and (function in ALWAYS or is_run_time(given) or has_block(given)):
         return handled(builder, python, arguments, keywords, called(function))
     if has_block(given) and _library(function) in NUMERIC:  # which no engine can do
-        raise wrong_argument(f"`{called(function)}()` of a block", NUMBER)
+        raise codes.BLOCK_IN_PYTHON.broken(f"`{called(function)}()` of a block", NUMBER)
     if is_block(function):
-        raise wrong_argument(f"{describe(function)} is not a function")
+        raise codes.BLOCK_IN_PYTHON.broken(f"{describe(function)} is not a function")
     if not callable(function) and not is_run_time(function):
         raise _not_callable(function)
     if _ends_process(function) and not builder.state.facts:

@@ -6,8 +6,8 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
-from ttl.diagnostics import RuleBroken, wrong_argument
-from ttl.language.mistakes import WHOLE, impossible_use
+from ttl.diagnostics import RuleBroken, codes
+from ttl.language.mistakes import SELECTED, impossible_use
 from ttl.semantics.numpy_numbers import python_number
 from ttl.source.scopes import COMPREHENSIONS
 
@@ -136,7 +136,7 @@ def subscript(builder: KernelBuilder, node: ast.Subscript) -> Value:
         return handler(builder, owner, index)
     if isinstance(owner, RunTime):
         if isinstance(owner, BlockValue):
-            raise wrong_argument(f"{describe(owner)} cannot be indexed", WHOLE)
+            raise codes.BLOCK_INDEXED.broken(f"{describe(owner)} cannot be indexed", SELECTED)
         raise not_in_kernels(f"indexing {describe(owner)}")
     if is_run_time(index):
         return _item_at_run_time(builder, owner, index)

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NoReturn, TypeVar, cast
 
-from ttl.diagnostics import codes, wrong_argument
+from ttl.diagnostics import RuleBroken, codes
 from ttl.language.mistakes import WHOLE, WRITTEN, impossible_use
 from ttl.semantics.numpy_numbers import python_number
 from ttl.source.captured import CHANGING
@@ -47,7 +47,7 @@ def iterated(value: Any) -> list[Any]:
         return sorted(map(python_number, value), key=repr)  # the order of a set is not one
     if not hasattr(type(value), "__iter__") or isinstance(value, RunTime):
         if isinstance(value, BlockValue):
-            raise wrong_argument(f"{describe(value)} cannot be iterated over", WHOLE)
+            raise _not_iterable(value)
         if kind_of(value) is not None:
             raise python_error(f"{describe(value)} cannot be iterated over")
         error = TypeError(f"'{type(value).__name__}' object is not iterable")
@@ -55,8 +55,14 @@ def iterated(value: Any) -> list[Any]:
     return list(map(python_number, value))
 
 
+def _not_iterable(block: BlockValue) -> RuleBroken:
+    return codes.BLOCK_IN_PYTHON.broken(f"{describe(block)} cannot be iterated over", WHOLE)
+
+
 def unpacked(value: Value) -> list[Value]:
     """For several names, or after `*`."""
+    if isinstance(value, BlockValue):
+        raise _not_iterable(value)
     if isinstance(value, RunTime):
         raise python_error(f"{describe(value)} for several names")
     try:
@@ -148,7 +154,9 @@ def _constant(builder: KernelBuilder, index: Value) -> Value:
 def changed(builder: KernelBuilder, container: Any, how: Callable[[], Any]) -> Any:
     """Change what the kernel made."""
     if isinstance(container, BlockValue):
-        raise wrong_argument(f"{describe(container)} cannot be changed by index", WRITTEN)
+        raise codes.BLOCK_INDEXED.broken(
+            f"{describe(container)} cannot be changed by index", WRITTEN
+        )
     if type(container) in FIXED:
         return _as_python(builder, how)
     if type(container) not in CHANGING:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any
 
-from ttl.diagnostics import TTLError, codes, wrong_argument
+from ttl.diagnostics import TTLError, codes
 from ttl.language.arguments import is_tensor
 from ttl.language.block import block_as_exponent
 from ttl.language.described import public_class
@@ -32,7 +32,7 @@ def binary(builder: KernelBuilder, operator: ast.operator, left: Value, right: V
         if sign == "**" and is_block(right) and not is_block(left):
             raise block_as_exponent()
         if sign not in BY_OPERATOR:
-            raise wrong_argument(
+            raise codes.BLOCK_IN_PYTHON.broken(
                 f"{sign} does not work on {describe(left)} and {describe(right)}",
                 OPERATORS_OF_BLOCKS,
             )
@@ -68,7 +68,7 @@ def unary(builder: KernelBuilder, operator: ast.unaryop, value: Value) -> Value:
         return scalars.negation(builder, value)
     if is_block(value):
         if not isinstance(operator, ast.USub):
-            raise wrong_argument(
+            raise codes.BLOCK_IN_PYTHON.broken(
                 f"unary {UNARY[type(operator)][0]} does not work on {describe(value)}",
                 SIGNS_OF_BLOCKS,
             )
@@ -93,7 +93,7 @@ def compare(builder: KernelBuilder, operator: ast.cmpop, left: Value, right: Any
     if (is_block(left) or is_block(right)) and sign in BY_OPERATOR:
         return block_math(builder, BY_OPERATOR[sign], [left, right])
     if sign.endswith("in") and is_block(right):
-        raise wrong_argument(f"{describe(right)} cannot be iterated over", WHOLE)
+        raise codes.BLOCK_IN_PYTHON.broken(f"{describe(right)} cannot be iterated over", WHOLE)
     if isinstance(operator, (ast.Is, ast.IsNot)) and not _are_scalars(left, right):
         return (left is right) is isinstance(operator, ast.Is)
     left, right = known_text(builder, left), known_text(builder, right)

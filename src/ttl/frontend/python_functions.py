@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ttl.diagnostics import wrong_argument
+from ttl.diagnostics import codes, wrong_argument
 from ttl.language import Block, BlockExpression, Transfer
 from ttl.language.block import truth_of_block
 from ttl.language.mistakes import OPERATORS_OF_BLOCKS
@@ -155,7 +155,7 @@ def truth_of(is_all: bool, builder: KernelBuilder, values: Value) -> Value:
 def quotient_and_rest(builder: KernelBuilder, one: Value, other: Value) -> Value:
     if is_block(one) or is_block(other):
         message = f"divmod() does not work on {describe(one)} and {describe(other)}"
-        raise wrong_argument(message, OPERATORS_OF_BLOCKS)
+        raise codes.BLOCK_IN_PYTHON.broken(message, OPERATORS_OF_BLOCKS)
     return tuple(binary(builder, operator, one, other) for operator in (ast.FloorDiv(), ast.Mod()))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr, i1, i64
 
-from ttl.diagnostics import wrong_argument
+from ttl.diagnostics import codes
 from ttl.language.mistakes import NUMBER
 
 from .builder import KernelBuilder
@@ -47,7 +47,7 @@ def steps_of(value: Value) -> RangeValue | None:
 
 def range_value(builder: KernelBuilder, *given: Value) -> RangeValue:
     if any(isinstance(bound, BlockValue) for bound in given):
-        raise wrong_argument("a block is not one number", NUMBER)
+        raise codes.BLOCK_IN_PYTHON.broken("a block is not one number", NUMBER)
     if not 1 <= len(given) <= 3 or any(kind_of(bound) not in (int, bool) for bound in given):
         raise python_error("range() takes one to three integers")
     start, stop = (0, given[0]) if len(given) == 1 else given[:2]

@@ -101,8 +101,10 @@ def scalar_kinds(sign: str, *values: Value) -> list[type]:
 def _no_number(sign: str, value: Value) -> RuleBroken:
     """Python repeats texts and lists, and puts numbers into texts; the rest it refuses."""
     what = f"`{sign}` of {describe(value)}"
+    if isinstance(value, BlockValue):
+        return codes.BLOCK_IN_PYTHON.broken(what, *_of_blocks(sign))
     if isinstance(value, RunTime) or public_class(value) is not None:
-        return wrong_argument(what, *(_of_blocks(sign) if isinstance(value, BlockValue) else ()))
+        return wrong_argument(what)
     if sign in ("*", "%") and isinstance(value, (str, bytes, tuple, list)):
         return not_in_kernels(what)
     return python_error(what)

@@ -234,7 +234,7 @@ def record(
         runtime.ttl_free_report(ctypes.byref(report))
     if len(calls) >= MOST_CALLS:
         message = f"the kernels of `{compiled.name}` make more than {MOST_CALLS} calls"
-        raise usage_error(codes.WRONG_ARGUMENT, message, "estimate a smaller problem")
+        raise usage_error(codes.WRONG_FILE, message, "estimate a smaller problem")
     written = tuple(bool(each.written) for each in program.tensors)
     return Recording(tuple(unit.sites), tuple(nodes_of(compiled)), calls, written)
 

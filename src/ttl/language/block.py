@@ -156,14 +156,14 @@ class BlockExpression:
 
 
 def block_as_exponent() -> RuleBroken:
-    return codes.WRONG_ARGUMENT.broken(
+    return codes.BLOCK_IN_PYTHON.broken(
         "a block cannot be an exponent",
         "write ttl.math.exp2(x) for 2 ** x, else ttl.math.exp(x * the logarithm of the base)",
     )
 
 
 def truth_of_block() -> RuleBroken:
-    return codes.WRONG_ARGUMENT.broken(
+    return codes.BLOCK_IN_PYTHON.broken(
         "a block has as many truth values as elements, not one",
         "choose between elements with ttl.math.where(c, a, b), or ttl.math.max(a, b)",
     )
@@ -171,7 +171,7 @@ def truth_of_block() -> RuleBroken:
 
 def not_in_place(symbol: str) -> RuleBroken:
     """Without it Python would bind the name to a value and leave the block as it is."""
-    return codes.WRONG_ARGUMENT.broken(
+    return codes.BLOCK_IN_PYTHON.broken(
         f"a block is not changed by {symbol}=, only by += and store()",
         f"write block.store(block {symbol} value)",
     )

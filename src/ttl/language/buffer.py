@@ -212,12 +212,12 @@ def wrong_argument(tensor: Any, shape: Any, block_count: Any) -> RuleBroken | No
             "pass one of the operation's tensor arguments",
         )
     if not is_block_shape(shape):
-        return codes.WRONG_ARGUMENT.broken(
+        return codes.BUFFER_SIZES.broken(
             f"shape={shape!r}: a block has one or more positive sizes",
             "write for example shape=(2, 2)",
         )
     if not isinstance(block_count, int) or isinstance(block_count, bool) or block_count < 1:
-        return codes.WRONG_ARGUMENT.broken(
+        return codes.BUFFER_SIZES.broken(
             f"block_count={block_count!r}: a dataflow buffer holds at least one block",
             "use 2 to let producer and consumer overlap",
         )

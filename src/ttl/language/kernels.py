@@ -40,7 +40,8 @@ def _register(
 ) -> Kernel | Callable[[Kernel], Kernel]:
     spelling = f"@ttl.{kind.value}()"
     if unknown or len(function) > 1 or not all(isinstance(f, FunctionType) for f in function):
-        raise refused(f"{spelling} takes no arguments", f"write {spelling}")
+        message, help_text = f"{spelling} takes no arguments", f"write {spelling}"
+        raise refused(message, help_text, None, codes.WRONG_DECLARATION)
     collected = scope(spelling)
 
     def decorate(function: Kernel) -> Kernel:
@@ -52,7 +53,7 @@ def _register(
 
 
 def kernel_returns_value(name: str) -> RuleBroken:
-    return codes.WRONG_ARGUMENT.broken(
+    return codes.WRONG_DECLARATION.broken(
         f"kernel `{name}` returns a value", "kernels return nothing: store results into blocks"
     )
 
@@ -69,6 +70,7 @@ def _check_kernel(function: Kernel) -> None:
             f"kernel `{function.__name__}` is a generator or a coroutine, which would never run",
             "write a plain function, without yield, await or async",
             span,
+            codes.WRONG_DECLARATION,
         )
     if code.co_argcount or code.co_kwonlyargcount or code.co_flags & TAKES_MORE:
         raise refused(
@@ -76,4 +78,5 @@ def _check_kernel(function: Kernel) -> None:
             "kernels take none: write it as a function inside of the operation, and use the "
             "variables around it",
             span,
+            codes.WRONG_DECLARATION,
         )

@@ -15,7 +15,7 @@ from itertools import pairwise
 from types import FrameType, FunctionType, TracebackType
 from typing import Any, NamedTuple
 
-from ttl.diagnostics import RuleBroken, codes
+from ttl.diagnostics import Code, RuleBroken, codes
 from ttl.diagnostics.frames import is_pyttlang_file
 from ttl.diagnostics.names import no_such_name, undefined_name
 from ttl.semantics.ops import NAMESPACES
@@ -246,22 +246,32 @@ class Complaint(NamedTuple):
     pattern: str
     message: str  # {0} and {1}: the types as nouns
     help: str  # for blocks and block expressions
+    code: Code = codes.BLOCK_IN_PYTHON  # for these, and slices of tensors
 
 
 NUMBER = "elements are not known to Python: compute with block expressions and ttl.math"
 WHOLE = "the language works on whole blocks; ttl.copy decides which part of a tensor a block has"
+SELECTED = (
+    "the language works on whole blocks: copy the part into a block of its shape, "
+    "ttl.copy(tensor[0:1, 0:1], part).wait()"
+)
 
 ENDS = "a kernel ends where its function does: use `return`, or raise an exception"
 WRITTEN = "write all of it: block.store(expression), or ttl.copy(tensor_slice, block)"
 OPERATORS_OF_BLOCKS = "blocks have + - * / @ % // ** ^ and comparisons"
 SIGNS_OF_BLOCKS = "write x, -x or abs(x)"
+INDEXED = codes.BLOCK_INDEXED
+BLOCK_NOUNS = frozenset({"a block", "a block expression"})
+# A slice of a tensor is no more known to Python than the block it is copied to.
+UNKNOWN_NOUNS = BLOCK_NOUNS | {"a tensor slice"}
 
 COMPLAINTS = (
-    Complaint(r"'(\w+)' object is not subscriptable", "{0} cannot be indexed", WHOLE),
+    Complaint(r"'(\w+)' object is not subscriptable", "{0} cannot be indexed", SELECTED, INDEXED),
     Complaint(
         r"'(\w+)' object does(?: not|n't) support item (?:assignment|deletion)",
         "{0} cannot be changed by index",
         WRITTEN,
+        INDEXED,
     ),
     Complaint(
         r"'(\w+)' object is not iterable|cannot unpack non-iterable (\w+) object"
@@ -300,12 +310,14 @@ COMPLAINTS = (
         r"|'(\w+)' object attribute '(?P<assigned>\w+)'",
         "`{what}` of {0} cannot be changed",
         "ttl.make_dataflow_buffer_like() decides it for the blocks of a dataflow buffer",
+        codes.WRONG_ARGUMENT,
     ),
     Complaint(
         # Since 3.14 with the module of the class.
         r"'(?:\w+\.)*(\w+)' object does not support the (?:asynchronous )?context manager protocol",
         "{0} cannot be used in a `with`",
         "blocks that reserve() or wait() returns can",
+        codes.WRONG_ARGUMENT,
     ),
     Complaint(
         r"operand '(\w+)' does not support ufuncs|loop of ufunc does not support argument \d+ "
@@ -346,7 +358,8 @@ def _complained(
     if not any(name in public or name == "Tensor" for name in types):
         return None
     nouns = [_noun(name, public) for name in types]
-    return codes.WRONG_ARGUMENT.broken(
+    code = complaint.code if UNKNOWN_NOUNS & set(nouns) else codes.WRONG_ARGUMENT
+    return code.broken(
         complaint.message.format(*nouns, what="".join(filter(None, match.groupdict().values()))),
         *tuple(filter(None, (_help(complaint, nouns),))),
     )
@@ -359,7 +372,7 @@ def _noun(name: str, public: dict[str, PublicClass]) -> str:
 
 
 def _help(complaint: Complaint, nouns: list[str]) -> str:
-    if "a block" in nouns or "a block expression" in nouns:
+    if BLOCK_NOUNS & set(nouns):
         return complaint.help
     if "a dataflow buffer" in nouns:
         return BUFFER_HELP
@@ -373,4 +386,5 @@ def _renamed(text: str, public: dict[str, PublicClass]) -> RuleBroken | None:
     if not known or not re.search(pattern, text):
         return None
     renamed = re.sub(pattern, lambda match: known[match[1]], text)
-    return codes.WRONG_ARGUMENT.broken(renamed, NUMBER)
+    is_block = any(known[name] in BLOCK_NOUNS for name in re.findall(pattern, text))
+    return (codes.BLOCK_IN_PYTHON if is_block else codes.WRONG_ARGUMENT).broken(renamed, NUMBER)

@@ -245,6 +245,7 @@ class Operation:
             f"{self.__name__} returns a value",
             "operations return nothing: write results into tensor arguments",
             Span.of_instruction(code, returning_instruction(code)),
+            codes.WRONG_DECLARATION,
         )
 
     def _call(self, arguments: dict[str, Any]) -> Any:
@@ -319,7 +320,8 @@ class Operation:
         first, *_ = (*known, "")
         if first == "self":
             message = f"{self.__name__} is a method, and is called without its object"
-            return refused(message, "operations are functions: define it outside of the class")
+            help_text = "operations are functions: define it outside of the class"
+            return refused(message, help_text, None, codes.WRONG_DECLARATION)
         takes_more = any(each.kind is each.VAR_KEYWORD for each in known.values())
         unknown = [name for name in named if name not in known and not takes_more]
         if unknown:
@@ -358,6 +360,7 @@ class Operation:
                 f"the function that gives the grid of {self.__name__} cannot be called: {error}",
                 "let it take the arguments of the operation",
                 definition_span(self.function),
+                codes.WRONG_DECLARATION,
             ) from None
         return self.grid(*positional, **named)
 
@@ -435,7 +438,8 @@ def operation(
     def decorate(*function: Callable[..., None]) -> Operation:
         if function and hasattr(function[0], "configs"):
             text = "@ttl.operation stands above @ttl.autotune"
-            raise refused(text, "write @ttl.autotune(...) above @ttl.operation(...)")
+            help_text = "write @ttl.autotune(...) above @ttl.operation(...)"
+            raise refused(text, help_text, None, codes.WRONG_DECLARATION)
         if len(function) != 1 or not isinstance(function[0], FunctionType):
             raise no_parentheses("operation", "@ttl.operation(grid=(columns, rows))", grid)
         keep_source(function[0])
@@ -455,7 +459,8 @@ def option_names(decorator: Callable[..., Any]) -> list[str]:
 def no_parentheses(decorator: str, spelling: str, decorated: Any = None) -> UsageError:
     span = definition_span(decorated) if isinstance(decorated, FunctionType) else None
     text = f"@ttl.{decorator} needs its parentheses"
-    return refused(text, f"write {spelling} above the function", span)
+    help_text = f"write {spelling} above the function"
+    return refused(text, help_text, span, codes.WRONG_DECLARATION)
 
 
 def not_a_grid(grid: Any, span: Span | None = None) -> UsageError:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ttl.diagnostics import UsageError, wrong_argument
+from ttl.diagnostics import UsageError, codes
 
 from .graph_shapes import REDUCES
 
@@ -71,7 +71,7 @@ def _checked(index: Any, size: int) -> Any:
     if index.size and (index.min() < 0 or index.max() >= size):
         wrong = index[(index < 0) | (index >= size)].flat[0]
         message = f"index {wrong} of the {size} elements of a dimension"
-        raise UsageError(wrong_argument(message).at(None))
+        raise UsageError(codes.TTNN_ARGUMENT.broken(message).at(None))
     return index
 
 

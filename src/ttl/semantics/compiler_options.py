@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from types import MappingProxyType
 
-from ttl.diagnostics import RuleBroken, wrong_argument
+from ttl.diagnostics import RuleBroken, codes
 
 # Names as the public compiler has them; a switch is turned off by --no-NAME.
 SWITCHES = {
@@ -49,7 +49,7 @@ def parse_options(*layers: str | None) -> Options:
 
 def _number(name: str, text: str) -> int:
     if not text.isdigit():
-        raise wrong_argument(
+        raise codes.WRONG_OPTION.broken(
             f"--{name} needs a number, not {text!r}", f"write for example --{name} 1000000"
         )
     return int(text)
@@ -60,7 +60,7 @@ def _unknown(token: str) -> RuleBroken:
 
     names = [*SWITCHES, *NUMBERS]
     near = [f"--{name}" for name in get_close_matches(token.removeprefix("--"), names)]
-    return wrong_argument(
+    return codes.WRONG_OPTION.broken(
         f"{token} is not a compiler option",
         *((f"did you mean {' or '.join(near)}?",) if near else ()),
         notes=(f"options: {', '.join(f'--{name}' for name in names)}; switches also --no-...",),

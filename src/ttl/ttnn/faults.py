@@ -52,7 +52,7 @@ def out_of_range(message: str) -> OutOfRangeError:
 
 
 def _broken(message: str, help_text: str) -> RuleBroken:
-    return RuleBroken(codes.WRONG_ARGUMENT, message, helps=(help_text,) if help_text else ())
+    return RuleBroken(codes.TTNN_ARGUMENT, message, helps=(help_text,) if help_text else ())
 
 
 def _shown(value: object) -> str:

@@ -57,7 +57,7 @@ def test_row_major_shapes_count_elements(shape):
 @pytest.mark.rule("buffer-shape-tiled")
 @pytest.mark.parametrize("shape", [(0,), (), (0, 1), (1, -1), (1, 1.0), 0])
 def test_a_block_of_tiles_has_one_or_more_positive_sizes(shape):
-    refused(moving(lambda a, y, dfb: None, shape), *[empty(32, 32)] * 2, slug="wrong-argument")
+    refused(moving(lambda a, y, dfb: None, shape), *[empty(32, 32)] * 2, slug="buffer-sizes")
 
 
 @pytest.mark.rule("block-attributes")

@@ -197,7 +197,7 @@ def test_kernels_have_no_parameters():
         def move(tensor):
             pass
 
-    assert "`move` has parameters" in refused(operation, empty(32, 32), slug="wrong-argument")
+    assert "`move` has parameters" in refused(operation, empty(32, 32), slug="wrong-declaration")
 
 
 @pytest.mark.rule("kernel-signature")

@@ -347,7 +347,7 @@ def test_a_decorator_of_a_kernel_takes_the_kernel_only(arguments) -> None:
         def compute():
             pass
 
-    text = refused(operation, empty(32, 32), slug="wrong-argument")
+    text = refused(operation, empty(32, 32), slug="wrong-declaration")
     assert "@ttl.compute() takes no arguments" in text
 
 

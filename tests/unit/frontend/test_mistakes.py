@@ -87,7 +87,7 @@ CASES = {
     ),
     "class": Case("TTL7003", "`class`", read="[[class Inner:\n                pass]]"),
     "comprehension": Case(
-        "TTL1003", "a block cannot be iterated over", "x = [[[i for i in a_blk]]]"
+        "TTL1042", "a block cannot be iterated over", "x = [[[i for i in a_blk]]]"
     ),
     "key of a dict": Case(
         "TTL7003", "a key that is known only at run time", read="x = [[{row: 1}]]"
@@ -135,10 +135,10 @@ CASES = {
         read="for i in [[range(1, 2, 0)]]:\n                pass",
     ),
     "kernel that returns": Case(
-        "TTL1003", "kernel `read` returns a value", read="[[return row]]"
+        "TTL1043", "kernel `read` returns a value", read="[[return row]]"
     ),
     "condition on a block": Case(
-        "TTL1003",
+        "TTL1042",
         "a block has as many truth values as elements, not one",
         "[[if a_blk:\n                pass]]",
     ),
@@ -231,16 +231,16 @@ CASES = {
         "TTL1003", "PipeNet.if_src() needs `function`", read="[[NET.if_src()]]"
     ),
     "a function of Python for a block": Case(
-        "TTL1003", "`max()` of a block", compute="y_blk.store([[max(a_blk, 1)]])"
+        "TTL1042", "`max()` of a block", compute="y_blk.store([[max(a_blk, 1)]])"
     ),
     "a function of a library for a block": Case(
-        "TTL1003", "`exp()` of a block", compute="y_blk.store([[math.exp(a_blk)]])"
+        "TTL1042", "`exp()` of a block", compute="y_blk.store([[math.exp(a_blk)]])"
     ),
     "a function of a library that is Python": Case(
         "TTL7001", "calls of 'ones'", compute="x = [[numpy.ones((32, 32))]]"
     ),
     "an item of a block": Case(
-        "TTL1003", "a block cannot be indexed", compute="y_blk.store([[a_blk[0]]])"
+        "TTL1041", "a block cannot be indexed", compute="y_blk.store([[a_blk[0]]])"
     ),
     "number too large": Case(
         "TTL7003",
@@ -265,7 +265,7 @@ CASES = {
         "y_blk.store([[ttl.math.exp(ttl.node(1))]])",
     ),
     "blocks in order": Case(
-        "TTL1003",
+        "TTL1042",
         "a block has as many truth values as elements, not one",
         "[[sorted([a_blk, a_blk])]]",
     ),

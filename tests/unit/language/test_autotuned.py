@@ -103,7 +103,7 @@ def wrongly(what: str) -> Any:
         ("makes nothing", "TTL1030", "returns a int"),
         ("key", "TTL1031", "no argument of the operation `double`"),
         ("key is tuned", "TTL1031", "which the configurations choose"),
-        ("order", "TTL1003", "@ttl.operation stands above @ttl.autotune"),
+        ("order", "TTL1043", "@ttl.operation stands above @ttl.autotune"),
         ("unknown option", "TTL1004", "@ttl.autotune() has no `keys`"),
         ("arguments", "TTL1003", "unexpected keyword argument 'z'"),
     ],

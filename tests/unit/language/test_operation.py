@@ -63,7 +63,7 @@ def test_decorator_environment_call_in_this_order() -> None:
 def test_wrong_options_are_explained(given: str, message: str) -> None:
     with pytest.raises(UsageError) as caught:
         program_of(empty_operation(), tensor(), options=given)
-    assert message in str(caught.value)
+    assert message in str(caught.value) and caught.value.code == "TTL6021"
 
 
 def test_the_l1_budget_option_is_obeyed() -> None:

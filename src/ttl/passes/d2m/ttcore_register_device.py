@@ -43,7 +43,7 @@ def _chip(path: str, mock: str) -> Chip:
     if not path:  # rule MOCK
         if mock not in TARGETS:
             message = f"there is no chip `{mock}`"
-            raise usage_error(codes.WRONG_ARGUMENT, message, f"use {' or '.join(TARGETS)}")
+            raise usage_error(codes.WRONG_OPTION, message, f"use {' or '.join(TARGETS)}")
         return chip_of(load(mock))
     try:
         return read_system_desc(Path(path).read_bytes())

@@ -96,7 +96,7 @@ def not_here(frame: Frame, node: ast.AST, what: str) -> UsageError:
 
 
 def returns_value(frame: Frame, node: ast.AST) -> UsageError:
-    broken = codes.WRONG_ARGUMENT.broken(
+    broken = codes.WRONG_DECLARATION.broken(
         f"{frame.name} returns a value",
         "operations return nothing: write results into tensor arguments",
     )
@@ -257,7 +257,7 @@ def not_known_before(unit: Unit) -> Diagnostic:
 
 
 def name_used_again(unit: Unit, name: str, other: Unit) -> Diagnostic:
-    broken = codes.WRONG_ARGUMENT.broken(
+    broken = codes.WRONG_DECLARATION.broken(
         f"`{name}` stands for a buffer, net or semaphore, and later for something else",
         "give the other one a name of its own",
         secondary=(Label(other.span, "here"),),

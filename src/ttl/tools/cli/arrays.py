@@ -61,7 +61,7 @@ def write_archive(file: str, arrays: dict[str, Any]) -> None:
 
 def not_arrays(message: str) -> UsageError:
     help_text = "write it with numpy.savez(FILE, name=array, ...)"
-    return usage_error(codes.WRONG_ARGUMENT, message, help_text)
+    return usage_error(codes.WRONG_FILE, message, help_text)
 
 
 def add_array_arguments(parser: argparse.ArgumentParser, inputs: str, results: str) -> None:

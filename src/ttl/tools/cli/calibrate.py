@@ -67,7 +67,7 @@ def run(options: argparse.Namespace) -> int:
     costs, names = calibrated(load_costs(chip), zones, log.clock_mhz)
     if set(names) <= {CLOCK}:  # which is in the first line of every log
         message = f"{options.log or 'the log of the profiler'} has no zones of ttl calibrate"
-        raise usage_error(codes.WRONG_ARGUMENT, message, NO_LOG)
+        raise usage_error(codes.WRONG_FILE, message, NO_LOG)
     for case in Case:
         read_costs(costs, case)
     with writing(options.output):

@@ -81,7 +81,7 @@ def _refuse_unused(options: argparse.Namespace, is_graph: bool) -> None:
         if value:
             kind = "a program" if is_graph else f"a graph (FILE{GRAPH_SUFFIX})"
             message = f"{option} is for {kind}, and {options.file} is none"
-            raise usage_error(codes.WRONG_ARGUMENT, message, f"leave {option} out")
+            raise usage_error(codes.WRONG_OPTION, message, f"leave {option} out")
 
 
 def _report(
@@ -124,7 +124,7 @@ def _report_graph(options: argparse.Namespace) -> int:
         target = load(options.target or runtime.target.name)
         if target.name != runtime.target.name and runtime.has_kernels:
             message = f"the kernels in {file} are for {runtime.target.name}, not for {target.name}"
-            raise usage_error(codes.WRONG_ARGUMENT, message, "export the graph for this chip")
+            raise usage_error(codes.WRONG_FILE, message, "export the graph for this chip")
         check_chip(options, costs, target.name)
         found.append(graph_time(runtime, Path(file).name, target, costs))
     if options.json:
@@ -152,7 +152,7 @@ def _write_timeline(file: str, recorded: list[Any], costs: Any) -> None:
 def check_chip(options: argparse.Namespace, costs: Any, target: str) -> None:
     if costs is not None and costs["chip"] != target:
         message = f"--costs {options.costs} has the costs of {costs['chip']}, not of {target}"
-        raise usage_error(codes.WRONG_ARGUMENT, message, f"use --target {costs['chip']}")
+        raise usage_error(codes.WRONG_FILE, message, f"use --target {costs['chip']}")
 
 
 def costs_of(file: str) -> Any:
@@ -166,5 +166,5 @@ def costs_of(file: str) -> Any:
     except ValueError as error:
         message = f"--costs {file}: {error}"
         help_text = "start from the file of a chip in ttl/target"
-        raise usage_error(codes.WRONG_ARGUMENT, message, help_text) from None
+        raise usage_error(codes.WRONG_FILE, message, help_text) from None
     return data

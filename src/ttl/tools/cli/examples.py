@@ -27,7 +27,7 @@ def run(options: argparse.Namespace) -> int:
     present = [name for name in files if (target / name).exists()]
     if present and not options.force:
         raise usage_error(
-            codes.WRONG_ARGUMENT,
+            codes.WRONG_OPTION,
             f"{target / present[0]} is there already",
             "write --force to overwrite it, or -t FOLDER to copy elsewhere",
         )

@@ -182,7 +182,7 @@ def _serve(make: Callable[[], Shown], options: argparse.Namespace) -> None:
             serve(newest, options.port, ready)
     except OSError as error:
         message = f"--port {options.port}: {error.strerror}"
-        raise usage_error(codes.WRONG_ARGUMENT, message, "choose another one, or 0") from None
+        raise usage_error(codes.WRONG_OPTION, message, "choose another one, or 0") from None
 
 
 def _has_screen() -> bool:

@@ -261,7 +261,7 @@ def _with_values(program: ast.Module, values: Mapping[str, Any], file: str) -> a
     if missing:
         name = min(missing)
         raise usage_error(
-            codes.WRONG_ARGUMENT,
+            codes.WRONG_OPTION,
             f"-D {name}: {file} does not assign it at its top level",
             "name a value that it assigns there, as in BLOCK = 2",
         )

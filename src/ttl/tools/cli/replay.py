@@ -52,7 +52,7 @@ def run(options: argparse.Namespace) -> int:
     check_includes(compiled)
     if options.counts and any(kernel.own is not None for kernel in compiled.kernels):
         message = "--counts: calls of kernels that were written by hand are not counted"
-        raise usage_error(codes.WRONG_ARGUMENT, message, "leave --counts out")
+        raise usage_error(codes.WRONG_OPTION, message, "leave --counts out")
     given = _read_arrays(options.inputs, compiled) if options.inputs else {}
     try:
         tensors = tensors_for(compiled, given, options.seed)

@@ -121,7 +121,7 @@ def _of_graph(module: ModuleOp, file: str) -> _Program:
     functions = [op for op in module.ops if isinstance(op, func.FuncOp)]
     if len(functions) != 1:
         message = f"{file} has {len(functions)} functions, and one is run"
-        raise usage_error(codes.WRONG_ARGUMENT, message)
+        raise usage_error(codes.WRONG_FILE, message)
     types = functions[0].function_type
     outputs = [_described(type)[1] for type in types.outputs]
     inputs = [_described(type) for type in types.inputs]
@@ -135,4 +135,4 @@ def _described(type: Any) -> tuple[Shape, DType]:
         return tuple(type.get_shape()), dtype_of_element(type.element_type)
     except (AttributeError, KeyError):
         message = f"a tensor of type {type} is not run"
-        raise usage_error(codes.WRONG_ARGUMENT, message) from None
+        raise usage_error(codes.WRONG_FILE, message) from None

@@ -18,7 +18,7 @@ def read_with(read: Callable[[Path], T], file: str, how_to_write: str) -> T:
             return read(Path(file))
     except ValueError as error:
         help_text = f"write a trace with {how_to_write}"
-        raise usage_error(codes.WRONG_ARGUMENT, f"{file}: {error}", help_text) from None
+        raise usage_error(codes.WRONG_FILE, f"{file}: {error}", help_text) from None
 
 
 def finish_trace(trace: str, program: str, has_times: bool) -> None:

@@ -218,7 +218,7 @@ def _tune_calls(
 def _nothing_to_tune(file: str) -> TTLError:
     message = f"{file} calls no operation with @ttl.autotune"
     help_text = "decorate one, or name constants to try: -D BLOCK=1,2,4"
-    return usage_error(codes.WRONG_ARGUMENT, message, help_text)
+    return usage_error(codes.WRONG_FILE, message, help_text)
 
 
 def _run_for_its_calls(options: argparse.Namespace, variables: dict[str, str]) -> Ended:

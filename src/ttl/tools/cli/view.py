@@ -74,7 +74,8 @@ def _maker(file: Path, options: argparse.Namespace) -> Callable[[], Shown]:
         how = "ttl run --trace FILE PROGRAM"
         return lambda: read_with(lambda path: shown_trace(path, options.source), str(file), how)
     message = f"{file}: there is no such file"
-    raise usage_error(codes.WRONG_ARGUMENT, message, "name a program, a trace, a folder or a .ttnn")
+    help_text = "name a program, a trace, a folder or a .ttnn"
+    raise usage_error(codes.FILE_NOT_USABLE, message, help_text)
 
 
 def _program(options: argparse.Namespace, page: PageFile | None) -> int:
