@@ -148,8 +148,8 @@ bench-readme:
 # What runs on the simulator, with the compiled wheel.
 test-compiled: $(COMPILED_VENV)/.ready
 	@$(COMPILED_VENV)/bin/python -P -c 'from ttl.sim.place import IS_COMPILED; assert IS_COMPILED'
-	$(COMPILED_VENV)/bin/python $(PYTEST) tests/unit/sim tests/unit/language tests/unit/ttnn \
-	  tests/conformance tests/diagnostics
+	$(COMPILED_VENV)/bin/python $(PYTEST) tests/unit/sim tests/unit/language tests/unit/source \
+	  tests/unit/ttnn tests/conformance tests/diagnostics tests/differential tests/races
 
 # Rules of the language, broken one at a time in a copy of src.
 mutation-language: $(VENV)/.dev
