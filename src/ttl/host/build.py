@@ -22,6 +22,7 @@ from pathlib import Path
 from threading import Thread
 
 from ttl.loading.cache_folder import PRIVATE_FOLDER, is_trusted, refusal_of, temporary_folder
+from ttl.loading.forks import UNDIVIDED
 from ttl.target import DEVICE_APIS, of_all_chips
 
 from .cache_entries import WORKSPACE, is_whole, only_builder, remove_stale, seal
@@ -248,7 +249,7 @@ def _build_in(workspace: Path, compiler: Compiler, recipe: _Recipe, place: Path)
         naming = (f"-Wl,-install_name,{place}",) if sys.platform == "darwin" else ()
         parts = (*_objects(workspace, compiler, recipe), *recipe.link, *naming)
         arguments = ("-shared", *recipe.arguments, *parts, "-o", str(output))
-        _call(compiler, arguments, workspace, recipe.standard_input)
+        run_compiler(compiler, arguments, workspace, recipe.standard_input)
         seal(output)
         if place.is_dir():  # nothing of ours, and no library can have its name
             shutil.rmtree(place)
@@ -269,7 +270,7 @@ def _objects(workspace: Path, compiler: Compiler, recipe: _Recipe) -> list[str]:
     def compile_units() -> None:
         try:
             for unit, compiled in waiting:
-                _call(compiler, (*recipe.arguments, "-c", unit, "-o", compiled), workspace)
+                run_compiler(compiler, (*recipe.arguments, "-c", unit, "-o", compiled), workspace)
         except Exception as failure:
             failures.append(failure)
 
@@ -284,19 +285,30 @@ def _objects(workspace: Path, compiler: Compiler, recipe: _Recipe) -> list[str]:
     return list(objects.values())
 
 
-def _call(
+def run_compiler(
     compiler: Compiler, arguments: Sequence[str], workspace: Path, standard_input: str = ""
 ) -> None:
     """There, and not where the user is: `#include "..."` looks in the current folder, too."""
-    result = subprocess.run(
-        (*compiler.command, *arguments),
-        input=standard_input,
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=workspace,
-    )
-    if result.returncode != 0:
-        if os.strerror(errno.ENOSPC) in result.stderr:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(workspace.parent))
-        raise CompilerRejected(result.stderr)
+    # Files, not pipes: a child of fork() has a copy of a pipe, which then has no end before the
+    # child's own, and the child may wait for what is built here.
+    with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as printed:
+        given.write(standard_input.encode())
+        given.seek(0)
+        command = (*compiler.command, *arguments)
+        with UNDIVIDED:
+            running = subprocess.Popen(
+                command, stdin=given, stdout=printed, stderr=printed, cwd=workspace
+            )
+        try:
+            status = running.wait()
+        except BaseException:
+            running.kill()
+            running.wait()
+            raise
+        printed.seek(0)
+        output = printed.read().decode(errors="replace")
+    if status != 0:
+        for number in (errno.ENOSPC, errno.EMFILE):  # of the machine, not of the kernels
+            if os.strerror(number) in output:
+                raise OSError(number, os.strerror(number), str(workspace.parent))
+        raise CompilerRejected(output)

@@ -7,6 +7,8 @@ rule FREE     in a child every lock of ours is a new one
 rule ALONE    in a child only the runs of its own thread are under way
 rule LOADED   a fork waits for modules that other threads are importing: a child could never import
               them. Only for those that wait for nobody, ours and Python's
+rule WHOLE    a fork waits for a class that another thread is defining, and for a process that it
+              is starting: a child would have half of the class, or keep the pipes of the process
 """
 
 from __future__ import annotations
@@ -55,10 +57,24 @@ def _imported_by_others() -> Iterator[str]:
             yield name
 
 
+UNDIVIDED = RLock()  # held during steps that a fork must not cut in two
+
+
+def _finish_steps() -> None:  # rule WHOLE
+    """Also of modules whose import starts during the wait."""
+    while True:
+        _finish_imports()
+        UNDIVIDED.acquire()
+        if not any(_imported_by_others()):
+            return
+        UNDIVIDED.release()
+
+
 def keep_forks_in_order() -> None:
     """From now on, in this process."""
     if hasattr(os, "register_at_fork"):
-        os.register_at_fork(before=_finish_imports)
+        end = UNDIVIDED.release
+        os.register_at_fork(before=_finish_steps, after_in_parent=end, after_in_child=end)
 
 
 class ForkLock:  # rule FREE

@@ -16,7 +16,7 @@ from xdsl import irdl
 from xdsl.ir import ParametrizedAttribute
 from xdsl.irdl import IRDLOperation, OpDef, ParamAttrDef, attributes, operations
 
-from .forks import ForkLock, computed_once
+from .forks import UNDIVIDED, computed_once
 from .late_dialect_files import delay_dialect_files
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 _define_now = operations.irdl_op_definition
 _read_parameters = ParamAttrDef.from_pyrdl
-_LOCK = ForkLock()
 _WAITING: dict[type, dict[str, Any]] = {}  # by class: its own members that others stand in for
 
 
@@ -43,7 +42,7 @@ def define_later(cls: type[Any]) -> type[Any]:
 
 def define(cls: type) -> None:
     """The class, and those that it inherits from, if they wait for it."""
-    with _LOCK():
+    with UNDIVIDED:
         for each in [each for each in cls.__mro__ if each in _WAITING]:
             for name, own in _WAITING.pop(each).items():
                 if own is None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,7 +16,9 @@ import pytest
 
 import ttl
 from fuzz.forks import check_forks, program
-from ttl.loading.forks import ForkLock, WhileRunning, computed_once
+from ttl.host.build import run_compiler
+from ttl.host.toolchain import Compiler
+from ttl.loading.forks import UNDIVIDED, ForkLock, WhileRunning, computed_once
 from ttl.sim.watchdog import Watchers
 from ttl.source.functions import ReplacedCodes
 from ttl.source.recent import Recent
@@ -153,6 +157,45 @@ def test_threads_that_ask_at_once_get_one_value() -> None:
     for thread in threads:
         thread.join()
     assert found[0] is found[1] is slow.value
+
+
+def test_a_fork_waits_for_a_step_that_it_must_not_cut() -> None:
+    """As for a class of xDSL that another thread is defining."""
+    begun, steps = threading.Event(), list[str]()
+
+    def define() -> None:
+        with UNDIVIDED:
+            begun.set()
+            steps.append("first half")
+            time.sleep(0.2)
+            steps.append("second half")
+
+    thread = threading.Thread(target=define)
+    thread.start()
+    begun.wait()
+    assert child_ends(lambda: len(steps) == 2)
+    thread.join()
+
+
+def test_a_build_does_not_wait_for_children_that_fork_during_it(tmp_path: Path) -> None:
+    """A child has what its parent had open: with pipes to the compiler, the build would wait."""
+    started, go_on = tmp_path / "started", tmp_path / "go on"
+    script = f"touch '{started}'; while ! test -e '{go_on}'; do sleep 0.01; done"
+    compiler = Compiler(("/bin/sh", "-c", script), "a shell")
+    thread = threading.Thread(target=run_compiler, args=(compiler, (), tmp_path))
+    thread.start()
+    while not started.exists():
+        time.sleep(0.01)
+    child = os.fork()
+    if child == 0:
+        time.sleep(30)
+        os._exit(0)
+    go_on.touch()
+    thread.join(timeout=20)
+    has_ended = not thread.is_alive()
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    assert has_ended
 
 
 def test_nothing_of_ours_has_a_lock_that_children_inherit() -> None:
