@@ -35,14 +35,14 @@ def install_extra(extra: str) -> str:
 
 
 def _source(ours: Distribution | None) -> str:
-    """What pip takes to install us from the same place: `.` for a clone, else our name."""
+    """Name the source for pip: `.` for a clone, else our name."""
     if ours is None or _origin(ours).get("dir_info") is not None:
         return "."
     return ours.name
 
 
 def _origin(ours: Distribution) -> dict[str, Any]:
-    """What pip noted about an installation from a folder or a file; empty for an index."""
+    """Read pip's note of a folder or a file; empty for an installation from an index."""
     origin: dict[str, Any] = json.loads(ours.read_text("direct_url.json") or "{}")
     return origin
 
