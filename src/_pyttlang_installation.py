@@ -115,5 +115,4 @@ def damage() -> str:
 
 def repair(others: list[Distribution]) -> list[str]:
     """List the commands that leave only our package."""
-    is_whole_again = [reinstall()]
-    return [*(f"pip uninstall --yes {each.name}" for each in others), *is_whole_again]
+    return [*(f"pip uninstall --yes {each.name}" for each in others), reinstall()]
