@@ -1,0 +1,55 @@
+"""Places in the user's files, and what names of a tree stand for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+
+class Place(NamedTuple):
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+
+# Names --------------------------------------------------------------------------------------------
+
+
+@dataclass(eq=False, slots=True)
+class Scope:
+    """The variables of a function or of a comprehension."""
+
+    name: str
+    outer: Scope | None = None
+    variables: dict[str, Variable] = field(default_factory=dict)
+    shared: set[Variable] = field(default_factory=set)  # that functions inside give values to
+
+    def variable(self, name: str) -> Variable:
+        return self.variables.setdefault(name, Variable(name, self))
+
+    def is_in(self, other: Scope) -> bool:
+        """Is it the other one, or inside it?"""
+        scope: Scope | None = self
+        while scope is not None and scope is not other:
+            scope = scope.outer
+        return scope is not None
+
+
+@dataclass(eq=False, slots=True, repr=False)
+class Variable:
+    name: str
+    scope: Scope
+
+    def __repr__(self) -> str:
+        return f"{self.scope.name}.{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What a name around the function that was read stands for."""
+
+    name: str
+
+
+Binding = Variable | Around

@@ -1,0 +1,430 @@
+"""From `ast` to the tree (tree.py): the one place that knows Python's statements.
+
+rule SIMPLER  `else` of a loop, `match` on values and tests that assign become simpler statements
+rule FOREIGN  what has no form in the tree keeps its own Python, with the names in it
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from . import tree
+from .bindings import Around, Binding, Place, Scope, Variable
+from .read_expressions import (
+    EXPRESSIONS,
+    SIGNS,
+    Definition,
+    FunctionNode,
+    declared,
+    parameter_nodes,
+    place_of,
+    stored_names,
+)
+from .tree import Body, Expression, Statement
+
+Recognize = Callable[[tree.Call], tree.Call]
+
+
+def read_function(node: FunctionNode, recognize: Recognize = lambda call: call) -> tree.Function:
+    """The tree of a definition by itself. `recognize` tells calls of the language from others."""
+    return Reader(recognize).function(node)
+
+
+@dataclass(slots=True)
+class _Loop:
+    """One that is being read, and the variable that tells whether it ended by itself."""
+
+    ended: Variable | None
+
+
+class Reader:
+    def __init__(self, recognize: Recognize):
+        self.recognized = recognize
+        self.scope: Scope | None = None
+        self.elsewhere: dict[Scope, set[str]] = {}  # names that a function declares as global
+        self.loops: list[_Loop] = []  # around this place, in this function
+
+    # Names ----------------------------------------------------------------------------------------
+
+    def binding(self, name: str) -> Binding:
+        scope = self.scope
+        while scope is not None:
+            if name in scope.variables:
+                return scope.variables[name]
+            if name in self.elsewhere.get(scope, ()):
+                return Around(name)
+            scope = scope.outer
+        return Around(name)
+
+    def outside_comprehensions(self, name: str) -> Binding:
+        """`:=` in a comprehension is of the function around it."""
+        inner = self.scope
+        while self.scope is not None and self.scope not in self.elsewhere:
+            self.scope = self.scope.outer
+        found = self.binding(name)
+        self.scope = inner
+        return found
+
+    @contextmanager
+    def inside(self, scope: Scope) -> Iterator[None]:
+        outer, self.scope = self.scope, scope
+        try:
+            yield
+        finally:
+            self.scope = outer
+
+    def own(self, name: str) -> Variable:
+        """A variable that the reader needs, of the function that is being read."""
+        scope = self.scope
+        assert scope is not None
+        return scope.variable(name)
+
+    # Expressions ----------------------------------------------------------------------------------
+
+    def expression(self, node: ast.expr) -> Expression:
+        return EXPRESSIONS[type(node)](self, node)
+
+    def optional(self, node: ast.expr | None) -> Expression | None:
+        return None if node is None else self.expression(node)
+
+    def expressions(self, nodes: Iterable[ast.expr]) -> tuple[Expression, ...]:
+        return tuple(map(self.expression, nodes))
+
+    # Functions ------------------------------------------------------------------------------------
+
+    def function(self, node: FunctionNode) -> tree.Function:
+        is_lambda = isinstance(node, ast.Lambda)
+        name = "<lambda>" if is_lambda else node.name  # type: ignore[union-attr]
+        scope = self._scope(node, name)
+        decorators = () if is_lambda else self.expressions(node.decorator_list)  # type: ignore[union-attr]
+        parameters = tuple(
+            tree.Parameter(
+                place_of(each), scope.variable(each.arg), kind, self.optional(default),
+                self.optional(each.annotation),
+            )
+            for kind, each, default in parameter_nodes(node.args)
+        )  # fmt: skip
+        loops, self.loops = self.loops, []
+        with self.inside(scope):
+            body = self._function_body(node)
+        self.loops = loops
+        is_async = isinstance(node, ast.AsyncFunctionDef)
+        return tree.Function(
+            place_of(node), name, decorators, parameters, body, scope, is_lambda, is_async
+        )
+
+    def _function_body(self, node: FunctionNode) -> Body:
+        if isinstance(node, ast.Lambda):
+            return (tree.Return(place_of(node.body), self.expression(node.body)),)
+        return self.body(node.body)
+
+    def _scope(self, node: FunctionNode, name: str) -> Scope:
+        body: Sequence[ast.AST] = [node.body] if isinstance(node, ast.Lambda) else node.body
+        scope = Scope(name, self.scope)
+        globally, around = declared(ast.Global, body), declared(ast.Nonlocal, body)
+        self.elsewhere[scope] = globally
+        own = [each.arg for _, each, _ in parameter_nodes(node.args)]
+        for each in (*own, *sorted({*stored_names(*body)} - globally - around)):
+            scope.variable(each)
+        for each in around:
+            if isinstance(found := self.binding(each), Variable):
+                found.scope.shared.add(found)
+        return scope
+
+    # Statements -----------------------------------------------------------------------------------
+
+    def body(self, nodes: Iterable[ast.stmt]) -> Body:
+        return tuple(made for node in nodes for made in self.statement(node))
+
+    def statement(self, node: ast.stmt) -> Iterable[Statement]:
+        return STATEMENTS.get(type(node), _foreign)(self, node)
+
+    def loop_body(self, nodes: Iterable[ast.stmt], ended: Variable | None) -> Body:
+        self.loops.append(_Loop(ended))
+        found = self.body(nodes)
+        self.loops.pop()
+        return found
+
+
+# Simple statements --------------------------------------------------------------------------------
+
+
+def _assign(reader: Reader, node: ast.Assign) -> Iterable[Statement]:
+    value = reader.expression(node.value)
+    yield tree.Assign(place_of(node), reader.expressions(node.targets), value)
+
+
+def _annotated(reader: Reader, node: ast.AnnAssign) -> Iterable[Statement]:
+    if node.value is not None:
+        value = reader.expression(node.value)
+        yield tree.Assign(place_of(node), (reader.expression(node.target),), value)
+
+
+def _update(reader: Reader, node: ast.AugAssign) -> Iterable[Statement]:
+    target, value = reader.expression(node.target), reader.expression(node.value)
+    yield tree.Update(place_of(node), target, SIGNS[type(node.op)], value)
+
+
+def _definition(reader: Reader, node: Definition) -> Iterable[Statement]:
+    function = reader.function(node)
+    yield tree.Assign(place_of(node), (_target(reader, node.name, place_of(node)),), function)
+
+
+def _target(reader: Reader, name: str, place: Place) -> tree.Target:
+    return tree.Target(place, reader.binding(name))
+
+
+def _raise(reader: Reader, node: ast.Raise) -> Iterable[Statement]:
+    yield tree.Raise(place_of(node), reader.optional(node.exc), reader.optional(node.cause))
+
+
+def _assert(reader: Reader, node: ast.Assert) -> Iterable[Statement]:
+    test, message = reader.expression(node.test), reader.optional(node.msg)
+    yield tree.Assert(place_of(node), test, message)
+
+
+def _import(reader: Reader, node: ast.Import) -> Iterable[Statement]:
+    for each in node.names:
+        place, name = place_of(each), each.asname or each.name.partition(".")[0]
+        target = _target(reader, name, place)
+        made = tree.Imported(place, None, target, each.asname is not None)
+        yield tree.Import(place_of(node), each.name, 0, (made,))
+
+
+def _import_from(reader: Reader, node: ast.ImportFrom) -> Iterable[Statement]:
+    names = tuple(
+        tree.Imported(
+            place_of(each), each.name, _target(reader, each.asname or each.name, place_of(each)),
+            each.asname is not None,
+        )
+        for each in node.names
+    )  # fmt: skip
+    yield tree.Import(place_of(node), node.module or "", node.level, names)
+
+
+def _declare(reader: Reader, node: ast.Global | ast.Nonlocal) -> Iterable[Statement]:
+    keyword = "global" if isinstance(node, ast.Global) else "nonlocal"
+    yield tree.Declare(place_of(node), keyword, tuple(map(reader.binding, node.names)))
+
+
+def _return(reader: Reader, node: ast.Return) -> Iterable[Statement]:
+    yield tree.Return(place_of(node), reader.optional(node.value))
+
+
+def _jump(reader: Reader, node: ast.Break | ast.Continue) -> Iterable[Statement]:
+    is_break = isinstance(node, ast.Break)
+    if is_break and (ended := reader.loops[-1].ended) is not None:
+        yield _flag(ended, False, place_of(node))
+    yield tree.Jump(place_of(node), "break" if is_break else "continue")
+
+
+def _flag(variable: Variable, value: bool, place: Place) -> Statement:
+    target = tree.Target(place, variable)
+    return tree.Assign(place, (target,), tree.Constant(place, value))
+
+
+# Control flow -------------------------------------------------------------------------------------
+
+
+def _if(reader: Reader, node: ast.If) -> Iterable[Statement]:
+    yield from _branch(reader, node, node.test, node.body, node.orelse)
+
+
+def _branch(
+    reader: Reader, node: ast.If, test: ast.expr, then: list[ast.stmt], otherwise: list[ast.stmt]
+) -> Iterable[Statement]:
+    """rule SIMPLER: `if a and (x := f()):` is an `if` in an `if`; x has a value wherever f() was
+    called."""
+    first = test.values[0] if isinstance(test, ast.BoolOp) else test
+    if isinstance(test, ast.BoolOp) and _assigns(*test.values[1:], *_parts(first)[1:]):
+        others = test.values[1:]
+        rest = others[0] if len(others) == 1 else ast.BoolOp(test.op, others)
+        ast.copy_location(rest, test)
+        inner: list[ast.stmt] = [ast.copy_location(ast.If(rest, then, otherwise), node)]
+        sides = (inner, otherwise) if isinstance(test.op, ast.And) else (then, inner)
+        yield from _branch(reader, node, first, *sides)
+        return
+    parts = reader.expression(test), reader.body(then), reader.body(otherwise)
+    yield tree.Branch(place_of(node), *parts)
+
+
+def _parts(node: ast.expr) -> Sequence[ast.expr]:
+    return node.values if isinstance(node, ast.BoolOp) else [node]
+
+
+def _assigns(*nodes: ast.expr) -> bool:
+    return any(isinstance(part, ast.NamedExpr) for node in nodes for part in ast.walk(node))
+
+
+def _for(reader: Reader, node: ast.For) -> Iterable[Statement]:
+    over, target = reader.expression(node.iter), reader.expression(node.target)
+
+    def loop(ended: Variable | None) -> Statement:
+        return tree.Loop(place_of(node), target, over, reader.loop_body(node.body, ended))
+
+    yield from _with_else(reader, node, loop)
+
+
+def _while(reader: Reader, node: ast.While) -> Iterable[Statement]:
+    def loop(ended: Variable | None) -> Statement:
+        test, place = reader.expression(node.test), place_of(node)
+        body = reader.loop_body(node.body, ended)
+        if not _assigns(node.test):
+            return tree.While(place, test, body)
+        negated = tree.Unary(test.place, "not", test)  # rule SIMPLER
+        leave = tree.Branch(place, negated, (tree.Jump(place, "break"),), ())
+        return tree.While(place, tree.Constant(place, True), (leave, *body))
+
+    yield from _with_else(reader, node, loop)
+
+
+def _with_else(
+    reader: Reader,
+    node: ast.For | ast.While,
+    loop: Callable[[Variable | None], Statement],
+) -> Iterable[Statement]:
+    """rule SIMPLER: an `if` after the loop, on a variable that every `break` clears."""
+    if not node.orelse:
+        yield loop(None)
+        return
+    place = place_of(node)
+    ended = reader.own(f"<not left {node.lineno}.{node.col_offset}>")
+    yield _flag(ended, True, place)
+    yield loop(ended)
+    yield tree.Branch(place, tree.Name(place, ended), reader.body(node.orelse), ())
+
+
+def _with(reader: Reader, node: ast.With) -> Iterable[Statement]:
+    items = []
+    for each in node.items:
+        value, target = reader.expression(each.context_expr), reader.optional(each.optional_vars)
+        items.append(tree.Entered(value.place, value, target))
+    yield tree.With(place_of(node), tuple(items), reader.body(node.body))
+
+
+def _try(reader: Reader, node: ast.Try) -> Iterable[Statement]:
+    body = reader.body(node.body)
+    handlers = tuple(
+        tree.Handler(
+            place_of(each), reader.optional(each.type),
+            _target(reader, each.name, place_of(each)) if each.name else None,
+            reader.body(each.body),
+        )
+        for each in node.handlers
+    )  # fmt: skip
+    others = reader.body(node.orelse), reader.body(node.finalbody)
+    yield tree.Try(place_of(node), body, handlers, *others)
+
+
+# match --------------------------------------------------------------------------------------------
+
+
+def _match(reader: Reader, node: ast.Match) -> Iterable[Statement]:
+    """rule SIMPLER: `if` on a variable of the subject, where the cases are values."""
+    if not all(_is_plain(case) for case in node.cases):
+        yield from _foreign(reader, node, "match")
+        return
+    subject, place = reader.own(f"<subject {node.lineno}.{node.col_offset}>"), place_of(node)
+    put = tree.Target(place, subject)
+    yield tree.Assign(place, (put,), reader.expression(node.subject))
+    branches: Body = ()
+    for case in reversed(node.cases):
+        branches = _case(reader, case, subject, branches)
+    yield from branches
+
+
+def _is_plain(case: ast.match_case) -> bool:
+    """A value, several values or a name; a name with a condition would have to be given back."""
+    pattern = case.pattern
+    patterns = pattern.patterns if isinstance(pattern, ast.MatchOr) else [pattern]
+    if all(isinstance(each, (ast.MatchValue, ast.MatchSingleton)) for each in patterns):
+        return True
+    is_name = isinstance(pattern, ast.MatchAs) and pattern.pattern is None
+    return is_name and (case.guard is None or pattern.name is None)  # type: ignore[attr-defined]
+
+
+def _case(reader: Reader, case: ast.match_case, subject: Variable, otherwise: Body) -> Body:
+    pattern, place = case.pattern, place_of(case.pattern)
+    tests: list[Expression] = []
+    body: Body = ()
+    if isinstance(pattern, ast.MatchAs):
+        if pattern.name is not None:
+            target = _target(reader, pattern.name, place)
+            body = (tree.Assign(place, (target,), tree.Name(place, subject)),)
+    else:
+        tests.append(_asked(reader, pattern, subject))
+    if case.guard is not None:
+        tests.append(reader.expression(case.guard))
+    body = (*body, *reader.body(case.body))
+    if not tests:
+        return body
+    test = tests[0] if len(tests) == 1 else tree.Logic(place, "and", tuple(tests))
+    return (tree.Branch(place, test, body, otherwise),)
+
+
+def _asked(reader: Reader, pattern: ast.pattern, subject: Variable) -> Expression:
+    place = place_of(pattern)
+    if isinstance(pattern, ast.MatchOr):
+        tests = tuple(_asked(reader, each, subject) for each in pattern.patterns)
+        return tree.Logic(place, "or", tests)
+    if isinstance(pattern, ast.MatchSingleton):
+        sign, value = "is", tree.Constant(place, pattern.value)
+    else:
+        assert isinstance(pattern, ast.MatchValue)
+        sign, value = "==", reader.expression(pattern.value)  # type: ignore[assignment]
+    return tree.Compare(place, (sign,), tree.Name(place, subject), (value,))
+
+
+# What has no form ---------------------------------------------------------------------------------
+
+KEYWORDS: dict[type[ast.AST], str] = {
+    ast.AsyncFor: "async for",
+    ast.AsyncWith: "async with",
+    ast.ClassDef: "class",
+    ast.TryStar: "except*",
+}
+
+
+def _foreign(
+    reader: Reader, node: ast.stmt, keyword: str = ""
+) -> Iterable[Statement]:  # rule FOREIGN
+    names: list[tree.Name] = []
+    for each in ast.walk(node):
+        if isinstance(each, ast.Name):
+            names.append(tree.Name(place_of(each), reader.binding(each.id)))
+    targets = tuple(_target(reader, name, place_of(node)) for name in stored_names(node))
+    word = keyword or KEYWORDS.get(type(node), type(node).__name__)
+    yield tree.Foreign(place_of(node), word, tuple(names), targets, node)
+
+
+STATEMENTS: dict[type[ast.stmt], Callable[[Reader, Any], Iterable[Statement]]] = {
+    ast.Assign: _assign,
+    ast.AnnAssign: _annotated,
+    ast.AugAssign: _update,
+    ast.Delete: lambda reader, node: [
+        tree.Delete(place_of(node), reader.expressions(node.targets))
+    ],
+    ast.Expr: lambda reader, node: [tree.Evaluate(place_of(node), reader.expression(node.value))],
+    ast.FunctionDef: _definition,
+    ast.AsyncFunctionDef: _definition,
+    ast.Raise: _raise,
+    ast.Assert: _assert,
+    ast.Import: _import,
+    ast.ImportFrom: _import_from,
+    ast.Global: _declare,
+    ast.Nonlocal: _declare,
+    ast.Pass: lambda reader, node: [],
+    ast.Return: _return,
+    ast.Break: _jump,
+    ast.Continue: _jump,
+    ast.If: _if,
+    ast.For: _for,
+    ast.While: _while,
+    ast.With: _with,
+    ast.Try: _try,
+    ast.Match: _match,
+}

@@ -1,0 +1,88 @@
+"""Going through trees, and building them anew."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from .tree import Body, Comprehension, Function, Node
+
+AnyNode = TypeVar("AnyNode", bound=Node)
+SCOPED = (Function, Comprehension)
+
+
+def children(node: Node) -> list[Node]:
+    """In the order in which they are evaluated."""
+    found: list[Node] = []
+    for name in node.parts:
+        part = getattr(node, name)
+        if isinstance(part, Node):
+            found.append(part)
+        elif part is not None:
+            found += [each for each in part if each is not None]
+    return found
+
+
+def walk(*nodes: Node) -> Iterator[Node]:
+    """The nodes and all that is in them, each before what is in it."""
+    waiting = [*reversed(nodes)]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting += reversed(children(node))
+
+
+def own_nodes(function: Function) -> Iterator[Node]:
+    """Those of a function's body, without the bodies of the functions in it."""
+    waiting: list[Node] = [*reversed(function.body)]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        inside = (*node.decorators, *node.parameters) if isinstance(node, Function) else None
+        waiting += reversed(children(node) if inside is None else inside)
+
+
+def changed(node: AnyNode, **fields: Any) -> AnyNode:
+    """A node like this one but for some of its fields."""
+    return replace(node, **fields)
+
+
+class Changer:
+    """Builds a tree anew: `change()` gives what takes the place of each node, the inner ones first.
+
+    What nothing is changed in stays the node it is.
+    """
+
+    def change(self, node: Node) -> Node | Body:
+        """A statement may become several."""
+        return node
+
+    def node(self, node: Any) -> Any:
+        return self.change(self.inside(node))
+
+    def inside(self, node: AnyNode) -> AnyNode:
+        news: dict[str, Any] = {}
+        for name in node.parts:
+            part = getattr(node, name)
+            new = self.part(part)
+            if new is not part:
+                news[name] = new
+        return replace(node, **news) if news else node
+
+    def part(self, part: Any) -> Any:
+        if part is None or isinstance(part, Node):
+            return part if part is None else self.node(part)
+        return self.sequence(part)
+
+    def sequence(self, nodes: tuple[Any, ...]) -> tuple[Any, ...]:
+        news: list[Any] = []
+        for each in nodes:
+            new = None if each is None else self.node(each)
+            news += new if isinstance(new, tuple) and not isinstance(new, Node) else [new]
+        is_same = len(news) == len(nodes) and all(map(_is, news, nodes))
+        return nodes if is_same else tuple(news)
+
+
+def _is(one: object, other: object) -> bool:
+    return one is other
