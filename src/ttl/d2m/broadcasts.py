@@ -9,15 +9,21 @@ the next is known.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterable, Mapping
-from copy import deepcopy
+from dataclasses import replace
+from types import FunctionType
 from typing import Any
 
 from ttl.language import math
-from ttl.semantics.function_source import Definition
 from ttl.semantics.types import Shape
-from ttl.source.recompile import at
+from ttl.source import tree
+from ttl.source.bindings import Binding, Scope
+from ttl.source.making import around
+from ttl.source.trees import value_around
+from ttl.source.walking import Changer
+
+from . import functions
+from .bodies import InNewValues
 
 # The dimensions along which there is one value: {-1} of a column. None: a number, a fill, or not
 # known.
@@ -26,12 +32,14 @@ Kind = Once | None
 WHOLE: Once = frozenset()
 MIXED: Once = frozenset({0})  # one on one path, another on the other
 
-REDUCING = ("rowmax", "rowsum")
-ELEMENTWISE_CALLS = ("exp", "sqrt", "rsqrt", "recip", "maximum")
+REDUCING = (functions.rowmax, functions.rowsum)
+ELEMENTWISE_CALLS = (
+    functions.exp, functions.sqrt, functions.rsqrt, functions.recip, functions.maximum,
+)  # fmt: skip
 ACQUIRING = ("pop", "reserve")
 SPREAD = ".spread"  # the name of spread() in a thread that was rewritten
 
-Elementwise = ast.BinOp | ast.Call
+Elementwise = tree.Binary | tree.Call
 
 
 def once_of(shape: Iterable[int]) -> Once:
@@ -41,19 +49,24 @@ def once_of(shape: Iterable[int]) -> Once:
     return frozenset(found | ({-2} if all(size == 1 for size in rows) else set()))
 
 
-def undecided(body: list[ast.stmt]) -> list[Elementwise]:
+def undecided(thread: tree.Function, function: FunctionType) -> list[Elementwise]:
     """Operations with a value that has not the same dimensions once on all paths."""
-    walk = _Walk({})
-    walk.statements(_Plain().visit(ast.Module(deepcopy(body), [])).body)
-    return sorted(walk.mixed, key=lambda node: (node.lineno, node.col_offset))
+    walk = _Walk(function, {})
+    walk.statements(InNewValues().node(thread).body)
+    return sorted(walk.mixed, key=lambda node: node.place)
 
 
-def with_broadcasts(tree: Definition, parameters: Mapping[str, Once]) -> Definition:
+def with_broadcasts(
+    thread: tree.Function, function: FunctionType, parameters: Mapping[str, Once]
+) -> tree.Function:
     """The tree of a thread, in which `.spread(x, like, dims)` stands for what is broadcast."""
-    found = _Plain().visit(deepcopy(tree))
-    walk = _Walk(parameters)
+    found: tree.Function = InNewValues().node(thread)
+    walk = _Walk(function, parameters)
     walk.statements(found.body)
-    return _Spreading(walk.needed).visit(found) if walk.needed else tree
+    if not walk.needed:
+        return thread
+    changed: tree.Function = _Spreading(walk.needed, thread.scope).node(found)
+    return changed
 
 
 def spread(x: Any, like: Any, dims: tuple[int, ...]) -> Any:
@@ -65,45 +78,35 @@ def common_shape(first: Shape, second: Shape) -> Shape:
     return tuple(map(max, first, second))
 
 
-class _Plain(ast.NodeTransformer):
-    """`a += b` is an assignment like others: a new value."""
-
-    def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
-        if not isinstance(node.target, ast.Name):
-            return node
-        again = ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target)
-        return at(ast.Assign([node.target], at(ast.BinOp(again, node.op, node.value), node)), node)
-
-
 class _Walk:
-    def __init__(self, parameters: Mapping[str, Once]) -> None:
-        self.parameters = parameters
-        self.kinds: dict[str, Kind] = {}
+    def __init__(self, function: FunctionType, parameters: Mapping[str, Once]) -> None:
+        self.function, self.parameters = function, parameters
+        self.kinds: dict[Binding, Kind] = {}
         self.needed: dict[Elementwise, list[Once]] = {}  # what each operand is repeated along
         self.mixed: set[Elementwise] = set()
 
-    def statements(self, body: Iterable[ast.stmt]) -> None:
+    def statements(self, body: Iterable[tree.Statement]) -> None:
         for statement in body:
             self.statement(statement)
 
-    def statement(self, node: ast.stmt) -> None:
-        if isinstance(node, ast.Assign):
+    def statement(self, node: tree.Statement) -> None:
+        if isinstance(node, tree.Assign):
             kind = self.expression(node.value)
             for target in node.targets:
-                if isinstance(target, ast.Name):
-                    self.kinds[target.id] = kind
-        elif isinstance(node, ast.For):
+                if isinstance(target, tree.Target):
+                    self.kinds[target.binding] = kind
+        elif isinstance(node, tree.Loop):
             self.loop(node)
-        elif isinstance(node, ast.If):
+        elif isinstance(node, tree.Branch):
             before = dict(self.kinds)
-            self.statements(node.body)
+            self.statements(node.then)
             after, self.kinds = self.kinds, before
-            self.statements(node.orelse)
+            self.statements(node.otherwise)
             self.kinds = _joined(self.kinds, after)
-        elif isinstance(node, ast.Expr):
+        elif isinstance(node, tree.Evaluate):
             self.expression(node.value)
 
-    def loop(self, node: ast.For) -> None:
+    def loop(self, node: tree.Loop) -> None:
         """What is known of a value can only become less: that ends."""
         found = dict(self.needed), set(self.mixed)
         while True:
@@ -114,34 +117,35 @@ class _Walk:
             if self.kinds == before:
                 return
 
-    def expression(self, node: ast.expr) -> Kind:
-        if isinstance(node, ast.Name):
-            return self.kinds.get(node.id)
-        if isinstance(node, ast.BinOp):
+    def expression(self, node: tree.Expression) -> Kind:
+        if isinstance(node, tree.Name):
+            return self.kinds.get(node.binding)
+        if isinstance(node, tree.Binary):
             left, right = self.expression(node.left), self.expression(node.right)
-            if isinstance(node.op, ast.MatMult):
-                return _product(left, right)
-            return self.elementwise(node, [left, right])
-        if isinstance(node, ast.UnaryOp):
+            return (
+                _product(left, right) if node.sign == "@" else self.elementwise(node, [left, right])
+            )
+        if isinstance(node, tree.Unary):
             return self.expression(node.operand)
-        return self.call(node) if isinstance(node, ast.Call) else None
+        return self.call(node) if isinstance(node, tree.Call) else None
 
-    def call(self, node: ast.Call) -> Kind:
-        kinds = [self.expression(argument) for argument in node.args]
+    def call(self, node: tree.Call) -> Kind:
+        kinds = [self.expression(argument) for argument in node.arguments]
         first = kinds[0] if kinds else None
-        if isinstance(node.func, ast.Attribute):
-            is_block = node.func.attr in ACQUIRING and isinstance(node.func.value, ast.Name)
-            return self.parameters.get(node.func.value.id, WHOLE) if is_block else None  # type: ignore[attr-defined]
-        name = node.func.id if isinstance(node.func, ast.Name) else ""
-        if name in REDUCING:
+        if isinstance(node.function, tree.Attribute) and node.method in ACQUIRING:
+            owner = node.function.owner
+            is_name = isinstance(owner, tree.Name)
+            return self.parameters.get(owner.binding.name, WHOLE) if is_name else None  # type: ignore[attr-defined]
+        which = value_around(node.function, self.function)
+        if is_one_of(which, REDUCING):
             return self.reduction(node, (first or WHOLE) | {-1}, kinds[1:])
-        if name in ELEMENTWISE_CALLS:
+        if is_one_of(which, ELEMENTWISE_CALLS):
             return self.elementwise(node, kinds)
-        if name == "transpose" and first is not None and first is not MIXED:
+        if which is functions.transpose and first is not None and first is not MIXED:
             return frozenset(-3 - dim for dim in first)
-        return WHOLE if name in ("bcast", "transpose") else None
+        return WHOLE if is_one_of(which, (functions.bcast, functions.transpose)) else None
 
-    def reduction(self, node: ast.Call, kind: Once, others: list[Kind]) -> Kind:
+    def reduction(self, node: tree.Call, kind: Once, others: list[Kind]) -> Kind:
         """`rowmax(x, other)`, which is no less than another column."""
         if any(other not in (None, kind) for other in others):
             self.mixed.add(node)
@@ -162,13 +166,17 @@ class _Walk:
         return common
 
 
+def is_one_of(value: object, several: Iterable[object]) -> bool:
+    return any(value is each for each in several)
+
+
 def _product(left: Kind, right: Kind) -> Kind:
     """Rows of the left and columns of the right: of a value that has them once, once."""
     rows = (left or WHOLE) & {-2}
     return rows | ((right or WHOLE) & {-1})
 
 
-def _joined(first: Mapping[str, Kind], second: Mapping[str, Kind]) -> dict[str, Kind]:
+def _joined(first: Mapping[Binding, Kind], second: Mapping[Binding, Kind]) -> dict[Binding, Kind]:
     """Where two paths meet."""
     found = dict(first)
     for name, kind in second.items():
@@ -180,47 +188,38 @@ def _joined(first: Mapping[str, Kind], second: Mapping[str, Kind]) -> dict[str, 
     return found
 
 
-class _Spreading(ast.NodeTransformer):
+class _Spreading(Changer):
     """`a - b` becomes `(.n := a) - .spread(b, .n, (-1,))`: both are evaluated once, in order."""
 
-    def __init__(self, needed: Mapping[Elementwise, list[Once]]):
-        self.needed, self.count = needed, 0
+    def __init__(self, needed: Mapping[Elementwise, list[Once]], scope: Scope):
+        self.needed, self.scope, self.count = needed, scope, 0
 
-    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+    def node(self, node: Any) -> Any:
         dims = self.needed.get(node)
-        self.generic_visit(node)
-        if dims is not None:
-            node.left, node.right = self._pair([node.left, node.right], dims)
-        return at(node, node)
+        found = super().node(node)
+        if dims is None:
+            return found
+        if isinstance(found, tree.Binary):
+            left, right = self._pair([found.left, found.right], dims)
+            return replace(found, left=left, right=right)
+        return replace(found, arguments=tuple(self._pair(found.arguments, dims)))
 
-    def visit_Call(self, node: ast.Call) -> ast.AST:
-        dims = self.needed.get(node)
-        self.generic_visit(node)
-        if dims is not None:
-            node.args = self._pair(node.args, dims)
-        return at(node, node)
-
-    def _pair(self, operands: list[ast.expr], dims: list[Once]) -> list[ast.expr]:
-        names = [self._name() for _ in operands]
-        kept = [
-            at(ast.NamedExpr(ast.Name(name, ast.Store()), operand), operand)
-            for name, operand in zip(names, operands, strict=True)
-        ]
+    def _pair(self, operands: Iterable[tree.Expression], dims: list[Once]) -> list[tree.Expression]:
+        kept = [self._kept(each) for each in operands]
+        names = [tree.Name(each.place, each.target.binding) for each in kept]
         if not dims[0]:
-            return [kept[0], _spread(operands[1], _load(names[0]), dims[1])]
-        left, right = _spread(kept[0], kept[1], dims[0]), _load(names[1])
-        return [left, _spread(right, _load(names[0]), dims[1]) if dims[1] else right]
+            return [kept[0], _spread(kept[1].value, names[0], dims[1])]
+        left = _spread(kept[0], kept[1], dims[0])
+        return [left, _spread(names[1], names[0], dims[1]) if dims[1] else names[1]]
 
-    def _name(self) -> str:
+    def _kept(self, operand: tree.Expression) -> tree.Bind:
         self.count += 1
-        return f".operand_{self.count}"
+        variable = self.scope.variable(f".operand_{self.count}")
+        return tree.Bind(operand.place, tree.Target(operand.place, variable), operand)
 
 
-def _load(name: str) -> ast.expr:
-    return ast.Name(name, ast.Load())
-
-
-def _spread(value: ast.expr, like: ast.expr, dims: Once) -> ast.expr:
-    numbers: list[ast.expr] = [ast.Constant(dim) for dim in sorted(dims)]
-    arguments = [value, like, ast.Tuple(numbers, ast.Load())]
-    return at(ast.Call(_load(SPREAD), arguments, []), value)
+def _spread(value: tree.Expression, like: tree.Expression, dims: Once) -> tree.Expression:
+    place = value.place
+    numbers = tuple(tree.Constant(place, dim) for dim in sorted(dims))
+    arguments = (value, like, tree.Sequence(place, "tuple", numbers))
+    return tree.Call(place, around(SPREAD, place), arguments, ())

@@ -75,7 +75,7 @@ def _region(
         type: Attribute = d2m.SemaphoreType()
         if isinstance(handle, CircularBuffer):
             type = d2m.CBType(tensor_of(handle.buffer.shape, handle.buffer.dtype))
-        builder.bind(argument.arg, handle, type, thread.span(argument))
+        builder.bind(argument.variable.name, handle, type, thread.span(argument))
     builder.evaluate_body(with_bodies_marked(thread.tree))
     if builder.state.mistakes:
         mistakes += builder.state.mistakes

@@ -16,136 +16,127 @@ rule SET   a semaphore that is set on other cores keeps the own value: who sends
 
 from __future__ import annotations
 
-import ast
-from copy import deepcopy
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
-from ttl.semantics.function_source import Definition
-from ttl.source.recompile import at, method_call
+from ttl.source import tree
+from ttl.source.bindings import Binding, Place, Variable
+from ttl.source.making import around, assigned, called, method_call
+from ttl.source.walking import Changer, walk
 
 OWN = ".own_"  # before a parameter: the stream of its tensor
 
 
-def is_older(tree: Definition) -> bool:
-    return any(_is_tensor(argument) for argument in tree.args.args)
+def in_todays_spelling(thread: tree.Function, tensors: set[str]) -> tree.Function:
+    """`tensors`: the parameters that are annotated `Tensor`."""
+    waits = (n.owner for n in walk(thread) if isinstance(n, tree.Attribute) and n.name == "wait")
+    waited: set[Binding] = {owner.binding for owner in waits if isinstance(owner, tree.Name)}
+    variables = {each.variable for each in thread.parameters if each.variable.name in tensors}
+    return replace(thread, body=_Rewriting(variables, waited).statements(thread.body))
 
 
-def _is_tensor(argument: ast.arg) -> bool:
-    given = argument.annotation
-    name = getattr(given, "id", None) or getattr(given, "attr", None) or getattr(given, "value", "")
-    return name == "Tensor"
+class _Rewriting(Changer):
+    def __init__(self, variables: set[Variable], waited: set[Binding]):
+        self.variables, self.waited = variables, waited
 
+    def statements(self, body: tree.Body) -> tree.Body:
+        stored = {each for statement in body for each in self._assigned(statement)}
+        yielded = {each for statement in body for each in self._suspended(statement, "yield")}
+        first = sorted(yielded - stored, key=lambda each: each.name)  # rule YIELD
+        begun = tuple(_acquire(each, "reserve", body[0].place) for each in first)
+        return begun + tuple(made for each in body for made in self._statement(each))
 
-def in_todays_spelling(tree: Definition) -> Definition:
-    tree = deepcopy(tree)  # of which others have the original
-    names = {argument.arg for argument in tree.args.args if _is_tensor(argument)}
-    waits = [each.value for each in ast.walk(tree) if getattr(each, "attr", "") == "wait"]  # type: ignore[attr-defined]
-    waited = {each.id for each in waits if isinstance(each, ast.Name)}
-    tree.body = _Rewriting(names, waited).statements(tree.body)
-    return tree
-
-
-class _Rewriting(ast.NodeTransformer):
-    def __init__(self, names: set[str], waited: set[str]):
-        self.names, self.waited = names, waited
-
-    def statements(self, body: list[ast.stmt]) -> list[ast.stmt]:
-        stored = {name for statement in body for name in self._assigned(statement)}
-        found: list[ast.stmt] = []
-        values = [getattr(statement, "value", None) for statement in body]
-        yielded = {name for value in values for name in self._named(value, ast.Yield)}
-        for name in sorted(yielded - stored):  # rule YIELD
-            found.append(_acquire(name, "reserve", body[0]))
-        for statement in body:
-            found += self._statement(statement)
-        return found or [at(ast.Pass(), body[0])]
-
-    def _named(self, node: Any, kind: type[ast.AST]) -> list[str]:
+    def _suspended(self, node: tree.Statement, kind: str) -> list[Variable]:
         """The buffers of `await x` or `yield x, y`."""
-        value = node.value if isinstance(node, kind) else None  # type: ignore[attr-defined]
-        parts = value.elts if isinstance(value, ast.Tuple) else [value]
-        names = [part.id for part in parts if isinstance(part, ast.Name)]
-        return [name for name in names if name in self.names]
+        value = node.value if isinstance(node, tree.Evaluate) else None
+        given = value.value if isinstance(value, tree.Suspend) and value.kind == kind else None
+        parts = given.items if isinstance(given, tree.Sequence) else [given]
+        return [variable for part in parts if (variable := self._buffer(part)) is not None]
 
-    def _assigned(self, statement: ast.stmt) -> list[str]:
-        targets = statement.targets if isinstance(statement, ast.Assign) else []
-        return [each.id for each in targets if isinstance(each, ast.Name) and each.id in self.names]
+    def _buffer(self, node: tree.Node | None) -> Variable | None:
+        binding = node.binding if isinstance(node, (tree.Name, tree.Target)) else None
+        is_buffer = isinstance(binding, Variable) and binding in self.variables
+        return binding if is_buffer else None  # type: ignore[return-value]
 
-    def _statement(self, node: ast.stmt) -> list[ast.stmt]:
-        value = getattr(node, "value", None)
-        if isinstance(node, ast.Expr):
-            if self._named(value, ast.Yield):
-                return []
-            if awaited := self._named(value, ast.Await):  # rule AWAIT
-                return [_acquire(name, "pop", node) for name in awaited]
-        if stored := self._assigned(node):
-            return self._store(stored[0], node)
-        if isinstance(node, (ast.For, ast.If)):
-            node.body = self.statements(node.body)
-            node.orelse = self.statements(node.orelse) if node.orelse else []
-            return [node]
-        return [*self._sent(node), self.visit(node), *self._started(node), *self._kept(node)]
+    def _assigned(self, node: tree.Statement) -> list[Variable]:
+        targets = node.targets if isinstance(node, tree.Assign) else ()
+        return [variable for each in targets if (variable := self._buffer(each)) is not None]
 
-    def _started(self, node: Any) -> list[ast.stmt]:  # rule WAIT
-        target = node.targets[0] if isinstance(node, ast.Assign) else None
-        if called(getattr(node, "value", None)) != "dma" or not isinstance(target, ast.Name):
-            return []
-        wait = method_call(ast.Name(target.id, ast.Load()), "wait", node)
-        return [] if target.id in self.waited else [at(ast.Expr(wait), node)]
+    def _statement(self, node: tree.Statement) -> Iterator[tree.Statement]:
+        if self._suspended(node, "yield"):
+            return
+        if awaited := self._suspended(node, "await"):  # rule AWAIT
+            yield from (_acquire(each, "pop", node.place) for each in awaited)
+        elif isinstance(node, tree.Assign) and (stored := self._assigned(node)):  # rule STORE
+            yield _acquire(stored[0], "reserve", node.place)
+            block = _block(stored[0], node.place)
+            call = method_call(block, "store", node.place, self.node(node.value))
+            yield tree.Evaluate(node.place, call)
+        elif isinstance(node, tree.Loop):
+            yield replace(node, body=self.statements(node.body))
+        elif isinstance(node, tree.Branch):
+            otherwise = self.statements(node.otherwise)
+            yield replace(node, then=self.statements(node.then), otherwise=otherwise)
+        else:
+            yield from (*self._sent(node), self.node(node), *self._started(node), *_kept(node))
 
-    def _store(self, name: str, node: Any) -> list[ast.stmt]:  # rule STORE
-        call = method_call(_block(name), "store", node)
-        call.args = [self.visit(node.value)]
-        return [_acquire(name, "reserve", node), at(ast.Expr(call), node)]
+    def _started(self, node: tree.Statement) -> Iterator[tree.Statement]:  # rule WAIT
+        target = node.targets[0] if isinstance(node, tree.Assign) else None
+        value = node.value if isinstance(node, tree.Assign) else None
+        if function_name(value) != "dma" or not isinstance(target, tree.Target):
+            return
+        if target.binding not in self.waited:
+            transfer = tree.Name(node.place, target.binding)
+            yield tree.Evaluate(node.place, method_call(transfer, "wait", node.place))
 
-    def _sent(self, node: ast.stmt) -> list[ast.stmt]:  # rule OWN
-        found: list[ast.stmt] = []
-        for call in ast.walk(node):
-            if called(call) != "dma" or not _keyword(call, "mcast"):
-                continue
-            source = call.args[0]  # type: ignore[attr-defined]
-            if isinstance(source, ast.Name) and source.id in self.names:
-                found.append(_fill(source.id, node))
-        return found
+    def _sent(self, node: tree.Statement) -> Iterator[tree.Statement]:  # rule OWN
+        for call in walk(node):
+            if function_name(call) == "dma" and _keyword(call, "mcast"):
+                source = self._buffer(call.arguments[0])  # type: ignore[attr-defined]
+                if source is not None:
+                    yield _fill(source, node.place)
 
-    def _kept(self, node: ast.stmt) -> list[ast.stmt]:  # rule SET
-        call = node.value if isinstance(node, ast.Expr) else None
-        if called(call) != "set" or not _keyword(call, "mcast"):
-            return []
-        assert isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)
-        again = method_call(call.func.value, "wait", node)
-        again.args = [call.args[0]]
-        again.keywords = [ast.keyword("reset", ast.Constant(0))]
-        return [at(ast.Expr(again), node)]
-
-    def visit_Name(self, node: ast.Name) -> ast.AST:
-        return at(_block(node.id), node) if node.id in self.names else node
+    def change(self, node: tree.Node) -> Any:
+        variable = self._buffer(node) if isinstance(node, tree.Name) else None
+        return node if variable is None else _block(variable, node.place)
 
 
-def _block(name: str) -> ast.Name:
-    return ast.Name(f".{name}", ast.Load())
+def _kept(node: tree.Statement) -> Iterator[tree.Statement]:  # rule SET
+    call = node.value if isinstance(node, tree.Evaluate) else None
+    if not isinstance(call, tree.Call) or call.method != "set" or not _keyword(call, "mcast"):
+        return
+    assert isinstance(call.function, tree.Attribute)
+    again = method_call(call.function.owner, "wait", node.place, call.arguments[0])
+    reset = tree.Keyword(node.place, "reset", tree.Constant(node.place, 0))
+    yield tree.Evaluate(node.place, replace(again, keywords=(reset,)))
 
 
-def _acquire(name: str, method: str, place: ast.AST) -> ast.stmt:
-    call = method_call(ast.Name(name, ast.Load()), method, place)
-    return at(ast.Assign([ast.Name(f".{name}", ast.Store())], call), place)
+def _block(buffer: Variable, place: Place) -> tree.Name:
+    return tree.Name(place, buffer.scope.variable(f".{buffer.name}"))
 
 
-def _fill(name: str, place: ast.AST) -> ast.stmt:
+def _acquire(buffer: Variable, method: str, place: Place) -> tree.Statement:
+    call = method_call(tree.Name(place, buffer), method, place)
+    return assigned(_block(buffer, place).binding, call, place)
+
+
+def _fill(buffer: Variable, place: Place) -> tree.Statement:
     """`dma(stream[core_index(0), core_index(1)], block).wait()`"""
-    core: list[ast.expr] = [
-        ast.Call(ast.Name("core_index", ast.Load()), [ast.Constant(dim)], []) for dim in range(2)
-    ]
-    stream = ast.Name(OWN + name, ast.Load())
-    source = ast.Subscript(stream, ast.Tuple(core, ast.Load()), ast.Load())
-    transfer = ast.Call(ast.Name("dma", ast.Load()), [source, _block(name)], [])
-    return at(ast.Expr(method_call(transfer, "wait", place)), place)
+    core = (called(around("core_index", place), tree.Constant(place, dim)) for dim in range(2))
+    index = tree.Sequence(place, "tuple", tuple(core))
+    source = tree.Item(place, around(OWN + buffer.name, place), index)
+    transfer = called(around("dma", place), source, _block(buffer, place))
+    return tree.Evaluate(place, method_call(transfer, "wait", place))
 
 
-def called(node: Any) -> str:
-    function = node.func if isinstance(node, ast.Call) else None
-    return getattr(function, "id", "") or getattr(function, "attr", "")
+def function_name(node: Any) -> str:
+    """The last part of what a call calls."""
+    function = node.function if isinstance(node, tree.Call) else None
+    if isinstance(function, tree.Attribute):
+        return function.name
+    return function.binding.name if isinstance(function, tree.Name) else ""
 
 
-def _keyword(node: Any, name: str) -> bool:
-    return any(each.arg == name for each in node.keywords)
+def _keyword(call: Any, name: str) -> bool:
+    return any(each.name == name for each in call.keywords)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 
 from ttl.diagnostics import Diagnostic, codes
 from ttl.semantics.types import TILE_SIZE
+from ttl.source import tree
+from ttl.source.trees import value_around
 
-from .older import called
+from .broadcasts import REDUCING, is_one_of
+from .functions import rowsum
 from .program import Call
 from .threads import Thread
-
-REDUCTIONS = ("rowmax", "rowsum")
 
 
 def padding_warnings(call: Call) -> list[Diagnostic]:
@@ -31,23 +31,25 @@ def padding_warnings(call: Call) -> list[Diagnostic]:
 
 
 def _reductions(thread: Thread, tensor: str) -> Iterator[Diagnostic]:
-    nodes = list(ast.walk(thread.tree))
     loaded = {
-        target.id
-        for node in nodes
-        if isinstance(node, ast.Assign) and called(node.value) == "pop"
+        target.binding
+        for node in thread.nodes
+        if isinstance(node, tree.Assign)
+        and isinstance(node.value, tree.Call)
+        and node.value.method == "pop"
         for target in node.targets
-        if isinstance(target, ast.Name)
+        if isinstance(target, tree.Target)
     }
-    for node in nodes:
-        name = called(node)
-        if not isinstance(node, ast.Call) or name not in REDUCTIONS or not node.args:
+    calls = (node for node in thread.nodes if isinstance(node, tree.Call) and node.arguments)
+    for node in calls:
+        which = value_around(node.function, thread.function)
+        if not is_one_of(which, REDUCING):
             continue
-        first = node.args[0]
-        if name == "rowsum" and isinstance(first, ast.Name) and first.id in loaded:
+        first = node.arguments[0]
+        if which is rowsum and isinstance(first, tree.Name) and first.binding in loaded:
             continue
         yield codes.PADDING_REDUCED.broken(
-            f"{name}() takes the padding of `{tensor}` into account: its columns do not fill "
-            "their tiles",
+            f"{which.__name__}() takes the padding of `{tensor}` into account: its columns do not "
+            "fill their tiles",
             f"give the program tensors whose columns are a multiple of {TILE_SIZE}",
         ).at(thread.span(node), notes=(f"in thread `{thread.name}`",))

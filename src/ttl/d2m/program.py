@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import inspect
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,18 +21,8 @@ from ttl.semantics.types import Shape
 from .iteration import Iteration, Iterations, Mover
 from .mistakes import wrong_type, wrong_value
 from .objects import STREAMS, CircularBuffer, Semaphore, Stream
-from .threads import (
-    Moves,
-    Thread,
-    broadcasting,
-    calling,
-    check_threads,
-    kind_of,
-    mover,
-    one_after_the_other,
-    reading_own_parts,
-    running,
-)
+from .running import Moves, calling, mover, one_after_the_other, running
+from .threads import Thread, broadcasting, check_threads, reading_own_parts
 
 STREAM_BLOCKS = 2  # a stream is filled while its last block is used
 SHARD_BLOCKS = 1
@@ -59,7 +48,8 @@ class Program:
 
     def __call__(self, *args: Any, **kwargs: Any) -> BoundProgram:
         parameters = self.threads[0].parameters
-        buffers = [argument for argument in parameters if kind_of(argument) == "cb"]
+        kinds = self.threads[0].kinds
+        buffers = [each for each in parameters if kinds[each.variable.name] == "cb"]
         if kwargs or len(args) != len(buffers):
             raise wrong_type(
                 f"the program takes {len(buffers)} tensors, one for each circular buffer of its "
@@ -67,7 +57,7 @@ class Program:
                 "call it with the tensors in the order of the threads' parameters",
                 calling_span(),
             )
-        if any(kind_of(argument) == "cb" for argument in parameters[len(buffers) :]):
+        if any(kinds[each.variable.name] == "cb" for each in parameters[len(buffers) :]):
             raise wrong_type(
                 "a circular buffer stands after a semaphore",
                 "write the circular buffers first, then the semaphores",
@@ -98,8 +88,8 @@ class BoundProgram:
         return found
 
     def names(self, kind: str, thread: Thread | None = None) -> list[str]:
-        parameters = (thread or self.threads[0]).parameters
-        return [argument.arg for argument in parameters if kind_of(argument) == kind]
+        kinds = (thread or self.threads[0]).kinds
+        return [name for name, each in kinds.items() if each == kind]
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,13 +315,11 @@ class Body:
 
 
 def _by_parameter(thread: Thread, objects: list[Any]) -> dict[str, Any]:
-    names = [argument.arg for argument in thread.parameters]
-    return dict(zip(names, objects, strict=True))
+    return dict(zip(thread.names_of_parameters, objects, strict=True))
 
 
 def parameter_span(thread: Thread, name: str) -> Span:
-    place: ast.AST = next(arg for arg in thread.parameters if arg.arg == name)
-    return thread.span(place)
+    return thread.span(next(each for each in thread.parameters if each.variable.name == name))
 
 
 def check_call(call: Call) -> None:

@@ -6,8 +6,6 @@ branch that is known, an iteration of a loop that is unrolled) has `d2m.release`
 
 from __future__ import annotations
 
-import ast
-from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,30 +14,32 @@ from ttl.dialects import d2m
 from ttl.frontend.builder import KernelBuilder
 from ttl.frontend.hir import Body, Op, RunTime
 from ttl.frontend.problems import Unusable
+from ttl.source import tree
 
-from .threads import InBodies
+from .bodies import InBodies
 
 
-class BodyStart(ast.stmt):
+@tree.node
+class BodyStart(tree.Statement):
     """Stands before the first statement of a body that is `depth` bodies deep."""
 
-    def __init__(self, depth: int, place: ast.stmt):
-        super().__init__()
-        self.depth = depth
-        ast.copy_location(self, place)
+    depth: int
 
 
+@tree.node
 class BodyEnd(BodyStart):
     """Stands after the last one."""
 
 
-def with_bodies_marked(tree: Any) -> Any:
-    return _Marker().visit(deepcopy(tree))
+def with_bodies_marked(thread: tree.Function) -> tree.Function:
+    found: tree.Function = _Marker().node(thread)
+    return found
 
 
 class _Marker(InBodies):
-    def rewritten(self, body: list[ast.stmt]) -> list[ast.stmt]:
-        return [BodyStart(self.depth, body[0]), *body, BodyEnd(self.depth, body[-1])]
+    def rewritten(self, body: tree.Body) -> tree.Body:
+        start = BodyStart(body[0].place, self.depth)
+        return (start, *body, BodyEnd(body[-1].place, self.depth))
 
 
 @dataclass(slots=True)
