@@ -387,13 +387,13 @@ def _check_affine(call: Call) -> None:
         raise wrong_value(
             "a program with indexing_maps has one compute thread: the maps move its blocks",
             "leave the datamovement threads out, or leave out indexing_maps",
-            threads[0].span(threads[0].tree),
+            threads[0].span(threads[0].definition),
         )
     if call.program.streams:
         raise wrong_value(
             "a stream in a program with indexing_maps, which name the blocks",
             "leave Stream() out",
-            threads[0].span(threads[0].tree),
+            threads[0].span(threads[0].definition),
         )
 
 

@@ -42,7 +42,7 @@ class _Running(InNewValues):
     """Rules SCOPE and PRODUCT."""
 
     def __init__(self, thread: Thread):
-        self.scope, self.parameters = thread.tree.scope, frozenset(thread.names_of_parameters)
+        self.scope, self.parameters = thread.definition.scope, frozenset(thread.names_of_parameters)
 
     def _held(self, place: Place) -> tree.Name:
         return tree.Name(place, self.scope.variable(f".held_{self.depth}"))
@@ -77,14 +77,14 @@ def running(
 
     Its body is run for each of `iterations`, if there are any.
     """
-    body = _Running(thread).body(thread.tree.body)
+    body = _Running(thread).body(thread.definition.body)
     if iterations is not None:
-        place = thread.tree.place
-        target = tree.Target(place, thread.tree.scope.variable(COUNTERS))
+        place = thread.definition.place
+        target = tree.Target(place, thread.definition.scope.variable(COUNTERS))
         body = (tree.Loop(place, target, around(ITERATIONS, place), body),)
         values = values | {ITERATIONS: iterations}
     before, after = _moving(thread, moves)
-    return _bound(thread, thread.tree.name, (*before, *body, *after), values)
+    return _bound(thread, thread.definition.name, (*before, *body, *after), values)
 
 
 def one_after_the_other(threads: Sequence[Thread], functions: list[FunctionType]) -> FunctionType:
@@ -93,7 +93,7 @@ def one_after_the_other(threads: Sequence[Thread], functions: list[FunctionType]
         return functions[0]
     parts = {f".part_{number}": function for number, function in enumerate(functions)}
     body = tuple(
-        tree.Evaluate(thread.tree.place, called(around(part, thread.tree.place)))
+        tree.Evaluate(thread.definition.place, called(around(part, thread.definition.place)))
         for part, thread in zip(parts, threads, strict=True)
     )
     name = "_and_".join(thread.name for thread in threads)
@@ -119,7 +119,7 @@ def _moving(thread: Thread, moves: Moves) -> tuple[tree.Body, tree.Body]:
 
 def calling(thread: Thread, name: str, owner: Any, method: str) -> FunctionType:
     """A kernel that calls a method of ours; it stands where `thread` does."""
-    body = (_statement(CALLED, method, thread.tree.place),)
+    body = (_statement(CALLED, method, thread.definition.place),)
     return _bound(thread, name, body, {CALLED: owner})
 
 
@@ -129,7 +129,7 @@ def _statement(name: str, method: str, place: Place) -> tree.Statement:
 
 def _bound(thread: Thread, name: str, body: tree.Body, values: dict[str, Any]) -> FunctionType:
     """A function whose free names are the thread's own cells and cells with `values`."""
-    function = without_parameters(name, body, thread.tree.place, Scope(name))
+    function = without_parameters(name, body, thread.definition.place, Scope(name))
     own, bound = thread.function.__code__, {**values, HELD: Held, **thread.names}
     names = dict.fromkeys((*own.co_freevars, *bound))
     code = compiled(as_ast(function), names, own.co_filename)

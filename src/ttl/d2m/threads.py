@@ -28,6 +28,7 @@ ANNOTATIONS = {
     "Tensor": "cb",  # of the older spelling
 }  # fmt: skip
 OLDER = "Tensor"
+PLAIN = Kinds.POSITIONAL_OR_KEYWORD
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,7 @@ class Thread:
 
     kind: KernelKind
     function: FunctionType
-    tree: tree.Function
+    definition: tree.Function
     # `cb` or `semaphore`, by parameter.
     kinds: Mapping[str, str | None] = field(compare=False)
     verbose: bool = False
@@ -54,7 +55,7 @@ class Thread:
     @property
     def parameters(self) -> list[tree.Parameter]:
         """The plain ones."""
-        return [each for each in self.tree.parameters if each.kind == Kinds.POSITIONAL_OR_KEYWORD]
+        return [each for each in self.definition.parameters if each.kind == PLAIN]
 
     @property
     def names_of_parameters(self) -> list[str]:
@@ -70,7 +71,7 @@ class Thread:
     @property
     def nodes(self) -> Iterator[tree.Node]:
         """All of its body."""
-        return walk(*self.tree.body)
+        return walk(*self.definition.body)
 
     @property
     def stores(self) -> bool:
@@ -86,9 +87,9 @@ class Thread:
 
     def parameter(self, node: tree.Node) -> str | None:
         """Which one a name is."""
-        variable = node.binding if isinstance(node, tree.Name) else None
-        is_own = any(each.variable is variable for each in self.parameters)
-        return variable.name if variable is not None and is_own else None
+        binding = node.binding if isinstance(node, tree.Name) else None
+        is_own = any(each.variable is binding for each in self.parameters)
+        return binding.name if binding is not None and is_own else None
 
 
 def make_thread(kind: KernelKind, function: Any, verbose: bool, span: Span | None) -> Thread:
@@ -135,9 +136,9 @@ def check_threads(threads: Sequence[Thread]) -> None:
 
 def _annotations(thread: Thread) -> Iterator[Diagnostic]:
     help_text = "write `name: CircularBuffer` for each tensor, then `name: Semaphore`"
-    for each in thread.tree.parameters:
+    for each in thread.definition.parameters:
         name = each.variable.name
-        if each.kind != Kinds.POSITIONAL_OR_KEYWORD:
+        if each.kind != PLAIN:
             text = f"parameter `{name}` of thread `{thread.name}` is not a plain one"
         elif each.annotation is None:
             text = f"parameter `{name}` of thread `{thread.name}` has no annotation"
@@ -199,8 +200,8 @@ def _handed_on(thread: Thread) -> Iterator[Diagnostic]:
 def _arguments(thread: Thread) -> Iterator[Diagnostic]:
     """pop() and reserve() take one block, always."""
     for node in thread.nodes:
-        if _acquired(thread, node) is not None and node.given:  # type: ignore[attr-defined]
-            text = f"`{as_text(node)}`: {node.method}() takes no argument"  # type: ignore[attr-defined]
+        if isinstance(node, tree.Call) and node.given and _acquired(thread, node) is not None:
+            text = f"`{as_text(node)}`: {node.method}() takes no argument"
             help_text = "a block is the core's part of the tensor; take them one by one"
             yield diagnostic(text, help_text, thread.span(node))
 
@@ -215,7 +216,7 @@ def _acquired(thread: Thread, node: tree.Node, *methods: str) -> str | None:
 
 
 def _broadcasts(thread: Thread) -> Iterator[Diagnostic]:
-    for node in undecided(thread.tree, thread.function):
+    for node in undecided(thread.definition, thread.function):
         text = f"`{as_text(node)}` calculates with a column of values on one path only"
         help_text = "write bcast(column, block) for what rowmax() or rowsum() gives"
         yield diagnostic(text, help_text, thread.span(node), codes.SHAPE_MISMATCH)
@@ -225,8 +226,8 @@ def broadcasting(thread: Thread, shapes: Sequence[Any]) -> Thread:
     """The thread, its blocks calculated by the shapes of the tensors as numpy does."""
     pairs = zip(thread.names_of_parameters, shapes, strict=False)
     known = {name: once_of(shape) for name, shape in pairs if shape}
-    found = with_broadcasts(thread.tree, thread.function, known)
-    return replace(thread, tree=found, names={**thread.names, SPREAD: spread})
+    found = with_broadcasts(thread.definition, thread.function, known)
+    return replace(thread, definition=found, names={**thread.names, SPREAD: spread})
 
 
 def reading_own_parts(thread: Thread, tensors: Sequence[Any]) -> Thread:
@@ -251,10 +252,10 @@ def _stores_to_inputs(thread: Thread) -> Iterator[Diagnostic]:
     for node in thread.nodes:
         if not (isinstance(node, tree.Attribute) and node.name == "store"):
             continue
-        variable = node.owner.binding if isinstance(node.owner, tree.Name) else None
+        binding = node.owner.binding if isinstance(node.owner, tree.Name) else None
         owners = {_acquired(thread, node.owner, "pop")}
-        if isinstance(variable, Variable):
-            owners = popped.get(variable, {None})
+        if isinstance(binding, Variable):
+            owners = popped.get(binding, {None})
         if not any(owner is None or "reserve" in thread.calls_on(owner) for owner in owners):
             text = f"`{as_text(node)}()` writes a block that pop() gave to read"
             help_text = "store into a block of reserve()"
@@ -273,7 +274,7 @@ def _assigned(node: tree.Node) -> Iterator[tuple[Variable, tree.Expression]]:
 
 
 def _syntax(thread: Thread) -> Iterator[Diagnostic]:
-    for node in own_nodes(thread.tree):
+    for node in own_nodes(thread.definition):
         if (keyword := _refused(node)) is not None:
             text = f"`{keyword}` in thread `{thread.name}`"
             help_text = "threads have assignments, calls, for over range(...), if and else"
@@ -300,7 +301,7 @@ def _different(threads: Sequence[Thread]) -> Iterator[Diagnostic]:
         if [*thread.kinds.values()] != kinds:
             text = f"threads `{first.name}` and `{thread.name}` have different parameters"
             help_text = "all threads take the same circular buffers, then the same semaphores"
-            yield diagnostic(text, help_text, thread.span(thread.tree))
+            yield diagnostic(text, help_text, thread.span(thread.definition))
 
 
 CHECKS = (
