@@ -441,4 +441,4 @@ def accumulate(kernel: KernelRun, block: SimBlock, value: Any) -> None:
     way = chip_rounding.way_of_sum(kernel, value)
     block.running_sum = round_to(summed, format_of(kernel, block.type.dtype), way=way)
     if kernel.simulation.padding is not None:
-        kernel.simulation.padding.accumulated(value, block, is_first)
+        kernel.simulation.padding.accumulated(kernel, value, block, is_first)
