@@ -13,7 +13,14 @@ from .block_use import NOTHING_KNOWN, BlockUse
 from .ends import check_ends
 from .guards import check_guards
 from .orders import Schedules, check_semaphore_orders
-from .outputs import MOST_VALUES, check_covered, check_races, check_written_twice, outputs_of
+from .outputs import (
+    MOST_VALUES,
+    check_covered,
+    check_orders,
+    check_races,
+    check_written_twice,
+    outputs_of,
+)
 from .padding import check_padding
 from .pipes import check_pipe_types, check_posted_again, check_unused_pipes
 from .schedule import MOST_EVENTS, check_schedule, not_proven, schedules_of
@@ -112,10 +119,10 @@ def _check_outputs(
     found = [
         *check_padding(walked),
         *check_covered(outputs, walked),
-        *check_written_twice(outputs, walked, with_warnings),
+        *check_written_twice(outputs, walked, schedules),
     ]
     if with_warnings:
-        found += check_unused_pipes(walked)
+        found += [*check_orders(outputs, walked, schedules), *check_unused_pipes(walked)]
     return found
 
 
