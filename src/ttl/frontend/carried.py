@@ -46,7 +46,7 @@ class Carried:
         self.templates: dict[Variable, Any] = {}
         self.fixed: dict[Variable, Unusable] = {}  # that cannot be carried
         self.refused: dict[Variable, Unusable] = {}  # that have no usable value before the loop
-        self.kept: list[Variable] = []  # that are None, and None again after each iteration
+        self.kept: list[Variable] = []  # that are again after each iteration what they were before
         self.blocks = CarriedBlocks(builder)
         self.values_of_blocks: set[int] = set()  # the slots of blocks that are popped already
         self.yielded: list[RunTime] = []  # what the body ends with in the slots
@@ -58,6 +58,7 @@ class Carried:
         self.blocks.pop_blocks(self.start, self.values_of_blocks)
         self.blocks.begin()
         self.finished = _finished(builder)
+        self.doubtful = builder.state.doubtful
         self.acquired_before = builder.block_count
 
     def _add(self, variable: Variable, is_read: bool) -> None:
@@ -66,11 +67,14 @@ class Carried:
             self.refused[variable] = value
         if value is MISSING or isinstance(value, Unusable):
             return
+        if isinstance(value, CONSTANTS) and self._may_be_kept(name, value):
+            self.kept.append(variable)
+            return
         mark, block_mark = len(self.start), len(self.blocks.start)
         template = self._template(value, is_read)
         if template is MISSING or not (any(slots_of(template)) or isinstance(value, list)):
             del self.start[mark:], self.blocks.start[block_mark:]
-            if value is None and self._may_be_kept(name):
+            if value is None and self._may_be_kept(name, None):
                 self.kept.append(variable)
                 return
             what = f"a loop that changes `{name}`, which is {describe(value)} at its start"
@@ -78,17 +82,25 @@ class Carried:
         else:
             self.templates[variable] = template
 
-    def _may_be_kept(self, name: str) -> bool:
-        """Does the body set it to None, and it has not turned out that this is not enough?"""
+    def _may_be_kept(self, name: str, value: Value) -> bool:
+        """Does the body set it to what it is before, mostly (None) or always, and it has not turned
+        out that this is not enough?
+        """
         nodes = [node for each in self.loop.nodes for node in walk(each)]
-        resets = [node for node in nodes if isinstance(node, ast.Assign) and _is_none(node.value)]
-        is_reset = any(isinstance(t, ast.Name) and t.id == name for n in resets for t in n.targets)
+        resets = [n for n in nodes if isinstance(n, ast.Assign) and _is_constant(n.value, value)]
+        targets = [t for n in resets for t in n.targets if isinstance(t, ast.Name) and t.id == name]
+        named = [node for node in nodes if isinstance(node, ast.Name) and node.id == name]
+        stores = [node for node in named if isinstance(node.ctx, ast.Store)]
+        is_reset = bool(targets) and (value is None or len(targets) == len(stores))
         return is_reset and (self.loop.nodes[-1], name) not in self.builder.changing
 
     def _check_kept(self) -> None:
-        for _, name in (v for v in self.kept if self.builder.state.values.get(v) is not None):
-            self.builder.changing.add((self.loop.nodes[-1], name))
-            raise FlowBroken(codes.NOT_COMPILED_YET, f"`{name}` changes", is_tried_again=True)
+        for variable in self.kept:
+            value, end = self.before[variable], self.builder.state.values.get(variable, MISSING)
+            if type(end) is not type(value) or end != value:
+                self.builder.changing.add((self.loop.nodes[-1], variable[1]))
+                what = f"`{variable[1]}` changes"
+                raise FlowBroken(codes.NOT_COMPILED_YET, what, is_tried_again=True)
 
     def _check_releases(self) -> None:
         """A loop releases what it acquires: a block from before it only one iteration can."""
@@ -246,7 +258,11 @@ class Carried:
         return any(operand in read for op in body.walk() for operand in op.operands)
 
     def finish(self, results: Sequence[RunTime], unusable: dict[Variable, Unusable]) -> None:
-        """Bind the variables to the results of the loop."""
+        """Bind the variables to the results of the loop. Which iteration finished something, if
+        any, is not known after it.
+        """
+        state = self.builder.state
+        state.doubtful = {**dict.fromkeys(state.doubtful, None), **self.doubtful}
         self.builder.state.values = dict(self.before)
         self._bind(results, self.blocks.resume())
         self.builder.state.values |= unusable
@@ -258,8 +274,13 @@ def _finished(builder: KernelBuilder) -> set[HeldBlock]:
     return {handle for handle in handles if isinstance(handle, HeldBlock)}
 
 
-def _is_none(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None
+CONSTANTS = (bool, int, str)
+
+
+def _is_constant(node: ast.expr, value: Value) -> bool:
+    return isinstance(node, ast.Constant) and type(node.value) is type(value) and (
+        node.value == value
+    )
 
 
 def _carries_blocks(template: Any) -> bool:

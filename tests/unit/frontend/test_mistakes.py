@@ -175,7 +175,8 @@ CASES = {
         "TTL7001",
         "a loop that changes `kind`, which is the str 'a' at its start",
         read='kind = "a"\n            for i in range(row):\n                for j in range(row):\n'
-        '                    kind = "b"\n            other = 1 if [[kind]] == "a" else 2',
+        '                    kind = "b" if [[kind]] == "a" else "a"\n'
+        '            other = 1 if kind == "a" else 2',
     ),
     "kind that a branch in a loop decides": Case(
         "TTL7001",

@@ -92,8 +92,12 @@ def _with_misused_blocks(
     from .exact_states import first_mistake  # only when there is a doubt
 
     patience = PATIENCE if with_warnings else 1
-    answers = [first_mistake(kernel, module, patience) for kernel in used.doubtful]
-    seen = [answer for answer in answers if answer is not None]
+    answers = {kernel: first_mistake(kernel, module, patience) for kernel in used.doubtful}
+    seen = [
+        used.doubtful[kernel] or answer if answer.code is codes.NOT_PROVEN else answer
+        for kernel, answer in answers.items()
+        if answer is not None
+    ]
     if misused := errors_of(seen):
         return [*misused, *(each for each in found if each.code is not codes.BUFFER_LEFTOVER)]
     known = {(each.code.code, each.primary) for each in found}
