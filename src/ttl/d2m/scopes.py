@@ -6,8 +6,6 @@ branch that is known, an iteration of a loop that is unrolled) has `d2m.release`
 
 from __future__ import annotations
 
-import ast
-from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,30 +14,39 @@ from ttl.dialects import d2m
 from ttl.frontend.builder import KernelBuilder
 from ttl.frontend.hir import Body, Op, RunTime
 from ttl.frontend.problems import Unusable
+from ttl.source import tree
+from ttl.source.walking import changed
 
-from .threads import InBodies
 
-
-class BodyStart(ast.stmt):
+@tree.node
+class BodyStart(tree.Statement):
     """Stands before the first statement of a body that is `depth` bodies deep."""
 
-    def __init__(self, depth: int, place: ast.stmt):
-        super().__init__()
-        self.depth = depth
-        ast.copy_location(self, place)
+    depth: int
 
 
-class BodyEnd(BodyStart):
+@tree.node
+class BodyEnd(tree.Statement):
     """Stands after the last one."""
 
-
-def with_bodies_marked(tree: Any) -> Any:
-    return _Marker().visit(deepcopy(tree))
+    depth: int
 
 
-class _Marker(InBodies):
-    def rewritten(self, body: list[ast.stmt]) -> list[ast.stmt]:
-        return [BodyStart(self.depth, body[0]), *body, BodyEnd(self.depth, body[-1])]
+def with_bodies_marked(function: tree.Function) -> tree.Function:
+    return changed(function, body=_marked(function.body, 0))
+
+
+def _marked(body: tree.Body, depth: int) -> tree.Body:
+    inside = tuple(_with_bodies(statement, depth + 1) for statement in body)
+    if not body or depth == 0:
+        return inside
+    return (BodyStart(body[0].place, depth), *inside, BodyEnd(body[-1].place, depth))
+
+
+def _with_bodies(node: tree.Statement, depth: int) -> tree.Statement:
+    bodies = [name for name in ("body", "then", "otherwise") if name in node.parts]
+    news = {name: _marked(getattr(node, name), depth) for name in bodies}
+    return changed(node, **news) if news else node
 
 
 @dataclass(slots=True)
