@@ -151,3 +151,10 @@ def test_the_programs_own_fault_keeps_its_traceback(run: Any, tmp_path: Path) ->
         done = run("ttl", *verb, "own.py")
         assert done.returncode == 1 and "Traceback" in done.stderr
         assert done.stderr.rstrip().endswith("ZeroDivisionError: division by zero")
+
+
+@pytest.mark.parametrize("name", ["barrier", "split_sum"])
+def test_nodes_that_semaphores_order_are_right_with_strict(run: Any, name: str) -> None:
+    done = run("ttl", "check", "--strict", EXAMPLES / f"{name}.py")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == "ttl: 1 operation checked, no errors\n"

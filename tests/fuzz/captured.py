@@ -30,6 +30,7 @@ VALUES = {
     "WIDE": "np.int32(1 << 20)", "POSITIVE": "np.uint32(7)", "LONG": "np.int64(-5)",
     "LONGEST": "np.uint64(9)", "TENTH16": "np.float16(0.1)", "TENTH": "np.float32(0.1)",
     "THIRD": "np.float64(0.3)", "TRUTH": "np.bool_(True)", "LIE": "np.bool_(False)",
+    "ALONE": "np.array(-100, np.int8)",
     "PAIR[0]": "", "PAIR[1]": "", "PAIR[2][1]": "", "TABLE[1]": "", "TABLE[-1]": "",
     "GRID[1, 0]": "", "GRID[0][1]": "", "LIST[0]": "", "NAMED['a']": "", "NAMED['b']": "",
     "Level.HIGH": "", "Level.LOW": "", "Color.RED.value": "", "Flags.BOTH": "",
@@ -286,7 +287,7 @@ def _converted(tree: ast.Module) -> ast.Module:
 
 
 def plain(value: Any) -> Any:
-    if isinstance(value, np.generic):
+    if isinstance(value, (np.generic, np.ndarray)) and not value.ndim:
         return value.item()
     if isinstance(value, tuple) and type(value) is tuple:
         return tuple(map(plain, value))

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import pytest
 
 from fuzz.engines import Outcome, check, run, with_tail
+from ttl.diagnostics import Diagnostic
 
 HEAD = """\
 import ttl
@@ -44,10 +47,14 @@ def outcomes(text: str) -> dict[str, Outcome]:
 
 
 def errors_of(text: str) -> list[tuple[str, tuple[str, ...]]]:
+    errors = [each for each in checked(text) if each.severity.value == ERROR]
+    return [(each.code.code, each.helps) for each in errors]
+
+
+def checked(text: str) -> list[Diagnostic]:
     outcome, found = check(text)
     assert outcome.kind != "fault", outcome
-    errors = [each for each in found if each.severity.value == ERROR]
-    return [(each.code.code, each.helps) for each in errors]
+    return found
 
 
 def assert_race(text: str) -> tuple[str, ...]:
@@ -60,7 +67,8 @@ def assert_race(text: str) -> tuple[str, ...]:
 
 
 def assert_right(text: str) -> None:
-    assert errors_of(text) == []
+    """On each way; the check has no warning, which --strict would make an error."""
+    assert not {each.code.code for each in checked(text)} & {"TTL5005", "TTL5001"}
     for name, outcome in outcomes(text).items():
         assert outcome.kind == "ended", (name, outcome)
 
@@ -279,3 +287,88 @@ else:
     over = applied(text, f"done.{wait}(1)", f"done.{wait}(1); go.get_remote((1, 0)).inc(1)")
     set_again = "done.get_remote((0, 0)).set(0)"
     assert_right(applied(over, set_again, f"go.wait_ge(1); {set_again}"))
+
+
+# What the check knows of the order of reads and writes
+
+
+def orders_of(text: str) -> set[str]:
+    codes = {each.code.code for each in checked(text)}
+    return codes & {"TTL5005", "TTL5006"}
+
+
+@pytest.mark.parametrize("nodes", [2, 5])
+def test_a_barrier_is_proven_to_order_the_nodes(nodes: int) -> None:
+    text = program(f"""
+copied(x[0, n], scratch[0, n])
+done.get_remote((0, 0)).inc(1)
+if n == 0:
+    done.wait_ge({nodes})
+    go.get_remote_multicast().set(1)
+go.wait_ge(1)
+copied(scratch[0, (n + 1) % {nodes}], y[0, n])
+""", (nodes, 1))  # fmt: skip
+    assert orders_of(text) == set()
+    assert_right(text)
+
+
+def test_an_order_of_single_rounds_is_a_note() -> None:
+    """Each round is ordered, and not all reads after all writes: a run with --strict knows."""
+    text = program(COUNTED.format(nodes=3, first=3), (3, 1))
+    (found,) = (each for each in checked(text) if each.code.code == "TTL5006")
+    assert found.severity.value == "note"
+    assert "tile (0, 1) of `scratch` in order" in found.message
+    assert found.primary is not None and found.secondary
+    assert found.helps == ("follow the order in a run: ttl run --strict FILE",)
+
+
+SIGNALLED = """
+if n == 0:
+    with dfb.reserve() as block:
+        ttl.copy(x[0, 0], block).wait()
+    with dfb.wait() as block:
+        written = ttl.copy(block, scratch[0, 0])
+        {first}
+        {second}
+else:
+    done.wait_ge(1)
+    copied(scratch[0, 0], y[0, 0])
+"""
+
+
+def test_a_write_that_has_not_ended_is_not_in_order() -> None:
+    signal, end = "done.get_remote((1, 0)).inc(1)", "written.wait()"
+    assert_race(program(SIGNALLED.format(first=signal, second=end), (2, 1)))
+    assert_right(program(SIGNALLED.format(first=end, second=signal), (2, 1)))
+
+
+def random_orders(seed: int) -> str:
+    """Steps of three nodes that can happen in the order in which they are drawn."""
+    random = Random(seed)
+    steps: dict[int, list[str]] = {node: ["pass"] for node in range(3)}
+    counts: dict[tuple[str, int], int] = {}
+    for _ in range(random.randint(5, 16)):
+        node, kind = random.randrange(3), random.random()
+        own = [each for each in counts if each[1] == node]
+        if kind < 0.15:
+            steps[node].append(f"copied(x[0, {node}], scratch[0, {node}])")
+        elif kind < 0.4:
+            steps[node].append(f"copied(scratch[0, {random.randrange(3)}], y[0, {node}])")
+        elif kind < 0.7:
+            name, target = random.choice(["done", "go"]), random.randrange(3)
+            counts[name, target] = counts.get((name, target), 0) + 1
+            steps[node].append(f"{name}.get_remote(({target}, 0)).inc(1)")
+        elif own:
+            cell = random.choice(own)
+            wanted = random.choice([counts[cell], random.randint(1, counts[cell])])
+            steps[node].append(f"{cell[0]}.wait_ge({wanted})")
+    bodies = {node: "\n    ".join(lines) for node, lines in steps.items()}
+    return program("\n".join(f"if n == {n}:\n    {body}" for n, body in bodies.items()), (3, 1))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_what_the_check_knows_of_orders_is_so(seed: int) -> None:
+    """Without loops it knows all: a race, or nothing to say."""
+    text = random_orders(seed)
+    is_race = "TTL5005" in run(text, "sim").codes
+    assert orders_of(text) == ({"TTL5005"} if is_race else set())

@@ -26,8 +26,6 @@ class InBodies(Changer):
         return body
 
     def inside(self, node: Any) -> Any:
-        if isinstance(node, tree.Function):
-            return replace(node, body=self.body(node.body))
         if isinstance(node, tree.Loop):
             return replace(node, over=self.node(node.over), body=self.body(node.body))
         if isinstance(node, tree.Branch):

@@ -32,7 +32,6 @@ from ttl.target import Target
 from .objects import CircularBuffer, Semaphore
 from .products import undecided_stores
 from .program import Call
-from .scopes import with_bodies_marked
 from .tensor_types import device_type, host_type, stream_type
 from .thread_builder import ThreadBuilder
 from .threads import Thread
@@ -76,7 +75,7 @@ def _region(
         if isinstance(handle, CircularBuffer):
             type = d2m.CBType(tensor_of(handle.buffer.shape, handle.buffer.dtype))
         builder.bind(argument.variable.name, handle, type, thread.span(argument))
-    builder.evaluate_body(with_bodies_marked(thread.definition))
+    builder.evaluate_body(builder.tree)
     if builder.state.mistakes:
         mistakes += builder.state.mistakes
         return Region(Block())

@@ -48,7 +48,7 @@ from .objects import (
     rectangle,
 )
 from .program import Call
-from .scopes import STATEMENTS, Bodies
+from .scopes import STATEMENTS, Bodies, with_bodies_marked
 from .tensor_types import device_type, stream_type
 from .threads import Thread
 
@@ -74,6 +74,8 @@ class ThreadBuilder(Translation):
         api = target.device_api
         super().__init__(kernel, environment, program.grid, {}, api, nets, THREADS)
         self.generic, self.thread = call, thread
+        self.tree = with_bodies_marked(thread.definition)
+        self.frame.scope = self.tree.scope
         self.arguments: dict[int, RunTime] = {}
         self.argument_spans: list[Span] = []
         self.bodies = Bodies(self.entry)
@@ -83,7 +85,7 @@ class ThreadBuilder(Translation):
         argument.hint = name
         self.arguments[id(handle)] = argument
         self.argument_spans.append(span)
-        self.state.values[self.frame.number, name] = handle
+        self.state.values[self.frame.variable(self.frame.scope.variables[name])] = handle
 
     def block(self) -> Block:
         block = Emission(self.entry, self.handles).block()

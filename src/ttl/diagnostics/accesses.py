@@ -73,6 +73,24 @@ def written_twice(
     )
 
 
+def order_not_proven(
+    one: Access,
+    other: Access,
+    unit: tuple[int, ...],
+    name: str,
+    secondary: tuple[Label, ...] = (),
+) -> RuleBroken:
+    """Two accesses that pipes and semaphores may order; the place is that of `one`."""
+    return codes.NOT_PROVEN.broken(
+        f"it is not proven that the nodes touch tile {unit} of `{name}` in order: it is "
+        f"{_done(other)} on node {other.node} and {_done(one)} on node {one.node}",
+        "follow the order in a run: ttl run --strict FILE",
+        secondary=secondary,
+        tile=unit,
+        nodes=(other.node, one.node),
+    )
+
+
 def _done(access: Access) -> str:
     return "written" if access.is_write else "read"
 

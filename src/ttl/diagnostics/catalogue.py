@@ -257,7 +257,9 @@ NOT_PROVEN = _code(
     "TTL5006", "not-proven", Blame.UNDEFINED, Effect.REMARK,
     """`ttl check` follows every kernel on every node without data. Here it could not follow them to
     the end, or the end depends on which kernel comes first at a semaphore, so that nothing is
-    proven, neither that the operation ends nor that it does not.""",
+    proven, neither that the operation ends nor that it does not. Or a node reads a tile that
+    another writes, and the check cannot tell whether pipes and semaphores order them: in loops,
+    say, where one touches the tile in some rounds. `ttl run --strict` can.""",
 )
 
 SCHEDULE_DEPENDENT = _code(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import count
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -21,6 +22,7 @@ from xdsl.ir import Attribute
 from ttl.diagnostics import RuleBroken, wrong_argument
 from ttl.dialects import ttl
 from ttl.dialects.ttcore import block_type, tensor_of
+from ttl.language.described import described, help_with
 from ttl.semantics.dtypes import DType, bfloat16
 from ttl.semantics.kernel_kinds import KernelKind
 from ttl.semantics.ops import (
@@ -39,6 +41,7 @@ from ttl.semantics.ops import (
 from ttl.semantics.ops.compositions import fits_scaler_tile
 from ttl.semantics.ops.reduce import REDUCTIONS
 from ttl.semantics.ops.rules import normal_dims, shapeless_value
+from ttl.semantics.ops.wanted import fill_helps, helps_instead, takes_number
 from ttl.semantics.types import BlockType, Shape, at_least_matrix
 
 from .block_shapes import completed
@@ -93,6 +96,7 @@ def accumulate(builder: KernelBuilder, block: HeldBlock, value: Value) -> None:
     if block.is_waited:
         store(builder, block, block_math(builder, BLOCK_OPS["add"], [block, value]))
     else:
+        value = _fill_of(value) or value
         _store(builder, block, value).properties["accumulate"] = UnitAttr()
 
 
@@ -121,7 +125,7 @@ def block_math(
         (*operands,), parameters = bind(op, tuple(operands), parameters or {})
     if len(operands) != op.operands:
         raise wrong_argument(f"{op.name} takes {op.operands} operands")
-    operands = [_number_as_fill(op, *given) for given in zip(op.names, operands, strict=True)]
+    operands = _with_numbers_as_fills(op, operands)
     types = [operand_type(operand) for operand in operands]
     result = result_type(op, types, parameters or {})
     _require_tiles(builder, op, operand_dtype(types) or result.dtype)
@@ -257,13 +261,25 @@ def _everywhere(builder: KernelBuilder, scaler: Value, result: BlockType) -> Val
     return block_math(builder, BLOCK_OPS["squeeze"], [spread], {"dim": (0,)})
 
 
-def _number_as_fill(op: BlockOp, name: str, operand: Value) -> Value:
+def _with_numbers_as_fills(op: BlockOp, operands: list[Value]) -> list[Value]:
     """A number beside a block is a fill with the block's shape."""
-    if name not in op.scalars:
+    types = [operand_type(operand) if is_block(operand) else None for operand in operands]
+
+    def as_block(position: int, operand: Value) -> Value:
+        is_allowed = takes_number(op, position, types)
+        if is_allowed and (filled := _fill_of(operand)) is not None:
+            return filled
+        if not is_block(operand):
+            raise _not_a_block(op.spelling, operand, op, types, is_allowed)
         return operand
-    if isinstance(operand, Scalar):
-        return Fill(operand, None)
-    return Fill(float(operand), None) if is_number(operand) else operand  # type: ignore[arg-type]
+
+    return list(map(as_block, count(), operands))
+
+
+def _fill_of(number: Value) -> Fill | None:
+    if isinstance(number, Scalar) and kind_of(number) is not bool:
+        return Fill(number, None)
+    return Fill(float(number), None) if is_number(number) else None  # type: ignore[arg-type]
 
 
 def _attributes(
@@ -287,15 +303,15 @@ def _attributes(
     return found
 
 
+PLAIN = (bool, int, float, str, type(None))
+
+
 def operand_type(operand: Value) -> BlockType:
     if isinstance(operand, Fill):
         return operand.type
     if isinstance(operand, BlockValue):
         return block_type(operand.type)
-    raise wrong_argument(
-        f"operations on blocks take blocks, block expressions and numbers, not {describe(operand)}",
-        "write a block, a number or ttl.math.fill(value)",
-    )
+    raise _not_a_block("an operation", operand)
 
 
 def block_operand(builder: KernelBuilder, operand: Value, context: BlockType) -> BlockValue:
@@ -313,21 +329,27 @@ def block_operand(builder: KernelBuilder, operand: Value, context: BlockType) ->
             return builder.block_value(ttl.FillOp, [number], type)
         return builder.block_value(ttl.FillOp, (), type, {"value": _number(operand.value, dtype)})
     if not isinstance(operand, BlockValue):
-        raise _no_block(operand)
+        raise _not_a_block("Block.store()", operand)
     if context.shape is not None and is_complete(context.shape):
         rank = len(block_type(operand.type).shape or ())
         return completed(operand, context.shape[len(context.shape) - rank :])
     return operand
 
 
-def _no_block(operand: Value) -> RuleBroken:
-    helps = (f"write ttl.math.fill({operand})",) if is_number(operand) else ()
-    if isinstance(operand, Scalar):
-        helps = ("write ttl.math.fill(value)",)
-    return wrong_argument(
-        f"{describe(operand)} where a block or a block expression is needed",
-        *(helps if kind_of(operand) is not bool else ()),
-    )
+def _not_a_block(
+    call: str,
+    value: Value,
+    op: BlockOp | None = None,
+    operands: Sequence[BlockType | None] = (),
+    is_number_allowed: bool = False,
+) -> RuleBroken:
+    helps = helps_instead(value, op, operands, is_number_allowed)
+    if isinstance(value, Scalar):
+        helps = fill_helps("value", op, operands)
+    elif (known := help_with(value)) is not None:
+        helps = (known,)
+    found = described(value) if isinstance(value, PLAIN) else describe(value)
+    return wrong_argument(f"{call} works on blocks and block expressions, not on {found}", *helps)
 
 
 def _made_of_fills(

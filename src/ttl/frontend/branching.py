@@ -49,13 +49,13 @@ def _join_or_split(
     branches, count = _branches(builder, condition, choice, ()), 0
     while True:
         join = branches.join()
-        names = reads_first(rest[count:], join.lost())
-        needed = live_steps(rest[count:], names) if join.containers_agree else len(rest) - count
+        lost = reads_first(rest[count:], join.lost())
+        needed = live_steps(rest[count:], lost) if join.containers_agree else len(rest) - count
         if branches.has_mistakes or needed == 0:
             break
         known, count = count, _with_ends(rest, count + needed)
         builder.count_path()
-        if join.lost_inside(names):  # a branch in the branch has to take it along
+        if join.lost_inside(lost):  # a branch in the branch has to take it along
             branches = _branches(builder, condition, choice, rest[:count])
         else:
             taken = rest[known:count]

@@ -7,7 +7,6 @@ place, each call in a frame of its own; a variable is a name in a frame.
 
 from __future__ import annotations
 
-import ast
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -25,12 +24,13 @@ from ttl.dialects.building import integer
 from ttl.dialects.conditions import Facts
 from ttl.language.operation import KernelFunction
 from ttl.language.signposts import signpost
-from ttl.semantics.function_source import FunctionTree
 from ttl.semantics.kernel_kinds import KernelKind, wrong_kind
 from ttl.semantics.tensors import with_tensor_name
-from ttl.source.functions import place_of
-from ttl.source.implicit_sync import function_points
+from ttl.source import tree
+from ttl.source.bindings import Around, Binding, Scope
+from ttl.source.functions import own_code, place_of
 
+from .definitions import definition, repaired_trees
 from .environment import MISSING, Environment
 from .handlers import Handlers
 from .handles import Handles
@@ -87,23 +87,23 @@ class KernelBuilder(ABC):
         self.keeps_kinds = keeps_kinds
         self.mixes_kinds = self.tells_kinds = False
         # With the releases and waits that the program leaves out.
-        self.repaired = {place_of(p.code): p.tree for p in function_points(kernel.function)}
+        self.repaired = repaired_trees(kernel.function)
         self.state = State()
         self.entry = self.body = Body()
-        self.node: ast.AST | None = None  # that is being evaluated
+        self.node: tree.Node | None = None  # that is being evaluated
         self.loops: tuple[Loop, ...] = ()  # around this place, innermost last
         self.pipes: tuple[PipeValue, ...] = ()  # of functions of nets around it, innermost last
         self.is_trial = False  # is there another way if values cannot be carried?
         self.may_be_unrolled = False  # the loop that is being evaluated
         self.frame_count = self.block_count = self.number_count = 0
         self.ways: dict[Hashable, Any] = {}  # that did for a loop, by what it starts with
-        self.parts: set[ast.AST] = set()  # loops without their first iteration
-        self.nested: set[ast.AST] = set()  # in loops that were tried with them
+        self.parts: set[tree.Node] = set()  # loops without their first iteration
+        self.nested: set[tree.Node] = set()  # in loops that were tried with them
         self.signposts: dict[signpost, Place | None] = {}  # made, and not entered on any path
-        self.changing: set[tuple[ast.AST, str]] = set()  # what is None before a loop, not always
-        code = kernel.function.__code__
-        own = frozenset({*code.co_varnames, *code.co_cellvars})
-        self.frame = self.new_frame(code.co_filename, own, environment=environment)
+        # Variables that are None before a loop, and not after each iteration.
+        self.changing: set[tuple[tree.Node, Variable]] = set()
+        file = kernel.function.__code__.co_filename
+        self.frame = self.new_frame(file, Scope(kernel.name), environment=environment)
         moves = kernel.kind is KernelKind.DATAMOVEMENT  # compute kernels only ask for shapes
         captured = list(kernel.captures().values()) if moves else []
         self.handles = Handles(self.entry, tensors, captured)
@@ -111,7 +111,7 @@ class KernelBuilder(ABC):
     # What other modules do ------------------------------------------------------------------------
 
     @abstractmethod
-    def evaluate(self, node: ast.expr) -> Any:
+    def evaluate(self, node: tree.Expression) -> Any:
         """The value of an expression."""
 
     @abstractmethod
@@ -119,7 +119,7 @@ class KernelBuilder(ABC):
         """Of anything that can be called."""
 
     @abstractmethod
-    def evaluate_function(self, tree: FunctionTree) -> None:
+    def evaluate_function(self, function: tree.Function) -> None:
         """The body of a function, in the frame of its call."""
 
     @abstractmethod
@@ -205,7 +205,7 @@ class KernelBuilder(ABC):
         return None if self.node is None else Place(self.frame, self.node)
 
     @contextmanager
-    def at(self, node: ast.AST) -> Iterator[None]:
+    def at(self, node: tree.Node) -> Iterator[None]:
         """Operations made and rules broken inside belong to `node`."""
         outer, self.node = self.node, node
         try:
@@ -299,36 +299,43 @@ class KernelBuilder(ABC):
     def new_frame(
         self,
         file: str,
-        own: frozenset[str] = frozenset(),
+        scope: Scope,
         outer: Frame | None = None,
         environment: Environment | None = None,
     ) -> Frame:
         self.frame_count += 1
-        return Frame(self.frame_count, file, own, outer, environment)
+        return Frame(self.frame_count, file, scope, outer, environment)
+
+    def tree_of(self, function: Any) -> tree.Function:
+        """The definition of a function, with the releases and waits that it leaves out."""
+        return self.repaired.get(place_of(own_code(function))) or definition(function)
 
     def forget(self, frame: Frame) -> None:
         values = self.state.values
-        self.state.values = {v: x for v, x in values.items() if v[0] != frame.number}
+        self.state.values = {v: x for v, x in values.items() if v.frame != frame.number}
 
-    def variable(self, name: str) -> Variable | None:
+    def variable(self, binding: Binding) -> Variable | None:
         """The variable that a name means here; None if it is one of the names around."""
-        frame: Frame | None = self.frame
+        frame: Frame | None = None if isinstance(binding, Around) else self.frame
         while frame is not None:
-            if name in frame.own:
-                return frame.number, name
+            if frame.scope is binding.scope:  # type: ignore[union-attr]
+                return frame.variable(binding)  # type: ignore[arg-type]
             frame = frame.outer
         return None
 
-    def lookup(self, name: str) -> Value:
-        variable = self.variable(name)
+    def variables(self, bindings: Iterable[Binding]) -> set[Variable]:
+        return {found for each in bindings if (found := self.variable(each))}
+
+    def lookup(self, binding: Binding) -> Value:
+        variable = self.variable(binding)
         if variable is None:
-            return self._around(name)
+            return self._around(binding.name)
         value = self.state.values.get(variable, MISSING)
         if value is MISSING:
             is_certain = not self.state.facts  # Python refuses it too
             raise FlowBroken(  # an iteration before may have given it one
                 codes.KERNEL_EXCEPTION if is_certain else codes.NOT_IN_KERNELS,
-                f"`{name}` has no value here",
+                f"`{binding.name}` has no value here",
                 helps=("assign it before, on every path",),
             )
         if isinstance(value, Unusable):
@@ -342,12 +349,12 @@ class KernelBuilder(ABC):
             frame = frame.outer
         found = frame.environment.lookup(name, self.handles.argument)
         if found is MISSING:
-            known = (*self.frame.own, *self.names_around)
+            known = (*self.frame.scope.variables, *self.names_around)
             raise undefined_name(name, frame.environment.functions[0], known)
         return found
 
-    def assign(self, name: str, value: Value) -> None:
-        variable = self.variable(name)
+    def assign(self, binding: Binding, value: Value) -> None:
+        name, variable = binding.name, self.variable(binding)
         if variable is None:
             raise not_in_kernels(f"assignment to `{name}`, which is not a variable of the kernel")
         self.state.values[variable] = value

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from typing import Any
@@ -11,8 +10,8 @@ from xdsl.ir import Attribute
 
 from ttl.diagnostics import RuleBroken, codes
 from ttl.dialects.ttcore import block_type
-from ttl.semantics.syntax import walk
-from ttl.source.uses import Uses, uses_of_all
+from ttl.source import bindings, tree
+from ttl.source.walking import walk
 
 from .block_math import Fill, block_operand
 from .builder import KernelBuilder, name_value
@@ -36,6 +35,7 @@ from .loop_values import (
 from .problems import FlowBroken, OnSomePaths, Unusable, describe, flow_broken
 from .scalars import as_kind, common_kind
 from .state import Frame, Loop, Variable
+from .uses import Uses, uses_of_all
 
 
 class Carried:
@@ -46,31 +46,35 @@ class Carried:
         self.templates: dict[Variable, Any] = {}
         self.fixed: dict[Variable, Unusable] = {}  # that cannot be carried
         self.refused: dict[Variable, Unusable] = {}  # that have no usable value before the loop
-        self.kept: list[Variable] = []  # that are None, and None again after each iteration
+        self.kept: list[Variable] = []  # that are again after each iteration what they were before
         self.blocks = CarriedBlocks(builder)
         self.values_of_blocks: set[int] = set()  # the slots of blocks that are popped already
         self.yielded: list[RunTime] = []  # what the body ends with in the slots
         self.yielded_blocks: dict[int, RunTime] = {}
         read = uses_of_all(loop.nodes).read_first
-        for variable in sorted(variables):
-            self._add(variable, variable[1] in read)
+        for variable in sorted(variables, key=lambda each: each.order):
+            self._add(variable, variable.of in read)
         self.values_of_blocks &= {*range(len(self.start))}
         self.blocks.pop_blocks(self.start, self.values_of_blocks)
         self.blocks.begin()
         self.finished = _finished(builder)
+        self.doubtful = builder.state.doubtful
         self.acquired_before = builder.block_count
 
     def _add(self, variable: Variable, is_read: bool) -> None:
-        name, value = variable[1], self.before.get(variable, MISSING)
+        name, value = variable.name, self.before.get(variable, MISSING)
         if isinstance(value, Unusable) and name.isidentifier():
             self.refused[variable] = value
         if value is MISSING or isinstance(value, Unusable):
+            return
+        if isinstance(value, CONSTANTS) and self._may_be_kept(variable, value):
+            self.kept.append(variable)
             return
         mark, block_mark = len(self.start), len(self.blocks.start)
         template = self._template(value, is_read)
         if template is MISSING or not (any(slots_of(template)) or isinstance(value, list)):
             del self.start[mark:], self.blocks.start[block_mark:]
-            if value is None and self._may_be_kept(name):
+            if value is None and self._may_be_kept(variable, None):
                 self.kept.append(variable)
                 return
             what = f"a loop that changes `{name}`, which is {describe(value)} at its start"
@@ -78,17 +82,23 @@ class Carried:
         else:
             self.templates[variable] = template
 
-    def _may_be_kept(self, name: str) -> bool:
-        """Does the body set it to None, and it has not turned out that this is not enough?"""
-        nodes = [node for each in self.loop.nodes for node in walk(each)]
-        resets = [node for node in nodes if isinstance(node, ast.Assign) and _is_none(node.value)]
-        is_reset = any(isinstance(t, ast.Name) and t.id == name for n in resets for t in n.targets)
-        return is_reset and (self.loop.nodes[-1], name) not in self.builder.changing
+    def _may_be_kept(self, variable: Variable, value: Value) -> bool:
+        """Does the body set it to what it is before, mostly (None) or always, and it has not turned
+        out that this is not enough?
+        """
+        nodes = [*walk(*self.loop.nodes)]
+        resets = _set_to(nodes, value).count(variable.of)
+        stores = [n for n in nodes if isinstance(n, tree.Target) and n.binding is variable.of]
+        is_reset = resets > 0 and (value is None or resets == len(stores))
+        return is_reset and (self.loop.nodes[-1], variable) not in self.builder.changing
 
     def _check_kept(self) -> None:
-        for _, name in (v for v in self.kept if self.builder.state.values.get(v) is not None):
-            self.builder.changing.add((self.loop.nodes[-1], name))
-            raise FlowBroken(codes.NOT_COMPILED_YET, f"`{name}` changes", is_tried_again=True)
+        for variable in self.kept:
+            value, end = self.before[variable], self.builder.state.values.get(variable, MISSING)
+            if type(end) is not type(value) or end != value:
+                self.builder.changing.add((self.loop.nodes[-1], variable))
+                what = f"`{variable.name}` changes"
+                raise FlowBroken(codes.NOT_COMPILED_YET, what, is_tried_again=True)
 
     def _check_releases(self) -> None:
         """A loop releases what it acquires: a block from before it only one iteration can."""
@@ -142,7 +152,7 @@ class Carried:
         for variable, template in self.templates.items():
             value = filled(template, values, blocks)
             value = list(value) if value is template else value  # a list that nothing is in
-            name_value(value, variable[1])
+            name_value(value, variable.name)
             self._make_lists(value, self._carrier(variable) or carrier)
             self.builder.state.values[variable] = value
 
@@ -183,7 +193,7 @@ class Carried:
                 unusable[variable] = copy(refused)
         for variable in ends:
             if variable not in self.before:
-                unusable[variable] = OnSomePaths(variable[1])
+                unusable[variable] = OnSomePaths(variable.name)
         self.blocks.pop_blocks(yielded, self.values_of_blocks)
         self.blocks.hand_over([blocks[number] for number in sorted(blocks)])
         return yielded, unusable
@@ -198,7 +208,7 @@ class Carried:
         return None if broken is None else Unusable(broken)
 
     def _match(self, variable: Variable, template: Any, value: Any) -> RuleBroken | None:
-        name, yielded = variable[1], self.yielded
+        name, yielded = variable.name, self.yielded
         if isinstance(template, BlockSlot):
             if self.yielded_blocks.setdefault(template.number, value) is not value:
                 return flow_broken("a loop in which two names of a block part")
@@ -230,8 +240,8 @@ class Carried:
             grown = kinds[1]
         return FlowBroken(
             codes.NOT_IN_KERNELS,
-            f"`{variable[1]}` is {texts[0]} before the loop and {texts[1]} in it: not part of the "
-            "language of kernels",
+            f"`{variable.name}` is {texts[0]} before the loop and {texts[1]} in it: not part of "
+            "the language of kernels",
             helps=("give it a value of the same kind before the loop, for example 0.0",),
             grows=None if grown is None else (variable, grown),
         )
@@ -246,7 +256,11 @@ class Carried:
         return any(operand in read for op in body.walk() for operand in op.operands)
 
     def finish(self, results: Sequence[RunTime], unusable: dict[Variable, Unusable]) -> None:
-        """Bind the variables to the results of the loop."""
+        """Bind the variables to the results of the loop. Which iteration finished something, if
+        any, is not known after it.
+        """
+        state = self.builder.state
+        state.doubtful = {**dict.fromkeys(state.doubtful, None), **self.doubtful}
         self.builder.state.values = dict(self.before)
         self._bind(results, self.blocks.resume())
         self.builder.state.values |= unusable
@@ -258,8 +272,19 @@ def _finished(builder: KernelBuilder) -> set[HeldBlock]:
     return {handle for handle in handles if isinstance(handle, HeldBlock)}
 
 
-def _is_none(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None
+CONSTANTS = (bool, int, str)
+
+
+def _set_to(nodes: Iterable[tree.Node], value: Value) -> list[bindings.Binding]:
+    """The variables that are assigned this constant, once for each time."""
+    return [
+        target.binding
+        for node in nodes
+        if isinstance(node, tree.Assign) and isinstance(node.value, tree.Constant)
+        if type(node.value.value) is type(value) and node.value.value == value
+        for target in node.targets
+        if isinstance(target, tree.Target)
+    ]
 
 
 def _carries_blocks(template: Any) -> bool:
@@ -281,12 +306,12 @@ def _fits(builder: KernelBuilder, value: Value, type: Attribute) -> bool:
 
 def assigned(builder: KernelBuilder, uses: Uses) -> set[Variable]:
     """The variables that statements may assign to, also through functions they call."""
-    found = {variable for name in uses.stored if (variable := builder.variable(name))}
+    found = builder.variables(uses.stored)
     found -= _summed_blocks(builder, uses)
     found |= _changed_lists(builder, uses)
     frame: Frame | None = builder.frame
     while frame is not None:
-        found |= {(frame.number, name) for name in frame.shared}
+        found |= {*frame.shared}
         frame = frame.caller
     return found | _of_closures(builder)
 
@@ -295,13 +320,13 @@ def _of_closures(builder: KernelBuilder) -> set[Variable]:
     """The variables of functions that have returned one which assigns to them."""
     values = builder.state.values
     frames = [value.frame for value in values.values() if isinstance(value, LocalFunction)]
-    found = {(frame.number, name) for frame in frames for name in frame.shared}
+    found = {variable for frame in frames for variable in frame.shared}
     return found & values.keys()
 
 
 def _changed_lists(builder: KernelBuilder, uses: Uses) -> set[Variable]:
     """Lists of the kernel that it changes in place, under the only name that they have."""
-    found = {variable for name in uses.changed if (variable := builder.variable(name))}
+    found = builder.variables(uses.changed)
     return {variable for variable in found if _is_own_list(builder, variable)}
 
 
@@ -315,8 +340,7 @@ def _is_own_list(builder: KernelBuilder, variable: Variable) -> bool:
 
 def _summed_blocks(builder: KernelBuilder, uses: Uses) -> set[Variable]:
     """`block += value` changes what the block holds, not what its name stands for."""
-    names = uses.summed - uses.rebound
-    found = {variable for name in names if (variable := builder.variable(name))}
+    found = builder.variables(uses.summed - uses.rebound)
     return {v for v in found if isinstance(builder.state.values.get(v), HeldBlock)}
 
 
@@ -328,7 +352,8 @@ def settle_fills(
     The body is evaluated once more to find out, and what comes of that is dropped.
     """
     values = builder.state.values
-    fills = [v for v in sorted(variables) if isinstance(values.get(v), Fill)]
+    fills = [v for v in variables if isinstance(values.get(v), Fill)]
+    fills.sort(key=lambda each: each.order)
     if not fills:
         return
 

@@ -10,14 +10,15 @@ rule JUMP   `return`, `break` and `continue` leave out the steps up to their end
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
-from ttl.source.uses import NOTHING, Jump, Uses, uses_of, uses_of_all
+from ttl.source import tree
+from ttl.source.bindings import Variable
 
 from .hir import Value
+from .uses import NOTHING, Jumps, Uses, uses_of, uses_of_all
 from .value_ranges import Undecided
 
 
@@ -26,17 +27,17 @@ class End:
     """The end of a `with`, or of what `jump` leaves: an iteration (continue), a loop (break)."""
 
     do: Callable[[], None]
-    jump: Jump | None = None
+    jump: str | None = None
 
 
-ITERATION_END, LOOP_END = (End(lambda: None, jump) for jump in (ast.Continue, ast.Break))
+ITERATION_END, LOOP_END = (End(lambda: None, jump) for jump in ("continue", "break"))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Do:
     """Something to do at a statement's place that no name of the program takes part in."""
 
-    node: ast.AST
+    node: tree.Node
     do: Callable[[], None]
 
 
@@ -44,7 +45,7 @@ class Do:
 class Iterate:
     """Iterations of a loop: gives the steps that stand for them, the next one or all the others."""
 
-    body: Sequence[ast.stmt]
+    body: Sequence[tree.Statement]
     enter: Callable[[Steps], Steps]  # from what follows
 
 
@@ -52,19 +53,19 @@ class Iterate:
 class Choice:
     """An `if`: of the program, or on a value for which each branch is made."""
 
-    node: ast.AST
+    node: tree.Node
     test: Callable[[], Value]
     then: Steps
     otherwise: Steps
     deciding: Undecided | None = None  # where it is called, the value may be decided
 
 
-Step = ast.stmt | End | Do | Iterate | Choice
+Step = tree.Statement | End | Do | Iterate | Choice
 Steps = tuple[Step, ...]
 
 
 def uses_of_step(step: Step) -> Uses:
-    if isinstance(step, ast.AST):
+    if isinstance(step, tree.Statement):
         return uses_of(step)
     if isinstance(step, Iterate):
         return uses_of_all(step.body).perhaps()
@@ -77,29 +78,29 @@ def uses_of_steps(steps: Iterable[Step]) -> Uses:
     return reduce(Uses.then, map(uses_of_step, steps), NOTHING)
 
 
-def jumps_in(step: Step) -> frozenset[Jump]:
+def jumps_in(step: Step) -> Jumps:
     found = uses_of_step(step).jumps
     # The end of an iteration comes with it.
-    return found - {ast.Continue} if isinstance(step, Iterate) else found
+    return found - {"continue"} if isinstance(step, Iterate) else found
 
 
-def split_after_end(steps: Steps, jump: Jump) -> tuple[Steps, Steps]:
+def split_after_end(steps: Steps, jump: str) -> tuple[Steps, Steps]:
     """The steps up to the end that a jump leads to, with it, and those after it."""
     for position, step in enumerate(steps):
-        if isinstance(step, End) and step.jump is jump:
+        if isinstance(step, End) and step.jump == jump:
             return steps[: position + 1], steps[position + 1 :]
     return steps, ()
 
 
-def up_to_jumps(steps: Steps, jumps: Iterable[Jump]) -> tuple[Steps, Steps]:
+def up_to_jumps(steps: Steps, jumps: Iterable[str]) -> tuple[Steps, Steps]:
     """The steps that are left out by one of the jumps, and those after them."""
-    for jump in (ast.Return, ast.Break, ast.Continue):
+    for jump in ("return", "break", "continue"):
         if jump in jumps:
             return split_after_end(steps, jump)
     return (), steps
 
 
-def leave(steps: Steps, jump: Jump) -> Steps:
+def leave(steps: Steps, jump: str) -> Steps:
     """rule JUMP: what is left to do after a jump."""
     skipped, rest = split_after_end(steps, jump)
     for step in skipped:
@@ -108,9 +109,9 @@ def leave(steps: Steps, jump: Jump) -> Steps:
     return rest
 
 
-def reads_first(steps: Iterable[Step], names: Iterable[str]) -> set[str]:
-    """The names that the steps may read before they give them a value."""
-    wanted, found = {*names}, set[str]()
+def reads_first(steps: Iterable[Step], variables: Iterable[Variable]) -> set[Variable]:
+    """The variables that the steps may read before they give them a value."""
+    wanted, found = {*variables}, set[Variable]()
     for step in steps if wanted else ():
         uses = uses_of_step(step)
         found |= wanted & uses.read_first
@@ -120,9 +121,9 @@ def reads_first(steps: Iterable[Step], names: Iterable[str]) -> set[str]:
     return found
 
 
-def live_steps(steps: Steps, names: set[str]) -> int:
+def live_steps(steps: Steps, variables: set[Variable]) -> int:
     """How many steps there are up to the last that may read what the variables have now."""
-    count, wanted = 0, {*names}
+    count, wanted = 0, {*variables}
     for position, step in enumerate(steps):
         uses = uses_of_step(step)
         written = wanted & uses.written_first

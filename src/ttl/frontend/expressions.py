@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 from ttl.diagnostics import RuleBroken, codes
 from ttl.language.mistakes import SELECTED, impossible_use
 from ttl.semantics.numpy_numbers import python_number
-from ttl.source.scopes import COMPREHENSIONS
+from ttl.source import tree
 
 from . import scalars
 from .attributes import attribute_of, find_method
@@ -27,12 +27,13 @@ from .texts import CONVERSIONS, RunTimeText, known_text, spec_of_text
 from .value_ranges import as_constant, is_reached, known_number, needs_constant, node_object
 
 
-def expression(builder: KernelBuilder, node: ast.expr) -> Any:
+def expression(builder: KernelBuilder, node: tree.Expression) -> Any:
     handler = EXPRESSIONS.get(type(node))
     outer, builder.node = builder.node, node
     try:
         if handler is None:
-            raise not_in_kernels(f"`{type(node).__name__}` expressions")
+            keyword = getattr(node, "kind", type(node).__name__)
+            raise not_in_kernels(f"`{keyword}` expressions")
         value = handler(builder, node)
     except RuleBroken as broken:
         raise builder.mistake(broken) from None
@@ -41,14 +42,14 @@ def expression(builder: KernelBuilder, node: ast.expr) -> Any:
     return python_number(value)
 
 
-def name(builder: KernelBuilder, node: ast.Name) -> Value:
-    found = builder.lookup(node.id)
+def name(builder: KernelBuilder, node: tree.Name) -> Value:
+    found = builder.lookup(node.binding)
     if isinstance(found, NodeObjects) and found.is_known_as_a_whole:
         return node_object(builder, found)
     return found
 
 
-def dict_display(builder: KernelBuilder, node: ast.Dict) -> Value:
+def table(builder: KernelBuilder, node: tree.Table) -> Value:
     found: dict[Any, Value] = {}
     for key, value in zip(node.keys, node.values, strict=True):
         if key is None:
@@ -61,38 +62,46 @@ def dict_display(builder: KernelBuilder, node: ast.Dict) -> Value:
     return builder.new(found)
 
 
-def comprehension(builder: KernelBuilder, node: Any) -> Value:
-    if not isinstance(node, ast.DictComp):
-        items = comprehended(builder, node.generators, lambda: expression(builder, node.elt))
-        return builder.new(set(items) if isinstance(node, ast.SetComp) else items)
+def comprehension(builder: KernelBuilder, node: tree.Comprehension) -> Value:
+    key = node.key
+    if key is None:
+        items = comprehended(builder, node, lambda: expression(builder, node.value))
+        return builder.new(set(items) if node.kind == "set" else items)
 
     def pair() -> tuple[Any, Value]:
-        return expression(builder, node.key), expression(builder, node.value)
+        return expression(builder, key), expression(builder, node.value)
 
-    return builder.new(dict(comprehended(builder, node.generators, pair)))
+    return builder.new(dict(comprehended(builder, node, pair)))
 
 
-def _items(builder: KernelBuilder, nodes: list[ast.expr]) -> list[Value]:
+def sequence(builder: KernelBuilder, node: tree.Sequence) -> Value:
+    items = _items(builder, node.items)
+    if node.kind == "tuple":
+        return tuple(items)
+    return builder.new(set(items) if node.kind == "set" else items)
+
+
+def _items(builder: KernelBuilder, nodes: Iterable[tree.Expression]) -> list[Value]:
     """The values of a display or of arguments, `*values` among them."""
     items: list[Value] = []
     for node in nodes:
-        if isinstance(node, ast.Starred):
+        if isinstance(node, tree.Starred):
             items += unpacked(expression(builder, node.value))
         else:
             items.append(expression(builder, node))
     return items
 
 
-def slice_display(builder: KernelBuilder, node: ast.Slice) -> Value:
-    parts = (node.lower, node.upper, node.step)
+def slice_display(builder: KernelBuilder, node: tree.Slice) -> Value:
+    parts = (node.start, node.stop, node.step)
     return slice(*(None if part is None else expression(builder, part) for part in parts))
 
 
-def text(builder: KernelBuilder, node: ast.JoinedStr) -> Value:
+def text(builder: KernelBuilder, node: tree.Text) -> Value:
     """An f-string; only print() takes one with run-time values."""
     pieces: list[str | tuple[Scalar, str]] = []
-    for part in node.values:
-        if isinstance(part, ast.FormattedValue):
+    for part in node.pieces:
+        if isinstance(part, tree.Formatted):
             pieces += _formatted(builder, part)
         else:
             pieces.append(str(expression(builder, part)))
@@ -102,10 +111,10 @@ def text(builder: KernelBuilder, node: ast.JoinedStr) -> Value:
 
 
 def _formatted(
-    builder: KernelBuilder, part: ast.FormattedValue
+    builder: KernelBuilder, part: tree.Formatted
 ) -> list[str | tuple[Scalar, str]]:
     value = expression(builder, part.value)
-    spec = "" if part.format_spec is None else expression(builder, part.format_spec)
+    spec = "" if part.spec is None else expression(builder, part.spec)
     if isinstance(value, RunTimeText):
         return list(value.parts)
     if not isinstance(spec, str):
@@ -118,18 +127,18 @@ def _formatted(
     return [(value, spec if part.conversion == -1 else spec_of_text(value, spec))]
 
 
-def named_expression(builder: KernelBuilder, node: ast.NamedExpr) -> Value:
+def bound_expression(builder: KernelBuilder, node: tree.Bind) -> Value:
     value = expression(builder, node.value)
-    builder.assign(node.target.id, value)
+    builder.assign(node.target.binding, value)
     return value
 
 
 # Items --------------------------------------------------------------------------------------------
 
 
-def subscript(builder: KernelBuilder, node: ast.Subscript) -> Value:
-    owner = expression(builder, node.value)
-    index = known_text(builder, expression(builder, node.slice))
+def item(builder: KernelBuilder, node: tree.Item) -> Value:
+    owner = expression(builder, node.owner)
+    index = known_text(builder, expression(builder, node.index))
     if builder.is_tensor(owner):
         return tensor_slice(builder, owner, index)
     if (handler := builder.handlers.subscripts.get(type(owner))) is not None:
@@ -173,14 +182,15 @@ def _item_at_run_time(builder: KernelBuilder, owner: Value, index: Value) -> Val
 
     index = from_start(builder, owner, index)
 
-    def item(position: int) -> Value:
+    def from_position(position: int) -> Value:
         if position == len(owner) - 1:
             return owner[position]
-        is_here = scalars.compare(builder, ast.Eq(), index, position)
-        return choose(builder, is_here, lambda: owner[position], lambda: item(position + 1))
+        is_here = scalars.compare(builder, "==", index, position)
+        others = partial(from_position, position + 1)
+        return choose(builder, is_here, lambda: owner[position], others)
 
     try:
-        return item(0)
+        return from_position(0)
     except FlowBroken as broken:
         if builder.may_be_unrolled:  # what becomes of each block is seen better then
             raise broken
@@ -190,32 +200,37 @@ def _item_at_run_time(builder: KernelBuilder, owner: Value, index: Value) -> Val
 # Operators ----------------------------------------------------------------------------------------
 
 
-def binary_expression(builder: KernelBuilder, node: ast.BinOp) -> Value:
+def binary_expression(builder: KernelBuilder, node: tree.Binary) -> Value:
     left, right = expression(builder, node.left), expression(builder, node.right)
-    return binary(builder, node.op, left, right)
+    return binary(builder, node.sign, left, right)
 
 
 def _compared(
-    builder: KernelBuilder, left: Value, ops: list[ast.cmpop], rest: list[ast.expr]
+    builder: KernelBuilder,
+    left: Value,
+    signs: tuple[str, ...],
+    rest: tuple[tree.Expression, ...],
 ) -> Value:
     """`a < b <= c`: b is evaluated once, c only if it matters."""
     right = expression(builder, rest[0])
-    first = compare(builder, ops[0], left, right)
-    if len(ops) == 1:
+    first = compare(builder, signs[0], left, right)
+    if len(signs) == 1:
         return first
     return choose(
-        builder, first, lambda: _compared(builder, right, ops[1:], rest[1:]), lambda: False
+        builder, first, lambda: _compared(builder, right, signs[1:], rest[1:]), lambda: False
     )
 
 
-def _boolean(builder: KernelBuilder, is_and: bool, nodes: list[ast.expr]) -> Value:
+def _logic(
+    builder: KernelBuilder, is_and: bool, nodes: tuple[tree.Expression, ...]
+) -> Value:
     """`and` gives its first operand that is false, `or` the first that is true, else the last."""
     first = expression(builder, nodes[0])
     if len(nodes) == 1:
         return first
 
     def rest() -> Value:
-        return _boolean(builder, is_and, nodes[1:])
+        return _logic(builder, is_and, nodes[1:])
 
     def itself() -> Value:
         return first
@@ -223,55 +238,55 @@ def _boolean(builder: KernelBuilder, is_and: bool, nodes: list[ast.expr]) -> Val
     return choose(builder, first, *((rest, itself) if is_and else (itself, rest)))
 
 
-def conditional_expression(builder: KernelBuilder, node: ast.IfExp) -> Value:
+def choice(builder: KernelBuilder, node: tree.Choice) -> Value:
     return choose(
         builder,
         expression(builder, node.test),
-        lambda: expression(builder, node.body),
-        lambda: expression(builder, node.orelse),
+        lambda: expression(builder, node.then),
+        lambda: expression(builder, node.otherwise),
     )
 
 
 # Calls --------------------------------------------------------------------------------------------
 
 
-def call_expression(builder: KernelBuilder, node: ast.Call) -> Value:
-    arguments = _items(builder, node.args)
+def call_expression(builder: KernelBuilder, node: tree.Call) -> Value:
+    arguments = _items(builder, node.arguments)
     keywords: dict[str, Value] = {}
     for keyword in node.keywords:
         value = expression(builder, keyword.value)
-        keywords |= value if keyword.arg is None else {keyword.arg: value}
-    if isinstance(node.func, ast.Attribute):
-        owner = expression(builder, node.func.value)
-        if (found := find_method(builder, owner, node.func.attr)) is not None:
-            method, owner = found
-            return handled(builder, method, [owner, *arguments], keywords, node.func.attr)
-        return call(builder, attribute_of(builder, owner, node.func.attr), arguments, keywords)
-    return call(builder, expression(builder, node.func), arguments, keywords)
+        keywords |= value if keyword.name is None else {keyword.name: value}
+    function = node.function
+    if not isinstance(function, tree.Attribute):
+        return call(builder, expression(builder, function), arguments, keywords)
+    owner = expression(builder, function.owner)
+    if (found := find_method(builder, owner, function.name)) is not None:
+        method, owner = found
+        return handled(builder, method, [owner, *arguments], keywords, function.name)
+    return call(builder, attribute_of(builder, owner, function.name), arguments, keywords)
 
 
-EXPRESSIONS: dict[type[ast.expr], Callable[[KernelBuilder, Any], Value]] = {
-    ast.Constant: lambda builder, node: node.value,
-    ast.Name: name,
-    ast.Tuple: lambda builder, node: tuple(_items(builder, node.elts)),
-    ast.List: lambda builder, node: builder.new(_items(builder, node.elts)),
-    ast.Set: lambda builder, node: builder.new(set(_items(builder, node.elts))),
-    ast.Dict: dict_display,
-    **dict.fromkeys(COMPREHENSIONS, comprehension),
-    ast.Slice: slice_display,
-    ast.JoinedStr: text,
-    ast.NamedExpr: named_expression,
-    ast.Lambda: local_function,
-    ast.Attribute: lambda builder, node: attribute_of(
-        builder, expression(builder, node.value), node.attr
+EXPRESSIONS: dict[type[tree.Node], Callable[[KernelBuilder, Any], Value]] = {
+    tree.Constant: lambda builder, node: node.value,
+    tree.Name: name,
+    tree.Sequence: sequence,
+    tree.Table: table,
+    tree.Comprehension: comprehension,
+    tree.Slice: slice_display,
+    tree.Text: text,
+    tree.Bind: bound_expression,
+    tree.Function: local_function,
+    tree.Attribute: lambda builder, node: attribute_of(
+        builder, expression(builder, node.owner), node.name
     ),
-    ast.Subscript: subscript,
-    ast.BinOp: binary_expression,
-    ast.UnaryOp: lambda builder, node: unary(builder, node.op, expression(builder, node.operand)),
-    ast.Compare: lambda builder, node: _compared(
-        builder, expression(builder, node.left), node.ops, node.comparators
+    tree.Item: item,
+    tree.Binary: binary_expression,
+    tree.Unary: lambda builder, node: unary(builder, node.sign, expression(builder, node.operand)),
+    tree.Compare: lambda builder, node: _compared(
+        builder, expression(builder, node.first), node.signs, node.others
     ),
-    ast.BoolOp: lambda builder, node: _boolean(builder, isinstance(node.op, ast.And), node.values),
-    ast.IfExp: conditional_expression,
-    ast.Call: call_expression,
+    tree.Logic: lambda builder, node: _logic(builder, node.sign == "and", node.operands),
+    tree.Choice: choice,
+    tree.Call: call_expression,
+    tree.LanguageCall: call_expression,
 }

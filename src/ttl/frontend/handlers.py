@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+
+from ttl.source import tree
 
 Handler = Callable[..., Any]  # gets the builder, then what the program gives
 Methods = Mapping[str, Handler]
@@ -19,7 +20,7 @@ class Handlers:
     methods: Mapping[type, Methods]  # by the type of a run-time value
     object_methods: Mapping[type, Methods]  # by the class of an object of the language
     subscripts: Mapping[type, Handler] = field(default_factory=dict)  # `owner[index]`
-    statements: Mapping[type[ast.stmt], Handler] = field(default_factory=dict)  # of their own
+    statements: Mapping[type[tree.Statement], Handler] = field(default_factory=dict)  # of their own
 
     def extended(self, **tables: Mapping[Any, Any]) -> Handlers:
         """With further rows in some of the tables."""

@@ -7,7 +7,6 @@ nothing need be taken back; operations of the dialect are made once, when all is
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum, IntFlag
@@ -18,6 +17,7 @@ from xdsl.ir import Attribute, Operation
 
 from ttl.dialects import ttl
 from ttl.semantics.tensors import TensorSlice
+from ttl.source import tree
 
 if TYPE_CHECKING:
     from .state import Frame
@@ -149,7 +149,7 @@ class Place:
     """Where in the program an operation comes from."""
 
     frame: Frame
-    node: ast.AST
+    node: tree.Node
 
 
 class Op:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NoReturn, TypeVar, cast
 
 from ttl.diagnostics import RuleBroken, codes
 from ttl.language.mistakes import WHOLE, WRITTEN, impossible_use
 from ttl.semantics.numpy_numbers import python_number
+from ttl.source import tree
 from ttl.source.captured import CHANGING
-from ttl.source.uses import uses_of_all
 
 from . import scalars
 from .builder import KernelBuilder
@@ -109,7 +108,7 @@ def _set_scalar(builder: KernelBuilder, items: list[Any], index: Any, value: Val
     index = from_start(builder, items, index, "assignment ")
 
     def chosen(position: int) -> Value:
-        is_here = scalars.compare(builder, ast.Eq(), index, position)
+        is_here = scalars.compare(builder, "==", index, position)
         return choose(builder, is_here, lambda: value, lambda: items[position])
 
     new_items = [chosen(position) for position in range(len(items))]
@@ -121,12 +120,12 @@ def from_start(
 ) -> Value:
     """The place of an item whose index is a run-time value; it may count from the end."""
     size, index = len(items), cast(Value, given)
-    is_before = scalars.compare(builder, ast.Lt(), given, 0)
+    is_before = scalars.compare(builder, "<", given, 0)
     if not given.is_natural and is_before is not False:
-        from_end = scalars.arithmetic(builder, ast.Add(), given, size)
+        from_end = scalars.arithmetic(builder, "+", given, size)
         index = choose(builder, is_before, lambda: from_end, lambda: given)
-        scalars.check(builder, scalars.compare(builder, ast.GtE(), index, 0), _error(items, what))
-    scalars.check(builder, scalars.compare(builder, ast.Lt(), index, size), _error(items, what))
+        scalars.check(builder, scalars.compare(builder, ">=", index, 0), _error(items, what))
+    scalars.check(builder, scalars.compare(builder, "<", index, size), _error(items, what))
     return index
 
 
@@ -194,30 +193,33 @@ def _of_its_kind(value: Any) -> Any:
 # Assignment ---------------------------------------------------------------------------------------
 
 
-def bind(builder: KernelBuilder, target: ast.expr, value: Value) -> None:
+def bind(builder: KernelBuilder, target: tree.Expression, value: Value) -> None:
     """`target = value`"""
-    if isinstance(target, ast.Name):
-        builder.assign(target.id, value)
-    elif isinstance(target, (ast.Tuple, ast.List)):
-        _bind_all(builder, target.elts, unpacked(value))
-    elif isinstance(target, ast.Subscript):
-        set_item(builder, builder.evaluate(target.value), builder.evaluate(target.slice), value)
-    elif isinstance(target, ast.Attribute):
+    if isinstance(target, tree.Target):
+        builder.assign(target.binding, value)
+    elif isinstance(target, tree.Sequence):
+        _bind_all(builder, target.items, unpacked(value))
+    elif isinstance(target, tree.Item):
+        set_item(builder, builder.evaluate(target.owner), builder.evaluate(target.index), value)
+    elif isinstance(target, tree.Attribute):
         refuse_attribute(builder, target)
 
 
-def refuse_attribute(builder: KernelBuilder, target: ast.Attribute) -> NoReturn:
+def refuse_attribute(
+    builder: KernelBuilder, target: tree.Attribute, change: str = "assignment to"
+) -> NoReturn:
     """`x.y = value`, or `del x.y`: nothing in a kernel takes it, most things not even in Python."""
-    owner = _of_its_kind(builder.evaluate(target.value))
+    owner = _of_its_kind(builder.evaluate(target.owner))
     if type(owner) in (*FIXED, *CHANGING):
-        _as_python(builder, lambda: setattr(owner, target.attr, None))
+        _as_python(builder, lambda: setattr(owner, target.name, None))
     builder.evaluate(target)  # what has no such attribute
-    change = "`del` of" if isinstance(target.ctx, ast.Del) else "assignment to"
     raise not_in_kernels(f"{change} an attribute")
 
 
-def _bind_all(builder: KernelBuilder, targets: list[ast.expr], values: list[Value]) -> None:
-    starred = [p for p, part in enumerate(targets) if isinstance(part, ast.Starred)]
+def _bind_all(
+    builder: KernelBuilder, targets: tuple[tree.Expression, ...], values: list[Value]
+) -> None:
+    starred = [p for p, part in enumerate(targets) if isinstance(part, tree.Starred)]
     if len(values) < len(targets) - len(starred) or (not starred and len(values) > len(targets)):
         raise python_error(f"{len(values)} values for {len(targets)} names")
     if starred:
@@ -225,38 +227,37 @@ def _bind_all(builder: KernelBuilder, targets: list[ast.expr], values: list[Valu
         middle = builder.new(values[starred[0] : end])
         values = [*values[: starred[0]], middle, *values[end:]]
     for part, item in zip(targets, values, strict=True):
-        bind(builder, part.value if isinstance(part, ast.Starred) else part, item)
+        bind(builder, part.value if isinstance(part, tree.Starred) else part, item)
 
 
 # Comprehensions -----------------------------------------------------------------------------------
 
 
 def comprehended(
-    builder: KernelBuilder, generators: list[ast.comprehension], each: Callable[[], T]
+    builder: KernelBuilder, node: tree.Comprehension, each: Callable[[], T]
 ) -> list[T]:
-    """What `each` gives for every item; the names of the comprehension are its own."""
+    """What `each` gives for every item; the variables of the comprehension are its own."""
     outer = builder.frame
-    targets = uses_of_all(generator.target for generator in generators).stored
-    frame = builder.new_frame(outer.file, targets, outer)
-    frame.caller, frame.call_site, frame.tree = outer.caller, outer.call_site, outer.tree
+    frame = builder.new_frame(outer.file, node.scope, outer)
+    frame.caller, frame.call_site = outer.caller, outer.call_site
     builder.frame = frame
     try:
-        return list(_generated(builder, generators, each))
+        return list(_generated(builder, node.generators, each))
     finally:
         builder.frame = outer
         builder.forget(frame)
 
 
 def _generated(
-    builder: KernelBuilder, generators: list[ast.comprehension], each: Callable[[], T]
+    builder: KernelBuilder, generators: tuple[tree.Generator, ...], each: Callable[[], T]
 ) -> Iterator[T]:
     if not generators:
         yield each()
         return
-    first, *inner = generators
-    for item in iterated(builder.evaluate(first.iter)):
+    first, inner = generators[0], generators[1:]
+    for item in iterated(builder.evaluate(first.over)):
         bind(builder, first.target, item)
-        if all(_known(scalars.truth(builder, builder.evaluate(test))) for test in first.ifs):
+        if all(_known(scalars.truth(builder, builder.evaluate(test))) for test in first.tests):
             yield from _generated(builder, inner, each)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable
 from copy import copy
 from typing import Any
@@ -13,6 +12,7 @@ from xdsl.ir import Attribute
 
 from ttl.dialects import ttl
 from ttl.dialects.conditions import decided, with_fact
+from ttl.source import bindings
 
 from .builder import KernelBuilder, name_value
 from .carried_blocks import CarriedBlocks, is_alike, is_readable
@@ -33,9 +33,7 @@ from .loop_values import (
 )
 from .problems import OnSomePaths, Unusable, describe, flow_broken
 from .scalars import SPECULATED, arithmetic, calculated, common_kind, truth
-from .state import Do, Path, State, refill
-
-RESULT = "<result>"  # not a name a program could use
+from .state import RESULT, Do, Path, State, Variable, refill
 
 
 def choose(
@@ -50,7 +48,7 @@ def choose(
     if known is not None:
         return then() if known else otherwise()
     assert isinstance(asked, Scalar)
-    variable = builder.frame.number, RESULT
+    variable = builder.frame.variable(RESULT)
 
     def put(value: Callable[[], Value]) -> Do:
         def path() -> None:
@@ -107,7 +105,7 @@ class Join:
         self.values_of_blocks: set[int] = set()  # the slots of blocks that are popped in the branch
         one, other = (end.values for end in self.ends)
         self.templates = {
-            variable: self._variable(variable[1], one.get(variable, MISSING),
+            variable: self._variable(variable, one.get(variable, MISSING),
                                      other.get(variable, MISSING))
             for variable in (*one, *(v for v in other if v not in one))
         }  # fmt: skip
@@ -117,18 +115,18 @@ class Join:
 
     # Templates ------------------------------------------------------------------------------------
 
-    def _variable(self, name: str, one: Value, other: Value) -> Any:
+    def _variable(self, variable: Variable, one: Value, other: Value) -> Any:
         """A template for the value after the branch."""
-        is_hidden = name.startswith("<")  # the value of an expression or of a function
+        is_hidden = variable.is_hidden  # the value of an expression or of a function
         for value in (one, other):
             if isinstance(value, Unusable):  # a loop around sees by identity if it has changed
                 return value if one is other or is_hidden else copy(value)
         if one is MISSING or other is MISSING:
-            return OnSomePaths(name)
+            return OnSomePaths(variable.name)
         template = self._template(one, other, is_hidden)
         if template is not MISSING:
             return template
-        what = "a value" if is_hidden else f"`{name}`"
+        what = "a value" if is_hidden else f"`{variable.name}`"
         return Unusable(
             flow_broken(f"{what} which is {describe(one)} or {describe(other)} by a condition")
         )
@@ -227,7 +225,7 @@ class Join:
             return None
 
         def from_start(start: Value) -> slice:
-            return slice(start, arithmetic(self.builder, ast.Add(), start, extent), one.step)
+            return slice(start, arithmetic(self.builder, "+", start, extent), one.step)
 
         return Rebuilt((self._template(one.start, other.start, True),), from_start)
 
@@ -282,22 +280,22 @@ class Join:
         changed = [self.before.containers[key].container for key, *_ in self._changed()]
         return not any(value is each or has(value, each) for value in kept for each in changed)
 
-    def lost(self) -> set[str]:
+    def lost(self) -> set[bindings.Variable]:
         """The variables of this function that have had a value which is lost here or inside."""
         return {
-            name
-            for (frame, name), value in self.templates.items()
-            if frame == self.builder.frame.number
+            variable.of
+            for variable, value in self.templates.items()
+            if variable.frame == self.builder.frame.number
             and isinstance(value, Unusable)
             and value.is_lost
-            and self.before.values.get((frame, name)) is not value
+            and self.before.values.get(variable) is not value
         }
 
-    def lost_inside(self, names: set[str]) -> bool:
+    def lost_inside(self, lost: set[bindings.Variable]) -> bool:
         """Has a branch itself lost one of them, or what a container holds?"""
         if self.loses_containers_inside:
             return True
-        variables = [(self.builder.frame.number, name) for name in names]
+        variables = [self.builder.frame.variable(each) for each in lost]
         return any(
             isinstance(end.values.get(variable), Unusable)
             and end.values.get(variable) is not self.before.values.get(variable)
@@ -382,7 +380,7 @@ class Join:
             state.values[variable] = value
             if isinstance(value, list) and value is not template:
                 builder.new(value)
-            name_value(value, variable[1])
+            name_value(value, variable.name)
         for variable in [v for v in state.values if v not in self.templates]:
             del state.values[variable]
 

@@ -12,12 +12,11 @@ first when the same loop comes again, as loops in loops do.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ttl.source.uses import Jump, uses_of, uses_of_all
+from ttl.source import tree
 
 from .branching import branch
 from .builder import KernelBuilder
@@ -25,7 +24,6 @@ from .carried import assigned, grow, has_block
 from .continuations import ITERATION_END, Choice, Do, Iterate, Steps, leave, reads_first
 from .desugar import nest_of, without_first
 from .expressions import expression
-from .functions import RETURNED
 from .hir import Body, RunTime, Scalar, Value, is_run_time, kind_of
 from .items import bind
 from .joins import Branches
@@ -34,11 +32,11 @@ from .operators import binary
 from .problems import Mistake, Unusable
 from .ranges import RangeValue, steps_of
 from .scalars import common_kind, compare, truth
-from .state import Loop, Path, State, Variable
+from .state import LEFT, RETURNED, Loop, Path, State, Variable
 from .unrolling import unrolled, unrolled_while
+from .uses import Jumps, uses_of, uses_of_all
 
-LEFT = "<left>"  # has a loop of this function returned?
-LEAVING: frozenset[Jump] = frozenset({ast.Break, ast.Return})
+LEAVING: Jumps = frozenset({"break", "return"})
 
 # way APART: how many iterations are taken out of a long loop at its start and at its end.
 APART = ((0, 1), (1, 0), (1, 1), (2, 0), (2, 1), (3, 0), (3, 1), (0, 2), (4, 0), (4, 1), (7, 0))
@@ -49,7 +47,7 @@ class Looping:
     """A `for` over a range or a `while` that is being compiled, and what follows it."""
 
     builder: KernelBuilder
-    node: ast.For | ast.While
+    node: tree.Loop | tree.While
     steps: RangeValue | None  # of a `for`
     rest: Steps
     is_part: bool = False  # are its first or last iterations apart already?
@@ -57,7 +55,7 @@ class Looping:
     doubtful: Path | None = None  # a loop which lost a value that may be read after it
 
     @property
-    def jumps(self) -> frozenset[Jump]:
+    def jumps(self) -> Jumps:
         return uses_of_all(self.node.body).jumps
 
     def compile(self) -> Steps:
@@ -134,25 +132,25 @@ class Looping:
         return None if known is None else len(known)
 
     def variables(self) -> set[Variable]:
-        target = [self.node.target] if isinstance(self.node, ast.For) else []
+        target = [self.node.target] if isinstance(self.node, tree.Loop) else []
         return assigned(self.builder, uses_of_all([*target, *self.node.body]))
 
-    def nodes(self) -> tuple[ast.AST, ...]:
-        test = [self.node.test] if isinstance(self.node, ast.While) else []
+    def nodes(self) -> tuple[tree.Node, ...]:
+        test = [self.node.test] if isinstance(self.node, tree.While) else []
         return (*test, *self.node.body)
 
     def _needs_blocks(self) -> bool:
         """Does the next iteration read a block or transfer that this one changes?"""
         released = uses_of_all(self.nodes()).released
         return any(
-            has_block(value, may_be_read=name not in released)
-            for name, value in self.read().items()
+            has_block(value, may_be_read=variable.of not in released)
+            for variable, value in self.read().items()
         )
 
-    def read(self) -> dict[str, Value]:
+    def read(self) -> dict[Variable, Value]:
         """What the loop starts with of that which an iteration changes and the next one reads."""
-        names, values = uses_of_all(self.nodes()).read_first, self.builder.state.values
-        return {v[1]: values[v] for v in self.variables() if v[1] in names and v in values}
+        read, values = uses_of_all(self.nodes()).read_first, self.builder.state.values
+        return {v: values[v] for v in self.variables() if v.of in read and v in values}
 
     def has_blocks(self) -> bool:
         values = self.builder.state.values
@@ -161,9 +159,8 @@ class Looping:
     def _key(self) -> Hashable:
         """The same for loops that need the same way: what they read is alike."""
         state, builder = self.builder.state, self.builder
-        names = sorted(uses_of(self.node).mentioned)
-        variables = [builder.variable(name) for name in names]
-        shapes = [_shape(state.values.get(v)) for v in variables if v is not None]
+        variables = builder.variables(uses_of(self.node).mentioned)
+        shapes = [_shape(state.values.get(v)) for v in sorted(variables, key=lambda v: v.order)]
         steps = _shape(self.steps.bounds) if self.steps is not None else None
         around = tuple([loop.carries_blocks for loop in builder.loops])
         return self.node, self.is_part, around, len(state.facts), steps, tuple(shapes)
@@ -189,13 +186,12 @@ class Looping:
 
         `total = 0` before a loop that adds floats to it is as a float the same number.
         """
-        builder, returned = self.builder, (self.builder.frame.number, RETURNED)
+        builder, returned = self.builder, self.builder.frame.variable(RETURNED)
         jumps = self.jumps & LEAVING
         while True:
-            if ast.Return in jumps:
-                builder.state.values[builder.frame.number, LEFT] = False
-            hidden = (LEFT, RETURNED)
-            loop = new_loop(builder, self.nodes(), jumps, hidden, carries_blocks, may_release)
+            if "return" in jumps:
+                builder.state.values[builder.frame.variable(LEFT)] = False
+            loop = new_loop(builder, self.nodes(), jumps, carries_blocks, may_release)
             path = self._grown(loop)
             if path is None:
                 continue
@@ -229,7 +225,7 @@ class Looping:
         def evaluate() -> None:
             builder.sequence(body)
 
-        if isinstance(node, ast.For):
+        if isinstance(node, tree.Loop):
             assert self.steps is not None
             loop_over(builder, self.steps, node, loop, evaluate)
         else:
@@ -265,7 +261,7 @@ class AsLoop(Way):
 @dataclass(frozen=True, slots=True)
 class Unroll(Way):
     def take(self, loop: Looping) -> Steps | None:
-        assert isinstance(loop.node, ast.For) and loop.steps is not None
+        assert isinstance(loop.node, tree.Loop) and loop.steps is not None
         items = list(loop.steps.known or ())
         if not loop.builder.may_unroll(len(items)):
             return None
@@ -283,7 +279,7 @@ class NestApart(Way):
         if len(nest) < 2 or loop.node in loop.builder.nested or None not in loop.read().values():
             return False
         bounds = uses_of_all(each.call for each in nest[1:]).mentioned
-        if any(loop.builder.variable(name) in loop.variables() for name in bounds):
+        if not loop.variables().isdisjoint(loop.builder.variables(bounds)):
             return False
         return not uses_of_all(nest[-1].node.body).jumps & LEAVING
 
@@ -296,12 +292,12 @@ class NestApart(Way):
         others, *_ = parts = without_first(nest, ranges)
         builder.parts.update(parts)
         builder.nested |= {each.node for each in nest[1:]}
-        names = [name for each in nest if (name := builder.variable(each.name))]
-        firsts = {name: steps[0] for name, steps in zip(names, ranges, strict=True)}
+        counters = [found for each in nest if (found := builder.variable(each.variable))]
+        firsts = {each: steps[0] for each, steps in zip(counters, ranges, strict=True)}
 
         def go_on(rest: Steps) -> Steps:
-            for name in names[1:]:
-                builder.state.values.pop(name, None)
+            for each in counters[1:]:
+                builder.state.values.pop(each, None)
             return Looping(builder, others, loop.steps, rest).compile()
 
         begin = Do(loop.node, lambda: builder.state.values.update(firsts))
@@ -313,9 +309,9 @@ class NestApart(Way):
         return loop.rest if _adopted(builder, path) else None
 
 
-def _range_of(builder: KernelBuilder, call: ast.Call) -> range:
+def _range_of(builder: KernelBuilder, call: tree.Call) -> range:
     """An empty one for what is no range that is known."""
-    is_range = expression(builder, call.func) is range
+    is_range = expression(builder, call.function) is range
     steps = steps_of(expression(builder, call)) if is_range else None
     return (steps and steps.known) or range(0)
 
@@ -333,7 +329,7 @@ class EndsApart(Way):
 
     def take(self, loop: Looping) -> Steps | None:
         builder, node = loop.builder, loop.node
-        assert isinstance(node, ast.For) and loop.steps is not None and loop.steps.known
+        assert isinstance(node, tree.Loop) and loop.steps is not None and loop.steps.known
         items = loop.steps.known
         end = len(items) - self.last
         middle = RangeValue(items[self.first], items[end - 1] + items.step, items.step)
@@ -374,15 +370,15 @@ def _adopted(builder: KernelBuilder, path: Path) -> bool:
 def _first_of(loop: Looping) -> Choice:
     """The first iteration, if there is one, then the others."""
     builder, node, steps = loop.builder, loop.node, loop.steps
-    if isinstance(node, ast.While):
+    if isinstance(node, tree.While):
         test, others = node.test, other_iterations(builder, node, lambda: None)
         then: Steps = (*node.body, others)
         return Choice(node, lambda: expression(builder, test), then, ())
     assert steps is not None
-    target, sign = node.target, ast.Lt() if steps.step > 0 else ast.Gt()
+    target, sign = node.target, "<" if steps.step > 0 else ">"
 
     def following() -> RangeValue:
-        second = binary(builder, ast.Add(), steps.start, steps.step)
+        second = binary(builder, "+", steps.start, steps.step)
         return RangeValue(second, steps.stop, steps.step)
 
     first = Do(node, lambda: bind(builder, target, steps.start))
@@ -391,7 +387,7 @@ def _first_of(loop: Looping) -> Choice:
 
 
 def other_iterations(
-    builder: KernelBuilder, node: ast.For | ast.While, steps: Callable[[], RangeValue | None]
+    builder: KernelBuilder, node: tree.Loop | tree.While, steps: Callable[[], RangeValue | None]
 ) -> Iterate:
     def others(rest: Steps) -> Steps:
         with builder.at(node):
@@ -400,11 +396,11 @@ def other_iterations(
     return Iterate(node.body, others)
 
 
-def compile_while(builder: KernelBuilder, node: ast.While, rest: Steps) -> Steps:
+def compile_while(builder: KernelBuilder, node: tree.While, rest: Steps) -> Steps:
     try:
         return Looping(builder, node, None, rest).compile()
     except EndlessLoop:
-        if isinstance(node.test, ast.Constant):
+        if isinstance(node.test, tree.Constant):
             raise
         return unrolled_while(builder, node, rest)
 
@@ -415,15 +411,15 @@ def compile_while(builder: KernelBuilder, node: ast.While, rest: Steps) -> Steps
 def require_kept(builder: KernelBuilder, end: State, rest: Steps) -> None:
     """Mistake if what follows reads a variable whose value was lost on the way."""
     lost = {
-        name: value
-        for (frame, name), value in end.values.items()
-        if frame == builder.frame.number
+        variable.of: value
+        for variable, value in end.values.items()
+        if variable.frame == builder.frame.number
         and isinstance(value, Unusable)
         and value.is_lost
-        and builder.state.values.get((frame, name)) is not value
+        and builder.state.values.get(variable) is not value
     }
-    for name in sorted(reads_first(rest, lost)):
-        broken = lost[name].broken
+    for variable in sorted(reads_first(rest, lost), key=lambda each: each.name):
+        broken = lost[variable].broken
         assert broken is not None
         raise builder.mistake(broken)
 
@@ -437,18 +433,18 @@ def _shape(value: Value) -> Hashable:
     return type(value), value if is_constant else None
 
 
-def after_loop(builder: KernelBuilder, jumps: frozenset[Jump], rest: Steps) -> Steps:
+def after_loop(builder: KernelBuilder, jumps: Jumps, rest: Steps) -> Steps:
     """What follows a loop is left out where the loop has returned."""
-    if ast.Return not in jumps:
+    if "return" not in jumps:
         return rest
-    frame = builder.frame.number
-    has_left = truth(builder, builder.state.values[frame, LEFT])
+    left, returned = builder.frame.variable(LEFT), builder.frame.variable(RETURNED)
+    has_left = truth(builder, builder.state.values[left])
     if not isinstance(has_left, Scalar):
         return leave_function(builder, rest) if has_left else rest
 
     def otherwise() -> None:
-        builder.state.values[frame, RETURNED] = None
-        builder.state.values[frame, LEFT] = False
+        builder.state.values[returned] = None
+        builder.state.values[left] = False
         builder.sequence(rest)
 
     Branches(
@@ -458,7 +454,7 @@ def after_loop(builder: KernelBuilder, jumps: frozenset[Jump], rest: Steps) -> S
 
 
 def leave_function(builder: KernelBuilder, rest: Steps) -> Steps:
-    left = leave(rest, ast.Return)
+    left = leave(rest, "return")
     if builder.loop is not None and builder.loop.frame is builder.frame:
         builder.state.values[builder.loop.going_on] = False
     return left

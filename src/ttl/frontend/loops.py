@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Sequence
 
 from xdsl.dialects import arith, scf
 
 from ttl.diagnostics import RuleBroken, codes
-from ttl.semantics.syntax import walk
-from ttl.source.uses import Jump, uses_of, uses_of_all
+from ttl.source import bindings, tree
+from ttl.source.walking import walk
 
 from .builder import KernelBuilder
 from .carried import Carried, assigned, settle_fills
@@ -17,65 +16,73 @@ from .hir import INDEX, Body, Op, Scalar, Value, value_name
 from .joins import choose
 from .ranges import RangeValue, counted, step_count, upward
 from .scalars import as_kind, calculated, compare, truth
-from .state import Loop, Variable
+from .state import LEFT, OWN, RETURNED, Loop, Variable
+from .uses import Jumps, uses_of, uses_of_all
 
 Evaluate = Callable[[], None]
 
 
 def new_loop(
     builder: KernelBuilder,
-    nodes: tuple[ast.AST, ...],
-    jumps: frozenset[Jump],
-    of_returns: tuple[str, ...],
+    nodes: tuple[tree.Node, ...],
+    jumps: Jumps,
     carries_blocks: bool = False,
     may_release: bool = False,
 ) -> Loop:
     frame = builder.frame
-    going_on = (frame.number, f"<going on {len(builder.loops)}>")
+    going_on = _own_variable(builder, f"<going on {len(builder.loops)}>")
     hidden = {going_on} if jumps else set()
-    if ast.Return in jumps:
-        hidden |= {(frame.number, name) for name in of_returns}
+    if "return" in jumps:
+        hidden |= {frame.variable(LEFT), frame.variable(RETURNED)}
     held = frozenset((block.buffer, block.is_waited) for block in builder.state.held())
     return Loop(frame, nodes, going_on, frozenset(hidden), carries_blocks, builder.state.facts,
                 frozenset(builder.state.values), held, may_release)  # fmt: skip
 
 
+def _own_variable(builder: KernelBuilder, name: str) -> Variable:
+    return builder.frame.variable(bindings.Variable(name, OWN))
+
+
 def loop_over(
-    builder: KernelBuilder, steps: RangeValue, node: ast.For, loop: Loop, body: Evaluate
+    builder: KernelBuilder, steps: RangeValue, node: tree.Loop, loop: Loop, body: Evaluate
 ) -> None:
     """`for target in range(...)`"""
     target = node.target
-    assert isinstance(target, ast.Name)
+    assert isinstance(target, tree.Target)
     in_body = uses_of_all(node.body)
     changed = assigned(builder, uses_of(target).then(in_body))
 
     def trial() -> None:
-        builder.assign(target.id, builder.index(0))
+        builder.assign(target.binding, builder.index(0))
         body()
 
     settle_fills(builder, changed, loop, trial)
     if loop.hidden:
         _counted_while(builder, steps, target, changed, loop, body)
         return
-    _counted_for(builder, steps, target.id, Carried(builder, changed, loop), body)
-    is_left = builder.variable(target.id) not in assigned(builder, in_body)
+    _counted_for(builder, steps, target.binding, Carried(builder, changed, loop), body)
+    is_left = builder.variable(target.binding) not in assigned(builder, in_body)
     if steps.known and is_left:
-        builder.assign(target.id, steps.known[-1])  # as Python leaves it
+        builder.assign(target.binding, steps.known[-1])  # as Python leaves it
 
 
 def _counted_for(
-    builder: KernelBuilder, steps: RangeValue, name: str, carried: Carried, evaluate: Evaluate
+    builder: KernelBuilder,
+    steps: RangeValue,
+    target: bindings.Binding,
+    carried: Carried,
+    evaluate: Evaluate,
 ) -> None:
     bounds = upward(builder, steps)
     body = Body.with_args([INDEX, *carried.types])
     counter, *arguments = body.args
     assert isinstance(counter, Scalar)
-    counter.hint = _hint(name)
+    counter.hint = _hint(target.name)
     counter.is_natural = bounds[0].is_natural
     counter.bounds = _bounds(steps)
     with builder.inside(carried.loop, body):
         carried.enter(arguments)
-        builder.assign(name, counted(builder, steps, counter, _hint(name)))
+        builder.assign(target, counted(builder, steps, counter, counter.hint))
         evaluate()
         yielded, unusable = carried.leave(body, arguments)
         builder.emit(scf.YieldOp, yielded)
@@ -96,28 +103,28 @@ def _hint(name: str) -> str:
 def _counted_while(
     builder: KernelBuilder,
     steps: RangeValue,
-    target: ast.Name,
+    target: tree.Target,
     changed: set[Variable],
     loop: Loop,
     body: Evaluate,
 ) -> None:
     """A `for` that may be left early counts in a `while`."""
-    hint, values = _hint(target.id), builder.state.values
-    count = (builder.frame.number, f"<{hint} of {len(builder.loops)}>")
+    hint, values = _hint(target.binding.name), builder.state.values
+    count = _own_variable(builder, f"<{hint} of {len(builder.loops)}>")
     total = step_count(builder, steps)
     values[count] = builder.index(0)
-    variable = builder.variable(target.id)
+    variable = builder.variable(target.binding)
     if steps.known and variable is not None:
         values[variable] = as_kind(builder, steps.start, int)
 
     def condition() -> Value:
-        return compare(builder, ast.Lt(), builder.state.values[count], total)
+        return compare(builder, "<", builder.state.values[count], total)
 
     def step() -> None:
         number = builder.state.values[count]
         assert isinstance(number, Scalar)
         number.is_natural = True
-        builder.assign(target.id, counted(builder, steps, number, hint, from_zero=True))
+        builder.assign(target.binding, counted(builder, steps, number, hint, from_zero=True))
         body()
         builder.state.values[count] = calculated(builder, arith.AddiOp, number, builder.index(1))
 
@@ -129,10 +136,9 @@ class EndlessLoop(RuleBroken):
     """A `while` whose condition is true whatever its body does at run time."""
 
 
-def endless_loop(nodes: Sequence[ast.AST]) -> EndlessLoop:
+def endless_loop(nodes: Sequence[tree.Node]) -> EndlessLoop:
     """Under the code that a run ends with: a loop that waits gets stuck there, others spin."""
-    inside = [inner for node in nodes for inner in walk(node)]
-    names = [inner.attr for inner in inside if isinstance(inner, ast.Attribute)]
+    names = [each.name for each in walk(*nodes) if isinstance(each, tree.Attribute)]
     waits = any(name == "reserve" or name.startswith("wait") for name in names)
     return EndlessLoop(
         codes.DEADLOCK if waits else codes.SPINNING,

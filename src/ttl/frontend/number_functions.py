@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ast
-
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import i32
 
@@ -32,8 +30,8 @@ def absolute(builder: KernelBuilder, value: Value) -> Value:
     (kind,) = scalar_kinds("abs()", value)
     if kind is bool or (isinstance(value, Scalar) and value.is_natural):
         return as_kind(builder, value, int)
-    positive = arithmetic(builder, ast.Sub(), 0, value)  # of zero it is zero, not -0.0
-    is_negative = compare(builder, ast.Lt() if kind is int else ast.LtE(), value, 0)
+    positive = arithmetic(builder, "-", 0, value)  # of zero it is zero, not -0.0
+    is_negative = compare(builder, "<" if kind is int else "<=", value, 0)
     if not isinstance(is_negative, RunTime):
         return positive if is_negative else value
     result = select(builder, is_negative, *(as_kind(builder, v, kind) for v in (positive, value)))
@@ -44,7 +42,7 @@ def absolute(builder: KernelBuilder, value: Value) -> Value:
 def to_int(builder: KernelBuilder, value: Value) -> Value:
     (kind,) = scalar_kinds("int()", value)
     if kind is float:
-        for sign, end in ((ast.Gt(), -(2.0**31) - 1), (ast.Lt(), 2.0**31)):
+        for sign, end in ((">", -(2.0**31) - 1), ("<", 2.0**31)):
             fits = compare(builder, sign, value, end)
             check(builder, fits, "makes an int of a float that 32 bits do not hold")
         narrow = builder.value(arith.FPToSIOp, [as_kind(builder, value, float)], i32)
@@ -73,15 +71,15 @@ def rounded(builder: KernelBuilder, value: Value, ndigits: Value = None) -> Valu
         return as_kind(builder, value, int)
     if ndigits is None:
         lower = floor(builder, value)
-        above = arithmetic(builder, ast.Sub(), value, as_kind(builder, lower, float))
-        odd = arithmetic(builder, ast.Mod(), lower, 2)
+        above = arithmetic(builder, "-", value, as_kind(builder, lower, float))
+        odd = arithmetic(builder, "%", lower, 2)
         is_half, is_more = (
             as_kind(builder, compare(builder, sign, above, 0.5), bool)
-            for sign in (ast.Eq(), ast.Gt())
+            for sign in ("==", ">")
         )
         up = select(builder, is_more, builder.index(1), builder.index(0))
         up = select(builder, is_half, as_kind(builder, odd, int), up)
-        return arithmetic(builder, ast.Add(), lower, up)
+        return arithmetic(builder, "+", lower, up)
     what = "round() to decimals of a run-time value"
     number, digits = (as_constant(builder, each, what) for each in (value, ndigits))
     return round(number, int(digits))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any
@@ -26,8 +25,7 @@ from .ranges import RangeValue
 from .texts import known_text
 
 
-def binary(builder: KernelBuilder, operator: ast.operator, left: Value, right: Value) -> Value:
-    sign, fold = BINARY[type(operator)][:2]
+def binary(builder: KernelBuilder, sign: str, left: Value, right: Value) -> Value:
     if is_block(left) or is_block(right):
         if sign == "**" and is_block(right) and not is_block(left):
             raise block_as_exponent()
@@ -38,9 +36,9 @@ def binary(builder: KernelBuilder, operator: ast.operator, left: Value, right: V
             )
         return block_math(builder, BY_OPERATOR[sign], [left, right])
     if isinstance(left, RunTime) or isinstance(right, RunTime):
-        return scalars.arithmetic(builder, operator, left, right)
+        return scalars.arithmetic(builder, sign, left, right)
     _refuse_tensors(sign, left, right)
-    found = folded(f"{left!r} {sign} {right!r}", fold, left, right)
+    found = folded(f"{left!r} {sign} {right!r}", BINARY[sign].fold, left, right)
     return builder.new(found) if isinstance(found, (list, dict, set)) else found
 
 
@@ -63,39 +61,37 @@ def folded(
         raise broken from None
 
 
-def unary(builder: KernelBuilder, operator: ast.unaryop, value: Value) -> Value:
-    if isinstance(operator, ast.Not):
+def unary(builder: KernelBuilder, sign: str, value: Value) -> Value:
+    if sign == "not":
         return scalars.negation(builder, value)
     if is_block(value):
-        if not isinstance(operator, ast.USub):
+        if sign != "-":
             raise codes.BLOCK_IN_PYTHON.broken(
-                f"unary {UNARY[type(operator)][0]} does not work on {describe(value)}",
+                f"unary {sign} does not work on {describe(value)}",
                 SIGNS_OF_BLOCKS,
             )
         return block_math(builder, BLOCK_OPS["neg"], [value])
-    sign, fold, run_time = UNARY[type(operator)]
     _refuse_tensors(sign, value)
     if isinstance(value, RunTime):
-        return run_time(builder, value)
-    return folded(f"{sign}{value!r}", fold, value)
+        return UNARY[sign][1](builder, value)
+    return folded(f"{sign}{value!r}", UNARY[sign][0], value)
 
 
-UNARY: dict[type[ast.unaryop], tuple[str, Callable[[Any], Any], Callable[..., Value]]] = {
-    ast.USub: ("-", lambda a: -a, scalars.negate),
-    ast.UAdd: ("+", lambda a: +a, lambda builder, value: scalars.as_kind(
+UNARY: dict[str, tuple[Callable[[Any], Any], Callable[..., Value]]] = {
+    "-": (lambda a: -a, scalars.negate),
+    "+": (lambda a: +a, lambda builder, value: scalars.as_kind(
         builder, value, scalars.common_kind(*scalars.scalar_kinds("+", value), int))),
-    ast.Invert: ("~", lambda a: ~a, scalars.invert),
+    "~": (lambda a: ~a, scalars.invert),
 }  # fmt: skip
 
 
-def compare(builder: KernelBuilder, operator: ast.cmpop, left: Value, right: Any) -> Value:
-    sign, fold = COMPARISONS[type(operator)][:2]
+def compare(builder: KernelBuilder, sign: str, left: Value, right: Any) -> Value:
     if (is_block(left) or is_block(right)) and sign in BY_OPERATOR:
         return block_math(builder, BY_OPERATOR[sign], [left, right])
     if sign.endswith("in") and is_block(right):
         raise codes.BLOCK_IN_PYTHON.broken(f"{describe(right)} cannot be iterated over", WHOLE)
-    if isinstance(operator, (ast.Is, ast.IsNot)) and not _are_scalars(left, right):
-        return (left is right) is isinstance(operator, ast.Is)
+    if sign in ("is", "is not") and not _are_scalars(left, right):
+        return (left is right) is (sign == "is")
     left, right = known_text(builder, left), known_text(builder, right)
     bounds = right.bounds if isinstance(right, RangeValue) else right
     if is_run_time(left) or is_run_time(bounds):
@@ -106,12 +102,12 @@ def compare(builder: KernelBuilder, operator: ast.cmpop, left: Value, right: Any
         if isinstance(right, RangeValue):
             found = _is_in_range(builder, left, right)
             return scalars.negation(builder, found) if "not" in sign else found
-        return scalars.compare(builder, operator, left, right)
+        return scalars.compare(builder, sign, left, right)
     if isinstance(right, RangeValue):
         right = right.known
     if not sign.endswith("in"):
         _refuse_tensors(sign, left, right)
-    return folded(f"{left!r} {sign} {right!r}", fold, left, right)
+    return folded(f"{left!r} {sign} {right!r}", COMPARISONS[sign].fold, left, right)
 
 
 def _refuse_tensors(sign: str, *operands: Value) -> None:
@@ -128,14 +124,14 @@ def _is_in_range(builder: KernelBuilder, value: Value, steps: RangeValue) -> Val
     if is_run_time(steps.step) or kind_of(value) is not int:
         raise not_in_kernels(f"`in` of a range for {describe(value)}, or with a run-time step")
 
-    def compared(sign: ast.cmpop, one: Value, other: Value) -> Callable[[], Value]:
+    def compared(sign: str, one: Value, other: Value) -> Callable[[], Value]:
         return lambda: compare(builder, sign, one, other)
 
-    first, last = (ast.GtE(), ast.Lt()) if steps.step > 0 else (ast.LtE(), ast.Gt())
-    distance = binary(builder, ast.Sub(), value, steps.start)
-    rest = binary(builder, ast.Mod(), distance, steps.step)
+    first, last = (">=", "<") if steps.step > 0 else ("<=", ">")
+    distance = binary(builder, "-", value, steps.start)
+    rest = binary(builder, "%", distance, steps.step)
     tests = [compared(first, value, steps.start), compared(last, value, steps.stop),
-             compared(ast.Eq(), rest, 0)]  # fmt: skip
+             compared("==", rest, 0)]  # fmt: skip
     return reduce(
         lambda so_far, test: choose(builder, so_far, test, lambda: False), tests[1:], tests[0]()
     )
@@ -144,7 +140,7 @@ def _is_in_range(builder: KernelBuilder, value: Value, steps: RangeValue) -> Val
 def _are_equal(builder: KernelBuilder, left: Value, right: Value) -> Value:
     """Of containers: item by item, until two differ."""
     if not isinstance(left, (tuple, list)):
-        return compare(builder, ast.Eq(), left, right)
+        return compare(builder, "==", left, right)
     if type(left) is not type(right) or len(left) != len(right):
         return False
     if not left:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from typing import Any
 
 from xdsl.dialects.builtin import DenseArrayBase, StringAttr, i64
@@ -100,7 +99,7 @@ def _given(
     wanted = _number(builder, end, pipes)
     is_right: Value = given == wanted
     if is_run_time((given, wanted)):  # the function is called for others too
-        is_right = compare(builder, ast.Eq(), given, wanted)
+        is_right = compare(builder, "==", given, wanted)
     role = value.pipe_type.role.data
     check(builder, is_right, f"used pipe {end.name} where if_{role}() gives another one")
     return value

@@ -12,7 +12,6 @@ from ttl.diagnostics import RuleBroken, wrong_argument
 from ttl.dialects import ttl
 from ttl.language import PipeNet
 from ttl.semantics.kernel_kinds import KernelKind
-from ttl.source.uses import NOTHING
 
 from .builder import KernelBuilder
 from .carried import Carried, assigned
@@ -23,6 +22,7 @@ from .loops import new_loop
 from .nets import nodes_with_role
 from .problems import Mistake, WrongCall, describe
 from .state import Variable
+from .uses import NOTHING
 
 
 def role(kind: type[ttl.RoleOp], builder: KernelBuilder, net: PipeNet) -> Value:
@@ -48,7 +48,7 @@ def _once_for_all(
     builder: KernelBuilder, kind: type[ttl.ForEachPipeOp], net: SymbolRefAttr, function: Value
 ) -> None:
     """The function's body stands once, for all pipes; what it changes is carried."""
-    loop = new_loop(builder, (), frozenset(), ())
+    loop = new_loop(builder, (), frozenset())
     carried = Carried(builder, assigned(builder, NOTHING), loop)
     pipe = ttl.PipeType(net, StringAttr(kind.ROLE))
     body = Body.with_args([pipe, *carried.types])
@@ -99,7 +99,7 @@ def _leaving_transfers(
         variable: value
         for variable, value in builder.state.values.items()
         if isinstance(value, TransferValue) and value in inside
-        if variable in carried.before or variable[0] == builder.frame.number
+        if variable in carried.before or variable.frame == builder.frame.number
         if variable not in carried.templates
     }
 

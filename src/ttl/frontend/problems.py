@@ -109,10 +109,9 @@ def not_in_kernels(what: str, *helps: str) -> RuleBroken:
 
 def raised(frame: Frame, error: str, helps: tuple[str, ...] = ()) -> RuleBroken:
     """Python code of a kernel fails when it is evaluated, as it would when it runs."""
-    while frame.caller is not None:
-        frame = frame.caller
-    name = getattr(frame.tree, "name", "<lambda>")
-    return codes.KERNEL_EXCEPTION.broken(f"kernel `{name}` raised {error}", *helps)
+    while (around := frame.caller or frame.outer) is not None:
+        frame = around
+    return codes.KERNEL_EXCEPTION.broken(f"kernel `{frame.scope.name}` raised {error}", *helps)
 
 
 def error_text(error: BaseException) -> str:

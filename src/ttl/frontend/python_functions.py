@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import math
 from collections.abc import Callable
 from functools import partial, reduce
@@ -86,7 +85,7 @@ def dict_of(builder: KernelBuilder, value: Any = (), **items: Value) -> Value:
 
 
 def enumerated(builder: KernelBuilder, value: Value, start: Value = 0) -> Value:
-    numbers = [binary(builder, ast.Add(), start, n) for n in range(len(iterated(value)))]
+    numbers = [binary(builder, "+", start, n) for n in range(len(iterated(value)))]
     return builder.new(list(zip(numbers, iterated(value), strict=True)))
 
 
@@ -132,7 +131,7 @@ def with_arguments(
 
 def total(builder: KernelBuilder, values: Value, start: Value = 0) -> Value:
     for value in iterated(values):
-        start = binary(builder, ast.Add(), start, value)
+        start = binary(builder, "+", start, value)
     return start
 
 
@@ -156,10 +155,10 @@ def quotient_and_rest(builder: KernelBuilder, one: Value, other: Value) -> Value
     if is_block(one) or is_block(other):
         message = f"divmod() does not work on {describe(one)} and {describe(other)}"
         raise codes.BLOCK_IN_PYTHON.broken(message, OPERATORS_OF_BLOCKS)
-    return tuple(binary(builder, operator, one, other) for operator in (ast.FloorDiv(), ast.Mod()))
+    return tuple(binary(builder, operator, one, other) for operator in ("//", "%"))
 
 
-def extreme(function: Callable[..., Any], sign: ast.cmpop) -> Callable[..., Value]:
+def extreme(function: Callable[..., Any], sign: str) -> Callable[..., Value]:
     """min() or max(): of equal values the first; what is chosen keeps its kind."""
 
     def better(builder: KernelBuilder, one: Value, other: Value) -> Value:
@@ -198,8 +197,8 @@ ALWAYS: dict[Any, Callable[..., Value]] = {
 
 PYTHON: dict[Any, Callable[..., Value]] = {
     **ALWAYS,
-    min: extreme(min, ast.Lt()),
-    max: extreme(max, ast.Gt()),
+    min: extreme(min, "<"),
+    max: extreme(max, ">"),
     divmod: quotient_and_rest,
     math.floor: number_functions.floor,
     math.ceil: number_functions.ceil,

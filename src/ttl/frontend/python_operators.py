@@ -1,9 +1,8 @@
-"""The operators of Python: how they are written, what they make of constants, and of run-time
-integers and floats."""
+"""The operators of Python, by their signs: what they make of constants, and of run-time integers
+and floats."""
 
 from __future__ import annotations
 
-import ast
 import operator
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -15,43 +14,41 @@ Kind = type[Operation]
 
 
 class Binary(NamedTuple):
-    sign: str
     fold: Callable[[Any, Any], Any]
     of_integers: Kind | None = None  # None: it takes more than one operation, or has no meaning
     of_floats: Kind | None = None
 
 
 class Comparison(NamedTuple):
-    sign: str
     fold: Callable[[Any, Any], bool]
     of_integers: str = ""  # the predicate; "" for what compares no numbers
     of_floats: str = ""
 
 
-BINARY: dict[type[ast.operator], Binary] = {
-    ast.Add: Binary("+", operator.add, arith.AddiOp, arith.AddfOp),
-    ast.Sub: Binary("-", operator.sub, arith.SubiOp, arith.SubfOp),
-    ast.Mult: Binary("*", operator.mul, arith.MuliOp, arith.MulfOp),
-    ast.FloorDiv: Binary("//", operator.floordiv),
-    ast.Mod: Binary("%", operator.mod),
-    ast.Div: Binary("/", operator.truediv, None, arith.DivfOp),
-    ast.Pow: Binary("**", operator.pow),
-    ast.MatMult: Binary("@", operator.matmul),
-    ast.BitAnd: Binary("&", operator.and_, arith.AndIOp),
-    ast.BitOr: Binary("|", operator.or_, arith.OrIOp),
-    ast.BitXor: Binary("^", operator.xor, arith.XOrIOp),
-    ast.LShift: Binary("<<", operator.lshift),
-    ast.RShift: Binary(">>", operator.rshift),
+BINARY: dict[str, Binary] = {
+    "+": Binary(operator.add, arith.AddiOp, arith.AddfOp),
+    "-": Binary(operator.sub, arith.SubiOp, arith.SubfOp),
+    "*": Binary(operator.mul, arith.MuliOp, arith.MulfOp),
+    "//": Binary(operator.floordiv),
+    "%": Binary(operator.mod),
+    "/": Binary(operator.truediv, None, arith.DivfOp),
+    "**": Binary(operator.pow),
+    "@": Binary(operator.matmul),
+    "&": Binary(operator.and_, arith.AndIOp),
+    "|": Binary(operator.or_, arith.OrIOp),
+    "^": Binary(operator.xor, arith.XOrIOp),
+    "<<": Binary(operator.lshift),
+    ">>": Binary(operator.rshift),
 }
-COMPARISONS: dict[type[ast.cmpop], Comparison] = {
-    ast.Lt: Comparison("<", operator.lt, "slt", "olt"),
-    ast.LtE: Comparison("<=", operator.le, "sle", "ole"),
-    ast.Gt: Comparison(">", operator.gt, "sgt", "ogt"),
-    ast.GtE: Comparison(">=", operator.ge, "sge", "oge"),
-    ast.Eq: Comparison("==", operator.eq, "eq", "oeq"),
-    ast.NotEq: Comparison("!=", operator.ne, "ne", "une"),
-    ast.Is: Comparison("is", operator.is_),
-    ast.IsNot: Comparison("is not", operator.is_not),
-    ast.In: Comparison("in", lambda a, b: a in b),
-    ast.NotIn: Comparison("not in", lambda a, b: a not in b),
+COMPARISONS: dict[str, Comparison] = {
+    "<": Comparison(operator.lt, "slt", "olt"),
+    "<=": Comparison(operator.le, "sle", "ole"),
+    ">": Comparison(operator.gt, "sgt", "ogt"),
+    ">=": Comparison(operator.ge, "sge", "oge"),
+    "==": Comparison(operator.eq, "eq", "oeq"),
+    "!=": Comparison(operator.ne, "ne", "une"),
+    "is": Comparison(operator.is_),
+    "is not": Comparison(operator.is_not),
+    "in": Comparison(lambda a, b: a in b),
+    "not in": Comparison(lambda a, b: a not in b),
 }

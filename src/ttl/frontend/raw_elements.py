@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from typing import TypeGuard
 
 from xdsl.dialects.builtin import f64
@@ -64,5 +63,5 @@ def _check_inside(
         return
     broken = rules.outside_block(None, dimension, block)
     rule = {"code": broken.code.code, "help": broken.helps[0]}
-    for sign, end in ((ast.GtE(), 0), (ast.Lt(), size)):
+    for sign, end in ((">=", 0), ("<", size)):
         check(builder, compare(builder, sign, given, end), broken.message, **rule)

@@ -6,7 +6,6 @@ run-time value, so that whatever can be calculated now is.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Sequence
 from enum import IntFlag
 from typing import Any
@@ -119,10 +118,9 @@ def _of_blocks(sign: str) -> tuple[str, ...]:
 # Arithmetic ---------------------------------------------------------------------------------------
 
 
-def arithmetic(builder: KernelBuilder, operator: ast.operator, left: Value, right: Value) -> Value:
+def arithmetic(builder: KernelBuilder, sign: str, left: Value, right: Value) -> Value:
     """A binary operator, at least one of its operands a run-time scalar."""
-    row = BINARY[type(operator)]
-    sign, kinds = row.sign, scalar_kinds(row.sign, left, right)
+    row, kinds = BINARY[sign], scalar_kinds(sign, left, right)
     if sign == "@":
         raise python_error("`@` multiplies blocks, and these are numbers")
     if sign in ("|", "^") and (isinstance(left, IntFlag) or isinstance(right, IntFlag)):
@@ -164,7 +162,7 @@ def _shift(builder: KernelBuilder, sign: str, one: Scalar, count: Any) -> Scalar
             raise python_error(f"a shift by {count}")
         raise codes.NOT_IN_KERNELS.broken(f"a shift of a 32-bit integer by {count}")
     if isinstance(count, Scalar) and not count.is_natural:
-        is_natural = compare(builder, ast.GtE(), count, 0)
+        is_natural = compare(builder, ">=", count, 0)
         check(builder, is_natural, "raised ValueError: negative shift count")
     if sign == ">>":
         if isinstance(count, Scalar):
@@ -172,7 +170,7 @@ def _shift(builder: KernelBuilder, sign: str, one: Scalar, count: Any) -> Scalar
         return integer(builder, arith.ShRSIOp, one, as_kind(builder, count, int))
     if not isinstance(count, Scalar) and count < MOST_SHIFTED:
         return integer(builder, arith.MuliOp, one, builder.index(1 << count))
-    fits = compare(builder, ast.Lt(), count, MOST_SHIFTED)
+    fits = compare(builder, "<", count, MOST_SHIFTED)
     check(builder, fits, f"shifts a 32-bit integer by {MOST_SHIFTED} or more")
     power = integer(builder, arith.ShLIOp, builder.index(1), as_kind(builder, count, int))
     return integer(builder, arith.MuliOp, one, power)
@@ -217,7 +215,7 @@ def _check_divisor(builder: KernelBuilder, sign: str, divisor: Value) -> None:
     if not isinstance(divisor, RunTime) and divisor == 0:
         raise _division_by_zero(sign)
     error = {"/": "division", "//": "float floor division", "%": "float modulo"}[sign]
-    is_nonzero = compare(builder, ast.NotEq(), divisor, 0)
+    is_nonzero = compare(builder, "!=", divisor, 0)
     check(builder, is_nonzero, f"raised ZeroDivisionError: {error} by zero")
 
 
@@ -309,7 +307,7 @@ def truth(builder: KernelBuilder, value: Value) -> bool | Scalar:
         raise truth_of_block()
     if not isinstance(value, Scalar):
         return True  # transfers, groups and pipes: objects
-    return value if value.kind is bool else compare(builder, ast.NotEq(), value, 0)
+    return value if value.kind is bool else compare(builder, "!=", value, 0)
 
 
 def negation(builder: KernelBuilder, value: Value) -> bool | Scalar:
@@ -322,13 +320,11 @@ def negation(builder: KernelBuilder, value: Value) -> bool | Scalar:
 NO_NUMBERS = (str, bytes, tuple, list, dict, set, frozenset, type(None))  # equal to no number
 
 
-def compare(
-    builder: KernelBuilder, operator: ast.cmpop, left: Value, right: Value
-) -> bool | Scalar:
+def compare(builder: KernelBuilder, sign: str, left: Value, right: Value) -> bool | Scalar:
     """A comparison with at least one run-time scalar."""
-    if isinstance(operator, (ast.In, ast.NotIn)):
-        return _contains(builder, operator, left, right)
-    sign, _, of_integers, of_floats = COMPARISONS[type(operator)]
+    if sign in ("in", "not in"):
+        return _contains(builder, sign, left, right)
+    _, of_integers, of_floats = COMPARISONS[sign]
     if not of_integers:
         raise not_in_kernels("`is` of a run-time value", "compare it by `==`")
     if sign in ("==", "!=") and any(isinstance(value, NO_NUMBERS) for value in (left, right)):
@@ -338,8 +334,8 @@ def compare(
     if left is right and kind is int:  # C++ compilers refuse to compare a value with itself
         return sign in ("<=", ">=", "==")
     if kind is int:
-        known = known_comparison(builder, operator, left, right)
-        found = _compare_chosen(builder, operator, left, right) if known is None else known
+        known = known_comparison(builder, sign, left, right)
+        found = _compare_chosen(builder, sign, left, right) if known is None else known
         if found is not None:
             return found
     one, other = (as_kind(builder, value, kind) for value in (left, right))
@@ -355,7 +351,7 @@ def _predicate(name: str, names: Sequence[str]) -> dict[str, Attribute]:
 
 
 def _compare_chosen(
-    builder: KernelBuilder, operator: ast.cmpop, left: Value, right: Value
+    builder: KernelBuilder, sign: str, left: Value, right: Value
 ) -> bool | Scalar | None:
     """`(3 if c else 0) == 3` is c: so paths know it. None if it is not such a comparison."""
     if isinstance(right, RunTime) or not isinstance(left, Scalar):
@@ -364,9 +360,9 @@ def _compare_chosen(
     if chosen is None:
         return None
     condition, *numbers = chosen
-    if not isinstance(operator, (ast.Eq, ast.NotEq)):
+    if sign not in ("==", "!="):
         return None
-    then, otherwise = (COMPARISONS[type(operator)].fold(number, right) for number in numbers)
+    then, otherwise = (COMPARISONS[sign].fold(number, right) for number in numbers)
     if then == otherwise:
         return bool(then)
     return condition if then else negation(builder, condition)
@@ -392,16 +388,14 @@ def either(
     return calculated(builder, arith.OrIOp, one, other)
 
 
-def _contains(
-    builder: KernelBuilder, operator: ast.In | ast.NotIn, left: Value, right: Value
-) -> bool | Scalar:
+def _contains(builder: KernelBuilder, sign: str, left: Value, right: Value) -> bool | Scalar:
     if not isinstance(right, (tuple, list, set, frozenset, dict, range)):
         raise not_in_kernels(f"`in` of {describe(right)}")
     found: bool | Scalar = False
     for item in right:
-        is_item = compare(builder, ast.Eq(), left, item)
+        is_item = compare(builder, "==", left, item)
         found = either(builder, found, is_item)
-    return negation(builder, found) if isinstance(operator, ast.NotIn) else found
+    return negation(builder, found) if sign == "not in" else found
 
 
 # What can be calculated where it may not be needed. Division cannot: by zero it fails.

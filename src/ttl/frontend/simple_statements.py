@@ -2,95 +2,97 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable
 from importlib import import_module
 from types import ModuleType
 from typing import Any
 
 from ttl.language.block import not_in_place
-from ttl.source.handles import Finish
+from ttl.source import tree
+from ttl.source.bindings import Variable
 
 from .attributes import attribute_of
 from .block_math import accumulate
 from .builder import KernelBuilder
-from .expressions import expression, subscript
+from .expressions import expression, item
 from .finishing import finish_handles
-from .functions import local_function
 from .hir import HeldBlock, RunTime, Value
 from .items import bind, changed, delete_item, refuse_attribute, unpacked
 from .operators import binary
 from .problems import Unusable, error_text, not_in_kernels, python_error, raised
-from .python_operators import BINARY
 from .scalars import check, truth
 
 
-def expression_statement(builder: KernelBuilder, node: ast.Expr) -> None:
-    if not isinstance(node.value, ast.Constant):  # a docstring says nothing
+def evaluate(builder: KernelBuilder, node: tree.Evaluate) -> None:
+    if not isinstance(node.value, tree.Constant):  # a docstring says nothing
         expression(builder, node.value)
 
 
-def assign(builder: KernelBuilder, node: ast.Assign) -> None:
+def assign(builder: KernelBuilder, node: tree.Assign) -> None:
+    if isinstance(node.value, tree.Function) and not node.value.is_lambda:
+        _check_definition(node.value)
     value = expression(builder, node.value)
     for target in node.targets:
         bind(builder, target, value)
 
 
-def annotated_assign(builder: KernelBuilder, node: ast.AnnAssign) -> None:
-    if node.value is not None:
-        bind(builder, node.target, expression(builder, node.value))
+def _check_definition(node: tree.Function) -> None:
+    if node.is_async:
+        raise not_in_kernels("`async def`")
+    if node.decorators:
+        raise not_in_kernels("decorators")
 
 
-def augmented_assign(builder: KernelBuilder, node: ast.AugAssign) -> None:
-    left = _augmented(builder, node.target)
+def update(builder: KernelBuilder, node: tree.Update) -> None:
+    left = _updated(builder, node.target)
     right = expression(builder, node.value)
     if isinstance(left, HeldBlock):
-        if not isinstance(node.op, ast.Add):
-            raise not_in_place(BINARY[type(node.op)].sign)
+        if node.sign != "+":
+            raise not_in_place(node.sign)
         accumulate(builder, left, right)
         return
-    if isinstance(left, list) and isinstance(node.op, ast.Add):
+    if isinstance(left, list) and node.sign == "+":
         changed(builder, left, lambda: left.extend(unpacked(right)))
         return
-    bind(builder, node.target, binary(builder, node.op, left, right))
+    bind(builder, node.target, binary(builder, node.sign, left, right))
 
 
-def _augmented(builder: KernelBuilder, target: ast.Name | ast.Attribute | ast.Subscript) -> Value:
-    if isinstance(target, ast.Name):
-        return builder.lookup(target.id)
-    if isinstance(target, ast.Attribute):
+def _updated(builder: KernelBuilder, target: tree.Expression) -> Value:
+    if isinstance(target, tree.Target):
+        return builder.lookup(target.binding)
+    if isinstance(target, tree.Attribute):
         refuse_attribute(builder, target)
-    return subscript(builder, target)
+    assert isinstance(target, tree.Item)
+    return item(builder, target)
 
 
-def delete(builder: KernelBuilder, node: ast.Delete) -> None:
+def delete(builder: KernelBuilder, node: tree.Delete) -> None:
     for target in node.targets:
-        if isinstance(target, ast.Name) and (variable := builder.variable(target.id)):
-            builder.lookup(target.id)
+        is_name = isinstance(target, tree.Target)
+        if is_name and (variable := builder.variable(target.binding)):  # type: ignore[attr-defined]
+            builder.lookup(variable.of)
             del builder.state.values[variable]
             continue
-        if isinstance(target, ast.Attribute):
-            refuse_attribute(builder, target)
-        if not isinstance(target, ast.Subscript):
+        if isinstance(target, tree.Attribute):
+            refuse_attribute(builder, target, "`del` of")
+        if not isinstance(target, tree.Item):
             raise not_in_kernels("`del` of anything but a variable or an item")
         delete_item(
-            builder, expression(builder, target.value), expression(builder, target.slice)
+            builder, expression(builder, target.owner), expression(builder, target.index)
         )
 
 
-def import_modules(builder: KernelBuilder, node: ast.Import) -> None:
+def import_names(builder: KernelBuilder, node: tree.Import) -> None:
+    module = _module("." * node.level + node.module)
     for part in node.names:
-        module = _module(part.name)
-        name = part.asname or part.name.partition(".")[0]
-        builder.assign(name, module if part.asname else import_module(name))
-
-
-def import_names(builder: KernelBuilder, node: ast.ImportFrom) -> None:
-    module = _module("." * node.level + (node.module or ""))
-    for part in node.names:
-        if not hasattr(module, part.name):
-            raise python_error(f"import of {part.name!r} from {module.__name__}: it is not there")
-        builder.assign(part.asname or part.name, attribute_of(builder, module, part.name))
+        name = part.name
+        if name is None:
+            value: Value = module if part.has_alias else import_module(part.target.binding.name)
+        elif hasattr(module, name):
+            value = attribute_of(builder, module, name)
+        else:
+            raise python_error(f"import of {name!r} from {module.__name__}: it is not there")
+        builder.assign(part.target.binding, value)
 
 
 def _module(name: str) -> ModuleType:
@@ -100,7 +102,7 @@ def _module(name: str) -> ModuleType:
         raise python_error(f"import of {name!r}: {error}") from None
 
 
-def assertion(builder: KernelBuilder, node: ast.Assert) -> None:
+def assertion(builder: KernelBuilder, node: tree.Assert) -> None:
     condition = truth(builder, expression(builder, node.test))
     if isinstance(condition, RunTime) or not condition:
         fails(builder, condition, _failed(builder, node))
@@ -113,18 +115,19 @@ def fails(builder: KernelBuilder, condition: Value, error: str) -> None:
     check(builder, condition, f"raised {error}")
 
 
-def _failed(builder: KernelBuilder, node: ast.Assert) -> str:
+def _failed(builder: KernelBuilder, node: tree.Assert) -> str:
     """In the words of the simulator; a text that only the run knows is left out."""
-    is_text = isinstance(node.msg, (ast.Constant, ast.JoinedStr))
-    said = expression(builder, node.msg) if node.msg is not None and is_text else None
+    message = node.message
+    is_text = isinstance(message, (tree.Constant, tree.Text))
+    said = expression(builder, message) if message is not None and is_text else None
     return f"AssertionError: {said}" if isinstance(said, str) else "AssertionError"
 
 
-def raise_exception(builder: KernelBuilder, node: ast.Raise) -> None:
+def raise_exception(builder: KernelBuilder, node: tree.Raise) -> None:
     """What follows on the path is not reached."""
-    if node.exc is None:
+    if node.error is None:
         return fails(builder, False, "RuntimeError: No active exception to reraise")
-    error: Any = expression(builder, node.exc)
+    error: Any = expression(builder, node.error)
     if isinstance(error, type) and issubclass(error, BaseException):
         error = error()
     if not isinstance(error, BaseException):
@@ -132,17 +135,11 @@ def raise_exception(builder: KernelBuilder, node: ast.Raise) -> None:
     return fails(builder, False, error_text(error))
 
 
-def function_definition(builder: KernelBuilder, node: ast.FunctionDef) -> None:
-    if node.decorator_list:
-        raise not_in_kernels("decorators")
-    builder.assign(node.name, local_function(builder, node))
-
-
-def finish(builder: KernelBuilder, node: Finish) -> None:
+def finish(builder: KernelBuilder, node: tree.Finish) -> None:
     """What a path has not finished itself, of that which the program leaves out."""
 
-    def values(names: list[ast.Name]) -> list[Value]:
-        variables = [builder.variable(name.id) for name in names]
+    def values(names: tuple[Variable, ...]) -> list[Value]:
+        variables = [builder.variable(name) for name in names]
         return [builder.state.values.get(v) for v in variables if v is not None]
 
     found = values(node.names)
@@ -153,22 +150,20 @@ def finish(builder: KernelBuilder, node: Finish) -> None:
     finish_handles(builder, usable, values(node.kept), node.is_wait)
 
 
-def do_nothing(builder: KernelBuilder, node: ast.stmt) -> None:
-    pass
+def declare(builder: KernelBuilder, node: tree.Declare) -> None:
+    """`nonlocal` is known from the bindings."""
+    if node.keyword == "global":
+        raise not_in_kernels("`global`")
 
 
-STATEMENTS: dict[type[ast.stmt], Callable[[KernelBuilder, Any], None]] = {
-    ast.Expr: expression_statement,
-    ast.Assign: assign,
-    ast.AnnAssign: annotated_assign,
-    ast.AugAssign: augmented_assign,
-    ast.Delete: delete,
-    ast.Assert: assertion,
-    ast.Raise: raise_exception,
-    ast.FunctionDef: function_definition,
-    ast.Import: import_modules,
-    ast.ImportFrom: import_names,
-    ast.Nonlocal: do_nothing,
-    ast.Pass: do_nothing,
-    Finish: finish,
+STATEMENTS: dict[type[tree.Statement], Callable[[KernelBuilder, Any], None]] = {
+    tree.Evaluate: evaluate,
+    tree.Assign: assign,
+    tree.Update: update,
+    tree.Delete: delete,
+    tree.Assert: assertion,
+    tree.Raise: raise_exception,
+    tree.Import: import_names,
+    tree.Declare: declare,
+    tree.Finish: finish,
 }

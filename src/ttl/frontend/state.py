@@ -6,21 +6,47 @@ it goes on with how it ends, or with what was before.
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from ttl.diagnostics import Diagnostic, Span
 from ttl.diagnostics.span import Expansion, expansions_of
 from ttl.dialects.conditions import Facts
+from ttl.source import bindings, tree
 
 from .environment import Environment
 from .hir import Body, HeldBlock, Place, RunTime, Scalar, Value
 
-Variable = tuple[int, str]  # the number of a frame, and a name in it
 End = tuple[RunTime, bool]  # of a dataflow buffer: its handle, and is it the consumer's?
 Container = list[Any] | dict[Any, Any] | set[Any]
+
+
+class Variable(NamedTuple):
+    """A variable of the program, or one that its evaluation needs, in one call of a function."""
+
+    frame: int  # its number
+    of: bindings.Variable
+
+    @property
+    def name(self) -> str:
+        return self.of.name
+
+    @property
+    def order(self) -> tuple[int, str]:
+        return self.frame, self.of.name
+
+    @property
+    def is_hidden(self) -> bool:
+        """Does no name of the program stand for it?"""
+        return self.of.name.startswith("<")
+
+
+# What the evaluation of each function needs: names that no program could use.
+OWN = bindings.Scope("<evaluation>")
+RETURNED = bindings.Variable("<returned>", OWN)
+LEFT = bindings.Variable("<left>", OWN)  # has a loop of this function returned?
+RESULT = bindings.Variable("<result>", OWN)  # of an expression
 
 
 @dataclass(slots=True, eq=False)
@@ -29,15 +55,22 @@ class Frame:
 
     number: int
     file: str
-    own: frozenset[str]  # the names that are variables of this function
+    scope: bindings.Scope
     outer: Frame | None  # of the function around a nested one
     environment: Environment | None  # names around a function that is not nested
-    shared: frozenset[str] = frozenset()  # variables that nested functions assign to
-    tree: ast.AST | None = None
     caller: Frame | None = None
     call_site: Span | None = None
 
-    def span(self, node: ast.AST) -> Span:
+    def variable(self, of: bindings.Variable) -> Variable:
+        """One of this function, or one that its evaluation needs."""
+        return Variable(self.number, of)
+
+    @property
+    def shared(self) -> Iterator[Variable]:
+        """The variables that nested functions assign to."""
+        return map(self.variable, self.scope.shared)
+
+    def span(self, node: tree.Node) -> Span:
         return Span.of_node(self.file, node).within(self.expanded_at())
 
     def expanded_at(self) -> tuple[Expansion, ...]:
@@ -63,7 +96,7 @@ class Loop:
     """A loop being evaluated that stays a loop; what leaves it early is in `hidden`."""
 
     frame: Frame
-    nodes: tuple[ast.AST, ...]  # its condition and its body
+    nodes: tuple[tree.Node, ...]  # its condition and its body
     going_on: Variable
     hidden: frozenset[Variable]
     carries_blocks: bool  # and transfers too

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import ast
 from typing import Any
+
+from ttl.source import tree
 
 from .builder import KernelBuilder
 from .continuations import ITERATION_END, LOOP_END, Iterate, Steps
@@ -14,7 +15,7 @@ from .problems import flow_broken
 from .scalars import truth
 
 
-def unrolled(builder: KernelBuilder, node: ast.For, items: list[Any], rest: Steps) -> Steps:
+def unrolled(builder: KernelBuilder, node: tree.Loop, items: list[Any], rest: Steps) -> Steps:
     """The body once for each item."""
 
     def iteration(position: int) -> Steps:
@@ -28,7 +29,7 @@ def unrolled(builder: KernelBuilder, node: ast.For, items: list[Any], rest: Step
     return (*iteration(0), LOOP_END, *rest)
 
 
-def unrolled_while(builder: KernelBuilder, node: ast.While, rest: Steps) -> Steps:
+def unrolled_while(builder: KernelBuilder, node: tree.While, rest: Steps) -> Steps:
     """`while pending:` on a list: the body as often as the condition is true."""
 
     def enter(rest: Steps) -> Steps:

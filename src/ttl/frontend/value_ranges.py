@@ -6,7 +6,6 @@ may have; in the branch it is that constant. What all possible values agree on i
 
 from __future__ import annotations
 
-import ast
 import operator
 import struct
 from collections.abc import Callable, Sequence
@@ -161,17 +160,17 @@ def is_reached(builder: KernelBuilder, index: Scalar, size: int) -> bool:
 
 
 def known_comparison(
-    builder: KernelBuilder, sign: ast.cmpop, left: Value, right: Value
+    builder: KernelBuilder, sign: str, left: Value, right: Value
 ) -> bool | None:
     """What a comparison of integers gives for all values that they may have."""
     found = _sum(builder, *difference(left, right))
     if found is None:
         return None
     low, high = found
-    if isinstance(sign, (ast.Eq, ast.NotEq)):
+    if sign in ("==", "!="):
         is_equal = True if low == high == 0 else False if low > 0 or high < 0 else None
-        return is_equal if is_equal is None or isinstance(sign, ast.Eq) else not is_equal
-    holds = {COMPARISONS[type(sign)].fold(end, 0) for end in (low, high)}
+        return is_equal if is_equal is None or sign == "==" else not is_equal
+    holds = {COMPARISONS[sign].fold(end, 0) for end in (low, high)}
     return holds.pop() if len(holds) == 1 else None
 
 
@@ -231,10 +230,10 @@ def _possible(builder: KernelBuilder, value: Scalar) -> list[int]:
     return is_it or [number for number, answer in known.items() if answer is None]
 
 
-SUMS = [BINARY[kind] for kind in (ast.Add, ast.Sub, ast.Mult)]
+SUMS = [BINARY[sign] for sign in ("+", "-", "*")]
 EVALUATED: dict[type[Operation], Callable[..., Any]] = {
     **{row.of_integers: row.fold for row in SUMS if row.of_integers},
-    **{row.of_floats: row.fold for row in (*SUMS, BINARY[ast.Div]) if row.of_floats},
+    **{row.of_floats: row.fold for row in (*SUMS, BINARY["/"]) if row.of_floats},
     arith.DivSIOp: operator.floordiv,  # of numbers that are not negative
     arith.RemSIOp: operator.mod,
     arith.FloorDivSIOp: operator.floordiv,

@@ -11,12 +11,14 @@ from typing import Any
 
 import numpy as np
 
+NUMBERS = (np.generic, np.ndarray)
+
 
 def python_number(value: Any) -> Any:
-    """A number of numpy as Python's, also in a tuple; anything else as it is."""
-    if isinstance(value, np.generic):
-        return value.item()
-    if type(value) is tuple and any(isinstance(each, (np.generic, tuple)) for each in value):
+    """A number of numpy, or an array without dimensions, as Python's; also in a tuple."""
+    if isinstance(value, NUMBERS):
+        return value if value.ndim else value.item()
+    if type(value) is tuple and any(isinstance(each, (*NUMBERS, tuple)) for each in value):
         return tuple([python_number(each) for each in value])
     return value
 

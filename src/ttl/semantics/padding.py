@@ -11,6 +11,7 @@ from .ops import BlockOp
 ZERO, ANY = "zero", "any"  # what the padding of a value is known to be
 # What these put in its place; None: what the program chose.
 MASKS = {"mask": ZERO, "mask_posinf": None, "where": None}
+SELECTORS = {"mask": 1, "mask_posinf": 1, "where": 0}  # which of their operands decides
 
 
 # With what a reduction does not notice in the place of the padding; 0 if it is not listed.
@@ -77,30 +78,57 @@ def _inner(dims: Sequence[int], rank: int) -> set[int]:
 Size = frozenset[int] | None
 Sizes = tuple[Size, Size]
 UNKNOWN: Sizes = (None, None)
-ONE: Size = frozenset({1})
+ONE = frozenset({1})
+SUM = "operator +="
 NAMES = ("row", "column")
 
 
 def data_sizes(
     tensor: Sequence[int], starts: Sequence[int], units: Sequence[int], tile: int
 ) -> Sizes:
-    """Of a part of a tensor of this shape, that starts there and is so many tiles large."""
+    """Of a part of a tensor of this shape, that starts there and is so many tiles large.
+
+    The last row of many is not ONE, which calls for a broadcast, but unknown.
+    """
     shape, starts, units = ([1, 1, *each][-2:] for each in (tensor, starts, units))
     parts = zip(shape, starts, units, strict=True)
     rows, columns = (
-        frozenset({max(0, min(count * tile, size - start * tile))}) for size, start, count in parts
+        _data_size(size, size - start * tile, count * tile) for size, start, count in parts
     )
     return rows, columns
 
 
+def _data_size(whole: int, left: int, part: int) -> Size:
+    size = frozenset({max(0, min(left, part))})
+    return None if size == ONE and whole > 1 else size
+
+
 def broadcast_left_out(op: BlockOp, sizes: Sequence[Sizes]) -> RuleBroken | None:
-    """Where two operands are sure to have different numbers of rows, or of columns."""
-    if not op.elementwise or op.name in MASKS:
+    """Where two operands are sure to have different numbers of rows, or of columns. What selects
+    may leave out all but data, so only one row or column for several is too few.
+    """
+    if not op.elementwise:
         return None
+    if op.name in MASKS:
+        place = SELECTORS[op.name]
+        return _edge_for_more(op.spelling, sizes[place], [*sizes[:place], *sizes[place + 1 :]])
     for dim in (-2, -1):
         known = [size for each in sizes if (size := each[dim]) is not None]
         if known and not frozenset.intersection(*known):
             return _left_out(op.spelling, dim, min(known, key=min), max(known, key=max))
+    return None
+
+
+def accumulated_left_out(before: Sizes, added: Sizes) -> RuleBroken | None:
+    """`+=` with one row or column on one side: other differences are those of the last tiles."""
+    return _edge_for_more(SUM, added, [before]) or _edge_for_more(SUM, before, [added])
+
+
+def _edge_for_more(spelling: str, edge: Sizes, others: Sequence[Sizes]) -> RuleBroken | None:
+    for dim in (-2, -1):
+        known = [size for each in others if (size := each[dim]) is not None]
+        if edge[dim] == ONE and known and not any(1 in size for size in known):
+            return _left_out(spelling, dim, ONE, max(known, key=max))
     return None
 
 

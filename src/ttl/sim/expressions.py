@@ -31,6 +31,7 @@ from ttl.semantics.ops import (
     special_values,
     store_type,
 )
+from ttl.semantics.ops.wanted import helps_instead, takes_number
 from ttl.semantics.types import Shape
 
 from . import chip_rounding
@@ -269,19 +270,18 @@ def _checked_number(op: BlockOp, value: Any, position: int, operands: tuple[Any,
     """`value`, which must be a number where one is allowed, beside a block."""
     if isinstance(value, np.generic):
         value = value.item()
-    has_block = any(isinstance(operand, (SimBlock, SimExpression)) for operand in operands)
-    if not is_number(value) or op.names[position] not in op.scalars or not has_block:
-        raise not_a_value(op.spelling, value)
-    return value
+    types = [
+        operand.type if isinstance(operand, (SimBlock, SimExpression)) else None
+        for operand in operands
+    ]
+    is_number_here = takes_number(op, position, types)
+    if is_number(value) and is_number_here:
+        return value
+    raise not_a_value(op.spelling, value, helps_instead(value, op, types, is_number_here))
 
 
-def not_a_value(call: str, value: object) -> RuleBroken:
-    helps: tuple[str, ...] = ()
-    if is_number(value):
-        helps = (f"write ttl.math.fill({value})",)
-    elif isinstance(value, bool):
-        helps = (f"write {int(value)}: a bool is a truth value, not a number",)
-    elif (known := help_with(value)) is not None:
+def not_a_value(call: str, value: object, helps: tuple[str, ...] = ()) -> RuleBroken:
+    if not helps and (known := help_with(value)) is not None:
         helps = (known,)
     return RuleBroken(
         codes.WRONG_ARGUMENT,
@@ -410,7 +410,7 @@ def _storable(kernel: KernelRun, value: Any, block: SimBlock, call: str) -> Arra
     elif type(value) is SimBlock:
         array = read(kernel, value)  # without an operator, it passes DST all the same
     else:
-        raise not_a_value(call, value)
+        raise not_a_value(call, value, helps_instead(value))
     if value.type is not block.type or block.type.layout is ROW_MAJOR_LAYOUT:
         store_type(value.type, block.type)
     if value.type.dtype is None:
@@ -441,4 +441,4 @@ def accumulate(kernel: KernelRun, block: SimBlock, value: Any) -> None:
     way = chip_rounding.way_of_sum(kernel, value)
     block.running_sum = round_to(summed, format_of(kernel, block.type.dtype), way=way)
     if kernel.simulation.padding is not None:
-        kernel.simulation.padding.accumulated(value, block, is_first)
+        kernel.simulation.padding.accumulated(kernel, value, block, is_first)

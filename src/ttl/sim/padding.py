@@ -22,11 +22,13 @@ from ttl.semantics.padding import (
     ZERO,
     Held,
     Sizes,
+    accumulated_left_out,
     after,
     broadcast_left_out,
     data_sizes,
     either,
     is_reduced,
+    joined,
     padding_reduced,
     sizes_after,
 )
@@ -79,13 +81,15 @@ class Padding:
         self._set(block, self.of_value(value))
         self.sizes[id(block.array)] = self.size_of(value)
 
-    def accumulated(self, value: Any, block: SimBlock, is_first: bool) -> None:
+    def accumulated(self, kernel: KernelRun, value: Any, block: SimBlock, is_first: bool) -> None:
         """Padding of zeros stays zero only if zeros are added."""
         before = NONE if is_first else self.of_value(block)
         rows, columns = (ANY if each and is_number(value) else None for each in before)
         self._set(block, either(before, (rows, columns), self.of_value(value)))
-        if is_first:
-            self.sizes[id(block.array)] = self.size_of(value)
+        size, added = self.size_of(block), self.size_of(value)
+        if not is_first and (left_out := accumulated_left_out(size, added)) is not None:
+            self._warn(kernel, left_out)
+        self.sizes[id(block.array)] = added if is_first else joined(size, added)
 
     def reserved(self, block: SimBlock) -> None:
         self._set(block, NONE)

@@ -7,7 +7,7 @@ rule FOREIGN  what has no form in the tree keeps its own Python, with the names 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -27,6 +27,7 @@ from .read_expressions import (
 from .tree import Body, Expression, Statement
 
 Recognize = Callable[[tree.Call], tree.Call]
+ReadStatement = Callable[["Reader", Any], Iterable[Statement]]
 
 
 def read_function(node: FunctionNode, recognize: Recognize = lambda call: call) -> tree.Function:
@@ -42,8 +43,14 @@ class _Loop:
 
 
 class Reader:
-    def __init__(self, recognize: Recognize):
+    def __init__(
+        self,
+        recognize: Recognize = lambda call: call,
+        statements: Mapping[type[ast.stmt], ReadStatement] | None = None,
+    ):
+        """`statements`: how further classes of statements are read."""
         self.recognized = recognize
+        self.statements = {**STATEMENTS, **(statements or {})}
         self.scope: Scope | None = None
         self.elsewhere: dict[Scope, set[str]] = {}  # names that a function declares as global
         self.loops: list[_Loop] = []  # around this place, in this function
@@ -141,7 +148,7 @@ class Reader:
         return tuple(made for node in nodes for made in self.statement(node))
 
     def statement(self, node: ast.stmt) -> Iterable[Statement]:
-        return STATEMENTS.get(type(node), _foreign)(self, node)
+        return self.statements.get(type(node), _foreign)(self, node)
 
     def loop_body(self, nodes: Iterable[ast.stmt], ended: Variable | None) -> Body:
         self.loops.append(_Loop(ended))
@@ -401,7 +408,7 @@ def _foreign(
     yield tree.Foreign(place_of(node), word, tuple(names), targets, node)
 
 
-STATEMENTS: dict[type[ast.stmt], Callable[[Reader, Any], Iterable[Statement]]] = {
+STATEMENTS: dict[type[ast.stmt], ReadStatement] = {
     ast.Assign: _assign,
     ast.AnnAssign: _annotated,
     ast.AugAssign: _update,

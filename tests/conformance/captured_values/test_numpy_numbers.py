@@ -12,10 +12,19 @@ import numpy as np
 import pytest
 
 import ttl
-from conformance.harness import evaluate, refused_expression, tiles
+from conformance.harness import (
+    empty,
+    evaluate,
+    refused_expression,
+    run,
+    tensor,
+    tile_numbers,
+    tiles,
+)
 
 SMALL, BYTE, SINGLE = np.int8(100), np.uint8(250), np.float32(0.1)
 MANY = np.array([100, 100, 27], np.int8)
+NONE, ROWS = np.array(100, np.int8), np.array([[100, 100], [27, 1]], np.int8)
 PAIR = (np.int8(100), (np.int8(27), 1))
 
 
@@ -25,6 +34,10 @@ class Settings:
 
     def twice(self) -> Any:
         return self.factor * 2
+
+
+class Attributes:
+    number, array = np.int8(100), np.array(100, np.int8)
 
 
 class Computing:
@@ -92,6 +105,11 @@ VALUES: dict[str, tuple[Callable[[], Any], float]] = {
     "in a list": (lambda: [value + value for value in [1, SMALL]][1], 200),
     "of a range": (lambda: sum([i * SMALL for i in range(np.int8(3))]), 300),
     "divided with its rest": (lambda: sum(divmod(BYTE, np.uint8(7))), 40),
+    "without dimensions": (lambda: NONE * 2 - NONE, 100),
+    "several without dimensions": (lambda: sum([NONE, NONE]) + max(NONE, 1) + -NONE - NONE, 100),
+    "of an array of arrays": (lambda: ROWS[0][0] + ROWS[0, 1], 200),
+    "of rows in a loop": (lambda: sum([row[0] + one for row in ROWS for one in row]), 482),
+    "attributes of a class": (lambda: Attributes.number * 2 + Attributes.array * 2, 400),
     "divided by zero": (lambda: 1 if SMALL * 0 else 4, 4),
 }
 
@@ -135,8 +153,6 @@ def test_a_truth_of_the_run_fills_no_block() -> None:
 
 @pytest.mark.rule("captured-kinds")
 def test_those_that_differ_between_nodes() -> None:
-    from conformance.harness import empty, run, tensor, tile_numbers
-
     @ttl.operation(grid=(2, 1))
     def operation(a, y):
         factor = np.int8(100 + ttl.node(dims=1))
@@ -160,3 +176,24 @@ def test_those_that_differ_between_nodes() -> None:
 
     run(operation, tensor(tiles(1)), y := empty(32, 64))
     assert tile_numbers(y) == [200, 202]
+
+
+@pytest.mark.rule("captured-kinds")
+@pytest.mark.parametrize("name", VALUES)
+def test_what_a_unified_body_computes_before_its_kernels(name: str) -> None:
+    use, expected = VALUES[name]
+
+    @ttl.operation(grid=(1, 1))
+    def operation(a, y):
+        factor = use()
+        a_dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 1))
+        y_dfb = ttl.make_dataflow_buffer_like(y, shape=(1, 1))
+        with a_dfb.reserve() as a_blk:
+            ttl.copy(a[0, 0], a_blk).wait()
+        with a_dfb.wait() as a_blk, y_dfb.reserve() as y_blk:
+            y_blk.store(a_blk * factor)
+        with y_dfb.wait() as y_blk:
+            ttl.copy(y_blk, y[0, 0]).wait()
+
+    run(operation, tensor(tiles(1)), y := empty(32, 32))
+    assert tile_numbers(y) == [expected]

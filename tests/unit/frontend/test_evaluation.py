@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import importlib.util
 from collections import Counter
 from pathlib import Path
@@ -20,6 +19,7 @@ from ttl.frontend.hir import HeldBlock, Scalar
 from ttl.frontend.language_calls import LANGUAGE
 from ttl.frontend.nets import Nets
 from ttl.frontend.translation import Translation
+from ttl.source import tree
 from ttl.target import load
 
 TARGET = load("wormhole_b0")
@@ -57,7 +57,7 @@ class Counting(Translation):
         super().__init__(*args)
         self.counts: Counter[int] = Counter()
 
-    def statement(self, node: ast.stmt, rest: Steps) -> Steps:
+    def statement(self, node: tree.Statement, rest: Steps) -> Steps:
         self.counts[node.lineno] += 1
         return super().statement(node, rest)
 
@@ -167,7 +167,7 @@ def test_conditions_on_ways_that_were_dropped_do_not_count(tmp_path: Path) -> No
 def test_values_have_types(tmp_path: Path) -> None:
     lines = ["x = ttl.node(dims=1) * 2 + 1", "block = dfb.reserve()", "block.push()"]
     translation = evaluated(lines, tmp_path)
-    values = {name: value for (_, name), value in translation.state.values.items()}
+    values = {each.name: value for each, value in translation.state.values.items()}
     assert isinstance(values["x"], Scalar) and values["x"].kind is int and values["x"].is_natural
     assert isinstance(values["block"], HeldBlock) and not values["block"].is_waited
     assert values["block"] in translation.state.released

@@ -175,7 +175,8 @@ CASES = {
         "TTL7001",
         "a loop that changes `kind`, which is the str 'a' at its start",
         read='kind = "a"\n            for i in range(row):\n                for j in range(row):\n'
-        '                    kind = "b"\n            other = 1 if [[kind]] == "a" else 2',
+        '                    kind = "b" if [[kind]] == "a" else "a"\n'
+        '            other = 1 if kind == "a" else 2',
     ),
     "kind that a branch in a loop decides": Case(
         "TTL7001",
@@ -250,18 +251,18 @@ CASES = {
     "builtin": Case("TTL7001", "calls of 'input'", "[[input(1)]]"),
     "text beside a block": Case(
         "TTL1003",
-        "operations on blocks take blocks, block expressions and numbers, not the str 'one'",
+        "operator + works on blocks and block expressions, not on 'one'",
         "y_blk.store([[a_blk + 'one']])",
     ),
     # Which the simulator refuses too: no help to run it there.
     "a number of the run where a block is needed": Case(
         "TTL1003",
-        "a run-time value where a block or a block expression is needed",
+        "Block.store() works on blocks and block expressions, not on a run-time value",
         "[[y_blk.store(ttl.node(1))]]",
     ),
     "a number of the run for a function of blocks": Case(
         "TTL1003",
-        "operations on blocks take blocks, block expressions and numbers, not a run-time value",
+        "ttl.math.exp() works on blocks and block expressions, not on a run-time value",
         "y_blk.store([[ttl.math.exp(ttl.node(1))]])",
     ),
     "blocks in order": Case(

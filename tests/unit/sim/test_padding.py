@@ -180,6 +180,40 @@ def of_edges(a, ones):
     return ttl.math.reduce_sum(a, dims=[1]) / ttl.math.reduce_max(ones, dims=[1])
 
 
+def selected(a, ones):
+    return ttl.math.where(ttl.math.reduce_max(a, dims=[1]) > 0, a, ones)
+
+
+def selected_from_a_number(a, ones):
+    return ttl.math.where(ttl.math.reduce_max(a, dims=[0]) > 0, a, ttl.math.fill(1))
+
+
+def masked_by_an_edge(a, ones):
+    return ttl.math.mask(a, ttl.math.reduce_max(a, dims=[1]) > 0)
+
+
+def masked_by_a_row(a, ones):
+    return ttl.math.mask_posinf(ones, a)
+
+
+def selected_with_broadcast(a, ones):
+    largest = ttl.math.broadcast(ttl.math.reduce_max(a, dims=[1]), dims=[1])
+    return ttl.math.where(largest > 0, a, ttl.math.mask(ones, largest > 0))
+
+
+def an_edge_selected(a, ones):
+    return ttl.math.where(ones, ttl.math.reduce_max(a, dims=[1]), a)
+
+
+def edges_only(a, ones):
+    edge = ttl.math.reduce_max(a, dims=[1])
+    return ttl.math.where(edge > 0, edge, ttl.math.mask(edge, edge > 1))
+
+
+def selected_where_there_is_data(a, ones):
+    return ttl.math.where(a > 0, a, ones) + ttl.math.where(ones, a, ones)
+
+
 def beside_a_number(a, ones):
     return (ttl.math.reduce_sum(a, dims=[1]) + 1) * ttl.math.fill(2)
 
@@ -196,6 +230,10 @@ def beside_a_number(a, ones):
         (share, (32, 32), -2),
         (of_both, (32, 32), -1),
         (kept_apart, (32, 32), -2),
+        (selected, (32, 32), -1),
+        (selected_from_a_number, (32, 32), -2),
+        (masked_by_an_edge, (32, 32), -1),
+        (masked_by_a_row, (1, 32), -2),
     ],
 )
 def test_a_broadcast_that_is_left_out_is_a_warning(expression, shape, dim) -> None:
@@ -214,6 +252,12 @@ def test_a_broadcast_that_is_left_out_is_a_warning(expression, shape, dim) -> No
         (without_largest_of_all, (32, 32)),
         (of_edges, (32, 32)),
         (beside_a_number, (32, 32)),
+        (selected_with_broadcast, (32, 32)),
+        (an_edge_selected, (32, 32)),
+        (edges_only, (32, 32)),
+        (selected_where_there_is_data, (20, 32)),
+        (selected_where_there_is_data, (32, 7)),
+        (masked, (20, 7)),
     ],
 )
 def test_no_warning_where_none_is_left_out(expression, shape) -> None:

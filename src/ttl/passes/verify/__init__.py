@@ -13,7 +13,14 @@ from .block_use import NOTHING_KNOWN, BlockUse
 from .ends import check_ends
 from .guards import check_guards
 from .orders import Schedules, check_semaphore_orders
-from .outputs import MOST_VALUES, check_covered, check_races, check_written_twice, outputs_of
+from .outputs import (
+    MOST_VALUES,
+    check_covered,
+    check_orders,
+    check_races,
+    check_written_twice,
+    outputs_of,
+)
 from .padding import check_padding
 from .pipes import check_pipe_types, check_posted_again, check_unused_pipes
 from .schedule import MOST_EVENTS, check_schedule, not_proven, schedules_of
@@ -85,8 +92,12 @@ def _with_misused_blocks(
     from .exact_states import first_mistake  # only when there is a doubt
 
     patience = PATIENCE if with_warnings else 1
-    answers = [first_mistake(kernel, module, patience) for kernel in used.doubtful]
-    seen = [answer for answer in answers if answer is not None]
+    answers = {kernel: first_mistake(kernel, module, patience) for kernel in used.doubtful}
+    seen = [
+        used.doubtful[kernel] or answer if answer.code is codes.NOT_PROVEN else answer
+        for kernel, answer in answers.items()
+        if answer is not None
+    ]
     if misused := errors_of(seen):
         return [*misused, *(each for each in found if each.code is not codes.BUFFER_LEFTOVER)]
     known = {(each.code.code, each.primary) for each in found}
@@ -112,10 +123,10 @@ def _check_outputs(
     found = [
         *check_padding(walked),
         *check_covered(outputs, walked),
-        *check_written_twice(outputs, walked, with_warnings),
+        *check_written_twice(outputs, walked, schedules),
     ]
     if with_warnings:
-        found += check_unused_pipes(walked)
+        found += [*check_orders(outputs, walked, schedules), *check_unused_pipes(walked)]
     return found
 
 

@@ -2,8 +2,9 @@
 
 Runs when releases and waits are explicit, after ttl-insert-cb-sync. A mistake is one that happens
 on every path that gets there. A loop body is walked once, and again if it changes blocks from
-before the loop. What goes wrong on some paths only, or in another iteration than the first, is a
-doubt, which exact_states decides.
+before the loop. What goes wrong on some paths only, under a condition, or in another iteration than
+the first, is a doubt, which exact_states decides. Where it cannot, what goes wrong on every path
+that gets there is a mistake.
 """
 
 from __future__ import annotations
@@ -14,10 +15,11 @@ from xdsl.ir import Operation
 
 from ttl.diagnostics import CompileError, Diagnostic, RuleBroken, Severity
 from ttl.dialects import ttl
+from ttl.dialects.building import around
 from ttl.dialects.ttkernel import name_of
 
 from ..module_pass import cannot_compile, kernels, not_yet
-from ..path_walker import PathWalker
+from ..path_walker import Fork, PathWalker
 from .block_use import BlockUse
 from .block_walk import BlockWalk
 
@@ -29,7 +31,8 @@ def verify_block_states(module: ModuleOp) -> BlockUse:
         raise CompileError(*mistakes)
     walked = [(kernel, walker) for kernel, walker in found if isinstance(walker, _Walker)]
     return BlockUse(
-        [kernel for kernel, walker in walked if walker.has_doubt and not _hands_over(kernel)],
+        {kernel: walker.suspected for kernel, walker in walked
+         if walker.has_doubt and not _hands_over(kernel)},
         [each for _, walker in walked for each in walker.warnings.values()],
         [op for _, walker in walked for op in walker.unset_prints()],
     )
@@ -59,6 +62,8 @@ def _check(kernel: func.FuncOp) -> Diagnostic | _Walker:
     except _TooManyPaths:
         walker.has_doubt = True
         return walker
+    if walker.suspected is not None and (not paths or _hands_over(kernel)):
+        return walker.suspected
     found = [mistake for path in paths if (mistake := path.left_over(name_of(kernel)))]
     if len(found) < len(paths):
         walker.has_doubt |= bool(found)
@@ -72,6 +77,7 @@ def _check(kernel: func.FuncOp) -> Diagnostic | _Walker:
 class _Walker(PathWalker[BlockWalk]):
     def __init__(self) -> None:
         self.has_doubt = False
+        self.suspected: Diagnostic | None = None  # the first mistake under a condition
         self.warnings: dict[Operation, Diagnostic] = {}
         self._prints: dict[ttl.PrintOp, set[bool]] = {}  # of a block that holds no data yet?
 
@@ -87,7 +93,7 @@ class _Walker(PathWalker[BlockWalk]):
         return [op for op, answers in self._prints.items() if True in answers]
 
     def step(self, op: Operation, paths: list[BlockWalk]) -> list[BlockWalk]:
-        """The paths that can go on; CompileError if none can."""
+        """The paths that can go on; CompileError if none can, and it is sure that one gets here."""
         going_on, refused = [], None
         for path in paths:
             try:
@@ -98,7 +104,9 @@ class _Walker(PathWalker[BlockWalk]):
             except RuleBroken as broken:
                 refused = refused or cannot_compile(broken, op)
         if refused is not None and not going_on:
-            raise refused
+            if not any(isinstance(outer, Fork) for outer in around(op)):
+                raise refused
+            self.suspected = self.suspected or refused.diagnostics[0]
         tolerated = [found for path in going_on if (found := path.take_tolerated()) is not None]
         self.has_doubt |= refused is not None or 0 < len(tolerated) < len(paths)
         if tolerated and len(tolerated) == len(paths):
@@ -119,13 +127,13 @@ class _Walker(PathWalker[BlockWalk]):
                 path.copy({key: fact for key, fact in path.facts.items() if key in decided})
                 for path in after
             ]
-            known_warnings = dict(self.warnings)
+            known_warnings, suspected = dict(self.warnings), self.suspected
             try:
                 self.regions(op, again)
             except (CompileError, _TooManyPaths):
                 self.has_doubt = True
             self.has_doubt |= self.warnings.keys() != known_warnings.keys()
-            self.warnings = known_warnings
+            self.warnings, self.suspected = known_warnings, suspected
         return after
 
     def joined(self, paths: list[BlockWalk]) -> list[BlockWalk]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from xdsl.dialects.func import FuncOp
@@ -14,7 +15,8 @@ from ttl.dialects.ttl import PrintOp
 class BlockUse(NamedTuple):
     """How kernels use their blocks, where that is no mistake."""
 
-    doubtful: Sequence[FuncOp] = ()  # kernels that misuse one on some paths
+    # Kernels that misuse one on some paths, with what is wrong if nothing more is known.
+    doubtful: Mapping[FuncOp, Diagnostic | None] = MappingProxyType({})
     warnings: Sequence[Diagnostic] = ()
     unset: Sequence[PrintOp] = ()  # of a block that holds no data yet
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 from itertools import count
-from typing import Any
+from typing import Any, NamedTuple
 
 from xdsl.ir import Operation
 
@@ -29,6 +29,7 @@ SEMAPHORE_VALUES = 1 << 32
 
 
 class Kind(IntEnum):
+    TOUCHED = -1  # the same as TOUCH: the end of what it started
     TOUCH = 0  # the argument that is read or written, op; of those that kernels may do both with
     RESERVE = 1  # buffer
     PUSH = 2
@@ -149,9 +150,16 @@ def _nothing(register: int) -> Statement:
     return giving(register, lambda walk: None)
 
 
+class Touching(NamedTuple):
+    """A transfer that touches a tensor, in the place of the slot of one through a pipe."""
+
+    tensor: int
+    copy: Operation
+
+
 def _touch(register: int, tensor: int, op: Operation) -> Statement:
     def run(walk: Walk) -> None:
-        walk.values[register] = None  # there is no transfer through a pipe to wait for
+        walk.values[register] = Touching(tensor, op)
         walk.items.append((Kind.TOUCH, tensor, op))
 
     return run
@@ -214,8 +222,8 @@ def _pipe_effects(names: Names) -> Effects:
 
 
 def _transfer_effects(names: Names) -> Effects:
-    """A transfer is known by a slot, a new one each time if any is carried; None if it is not one
-    of a pipe."""
+    """A transfer through a pipe is known by a slot, a new one each time if any is carried; others
+    are None, or Touching."""
     slots = count(1)
 
     def start(builder: Builder, op: ttl.CopyOp) -> Statement:
@@ -238,7 +246,9 @@ def _transfer_effects(names: Names) -> Effects:
 
         def run(walk: Walk) -> None:
             slot = known(walk, transfer, op)
-            if slot is not None:
+            if isinstance(slot, Touching):
+                walk.items.append((Kind.TOUCHED, *slot))
+            elif slot is not None:
                 walk.items.append((Kind.FINISH, slot, op))
 
         return run
@@ -248,7 +258,7 @@ def _transfer_effects(names: Names) -> Effects:
 
         def run(walk: Walk) -> None:
             slot = known(walk, transfer, op)
-            if slot is not None:
+            if slot is not None and not isinstance(slot, Touching):
                 walk.items.append((Kind.ADD, group, op, slot))
 
         return run

@@ -248,6 +248,8 @@ class Machine:
     def touch(self, task: Task, event: Event) -> bool:
         return True
 
+    touched = touch
+
     # Buffers (rule CREDITS)
 
     def reserve(self, task: Task, event: Event) -> bool:
@@ -472,6 +474,6 @@ def _iterations(items: Items) -> int:
     )
 
 
-NOTED = (Kind.TOUCH, Kind.SEMAPHORE_WAIT, Kind.SEMAPHORE_SET, Kind.SEMAPHORE_INC)
+NOTED = (Kind.TOUCH, Kind.TOUCHED, Kind.SEMAPHORE_WAIT, Kind.SEMAPHORE_SET, Kind.SEMAPHORE_INC)
 # Each kind of event has a method of its name.
 HANDLERS = {kind: getattr(Machine, kind.name.lower()) for kind in Kind}

@@ -1,9 +1,14 @@
-"""Which of two things comes first may depend on the schedule: two schedules prove that it does.
+"""Which of two things comes first may depend on the schedule: two schedules prove that it does,
+and one that it does not.
 
 rule LATE      each of two kernels is held back as far as the others allow (machine.py); what comes
                first once and second the other time is in no order
 rule TOUCHED   a node reads a tile that another writes: a race if all these reads may come before
                the first of the writes, and all the writes before the first of the reads
+rule MEANWHILE it is a race too if the one write has started and not ended when the one read starts,
+               or the other way round
+rule ENDED     they are ordered if the ones have ended before the first of the others starts, even
+               though their kernel is held back; not where the order at a semaphore decides
 rule SET       so it is with a set of a semaphore and another change, unless both set the same value
 rule WAIT      and with a wait and a change that would keep it from ending
 What the schedules do not show stays unknown; nothing that is ordered is ever called a race.
@@ -12,7 +17,7 @@ What the schedules do not show stays unknown; nothing that is ordered is ever ca
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import combinations, permutations
 from typing import Any, NamedTuple
 
@@ -24,20 +29,27 @@ from ttl.dialects.locations import span_of
 
 from .events import SEMAPHORE_VALUES, Event, Kind, counted
 from .machine import Cell, Machine, Start, Task
-from .semaphores import increments_of, used_specially
+from .semaphores import increments_of, loose_semaphores, used_specially
 from .statements import BudgetSpent
 from .walk import WalkedModule
 
 Owner = tuple[int, int]  # a node and a kernel
 MOST_USES = 64  # of a semaphore on a node that are compared
+SEMAPHORE_KINDS = (Kind.SEMAPHORE_WAIT, Kind.SEMAPHORE_SET, Kind.SEMAPHORE_INC)
 CALLS = {Kind.SEMAPHORE_SET: "set", Kind.SEMAPHORE_INC: "inc"}
 
 
-class Span(NamedTuple):
-    """Where the first and the last of some events are in a schedule."""
+Touches = tuple[Owner, Operation]  # those of a copy, by a kernel on a node
+
+
+@dataclass(slots=True)
+class Span:
+    """Where the first and the last of some touches are in a schedule; how many of them are open."""
 
     first: int
     last: int
+    count: int = 0
+    open: int = 0
 
 
 class Schedules:
@@ -48,6 +60,8 @@ class Schedules:
         self.start = start
         self.budget = most_events
         self._noted: dict[Any, list[tuple[Owner, Event]]] = {}
+        self._spans: dict[Owner, dict[Touches, Span]] = {}
+        self._loose: frozenset[Cell] | None = None
 
     def with_late(self, late: Owner) -> list[tuple[Owner, Event]]:
         """Touches and uses of semaphores in their order; nothing if that takes too long."""
@@ -76,23 +90,63 @@ class Schedules:
 
     # rule TOUCHED
 
-    def are_unordered(self, read: tuple[Owner, Operation], write: tuple[Owner, Operation]) -> bool:
-        return self._precedes(read, write) and self._precedes(write, read)
+    def are_unordered(self, read: Touches, write: Touches) -> bool:
+        if self._precedes(read, write) and self._precedes(write, read):
+            return True
+        return self._is_meanwhile(read, write) or self._is_meanwhile(write, read)
 
-    def _precedes(self, one: tuple[Owner, Operation], other: tuple[Owner, Operation]) -> bool:
+    def _precedes(self, one: Touches, other: Touches) -> bool:
         """Are all of `one` before the first of `other`, whose kernel comes last?"""
-        noted = self.with_late(other[0])
-        first, second = _places(noted, one), _places(noted, other)
+        spans = self._spans_with_late(other[0])
+        first, second = spans.get(one), spans.get(other)
         return first is not None and second is not None and first.last < second.first
+
+    # rule MEANWHILE
+
+    def _is_meanwhile(self, one: Touches, other: Touches) -> bool:
+        """Does `one` start before `other` and end after it started?"""
+        spans = self._spans_with_late(one[0])
+        first, second = spans.get(one), spans.get(other)
+        if first is None or second is None or not first.count == second.count == 1:
+            return False
+        return not first.open and first.first < second.first < first.last
+
+    def _spans_with_late(self, late: Owner) -> dict[Touches, Span]:
+        if late not in self._spans:
+            self._spans[late] = _spans_of(self.with_late(late))
+        return self._spans[late]
+
+    # rule ENDED
+
+    def are_ordered(self, one: Touches, other: Touches) -> bool:
+        if self._loose is None:
+            self._loose = loose_semaphores(self.walked, range(len(self.walked.nodes)))
+        if self._loose:  # the order of kernels at a semaphore may decide what comes later
+            return False
+        return self._ends_before(one, other) or self._ends_before(other, one)
+
+    def _ends_before(self, one: Touches, other: Touches) -> bool:
+        spans = self._spans_with_late(one[0])
+        first, second = spans.get(one), spans.get(other)
+        if first is None or second is None or first.open:
+            return False
+        return first.last < second.first
 
 
 def _owner(task: Task) -> Owner:
     return task.node, task.kernel
 
 
-def _places(noted: Sequence[tuple[Owner, Event]], what: tuple[Owner, Operation]) -> Span | None:
-    found = [place for place, (owner, event) in enumerate(noted) if (owner, event[2]) == what]
-    return Span(found[0], found[-1]) if found else None
+def _spans_of(noted: Sequence[tuple[Owner, Event]]) -> dict[Touches, Span]:
+    found: dict[Touches, Span] = {}
+    for place, (owner, event) in enumerate(noted):
+        if event[0] in (Kind.TOUCH, Kind.TOUCHED):
+            span = found.setdefault((owner, event[2]), Span(place, place))
+            span.last = place
+            is_start = event[0] is Kind.TOUCH
+            span.count += is_start
+            span.open += 1 if is_start else -1
+    return found
 
 
 def wait_for_all(walked: WalkedModule, one: Owner, other: Owner) -> str | None:
@@ -179,7 +233,7 @@ def _uses(noted: Sequence[tuple[Owner, Event]], cell: Cell) -> list[Use]:
     found: list[Use] = []
     numbers: dict[Owner, int] = {}
     for owner, event in noted:
-        if event[0] is Kind.TOUCH or event[1] != cell[0]:
+        if event[0] not in SEMAPHORE_KINDS or event[1] != cell[0]:
             continue
         nodes = (owner[0],) if event[0] is Kind.SEMAPHORE_WAIT else event[4]
         if cell[1] in nodes:

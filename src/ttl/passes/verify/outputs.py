@@ -3,8 +3,10 @@
 rule UNORDERED  without pipes and semaphores nodes are in no order: a tile that one writes and
                 another one reads is a race
 rule ORDERED    with them, what two schedules show to be in no order is one (orders.py)
-rule TWICE      a tile that two nodes write is one if the bytes differ, which only a run knows; so
-                is one that the other node reads after it has written it itself
+rule TWICE      a tile that two nodes write, in no order that is known, is one if the bytes differ,
+                which only a run knows; so is one that the other node reads after it has written it
+                itself
+rule UNKNOWN    what one schedule shows to be in order is right; where neither is shown, a note
 rule COVERED    a tensor that an operation writes and does not read is an output; all of it is
                 written
 rule PRODUCT    where the starts in different dimensions depend on different loops, the tiles that
@@ -28,6 +30,7 @@ from ttl.diagnostics.accesses import (
     PERHAPS_ORDERED,
     Access,
     not_covered,
+    order_not_proven,
     race,
     written_twice,
 )
@@ -240,22 +243,36 @@ def _may_precede(one: Touch, other: Touch) -> bool:
 
 
 def check_written_twice(
-    outputs: Sequence[Output], walked: WalkedModule, with_reads: bool
+    outputs: Sequence[Output], walked: WalkedModule, schedules: Schedules
 ) -> list[Diagnostic]:
-    """rule TWICE: the first tile of each tensor that two nodes write.
-
-    Or, where something may order them, that one writes and another reads: the simulator follows
-    their order in plain runs too.
-    """
+    """rule TWICE: the first tile of each tensor that two nodes write."""
     may_be_ordered = _may_be_ordered(walked)
     report = partial(written_twice, why=PERHAPS_ORDERED if may_be_ordered else BYTES_UNKNOWN)
-    with_reads = with_reads and may_be_ordered
-    clashes = [
-        (_clash(output, output.writes) or (_clash(output, output.reads) if with_reads else None),
-         output)
-        for output in outputs
-    ]  # fmt: skip
+    counts = partial(_is_order_unknown, walked, schedules) if may_be_ordered else _is_clash
+    clashes = [(_clash(output, output.writes, counts), output) for output in outputs]
     return [_reported(report, output, *clash) for clash, output in clashes if clash is not None]
+
+
+def check_orders(
+    outputs: Sequence[Output], walked: WalkedModule, schedules: Schedules
+) -> list[Diagnostic]:
+    """rule UNKNOWN: the first tile of each tensor that one node writes and another reads."""
+    if not _may_be_ordered(walked):
+        return []
+    counts = partial(_is_order_unknown, walked, schedules)
+    clashes = [(_clash(output, output.reads, counts), output) for output in outputs]
+    return [
+        _reported(order_not_proven, output, *clash)
+        for clash, output in clashes
+        if clash is not None
+    ]
+
+
+def _is_order_unknown(
+    walked: WalkedModule, schedules: Schedules, one: Touch, other: Touch
+) -> bool:
+    owners = (_owner(walked, each) for each in (one, other))
+    return not schedules.are_ordered(*zip(owners, (one.copy, other.copy), strict=True))
 
 
 def _may_be_ordered(walked: WalkedModule) -> bool:
@@ -271,18 +288,16 @@ def _clash(
     counts: Callable[[Touch, Touch], bool] = _is_clash,
 ) -> Clash | None:
     """A touch, the write on another node, and the tile, of those that count."""
-    writers: dict[Row, list[tuple[int, Touch]]] = {}  # who is the first to write which columns
+    writers: dict[Row, list[tuple[int, Touch]]] = {}
     for touch in output.writes:
         for row, columns in touch.rows.items():
-            known = writers.setdefault(row, [])
-            for taken, _ in known:
-                columns &= ~taken
-            known.append((columns, touch))
+            writers.setdefault(row, []).append((columns, touch))
     for touch in touches:
         for row, columns in sorted(touch.rows.items()):
             for written, writer in writers.get(row, ()):
                 is_others = writer.access.node != touch.access.node
-                if is_others and written & columns and counts(touch, writer):
+                is_second = not touch.access.is_write or writer.order < touch.order
+                if is_others and is_second and written & columns and counts(touch, writer):
                     return touch, writer, (*row, _lowest(written & columns))
     return None
 

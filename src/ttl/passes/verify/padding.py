@@ -29,6 +29,7 @@ from ttl.semantics.padding import (
     ZERO,
     Held,
     Sizes,
+    accumulated_left_out,
     after,
     broadcast_left_out,
     data_sizes,
@@ -59,17 +60,31 @@ def check_padding(walked: WalkedModule) -> list[Diagnostic]:
     padding.follow(kernels)
     sizes.follow(kernels)
     found = [
-        broken.at(span_of(op.location), notes=(f"in kernel `{name}`",))
-        for name, kernel in ((name_of(kernel), kernel) for kernel in kernels)
-        for op in kernel.walk()
-        if isinstance(op, ttl.BlockMathOp)
-        and not any(isinstance(outer, scf.IfOp) for outer in around(op))
-        for broken in _wrong(op, padding, sizes)
+        broken.at(span_of(op.location), notes=(f"in kernel `{name_of(kernel)}`",))
+        for kernel in kernels
+        for op, broken in _wrong(kernel, padding, sizes)
+        if not any(isinstance(outer, scf.IfOp) for outer in around(op))
     ]
     return list({(each.code.code, each.primary): each for each in found}.values())
 
 
 def _wrong(
+    kernel: func.FuncOp, padding: _Flow[Held], sizes: _Flow[Sizes]
+) -> Iterator[tuple[Operation, RuleBroken]]:
+    blocks: dict[SSAValue, Sizes] = {}  # what was stored into them so far
+    for op in kernel.walk():
+        if isinstance(op, ttl.BlockMathOp):
+            yield from ((op, broken) for broken in _wrong_math(op, padding, sizes))
+        elif isinstance(op, ttl.StoreOp):
+            before, stored = blocks.get(op.view), sizes.of(op.value)
+            if op.accumulate is not None and before is not None:
+                if (left_out := accumulated_left_out(before, stored)) is not None:
+                    yield op, left_out
+                stored = joined(before, stored)
+            blocks[op.view] = stored
+
+
+def _wrong_math(
     op: ttl.BlockMathOp, padding: _Flow[Held], sizes: _Flow[Sizes]
 ) -> Iterator[RuleBroken]:
     if is_reduced(op.ENTRY, [padding.of(value) for value in op.inputs], *_dims(op)):

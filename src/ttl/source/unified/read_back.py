@@ -37,8 +37,15 @@ Pair = tuple[Unit, Unit]
 class ReadBack:
     """The tensors of a body that it both writes and reads, or writes in several statements."""
 
-    def __init__(self, frame: Frame, units: Sequence[Unit], arguments: Mapping[str, Any]):
+    def __init__(
+        self,
+        frame: Frame,
+        units: Sequence[Unit],
+        arguments: Mapping[str, Any],
+        meets_numpy: bool,
+    ):
         self.frame, self.units, self.arguments = frame, units, arguments
+        self.meets_numpy = meets_numpy
         self.is_rehearsed = False
         self._steps: Steps | None = None
 
@@ -107,7 +114,8 @@ class ReadBack:
         if any(unit.is_print for unit in sections.needed):
             raise NotFollowed("a value that a print gives")
         numbers = {unit: number for number, unit in enumerate(self.units)}
-        declare = Splitter(sections, numbers).split(self.frame).function(self.frame.function)
+        splitter = Splitter(sections, self.meets_numpy, numbers)
+        declare = splitter.split(self.frame).function(self.frame.function)
         given, named = _as_called(self.frame.tree.args, self.arguments)
         has_elements = wanted is not assignment.threads
         return rehearse(declare, given, named, grid_of(self.frame), has_elements)

@@ -1,6 +1,7 @@
 """The multi-kernel operation that a unified body becomes.
 
 rule SPANS   statements are the user's own nodes, in the lines and columns where they stand
+rule NUMBERS in a body that may meet numbers of numpy, the operation's own statements have Python's
 rule FRAMES  an expanded operation is a function of its own file, called once by the operation: it
              makes its buffers and gives back its part of each kernel, which kernels call
 """
@@ -25,6 +26,7 @@ from ttl.semantics.kernel_kinds import KernelKind
 from ttl.semantics.syntax import walk
 
 from ..functions import own_code
+from ..numpy_numbers import USED, statements_with_python_numbers
 from ..recompile import at, compiled, with_names
 from ..scopes import parameters
 from .counting import names_in, only_counts
@@ -54,6 +56,7 @@ class Split:
             name: split.function(split.frame.function) for name, split in self.expansions.items()
         }
         known |= {NAMED: name_declared, REACHED: reached, ASKED: asked, OPAQUE_NAME: OPAQUE}
+        known |= USED
         made = with_names(around, self.code, known)
         made.__name__ = around.__name__
         made.__defaults__, made.__kwdefaults__ = around.__defaults__, around.__kwdefaults__
@@ -63,6 +66,7 @@ class Split:
 @dataclass(slots=True)
 class Splitter:
     sections: Sections
+    meets_numpy: bool
     numbers: Mapping[Unit, int] = field(default_factory=dict)  # of units that say it: reached()
     splits: dict[Frame, Split] = field(default_factory=dict)
     names: dict[Frame, dict[Thread, str]] = field(default_factory=dict)  # of parts of kernels
@@ -80,14 +84,11 @@ class Splitter:
             f".expand_{inner.name}_{number}": self.splits[inner]
             for number, inner in enumerate(frame.expansions, 1)
         }
-        tree = self._tree(frame, taken, expansions)
-        code = _compiled(frame, tree, expansions)
-        return Split(frame, tree, code, expansions)
-
-    def _tree(
-        self, frame: Frame, taken: set[str], expansions: dict[str, Split]
-    ) -> ast.FunctionDef:
         body = _Body(self, frame, None).statements(frame.tree.body)
+        tree = self._tree(frame, taken, body)
+        return Split(frame, tree, self._code(frame, tree, len(body), expansions), expansions)
+
+    def _tree(self, frame: Frame, taken: set[str], body: list[ast.stmt]) -> ast.FunctionDef:
         kernels = [each for t in self.sections.kernels if (each := self._kernel(frame, t, taken))]
         made = copy(frame.tree)
         made.decorator_list = []
@@ -106,7 +107,18 @@ class Splitter:
         body = _Body(self, frame, None).statements(frame.tree.body)
         called = ast.Call(ast.Name("locals", ast.Load()), [], [])
         made.body = [*body, at(ast.Return(called), frame.tree)]
-        return Split(frame, made, _compiled(frame, made, ()), {}).function(frame.function)
+        code = self._code(frame, made, len(body), ())
+        return Split(frame, made, code, {}).function(frame.function)
+
+    def _code(
+        self, frame: Frame, tree: ast.FunctionDef, own: int, expansions: Iterable[str]
+    ) -> CodeType:
+        """`own`: how many of its statements are those of the operation itself."""
+        if self.meets_numpy:  # rule NUMBERS
+            converted = statements_with_python_numbers(tree.body[:own])
+            tree, rest = copy(tree), tree.body[own:]
+            tree.body = [*converted, *rest]
+        return _compiled(frame, tree, expansions)
 
     def _static(self, frame: Frame) -> set[str]:
         setup = self.sections.setup
@@ -149,7 +161,7 @@ def _only(arguments: ast.arguments, names: set[str]) -> ast.arguments:
 
 def _compiled(frame: Frame, tree: ast.FunctionDef, expansions: Iterable[str]) -> CodeType:
     own = own_code(frame.function)
-    made = (NAMED, REACHED, ASKED, OPAQUE_NAME, *(f".{kind.value}" for kind in DECORATORS))
+    made = (NAMED, REACHED, ASKED, OPAQUE_NAME, *(f".{kind.value}" for kind in DECORATORS), *USED)
     free = [*own.co_freevars, *made, *expansions]
     code = compiled(tree, free, own.co_filename, own.co_flags)
     return with_expansions(code, frame.expanded_at())

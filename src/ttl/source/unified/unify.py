@@ -13,6 +13,7 @@ from ttl.language.operation import Operation
 from ttl.semantics.dtypes import dtype_of
 
 from ..functions import environment, fingerprint, own_code
+from ..numpy_numbers import has_numpy, may_meet_numpy
 from ..recent import Recent
 from ..scopes import own_names, parameters
 from .assignment import Assignment, assign
@@ -70,13 +71,22 @@ def threads_of(operation: Operation, arguments: Mapping[str, Any]) -> Unified | 
     tokens = tuple((name, _token(value)) for name, value in arguments.items())
     around = tuple((name, _token(value)) for name, value in environment(function))
     tensors = _shared(operation, arguments)
-    key = fingerprint(function, _token), around, tokens, tensors, grid_of(frame)
+    meets_numpy = _meets_numpy(operation, arguments)
+    key = fingerprint(function, _token), around, tokens, tensors, grid_of(frame), meets_numpy
     made: list[Unified] = []
-    found = _UNIFIED.get(key, lambda: _noted(made, _unify(frame, arguments)))
+    found = _UNIFIED.get(key, lambda: _noted(made, _unify(frame, arguments, meets_numpy)))
     if found.is_rehearsed and not made:
-        again = _unify(frame, arguments)
+        again = _unify(frame, arguments, meets_numpy)
         return found if again.threads == found.threads else again
     return found
+
+
+def _meets_numpy(operation: Operation, arguments: Mapping[str, Any]) -> bool:
+    """May the body, or one that is expanded in it, meet numbers of numpy?"""
+    called = _called(operation, [])
+    return may_meet_numpy(each.function for each in called) or any(
+        map(has_numpy, arguments.values())
+    )
 
 
 def _noted(made: list[Unified], one: Unified) -> Unified:
@@ -138,7 +148,7 @@ def _called(operation: Operation, seen: list[Operation]) -> list[Operation]:
     return seen
 
 
-def _unify(frame: Frame, arguments: Mapping[str, Any]) -> Unified:
+def _unify(frame: Frame, arguments: Mapping[str, Any], meets_numpy: bool) -> Unified:
     frame.scope = Scope(own_names(frame.tree), frame.function)
     for name in parameters(frame.tree.args):
         starred = [value for key, value in arguments.items() if key.startswith(f"{name}_")]
@@ -147,11 +157,11 @@ def _unify(frame: Frame, arguments: Mapping[str, Any]) -> Unified:
         frame.scope.names[name] = given
     reader = Reader(frame, frame.scope)
     reader.body(frame.tree.body)
-    weights = Weights(frame, lambda: _names_of_setup(frame, reader.order, arguments))
-    read_back = ReadBack(frame, reader.order, arguments)
+    weights = Weights(frame, lambda: _names_of_setup(frame, reader.order, arguments, meets_numpy))
+    read_back = ReadBack(frame, reader.order, arguments, meets_numpy)
     assignment = assign(reader.order, weights.of, read_back.unordered)
     sections = sections_of(assignment)
-    split = Splitter(sections).split(frame)
+    split = Splitter(sections, meets_numpy).split(frame)
     found = Unified(frame, assignment, sections, split, read_back.is_rehearsed)
     _let_go(frame)
     return found
@@ -167,10 +177,10 @@ def _let_go(frame: Frame) -> None:
 
 
 def _names_of_setup(
-    frame: Frame, units: Sequence[Unit], arguments: Mapping[str, Any]
+    frame: Frame, units: Sequence[Unit], arguments: Mapping[str, Any], meets_numpy: bool
 ) -> Mapping[str, Any]:
     """The names of the body once everything is declared; expansions have not declared theirs."""
     setup = frozenset(unit for unit in setup_of(units) if unit.frame is frame)
-    alone = Splitter(Sections(setup, {})).setup_alone(frame)
+    alone = Splitter(Sections(setup, {}), meets_numpy).setup_alone(frame)
     found: Mapping[str, Any] = alone(**arguments)
     return found

@@ -133,3 +133,89 @@ def test_a_broadcast_left_out_is_found_as_by_the_simulator(rows: int, expression
     checked = check_operation(program, TARGET)
     assert [each.code.code for each in checked] == ["TTL2010"]
     assert [each.message for each in checked] == [each.message for each in simulated]
+
+
+def accumulates(rows: int, first, second):
+    """y = first(blocks of a, blocks of ones) of all blocks of a, with `+=`, + second(both)."""
+
+    @ttl.operation(grid=(1, 1))
+    def operation(a, ones, y):
+        a_dfb, ones_dfb, y_dfb = (ttl.make_dataflow_buffer_like(t, (1, 1)) for t in (a, ones, y))
+        tiles = -(-a.shape[0] // 32)
+
+        @ttl.compute()
+        def compute():
+            with ones_dfb.wait() as ones_blk, y_dfb.reserve() as y_blk:
+                for _ in range(tiles):
+                    with a_dfb.wait() as a_blk:
+                        y_blk += first(a_blk, ones_blk)
+                y_blk += second(ones_blk)
+
+        @ttl.datamovement()
+        def read():
+            with ones_dfb.reserve() as ones_blk:
+                ttl.copy(ones[0, 0], ones_blk).wait()
+            for row in range(tiles):
+                with a_dfb.reserve() as a_blk:
+                    ttl.copy(a[row, 0], a_blk).wait()
+
+        @ttl.datamovement()
+        def write():
+            with y_dfb.wait() as y_blk:
+                ttl.copy(y_blk, y[0, 0]).wait()
+
+    a = ttnn.ones((rows, 32), dtype=ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=DEVICE)
+    ones, y = (
+        ttnn.ones((32, 32), dtype=ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=DEVICE)
+        for _ in range(2)
+    )
+    return operation, (a, ones, y)
+
+
+def edge(ones):
+    return ttl.math.reduce_max(ones, dims=[0])
+
+
+@pytest.mark.parametrize(
+    ("rows", "first", "second", "is_found"),
+    [
+        (32, lambda a, ones: a, edge, True),
+        (64, lambda a, ones: a * ones, edge, True),
+        (32, lambda a, ones: ttl.math.reduce_max(a, dims=[0]), lambda ones: ones * 2, True),
+        (1, lambda a, ones: a, lambda ones: ones * 2, True),
+        (32, lambda a, ones: ttl.math.reduce_max(a, dims=[0]), edge, False),
+        (32, lambda a, ones: a, lambda ones: ttl.math.broadcast(edge(ones), dims=[0]), False),
+        (52, lambda a, ones: a, lambda ones: ones * 2, False),  # the last tile is not full
+        (33, lambda a, ones: a, lambda ones: ones * 2, False),  # nor is this, with one row
+        (20, lambda a, ones: a, lambda ones: ones * 2, False),
+    ],
+)
+def test_a_sum_in_place_without_its_broadcast(rows, first, second, is_found) -> None:
+    operation, args = accumulates(rows, first, second)
+    program = operation.program(args, {}, TARGET.default_grid)
+    simulated: list[Diagnostic] = []
+    sim.run(program, target=TARGET, report=simulated.append)
+    checked = check_operation(program, TARGET)
+    assert [each.code.code for each in checked] == ["TTL2010"] * is_found
+    assert [each.message for each in checked] == [each.message for each in simulated]
+    assert [each.primary for each in checked] == [each.primary for each in simulated]
+
+
+@pytest.mark.parametrize(
+    ("expression", "is_found"),
+    [
+        (lambda x, ones: ttl.math.where(ttl.math.reduce_max(x, dims=[1]) > 0, x, ones), True),
+        (lambda x, ones: ttl.math.mask(x, ttl.math.reduce_max(x, dims=[1]) > 0), True),
+        (lambda x, ones: ttl.math.where(x > 0, x, ones), False),
+        (lambda x, ones: ttl.math.mask(x, ones), False),
+    ],
+)
+@pytest.mark.parametrize("rows", [32, 20])
+def test_a_selection_without_its_broadcast(expression, is_found, rows) -> None:
+    operation, args = reduces(rows, expression)
+    program = operation.program(tuple(args), {}, TARGET.default_grid)
+    simulated: list[Diagnostic] = []
+    sim.run(program, target=TARGET, report=simulated.append)
+    checked = check_operation(program, TARGET)
+    assert "TTL2010" in [each.code.code for each in checked] or not is_found
+    assert [each.message for each in checked] == [each.message for each in simulated]
