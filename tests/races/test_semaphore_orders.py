@@ -372,3 +372,33 @@ def test_what_the_check_knows_of_orders_is_so(seed: int) -> None:
     text = random_orders(seed)
     is_race = "TTL5005" in run(text, "sim").codes
     assert orders_of(text) == ({"TTL5005"} if is_race else set())
+
+
+# Changes that come after a wait
+
+AFTER_THE_WAIT = {
+    "the same set": """
+if n == 0:
+    done.wait_eq(1)
+    done.set(1)
+    copied(scratch[0, 0], y[0, 0])
+else:
+    copied(x[0, 0], scratch[0, 0])
+    done.get_remote((0, 0)).set(1)
+""",
+    "increments": """
+if n == 0:
+    done.wait_ge(3)
+    done.get_remote((0, 0)).inc(2)
+    copied(scratch[0, 0], y[0, 0])
+else:
+    done.get_remote((0, 0)).inc(1)
+    copied(x[0, 0], scratch[0, 0])
+    done.get_remote((0, 0)).set(3)
+""",
+}
+
+
+@pytest.mark.parametrize("name", AFTER_THE_WAIT)
+def test_a_change_after_a_wait_has_not_ended_it(name: str) -> None:
+    assert_right(program(AFTER_THE_WAIT[name], (2, 1)))

@@ -13,6 +13,8 @@ rule WAIT     what would end a wait no more once it has come is ordered with it:
               the wait is for one value, a set of another value; else it is a race
 rule LATER    increments that come after the wait in the run at hand may come before it, too; what
               they know may depend on the wait: all is computed again until nothing changes
+rule AFTER    a change that knows that the wait was over cannot have ended it: neither a later one
+              of the same kernel, nor one that is ordered after the wait in another way
 """
 
 from __future__ import annotations
@@ -42,6 +44,10 @@ class Change:
     value: int
     place: Place | None
     known: Known | None = None  # what it hands on; None before the first replay of the run
+
+    def is_after(self, clock: Clock) -> bool:
+        """Does it know that the current step of the clock's kernel was over?"""
+        return self.known is not None and self.known.get(clock.kernel, 0) >= clock.step
 
     def is_known_to(self, clock: Clock) -> bool:
         """Does the kernel of the clock know that it has happened?"""
@@ -82,6 +88,13 @@ class Epoch:
     base: int
     sets: list[Change] = field(default_factory=list)
     increments: list[Change] = field(default_factory=list)
+
+    def before(self, clock: Clock) -> Epoch | None:  # rule AFTER
+        """Leave out what comes after the clock; None if nothing that starts the epoch is left."""
+        sets = [each for each in self.sets if each.known is not None and not each.is_after(clock)]
+        if self.sets and not sets:
+            return None
+        return Epoch(self.base, sets, [each for each in self.increments if not each.is_after(clock)])
 
     @property
     def known_increments(self) -> list[Change]:
@@ -144,8 +157,9 @@ class History:
         for epoch in self.epochs[first:]:
             if epoch.wraps:
                 break
-            if epoch.can_end(wait, clock):
-                return epoch.common(wait, clock)
+            possible = epoch.before(clock)
+            if possible is not None and possible.can_end(wait, clock):
+                return possible.common(wait, clock)
         return reduce(joined, [_known(each) for each in self.changes[:seen]], {})
 
     def spoiled(self) -> tuple[Wait, Change] | None:
