@@ -26,6 +26,7 @@ from .hir import BlockValue, HeldBlock, RunTime, TransferValue, Value, is_run_ti
 from .items import iterated
 from .joins import choose
 from .operators import binary, folded
+from .other_numbers import has_other_number, with_other_numbers
 from .problems import describe, not_yet, python_error
 from .ranges import RangeValue, range_value
 
@@ -167,6 +168,9 @@ def extreme(function: Callable[..., Any], sign: str) -> Callable[..., Value]:
 
     def best(builder: KernelBuilder, *values: Any) -> Value:
         values = tuple(iterated(values[0])) if len(values) == 1 else values
+        if has_other_number(*values):
+            sign = f"{function.__name__}()"
+            return with_other_numbers(builder, sign, lambda *each: function(each), *values)
         kinds = scalars.scalar_kinds(f"{function.__name__}()", *values)
         if {*kinds} <= {int}:
             return scalars.extreme(builder, function, values)

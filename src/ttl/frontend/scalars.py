@@ -23,6 +23,7 @@ from ttl.semantics.ops import NAMESPACES
 
 from .builder import KernelBuilder
 from .hir import INDEX, TYPES, BlockValue, Body, Number, Op, RunTime, Scalar, Value, kind_of
+from .other_numbers import has_other_number, with_other_numbers
 from .problems import describe, not_in_kernels, not_yet, python_error
 from .python_operators import BINARY, COMPARISONS
 from .value_ranges import arms_of, as_constant, known_comparison, known_constant, known_number
@@ -120,7 +121,10 @@ def _of_blocks(sign: str) -> tuple[str, ...]:
 
 def arithmetic(builder: KernelBuilder, sign: str, left: Value, right: Value) -> Value:
     """A binary operator, at least one of its operands a run-time scalar."""
-    row, kinds = BINARY[sign], scalar_kinds(sign, left, right)
+    row = BINARY[sign]
+    if has_other_number(left, right):
+        return with_other_numbers(builder, sign, row.fold, left, right)
+    kinds = scalar_kinds(sign, left, right)
     if sign == "@":
         raise python_error("`@` multiplies blocks, and these are numbers")
     if sign in ("|", "^") and (isinstance(left, IntFlag) or isinstance(right, IntFlag)):
@@ -324,9 +328,11 @@ def compare(builder: KernelBuilder, sign: str, left: Value, right: Value) -> boo
     """A comparison with at least one run-time scalar."""
     if sign in ("in", "not in"):
         return _contains(builder, sign, left, right)
-    _, of_integers, of_floats = COMPARISONS[sign]
+    fold, of_integers, of_floats = COMPARISONS[sign]
     if not of_integers:
         raise not_in_kernels("`is` of a run-time value", "compare it by `==`")
+    if has_other_number(left, right):
+        return bool(with_other_numbers(builder, sign, fold, left, right))
     if sign in ("==", "!=") and any(isinstance(value, NO_NUMBERS) for value in (left, right)):
         return sign == "!="
     kinds = scalar_kinds(sign, left, right)

@@ -10,6 +10,7 @@ import operator
 import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import gcd
 from typing import Any
 
 from xdsl.dialects import arith, scf
@@ -183,32 +184,37 @@ def known_number(builder: KernelBuilder, value: Value) -> Number | None:
         return value  # type: ignore[return-value]
     if (constant := known_constant(value)) is not None:
         return constant
-    if not isinstance(value, Scalar):
-        return None
-    if value.kind is int:
-        possible = _possible(builder, value)
-        if len(possible) == 1:
-            return possible[0]
-    if value.made_by is ttl.RuntimeArgOp and value.kind is not int:
-        case, words = _cases_of_number(builder, value)
-        number = known_number(builder, case)
-        return None if number is None else _of_word(words[int(number)], value.kind)
+    if isinstance(value, Scalar):
+        if value.kind is int:
+            possible = _possible(builder, value)
+            if len(possible) == 1:
+                return possible[0]
+        elif value.made_by is ttl.RuntimeArgOp:
+            case, words = _cases_of_number(builder, value)
+            number = known_number(builder, case)
+            return None if number is None else _of_word(words[int(number)], value.kind)
     return _evaluated(builder, value.owner) if isinstance(value.owner, Op) else None
 
 
 def _evaluated(builder: KernelBuilder, op: Op) -> Number | None:
-    if op.becomes in EVALUATED:
+    if op.becomes in EVALUATED or op.becomes in COMPARED:
         operands = [known_number(builder, operand) for operand in op.operands]
         if any(operand is None for operand in operands):
             return None
         if op.becomes is arith.DivfOp and not operands[1]:
             return None
-        return EVALUATED[op.becomes](*operands)  # type: ignore[no-any-return]
+        return _fold_of(op)(*operands)  # type: ignore[no-any-return]
     if op.becomes is arith.SelectOp:
         taken = decided(builder.state.facts, op.operands[0])
         if taken is not None:
             return known_number(builder, op.operands[1 if taken else 2])
     return None
+
+
+def _fold_of(op: Op) -> Callable[..., Any]:
+    if op.becomes in COMPARED:
+        return COMPARED[op.becomes][_integer(op.properties["predicate"])]
+    return EVALUATED[op.becomes]
 
 
 def _of_word(word: int, kind: type) -> float | bool:
@@ -217,14 +223,13 @@ def _of_word(word: int, kind: type) -> float | bool:
 
 def _possible(builder: KernelBuilder, value: Scalar) -> list[int]:
     """The values that the path leaves; empty if there are too many."""
-    found = interval(builder, value)
     numbers: Sequence[int] = sorted(_numbers(builder, value))
-    if not numbers and (found is None or found[1] - found[0] >= MOST_VALUES):
-        return []
-    if not numbers and found is not None:
-        numbers = range(found[0], found[1] + 1)
-    if len(numbers) > MOST_VALUES:
-        return []
+    if not numbers:
+        found = interval(builder, value)
+        step = gcd(*linear(value)[0].values()) or 1  # 3 * i - 1 is only every third number
+        if found is None or (found[1] - found[0]) // step >= MOST_VALUES:
+            return []
+        numbers = range(found[0], found[1] + 1, step)
     known = {number: equal_to(builder.state.facts, value, number) for number in numbers}
     is_it = [number for number, answer in known.items() if answer]
     return is_it or [number for number, answer in known.items() if answer is None]
@@ -242,7 +247,16 @@ EVALUATED: dict[type[Operation], Callable[..., Any]] = {
     arith.NegfOp: operator.neg,
     arith.IndexCastOp: int,
     arith.SIToFPOp: float,
+    arith.AndIOp: operator.and_,
+    arith.OrIOp: operator.or_,
+    arith.XOrIOp: operator.xor,
 }
+COMPARED = {  # by the predicate
+    arith.CmpiOp: {arith.CMPI_COMPARISON_OPERATIONS.index(row.of_integers): row.fold
+                   for row in COMPARISONS.values() if row.of_integers},
+    arith.CmpfOp: {arith.CMPF_COMPARISON_OPERATIONS.index(row.of_floats): row.fold
+                   for row in COMPARISONS.values() if row.of_floats},
+}  # fmt: skip
 
 
 # Branches for values ------------------------------------------------------------------------------
@@ -257,8 +271,8 @@ class Undecided:
 
 
 REPEATED = (
-    *EVALUATED, arith.ConstantOp, arith.SelectOp, arith.CmpiOp, arith.CmpfOp, arith.AndIOp,
-    arith.OrIOp, arith.XOrIOp, ttl.NodeIndexOp, ttl.PipeValueOp, ttl.LocalPipeOp,
+    *EVALUATED, *COMPARED, arith.ConstantOp, arith.SelectOp, ttl.NodeIndexOp, ttl.PipeValueOp,
+    ttl.LocalPipeOp,
 )  # fmt: skip
 
 
@@ -271,35 +285,37 @@ def repeated(builder: KernelBuilder, value: RunTime) -> RunTime:
     return builder.value(op.becomes, operands, value.type, op.properties)
 
 
-def needs_constant(builder: KernelBuilder, value: Value, what: str) -> FlowBroken:
+def needs_constant(
+    builder: KernelBuilder, value: Value, what: str, help_text: str = ""
+) -> FlowBroken:
     """Why the statement cannot be evaluated as it is, and which branches would help."""
     items = value if isinstance(value, tuple) else (value,)
     found = (_undecided(builder, item) for item in items if isinstance(item, RunTime))
-    return flow_broken(what, undecided=next((each for each in found if each is not None), None))
+    undecided = next((each for each in found if each is not None), None)
+    return flow_broken(what, help_text, undecided=undecided)
 
 
-def as_constant(builder: KernelBuilder, value: Value, what: str) -> Any:
+def as_constant(builder: KernelBuilder, value: Value, what: str, help_text: str = "") -> Any:
     """The value with the numbers that the path knows in the place of run-time values."""
     if isinstance(value, (tuple, list)):
-        items = [as_constant(builder, item, what) for item in value]
+        items = [as_constant(builder, item, what, help_text) for item in value]
         return items if isinstance(value, list) else tuple(items)
     number = known_number(builder, value)
     if number is None and value is not None:
-        raise needs_constant(builder, value, what)
+        raise needs_constant(builder, value, what, help_text)
     return number
 
 
 def _undecided(builder: KernelBuilder, value: RunTime) -> Undecided | None:
-    if not isinstance(value, Scalar) or known_number(builder, value) is not None:
+    if known_number(builder, value) is not None:
         return None
-    if value.kind is int and (values := _possible(builder, value)):
-        return Undecided(value, values)
-    op = value.owner
-    if not isinstance(op, Op):
-        return None
-    if op.becomes is ttl.RuntimeArgOp:
+    if isinstance(value, Scalar) and value.kind is int:
+        if values := _possible(builder, value):
+            return Undecided(value, values)
+    elif isinstance(value, Scalar) and value.made_by is ttl.RuntimeArgOp:
         return _undecided(builder, _cases_of_number(builder, value)[0])
-    if op.becomes in (*EVALUATED, arith.SelectOp):
+    op = value.owner
+    if isinstance(op, Op) and op.becomes in (*EVALUATED, *COMPARED, arith.SelectOp):
         for operand in op.operands:
             if (found := _undecided(builder, operand)) is not None:
                 return found

@@ -94,7 +94,8 @@ class Epoch:
         sets = [each for each in self.sets if each.known is not None and not each.is_after(clock)]
         if self.sets and not sets:
             return None
-        return Epoch(self.base, sets, [each for each in self.increments if not each.is_after(clock)])
+        increments = [each for each in self.increments if not each.is_after(clock)]
+        return Epoch(self.base, sets, increments)
 
     @property
     def known_increments(self) -> list[Change]:
