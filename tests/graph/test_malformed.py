@@ -319,6 +319,29 @@ def test_a_string_that_is_not_closed_is_found_at_once() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "line", "column", "message"),
+    [
+        ("\\ = tensor<64x32xbf16>", 1, 1, "Unexpected character"),
+        ("\n  \\ loc(\"x.py\":1:1)", 2, 3, "Unexpected character"),
+        ("module {\n  \\\n}", 2, 3, "Unexpected character"),
+        ("module {\n} \\", 2, 3, "Unexpected character"),
+        ("", 1, 1, "Could not parse"),
+        ("#a = " + "[" * 3000, 1, None, "nested too deeply"),
+        ('"builtin.module"() ({' * 2000, 1, None, "nested too deeply"),
+    ],
+)
+def test_a_text_that_is_no_ir_is_refused_at_its_place(
+    text: str, line: int, column: int | None, message: str
+) -> None:
+    with pytest.raises(UsageError, match=message) as caught:
+        read_module(text)
+    (diagnostic,) = caught.value.diagnostics
+    assert diagnostic.code.code == "TTL8001" and diagnostic.primary is not None
+    assert diagnostic.primary.span.line == line
+    assert column in (None, diagnostic.primary.span.column)
+
+
+@pytest.mark.parametrize(
     "operation",
     [
         "stablehlo.add %a, %n : (tensor<4xf32>, tensor<6xi32>) -> tensor<4xf32>",

@@ -47,16 +47,26 @@ def parse_module(text: str, file: str, context: Context) -> ModuleOp:
         if match["bits"] and int(match["bits"][:12]) > _MOST_BITS:
             message = f"integers have at most {_MOST_BITS} bits"
             raise _wrong(text, file, match.start(), match.end(), message)
-    parser = MLIRParser(context, text, file)
     try:
-        return parser.parse_module()
-    except _OF_DEFINITIONS as error:  # that xDSL lets through
-        message = f"this cannot be read: {str(error).strip().splitlines()[-1]}"
-        raise _wrong(text, file, parser.pos, parser.pos + 1, message) from None
+        return _module_of(MLIRParser(context, text, file), text, file)  # it reads the first word
     except ParseError as error:
         message = _UNKNOWN.sub(r"\1 is not among the operations that are read", error.msg)
         place = _source(text, error.span.start, context)
         raise _wrong(text, file, error.span.start, error.span.end, message, place) from None
+
+
+def _module_of(parser: MLIRParser, text: str, file: str) -> ModuleOp:
+    try:
+        return parser.parse_module()
+    except _OF_DEFINITIONS as error:  # that xDSL lets through
+        message = f"this cannot be read: {_last_line(error)}"
+    except RecursionError:
+        message = "this is nested too deeply"
+    raise _wrong(text, file, parser.pos, parser.pos + 1, message)
+
+
+def _last_line(error: Exception) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[-1]
 
 
 def verify_module(module: ModuleOp, complaint: str) -> None:
@@ -64,8 +74,8 @@ def verify_module(module: ModuleOp, complaint: str) -> None:
     try:
         module.verify()
     except _OF_DEFINITIONS as error:
-        reason = (str(error).strip() or type(error).__name__).splitlines()[-1]
-        raise UsageError(codes.IR_SYNTAX.broken(f"{complaint}: {reason}").at(None)) from None
+        message = f"{complaint}: {_last_line(error)}"
+        raise UsageError(codes.IR_SYNTAX.broken(message).at(None)) from None
 
 
 # What definitions, upstream's too, raise for operands and attributes that they do not foresee.
@@ -183,9 +193,9 @@ def _source(text: str, start: int, context: Context) -> Span | None:
     found = _LOCATION.search(text, start, len(text) if end < 0 else end)
     if found is None:
         return None
-    parser = MLIRParser(context, text)
-    parser._resume_from(found.end())
     try:
+        parser = MLIRParser(context, text)
+        parser._resume_from(found.end())
         return span_of(parser._parse_location())
     except ParseError:
         return None
