@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import operator
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from math import gcd
 from typing import Any
 
 from xdsl.dialects import arith, scf
@@ -223,16 +222,26 @@ def _of_word(word: int, kind: type) -> float | bool:
 
 def _possible(builder: KernelBuilder, value: Scalar) -> list[int]:
     """The values that the path leaves; empty if there are too many."""
-    numbers: Sequence[int] = sorted(_numbers(builder, value))
-    if not numbers:
-        found = interval(builder, value)
-        step = gcd(*linear(value)[0].values()) or 1  # 3 * i - 1 is only every third number
-        if found is None or (found[1] - found[0]) // step >= MOST_VALUES:
-            return []
-        numbers = range(found[0], found[1] + 1, step)
+    numbers = sorted(_sums(builder, *linear(value)))
     known = {number: equal_to(builder.state.facts, value, number) for number in numbers}
     is_it = [number for number, answer in known.items() if answer]
     return is_it or [number for number, answer in known.items() if answer is None]
+
+
+def _sums(builder: KernelBuilder, terms: Terms, constant: int) -> set[int]:
+    """3 * i - 1 is only every third number between its ends."""
+    found = {constant}
+    for term, factor in terms.items():
+        own: Collection[int] = _numbers(builder, term.value)
+        ends = None if own else _interval_of_term(builder, term.value)
+        if ends is not None and ends[1] - ends[0] < MOST_VALUES:
+            own = range(ends[0], ends[1] + 1)
+        if not 0 < len(own) <= MOST_VALUES:
+            return set()
+        found = {so_far + factor * number for so_far in found for number in own}
+        if len(found) > MOST_VALUES:
+            return set()
+    return found
 
 
 SUMS = [BINARY[sign] for sign in ("+", "-", "*")]

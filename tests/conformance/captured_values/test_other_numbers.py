@@ -47,6 +47,7 @@ EXPRESSIONS: dict[str, tuple[float, float]] = {
     "float(PRICE * (here * 3 * 0.5 > 1))": (0, 1.5),
     "float(PRICE // (3 * here - 1))": (-1, 0),  # which is never 0
     "float(THIRD * per_node * 3)": (-1, 2),
+    "(-per_node) ** -3": (1, -0.125),  # of 1 and -2
     "(TURN * here).imag": (0, 1),
 }
 
