@@ -402,3 +402,20 @@ else:
 @pytest.mark.parametrize("name", AFTER_THE_WAIT)
 def test_a_change_after_a_wait_has_not_ended_it(name: str) -> None:
     assert_right(program(AFTER_THE_WAIT[name], (2, 1)))
+
+
+def test_a_wait_for_a_value_that_increments_pass_over_belongs_to_a_set() -> None:
+    """1 and 2 are added, so 2 is only there when it is set."""
+    assert_right(program("""
+if n == 0:
+    done.get_remote((0, 0)).inc(1)
+    go.get_remote((1, 0)).inc(1)
+    done.wait_eq(2)
+    copied(scratch[0, 0], y[0, 0])
+elif n == 1:
+    done.get_remote((0, 0)).inc(2)
+    go.wait_ge(1)
+    copied(x[0, 0], scratch[0, 0])
+    done.get_remote((0, 0)).set(0)
+    done.get_remote((0, 0)).set(2)
+""", (2, 1)))  # fmt: skip

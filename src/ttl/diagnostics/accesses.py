@@ -15,10 +15,13 @@ class Access(NamedTuple):
     kernel: str
     node: tuple[int, ...]
     is_write: bool
+    is_one_of_several: bool = False  # places of the node; which one is not known
 
     @property
     def label(self) -> str:
         verb = "writes" if self.is_write else "reads"
+        if self.is_one_of_several:
+            return f"node {self.node} {verb} it here or in another place"
         return f"`{self.kernel}` on node {self.node} {verb} it here"
 
 

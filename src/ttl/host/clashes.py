@@ -27,8 +27,11 @@ def clashes(
 def _clash(compiled: CompiledOperation, clash: ClashStruct, tensor: PagedTensor) -> Diagnostic:
     assert isinstance(tensor, Storage)
     nodes, kernels = nodes_of(compiled), compiled.kernels
-    one = accesses.Access(kernels[clash.kernel].name, nodes[clash.node], True)
-    other = accesses.Access(kernels[clash.other_kernel].name, nodes[clash.other_node], True)
+    several = [bool(clash.has_others & bit) for bit in (1, 2)]
+    one = accesses.Access(kernels[clash.kernel].name, nodes[clash.node], True, several[0])
+    other = accesses.Access(
+        kernels[clash.other_kernel].name, nodes[clash.other_node], True, several[1]
+    )
     span = _span(kernels[clash.other_kernel], clash.other_line)
     same = partial(accesses.written_twice, why=accesses.SAME_BYTES)
     broken = (accesses.race if clash.is_different else same)(

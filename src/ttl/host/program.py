@@ -110,7 +110,8 @@ class LeftoverStruct(ctypes.Structure):
 class ClashStruct(ctypes.Structure):
     _fields_ = [
         ("unit", c_uint64),
-        *words("tensor is_different node kernel line other_node other_kernel other_line unused"),
+        *words("tensor is_different node kernel line other_node other_kernel other_line"),
+        *words("has_others"),
     ]
 
 

@@ -7,6 +7,8 @@ rule LEVEL    so each kernel counts by itself: if the wait needs `n` more, it kn
               the n-th of the increments knows that know least of it
 rule EPOCH    a set starts anew; the wait belongs to the first set after which it can be over, not
               before the last one that its kernel knows of
+rule SUM      a wait for one value is over where increments add up to it, of each kernel the first
+              ones; where that may be too many sums, any is taken for possible
 rule SET      what changes a value is ordered with every set of it, but for sets of the same value;
               else it is a race, if anybody waits for it
 rule WAIT     what would end a wait no more once it has come is ordered with it: an increment where
@@ -23,6 +25,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from ttl.language.semaphores import SEMAPHORE_VALUES
@@ -33,6 +36,9 @@ from .races import Clock, Known, joined
 if TYPE_CHECKING:
     from .kernel import KernelRun
     from .semaphores import NodeSemaphore
+
+
+MOST_SUMS = 4096
 
 
 @dataclass(slots=True, eq=False)
@@ -106,11 +112,10 @@ class Epoch:
         return self.base + sum([each.value for each in self.increments]) >= SEMAPHORE_VALUES
 
     def can_end(self, wait: Wait, clock: Clock) -> bool:
-        certain = [each.value for each in self.known_increments if each.is_known_to(clock)]
-        most = self.base + sum([each.value for each in self.known_increments])
-        return most >= wait.wanted and (
-            wait.at_least or self.base + sum(certain) <= wait.wanted
-        )
+        increments, needed = self.known_increments, wait.wanted - self.base
+        if sum([each.value for each in increments]) < needed:
+            return False
+        return wait.at_least or _can_add_up(increments, needed, clock)
 
     def common(self, wait: Wait, clock: Clock) -> Known:
         """What the wait knows if it was over in this epoch."""
@@ -218,6 +223,22 @@ def _first_spoiling(wait: Wait, changes: Sequence[Change]) -> Change | None:
 
 def _known(change: Change) -> Known:
     return change.known or {}
+
+
+def _can_add_up(increments: Sequence[Change], needed: int, clock: Clock) -> bool:  # rule SUM
+    """Do those that are certain, and of each kernel the first ones, add up to what is needed?"""
+    needed -= sum([each.value for each in increments if each.is_known_to(clock)])
+    by_kernel: dict[KernelRun, list[int]] = {}
+    for each in increments:
+        if not each.is_known_to(clock):
+            by_kernel.setdefault(each.kernel, []).append(each.value)
+    sums = {0}
+    for values in by_kernel.values():
+        own = [each for each in accumulate(values, initial=0) if each <= needed]
+        if len(own) * len(sums) > MOST_SUMS:
+            return needed >= 0
+        sums = {one + other for one in sums for other in own if one + other <= needed}
+    return needed in sums
 
 
 def _least(given: Sequence[Known]) -> Known:

@@ -216,6 +216,30 @@ def read_back(reads_first=False):
 
 
 @pytest.mark.rule("written-alike")
+def test_nodes_that_write_in_several_places():
+    """The message has a place on every way to run, if not always the same."""
+
+    @ttl.operation(grid=(2, 1))
+    def operation(a, y):
+        dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 1))
+
+        @ttl.datamovement()
+        def read():
+            with dfb.reserve() as block:
+                ttl.copy(a[0, ttl.node(dims=1)], block).wait()
+
+        @ttl.datamovement()
+        def write():
+            with dfb.wait() as block:
+                ttl.copy(block, y[0, 0]).wait()
+                ttl.copy(block, y[0, 0]).wait()
+
+    text = refused(operation, tensor(tiles(3, 4)), empty(32, 32), slug="race")
+    assert "ttl.copy(block, y[0, 0]).wait()" in text
+    assert "on node (1, 0) writes it here" in text or "node (1, 0) writes it here or" in text
+
+
+@pytest.mark.rule("written-alike")
 def test_nodes_read_back_what_they_write_alike():
     """A scratch tensor of an operation that splits its work over x only."""
     a, y = tensor(tiles(3, 4)), empty(96, 64)

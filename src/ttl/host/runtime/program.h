@@ -144,9 +144,9 @@ struct TtlLeftover {
 struct TtlClash {
   uint64_t unit;
   uint32_t tensor, is_different;  // the bytes are
-  uint32_t node, kernel, line;    // line 0 where a node writes in several places
+  uint32_t node, kernel, line;    // the first line of several where the node writes the tensor
   uint32_t other_node, other_kernel, other_line;
-  uint32_t unused;
+  uint32_t has_others;  // bit 0: the node has other lines, bit 1: the other node has
 };
 
 enum TtlStatus : uint32_t {

@@ -18,10 +18,10 @@ struct Owners {
   uint16_t second : 15, differs : 1;
 };
 
-// Where a node writes a tensor.
+// Where a node writes a tensor: the first place, in the order of kernels and their lines.
 struct Writer {
-  uint32_t kernel, line;  // line 0: in several places
-  bool is_known;
+  uint32_t kernel, line;
+  bool is_known, has_others;
 };
 
 }  // namespace
@@ -167,7 +167,11 @@ bool allocate(const Run& run, WrittenTensor& written, const TtlTensor& tensor) {
 
 void remember(Writer& writer, uint32_t kernel, uint32_t line) {
   const bool is_same = writer.kernel == kernel && writer.line == line;
-  writer = {kernel, !writer.is_known || is_same ? line : 0, true};
+  const bool is_before =
+      kernel < writer.kernel || (kernel == writer.kernel && line < writer.line);
+  const bool has_others = writer.has_others || (writer.is_known && !is_same);
+  if (!writer.is_known || is_before) writer = {kernel, line, true, has_others};
+  writer.has_others = has_others;
 }
 
 void note_write(Fiber& fiber, const Transfer& transfer, const uint8_t* data, uint64_t first,
@@ -199,7 +203,7 @@ void report_clash(Run& run, const WrittenTensor& written, uint32_t tensor, bool 
   const Writer &one = written.writers[node], &two = written.writers[other];
   run.report->clashes[run.report->clash_count++] = {
       static_cast<uint64_t>(found - written.owners), tensor, is_different, node, one.kernel,
-      one.line, other, two.kernel, two.line, 0};
+      one.line, other, two.kernel, two.line, one.has_others | two.has_others << 1u};
 }
 
 }  // namespace
