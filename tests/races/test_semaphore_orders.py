@@ -419,3 +419,16 @@ elif n == 1:
     done.get_remote((0, 0)).set(0)
     done.get_remote((0, 0)).set(2)
 """, (2, 1)))  # fmt: skip
+
+
+def test_an_increment_after_a_set_races_with_another_set_of_its_value() -> None:
+    text = program("""
+if n == 0:
+    done.set(1)
+    done.wait_ge(2)
+else:
+    done.get_remote((0, 0)).set(1)
+    done.get_remote((0, 0)).inc(1)
+""", (2, 1))  # fmt: skip
+    assert_race(text)
+    assert_right(applied(text, "done.set(1)\n", "pass\n"))

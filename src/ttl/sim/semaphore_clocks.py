@@ -197,10 +197,13 @@ class History:
     def unordered(self, number: int, clock: Clock) -> Change | None:
         """An earlier change that this one, which its kernel makes now, races with: rule SET."""
         change = self.changes[number]
+        last: Change | None = None  # set that the kernel knows of
         for other in reversed(self.changes[:number]):
             is_known = other.is_known_to(clock)
+            if last is not None and not (other.is_set and other.value == last.value):
+                return None  # `last` is ordered after all but sets of its value
             if other.is_set and is_known:
-                return None  # it is ordered after all that came before it
+                last = other
             if is_known or not (change.is_set or other.is_set):
                 continue
             if not (change.is_set and other.is_set and change.value == other.value):
