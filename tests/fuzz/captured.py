@@ -2,7 +2,7 @@
 
 Each result is a scalar, which a fill puts into a tile of its own. The reference is Python itself,
 with the numbers of numpy taken for Python's. A program agrees on simulator, executor and reference,
-or simulator and executor refuse it with one code, or the compiler says that it does not compile it.
+or simulator and executor refuse it with one code.
 """
 
 from __future__ import annotations
@@ -389,8 +389,8 @@ def _failure(text: str, sim: Outcome, host: Outcome) -> str:
             return f"{name}: {each.detail}"
     if "invalid" in (sim.kind, host.kind):
         return ""  # made smaller until it is no program
-    if host.is_compilers:
-        return ""  # what is not compiled yet is said, before it is known what it would lead to
+    if host.is_compilers and sim.kind == "ended":
+        return ""  # what is not compiled yet is said
     # The compiler goes on after an error, the simulator ends with the first.
     if sim.kind != host.kind or not {*sim.codes[:1]} <= {*host.codes}:
         return f"engines differ: sim {sim}, host {host}"
