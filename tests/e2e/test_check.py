@@ -107,8 +107,9 @@ def test_what_is_not_compiled_is_an_error(run: Any, tmp_path: Path) -> None:
     checked, _, last = done.stderr.rstrip().rpartition("\n")
     assert last == "ttl: 1 operation checked, 1 error; those with errors were not run"
     compiled = run("ttl", "run", "--host", "simulated.py")
-    assert "error[TTL7001]: the compiler does not translate calls of 'iter' yet" in checked
-    assert checked == compiled.stderr.rstrip()
+    assert "error[TTL7003]: a call of 'iter': not part of the language of kernels" in checked
+    simulated = run("ttl", "run", "simulated.py")
+    assert checked == compiled.stderr.rstrip() == simulated.stderr.rstrip()
 
 
 CHECKS_ITSELF = THREE_WRONG.replace(

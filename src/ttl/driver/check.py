@@ -85,6 +85,25 @@ class Checks:
         show(wanted, config)
 
 
+# What no kernel may have, though the simulator, which runs Python, could run it.
+OUTSIDE = (codes.NOT_IN_KERNELS, codes.NO_SOURCE)
+
+
+class Outside:
+    """Asks the compiler about kernels whose Python may be no part of the language."""
+
+    def __init__(self) -> None:
+        self._known: Recent[list[Diagnostic]] = Recent(MOST_REMEMBERED)
+
+    def refuse(self, program: Program, target: Target, config: Config) -> None:
+        """CompileError before the simulator runs what no other way does."""
+        found = kept_for(
+            self._known, program, target, config, lambda: check_operation(program, target)
+        )
+        if errors := [each for each in found if each.code in OUTSIDE]:
+            raise CompileError(*errors)
+
+
 def check_operation(program: Program, target: Target) -> list[Diagnostic]:
     """Find everything that is wrong with a program and known before it runs.
 

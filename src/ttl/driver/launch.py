@@ -14,6 +14,7 @@ from ttl.language.operation import Program
 from ttl.loading.forks import computed_once
 from ttl.semantics.current_engine import TRACE
 from ttl.semantics.limits import check_limits, l1_tensors
+from ttl.source.facts import facts_of
 from ttl.target import CHOICES, Target, load
 from ttl.trace import CATEGORIES
 
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from ttl.device import Chip
 
     from .artifacts import Artifacts
-    from .check import Checked, Checks
+    from .check import Checked, Checks, Outside
     from .fast import FastCalls
     from .ready import Given, ReadyCalls
     from .views import Views
@@ -58,6 +59,12 @@ class Driver:
         from .check import Checks
 
         return Checks()
+
+    @computed_once
+    def outside(self) -> Outside:
+        from .check import Outside
+
+        return Outside()
 
     @computed_once
     def fast(self) -> FastCalls:
@@ -213,6 +220,8 @@ class Call:
             self.checked = driver.checks.of(program, target, config, driver.remarks)
             if self.checked.errors or config.compile_only:
                 return
+        elif config.backend == "sim" and _is_unusual(program):
+            driver.outside.refuse(program, target, config)
         if config.view:
             driver.views.see(program, target, config)
         compiled = self._artifact(program, target, config)
@@ -244,6 +253,11 @@ class Call:
             captured.append((compiled, list(program.tensors.values())))
             self.driver.checks.compiled(program)
         return compiled
+
+
+def _is_unusual(program: Program) -> bool:
+    """Not of another DSL, which says itself what its threads may have."""
+    return program.operation.lowering is None and facts_of(program).is_unusual
 
 
 def _refuse_deep(operation: Operation) -> None:

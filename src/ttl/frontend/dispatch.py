@@ -29,7 +29,7 @@ from .functions import BoundMethod, LocalFunction, inline
 from .hir import Value, is_run_time
 from .items import iterated
 from .operators import folded
-from .problems import describe, not_yet, python_error, raised
+from .problems import describe, not_in_kernels, not_yet, python_error, raised
 from .python_functions import ALWAYS, PYTHON, is_pure
 from .ranges import RangeValue
 from .value_ranges import as_constant
@@ -101,8 +101,7 @@ def call(
         code = arguments[0] if arguments else None
         raise raised(builder.frame, f"SystemExit: {code}", (ENDS,))
     if has_block(given) or not is_pure(function):
-        help = ENDS if _ends_process(function) else ""
-        raise not_yet(f"calls of {called(function)!r}", help)
+        raise _not_called(function)
     if is_run_time(given):
         what = f"calls of {called(function)!r} on values that are known only at run time"
         arguments = as_constant(builder, arguments, what)
@@ -110,6 +109,14 @@ def call(
     constants = [list(iterated(g)) if isinstance(g, RangeValue) else g for g in arguments]
     what = called(function)
     return folded(what, lambda: own_sum(function)(*constants, **keywords), about=constants)
+
+
+def _not_called(function: Value) -> RuleBroken:
+    """A debugger is for the simulator; nothing else of Python's runs in a kernel."""
+    if function is breakpoint or _library(function) in ("pdb", "ttl"):
+        return not_yet(f"calls of {called(function)!r}")
+    helps = (ENDS,) if _ends_process(function) else ()
+    return not_in_kernels(f"a call of {called(function)!r}", *helps)
 
 
 def _not_callable(value: Value) -> RuleBroken:

@@ -26,6 +26,7 @@ from .name_uses import reads_what_it_writes
 from .numpy_numbers import may_meet_numpy
 from .own_sends import nets_to_others
 from .recent import Recent
+from .unusual import is_unusual
 
 
 def facts_of(program: Program) -> Facts:
@@ -75,6 +76,11 @@ class Facts:
         return may_meet_numpy(
             kernel.function for kernels in self.nodes_kernels for kernel in kernels
         )
+
+    @computed_once
+    def is_unusual(self) -> bool:
+        """May the compiler refuse a kernel for Python that is no part of the language?"""
+        return is_unusual(kernel.function for kernels in self.nodes_kernels for kernel in kernels)
 
     @property
     def has_reduction(self) -> bool:

@@ -238,7 +238,7 @@ CASES = {
         "TTL1042", "`exp()` of a block", compute="y_blk.store([[math.exp(a_blk)]])"
     ),
     "a function of a library that is Python": Case(
-        "TTL7001", "calls of 'ones'", compute="x = [[numpy.ones((32, 32))]]"
+        "TTL7003", "a call of 'ones'", compute="x = [[numpy.ones((32, 32))]]"
     ),
     "an item of a block": Case(
         "TTL1041", "a block cannot be indexed", compute="y_blk.store([[a_blk[0]]])"
@@ -248,7 +248,7 @@ CASES = {
         "4294967296 does not fit in the 32 bits that kernels calculate integers with",
         read="x = [[row + 2**32]]",
     ),
-    "builtin": Case("TTL7001", "calls of 'input'", "[[input(1)]]"),
+    "builtin": Case("TTL7003", "a call of 'input'", "[[input(1)]]"),
     "text beside a block": Case(
         "TTL1003",
         "operator + works on blocks and block expressions, not on 'one'",
@@ -448,7 +448,7 @@ def test_every_mistake_is_reported_and_none_that_only_follows(tmp_path: Path) ->
     read = "ttl.copy([[a[0]]], a_blk).wait()"
     text, places = without_marks(TEMPLATE.replace("COMPUTE", compute).replace("READ", read))
     found = compile_text(text, tmp_path)
-    codes = ["TTL7001", "TTL7003", "TTL2001", "TTL7001", "TTL2004"]
+    codes = ["TTL7003", "TTL7003", "TTL2001", "TTL7003", "TTL2004"]
     assert [diagnostic.code.code for diagnostic in found] == codes
     assert [place(diagnostic) for diagnostic in found] == places
 

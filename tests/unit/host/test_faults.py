@@ -319,7 +319,7 @@ def test_unknown_formats_and_too_large_buffers(tiny, cache_dir, monkeypatch):
     monkeypatch.setitem(PAGE_BYTES, "Tf32", 4096)
     kernel = tiny.make_kernel("compute", ThreadKind.COMPUTE, "void kernel_main() {}")
     unknown = tiny.make_operation([kernel], [tiny.make_buffer("in0", 0, 1, 1, "Tf32")], 0)
-    with pytest.raises(UsageError, match="does not run Tf32 buffers yet"):
+    with pytest.raises(UsageError, match=r"TTL7001(.|\n)*does not run Tf32 buffers yet"):
         launch(unknown, [], cache_dir=cache_dir)
     large = tiny.make_operation([kernel], [tiny.make_buffer("in0", 0, 717)], 0)
     with pytest.raises(UsageError, match="TTL4001"):
