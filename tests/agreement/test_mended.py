@@ -191,6 +191,38 @@ def test_blocks_that_do_not_divide_their_buffer(held: int, block_count: int) -> 
     assert tile_numbers(result) == [i - i % held + 10 * i for i in range(8 * held)]
 
 
+# Numbers that are added to a reserved block -------------------------------------------------------
+
+
+@ttl.operation(grid=(1, 1))
+def adds_numbers(a, y):
+    a_dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 1))
+    y_dfb = ttl.make_dataflow_buffer_like(y, shape=(1, 1))
+
+    @ttl.compute()
+    def compute():
+        with a_dfb.wait() as a_blk, y_dfb.reserve() as y_blk:
+            y_blk += 1
+            y_blk += a_blk
+            for i in range(4):
+                y_blk += i
+            y_blk += ttl.node(dims=1) + 2.5
+
+    @ttl.datamovement()
+    def read():
+        with a_dfb.reserve() as block:
+            ttl.copy(a[0, 3], block).wait()
+
+    @ttl.datamovement()
+    def write():
+        with y_dfb.wait() as block:
+            ttl.copy(block, y[0, 0]).wait()
+
+
+def test_numbers_are_added_to_a_reserved_block() -> None:
+    assert tile_numbers(agree(adds_numbers, numbered(), tensor(1, 1))) == [1 + 3 + 6 + 2.5]
+
+
 # Pipes under conditions that only the run knows ---------------------------------------------------
 
 

@@ -121,14 +121,16 @@ class Remarks:
         if config.severity_of(codes.SUPPLIED) is Severity.ERROR:
             refuse_repairs(points)
         kernels = tuple(place_of(kernel.function.__code__) for kernel in program.kernels)
-        refuses = config.severity_of(codes.CAPTURED_WRITTEN.mild) is Severity.ERROR
+        mild = codes.CAPTURED_WRITTEN.mild
+        refuses = config.severity_of(mild) is Severity.ERROR
+        written = captured_writes(program, mild) if config.backend == "sim" else []
+        if errors := [each for each in written if each.severity is Severity.ERROR]:
+            raise UsageError(*errors)
         if not self._noted.is_first(kernels, None) and not refuses:
             return
-        remarks = [note for note in self._notes(program) if note is not None]
+        remarks = [note for note in self._notes(program) if note is not None] + written
         if config.strict:
             remarks += scalar_arguments(program)
-        if config.backend == "sim":
-            remarks += captured_writes(program, codes.CAPTURED_WRITTEN.mild)
         self.warn(remarks, config, UsageError)
 
     def _notes(self, program: Program) -> Iterator[Diagnostic | None]:

@@ -12,6 +12,7 @@ from typing import Any
 
 from ttl.diagnostics import RuleBroken, codes, wrong_argument
 from ttl.diagnostics.frames import is_pyttlang_file
+from ttl.language.arguments import is_tensor
 from ttl.language.mistakes import (
     ENDS,
     NUMBER,
@@ -26,10 +27,10 @@ from .block_math import is_block
 from .builder import KernelBuilder
 from .environment import NodeFunctions
 from .functions import BoundMethod, LocalFunction, inline
-from .hir import Value, is_run_time
+from .hir import GroupValue, PipeValue, RunTime, Scalar, TransferValue, Value, is_run_time
 from .items import iterated
 from .operators import folded
-from .problems import describe, not_in_kernels, not_yet, python_error, raised
+from .problems import describe, error_text, not_in_kernels, not_yet, python_error, raised
 from .python_functions import ALWAYS, PYTHON, is_pure
 from .ranges import RangeValue
 from .value_ranges import as_constant
@@ -87,20 +88,28 @@ def call(
     handler = builder.handlers.calls.get(function) if _is_hashable(function) else None
     if handler is not None:
         return handled(builder, handler, arguments, keywords, function)
+    return _call_of_python(builder, function, arguments, keywords)
+
+
+def _call_of_python(
+    builder: KernelBuilder, function: Any, arguments: list[Value], keywords: dict[str, Value]
+) -> Value:
     python = PYTHON.get(function) if _is_hashable(function) else None
     given = [*arguments, *keywords.values()]
-    if python is not None and (function in ALWAYS or is_run_time(given) or has_block(given)):
+    iterates = _is_one_of(function, ITERATING) and any(map(is_tensor, given))
+    is_needed = iterates or is_run_time(given) or has_block(given)
+    if python is not None and (is_needed or function in ALWAYS):
         return handled(builder, python, arguments, keywords, called(function))
-    if has_block(given) and _library(function) in NUMERIC:  # which no engine can do
+    if has_block(given) and (_library(function) in NUMERIC or _is_one_of(function, OF_NUMBERS)):
         raise codes.BLOCK_IN_PYTHON.broken(f"`{called(function)}()` of a block", NUMBER)
     if is_block(function):
         raise codes.BLOCK_IN_PYTHON.broken(f"{describe(function)} is not a function")
-    if not callable(function) and not is_run_time(function):
-        raise _not_callable(function)
+    if not callable(function) or isinstance(function, RunTime):
+        raise _not_callable(builder, function)
     if _ends_process(function) and not builder.state.facts:
         code = arguments[0] if arguments else None
         raise raised(builder.frame, f"SystemExit: {code}", (ENDS,))
-    if has_block(given) or not is_pure(function):
+    if _has_object(given) or not is_pure(function):
         raise _not_called(function)
     if is_run_time(given):
         what = f"calls of {called(function)!r} on values that are known only at run time"
@@ -113,20 +122,35 @@ def call(
 
 def _not_called(function: Value) -> RuleBroken:
     """A debugger is for the simulator; nothing else of Python's runs in a kernel."""
-    if function is breakpoint or _library(function) in ("pdb", "ttl"):
+    if function is breakpoint or _library(function) == "pdb" or _is_of_language(function):
         return not_yet(f"calls of {called(function)!r}")
     helps = (ENDS,) if _ends_process(function) else ()
     return not_in_kernels(f"a call of {called(function)!r}", *helps)
 
 
-def _not_callable(value: Value) -> RuleBroken:
-    error = TypeError(f"'{type(value).__name__}' object is not callable")
-    return impossible_use(error, [value]) or python_error(str(error))
+def _not_callable(builder: KernelBuilder, value: Value) -> RuleBroken:
+    if isinstance(value, RunTime) and not isinstance(value, Scalar):
+        return wrong_argument(f"{describe(value)} is not a function")
+    kind = value.kind if isinstance(value, Scalar) else type(value)
+    error = TypeError(f"'{kind.__name__}' object is not callable")
+    return impossible_use(error, [value]) or raised(builder.frame, error_text(error))
 
 
 def has_block(values: Any) -> bool:
+    return _any_of(values, is_block)
+
+
+def _has_object(values: Any) -> bool:
+    """A block, a transfer or a pipe, which Python's functions know nothing of."""
+    return _any_of(values, lambda value: is_block(value) or isinstance(value, OBJECTS))
+
+
+OBJECTS = (GroupValue, PipeValue, TransferValue)
+
+
+def _any_of(values: Any, test: Callable[[Value], bool]) -> bool:
     return any(
-        has_block(value) if isinstance(value, (tuple, list)) else is_block(value)
+        _any_of(value, test) if isinstance(value, (tuple, list)) else test(value)
         for value in values
     )
 
@@ -142,10 +166,23 @@ ENDING = (sys.exit, os._exit, os.abort)  # the process: no engine lets a kernel 
 
 def _ends_process(function: Value) -> bool:
     is_quitter = type(function).__name__ == "Quitter"  # exit and quit of module `site`
-    return is_quitter or any(function is each for each in ENDING)
+    return is_quitter or _is_one_of(function, ENDING)
+
+
+def _is_one_of(function: Value, functions: tuple[Value, ...]) -> bool:
+    """By identity: a tensor compares its elements."""
+    return any(function is each for each in functions)
+
+
+def _is_of_language(function: Value) -> bool:
+    """Not one of a tensor of the embedded ttnn."""
+    module = str(getattr(function, "__module__", None) or type(function).__module__)
+    return module.startswith("ttl.") and not module.startswith("ttl.ttnn")
 
 
 NUMERIC = ("math", "numpy")  # what is in them is not for kernels, though some of it is Python
+ITERATING = (min, max, sum, any, all)
+OF_NUMBERS = (hex, oct, bin, chr)  # no engine can do these of a block either
 
 
 def _library(function: Value) -> str:

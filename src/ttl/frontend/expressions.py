@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
-from ttl.diagnostics import RuleBroken, codes
-from ttl.language.mistakes import SELECTED, impossible_use
+from ttl.diagnostics import RuleBroken, codes, wrong_argument
+from ttl.language.mistakes import NUMBER, SELECTED, impossible_use
 from ttl.semantics.numpy_numbers import python_number
 from ttl.source import tree
 
@@ -146,7 +146,12 @@ def item(builder: KernelBuilder, node: tree.Item) -> Value:
     if isinstance(owner, RunTime):
         if isinstance(owner, BlockValue):
             raise codes.BLOCK_INDEXED.broken(f"{describe(owner)} cannot be indexed", SELECTED)
-        raise not_in_kernels(f"indexing {describe(owner)}")
+        if isinstance(owner, Scalar):
+            error = f"TypeError: '{owner.kind.__name__}' object is not subscriptable"
+            raise raised(builder.frame, error)
+        raise wrong_argument(f"{describe(owner)} cannot be indexed")
+    if isinstance(index, BlockValue):
+        raise codes.BLOCK_IN_PYTHON.broken(f"{describe(index)} is not one number", NUMBER)
     if is_run_time(index):
         return _item_at_run_time(builder, owner, index)
     return _item(builder, owner, index)

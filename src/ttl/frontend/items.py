@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NoReturn, TypeVar, cast
 
-from ttl.diagnostics import RuleBroken, codes
+from ttl.diagnostics import RuleBroken, codes, wrong_argument
+from ttl.language.arguments import is_tensor
 from ttl.language.mistakes import WHOLE, WRITTEN, impossible_use
 from ttl.semantics.numpy_numbers import python_number
 from ttl.source import tree
@@ -13,6 +14,7 @@ from ttl.source.captured import CHANGING
 
 from . import scalars
 from .builder import KernelBuilder
+from .environment import PerNode
 from .hir import BlockValue, RunTime, Scalar, Value, is_run_time, kind_of
 from .joins import choose
 from .problems import (
@@ -44,13 +46,17 @@ def iterated(value: Any) -> list[Any]:
         return list(value.known)
     if isinstance(value, (set, frozenset)):
         return sorted(map(python_number, value), key=repr)  # the order of a set is not one
-    if not hasattr(type(value), "__iter__") or isinstance(value, RunTime):
+    if not hasattr(type(value), "__iter__") or isinstance(value, RunTime) or is_tensor(value):
         if isinstance(value, BlockValue):
             raise _not_iterable(value)
+        if isinstance(value, RunTime) and not isinstance(value, Scalar):
+            raise wrong_argument(f"{describe(value)} cannot be iterated over")
         if kind_of(value) is not None:
             raise python_error(f"{describe(value)} cannot be iterated over")
         error = TypeError(f"'{type(value).__name__}' object is not iterable")
-        raise impossible_use(error, [value]) or not_in_kernels(f"the items of {describe(value)}")
+        if isinstance(value, PerNode):
+            raise not_in_kernels(f"the items of {describe(value)}")
+        raise impossible_use(error, [value]) or python_error(error_text(error))
     return list(map(python_number, value))
 
 
@@ -62,7 +68,7 @@ def unpacked(value: Value) -> list[Value]:
     """For several names, or after `*`."""
     if isinstance(value, BlockValue):
         raise _not_iterable(value)
-    if isinstance(value, RunTime):
+    if isinstance(value, Scalar):
         raise python_error(f"{describe(value)} for several names")
     try:
         return iterated(value)

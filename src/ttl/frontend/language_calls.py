@@ -185,6 +185,8 @@ LANGUAGE = Handlers(
         print: print_values,
         language.make_dataflow_buffer_like: partial(in_body_only, "make_dataflow_buffer_like()"),
         language.make_tensor_backed_dfb: partial(in_body_only, "make_tensor_backed_dfb()"),
+        language.compute: partial(in_body_only, "@ttl.compute()"),
+        language.datamovement: partial(in_body_only, "@ttl.datamovement()"),
         Pipe: pipe,
         PipeNet: partial(in_body_only, "ttl.PipeNet()"),
         Semaphore: partial(in_body_only, "ttl.Semaphore()"),

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any
 
-from ttl.diagnostics import TTLError, codes
+from ttl.diagnostics import TTLError, codes, wrong_argument
 from ttl.language.arguments import is_tensor
 from ttl.language.block import block_as_exponent
 from ttl.language.described import public_class
@@ -17,7 +17,7 @@ from . import scalars
 from .block_math import block_math, is_block
 from .builder import KernelBuilder
 from .environment import PerNode
-from .hir import RunTime, Value, is_run_time, kind_of
+from .hir import RunTime, SliceValue, Value, is_run_time, kind_of
 from .joins import choose
 from .problems import describe, not_in_kernels, python_error
 from .python_operators import BINARY, COMPARISONS
@@ -27,6 +27,7 @@ from .texts import known_text
 
 def binary(builder: KernelBuilder, sign: str, left: Value, right: Value) -> Value:
     if is_block(left) or is_block(right):
+        _refuse_slices(sign, left, right)
         if sign == "**" and is_block(right) and not is_block(left):
             raise block_as_exponent()
         if sign not in BY_OPERATOR:
@@ -90,6 +91,8 @@ def compare(builder: KernelBuilder, sign: str, left: Value, right: Any) -> Value
         return block_math(builder, BY_OPERATOR[sign], [left, right])
     if sign.endswith("in") and is_block(right):
         raise codes.BLOCK_IN_PYTHON.broken(f"{describe(right)} cannot be iterated over", WHOLE)
+    if sign.endswith("in") and is_tensor(right):
+        raise wrong_argument(f"{describe(right)} cannot be iterated over")
     if sign in ("is", "is not") and not _are_scalars(left, right):
         return (left is right) is (sign == "is")
     left, right = known_text(builder, left), known_text(builder, right)
@@ -108,6 +111,13 @@ def compare(builder: KernelBuilder, sign: str, left: Value, right: Any) -> Value
     if not sign.endswith("in"):
         _refuse_tensors(sign, left, right)
     return folded(f"{left!r} {sign} {right!r}", COMPARISONS[sign].fold, left, right)
+
+
+def _refuse_slices(sign: str, *operands: Value) -> None:
+    for each in operands:
+        if isinstance(each, SliceValue):
+            left, right = map(describe, operands)
+            raise codes.BLOCK_IN_PYTHON.broken(f"{sign} does not work on {left} and {right}")
 
 
 def _refuse_tensors(sign: str, *operands: Value) -> None:

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from xdsl.ir import Attribute
 
-from ttl.diagnostics import Code, Diagnostic, RuleBroken, codes
+from ttl.diagnostics import Code, Diagnostic, RuleBroken, codes, wrong_argument
 from ttl.language.described import described
 from ttl.language.mistakes import impossible_use
 
-from .hir import Scalar, Value
+from .hir import RunTime, Scalar, Value
 
 if TYPE_CHECKING:
     from .state import Frame, Loop, Variable
@@ -125,6 +125,8 @@ def python_error(message: str) -> RuleBroken:
 
 
 def no_context_manager(value: Value) -> RuleBroken:
+    if isinstance(value, RunTime) and not isinstance(value, Scalar):
+        return wrong_argument(f"{describe(value)} cannot be used in a `with`")
     kind = value.kind if isinstance(value, Scalar) else type(value)
     error = TypeError(f"'{kind.__name__}' object does not support the context manager protocol")
     return impossible_use(error, [value]) or python_error(str(error))

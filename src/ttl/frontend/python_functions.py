@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial, reduce
 from math import prod
 from types import BuiltinFunctionType, MethodType
@@ -15,6 +15,8 @@ from ttl.diagnostics import codes, wrong_argument
 from ttl.language import Block, BlockExpression, Transfer
 from ttl.language.block import truth_of_block
 from ttl.language.mistakes import OPERATORS_OF_BLOCKS
+from ttl.semantics.kernel_kinds import KernelKind
+from ttl.semantics.ops import BLOCK_OPS
 from ttl.semantics.ttnn_values import asks_ttnn
 
 from . import number_functions, scalars
@@ -27,7 +29,7 @@ from .items import iterated
 from .joins import choose
 from .operators import binary, folded
 from .other_numbers import has_other_number, with_other_numbers
-from .problems import describe, not_yet, python_error
+from .problems import describe, not_in_kernels, not_yet, python_error
 from .ranges import RangeValue, range_value
 
 
@@ -112,6 +114,7 @@ def in_order(
     items = iterated(value)
     keys: list[Any] = items if key is None else [builder.call(key, [item], {}) for item in items]
     if any(isinstance(key, BlockValue) for key in keys):
+        _refuse_comparison(builder, keys)
         raise truth_of_block()
     if is_run_time(keys):
         raise not_yet("sorted() of run-time values")
@@ -159,6 +162,20 @@ def quotient_and_rest(builder: KernelBuilder, one: Value, other: Value) -> Value
     return tuple(binary(builder, operator, one, other) for operator in ("//", "%"))
 
 
+def _refuse_comparison(builder: KernelBuilder, values: Sequence[Value]) -> None:
+    """Python compares them with each other, which only compute kernels do with blocks."""
+    if len(values) > 1 and any(map(is_block, values)):
+        builder.require(KernelKind.COMPUTE, BLOCK_OPS["lt"].spelling)
+
+
+def power(builder: KernelBuilder, base: Any, exponent: Any, *modulus: Any) -> Value:
+    if not modulus:
+        return binary(builder, "**", base, exponent)
+    if is_run_time((base, exponent, *modulus)):
+        raise not_in_kernels("pow() with a modulus, of what is known only at run time")
+    return folded("pow()", lambda: pow(base, exponent, *modulus))
+
+
 def extreme(function: Callable[..., Any], sign: str) -> Callable[..., Value]:
     """min() or max(): of equal values the first; what is chosen keeps its kind."""
 
@@ -168,6 +185,7 @@ def extreme(function: Callable[..., Any], sign: str) -> Callable[..., Value]:
 
     def best(builder: KernelBuilder, *values: Any) -> Value:
         values = tuple(iterated(values[0])) if len(values) == 1 else values
+        _refuse_comparison(builder, values)
         if has_other_number(*values):
             sign = f"{function.__name__}()"
             return with_other_numbers(builder, sign, lambda *each: function(each), *values)
@@ -204,6 +222,7 @@ PYTHON: dict[Any, Callable[..., Value]] = {
     min: extreme(min, "<"),
     max: extreme(max, ">"),
     divmod: quotient_and_rest,
+    pow: power,
     math.floor: number_functions.floor,
     math.ceil: number_functions.ceil,
     math.trunc: number_functions.to_int,

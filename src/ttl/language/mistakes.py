@@ -129,6 +129,8 @@ def missing_name(error: AttributeError) -> RuleBroken | None:
         public = public_classes_by_name().get(match["type"])
     if public is not None:
         return no_attribute(public, name)
+    if error.name is None and match["type"] == "Tensor":
+        return no_such_name("a tensor", name, ())
     if is_tensor(error.obj):
         names = [name for name in dir(error.obj) if not name.startswith("_")]
         return no_such_name("a tensor", name, names)

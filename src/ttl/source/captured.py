@@ -6,12 +6,15 @@ import ast
 from collections import deque
 from collections.abc import Iterator
 from functools import lru_cache
-from types import CodeType
+from types import CodeType, FunctionType, ModuleType
 
-from ttl.diagnostics import Code, Diagnostic, Span
+from ttl.diagnostics import Code, Diagnostic, Span, codes
+from ttl.language.arguments import is_tensor
 from ttl.language.described import public_class
 from ttl.language.operation import KernelFunction, Program
 from ttl.semantics.function_source import definition_of, nodes_of
+
+from .functions import MISSING
 
 # Methods that change a list, dict or set in place, as far as compiled kernels know them.
 CHANGING: dict[type, tuple[str, ...]] = {
@@ -21,18 +24,26 @@ CHANGING: dict[type, tuple[str, ...]] = {
 }
 MUTATORS = {"sort", "appendleft", "extendleft", "popleft"}.union(*CHANGING.values())
 CONTAINERS = (list, dict, set, bytearray, deque)
+WHOLE = (ModuleType, FunctionType)  # nobody looks at a run through these
 FIXED = (bool, int, float, complex, str, bytes, type(None))  # Python itself refuses to change them
 
 
 def captured_writes(program: Program, code: Code) -> list[Diagnostic]:
-    """Every place where a kernel writes a captured list, dict or object, under this code."""
+    """Every place where a kernel writes a captured list, dict or object, under this code.
+
+    The simulator only warns of these, so that a program can be looked at from outside; not of
+    tensors, modules and functions.
+    """
     return [d for kernel in program.kernels for d in _written(kernel, code)]
 
 
 def _written(kernel: KernelFunction, code: Code) -> Iterator[Diagnostic]:
-    around = kernel.function.__globals__ | kernel.captures()
-    for name, node in _suspects(kernel.function.__code__):
-        value = around.get(name, around)
+    suspects = _suspects(kernel.function.__code__)
+    around = kernel.function.__globals__ | kernel.captures() if suspects else {}
+    for name, node in suspects:
+        value = around.get(name, MISSING)
+        if value is MISSING and not isinstance(node, ast.stmt):
+            continue  # the run says that
         if public_class(value) is not None:
             continue  # nothing of the language can be changed so: it says that itself
         if isinstance(node, (ast.Subscript, ast.Attribute)):
@@ -40,7 +51,8 @@ def _written(kernel: KernelFunction, code: Code) -> Iterator[Diagnostic]:
         else:
             is_written = not isinstance(node, ast.Call) or isinstance(value, CONTAINERS)
         if is_written:
-            yield _diagnostic(kernel, name, node, code)
+            own = codes.CAPTURED_WRITTEN if is_tensor(value) or isinstance(value, WHOLE) else code
+            yield _diagnostic(kernel, name, node, own)
 
 
 @lru_cache(maxsize=256)

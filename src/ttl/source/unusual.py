@@ -3,8 +3,9 @@
 The simulator runs Python, so it would run them; before that it asks the compiler about them, which
 knows. All others it runs without a compiler.
 
-rule SYNTAX  statements that no kernel has, names of Python's own, keys that only the run knows, a
-             function that names itself
+rule SYNTAX  statements that no kernel has, attributes that are set or Python's own, keys that only
+             the run knows, items that only the run counts, texts of values, functions that name
+             themselves or have decorators
 rule CALLED  a call of what is neither the language's, nor the user's, nor arithmetic
 rule SOURCE  a function without a definition that the compiler could read
 """
@@ -23,20 +24,20 @@ from ttl.semantics.function_source import function_tree
 from ttl.semantics.syntax import walk
 
 from .functions import MISSING, own_code, reachable_functions, value_of
+from .scopes import own_names
 
-STATEMENTS = (
+SYNTAX = (
     ast.AsyncFor, ast.AsyncFunctionDef, ast.AsyncWith, ast.Await, ast.ClassDef, ast.Try,
-    ast.TryStar, ast.Yield, ast.YieldFrom,
+    ast.JoinedStr, ast.Match, ast.TryStar, ast.Yield, ast.YieldFrom,
 )  # fmt: skip
 IMPORTS = (ast.Import, ast.ImportFrom)  # what is called of them is not known here
-OF_NUMBERS = frozenset((*dir(int), *dir(float)))
+OF_VALUES = frozenset((*dir(int), *dir(float), "count", "index"))
 PYTHONS = (
-    abs, all, any, bool, breakpoint, callable, chr, dict, divmod, enumerate, float, format,
-    frozenset, getattr, hasattr, hash, hex, int, isinstance, issubclass, len, list, map, max, min,
-    ord, partial, pow, print, range, repr, reversed, round, set, setattr, slice, sorted,
-    str, sum, tuple, type, zip,
+    abs, all, any, bool, breakpoint, chr, dict, divmod, enumerate, float, frozenset, getattr,
+    hasattr, hex, int, isinstance, issubclass, len, list, map, max, min, ord, partial, print,
+    range, reversed, round, set, slice, sorted, sum, tuple, zip,
 )  # fmt: skip
-MODULES = ("ttl", "ttnn", "math", "_operator", "itertools", "pdb")
+MODULES = ("ttl", "math", "_operator", "itertools", "pdb")
 
 
 def is_unusual(kernels: Iterable[Callable[[], None]]) -> bool:
@@ -63,19 +64,36 @@ def _called(code: CodeType) -> tuple[ast.expr, ...] | None:
     if tree is None:  # rule SOURCE
         return None
     nodes = [*walk(tree)]
-    if any(map(_is_unusual_syntax, nodes)):
+    if any(map(_is_unusual_syntax, nodes)) or _has_items_of_run(nodes, own_names(tree)):
         return None
     return tuple(node.func for node in nodes if isinstance(node, ast.Call))
 
 
 def _is_unusual_syntax(node: ast.AST) -> bool:  # rule SYNTAX
     if isinstance(node, ast.FunctionDef):
-        return any(isinstance(each, ast.Name) and each.id == node.name for each in walk(node))
+        inside = [*walk(node)]
+        is_recursive = any(isinstance(n, ast.Name) and n.id == node.name for n in inside)
+        return is_recursive or any(
+            isinstance(n, ast.FunctionDef) and n.decorator_list for n in inside if n is not node
+        )
     if isinstance(node, ast.Attribute):
-        return node.attr in OF_NUMBERS
+        is_changed = not isinstance(node.ctx, ast.Load)
+        return is_changed or node.attr in OF_VALUES or node.attr.startswith("__")
     if isinstance(node, ast.Dict):
         return not all(isinstance(key, ast.Constant) for key in node.keys)
-    return isinstance(node, (*STATEMENTS, *IMPORTS, ast.DictComp, ast.Set, ast.SetComp))
+    return isinstance(node, (*SYNTAX, *IMPORTS, ast.DictComp, ast.Set, ast.SetComp))
+
+
+def _has_items_of_run(nodes: list[ast.AST], own: frozenset[str]) -> bool:
+    """All items of a range at once that a variable of the function bounds."""
+    iterated = [n.iter for n in nodes if isinstance(n, ast.comprehension)]
+    iterated += [n.value for n in nodes if isinstance(n, ast.Starred)]
+    return any(
+        isinstance(part, ast.Name) and part.id in own
+        for each in iterated
+        if isinstance(each, ast.Call)
+        for part in walk(each)
+    )
 
 
 def _value(node: ast.expr, function: FunctionType) -> Any:
@@ -96,6 +114,7 @@ def _is_usual(value: Any) -> bool:  # rule CALLED
     function = value.__func__ if isinstance(value, MethodType) else value
     if isinstance(function, FunctionType):
         file = own_code(function).co_filename
-        return is_user_file(file) or is_pyttlang_file(file)
+        is_ttnns = str(function.__module__).startswith("ttl.ttnn")
+        return is_user_file(file) or (is_pyttlang_file(file) and not is_ttnns)
     module = getattr(value, "__module__", None) or type(value).__module__
     return str(module).partition(".")[0] in MODULES

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ttl.diagnostics import codes
 from ttl.semantics.current_engine import running_engine
 
 from .faults import wrong, wrong_call
@@ -53,11 +54,13 @@ class Shape(tuple[int, ...]):
             return super().__getitem__(position)
         if -MOST_DIMENSIONS <= position < 0:
             return 1
+        if _is_in_kernel():
+            raise codes.KERNEL_EXCEPTION.broken("IndexError: tuple index out of range")
         raise wrong(f"index {position} of the shape {tuple(self)}")
 
     def __add__(self, other: Any) -> Any:
         if _is_in_kernel():
-            return tuple(self) + other
+            return tuple(self) + other if isinstance(other, tuple) else NotImplemented
         raise wrong_call("a ttnn.Shape is not added to", "write (*tensor.shape, size)")
 
     def __eq__(self, other: object) -> bool:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import prod
 from typing import TYPE_CHECKING, Any, Protocol
 from weakref import ref
 
+from ttl.diagnostics import wrong_argument
 from ttl.semantics.current_engine import running_engine
 from ttl.semantics.dtypes import DType
 from ttl.semantics.layout import Layout
@@ -257,6 +259,15 @@ class Tensor(Operators):
             return self._part(index)
         # The kernel's engine refuses what it does not allow; a slice is made without asking it.
         return engine.slice(self, index) if engine.is_compute else self.storage.part(self, index)
+
+    def __iter__(self) -> Iterator[Any]:
+        """The parts along the first dimension; not in kernels."""
+        if running_engine(None) is not None:
+            raise wrong_argument(
+                "a tensor cannot be iterated over",
+                "copy a part of the tensor into a block: ttl.copy(tensor[0, 0], block)",
+            )
+        return map(self.__getitem__, range(self.shape[0]))
 
     def __repr__(self) -> str:
         from .printing import tensor_text

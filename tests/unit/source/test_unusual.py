@@ -96,6 +96,7 @@ def test_the_simulator_refuses_them(name: str) -> None:
         run(UNUSUAL[name])
 
 
+@pytest.mark.unwatched("a debugger is not compiled")
 def test_a_debugger_runs_on_the_simulator(monkeypatch: pytest.MonkeyPatch) -> None:
     stops: list[int] = []
     monkeypatch.setattr("sys.breakpointhook", lambda: stops.append(1))

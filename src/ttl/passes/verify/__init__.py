@@ -57,10 +57,9 @@ def check_synchronization(
     """
     patience = PATIENCE if with_warnings else 1
     walked = walk_module(module, patience * MOST_STEPS)
-    if again := check_posted_again(walked):  # seen in the run, unless it gets stuck before
+    if again := check_posted_again(walked):  # a run meets it, or gets stuck before
         schedule = check_schedule(walked, patience * MOST_EVENTS, with_warnings)
-        if all(each.code is not codes.DEADLOCK for each in schedule):
-            return again
+        return [*(each for each in schedule if each.code is codes.DEADLOCK), *again]
     decisive = [*check_ends(walked), *check_guards(walked)]
     found = [*decisive, *check_pipe_types(walked), *check_slices(walked)]
     schedules = schedules_of(walked, patience * MOST_EVENTS)

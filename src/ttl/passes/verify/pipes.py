@@ -132,7 +132,7 @@ def _posted_again(items: Items, node: Node) -> Iterator[Diagnostic]:
             if block in posted:
                 named = f"the block of `{ttl.buffer_name_of(block)}`"
                 broken = illegal(posted[block], BlockEvent.COPY_INTO, named)
-                yield broken.at(span_of(op.location), notes=(*broken.notes, f"on node {node}"))
+                yield broken.at(span_of(op.location), notes=(f"on node {node}",))
             posted[block] = State.WRITTEN_BY_TRANSFER
             slots[more[0]] = block
 
