@@ -28,7 +28,12 @@ def sample_seed() -> int:
 
 def is_chosen(name: str, one_in: int) -> bool:
     """Whether a test looks at a part of its work: at one in so many, with `--full` at all."""
-    return bool(os.environ.get(FULL)) or _rank(name) % one_in == 0
+    return bool(os.environ.get(FULL)) or is_sampled(name, one_in)
+
+
+def is_sampled(name: str, one_in: int) -> bool:
+    """The same, with `--full` too."""
+    return _rank(name) % one_in == 0
 
 
 def _rank(name: str) -> int:

@@ -17,12 +17,15 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
+from functools import partial
 from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
 BIN = Path(sys.executable).parent
+TESTS = Path(__file__).parent
+WATCH = "PYTTLANG_WATCH_AGREEMENT"  # the file for the differences, where somebody wants them
 # What the verbs import when they are used; of packages all modules.
 MODULES = ("numpy.random", "rich.console", "ttnn")
 PACKAGES = (
@@ -119,7 +122,24 @@ def _program(request: dict[str, Any], files: Sequence[int]) -> Callable[[], Any]
     sys.path.insert(0, str(BIN))  # where a script stands
     (program,) = entry_points(group="console_scripts", name=Path(sys.argv[0]).name)
     function: Callable[[], Any] = program.load()
-    return function
+    watch = os.environ.pop(WATCH, None)
+    return function if watch is None else partial(_watched, function, Path(watch))
+
+
+def _watched(function: Callable[[], Any], found: Path) -> Any:
+    """Calls a command; appends how the ways to run its operations disagree to a file."""
+    sys.path.append(str(TESTS))
+    from agreement.watching import Watched
+    from ttl.language.engine import LAUNCH_HOOK
+
+    sys.path.remove(str(TESTS))
+    watched = Watched()
+    LAUNCH_HOOK.launch = watched.launch
+    try:
+        return function()
+    finally:
+        with found.open("a", encoding="utf-8") as file:
+            file.writelines(f"{each}\n" for each in sorted(watched.differences))
 
 
 def import_all() -> None:

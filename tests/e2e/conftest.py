@@ -11,7 +11,7 @@ from unittest.mock import patch
 
 import pytest
 
-from warm_commands import WarmCommands
+from warm_commands import WATCH, WarmCommands
 
 BIN = Path(sys.executable).parent
 Run = Callable[..., subprocess.CompletedProcess[str]]
@@ -38,7 +38,8 @@ def run(tmp_path: Path, warm: WarmCommands, request: pytest.FixtureRequest) -> R
         clean = {k: v for k, v in os.environ.items() if not k.startswith(OURS)}
         environment = {**clean, **variables}
         words = [str(BIN / program), *map(str, arguments)]
-        if warm.serves(program, variables) and not always_anew:
+        is_warm = WATCH in os.environ or not always_anew
+        if is_warm and warm.serves(program, variables):
             return warm.run(words, cwd or tmp_path, environment, stdin)
         return process(words, cwd or tmp_path, environment, stdin)
 

@@ -232,6 +232,7 @@ runpy.run_path(FOLDER + "/elementwise.py", run_name="__main__")
 """
 
 
+@pytest.mark.unwatched("an error of ours is made in it")
 @pytest.mark.parametrize("backend", ["host", "python"])
 def test_debugging_shows_the_cause_of_an_internal_error_once(
     run: Any, tmp_path: Path, backend: str

@@ -102,7 +102,7 @@ class KernelBuilder(ABC):
         self.signposts: dict[signpost, Place | None] = {}  # made, and not entered on any path
         # Variables that are None before a loop, and not after each iteration.
         self.changing: set[tuple[tree.Node, Variable]] = set()
-        file = kernel.function.__code__.co_filename
+        file = own_code(kernel.function).co_filename
         self.frame = self.new_frame(file, Scope(kernel.name), environment=environment)
         moves = kernel.kind is KernelKind.DATAMOVEMENT  # compute kernels only ask for shapes
         captured = list(kernel.captures().values()) if moves else []
@@ -332,9 +332,8 @@ class KernelBuilder(ABC):
             return self._around(binding.name)
         value = self.state.values.get(variable, MISSING)
         if value is MISSING:
-            is_certain = not self.state.facts  # Python refuses it too
             raise FlowBroken(  # an iteration before may have given it one
-                codes.KERNEL_EXCEPTION if is_certain else codes.NOT_IN_KERNELS,
+                codes.KERNEL_EXCEPTION,  # Python refuses it too
                 f"`{binding.name}` has no value here",
                 helps=("assign it before, on every path",),
             )

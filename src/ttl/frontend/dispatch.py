@@ -20,6 +20,7 @@ from ttl.language.mistakes import (
     wrong_function_call,
     wrong_method_call,
 )
+from ttl.language.operation import ONE_BY_ONE, Operation
 from ttl.semantics.numpy_numbers import own_sum
 
 from .attributes import find_method, public_name
@@ -122,6 +123,8 @@ def _call_of_python(
 
 def _not_called(function: Value) -> RuleBroken:
     """A debugger is for the simulator; nothing else of Python's runs in a kernel."""
+    if isinstance(function, Operation):
+        return wrong_argument(f"operation {function.__name__} is called in a kernel", ONE_BY_ONE)
     if function is breakpoint or _library(function) == "pdb" or _is_of_language(function):
         return not_yet(f"calls of {called(function)!r}")
     helps = (ENDS,) if _ends_process(function) else ()

@@ -22,7 +22,7 @@ from ttl.language.semaphores import RemoteSemaphore
 from ttl.semantics.numpy_numbers import python_number
 from ttl.semantics.ttnn_values import is_shape, is_ttnn_value
 from ttl.source.functions import MISSING as MISSING
-from ttl.source.functions import named_value
+from ttl.source.functions import named_value, own_code
 
 if TYPE_CHECKING:
     from .hir import Scalar
@@ -106,7 +106,7 @@ class Environment:
     def lookup(self, name: str, make: MakeArgument) -> Any:
         """What `name` stands for; MISSING if nothing."""
         function = self.functions[0]
-        if name not in function.__code__.co_freevars:
+        if name not in own_code(function).co_freevars:
             return named_value(name, function)
         return merged(name, [named_value(name, each) for each in self.functions], make)
 
@@ -130,7 +130,7 @@ def merged(name: str, values: list[Any], make: MakeArgument) -> Any:
         if isinstance(first, slice):
             parts = ([getattr(v, p) for v in values] for p in ("start", "stop", "step"))
             return slice(*(merged(name, part, make) for part in parts))
-        if isinstance(first, FunctionType) and len({value.__code__ for value in values}) == 1:
+        if isinstance(first, FunctionType) and len({own_code(value) for value in values}) == 1:
             return NodeFunctions(name, values)
         return NodeObjects(name, values)
     if all(isinstance(value, (*WHOLE, type(None))) for value in values):
@@ -172,7 +172,7 @@ def is_same(one: Any, other: Any, around: tuple[FunctionType, ...] = ()) -> bool
     if isinstance(one, RemoteSemaphore):
         return is_same(one.semaphore, other.semaphore) and bool(one.nodes == other.nodes)
     if isinstance(one, FunctionType):
-        return one.__code__ is other.__code__ and is_same(
+        return own_code(one) is own_code(other) and is_same(
             _state_of(one), _state_of(other), (*around, one)
         )
     if isinstance(one, dict):
@@ -191,5 +191,5 @@ def is_same(one: Any, other: Any, around: tuple[FunctionType, ...] = ()) -> bool
 
 def _state_of(function: FunctionType) -> list[Any]:
     """What a call of a function depends on, beside its code and its module."""
-    captured = [named_value(name, function) for name in function.__code__.co_freevars]
+    captured = [named_value(name, function) for name in own_code(function).co_freevars]
     return [captured, function.__defaults__, function.__kwdefaults__, function.__dict__]

@@ -10,6 +10,7 @@ from typing import Any
 from ttl.diagnostics import codes
 from ttl.language.calls import written_call
 from ttl.source import tree
+from ttl.source.functions import own_code
 
 from .builder import KernelBuilder
 from .environment import Environment, NodeFunctions
@@ -95,7 +96,7 @@ def _entered(
         return node, function.signature, builder.new_frame(outer.file, node.scope, outer)
     functions = function.objects if isinstance(function, NodeFunctions) else (function,)
     first: Any = functions[0]
-    code = first.__code__
+    code = own_code(first)
     if code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
         raise not_in_kernels("generators and coroutines")
     node, around = builder.tree_of(first), Environment(functions)

@@ -14,6 +14,7 @@ from ttl.diagnostics import Diagnostic, Span
 from ttl.diagnostics.span import Expansion, expansions_of
 from ttl.dialects.conditions import Facts
 from ttl.source import bindings, tree
+from ttl.source.functions import own_code
 
 from .environment import Environment
 from .hir import Body, HeldBlock, Place, RunTime, Scalar, Value
@@ -78,7 +79,7 @@ class Frame:
         frame: Frame | None = self
         while frame is not None:
             if frame.environment is not None:
-                code = frame.environment.functions[0].__code__
+                code = own_code(frame.environment.functions[0])
                 if found := expansions_of(code):
                     return found
             frame = frame.caller

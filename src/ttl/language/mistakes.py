@@ -27,11 +27,19 @@ from .described import BUFFER_HELP, TENSOR_HELP, PublicClass, public_class, publ
 from .transfer import Transfer
 
 UNDEFINED = re.compile(r"name '(\w+)' is not defined")
+UNBOUND = re.compile(r"cannot access free variable '(\w+)' where it is not associated")
 
 
-def misspelt_name(error: NameError, around: tuple[str, ...]) -> RuleBroken | None:
-    """A name that a kernel uses and nobody defines; `around` are the names of the operation."""
-    frame, match = _innermost_frame(error), UNDEFINED.match(str(error))
+def misspelt_name(
+    error: NameError, around: tuple[str, ...], captured: tuple[str, ...] = ()
+) -> RuleBroken | None:
+    """A name that a kernel uses and nobody defines; `around` are the names of the operation, of
+    which the kernel captures some.
+    """
+    frame, text = _innermost_frame(error), str(error)
+    match, unbound = UNDEFINED.match(text), UNBOUND.match(text)
+    if unbound is not None and unbound[1] in captured:
+        match = unbound
     if frame is None or match is None or is_pyttlang_file(frame.f_code.co_filename):
         return None
     return undefined_name(match[1], None, (*around, *frame.f_locals, *frame.f_globals))

@@ -378,13 +378,16 @@ class Operation:
             )
 
 
+ONE_BY_ONE = "call it from the program: operations run one after the other"
+
+
 def refuse_inside(name: str) -> None:
     """UsageError if an operation is called by a kernel, or by the body of another one."""
     for inside, place in ((ENGINE, "a kernel"), (SCOPE, "the body of an operation")):
         if inside.get(None) is not None:
             raise refused(
                 f"operation {name} is called in {place}",
-                "call it from the program: operations run one after the other",
+                ONE_BY_ONE,
             )
 
 

@@ -45,12 +45,14 @@ def exception_fault(kernel: KernelRun, error: BaseException) -> TTLError | Syste
     """An exception of the user's own code, or of ours, which is never the user's mistake."""
     # Imported only when something went wrong.
     from ttl.language.mistakes import ENDS, language_mistake, misspelt_name, signature_help
+    from ttl.source.functions import own_code
 
     if _is_quit_of_debugger(error):
         return SystemExit(1)
     mistake = language_mistake(error) if isinstance(error, Exception) else None
     if isinstance(error, NameError):
-        mistake = misspelt_name(error, kernel.simulation.program.operation.local_names)
+        around = kernel.simulation.program.operation.local_names
+        mistake = misspelt_name(error, around, own_code(kernel.function).co_freevars)
     if mistake is not None:
         return rule_fault(kernel, mistake.with_traceback(error.__traceback__))
     spans = traceback_spans(error.__traceback__)

@@ -14,7 +14,7 @@ from ttl.language.described import public_class
 from ttl.language.operation import KernelFunction, Program
 from ttl.semantics.function_source import definition_of, nodes_of
 
-from .functions import MISSING
+from .functions import MISSING, own_code
 
 # Methods that change a list, dict or set in place, as far as compiled kernels know them.
 CHANGING: dict[type, tuple[str, ...]] = {
@@ -38,7 +38,7 @@ def captured_writes(program: Program, code: Code) -> list[Diagnostic]:
 
 
 def _written(kernel: KernelFunction, code: Code) -> Iterator[Diagnostic]:
-    suspects = _suspects(kernel.function.__code__)
+    suspects = _suspects(own_code(kernel.function))
     around = kernel.function.__globals__ | kernel.captures() if suspects else {}
     for name, node in suspects:
         value = around.get(name, MISSING)
@@ -108,7 +108,7 @@ def _diagnostic(
 ) -> Diagnostic:
     broken = code.broken(
         f"kernel `{kernel.name}` writes `{name}`, which "
-        + ("it captures" if name in kernel.function.__code__.co_freevars else "is global"),
+        + ("it captures" if name in own_code(kernel.function).co_freevars else "is global"),
         "keep it in a variable of the kernel, or write results into a tensor",
     )
-    return broken.at(Span.of_node(kernel.function.__code__.co_filename, node))
+    return broken.at(Span.of_node(own_code(kernel.function).co_filename, node))

@@ -43,7 +43,7 @@ class ReplacedCodes:
         self._originals: dict[tuple[CodeType, str], CodeType] = {}
         call_in_children(self._forget_others)
 
-    def own_code(self, function: FunctionType) -> CodeType:
+    def own_code(self, function: Any) -> CodeType:
         return self._own.get(function) or function.__code__
 
     def original(self, code: CodeType) -> CodeType:

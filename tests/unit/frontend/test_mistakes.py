@@ -153,7 +153,7 @@ CASES = {
         read="if row > 1:\n                half = row\n            other = [[half]] + 1",
     ),
     "value on some paths": Case(
-        "TTL7003",
+        "TTL5002",
         "`half` has no value here",
         read="if row > 0:\n                half = row\n            other = [[half]] + 1",
     ),

@@ -190,8 +190,12 @@ def test_an_operation_is_not_called_in_a_kernel() -> None:
         def kernel():
             inner(a)
 
-    with pytest.raises(UsageError, match="operation inner is called in a kernel"):
-        operation(tensor())
+    for backend in ("sim", "host"):
+        with (
+            chosen_options(backend=backend),
+            pytest.raises(TTLError, match=r"TTL1003(.|\n)*operation inner is called in a kernel"),
+        ):
+            operation(tensor())
 
 
 def test_a_multi_kernel_operation_is_not_called_in_the_body_of_another() -> None:

@@ -14,7 +14,8 @@ import pytest
 
 import ttl
 from ttl import ttnn
-from ttl.diagnostics import CompileError, KernelFault, RuleBroken, UsageError
+from ttl.config import chosen_options
+from ttl.diagnostics import CompileError, KernelFault, RuleBroken, TTLError, UsageError
 from ttl.sim import slots, workers
 
 DEVICE = ttnn.open_device(device_id=0)
@@ -157,6 +158,47 @@ def test_threads_share_a_helper_that_leaves_out_a_release(
         thread.join()
     assert faults == []
     assert builtins.print is original
+
+
+@pytest.mark.unwatched("a call stands in another one")
+def test_a_helper_is_compiled_while_a_run_has_changed_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its definition is that of its own code, whatever code it has for the run."""
+
+    def make(stops: bool):
+        @ttl.operation(grid=(1, 1))
+        def operation(y):
+            dfb = ttl.make_dataflow_buffer_like(y, shape=(1, 1))
+
+            @ttl.datamovement()
+            def read():
+                with dfb.reserve() as block:
+                    ttl.copy(y[0, 0], block).wait()
+
+            @ttl.datamovement()
+            def write():
+                if stops:
+                    breakpoint()
+                left_to_helper(dfb, y, 0)
+
+        return operation
+
+    faults = []
+
+    def compile_another() -> None:
+        try:
+            with chosen_options(backend="host", compile_only=True):
+                make(stops=False)(tensor())
+        except TTLError as error:
+            faults.append(error)
+
+    def stop() -> None:
+        thread = threading.Thread(target=compile_another)
+        thread.start()
+        thread.join()
+
+    monkeypatch.setattr(sys, "breakpointhook", stop)
+    make(stops=True)(tensor())
+    assert faults == []
 
 
 def kept_by_except(call):
