@@ -11,7 +11,7 @@ from ttl.diagnostics import codes
 from ttl.semantics.function_source import help_without_source
 from ttl.source import tree
 from ttl.source.bindings import Variable
-from ttl.source.functions import place_of
+from ttl.source.functions import own_code, place_of
 from ttl.source.handles import Finish
 from ttl.source.implicit_sync import CodePoints, function_points
 from ttl.source.read import Reader
@@ -22,7 +22,7 @@ from ttl.source.trees import tree_of
 def definition(function: Any) -> tree.Function:
     found = tree_of(function)
     if found is None or found.is_async:
-        code = function.__code__
+        code = own_code(function)
         raise codes.NO_SOURCE.broken(
             f"the source of `{code.co_name}` is not available", help_without_source(code)
         )

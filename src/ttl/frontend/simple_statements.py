@@ -30,16 +30,17 @@ def evaluate(builder: KernelBuilder, node: tree.Evaluate) -> None:
 
 def assign(builder: KernelBuilder, node: tree.Assign) -> None:
     if isinstance(node.value, tree.Function) and not node.value.is_lambda:
-        _check_definition(node.value)
+        _check_definition(builder, node.value)
     value = expression(builder, node.value)
     for target in node.targets:
         bind(builder, target, value)
 
 
-def _check_definition(node: tree.Function) -> None:
+def _check_definition(builder: KernelBuilder, node: tree.Function) -> None:
     if node.is_async:
         raise not_in_kernels("`async def`")
-    if node.decorators:
+    for decorator in node.decorators:
+        expression(builder, decorator)
         raise not_in_kernels("decorators")
 
 
