@@ -12,7 +12,6 @@ rule SOURCE  a function without a definition that the compiler could read
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Iterable
 from functools import lru_cache, partial
 from inspect import getattr_static
@@ -20,17 +19,14 @@ from types import CodeType, FunctionType, MethodType
 from typing import Any
 
 from ttl.diagnostics.frames import is_pyttlang_file, is_user_file
-from ttl.semantics.function_source import function_tree
-from ttl.semantics.syntax import walk
 
-from .functions import MISSING, own_code, reachable_functions, value_of
-from .scopes import own_names
+from . import tree
+from .bindings import Binding, Variable
+from .functions import MISSING, named_value, own_code, reachable_functions
+from .trees import Path, path_of, tree_of_code
+from .walking import walk
 
-SYNTAX = (
-    ast.AsyncFor, ast.AsyncFunctionDef, ast.AsyncWith, ast.Await, ast.ClassDef, ast.Try,
-    ast.JoinedStr, ast.Match, ast.TryStar, ast.Yield, ast.YieldFrom,
-)  # fmt: skip
-IMPORTS = (ast.Import, ast.ImportFrom)  # what is called of them is not known here
+SYNTAX = (tree.Foreign, tree.Suspend, tree.Text, tree.Try, tree.Import)
 OF_VALUES = frozenset((*dir(int), *dir(float), "count", "index"))
 PYTHONS = (
     abs, all, any, bool, breakpoint, chr, dict, divmod, enumerate, float, frozenset, getattr,
@@ -54,54 +50,67 @@ def _is_lambda(kernel: Callable[[], None]) -> bool:
 
 def _has_signs(function: FunctionType) -> bool:
     called = _called(own_code(function))
-    return called is None or not all(_is_usual(_value(node, function)) for node in called)
+    return called is None or not all(_is_usual(_value(path, function)) for path in called)
 
 
 @lru_cache(maxsize=1024)
-def _called(code: CodeType) -> tuple[ast.expr, ...] | None:
-    """What a function calls; None if it has signs of its own."""
-    tree = function_tree(code)
-    if tree is None:  # rule SOURCE
+def _called(code: CodeType) -> tuple[Path, ...] | None:
+    """What a function calls around it; None if it has signs of its own."""
+    function = tree_of_code(code, code.co_filename)
+    if function is None or function.is_async:  # rule SOURCE
         return None
-    nodes = [*walk(tree)]
-    if any(map(_is_unusual_syntax, nodes)) or _has_items_of_run(nodes, own_names(tree)):
+    nodes = [*walk(function)]
+    if any(map(_is_unusual_syntax, nodes[1:])) or _names_itself(function):
         return None
-    return tuple(node.func for node in nodes if isinstance(node, ast.Call))
+    paths = (path_of(node.function) for node in nodes if isinstance(node, tree.Call))
+    return tuple(path for path in paths if path is not None)
 
 
-def _is_unusual_syntax(node: ast.AST) -> bool:  # rule SYNTAX
-    if isinstance(node, ast.FunctionDef):
-        inside = [*walk(node)]
-        is_recursive = any(isinstance(n, ast.Name) and n.id == node.name for n in inside)
-        return is_recursive or any(
-            isinstance(n, ast.FunctionDef) and n.decorator_list for n in inside if n is not node
+def _is_unusual_syntax(node: tree.Node) -> bool:  # rule SYNTAX
+    if isinstance(node, tree.Assign) and isinstance(node.value, tree.Function):
+        (target,) = node.targets
+        assert isinstance(target, tree.Target)
+        return (
+            node.value.is_async
+            or bool(node.value.decorators)
+            or _names_itself(node.value, target.binding)
         )
-    if isinstance(node, ast.Attribute):
-        is_changed = not isinstance(node.ctx, ast.Load)
-        return is_changed or node.attr in OF_VALUES or node.attr.startswith("__")
-    if isinstance(node, ast.Dict):
-        return not all(isinstance(key, ast.Constant) for key in node.keys)
-    return isinstance(node, (*SYNTAX, *IMPORTS, ast.DictComp, ast.Set, ast.SetComp))
+    if isinstance(node, (tree.Assign, tree.Delete)):
+        return any(isinstance(each, tree.Attribute) for each in node.targets)
+    if isinstance(node, tree.Attribute):
+        return node.name in OF_VALUES or node.name.startswith("__")
+    if isinstance(node, tree.Table):
+        return not all(isinstance(key, tree.Constant) for key in node.keys)
+    if isinstance(node, (tree.Sequence, tree.Comprehension)):
+        return node.kind in ("set", "dict")
+    return isinstance(node, SYNTAX) or _has_items_of_run(node)
 
 
-def _has_items_of_run(nodes: list[ast.AST], own: frozenset[str]) -> bool:
+def _names_itself(function: tree.Function, binding: Binding | None = None) -> bool:
+    def is_it(node: tree.Node) -> bool:
+        if not isinstance(node, tree.Name):
+            return False
+        is_same = node.binding is binding or binding is None
+        return is_same and node.binding.name == function.name
+
+    return not function.is_lambda and any(map(is_it, walk(*function.body)))
+
+
+def _has_items_of_run(node: tree.Node) -> bool:
     """All items of a range at once that a variable of the function bounds."""
-    iterated = [n.iter for n in nodes if isinstance(n, ast.comprehension)]
-    iterated += [n.value for n in nodes if isinstance(n, ast.Starred)]
-    return any(
-        isinstance(part, ast.Name) and part.id in own
-        for each in iterated
-        if isinstance(each, ast.Call)
-        for part in walk(each)
+    over = node.over if isinstance(node, tree.Generator) else None
+    over = node.value if isinstance(node, tree.Starred) else over
+    return isinstance(over, tree.Call) and any(
+        isinstance(part, tree.Name) and isinstance(part.binding, Variable) for part in walk(over)
     )
 
 
-def _value(node: ast.expr, function: FunctionType) -> Any:
-    def attribute(owner: Any, name: str) -> Any:
-        found = getattr_static(owner, name, MISSING)
-        return found.__func__ if isinstance(found, (staticmethod, classmethod)) else found
-
-    return value_of(node, function, attribute)
+def _value(path: Path, function: FunctionType) -> Any:
+    value = named_value(path[0], function)
+    for name in path[1:]:
+        value = MISSING if value is MISSING else getattr_static(value, name, MISSING)
+        value = value.__func__ if isinstance(value, (staticmethod, classmethod)) else value
+    return value
 
 
 def _is_usual(value: Any) -> bool:  # rule CALLED
