@@ -323,9 +323,10 @@ def as_ast(function: tree.Function, finish: MakeFinish = no_finish) -> Any:
     return writer.definition(function)
 
 
-def as_text(node: tree.Node) -> str:
-    """As Python writes it."""
-    if isinstance(node, tree.Expression):
-        return ast.unparse(ast.fix_missing_locations(Writer().expression(node)))
-    assert isinstance(node, tree.Statement)
-    return "\n".join(map(ast.unparse, map(ast.fix_missing_locations, Writer().statement(node))))
+def as_text(*nodes: tree.Node) -> str:
+    """As Python writes an expression, or statements."""
+    (first, *_) = nodes
+    if isinstance(first, tree.Expression):
+        return ast.unparse(ast.fix_missing_locations(Writer().expression(first)))
+    made = [each for node in nodes for each in Writer().statement(node)]  # type: ignore[arg-type]
+    return ast.unparse(ast.fix_missing_locations(ast.Module(made, [])))

@@ -14,7 +14,6 @@ rule BALANCE  what has no side goes where fewer bytes are moved; of equals to da
 
 from __future__ import annotations
 
-import ast
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -93,20 +92,12 @@ def _with_threads(units: Sequence[Unit], groups: Groups[Unit], weigh: Weigh) -> 
     return found
 
 
-def sites_of(unit: Unit) -> set[Site]:
-    return unit.sites | unit.acquires
-
-
-def _effect(unit: Unit) -> Effect | None:
-    return next(iter(unit.effects), None)
-
-
 def _blocks_without_one(units: Iterable[Unit]) -> list[Diagnostic]:
     """Blocks whose users are on two threads, or that have none."""
     users: dict[Site, list[tuple[Unit, str]]] = {s: [] for unit in units for s in unit.acquires}
     for unit in units:
-        for site in sites_of(unit):
-            if (effect := _effect(unit)) is not None:
+        for site in unit.blocks:
+            if (effect := unit.effect) is not None:
                 users[site].append((unit, CLASS_TITLES[effect]))
     found = []
     for site, using in sorted(users.items(), key=lambda item: item[0].unit.span):
@@ -165,17 +156,10 @@ def _follows(unit: Unit, fixed: set[Unit]) -> bool:
 
 def jumped_over(jump: Unit, units: Iterable[Unit]) -> Iterable[Unit]:
     """What a `break`, `continue` or `return` may skip: the rest of its loop, or of its frame."""
-    loop = loop_of(jump)
+    loop = jump.loop()
     if loop is None:
         return (unit for unit in units if unit.frame is jump.frame)
     return (unit for unit in units if loop in unit.controls())
-
-
-def loop_of(jump: Unit) -> Unit | None:
-    """None for what leaves the whole body."""
-    if not isinstance(jump.node, (ast.Break, ast.Continue)):
-        return None
-    return next((control for control in jump.controls() if control.is_loop), None)
 
 
 # Groups that have no thread -----------------------------------------------------------------------
@@ -200,7 +184,7 @@ def _ends_on_two(group: Sequence[Unit]) -> list[Diagnostic]:
     by_end: dict[Hashable, list[tuple[Site, str]]] = defaultdict(list)
     whole = _indexed(group)
     for site in sorted({s for u in group for s in u.acquires}, key=lambda s: s.unit.span):
-        used_by = {_effect(unit) for unit in group if site in sites_of(unit)} - {None}
+        used_by = {unit.effect for unit in group if site in unit.blocks} - {None}
         for effect in used_by:
             assert effect is not None
             by_end[_whole_key(site.buffer, whole), site.end].append((site, CLASS_TITLES[effect]))
@@ -225,9 +209,9 @@ def _published_on_two(group: Sequence[Unit]) -> list[Diagnostic]:
 
 def _values_on_two(group: Sequence[Unit]) -> list[Diagnostic]:
     for unit in group:
-        effect = _effect(unit)
+        effect = unit.effect
         for source in _sources(unit):
-            other = _effect(source)
+            other = source.effect
             if effect is not None and other is not None and other is not effect:
                 return [
                     needed_elsewhere(unit, CLASS_TITLES[effect], source, CLASS_TITLES[other])
@@ -239,9 +223,9 @@ def _skipped_on_two(group: Sequence[Unit]) -> list[Diagnostic]:
     """A `break`, `continue` or `return` that one thread decides, over what another one does."""
     for jump in (unit for unit in group if unit.is_jump):
         for source in _sources(jump):
-            its = _effect(source)
+            its = source.effect
             for unit in jumped_over(jump, group):
-                effect = _effect(unit)
+                effect = unit.effect
                 if effect is not None and its is not None and effect is not its:
                     its_title = CLASS_TITLES[its]
                     return [skipped_elsewhere(unit, CLASS_TITLES[effect], jump, source, its_title)]
@@ -390,7 +374,7 @@ def _apart(groups: Sequence[_Moving]) -> Apart:  # rule PIPES
 
 
 def _one_block(net: Hashable, send: Unit, receive: Unit) -> Diagnostic:
-    shared = sorted(sites_of(send) & sites_of(receive), key=lambda site: site.unit.span)
+    shared = sorted(send.blocks & receive.blocks, key=lambda site: site.unit.span)
     return pipe_ends(send.net_names[net], send, receive, shared[0] if shared else None)
 
 

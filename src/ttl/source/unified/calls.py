@@ -7,12 +7,12 @@ rule UNKNOWN  every other call is an error where a kernel would have to make it,
 
 from __future__ import annotations
 
-import ast
 import builtins
 import math
 import pdb
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from inspect import Parameter as Kinds
 from types import BuiltinFunctionType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,14 +21,28 @@ from ttl.diagnostics.frames import is_pyttlang_file, is_user_file
 from ttl.language.functions import FLAT, block_functions
 from ttl.language.functions import math as math_functions
 from ttl.language.operation import Operation
-from ttl.semantics.function_source import function_tree
 
+from .. import tree
 from ..captured import CHANGING
-from ..functions import MISSING, called_function, own_code
+from ..functions import called_function, own_code
+from ..python import as_text
+from ..tree import Variable
+from ..trees import tree_of
 from .memory import memory_of
 from .problems import expand_only, kernels_in_unified, unknown_call
-from .things import OF_KERNELS, OF_TILES, SCALAR, End, Kind, Thing, container_of, joined
-from .units import Effect, Place
+from .things import (
+    MISSING,
+    OF_KERNELS,
+    OF_TILES,
+    SCALAR,
+    End,
+    Kind,
+    Thing,
+    container,
+    container_of,
+    joined,
+)
+from .units import Effect
 
 if TYPE_CHECKING:
     from .reading import Reader
@@ -47,33 +61,80 @@ class Given:
     """The arguments of a call."""
 
     things: list[Thing]
-    keywords: dict[str, Thing]
-    nodes: list[ast.expr]
+    keywords: dict[str, Thing] = field(default_factory=dict)
+    nodes: tuple[tree.Expression, ...] = ()  # of all of them, if no `*` is among them
+    rest: Thing | None = None  # what any further one is, of which the number is not known
 
     @property
     def all(self) -> list[Thing]:
-        return [*self.things, *self.keywords.values()]
+        return [*self.things, *self.keywords.values(), *([self.rest] if self.rest else ())]
+
+    def at(self, position: int, name: str) -> Thing:
+        if position < len(self.things):
+            return self.things[position]
+        return self.keywords.get(name) or self.rest or SCALAR
 
 
-def call(reader: Reader, node: ast.Call) -> Thing:
-    callee = reader.evaluate(node.func)
-    given = Given(
-        [reader.evaluate(each) for each in node.args],
-        {each.arg or "**": reader.evaluate(each.value) for each in node.keywords},
-        [*node.args, *(each.value for each in node.keywords)],
-    )
+Handler = Callable[["Reader", tree.Call, Given], Thing]
+
+
+def call(reader: Reader, node: tree.Call) -> Thing:
+    callee = reader.evaluate(node.function)
+    given = _given(reader, node)
     if callee.kind is Kind.METHOD:
-        return _method(reader, node, callee, given)
+        assert callee.owner is not None
+        handler = _METHODS.get(callee.owner.kind, _of_plain_value)
+        return handler(reader, node, callee.owner, callee.name, given)
     return _called(reader, node, callee, given)
 
 
-def _called(reader: Reader, node: ast.Call, callee: Thing, given: Given) -> Thing:
-    if callee.kind is Kind.FUNCTION:
-        assert callee.tree is not None and callee.scope is not None
-        return reader.enter(callee.tree, callee.scope, node, given)
+def _given(reader: Reader, node: tree.Call) -> Given:
+    from .expressions import spread  # which reads calls, too
+
+    things = spread(reader, node.arguments)
+    keywords = {each.name or "**": reader.evaluate(each.value) for each in node.keywords}
+    unpacked = keywords.pop("**", SCALAR)
+    known = zip(unpacked.keys or (), unpacked.items or (), strict=True)
+    keywords |= {str(name): thing for name, thing in known}
+    if isinstance(things, Thing):
+        return Given([], keywords, rest=things)
+    is_plain = len(things) + len(keywords) == len(node.given)
+    return Given(things, keywords, node.given if is_plain else ())
+
+
+def parameters_given(function: tree.Function, given: Given, bound: int) -> dict[Variable, Thing]:
+    """What the parameters of a function of the user's stand for, after those it has already."""
+    found: dict[Variable, Thing] = {}
+    keywords, place = dict(given.keywords), -bound
+    for each in function.parameters:
+        name = each.variable.name
+        if each.kind == Kinds.VAR_POSITIONAL:
+            rest = given.things[max(place, 0) :]
+            thing = container(rest) if given.rest is None else container_of(given.rest)
+        elif each.kind == Kinds.VAR_KEYWORD:
+            thing = replace(container(keywords.values()), keys=tuple(keywords))
+        elif name in keywords and each.kind != Kinds.POSITIONAL_ONLY:
+            thing = keywords.pop(name)
+        elif each.kind != Kinds.KEYWORD_ONLY and 0 <= place < len(given.things):
+            thing = given.things[place]
+        elif each.kind != Kinds.KEYWORD_ONLY and given.rest is not None:
+            thing = given.rest
+        else:
+            is_known = isinstance(each.default, tree.Constant)
+            thing = Thing(value=each.default.value) if is_known else SCALAR  # type: ignore[union-attr]
+        found[each.variable] = thing
+        place += 1
+    return found
+
+
+def _called(reader: Reader, node: tree.Call, callee: Thing, given: Given) -> Thing:
+    if callee.function is not None:
+        return reader.enter(callee.function, callee.around, node, given)
     value = callee.value
     if isinstance(value, Operation):
-        return reader.expand(value, node, given)
+        from .expanding import expand  # which reads bodies, too
+
+        return expand(reader, value, node, given)
     for known, handler in _LANGUAGE:
         if value is known:
             return handler(reader, node, given)
@@ -88,35 +149,65 @@ def _called(reader: Reader, node: ast.Call, callee: Thing, given: Given) -> Thin
     function, bound = called_function(value)
     file = own_code(function).co_filename if function is not None else ""
     if function is not None and is_user_file(file) and not is_pyttlang_file(file):
-        tree = function_tree(own_code(function))
-        if isinstance(tree, (ast.FunctionDef, ast.Lambda)):
-            return reader.enter(tree, function, node, given, bound)
+        found = tree_of(function)
+        if found is not None and not found.is_async:
+            return reader.enter(found, function, node, given, bound)
     return _unknown(reader, node, given)
 
 
-def _of_python(reader: Reader, node: ast.Call, value: Any, given: Given) -> Thing:
+# Python's own -------------------------------------------------------------------------------------
+
+
+def _of_python(reader: Reader, node: tree.Call, value: Any, given: Given) -> Thing:
     name = getattr(value, "__name__", "")
     if value is print:
         return _print(reader, node, given)
     if name in ("enumerate", "zip"):
-        first = [SCALAR] if name == "enumerate" else []
-        items = (t.any_item() if t.kind is Kind.CONTAINER else SCALAR for t in given.things)
-        return container_of(Thing(Kind.CONTAINER, items=(*first, *items)))
+        return _side_by_side(given.things, name == "enumerate")
     if name in PASSING and getattr(builtins, name) is value:
-        held = given.things[0] if given.things else container_of(SCALAR)
-        if name == "next":
-            return held.any_item() if held.kind is Kind.CONTAINER else SCALAR
-        return held if held.kind is Kind.CONTAINER else container_of(SCALAR)
+        return _passed(name, given.at(0, ""))
     if name in ("abs", "pow", "sum") and any(t.inside.kind in OF_TILES for t in given.all):
         reader.does(Effect.COMPUTE, node)
         return Thing(Kind.VALUE)
     if name in PURE or (isinstance(value, BuiltinFunctionType) and hasattr(math, name)):
         is_read = any(thing.kind is Kind.ELEMENT for thing in given.all)
-        return Thing(Kind.ELEMENT) if is_read else SCALAR
+        return Thing(Kind.ELEMENT) if is_read else Thing(value=_number(value, given))
     return _unknown(reader, node, given)
 
 
-def _print(reader: Reader, node: ast.Call, given: Given) -> Thing:
+def _number(value: Any, given: Given) -> Any:
+    """What range() or len() gives, if it is known."""
+    values = [thing.value for thing in given.things]
+    if value is range and values and all(type(each) is int for each in values):
+        return range(*values) if values[2:] != [0] else MISSING
+    if value is len and values and given.things[0].items is not None:
+        return len(given.things[0].items)
+    return MISSING
+
+
+def _passed(name: str, held: Thing) -> Thing:
+    if name == "next":
+        return held.inside if held.kind is Kind.CONTAINER else SCALAR
+    if held.kind is not Kind.CONTAINER:
+        return container_of(SCALAR)
+    if name == "reversed" and held.items is not None and held.keys is None:
+        return container(reversed(held.items))
+    return container_of(held.any_item()) if name in ("set", "sorted") else held
+
+
+def _side_by_side(things: list[Thing], is_numbered: bool) -> Thing:
+    """enumerate() or zip()."""
+    known = [each.items for each in things if each.items is not None and each.keys is None]
+    if known and len(known) == len(things):
+        rounds = [container(items) for items in zip(*known, strict=False)]
+        numbers = [Thing(value=number) for number in range(len(rounds))]
+        held = [(number, *each.items) for number, each in zip(numbers, rounds, strict=True)]  # type: ignore[misc]
+        return container(map(container, held)) if is_numbered else container(rounds)
+    items = [each.any_item() if each.kind is Kind.CONTAINER else SCALAR for each in things]
+    return container_of(container([*([SCALAR] if is_numbered else []), *items]))
+
+
+def _print(reader: Reader, node: tree.Call, given: Given) -> Thing:
     reader.unit.is_print = True
     kinds = {thing.kind for thing in given.things}
     if Kind.VALUE in kinds or "thread" in given.keywords:
@@ -126,7 +217,7 @@ def _print(reader: Reader, node: ast.Call, given: Given) -> Thing:
     return SCALAR
 
 
-def _unknown(reader: Reader, node: ast.Call, given: Given) -> Thing:  # rule UNKNOWN
+def _unknown(reader: Reader, node: tree.Call, given: Given) -> Thing:  # rule UNKNOWN
     if any(thing.kind in OF_KERNELS for thing in given.all):
         raise unknown_call(reader.frame, node)
     reader.unit.unknown = node
@@ -136,43 +227,43 @@ def _unknown(reader: Reader, node: ast.Call, given: Given) -> Thing:  # rule UNK
 # The language -------------------------------------------------------------------------------------
 
 
-def _copy(reader: Reader, node: ast.Call, given: Given) -> Thing:
+def _copy(reader: Reader, node: tree.Call, given: Given) -> Thing:
     reader.does(Effect.MOVE, node)
-    reader.unit.moves_blocks = True
-    ends = [*enumerate(given.things), *((int(n == "dst"), t) for n, t in given.keywords.items())]
-    for (position, thing), place in zip(ends, given.nodes, strict=True):
+    unit = reader.unit
+    unit.moves_blocks = True
+    for place, thing in zip(given.nodes, given.all, strict=False):
         if thing.kind is Kind.VALUE:
             reader.does(Effect.COMPUTE, place)
+    for position, (name, piped, touched) in enumerate(
+        (("src", unit.receives, unit.loads), ("dst", unit.sends, unit.saves))
+    ):
+        thing = given.at(position, name)
         if thing.kind is Kind.PIPE:
-            side = reader.unit.receives if position == 0 else reader.unit.sends
-            side.add(thing.key)
-            reader.unit.net_names[thing.key] = thing.name or "pipe"
+            piped.add(thing.key)
+            unit.net_names[thing.key] = thing.name or "pipe"
         if thing.kind in (Kind.SCALAR, Kind.TENSOR, Kind.SLICE):
-            touched = reader.unit.loads if position == 0 else reader.unit.saves
             touched.add(memory_of(thing.value))
     return Thing(Kind.TRANSFER)
 
 
-def _gives(
-    kind: Kind, mark: str = "", effect: Effect | None = None
-) -> Callable[[Reader, ast.Call, Given], Thing]:
+def _gives(kind: Kind, mark: str = "", effect: Effect | None = None) -> Handler:
     """A call that sets a mark of its unit, and does nothing that depends on its arguments."""
 
-    def handler(reader: Reader, node: ast.Call, given: Given) -> Thing:
+    def handler(reader: Reader, node: tree.Call, given: Given) -> Thing:
         if effect is not None:
             reader.does(effect, node)
         if mark:
             setattr(reader.unit, mark, True)
-        return Thing(kind, key=Place(reader.place(node)) if mark == "makes" else None)
+        return Thing(kind, key=reader.place(node) if mark == "makes" else None)
 
     return handler
 
 
-def _kernel(reader: Reader, node: ast.Call, given: Given) -> Thing:
+def _kernel(reader: Reader, node: tree.Call, given: Given) -> Thing:
     raise kernels_in_unified(reader.frame, node)
 
 
-_LANGUAGE: Final[list[tuple[Any, Callable[[Reader, ast.Call, Given], Thing]]]] = [
+_LANGUAGE: Final[list[tuple[Any, Handler]]] = [
     (language.copy, _copy),
     (language.make_dataflow_buffer_like, _gives(Kind.BUFFER, "makes")),
     (language.make_tensor_backed_dfb, _gives(Kind.BUFFER, "makes")),
@@ -201,44 +292,41 @@ _TILE_FUNCTIONS: Final = {  # they live as long as the language
 # Methods ------------------------------------------------------------------------------------------
 
 
-def _method(reader: Reader, node: ast.Call, callee: Thing, given: Given) -> Thing:
-    assert callee.owner is not None
-    handler = _METHODS.get(callee.owner.kind, _of_plain_value)
-    return handler(reader, node, callee.owner, callee.name, given)
+def _owner_text(node: tree.Call) -> str:
+    is_method = isinstance(node.function, tree.Attribute)
+    return as_text(node.function.owner) if is_method else "a buffer"  # type: ignore[attr-defined]
 
 
-def _of_plain_value(reader: Reader, node: ast.Call, owner: Thing, name: str, given: Given) -> Thing:
+def _of_plain_value(
+    reader: Reader, node: tree.Call, owner: Thing, name: str, given: Given
+) -> Thing:
     if name in OF_BUFFERS_AND_NETS:
-        if owner.kind is Kind.TENSOR and isinstance(node.func, ast.Attribute):
-            raise expand_only(reader.frame, node, ast.unparse(node.func.value))
+        if owner.kind is Kind.TENSOR and node.method:
+            raise expand_only(reader.frame, node, _owner_text(node))
         raise unknown_call(reader.frame, node)
     return _unknown(reader, node, given)
 
 
-def _of_buffer(reader: Reader, node: ast.Call, owner: Thing, name: str, given: Given) -> Thing:
-    unit = reader.unit
+ENDS: Final = {
+    "reserve": End.RESERVE, "publish": End.RESERVE, "push": End.RESERVE,
+    "can_reserve": End.RESERVE, "wait": End.WAIT, "pop": End.WAIT, "can_wait": End.WAIT,
+}  # fmt: skip
+
+
+def _of_buffer(reader: Reader, node: tree.Call, owner: Thing, name: str, given: Given) -> Thing:
+    if name not in ENDS:
+        return _unknown(reader, node, given)
+    reader.unit.ends.add((owner.key, ENDS[name]))
     if name in ("reserve", "wait"):
-        end = End(name)
-        site = reader.site(node, end, owner.key, _owner_text(node))
-        unit.ends.add((owner.key, end))
+        site = reader.site(node, ENDS[name], owner.key, _owner_text(node))
         return Thing(Kind.BLOCK, sites=frozenset({site}))
     if name == "publish":
         reader.does(Effect.MOVE, node)
-        unit.publishes = True
-        unit.ends.add((owner.key, End.RESERVE))
-        return SCALAR
-    ends = {"push": End.RESERVE, "can_reserve": End.RESERVE, "pop": End.WAIT, "can_wait": End.WAIT}
-    if name in ends:
-        unit.ends.add((owner.key, ends[name]))
-        return Thing(Kind.ELEMENT) if name.startswith("can") else SCALAR
-    return _unknown(reader, node, given)
+        reader.unit.publishes = True
+    return Thing(Kind.ELEMENT) if name.startswith("can") else SCALAR
 
 
-def _owner_text(node: ast.Call) -> str:
-    return ast.unparse(node.func.value) if isinstance(node.func, ast.Attribute) else "a buffer"
-
-
-def _of_block(reader: Reader, node: ast.Call, owner: Thing, name: str, given: Given) -> Thing:
+def _of_block(reader: Reader, node: tree.Call, owner: Thing, name: str, given: Given) -> Thing:
     if name == "store":
         reader.does(Effect.COMPUTE, node)
     elif name not in ("push", "pop"):
@@ -246,14 +334,14 @@ def _of_block(reader: Reader, node: ast.Call, owner: Thing, name: str, given: Gi
     return SCALAR
 
 
-def _of_transfer(reader: Reader, node: ast.Call, owner: Thing, name: str, given: Given) -> Thing:
+def _of_transfer(reader: Reader, node: tree.Call, owner: Thing, name: str, given: Given) -> Thing:
     if name not in ("wait", "add", "wait_all"):
         raise unknown_call(reader.frame, node)
     reader.does(Effect.MOVE, node)
     return SCALAR
 
 
-def _of_net(reader: Reader, node: ast.Call, owner: Thing, name: str, given: Given) -> Thing:
+def _of_net(reader: Reader, node: tree.Call, owner: Thing, name: str, given: Given) -> Thing:
     if name in ("is_src", "is_dst", "is_active"):
         reader.unit.in_kernels = True
         return SCALAR
@@ -262,11 +350,11 @@ def _of_net(reader: Reader, node: ast.Call, owner: Thing, name: str, given: Give
     reader.does(Effect.MOVE, node)
     pipe = Thing(Kind.PIPE, key=owner.key, name=_owner_text(node))
     for each in given.all:
-        _called(reader, node, each, Given([pipe], {}, []))
+        _called(reader, node, each, Given([pipe]))
     return SCALAR
 
 
-def _of_semaphore(reader: Reader, node: ast.Call, owner: Thing, name: str, given: Given) -> Thing:
+def _of_semaphore(reader: Reader, node: tree.Call, owner: Thing, name: str, given: Given) -> Thing:
     if name in ("get_remote", "get_remote_multicast"):
         return replace(owner, value=MISSING)
     if name not in ("wait_eq", "wait_ge", "set", "inc"):
@@ -279,23 +367,25 @@ def _of_semaphore(reader: Reader, node: ast.Call, owner: Thing, name: str, given
     return SCALAR
 
 
-def _of_container(reader: Reader, node: ast.Call, owner: Thing, name: str, given: Given) -> Thing:
-    assert isinstance(node.func, ast.Attribute)
+def _of_container(reader: Reader, node: tree.Call, owner: Thing, name: str, given: Given) -> Thing:
     held = owner.any_item()
     if any(name in methods for methods in CHANGING.values()):
         news = [t.any_item() if name == "extend" else t for t in given.things[-1:]]
-        is_new = not owner.items and owner.item is None
-        inside = joined([*([] if is_new else [held]), *news]) if news else held
-        reader.change(node.func.value, container_of(inside))
+        inside = joined([*([] if owner.is_empty else [held]), *news]) if news else held
+        if isinstance(node.function, tree.Attribute):
+            reader.change(node.function.owner, container_of(inside))
         return held
     if name in ("values", "copy"):
-        return owner
+        return replace(owner, keys=None) if name == "values" else owner
     if name == "items":
-        return container_of(Thing(Kind.CONTAINER, items=(SCALAR, held)))
+        names = [Thing(value=key) for key in owner.keys or ()]
+        if owner.keys is None or owner.items is None:
+            return container_of(container((SCALAR, held)))
+        return container(map(container, zip(names, owner.items, strict=True)))
     return held if name == "get" else SCALAR
 
 
-_METHODS: Final[dict[Kind, Callable[[Reader, ast.Call, Thing, str, Given], Thing]]] = {
+_METHODS: Final[dict[Kind, Callable[[Reader, tree.Call, Thing, str, Given], Thing]]] = {
     Kind.BUFFER: _of_buffer,
     Kind.BLOCK: _of_block,
     Kind.TRANSFER: _of_transfer,

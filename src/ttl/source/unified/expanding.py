@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import ast
+from inspect import Parameter as Kinds
 from types import FunctionType
 from typing import TYPE_CHECKING
 
 from ttl.language.operation import Operation
-from ttl.semantics.function_source import definition_of
 
+from .. import tree
 from ..functions import own_code
-from ..scopes import own_names, parameters
+from ..tree import Variable
+from ..trees import tree_of
 from .calls import Given
 from .forms import has_kernels, is_unified
 from .problems import composition, unknown_call
-from .scopes import Scope
-from .splitting import arguments_of
-from .things import Kind, Thing
+from .things import SCALAR, Kind, Thing
 from .units import Frame, Unit
 from .unrolling import unrolled
 
@@ -26,18 +25,19 @@ if TYPE_CHECKING:
 # What an operation may be given: tensors, buffers, nets, semaphores, and constants.
 STATIC = (Kind.TENSOR, Kind.BUFFER, Kind.NET, Kind.SEMAPHORE, Kind.PIPE, Kind.CONTAINER)
 REFUSED = (Kind.BLOCK, Kind.VALUE, Kind.TRANSFER, Kind.SLICE, Kind.FUNCTION)
+UNPACKED = (Kinds.VAR_POSITIONAL, Kinds.VAR_KEYWORD)
 
 
 def new_frame(operation: Operation, caller: Unit | None = None) -> Frame | None:
     function = operation.function
-    tree = definition_of(own_code(function)) if isinstance(function, FunctionType) else None
-    if tree is None or not isinstance(function, FunctionType):
+    found = tree_of(function) if isinstance(function, FunctionType) else None
+    if found is None or found.is_async or not isinstance(function, FunctionType):
         return None
-    tree = unrolled(tree, function)
-    return Frame(operation, function, tree, own_code(function).co_filename, caller)
+    file = own_code(function).co_filename
+    return Frame(operation, function, unrolled(found, function), file, caller)
 
 
-def expand(reader: Reader, operation: Operation, node: ast.Call, given: Given) -> None:
+def expand(reader: Reader, operation: Operation, node: tree.Call, given: Given) -> Thing:
     unit = reader.unit
     _check_place(reader, operation, node)
     if unit.expansion is None:
@@ -53,28 +53,19 @@ def expand(reader: Reader, operation: Operation, node: ast.Call, given: Given) -
             "call unified operations only: those whose kernels are not written by hand",
         )  # fmt: skip
     _check_arguments(reader, frame, node)
-    scope = frame.scope or Scope(own_names(frame.tree), frame.function)
-    frame.scope = scope
-    scope.names = dict(_given(reader, frame, node))
-    _read_inside(reader, frame, scope)
+    known = _given(reader, frame, node)
+    with reader.within(frame):
+        reader.read_frame(known)
     # What a part of a kernel is given is read by units of its own.
     unit.reads, unit.depends, unit.sites = {}, set(), set()
+    return SCALAR
 
 
-def _read_inside(reader: Reader, frame: Frame, scope: Scope) -> None:
-    outer = reader.frame, reader.scope, reader.control, reader.unit
-    reader.frame, reader.scope, reader.control = frame, scope, frame.caller
-    try:
-        reader.body(frame.tree.body)
-    finally:
-        reader.frame, reader.scope, reader.control, reader.unit = outer
-
-
-def _given(reader: Reader, frame: Frame, node: ast.Call) -> dict[str, Thing]:
+def _given(reader: Reader, frame: Frame, node: tree.Call) -> dict[Variable, Thing]:
     """What is known before kernels run is a constant; the rest is given at each call."""
     found = {}
     outer = reader.unit
-    for name, value in arguments_of(frame, node).items():
+    for name, value in frame.arguments_of(node).items():
         thing = reader.evaluate(value)
         if thing.kind in REFUSED:
             raise composition(
@@ -83,18 +74,19 @@ def _given(reader: Reader, frame: Frame, node: ast.Call) -> dict[str, Thing]:
             )  # fmt: skip
         argument = _argument(reader, name, value)
         reader.unit = outer
-        if thing.kind in STATIC or isinstance(value, ast.Constant):
+        variable = frame.parameters[name]
+        if thing.kind in STATIC or isinstance(value, tree.Constant):
             argument.must_be_known = True
-            found[name] = Thing(thing.kind, thing.value, thing.key, items=thing.items,
-                                item=thing.item)  # fmt: skip
+            found[variable] = Thing(thing.kind, thing.value, thing.key, items=thing.items,
+                                    keys=thing.keys, item=thing.item)  # fmt: skip
             continue
         if argument not in frame.arguments:
             frame.arguments.append(argument)
-        found[name] = Thing(thing.kind, thing.value, origins=frozenset({argument}))
+        found[variable] = Thing(thing.kind, thing.value, origins=frozenset({argument}))
     return found
 
 
-def _argument(reader: Reader, name: str, value: ast.expr) -> Unit:
+def _argument(reader: Reader, name: str, value: tree.Expression) -> Unit:
     """A unit of the calling frame, which the parts of kernels ask for."""
     argument = reader.begin(value, name)
     argument.argument = name
@@ -102,16 +94,16 @@ def _argument(reader: Reader, name: str, value: ast.expr) -> Unit:
     return argument
 
 
-def _check_place(reader: Reader, operation: Operation, node: ast.Call) -> None:
+def _check_place(reader: Reader, operation: Operation, node: tree.Call) -> None:
     statement = reader.unit.node
-    if reader.functions or not isinstance(statement, ast.Expr) or statement.value is not node:
+    if reader.functions or not isinstance(statement, tree.Evaluate) or statement.value is not node:
         raise composition(
             reader.frame, node, f"operation `{operation.__name__}` is not called as a statement",
             "call it as a statement of its own, in the body of the operation",
         )  # fmt: skip
 
 
-def _check_recursion(frame: Frame, node: ast.Call, reader: Reader) -> None:
+def _check_recursion(frame: Frame, node: tree.Call, reader: Reader) -> None:
     chain = [each.operation for each in frame.chain()]
     if frame.operation in chain[1:]:
         end = chain[1:].index(frame.operation) + 2
@@ -122,18 +114,17 @@ def _check_recursion(frame: Frame, node: ast.Call, reader: Reader) -> None:
         )  # fmt: skip
 
 
-def _check_arguments(reader: Reader, frame: Frame, node: ast.Call) -> None:
-    names = set(parameters(frame.tree.args))
-    is_plain = frame.tree.args.vararg is None and frame.tree.args.kwarg is None
-    unpacked = [a for a in node.args if isinstance(a, ast.Starred)]
-    if unpacked or any(each.arg is None for each in node.keywords) or not is_plain:
+def _check_arguments(reader: Reader, frame: Frame, node: tree.Call) -> None:
+    is_unpacked = any(isinstance(each, tree.Starred) for each in node.arguments)
+    is_unpacked = is_unpacked or any(each.name is None for each in node.keywords)
+    if is_unpacked or any(each.kind in UNPACKED for each in frame.tree.parameters):
         raise composition(
             reader.frame, node, f"the arguments of `{frame.name}` are not written one by one",
             "write each argument: an expansion takes no `*` and no `**`",
         )  # fmt: skip
-    given = arguments_of(frame, node)
-    missing = [name for name in parameters(frame.tree.args) if name not in given]
-    if missing or not given.keys() <= names or len(node.args) > len(names):
+    names, given = frame.parameters, frame.arguments_of(node)
+    missing = [name for name in names if name not in given]
+    if missing or not given.keys() <= names.keys() or len(node.arguments) > len(names):
         wrong = f"without `{missing[0]}`" if missing else "with arguments that it does not have"
         raise composition(
             reader.frame, node, f"`{frame.name}` is called {wrong}",

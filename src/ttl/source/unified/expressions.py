@@ -2,51 +2,57 @@
 
 from __future__ import annotations
 
-import ast
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from inspect import getattr_static
 from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
+from .. import tree
 from ..functions import MISSING, member
-from ..scopes import COMPREHENSIONS
-from ..uses import uses_of_all
+from ..walking import children
 from .calls import call
-from .problems import no_such_name
-from .scopes import Scope
-from .things import OF_TILES, SCALAR, Kind, Thing, container, container_of, joined, thing_of
+from .problems import no_such_name, not_here
+from .things import (
+    MOST_ITEMS,
+    OF_TILES,
+    SCALAR,
+    Kind,
+    Thing,
+    container,
+    container_of,
+    joined,
+    thing_of,
+)
 from .units import Effect
 
 if TYPE_CHECKING:
     from .reading import Reader
 
-Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 
-
-def evaluate(reader: Reader, node: ast.expr) -> Thing:
+def evaluate(reader: Reader, node: tree.Node) -> Thing:
     found = _EXPRESSIONS.get(type(node))
     if found is not None:
         return found(reader, node)
-    _parts(reader, node)
+    parts(reader, node)
     return SCALAR
 
 
-def _parts(reader: Reader, node: ast.AST) -> list[Thing]:
-    inside = (n for n in ast.iter_child_nodes(node) if isinstance(n, ast.expr))
-    return [evaluate(reader, each) for each in inside]
+def parts(reader: Reader, node: tree.Node) -> list[Thing]:
+    return [evaluate(reader, each) for each in children(node)]
 
 
-def _attribute(reader: Reader, node: ast.Attribute) -> Thing:
-    owner = evaluate(reader, node.value)
+def _attribute(reader: Reader, node: tree.Attribute) -> Thing:
+    owner = evaluate(reader, node.owner)
     if owner.value is not MISSING and owner.kind in (Kind.SCALAR, Kind.CONTAINER):
-        found = _known_attribute(owner.value, node.attr)
+        found = _known_attribute(owner.value, node.name)
         if found is not MISSING:
             return thing_of(found)
         if isinstance(owner.value, ModuleType) and owner.value.__name__.startswith("ttl"):
             raise no_such_name(reader.frame, node, owner.value)
-    return Thing(Kind.METHOD, owner=owner, name=node.attr, sites=owner.sites)
+    return Thing(Kind.METHOD, owner=owner, name=node.name, sites=owner.sites)
 
 
 def _known_attribute(owner: Any, name: str) -> Any:
@@ -59,45 +65,33 @@ def _known_attribute(owner: Any, name: str) -> Any:
     return MISSING if is_computed else found
 
 
-def _subscript(reader: Reader, node: ast.Subscript) -> Thing:
-    owner, place = evaluate(reader, node.value), evaluate(reader, node.slice)
+def _item(reader: Reader, node: tree.Item) -> Thing:
+    owner, place = evaluate(reader, node.owner), evaluate(reader, node.index).value
     if owner.kind is Kind.TENSOR:
         reader.unit.in_kernels = True
         return Thing(Kind.SLICE, owner.value)
     if owner.kind is not Kind.CONTAINER:
         return Thing(Kind.ELEMENT) if owner.kind is Kind.ELEMENT else SCALAR
-    is_known = isinstance(place.value, (int, str))
-    key = place.value if is_known else constant_index(node.slice)
-    if isinstance(owner.value, dict) and key is not None and key in owner.value:
-        return thing_of(owner.value[key])
-    if owner.keys is not None and key is not None:
-        return owner.under(key)
-    if isinstance(node.slice, ast.Slice):
-        places = _constant_slice(node.slice)
-        if owner.items is None or places is None:
-            return container_of(owner.any_item())
-        return container(owner.items[places])
-    return owner.at(key if isinstance(key, int) else None)
+    if isinstance(node.index, tree.Slice):
+        is_known = owner.items is not None and place is not MISSING
+        return container(owner.items[place]) if is_known else container_of(owner.any_item())  # type: ignore[index]
+    if owner.keys is not None and place is not MISSING and isinstance(place, Hashable):
+        return owner.under(place)
+    return owner.at(place if isinstance(place, int) else None)
 
 
-def constant_index(node: ast.expr) -> int | str | None:
-    try:
-        found = ast.literal_eval(node)
-    except (ValueError, SyntaxError, TypeError):
-        return None
-    return found if isinstance(found, (int, str)) else None
+def _slice(reader: Reader, node: tree.Slice) -> Thing:
+    ends = (node.start, node.stop, node.step)
+    values = [None if each is None else evaluate(reader, each).value for each in ends]
+    is_known = all(each is None or type(each) is int for each in values)
+    return Thing(value=slice(*values)) if is_known else SCALAR
 
 
-def _constant_slice(node: ast.Slice) -> slice | None:
-    ends = [None if e is None else constant_index(e) for e in (node.lower, node.upper, node.step)]
-    given = [e is not None for e in (node.lower, node.upper, node.step)]
-    is_known = all(isinstance(e, int) or not g for e, g in zip(ends, given, strict=True))
-    return slice(*ends) if is_known else None
-
-
-def _operator(reader: Reader, node: ast.expr) -> Thing:
+def _operator(
+    reader: Reader, node: tree.Unary | tree.Binary | tree.Compare | tree.Logic
+) -> Thing:
     """Operators on blocks compute; on numbers they are index arithmetic."""
-    things = _parts(reader, node)
+    things = parts(reader, node)
     kinds = {thing.kind for thing in things}
     if not kinds.isdisjoint(OF_TILES):
         reader.does(Effect.COMPUTE, node)
@@ -107,95 +101,131 @@ def _operator(reader: Reader, node: ast.expr) -> Thing:
     return Thing(Kind.ELEMENT) if Kind.ELEMENT in kinds else Thing(value=_result(node, things))
 
 
-def _result(node: ast.expr, things: list[Thing]) -> Any:
-    """Of arithmetic on known integers, by which lists are indexed, and of `not`."""
+def _result(node: Any, things: Sequence[Thing]) -> Any:
+    """Of arithmetic on known numbers, by which lists are indexed, and of comparisons."""
     values = [thing.value for thing in things]
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-        return MISSING if type(values[0]) is not bool else not values[0]
-    known = isinstance(node, ast.BinOp) and all(type(each) is int for each in values)
-    calculate = _ARITHMETIC.get(type(node.op)) if known else None  # type: ignore[attr-defined]
-    return MISSING if calculate is None else calculate(*values)
+    if isinstance(node, tree.Unary):
+        calculate = SIGNS_OF_ONE.get(node.sign)
+    else:
+        sign = node.sign if isinstance(node, tree.Binary) else node.signs[0]
+        calculate = SIGNS.get(sign) if len(values) == 2 else None
+    if calculate is None or any(type(each) not in PLAIN for each in values):
+        return MISSING
+    is_string = any(type(each) is str for each in values)
+    if is_string and not isinstance(node, tree.Compare):
+        return MISSING
+    with suppress(Exception):
+        return calculate(*values)
+    return MISSING
 
 
-_ARITHMETIC: dict[type[ast.operator], Callable[[int, int], int]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-}
+PLAIN = (int, float, bool, str, type(None))
+SIGNS_OF_ONE: dict[str, Callable[[Any], Any]] = {"-": operator.neg, "not": operator.not_}
+SIGNS: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "//": operator.floordiv,
+    "%": operator.mod, "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le,
+    ">": operator.gt, ">=": operator.ge, "is": operator.is_, "is not": operator.is_not,
+}  # fmt: skip
+ON_IDENTITY = ("is", "is not", "in", "not in")
 
 
-def _compare(reader: Reader, node: ast.Compare) -> Thing:
-    if all(isinstance(op, (ast.Is, ast.IsNot, ast.In, ast.NotIn)) for op in node.ops):
-        _parts(reader, node)
-        return SCALAR
-    return _operator(reader, node)
+def _compare(reader: Reader, node: tree.Compare) -> Thing:
+    if not all(sign in ON_IDENTITY for sign in node.signs):
+        return _operator(reader, node)
+    return Thing(value=_result(node, parts(reader, node)))
 
 
-def _choice(reader: Reader, node: ast.IfExp) -> Thing:
-    test = evaluate(reader, node.test)
-    found = joined([evaluate(reader, node.body), evaluate(reader, node.orelse)])
+def _logic(reader: Reader, node: tree.Logic) -> Thing:
+    things = parts(reader, node)
+    decides = node.sign == "or"
+    known = [thing.value for thing in things]
+    if all(type(each) is bool for each in known):
+        return Thing(value=decides if decides in known else not decides)
+    return joined(things)
+
+
+def _choice(reader: Reader, node: tree.Choice) -> Thing:
+    test, *sides = parts(reader, node)
+    found = joined(sides)
     is_read = test.kind is Kind.ELEMENT and found.kind is Kind.SCALAR
     return Thing(Kind.ELEMENT) if is_read else found
 
 
-def _named(reader: Reader, node: ast.NamedExpr) -> Thing:
+def _bind(reader: Reader, node: tree.Bind) -> Thing:
     found = evaluate(reader, node.value)
     reader.bind(node.target, found)
     return found
 
 
-def _lambda(reader: Reader, node: ast.Lambda) -> Thing:
-    return Thing(Kind.FUNCTION, tree=node, scope=reader.scope)
+def _function(reader: Reader, node: tree.Function) -> Thing:
+    for each in node.parameters:
+        if each.default is not None:
+            evaluate(reader, each.default)
+    return Thing(Kind.FUNCTION, function=node, around=reader.here)
 
 
-def _items(reader: Reader, node: ast.Tuple | ast.List | ast.Set) -> Thing:
-    things = [evaluate(reader, each) for each in node.elts]
-    if any(isinstance(each, ast.Starred) for each in node.elts):
-        return container_of(joined(thing.inside for thing in things))
-    return container(things)
+def _sequence(reader: Reader, node: tree.Sequence) -> Thing:
+    found = spread(reader, node.items)
+    if isinstance(found, Thing):
+        return container_of(found)
+    return container(found)
 
 
-def _dict(reader: Reader, node: ast.Dict) -> Thing:
-    for key in node.keys:
-        if key is not None:
-            evaluate(reader, key)
+def spread(reader: Reader, nodes: Sequence[tree.Expression]) -> list[Thing] | Thing:
+    """The items of a list with those of `*other`; what any of them is, where these are unknown."""
+    found: list[Thing] = []
+    is_known = True
+    for each in nodes:
+        thing = evaluate(reader, each)
+        if not isinstance(each, tree.Starred):
+            found.append(thing)
+        elif thing.items is not None and thing.keys is None:
+            found += thing.items
+        else:
+            is_known = False
+            found.append(thing.inside)
+    return found if is_known else joined(found)
+
+
+def _table(reader: Reader, node: tree.Table) -> Thing:
+    keys = [MISSING if key is None else evaluate(reader, key).value for key in node.keys]
     things = [evaluate(reader, each) for each in node.values]
-    keys = [None if key is None else constant_index(key) for key in node.keys]
-    if None in keys or len({*keys}) < len(keys):
-        return container_of(joined(things))
+    if any(type(key) not in PLAIN for key in keys) or len({*keys}) < len(keys):
+        return container_of(joined(thing.inside for thing in things))
     return replace(container(things), keys=tuple(keys))
 
 
-def _comprehension(reader: Reader, node: Comprehension) -> Thing:
-    targets = uses_of_all(each.target for each in node.generators).stored
-    with reader.inside(Scope(targets, reader.scope)):
-        length = None
-        for each in node.generators:
-            given = evaluate(reader, each.iter)
-            reader.bind(each.target, item_of(given))
-            for test in each.ifs:
-                evaluate(reader, test)
-            length = None if each.ifs else _length(reader, each.iter, given)
-        if isinstance(node, ast.DictComp):
-            evaluate(reader, node.key)
-        made = container_of(evaluate(reader, getattr(node, "elt", None) or node.value))  # type: ignore[union-attr]
-        if length is None or len(node.generators) > 1 or isinstance(node, ast.DictComp):
-            return made
-        return container(made.at(place) for place in range(length))
+def _comprehension(reader: Reader, node: tree.Comprehension) -> Thing:
+    length: int | None = None
+    for each in node.generators:
+        given = evaluate(reader, each.over)
+        reader.bind(each.target, item_of(given))
+        for test in each.tests:
+            evaluate(reader, test)
+        length = None if each.tests else _length(given)
+    if node.key is not None:
+        evaluate(reader, node.key)
+    made = container_of(evaluate(reader, node.value))
+    if length is None or len(node.generators) > 1 or node.key is not None:
+        return made
+    return container(made.at(place) for place in range(length))
 
 
-MOST_ITEMS = 256  # that are told apart
-
-
-def _length(reader: Reader, node: ast.expr, given: Thing) -> int | None:
+def _length(given: Thing) -> int | None:
     """Of a container, or of range() of a number."""
     if given.items is not None:
         return len(given.items)
-    if not isinstance(node, ast.Call) or len(node.args) != 1 or node.keywords:
-        return None
-    is_range = evaluate(reader, node.func).value is range
-    count = evaluate(reader, node.args[0]).value if is_range else None
-    return max(0, count) if type(count) is int and count <= MOST_ITEMS else None
+    is_known = isinstance(given.value, range) and len(given.value) <= MOST_ITEMS
+    return len(given.value) if is_known else None
+
+
+def _suspend(reader: Reader, node: tree.Suspend) -> Thing:
+    """What a generator of the user's gives is what a loop over it gets."""
+    if not reader.functions or node.kind == "await":
+        raise not_here(reader.frame, node, f"`{node.kind}`")
+    found = SCALAR if node.value is None else evaluate(reader, node.value)
+    reader.returned.append(found.inside if node.kind == "yield from" else found)
+    return SCALAR
 
 
 def item_of(thing: Thing, position: int | None = None) -> Thing:
@@ -207,23 +237,41 @@ def item_of(thing: Thing, position: int | None = None) -> Thing:
     return Thing(Kind.ELEMENT) if thing.kind is Kind.ELEMENT else SCALAR
 
 
-_EXPRESSIONS: dict[type[ast.expr], Callable[[Reader, Any], Thing]] = {
-    ast.Name: lambda reader, node: reader.read(node.id),
-    ast.Constant: lambda reader, node: Thing(value=node.value),
-    ast.Attribute: _attribute,
-    ast.Subscript: _subscript,
-    ast.BinOp: _operator,
-    ast.UnaryOp: _operator,
-    ast.Compare: _compare,
-    ast.IfExp: _choice,
-    ast.BoolOp: lambda reader, node: joined(_parts(reader, node)),
-    ast.NamedExpr: _named,
-    ast.Lambda: _lambda,
-    ast.Tuple: _items,
-    ast.List: _items,
-    ast.Set: _items,
-    ast.Starred: lambda reader, node: evaluate(reader, node.value),
-    ast.Dict: _dict,
-    ast.Call: call,
-    **dict.fromkeys(COMPREHENSIONS, _comprehension),
+def unpacked(
+    targets: Sequence[tree.Expression], thing: Thing
+) -> Iterator[tuple[tree.Expression, Thing]]:
+    """What each target gets; a starred one the items that the others leave."""
+    starred = [place for place, each in enumerate(targets) if isinstance(each, tree.Starred)]
+    for place, each in enumerate(targets):
+        if not starred or place < starred[0]:
+            yield each, item_of(thing, place)
+        elif place > starred[0]:
+            yield each, item_of(thing, place - len(targets))
+        else:
+            end = len(thing.items or ()) - (len(targets) - 1 - place)
+            is_known = thing.items is not None and thing.keys is None
+            rest = container(thing.items[place:end]) if is_known else None  # type: ignore[index]
+            yield each, rest or container_of(thing.inside)
+
+
+_EXPRESSIONS: dict[type[tree.Node], Callable[[Reader, Any], Thing]] = {
+    tree.Name: lambda reader, node: reader.read(node.binding),
+    tree.Constant: lambda reader, node: Thing(value=node.value),
+    tree.Attribute: _attribute,
+    tree.Item: _item,
+    tree.Slice: _slice,
+    tree.Binary: _operator,
+    tree.Unary: _operator,
+    tree.Compare: _compare,
+    tree.Logic: _logic,
+    tree.Choice: _choice,
+    tree.Bind: _bind,
+    tree.Function: _function,
+    tree.Sequence: _sequence,
+    tree.Table: _table,
+    tree.Starred: lambda reader, node: evaluate(reader, node.value),
+    tree.Call: call,
+    tree.LanguageCall: call,
+    tree.Comprehension: _comprehension,
+    tree.Suspend: _suspend,
 }

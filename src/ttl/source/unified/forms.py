@@ -5,8 +5,8 @@ One kernel function makes it a multi-kernel operation, all of it.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import lru_cache
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
@@ -15,17 +15,13 @@ from ttl import language
 from ttl.diagnostics import UsageError, codes
 from ttl.diagnostics.frames import is_user_file
 from ttl.language.operation import Operation, definition_span
-from ttl.semantics.function_source import (
-    FunctionTree,
-    definition_of,
-    function_tree,
-    help_without_source,
-    nodes_of,
-)
+from ttl.semantics.function_source import help_without_source
 
-from .. import functions
-from ..functions import MISSING, own_code
-from ..scopes import own_nodes
+from .. import tree
+from ..functions import CONTAINERS, MISSING, named_value, own_code
+from ..tree import Around
+from ..trees import tree_of
+from ..walking import own_nodes, walk
 
 if TYPE_CHECKING:
     from .units import Frame
@@ -38,26 +34,23 @@ METHODS = ("reserve", "wait", "publish", "store", "if_src", "if_dst")
 
 def is_multi_kernel(function: Any) -> bool:
     """Is all that kernels do in its kernels? False also where its source is not found."""
-    tree = definition_of(own_code(function)) if isinstance(function, FunctionType) else None
-    if tree is None or next(_kernels(tree, function), None) is None:
+    found = tree_of(function) if isinstance(function, FunctionType) else None
+    if found is None or next(_kernels(found, function), None) is None:
         return False
-    return next(_actions(tree, function), None) is None
+    return next(_actions(found, function), None) is None
 
 
 def is_unified(frame: Frame) -> bool:
     """UsageError if it has a kernel, and statements of kernels beside it."""
-    kernel = next(_kernels(frame.tree, frame.function), None)
-    if kernel is None:
-        return _acts(frame.tree, frame.function, {frame.tree})
-    actions = [*_actions(frame.tree, frame.function)]
-    if not actions:
-        return False
     function = frame.function
-    own = [each for each in actions if not isinstance(value_of(each.func, function), Operation)]
-    if own:
-        from .problems import mixed_forms  # what most runs never need
+    kernel = next(_kernels(frame.tree, function), None)
+    if kernel is None:
+        return _acts(frame.tree, function, {frame.tree})
+    for action in _actions(frame.tree, function):
+        if not isinstance(value_of(action.function, function), Operation):
+            from .problems import mixed_forms  # what most runs never need
 
-        raise mixed_forms(frame, *kernel, own[0])
+            raise mixed_forms(frame, *kernel, action)
     return False  # the call of an operation among kernels is refused when it is made
 
 
@@ -79,58 +72,69 @@ def refuse_without_source(function: FunctionType) -> None:
 
 
 @lru_cache(maxsize=1024)
-def _decorated(tree: ast.FunctionDef) -> tuple[ast.FunctionDef, ...]:
-    """The functions in it that may be kernels."""
-    nodes = (node for node in nodes_of(tree) if isinstance(node, ast.FunctionDef))
-    return tuple(node for node in nodes if node is not tree and node.decorator_list)
+def _nested(function: tree.Function) -> tuple[tree.Function, ...]:
+    """The definitions in it."""
+    found = (node for node in walk(*function.body) if isinstance(node, tree.Function))
+    return tuple(node for node in found if not node.is_lambda)
 
 
 @lru_cache(maxsize=1024)
-def _calls(tree: FunctionTree) -> tuple[ast.Call, ...]:
+def _calls(function: tree.Function) -> tuple[tree.Call, ...]:
     """Those of its own body, in the order of the text."""
-    calls = [node for node in own_nodes(tree) if isinstance(node, ast.Call)]
-    return tuple(sorted(calls, key=lambda each: (each.lineno, each.col_offset)))
+    calls = [node for node in own_nodes(function) if isinstance(node, tree.Call)]
+    return tuple(sorted(calls, key=lambda each: each.place[:2]))
 
 
 def _kernels(
-    tree: ast.FunctionDef, function: FunctionType
-) -> Iterator[tuple[ast.FunctionDef, ast.AST]]:
-    for inner in _decorated(tree):
-        for decorator in inner.decorator_list:
-            made = decorator.func if isinstance(decorator, ast.Call) else decorator
-            if value_of(made, function) in KERNELS:
+    outer: tree.Function, function: FunctionType
+) -> Iterator[tuple[tree.Function, tree.Expression]]:
+    for inner in _nested(outer):
+        for decorator in inner.decorators:
+            made = decorator.function if isinstance(decorator, tree.Call) else decorator
+            value = value_of(made, function)
+            if any(value is kernel for kernel in KERNELS):
                 yield inner, decorator
 
 
-def _acts(tree: FunctionTree, function: FunctionType, seen: set[FunctionTree]) -> bool:
+def _acts(body: tree.Function, function: FunctionType, seen: set[tree.Function]) -> bool:
     """Does it do what kernels do, itself or in functions of the user's that it calls?"""
-    if next(_actions(tree, function), None) is not None:
+    if next(_actions(body, function), None) is not None:
         return True
-    nested = {node.name: node for node in nodes_of(tree) if isinstance(node, ast.FunctionDef)}
-    for call in _calls(tree):
-        name = call.func.id if isinstance(call.func, ast.Name) else ""
-        inner: FunctionTree | None = nested.get(name)
-        value = function if inner is not None else value_of(call.func, function)
+    nested = {body.scope.variable(each.name): each for each in _nested(body)}
+    for call in _calls(body):
+        called = call.function
+        own = nested.get(called.binding) if isinstance(called, tree.Name) else None  # type: ignore[call-overload]
+        value = function if own is not None else value_of(called, function)
         if not isinstance(value, FunctionType) or not is_user_file(own_code(value).co_filename):
             continue
-        inner = inner or function_tree(own_code(value))
+        inner = own or tree_of(value)
         if inner is not None and inner not in seen and _acts(inner, value, seen | {inner}):
             return True
     return False
 
 
-def _actions(tree: FunctionTree, function: FunctionType) -> Iterator[ast.Call]:
-    for node in _calls(tree):
-        value = value_of(node.func, function)
-        if isinstance(node.func, ast.Attribute) and value is MISSING:
-            if node.func.attr in METHODS:
-                yield node
+def _actions(body: tree.Function, function: FunctionType) -> Iterator[tree.Call]:
+    for call in _calls(body):
+        value = value_of(call.function, function)
+        if value is MISSING:
+            if call.method in METHODS:
+                yield call
         elif isinstance(value, Operation) or any(value is action for action in ACTIONS):
-            yield node
+            yield call
 
 
-def value_of(node: ast.expr, function: FunctionType) -> Any:
-    """What a name around an operation, or what a module or an object has by itself, stands for."""
-    return functions.value_of(
-        node, function, lambda owner, name: getattr(owner, "__dict__", {}).get(name, MISSING)
-    )
+def value_of(node: tree.Expression, function: FunctionType) -> Any:
+    """What a name around an operation, what a module or an object there has by itself, or a
+    constant item of a list there, stands for."""
+    if isinstance(node, tree.Name):
+        is_around = isinstance(node.binding, Around)
+        return named_value(node.binding.name, function) if is_around else MISSING
+    if isinstance(node, tree.Attribute):
+        owner = value_of(node.owner, function)
+        return getattr(owner, "__dict__", {}).get(node.name, MISSING)
+    if isinstance(node, tree.Item) and isinstance(node.index, tree.Constant):
+        owner = value_of(node.owner, function)
+        if type(owner) in CONTAINERS:
+            with suppress(Exception):
+                return owner[node.index.value]
+    return MISSING

@@ -6,154 +6,162 @@ for the operation, at the start of its function for one that is expanded.
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Iterator
-from copy import deepcopy
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
-from types import CodeType, FunctionType, ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 from ttl import language
 from ttl.language.operation import Operation
-from ttl.semantics.function_source import definition_of, global_names
 from ttl.semantics.kernel_kinds import KernelKind
 
+from .. import tree
 from ..functions import MISSING, named_value, own_code
-from .counting import names_in
+from ..python import as_text
+from ..tree import Around, Body, Place, Statement
+from ..trees import tree_of
+from ..walking import Changer, walk
 from .forms import value_of
 from .splitting import NAMED, Split
 
 CONSTANTS = (int, float, str, bool, type(None))
+PLACE = Place(1, 0, 1, 0)
+DECORATORS = {f".{kind.value}": kind.value for kind in KernelKind}
 
 
-def kernel_text(split: Split, function: Any) -> str:
+def kernel_text(split: Split, function: FunctionType) -> str:
     """Everything that it needs, then the operation."""
-    tree = _readable(split, function)
-    tree.decorator_list = deepcopy(_decorators(split, function))
-    _inner_functions(split, tree)
-    names = _Names(function)
-    decorators = set().union(*map(names_in, tree.decorator_list))
-    around = names.definitions(_looked_up(split, function) | decorators | {"ttl"})
-    module = ast.Module([*around, tree], [])
-    return ast.unparse(ast.fix_missing_locations(module)) + "\n"
+    made = _readable(split, function)
+    made = replace(made, decorators=tuple(_decorators(split, function)))
+    names = {*_around(made), "ttl"}
+    made = replace(made, body=(*_inner_functions(split), *made.body))
+    return as_text(*_definitions(names, function, set()), _defined(made)) + "\n"
 
 
-def _decorators(split: Split, function: Any) -> list[ast.expr]:
+def _decorators(split: Split, function: FunctionType) -> Iterator[tree.Expression]:
     """Those of the language: what else a program does with the operation, it does itself."""
-    return [
-        each
-        for each in split.frame.tree.decorator_list
-        if value_of(each.func if isinstance(each, ast.Call) else each, function)
-        is language.operation
-    ]
+    for each in split.frame.tree.decorators:
+        called = each.function if isinstance(each, tree.Call) else each
+        if value_of(called, function) is language.operation:
+            yield each
 
 
-def _looked_up(split: Split, function: FunctionType) -> set[str]:
-    return names_in(_readable(split, function)) & _around(split.code)
-
-
-def _around(code: CodeType) -> set[str]:
-    """The names that a function, and those in it, do not define themselves."""
-    return {*code.co_freevars, *global_names(code)}
-
-
-def _readable(split: Split, function: FunctionType) -> ast.FunctionDef:
-    tree = _Readable(split, function).visit(deepcopy(split.tree))
-    assert isinstance(tree, ast.FunctionDef)
-    return tree
-
-
-def _inner_functions(split: Split, tree: ast.FunctionDef) -> None:
+def _inner_functions(split: Split) -> Body:
     """Expanded operations stand first, with what they name."""
-    inner: list[ast.stmt] = []
+    inner: list[Statement] = []
     for name, expansion in split.expansions.items():
-        made = _readable(expansion, expansion.frame.function)
-        made.name = name.removeprefix(".")
-        _inner_functions(expansion, made)
-        names = _Names(expansion.frame.function)
-        made.body[:0] = names.definitions(_looked_up(expansion, names.function))
-        inner.append(made)
-    tree.body[:0] = inner
+        function = expansion.frame.function
+        made = _readable(expansion, function)
+        needed = _definitions(_around(made), function, set())
+        body = (*needed, *_inner_functions(expansion), *made.body)
+        inner.append(_defined(replace(made, name=_identifier(name), body=body)))
+    return tuple(inner)
 
 
-class _Readable(ast.NodeTransformer):
+def _readable(split: Split, function: FunctionType) -> tree.Function:
+    return _Readable(function).inside(split.tree)
+
+
+def _defined(function: tree.Function, name: str = "") -> Statement:
+    target = tree.Target(function.place, Around(name or function.name))
+    return tree.Assign(function.place, (target,), function)
+
+
+def _around(function: tree.Function) -> set[str]:
+    """The names that a function, and those in it, do not define themselves."""
+    named = (each for each in walk(function) if isinstance(each, tree.Name))
+    return {each.binding.name for each in named if isinstance(each.binding, Around)}
+
+
+def _identifier(name: str) -> str:
+    """Of a name that only code can have."""
+    return name if name.isidentifier() else re.sub(r"\W+", "_", name).strip("_")
+
+
+class _Readable(Changer):
     """Names that a program could have, in place of those that only code can have, and constants in
     the place of what objects outside hold.
     """
 
-    def __init__(self, split: Split, function: FunctionType):
-        self.around, self.function = _around(split.code), function
-
-    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
-        root: ast.expr = node
-        while isinstance(root, ast.Attribute):
-            root = root.value
-        if isinstance(root, ast.Name) and root.id in self.around and isinstance(node.ctx, ast.Load):
-            value = value_of(node, self.function)
-            if value is not MISSING and _is_constant(value):
-                return ast.copy_location(_constant(value), node)
-        self.generic_visit(node)
-        return node
-
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        decorators = {f".{kind.value}": kind for kind in KernelKind}
-        if node.id in decorators:
-            made = ast.Attribute(ast.Name("ttl", ast.Load()), decorators[node.id].value, ast.Load())
-            return ast.Call(made, [], [])
-        return ast.Name(node.id.removeprefix("."), node.ctx)
-
-    def visit_Expr(self, node: ast.Expr) -> ast.stmt | None:
-        called = node.value.func if isinstance(node.value, ast.Call) else None
-        if isinstance(called, ast.Name) and called.id == NAMED:
-            return None
-        self.generic_visit(node)
-        return node
-
-
-class _Names:
-    """What names around a function stand for, as statements that give them."""
-
     def __init__(self, function: FunctionType):
         self.function = function
-        self.seen: set[str] = set()
 
-    def definitions(self, names: set[str]) -> list[ast.stmt]:
-        found = [each for name in sorted(names) for each in self._definition(name)]
-        once = {ast.unparse(ast.fix_missing_locations(each)): each for each in found}.values()
-        imports = [each for each in once if isinstance(each, (ast.Import, ast.ImportFrom))]
-        return [*imports, *(each for each in once if each not in imports)]
+    def change(self, node: tree.Node) -> tree.Node | Body:
+        if isinstance(node, tree.Attribute):
+            value = value_of(node, self.function)
+            is_known = value is not MISSING and _is_constant(value)
+            return tree.Constant(node.place, value) if is_known else node
+        if isinstance(node, (tree.Name, tree.Target)):
+            return self._named(node)
+        called = node.value if isinstance(node, tree.Evaluate) else None
+        if isinstance(called, tree.Call) and isinstance(called.function, tree.Name):
+            return () if called.function.binding.name == _identifier(NAMED) else node
+        return node
 
-    def _definition(self, name: str) -> Iterator[ast.stmt]:
-        own = own_code(self.function)
-        is_own = name in (*own.co_varnames, *own.co_cellvars)
-        value = MISSING if is_own else named_value(name, self.function)
-        is_builtin = getattr(value, "__module__", "") == "builtins" and name not in (
-            self.function.__globals__
-        )
-        if name in self.seen or value is MISSING or is_builtin:
-            return
-        self.seen.add(name)
-        if isinstance(value, FunctionType) and (tree := definition_of(own_code(value))):
-            yield from _Names(value).definitions(names_in(tree) & _around(own_code(value)) - {name})
-            yield tree
-        else:
-            yield from _given_as(name, value, self.function)
+    def _named(self, node: tree.Name | tree.Target) -> tree.Expression:
+        name = node.binding.name
+        if name in DECORATORS:
+            language_name = tree.Name(node.place, Around("ttl"))
+            made = tree.Attribute(node.place, language_name, DECORATORS[name])
+            return tree.Call(node.place, made, (), ())
+        return node if name.isidentifier() else replace(node, binding=Around(_identifier(name)))
 
 
-def _given_as(name: str, value: Any, function: FunctionType) -> Iterator[ast.stmt]:
+# What is around -----------------------------------------------------------------------------------
+
+
+def _definitions(
+    names: Iterable[str], function: FunctionType, seen: set[tuple[int, str]]
+) -> list[Statement]:
+    """What names around a function stand for, as statements that give them; imports first."""
+    found = [each for name in sorted(names) for each in _definition(name, function, seen)]
+    once = {as_text(each): each for each in found}.values()
+    return sorted(once, key=lambda each: not isinstance(each, tree.Import))
+
+
+def _definition(
+    name: str, function: FunctionType, seen: set[tuple[int, str]]
+) -> Iterator[Statement]:
+    value = named_value(name, function)
+    is_builtin = getattr(value, "__module__", "") == "builtins"
+    if value is MISSING or (is_builtin and name not in function.__globals__):
+        return
+    place = id(function.__globals__), name
+    if place in seen:
+        return
+    seen.add(place)
+    inner = tree_of(value) if isinstance(value, FunctionType) else None
+    if inner is not None and not any(value is known for known in _language().values()):
+        yield from _definitions(_around(inner), value, seen)
+        yield _defined(inner, name)
+    else:
+        yield from _given_as(name, value, function)
+
+
+def _language() -> dict[str, Any]:
+    return {name: getattr(language, name) for name in language.__all__}
+
+
+def _given_as(name: str, value: Any, function: FunctionType) -> Iterator[Statement]:
     """A statement that gives a name its value."""
+    known = next((n for n, each in _language().items() if each is value), None)
     if isinstance(value, ModuleType):
-        alias = None if value.__name__ == name else name
-        yield ast.Import([ast.alias(value.__name__, alias)])
-    elif _is_constant(value):
-        yield ast.Assign([ast.Name(name, ast.Store())], _constant(value))
-    elif isinstance(value, Operation):  # its calls are expanded
-        yield ast.Assign([ast.Name(name, ast.Store())], ast.Constant(None))
-    elif any(value is getattr(language, known) for known in language.__all__):
-        known = next(each for each in language.__all__ if value is getattr(language, each))
-        yield ast.ImportFrom("ttl", [ast.alias(known, None if known == name else name)], 0)
+        yield _import(value.__name__, None, name, value.__name__ != name)
+    elif _is_constant(value) or isinstance(value, Operation):  # whose calls are expanded
+        given = None if isinstance(value, Operation) else value
+        target = tree.Target(PLACE, Around(name))
+        yield tree.Assign(PLACE, (target,), tree.Constant(PLACE, given))
+    elif known is not None:
+        yield _import("ttl", known, name, known != name)
     elif name in function.__globals__:
-        yield ast.ImportFrom(_module_of(function), [ast.alias(name)], 0)
+        yield _import(_module_of(function), name, name, has_alias=False)
+
+
+def _import(module: str, name: str | None, target: str, has_alias: bool) -> Statement:
+    made = tree.Imported(PLACE, name, tree.Target(PLACE, Around(target)), has_alias)
+    return tree.Import(PLACE, module, 0, (made,))
 
 
 def _module_of(function: FunctionType) -> str:
@@ -162,12 +170,7 @@ def _module_of(function: FunctionType) -> str:
     return Path(own_code(function).co_filename).stem if name == "__main__" else name
 
 
-def _constant(value: Any) -> ast.expr:
-    return ast.parse(repr(value), mode="eval").body
-
-
 def _is_constant(value: Any) -> bool:
     if isinstance(value, (tuple, list)):
         return all(map(_is_constant, value))
     return type(value) in CONSTANTS
-

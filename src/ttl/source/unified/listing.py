@@ -6,7 +6,7 @@ import linecache
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from .assignment import Assignment, sites_of
+from .assignment import Assignment
 from .sections import Sections
 from .units import Effect, Frame, Thread, Unit
 
@@ -37,7 +37,7 @@ def _units_by_line(frame: Frame) -> dict[int, list[Unit]]:
     found: dict[int, list[Unit]] = {}
     for unit in frame.units:
         if unit.argument is None:
-            found.setdefault(unit.node.lineno, []).append(unit)  # type: ignore[attr-defined]
+            found.setdefault(unit.node.lineno, []).append(unit)
     return found
 
 
@@ -109,7 +109,7 @@ def _acquire(unit: Unit, assignment: Assignment) -> str:
     users = [
         other
         for other in assignment.units
-        if other is not unit and other.effects and sites_of(other) & unit.acquires
+        if other is not unit and other.effects and other.blocks & unit.acquires
     ]
-    lines = sorted({other.node.lineno for other in users})  # type: ignore[attr-defined]
+    lines = sorted({other.node.lineno for other in users})
     return f"for line {lines[0]}" if lines else "acquires"

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any, NoReturn
+
+from ttl.language.engine import engine
+
+from .. import tree
+from ..tree import Around, Body
+from ..walking import Changer
+from .units import Unit
 
 
 class NotFollowed(Exception):
@@ -30,6 +39,11 @@ class Opaque:
 OPAQUE = Opaque()
 
 
+def reached(number: int) -> None:
+    """Called by a rehearsal before each statement: the engine learns which one is next."""
+    engine("reached()").reached(number)  # type: ignore[attr-defined]
+
+
 def asked(value: Any, may_leave: bool) -> bool | None:
     """Which side of a condition is taken; None: both. Not if one of them leaves a loop."""
     if not isinstance(value, Opaque):
@@ -37,3 +51,49 @@ def asked(value: Any, may_leave: bool) -> bool | None:
     if may_leave:
         raise NotFollowed("an element decides about a jump")
     return None
+
+
+REACHED, ASKED, OPAQUE_NAME = ".reached", ".asked", ".opaque"
+FOLLOWING = {REACHED: reached, ASKED: asked, OPAQUE_NAME: OPAQUE}
+
+
+def call_of(name: str, at: tree.Node, *arguments: tree.Expression | str | int) -> tree.Call:
+    """A call of a function of ours, at the place of a node."""
+    given = tuple(
+        each if isinstance(each, tree.Node) else tree.Constant(at.place, each) for each in arguments
+    )
+    return tree.Call(at.place, tree.Name(at.place, Around(name)), given, ())
+
+
+class Followed(Changer):
+    """The statements of a kernel that say which one is next, and ask about each condition."""
+
+    def __init__(self, units: Iterable[Unit], numbers: Mapping[Unit, int]):
+        self.units = {unit.node: unit for unit in units if unit.argument is None}
+        self.numbers = numbers
+
+    def node(self, node: Any) -> Any:
+        made = self.inside(node)
+        if isinstance(made, tree.Branch) and made.test in self.units:
+            return self._both(made, self.units[made.test])
+        if not isinstance(node, tree.Statement) or node not in self.units:
+            return made
+        call = call_of(REACHED, node, self.numbers[self.units[node]])
+        return tree.Evaluate(node.place, call), made
+
+    def _both(self, node: tree.Branch, head: Unit) -> Body:
+        """Both sides happen where data decides, and names given there are opaque."""
+        place, inside = node.place, [u for u in self.units.values() if head in u.controls()]
+        answer = Around(f"{ASKED}_{place.line}_{place.column}")
+        call = call_of(ASKED, node, node.test, any(unit.is_jump for unit in inside))
+        names = sorted({name for unit in inside for name in unit.binds}, key=lambda n: n.name)
+        opaque = tree.Name(place, Around(OPAQUE_NAME))
+        unsure = tuple(tree.Assign(place, (tree.Target(place, n),), opaque) for n in names)
+        sides = (("is not", False, node.then), ("is not", True, node.otherwise),
+                 ("is", None, unsure))  # fmt: skip
+        branches = []
+        for sign, value, body in sides:
+            others = (tree.Constant(place, value),)
+            test = tree.Compare(place, (sign,), tree.Name(place, answer), others)
+            branches += [replace(node, test=test, then=body, otherwise=())] if body else []
+        return (tree.Assign(place, (tree.Target(place, answer),), call), *branches)

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from types import ModuleType
 
 from ttl.diagnostics import Diagnostic, Label, RuleBroken, UsageError, codes
 
+from .. import tree
+from ..python import as_text
 from .units import Effect, Frame, Site, Unit
 
 
-def problem(frame: Frame, node: ast.AST, broken: RuleBroken, label: str = "") -> Diagnostic:
+def problem(frame: Frame, node: tree.Node, broken: RuleBroken, label: str = "") -> Diagnostic:
     """With the places where the operation is expanded."""
     return broken.with_labels(*frame.call_labels()).at(frame.span(node), label)
 
 
-def refused(frame: Frame, node: ast.AST, broken: RuleBroken, label: str = "") -> UsageError:
+def refused(frame: Frame, node: tree.Node, broken: RuleBroken, label: str = "") -> UsageError:
     return UsageError(problem(frame, node, broken, label))
 
 
@@ -25,12 +26,12 @@ def _of(piece: Unit | Site, broken: RuleBroken, label: str = "") -> Diagnostic:
     return problem(piece.frame, piece.node, broken, label)
 
 
-def unknown_call(frame: Frame, node: ast.Call) -> UsageError:
+def unknown_call(frame: Frame, node: tree.Call) -> UsageError:
     return UsageError(unknown_called(frame, node))
 
 
-def unknown_called(frame: Frame, node: ast.Call) -> Diagnostic:
-    name = ast.unparse(node.func)
+def unknown_called(frame: Frame, node: tree.Call) -> Diagnostic:
+    name = as_text(node.function)
     broken = codes.UNKNOWN_CALL.broken(
         f"no thread is known for the call of `{name}`",
         "call a function of your program or a unified operation, or compute what it gives "
@@ -44,17 +45,17 @@ def unknown_called(frame: Frame, node: ast.Call) -> Diagnostic:
     )
 
 
-def no_such_name(frame: Frame, node: ast.Attribute, module: ModuleType) -> UsageError:
+def no_such_name(frame: Frame, node: tree.Attribute, module: ModuleType) -> UsageError:
     """The language itself tells which names are near."""
     try:
-        getattr(module, node.attr)
+        getattr(module, node.name)
     except UsageError as error:
         place = Label(frame.span(node))
         return UsageError(*(replace(each, primary=place) for each in error.diagnostics))
-    raise AssertionError(f"{module.__name__} has {node.attr}")
+    raise AssertionError(f"{module.__name__} has {node.name}")
 
 
-def expand_only(frame: Frame, node: ast.AST, parameter: str) -> UsageError:
+def expand_only(frame: Frame, node: tree.Node, parameter: str) -> UsageError:
     broken = codes.COMPOSITION.broken(
         f"`{parameter}` of `{frame.name}` is a tensor here, and its body wants a dataflow "
         "buffer or a pipe net",
@@ -65,7 +66,7 @@ def expand_only(frame: Frame, node: ast.AST, parameter: str) -> UsageError:
     return refused(frame, node, broken)
 
 
-def kernels_in_unified(frame: Frame, node: ast.AST) -> UsageError:
+def kernels_in_unified(frame: Frame, node: tree.Node) -> UsageError:
     broken = codes.MIXED_FORMS.broken(
         f"`{frame.name}` has a kernel, and statements of kernels beside it",
         "put all of the work into kernels, or none of it",
@@ -74,7 +75,7 @@ def kernels_in_unified(frame: Frame, node: ast.AST) -> UsageError:
 
 
 def mixed_forms(
-    frame: Frame, kernel: ast.FunctionDef, place: ast.AST, statement: ast.AST
+    frame: Frame, kernel: tree.Function, place: tree.Node, statement: tree.Node
 ) -> UsageError:
     broken = codes.MIXED_FORMS.broken(
         f"`{frame.name}` has the kernel `{kernel.name}`, and this statement of a kernel beside it",
@@ -87,7 +88,7 @@ def mixed_forms(
     return refused(frame, statement, broken, "work outside of the kernels")
 
 
-def not_here(frame: Frame, node: ast.AST, what: str) -> UsageError:
+def not_here(frame: Frame, node: tree.Node, what: str) -> UsageError:
     broken = codes.NOT_IN_KERNELS.broken(
         f"{what} in the body of a unified operation",
         "use assignments, calls, `with`, `if`, `for` and `while`",
@@ -95,7 +96,7 @@ def not_here(frame: Frame, node: ast.AST, what: str) -> UsageError:
     return refused(frame, node, broken)
 
 
-def returns_value(frame: Frame, node: ast.AST) -> UsageError:
+def returns_value(frame: Frame, node: tree.Node) -> UsageError:
     broken = codes.WRONG_DECLARATION.broken(
         f"{frame.name} returns a value",
         "operations return nothing: write results into tensor arguments",
@@ -103,12 +104,12 @@ def returns_value(frame: Frame, node: ast.AST) -> UsageError:
     return refused(frame, node, broken)
 
 
-def composition(frame: Frame, node: ast.AST, message: str, help_text: str) -> UsageError:
+def composition(frame: Frame, node: tree.Node, message: str, help_text: str) -> UsageError:
     broken = codes.COMPOSITION.broken(message, help_text)
     return refused(frame, node, broken)
 
 
-def defined_inside(frame: Frame, node: ast.FunctionDef) -> UsageError:
+def defined_inside(frame: Frame, node: tree.Function) -> UsageError:
     return composition(
         frame,
         node,
@@ -118,7 +119,7 @@ def defined_inside(frame: Frame, node: ast.FunctionDef) -> UsageError:
     )
 
 
-def parameter_given(frame: Frame, node: ast.AST, name: str) -> UsageError:
+def parameter_given(frame: Frame, node: tree.Node, name: str) -> UsageError:
     return composition(
         frame,
         node,
@@ -135,7 +136,7 @@ def mixed_statement(unit: Unit) -> Diagnostic:
     labels = []
     if compute is not unit.node and compute is not move:
         labels.append(Label(unit.frame.span(compute), "this computes"))
-    called = isinstance(unit.node, ast.Expr) and compute is unit.node
+    called = isinstance(unit.node, tree.Evaluate) and compute is unit.node
     help_text = (
         "make the function a unified operation, or two functions: one that moves, one that computes"
         if called
@@ -231,7 +232,7 @@ def skipped_elsewhere(
     broken = codes.NEEDED_ELSEWHERE.broken(
         f"only {its_title} knows whether {title} comes to this",
         "decide it by what is known before the kernels run, or put a condition around what "
-        f"{its_title} does, instead of the `{ast.unparse(jump.node).split()[0]}`",
+        f"{its_title} does, instead of the `{as_text(jump.node).split()[0]}`",
         secondary=(
             Label(jump.span, "this may skip it"),
             Label(source.span, f"made on {its_title}"),

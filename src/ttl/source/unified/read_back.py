@@ -11,14 +11,15 @@ rule UNKNOWN  where data decides which tiles they are, all of the tensor's count
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Collection, Hashable, Mapping, Sequence
+from inspect import Parameter as Kinds
 from math import prod
 from typing import TYPE_CHECKING, Any
 
 from ttl.diagnostics import Diagnostic, RuleBroken, UsageError
 from ttl.loading.forks import computed_once
 
+from .. import tree
 from .assignment import Assignment
 from .memory import memory_of
 from .opaque import NotFollowed
@@ -37,15 +38,8 @@ Pair = tuple[Unit, Unit]
 class ReadBack:
     """The tensors of a body that it both writes and reads, or writes in several statements."""
 
-    def __init__(
-        self,
-        frame: Frame,
-        units: Sequence[Unit],
-        arguments: Mapping[str, Any],
-        meets_numpy: bool,
-    ):
+    def __init__(self, frame: Frame, units: Sequence[Unit], arguments: Mapping[str, Any]):
         self.frame, self.units, self.arguments = frame, units, arguments
-        self.meets_numpy = meets_numpy
         self.is_rehearsed = False
         self._steps: Steps | None = None
 
@@ -108,15 +102,14 @@ class ReadBack:
     def _follow(self, assignment: Assignment, wanted: Collection[Unit]) -> Steps:
         from .rehearsal import rehearse
 
-        if any((u.saves or u.loads) and not isinstance(u.node, ast.stmt) for u in self.units):
+        if any((u.saves or u.loads) and not isinstance(u.node, tree.Statement) for u in self.units):
             raise NotFollowed("a copy that is no statement")
         sections = all_in_one(assignment, wanted)
         if any(unit.is_print for unit in sections.needed):
             raise NotFollowed("a value that a print gives")
         numbers = {unit: number for number, unit in enumerate(self.units)}
-        splitter = Splitter(sections, self.meets_numpy, numbers)
-        declare = splitter.split(self.frame).function(self.frame.function)
-        given, named = _as_called(self.frame.tree.args, self.arguments)
+        declare = Splitter(sections, numbers).split(self.frame).function(self.frame.function)
+        given, named = _as_called(self.frame.tree.parameters, self.arguments)
         has_elements = wanted is not assignment.threads
         return rehearse(declare, given, named, grid_of(self.frame), has_elements)
 
@@ -150,12 +143,14 @@ def _may_share(some: set[Hashable], others: set[Hashable]) -> bool:
 
 
 def _as_called(
-    parameters: ast.arguments, arguments: Mapping[str, Any]
+    parameters: Sequence[tree.Parameter], arguments: Mapping[str, Any]
 ) -> tuple[list[Any], dict[str, Any]]:
     """Arguments by their names, those of `*args` with numbers after it, as a call gives them."""
-    left = dict(arguments)
-    given = [left.pop(each.arg) for each in (*parameters.posonlyargs, *parameters.args)]
-    if parameters.vararg is not None:
-        numbered = [name for name in left if name.startswith(f"{parameters.vararg.arg}_")]
-        given += [left.pop(name) for name in numbered]
+    left, given = dict(arguments), []
+    for each in parameters:
+        name = each.variable.name
+        if each.kind in (Kinds.POSITIONAL_ONLY, Kinds.POSITIONAL_OR_KEYWORD):
+            given.append(left.pop(name))
+        elif each.kind == Kinds.VAR_POSITIONAL:
+            given += [left.pop(key) for key in [*left] if key.startswith(f"{name}_")]
     return given, left

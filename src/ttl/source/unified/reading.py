@@ -9,50 +9,83 @@ rule EXPAND  an operation that is called as a statement is a frame of units of i
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from importlib import import_module
-from types import FunctionType
 from typing import Any
 
-from ttl.language.operation import Operation, operation
-from ttl.semantics.function_source import FunctionTree
-from ttl.semantics.syntax import child_nodes
+from ttl.language.operation import operation
 
-from ..scopes import default_nodes, own_names, parameters, positional_names
+from .. import tree
+from ..functions import MISSING, named_value
+from ..python import as_text
+from ..tree import Around, Variable
+from ..walking import own_nodes
 from . import expressions
-from .calls import Given
-from .counting import counted
+from .calls import Given, parameters_given
 from .problems import defined_inside, not_here, parameter_given, returns_value
-from .scopes import Flow, Scope, flow_of, go_to, joined_flow
-from .things import SCALAR, End, Kind, Thing, container, container_of, joined, thing_of
-from .units import Effect, Frame, Site, Unit
+from .things import (
+    OF_TILES,
+    SCALAR,
+    Activation,
+    End,
+    Kind,
+    Thing,
+    container,
+    container_of,
+    joined,
+    thing_of,
+)
+from .units import Effect, Frame, Place, Site, Unit
 
 MOST_ROUNDS = 8  # of one loop: kinds only grow
 DEEPEST_CALLS = 32
+
+State = dict[tuple[Activation, Variable], Thing]
 
 
 class Reader:
     """Where the reading stands: the frame, the names, the unit and what it stands in."""
 
-    def __init__(self, frame: Frame, scope: Scope):
+    def __init__(self, frame: Frame):
         self.frame = frame
-        self.scope = scope
+        self.here = self.home = Activation(frame.tree.scope, frame.function)  # home: the frame's
+        self.state: State = {}
         self.unit: Unit = None  # type: ignore[assignment]  # the first statement sets it
         self.control: Unit | None = frame.caller
-        self.functions: list[FunctionTree] = []  # that are being read where they are called
-        self.calls: list[ast.AST] = []  # and the calls of them
-        self.returned: list[Thing] = []
-        self._units: dict[tuple[Frame, ast.AST, str], Unit] = {}
-        self._sites: dict[tuple[Unit, ast.AST, tuple[ast.AST, ...]], Site] = {}
-        self.loops: dict[Unit, tuple[Flow, Flow]] = {}  # what was known before them, and after
+        self.functions: list[tree.Function] = []  # that are being read where they are called
+        self.calls: list[tree.Node] = []  # and the calls of them
+        self.returned: list[Thing] = []  # by the function
+        self.ends: list[State] = []  # where it returns
+        self.left: list[State] = []  # where `break` or `continue` leaves a round of the loop
         self.order: list[Unit] = []  # all units, also those of expansions
+        self._units: dict[tuple[Frame, tree.Node, str], Unit] = {}
+        self._sites: dict[Place, Site] = {}
+        self._activations: dict[tuple[Place, tree.Function], Activation] = {}
+        self._loops: dict[Unit, tuple[State, State]] = {}  # what was known before them, and after
+
+    def read_frame(self, given: Mapping[Variable, Thing]) -> None:
+        """What its variables stand for at its end is kept with it."""
+        self.state |= {(self.home, variable): thing for variable, thing in given.items()}
+        self.body(self.frame.tree.body)
+        own = [key for key in self.state if key[0] is self.home]
+        self.frame.final = {key[1]: self.state.pop(key) for key in own}
+
+    @contextmanager
+    def within(self, frame: Frame) -> Iterator[None]:  # rule EXPAND
+        outer = self.frame, self.here, self.home, self.control, self.unit
+        self.frame, self.control = frame, frame.caller
+        place = self.place(frame.tree)
+        self.here = self.home = self._activation(place, frame.tree, frame.function, None)
+        try:
+            yield
+        finally:
+            self.frame, self.here, self.home, self.control, self.unit = outer
 
     # Units ----------------------------------------------------------------------------------------
 
-    def begin(self, node: ast.AST, argument: str = "") -> Unit:  # rule UNIT
+    def begin(self, node: tree.Node, argument: str = "") -> Unit:  # rule UNIT
         if self.functions:
             return self.unit
         key = self.frame, node, argument
@@ -63,91 +96,92 @@ class Reader:
         self.unit = self._units[key]
         return self.unit
 
-    def does(self, effect: Effect, node: ast.AST) -> None:
+    def does(self, effect: Effect, node: tree.Node) -> None:
         place = self.unit.node if self.functions else node
         self.unit.effects.setdefault(effect, place)
 
-    def site(self, node: ast.expr, end: End, buffer: Any, name: str) -> Site:
+    def place(self, node: tree.Node) -> Place:
+        return Place(self.unit, node, tuple(self.calls))
+
+    def site(self, node: tree.Node, end: End, buffer: Hashable, name: str) -> Site:
         key = self.place(node)
         if key not in self._sites:
             place = node if not self.functions else self.unit.node
-            self._sites[key] = Site(place, self.unit, end, buffer, name)  # type: ignore[arg-type]
+            self._sites[key] = Site(place, self.unit, end, buffer, name)
         self.unit.acquires.add(self._sites[key])
         return self._sites[key]
 
-    def place(self, node: ast.AST) -> tuple[Unit, ast.AST, tuple[ast.AST, ...]]:
-        """Where something is made: a function may be called twice by one unit."""
-        return self.unit, node, tuple(self.calls)
-
-    def evaluate(self, node: ast.expr) -> Thing:
+    def evaluate(self, node: tree.Expression) -> Thing:
         return expressions.evaluate(self, node)
 
     # Names ----------------------------------------------------------------------------------------
 
-    def read(self, name: str) -> Thing:
-        thing, home = self.scope.lookup(name)
+    def read(self, name: tree.Binding) -> Thing:
+        if isinstance(name, Around):
+            value = named_value(name.name, self.here.function)
+            return SCALAR if value is MISSING else thing_of(value)
+        home = self._home_of(name)
+        thing = self.state.get((home, name), SCALAR)
         self.unit.depends |= thing.origins
         self.unit.sites |= thing.sites
-        if home is self.frame.scope:
+        if self._is_of_frame(name):
             self.unit.reads.setdefault(name, set()).update(thing.origins)
         return thing
 
-    def bind(self, target: ast.expr, thing: Thing) -> None:
-        if isinstance(target, ast.Name):
-            self._store(target.id, thing)
-        elif isinstance(target, (ast.Tuple, ast.List)):
-            for position, each in enumerate(target.elts):
-                self.bind(each, expressions.item_of(thing, position))
-        elif isinstance(target, ast.Starred):
+    def _home_of(self, variable: Variable) -> Activation:
+        return self.here.home(variable) or self.here
+
+    def _is_of_frame(self, variable: Variable) -> bool:
+        """Not one of a comprehension in it, either."""
+        return variable.scope is self.home.scope
+
+    def bind(self, target: tree.Expression, thing: Thing) -> None:
+        if isinstance(target, tree.Target):
+            self._store(target.binding, thing)
+        elif isinstance(target, tree.Sequence):
+            for each, item in expressions.unpacked(target.items, thing):
+                self.bind(each, item)
+        elif isinstance(target, tree.Starred):
             self.bind(target.value, thing)
-        elif isinstance(target, (ast.Subscript, ast.Attribute)):
-            self.evaluate(target.value)
-            key = None
-            if isinstance(target, ast.Subscript):
-                self.evaluate(target.slice)
-                key = expressions.constant_index(target.slice)
-            self.change(target.value, container_of(thing), key)
+        elif isinstance(target, (tree.Item, tree.Attribute)):
+            self.evaluate(target.owner)
+            is_item = isinstance(target, tree.Item)
+            key = self.evaluate(target.index).value if is_item else MISSING  # type: ignore[union-attr]
+            self.change(target.owner, container_of(thing), key)
 
-    def _store(self, name: str, thing: Thing) -> None:
-        home = self.scope.home(name) or self.scope
-        if home is self.frame.scope:
-            if name in self.frame.parameters:
-                raise parameter_given(self.frame, self.unit.node, name)
+    def _store(self, name: tree.Binding, thing: Thing) -> None:
+        if isinstance(name, Around):
+            return
+        home = self._home_of(name)
+        if self._is_of_frame(name):
+            if name in self.frame.parameters.values():
+                raise parameter_given(self.frame, self.unit.node, name.name)
             self.unit.binds.add(name)
-            thing = thing.given_by(self.unit)
-            if home is not self.scope and name in home.names:  # the function may not be called
-                thing = joined([home.names[name], thing])
-        home.names[name] = thing
+            thing = replace(thing, origins=frozenset({self.unit}))
+            if home is not self.here and (home, name) in self.state:
+                thing = joined([self.state[home, name], thing])  # the function may not be called
+        self.state[home, name] = thing
 
-    def change(self, owner: ast.expr, thing: Thing, key: Hashable = None) -> None:
-        """What an expression holds gets another item, in a dict under a key."""
-        if isinstance(owner, ast.Name) and (home := self.scope.home(owner.id)) is not None:
-            before = home.names.get(owner.id, SCALAR)
-            changed = before
-            if before.kind is Kind.CONTAINER and before.keys is not None and key is not None:
-                changed = before.with_item(key, thing.any_item())
-            elif before.kind is Kind.CONTAINER:
-                is_empty = not before.items and before.item is None
-                changed = thing if is_empty else joined([replace(before, items=None, keys=None,
-                                                                 item=before.any_item()), thing])
-            home.names[owner.id] = replace(changed, origins=before.origins | {self.unit})
-            if home is self.frame.scope:
-                self.unit.binds.add(owner.id)
-
-    @contextmanager
-    def inside(self, scope: Scope) -> Iterator[None]:
-        outer, self.scope = self.scope, scope
-        try:
-            yield
-        finally:
-            self.scope = outer
+    def change(self, owner: tree.Expression, news: Thing, key: Any = MISSING) -> None:
+        """What a variable holds gets other items, in a dict one under a key."""
+        if not isinstance(owner, tree.Name) or isinstance(owner.binding, Around):
+            return
+        home = self._home_of(owner.binding)
+        before = changed = self.state.get((home, owner.binding), SCALAR)
+        if before.kind is Kind.CONTAINER and before.keys is not None and key is not MISSING:
+            changed = before.with_item(key, news.any_item())
+        elif before.kind is Kind.CONTAINER:
+            held = replace(before, items=None, keys=None, item=before.any_item())
+            changed = news if before.is_empty else joined([held, news])
+        origins = before.origins | {self.unit}
+        self.state[home, owner.binding] = replace(changed, origins=origins)
+        if self._is_of_frame(owner.binding):
+            self.unit.binds.add(owner.binding)
 
     @contextmanager
     def under(self, unit: Unit) -> Iterator[None]:
-        if self.functions:
-            yield
-            return
-        outer, self.control = self.control, unit
+        outer = self.control
+        self.control = outer if self.functions else unit
         try:
             yield
         finally:
@@ -156,75 +190,104 @@ class Reader:
     # Functions ------------------------------------------------------------------------------------
 
     def enter(
-        self,
-        tree: FunctionTree,
-        around: Scope | FunctionType,
-        call: ast.AST,
-        given: Given,
-        bound: int = 0,
+        self, function: tree.Function, around: Any, call: tree.Node, given: Given, bound: int = 0
     ) -> Thing:  # rule INLINE
-        if isinstance(tree, ast.AsyncFunctionDef):
-            raise not_here(self.frame, tree, "a coroutine")
-        if tree in self.functions or len(self.functions) > DEEPEST_CALLS:
+        """`around` is the activation in which it was defined, or the function that Python has."""
+        if function.is_async:
+            raise not_here(self.frame, function, "a coroutine")
+        if function in self.functions or len(self.functions) > DEEPEST_CALLS:
             return SCALAR
-        scope = Scope(own_names(tree), around)
-        scope.names |= self._arguments(tree.args, given, bound)
-        outer, self.returned = self.returned, []
-        self.functions.append(tree)
+        outer = self.here, self.returned, self.ends, self.left
+        is_nested = isinstance(around, Activation)
+        names, inner = (around.function, around) if is_nested else (around, None)
+        self.here = self._activation(self.place(call), function, names, inner)
+        self.returned, self.ends, self.left = [], [], []
+        for variable, thing in parameters_given(function, given, bound).items():
+            self.state[self.here, variable] = thing
+        self.functions.append(function)
         self.calls.append(call)
         try:
-            with self.inside(scope):
-                if isinstance(tree, ast.Lambda):
-                    return self.evaluate(tree.body)
-                self.body(tree.body)
-                return joined(self.returned)
+            if self.body(function.body):
+                self.ends.append(self.state)
+            self.state = _joined(*self.ends) if self.ends else self.state
+            found = joined(self.returned)
+            return container_of(found) if _is_generator(function) else found
         finally:
             self.functions.pop()
             self.calls.pop()
-            self.returned = outer
+            self.here, self.returned, self.ends, self.left = outer
 
-    def _arguments(self, arguments: ast.arguments, given: Given, bound: int) -> dict[str, Thing]:
-        names = positional_names(arguments)[bound:]
-        found = dict.fromkeys(parameters(arguments), SCALAR) | {
-            name: Thing(value=each.value)
-            for name, each in default_nodes(arguments).items()
-            if isinstance(each, ast.Constant)
-        }
-        found |= dict(zip(names, given.things, strict=False))
-        found |= {name: thing for name, thing in given.keywords.items() if name in found}
-        if arguments.vararg is not None:
-            rest = given.things[len(names) :]
-            found[arguments.vararg.arg] = container(rest)
+    def _activation(
+        self, place: Place, function: tree.Function, names: Any, outer: Activation | None
+    ) -> Activation:
+        """The one of this place, also when it is read again."""
+        found = self._activations.get((place, function))
+        if found is None or found.function is not names or found.outer is not outer:
+            found = self._activations[place, function] = Activation(function.scope, names, outer)
         return found
-
-    def expand(self, operation: Operation, node: ast.Call, given: Given) -> Thing:  # rule EXPAND
-        from .expanding import expand  # which reads bodies, too
-
-        expand(self, operation, node, given)
-        return SCALAR
 
     # Statements -----------------------------------------------------------------------------------
 
-    def body(self, statements: Sequence[ast.stmt]) -> bool:
+    def body(self, statements: tree.Body) -> bool:
         """Is the end of these reached?"""
-        for statement in statements:
-            handler = _STATEMENTS.get(type(statement))
-            if handler is None:
-                raise not_here(self.frame, statement, f"`{ast.unparse(statement).split()[0]}`")
-            if handler(self, statement) is False:
-                return False
-        return True
+        return all(self._statement(each) is not False for each in statements)
+
+    def _statement(self, node: tree.Statement) -> bool | None:
+        handler = _STATEMENTS.get(type(node))
+        if handler is None or (isinstance(node, tree.Declare) and node.keyword == "global"):
+            raise not_here(self.frame, node, f"`{as_text(node).split()[0].rstrip(':')}`")
+        return handler(self, node)
+
+    def loop(self, unit: Unit, head: Callable[[], None], body: tree.Body) -> None:  # rule FLOW
+        start = before = dict(self.state)
+        known = self._loops.get(unit)
+        if known is not None and not self.functions and _is_same(known[0], start):
+            self.state = dict(known[1])
+            return
+        outer, self.left = self.left, []
+        for _ in range(MOST_ROUNDS):
+            self.state = dict(before)
+            head()
+            with self.under(unit):
+                if self.body(body):
+                    self.left.append(self.state)
+            after = _joined(before, *self.left)
+            if _is_same(after, before):
+                break
+            before = after
+        self.state, self.left = dict(before), outer
+        if not self.functions:
+            self._loops[unit] = start, before
 
 
-def _expression(reader: Reader, node: ast.Expr) -> None:
+def _joined(first: State, *others: State) -> State:
+    """Where paths meet."""
+    found = dict(first)
+    for state in others:
+        for key, thing in state.items():
+            found[key] = joined((found[key], thing)) if key in found else thing
+    return found
+
+
+def _is_same(one: State, other: State) -> bool:
+    return one == other and all(thing.value is other[key].value for key, thing in one.items())
+
+
+def _is_generator(function: tree.Function) -> bool:
+    return any(isinstance(each, tree.Suspend) for each in own_nodes(function))
+
+
+def _evaluate(reader: Reader, node: tree.Evaluate) -> None:
     unit = reader.begin(node)
-    if isinstance(node.value, ast.Constant):
+    if isinstance(node.value, tree.Constant):
         unit.stays = True
     reader.evaluate(node.value)
 
 
-def _assign(reader: Reader, node: ast.Assign) -> None:
+def _assign(reader: Reader, node: tree.Assign) -> None:
     unit = reader.begin(node)
+    if isinstance(node.value, tree.Function):
+        _check_decorators(reader, node.value)
     thing = reader.evaluate(node.value)
     if thing.kind is Kind.FUNCTION and not reader.functions:
         unit.is_function = True
@@ -232,176 +295,142 @@ def _assign(reader: Reader, node: ast.Assign) -> None:
         reader.bind(target, thing)
 
 
-def _annotated(reader: Reader, node: ast.AnnAssign) -> None:
-    reader.begin(node)
-    if node.value is not None:
-        reader.bind(node.target, reader.evaluate(node.value))
+def _check_decorators(reader: Reader, function: tree.Function) -> None:
+    for each in function.decorators:
+        called = each.function if isinstance(each, tree.Call) else each
+        if reader.evaluate(called).value is operation:
+            raise defined_inside(reader.frame, function)
+        reader.evaluate(each)
 
 
-def _augmented(reader: Reader, node: ast.AugAssign) -> None:
+def _update(reader: Reader, node: tree.Update) -> None:
     """`+=` on blocks and values computes; a block stays the block that it is."""
     reader.begin(node)
     value = reader.evaluate(node.value)
-    if not isinstance(node.target, ast.Name):
-        reader.bind(node.target, value)
-        return
-    before = reader.read(node.target.id)
-    if before.kind is Kind.BLOCK or Kind.VALUE in (before.kind, value.kind) or (
-        value.kind is Kind.BLOCK
-    ):  # fmt: skip
-        reader.does(Effect.COMPUTE, node)
-        value = before if before.kind is Kind.BLOCK else Thing(Kind.VALUE)
-    elif before.kind is Kind.CONTAINER:
-        value = joined([before, value])
-    else:
-        value = Thing(max(before.kind, value.kind))
+    if isinstance(node.target, tree.Target):
+        value = _updated(reader, node, reader.read(node.target.binding), value)
     reader.bind(node.target, value)
 
 
-def _if(reader: Reader, node: ast.If) -> bool:
+def _updated(reader: Reader, node: tree.Update, before: Thing, value: Thing) -> Thing:
+    if before.kind in OF_TILES or value.kind in OF_TILES:
+        reader.does(Effect.COMPUTE, node)
+        return before if before.kind is Kind.BLOCK else Thing(Kind.VALUE)
+    if before.kind is Kind.CONTAINER:
+        return joined([before, value])
+    return Thing(max(before.kind, value.kind))
+
+
+def _branch(reader: Reader, node: tree.Branch) -> bool:
     unit = reader.begin(node.test)
     test = reader.evaluate(node.test)
     if reader.functions and type(test.value) is bool:  # rule INLINE: what this call does
-        return reader.body(node.body if test.value else node.orelse)
-    before = flow_of(reader.scope)
-    flows: list[Flow] = []
-    for branch in (node.body, node.orelse):
-        go_to(before)
+        return reader.body(node.then if test.value else node.otherwise)
+    before = reader.state
+    ends: list[State] = []
+    for branch in (node.then, node.otherwise):
+        reader.state = dict(before)
         with reader.under(unit):
             if reader.body(branch):
-                flows.append(flow_of(reader.scope))
-    for flow in flows:
-        go_to(flow)
-    if len(flows) > 1:
-        go_to(joined_flow(*flows))
-    return bool(flows)
+                ends.append(reader.state)
+    reader.state = _joined(*ends) if ends else before
+    return bool(ends)
 
 
-def _for(reader: Reader, node: ast.For) -> None:
-    unit = reader.begin(node.iter)
+def _for(reader: Reader, node: tree.Loop) -> None:
+    unit = reader.begin(node.over)
     if not reader.functions:
-        unit.is_loop, unit.counts = True, counted(node)
+        unit.is_loop, unit.counts = True, _counted(reader, node.over)
 
     def head() -> None:
-        reader.begin(node.iter)
-        reader.bind(node.target, expressions.item_of(reader.evaluate(node.iter)))
+        reader.begin(node.over)
+        reader.bind(node.target, expressions.item_of(reader.evaluate(node.over)))
 
-    _loop(reader, unit, head, node.body)
-    reader.body(node.orelse)
+    reader.loop(unit, head, node.body)
 
 
-def _while(reader: Reader, node: ast.While) -> None:
+def _counted(reader: Reader, over: tree.Expression) -> tree.Call | None:
+    """`range(count)` for `range(first, first + count)`: the same to a kernel that needs no row.
+
+    Then `first`, which may depend on the node, is not computed there.
+    """
+    if not isinstance(over, tree.Call) or len(over.arguments) < 2 or over.keywords:
+        return None
+    start, stop, *step = over.arguments
+    is_range = reader.evaluate(over.function).value is range
+    if not is_range or not isinstance(stop, tree.Binary) or stop.sign != "+":
+        return None
+    if as_text(stop.left) != as_text(start):
+        return None
+    zero = [tree.Constant(start.place, 0)] if step else []
+    return replace(over, arguments=(*zero, stop.right, *step))
+
+
+def _while(reader: Reader, node: tree.While) -> None:
     unit = reader.begin(node.test)
-    unit.is_loop = not reader.functions
+    unit.is_loop = unit.is_loop or not reader.functions
 
     def head() -> None:
         reader.begin(node.test)
         reader.evaluate(node.test)
 
-    _loop(reader, unit, head, node.body)
-    reader.body(node.orelse)
+    reader.loop(unit, head, node.body)
 
 
-def _loop(
-    reader: Reader, unit: Unit, head: Callable[[], None], body: Sequence[ast.stmt]
-) -> None:  # rule FLOW
-    start = before = flow_of(reader.scope)
-    known = reader.loops.get(unit)
-    if known is not None and known[0] == start and not reader.functions:
-        go_to(known[1])
-        return
-    for _ in range(MOST_ROUNDS):
-        go_to(before)
-        head()
-        with reader.under(unit):
-            reader.body(body)
-        after = joined_flow(before, flow_of(reader.scope))
-        if after == before:
-            break
-        before = after
-    go_to(before)
-    if not reader.functions:
-        reader.loops[unit] = start, before
-
-
-def _with(reader: Reader, node: ast.With) -> bool:
+def _with(reader: Reader, node: tree.With) -> bool:
     with ExitStack() as around:
         for item in node.items:
-            unit = reader.begin(item.context_expr)
-            thing = reader.evaluate(item.context_expr)
-            if item.optional_vars is not None:
-                reader.bind(item.optional_vars, thing)
+            unit = reader.begin(item.value)
+            thing = reader.evaluate(item.value)
+            if item.target is not None:
+                reader.bind(item.target, thing)
             if unit.is_signpost:
                 around.enter_context(reader.under(unit))
         return reader.body(node.body)
 
 
-def _function(reader: Reader, node: ast.FunctionDef) -> None:
-    unit = reader.begin(node)
-    unit.is_function = not reader.functions
-    for default in default_nodes(node.args).values():
-        reader.evaluate(default)
-    for decorator in node.decorator_list:
-        called = decorator.func if isinstance(decorator, ast.Call) else decorator
-        if reader.evaluate(called).value is operation:
-            raise defined_inside(reader.frame, node)
-        reader.evaluate(decorator)
-    made = Thing(Kind.FUNCTION, tree=node, scope=reader.scope)
-    reader.bind(ast.Name(node.name, ast.Store()), made)
-
-
-def _return(reader: Reader, node: ast.Return) -> bool:
+def _return(reader: Reader, node: tree.Return) -> bool:
     if not reader.functions and node.value is not None:
         raise returns_value(reader.frame, node)
     unit = reader.begin(node)
-    if not reader.functions:
-        unit.is_jump = True
+    unit.is_jump = unit.is_jump or not reader.functions
     if node.value is not None:
         reader.returned.append(reader.evaluate(node.value))
+    reader.ends.append(reader.state)
     return False
 
 
-def _jump(reader: Reader, node: ast.Break | ast.Continue | ast.Raise | ast.Assert) -> bool:
+def _jump(reader: Reader, node: tree.Jump | tree.Raise | tree.Assert) -> bool:
     unit = reader.begin(node)
     unit.is_jump = unit.is_jump or not reader.functions
-    for child in child_nodes(node):
-        if isinstance(child, ast.expr):
-            reader.evaluate(child)
-    return isinstance(node, ast.Assert)
+    expressions.parts(reader, node)
+    if isinstance(node, tree.Jump):
+        reader.left.append(reader.state)
+    return isinstance(node, tree.Assert)
 
 
-def _nothing(reader: Reader, node: ast.stmt) -> None:
-    """`pass`, `nonlocal`."""
-
-
-def _import(reader: Reader, node: ast.Import | ast.ImportFrom) -> None:
+def _import(reader: Reader, node: tree.Import) -> None:
     reader.begin(node)
-    for alias in node.names:
-        name = alias.asname or alias.name.partition(".")[0]
-        module = node.module if isinstance(node, ast.ImportFrom) else None
-        value: Any = import_module(module or (alias.name if alias.asname else name))
-        if isinstance(node, ast.ImportFrom):
-            value = getattr(value, alias.name)
-        reader.bind(ast.Name(name, ast.Store()), thing_of(value))
+    for each in node.names:
+        if each.name is not None:
+            value: Any = getattr(import_module(node.module), each.name)
+        else:
+            value = import_module(node.module if each.has_alias else node.module.partition(".")[0])
+        reader.bind(each.target, thing_of(value))
 
 
-_STATEMENTS: dict[type[ast.stmt], Callable[[Reader, Any], bool | None]] = {
-    ast.Expr: _expression,
-    ast.Assign: _assign,
-    ast.AnnAssign: _annotated,
-    ast.AugAssign: _augmented,
-    ast.If: _if,
-    ast.For: _for,
-    ast.While: _while,
-    ast.With: _with,
-    ast.FunctionDef: _function,
-    ast.Return: _return,
-    ast.Break: _jump,
-    ast.Continue: _jump,
-    ast.Raise: _jump,
-    ast.Assert: _jump,
-    ast.Pass: _nothing,
-    ast.Nonlocal: _nothing,
-    ast.Import: _import,
-    ast.ImportFrom: _import,
+_STATEMENTS: dict[type[tree.Statement], Callable[[Reader, Any], bool | None]] = {
+    tree.Evaluate: _evaluate,
+    tree.Assign: _assign,
+    tree.Update: _update,
+    tree.Branch: _branch,
+    tree.Loop: _for,
+    tree.While: _while,
+    tree.With: _with,
+    tree.Return: _return,
+    tree.Jump: _jump,
+    tree.Raise: _jump,
+    tree.Assert: _jump,
+    tree.Import: _import,
+    tree.Declare: lambda reader, node: None,
 }

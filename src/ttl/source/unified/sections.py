@@ -10,16 +10,17 @@ rule JUMPS   who has a loop has the jumps out of it
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from ttl.diagnostics import UsageError
 
-from .assignment import Assignment, fixed_units, loop_of
-from .counting import names_in, only_counts
+from .. import tree
+from ..tree import Variable
+from ..walking import walk
+from .assignment import Assignment, fixed_units
 from .problems import made_in_loop, name_used_again, not_known_before, unknown_called
-from .units import Frame, Thread, Unit
+from .units import Frame, Thread, Unit, in_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +48,8 @@ def all_in_one(assignment: Assignment, wanted: Collection[Unit]) -> Sections:
 
 
 def sections_of(assignment: Assignment) -> Sections:
-    units = assignment.units
-    setup = setup_of(units)
-    _check_made(units, setup)
+    setup = setup_of(assignment.units)
+    _check_made(assignment.units, setup)
     _place_prints(assignment)
     threads = [each for each in Thread if each in assignment.threads.values()]
     kernels = {thread: _kernel(assignment, thread, setup) for thread in threads}
@@ -59,46 +59,36 @@ def sections_of(assignment: Assignment) -> Sections:
 def setup_of(units: Sequence[Unit]) -> set[Unit]:  # rule SETUP
     fixed = fixed_units(units)
     setup = {unit for unit in units if unit not in fixed and _may_be_setup(unit)}
-    is_shrinking = True
-    while is_shrinking:
+    while True:
         gone = {unit for unit in setup if not unit.stays and _is_kernels(unit, setup)}
-        gone |= {
-            control
-            for unit in units
-            if unit not in setup or unit in gone
-            for control in unit.controls()
-            if control in setup and control.is_loop
-        }
+        left = [unit for unit in units if unit not in setup or unit in gone]
+        gone |= {each for unit in left for each in unit.controls() if each.is_loop} & setup
+        if not gone:
+            return setup
         setup -= gone
-        is_shrinking = bool(gone)
-    return setup
 
 
 def _may_be_setup(unit: Unit) -> bool:
-    leaves = unit.is_jump and not isinstance(unit.node, (ast.Assert, ast.Raise))
+    leaves = unit.is_jump and not isinstance(unit.node, (tree.Assert, tree.Raise))
     is_kernels = leaves or unit.is_print or unit.is_signpost or unit.in_kernels
     return not (is_kernels or unit.expansion is not None)
 
 
 def _is_kernels(unit: Unit, setup: set[Unit]) -> bool:
+    if not unit.depends <= setup:
+        return True
     if unit.argument is not None:  # of an expansion, which is made once for all calls
-        names = unit.frame.scope.names
-        is_final = all(names[name].origins == given for name, given in unit.reads.items())
-        return not is_final or not unit.depends <= setup
+        final = unit.frame.final
+        return any(final[name].origins != given for name, given in unit.reads.items())
     around = (control for control in unit.controls() if control.frame is unit.frame)
-    return not unit.depends <= setup or any(control not in setup for control in around)
+    return any(control not in setup for control in around)
 
 
 def _check_made(units: Iterable[Unit], setup: set[Unit]) -> None:
-    wrong = [made_in_loop(unit) for unit in units if unit.makes and unit not in setup]
-    wrong += [
-        not_known_before(unit) for unit in units if unit.must_be_known and unit not in setup
-    ]
-    wrong += [
-        unknown_called(unit.frame, unit.unknown)
-        for unit in units
-        if unit.unknown is not None and unit not in setup
-    ]
+    others = [unit for unit in units if unit not in setup]
+    wrong = [made_in_loop(unit) for unit in others if unit.makes]
+    wrong += [not_known_before(unit) for unit in others if unit.must_be_known]
+    wrong += [unknown_called(u.frame, u.unknown) for u in others if u.unknown is not None]
     if wrong:
         raise UsageError(*wrong)
 
@@ -107,12 +97,13 @@ def _place_prints(assignment: Assignment) -> None:
     """A print of numbers is made once: by the first kernel that works in the same body. A debugger
     is started by the kernel of the next statement.
     """
-    threads = assignment.threads
-    for unit in assignment.units:
+    units, threads = [*assignment.units], assignment.threads
+    for place, unit in enumerate(units):
         if not unit.is_print or unit in threads:
             continue
         if unit.is_breakpoint:
-            threads[unit] = _of_next(unit, assignment)
+            after = [threads[u] for u in (*units[place:], *reversed(units)) if u in threads]
+            threads[unit] = after[0] if after else Thread.COMPUTE
             continue
         body = unit.control
         near = [t for u, t in threads.items() if body is not None and body in u.controls()]
@@ -120,14 +111,12 @@ def _place_prints(assignment: Assignment) -> None:
         threads[unit] = next((t for t in Thread if t in found), Thread.COMPUTE)
 
 
-def _of_next(unit: Unit, assignment: Assignment) -> Thread:
-    units, threads = [*assignment.units], assignment.threads
-    later = units[units.index(unit) :]
-    found = [threads[each] for each in (*later, *reversed(units)) if each in threads]
-    return found[0] if found else Thread.COMPUTE
-
-
 # Kernels ------------------------------------------------------------------------------------------
+
+
+def only_counts(unit: Unit, included: Iterable[Unit]) -> bool:
+    """Does a kernel that has these units not use the variable of the loop?"""
+    return not any(unit in origins for other in included for origins in other.reads.values())
 
 
 class _Kernel:
@@ -135,17 +124,16 @@ class _Kernel:
         self.units = assignment.units
         self.setup = setup
         self.included: set[Unit] = set()
-        self.local: set[tuple[Frame, str]] = set()
-        self.binders: dict[tuple[Frame, str], set[Unit]] = {}
+        self.local: set[tuple[Frame, Variable]] = set()
+        self.binders: dict[tuple[Frame, Variable], set[Unit]] = {}
         for unit in self.units:
             for name in unit.binds:
                 self.binders.setdefault((unit.frame, name), set()).add(unit)
 
     def include(self, units: Iterable[Unit]) -> bool:
-        news = {unit for unit in units if unit not in self.included}
-        for unit in news:
-            self.included.add(unit)
-            self.local |= {(unit.frame, name) for name in unit.binds}
+        news = {*units} - self.included
+        self.included |= news
+        self.local |= {(unit.frame, name) for unit in news for name in unit.binds}
         return bool(news)
 
     def needs(self) -> set[Unit]:
@@ -158,22 +146,22 @@ class _Kernel:
                     found |= origins
         return found | self._jumps()
 
-    def _reads(self, unit: Unit) -> Iterable[tuple[str, set[Unit]]]:
+    def _reads(self, unit: Unit) -> Iterable[tuple[Variable, set[Unit]]]:
         reads = unit.reads.items()
         if unit.counts is None or not only_counts(unit, self.included):
             return reads
-        names = names_in(unit.counts)
+        names = {each.binding for each in walk(unit.counts) if isinstance(each, tree.Name)}
         return [(name, origins) for name, origins in reads if name in names]
 
-    def _is_own(self, unit: Unit, name: str, origins: set[Unit]) -> bool:
+    def _is_own(self, unit: Unit, name: Variable, origins: set[Unit]) -> bool:
         if (unit.frame, name) in self.local:
             return True
         binders = self.binders.get((unit.frame, name), set())
         if not binders:
             return not origins <= self.setup  # a parameter, which the call gives
-        final = unit.frame.scope.names[name].origins
         is_function = any(binder.is_function for binder in binders)
-        return is_function or not binders <= self.setup or origins != final
+        is_final = origins == unit.frame.final[name].origins
+        return is_function or not binders <= self.setup or not is_final
 
     def _jumps(self) -> set[Unit]:  # rule JUMPS
         frames = {unit.frame for unit in self.included}
@@ -182,7 +170,7 @@ class _Kernel:
             for unit in self.units
             if unit.is_jump
             and unit not in self.setup
-            and (loop in self.included if (loop := loop_of(unit)) else unit.frame in frames)
+            and (loop in self.included if (loop := unit.loop()) else unit.frame in frames)
         }
 
 
@@ -191,15 +179,14 @@ def _kernel(assignment: Assignment, thread: Thread, setup: set[Unit]) -> frozens
     kernel.include(unit for unit, own in assignment.threads.items() if own is thread)
     while kernel.include(kernel.needs()):  # rule NEEDED
         pass
-    for unit in sorted(kernel.included, key=lambda each: each.span):
+    for unit in in_text(kernel.included):
         if unit.makes:
             _refuse_local(unit, kernel)
     return frozenset(kernel.included)
 
 
 def _refuse_local(unit: Unit, kernel: _Kernel) -> None:
-    for name in sorted(unit.binds):
-        others = kernel.binders[unit.frame, name] - {unit}
-        for other in sorted(others, key=lambda each: each.span):
-            raise UsageError(name_used_again(unit, name, other))
+    for name in sorted(unit.binds, key=lambda each: each.name):
+        for other in in_text(kernel.binders[unit.frame, name] - {unit}):
+            raise UsageError(name_used_again(unit, name.name, other))
     raise UsageError(made_in_loop(unit))

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field, replace
 from enum import Enum, IntEnum
 from functools import reduce
-from types import FunctionType, ModuleType
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from ttl.language.arguments import is_tensor
@@ -15,11 +14,15 @@ from ttl.language.buffer import DataflowBuffer
 from ttl.language.pipes import Pipe, PipeNet
 from ttl.language.semaphores import RemoteSemaphore, Semaphore
 
+from .. import tree
 from ..functions import MISSING
+from ..tree import Scope
 
 if TYPE_CHECKING:
-    from .scopes import Scope
     from .units import Site, Unit
+
+MOST_ITEMS = 256  # that are told apart
+DEEPEST = 4
 
 
 class Kind(IntEnum):
@@ -56,6 +59,22 @@ class End(Enum):
     WAIT = "wait"
 
 
+@dataclass(eq=False, slots=True)
+class Activation:
+    """A function that is called at one place, for the variables that it has there."""
+
+    scope: Scope
+    function: FunctionType  # what the names around it are those of
+    outer: Activation | None = None
+
+    def home(self, variable: tree.Variable) -> Activation | None:
+        """Whose variable it is: of this one, or of one around it."""
+        found: Activation | None = self
+        while found is not None and not variable.scope.is_in(found.scope):
+            found = found.outer
+        return found
+
+
 @dataclass(frozen=True, slots=True)
 class Thing:
     kind: Kind = Kind.SCALAR
@@ -68,21 +87,14 @@ class Thing:
     item: Thing | None = None  # what any item of a container is
     owner: Thing | None = None  # of a method
     name: str = ""
-    tree: ast.FunctionDef | ast.Lambda | None = None
-    scope: Scope | None = field(default=None, compare=False)  # where a function was defined
-
-    def given_by(self, unit: Unit) -> Thing:
-        """After an assignment."""
-        return replace(self, origins=frozenset({unit}))
+    function: tree.Function | None = None
+    around: Activation | None = None  # where a function was defined
 
     def at(self, position: int | None) -> Thing:
         """An item, also of several buffers that one call in a loop makes."""
-        if self.keys is not None:
-            return self.any_item()
-        if self.items is not None and position is not None:
-            if -len(self.items) <= position < len(self.items):
-                return self.items[position]
-            return SCALAR
+        if self.items is not None and self.keys is None and position is not None:
+            is_there = -len(self.items) <= position < len(self.items)
+            return self.items[position] if is_there else SCALAR
         inside = self.any_item()
         if inside.kind in (Kind.BUFFER, Kind.NET, Kind.SEMAPHORE) and self.items is None:
             return replace(inside, key=(inside.key, position))
@@ -97,6 +109,10 @@ class Thing:
     def inside(self) -> Thing:
         """What any item of a container is; the thing itself if it is none."""
         return self.any_item() if self.kind is Kind.CONTAINER else self
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.items and self.item is None
 
     def under(self, key: Hashable) -> Thing:
         """An item of a dict."""
@@ -129,53 +145,47 @@ def joined(things: Iterable[Thing]) -> Thing:
 
 
 def _join(one: Thing, other: Thing) -> Thing:
-    if one == other and (one.value is other.value):
+    if one is other or (one == other and one.value is other.value):
         return one
     first, second = sorted((one, other), key=lambda thing: -thing.kind)
-    same_length = (
-        first.items is not None
-        and second.items is not None
-        and first.keys == second.keys
-        and len(first.items) == len(second.items)
-    )
+    items: tuple[Thing, ...] | None = None
+    if first.items is not None and second.items is not None and first.keys == second.keys:
+        pairs = zip(first.items, second.items, strict=False)
+        items = tuple(map(joined, pairs)) if len(first.items) == len(second.items) else None
+    is_container = items is None and first.kind is Kind.CONTAINER
     return replace(
         first,
         value=first.value if first.value is second.value else MISSING,
         key=first.key if second.kind is not first.kind or first.key == second.key else None,
         sites=first.sites | second.sites,
         origins=first.origins | second.origins,
-        items=tuple(map(_join, first.items, second.items)) if same_length else None,  # type: ignore[arg-type]
-        keys=first.keys if same_length else None,
-        item=None if same_length or first.kind is not Kind.CONTAINER else _joined_item(one, other),
+        items=items,
+        keys=first.keys if items is not None else None,
+        item=_joined_item(first, second) if is_container else None,
     )
 
 
-def _joined_item(one: Thing, other: Thing) -> Thing | None:
-    parts = [
-        thing.any_item()
-        for thing in (one, other)
-        if thing.kind is Kind.CONTAINER and (thing.items or thing.item is not None)
-    ]
-    return joined(parts) if parts else None
+def _joined_item(*things: Thing) -> Thing | None:
+    held = [each.any_item() for each in things if each.kind is Kind.CONTAINER and not each.is_empty]
+    return joined(held) if held else None
+
+
+KINDS: tuple[tuple[type | tuple[type, ...], Kind], ...] = (
+    (DataflowBuffer, Kind.BUFFER),
+    (PipeNet, Kind.NET),
+    (Pipe, Kind.PIPE),
+    ((Semaphore, RemoteSemaphore), Kind.SEMAPHORE),
+)
 
 
 def thing_of(value: Any, depth: int = 0) -> Thing:
     """What a value of Python is: an argument, or what a name around the operation stands for."""
-    if isinstance(value, (ModuleType, FunctionType, int, float, str)):
-        return Thing(Kind.SCALAR, value)
-    if isinstance(value, DataflowBuffer):
-        return Thing(Kind.BUFFER, value, id(value))
-    if isinstance(value, PipeNet):
-        return Thing(Kind.NET, value, id(value))
-    if isinstance(value, Pipe):
-        return Thing(Kind.PIPE, value, id(value))
-    if isinstance(value, (Semaphore, RemoteSemaphore)):
-        return Thing(Kind.SEMAPHORE, value, id(value))
-    if type(value) in (list, tuple) and depth < 4 and len(value) <= 256:
-        return replace(container(thing_of(each, depth + 1) for each in value), value=value)
-    if type(value) is dict and depth < 4 and len(value) <= 256:
-        inside = joined(thing_of(each, depth + 1) for each in value.values())
-        return replace(container_of(inside), value=value)
-    if is_tensor(value):
-        return Thing(Kind.TENSOR, value)
-    return Thing(Kind.SCALAR, value)
+    for kinds, kind in KINDS:
+        if isinstance(value, kinds):
+            return Thing(kind, value, id(value))
+    if type(value) in (list, tuple, dict) and depth < DEEPEST and len(value) <= MOST_ITEMS:
+        held = value.values() if isinstance(value, dict) else value
+        found = container(thing_of(each, depth + 1) for each in held)
+        keys = tuple(value) if isinstance(value, dict) else None
+        return replace(found, value=value, keys=keys)
+    return Thing(Kind.TENSOR if is_tensor(value) else Kind.SCALAR, value)

@@ -15,14 +15,12 @@ from ttl.semantics.dtypes import dtype_of
 from ..functions import environment, fingerprint, own_code
 from ..numpy_numbers import has_numpy, may_meet_numpy
 from ..recent import Recent
-from ..scopes import own_names, parameters
 from .assignment import Assignment, assign
 from .expanding import new_frame
 from .forms import is_unified, refuse_without_source
 from .memory import memory_of
 from .read_back import ReadBack
 from .reading import Reader
-from .scopes import Scope
 from .sections import Sections, sections_of, setup_of
 from .splitting import Split, Splitter
 from .things import container, thing_of
@@ -71,12 +69,12 @@ def threads_of(operation: Operation, arguments: Mapping[str, Any]) -> Unified | 
     tokens = tuple((name, _token(value)) for name, value in arguments.items())
     around = tuple((name, _token(value)) for name, value in environment(function))
     tensors = _shared(operation, arguments)
-    meets_numpy = _meets_numpy(operation, arguments)
-    key = fingerprint(function, _token), around, tokens, tensors, grid_of(frame), meets_numpy
+    frame.meets_numpy = _meets_numpy(operation, arguments)
+    key = fingerprint(function, _token), around, tokens, tensors, grid_of(frame), frame.meets_numpy
     made: list[Unified] = []
-    found = _UNIFIED.get(key, lambda: _noted(made, _unify(frame, arguments, meets_numpy)))
+    found = _UNIFIED.get(key, lambda: _noted(made, _unify(frame, arguments)))
     if found.is_rehearsed and not made:
-        again = _unify(frame, arguments, meets_numpy)
+        again = _unify(frame, arguments)
         return found if again.threads == found.threads else again
     return found
 
@@ -148,20 +146,19 @@ def _called(operation: Operation, seen: list[Operation]) -> list[Operation]:
     return seen
 
 
-def _unify(frame: Frame, arguments: Mapping[str, Any], meets_numpy: bool) -> Unified:
-    frame.scope = Scope(own_names(frame.tree), frame.function)
-    for name in parameters(frame.tree.args):
+def _unify(frame: Frame, arguments: Mapping[str, Any]) -> Unified:
+    given = {}
+    for name, variable in frame.parameters.items():
         starred = [value for key, value in arguments.items() if key.startswith(f"{name}_")]
         is_one = name in arguments
-        given = thing_of(arguments[name]) if is_one else container(map(thing_of, starred))
-        frame.scope.names[name] = given
-    reader = Reader(frame, frame.scope)
-    reader.body(frame.tree.body)
-    weights = Weights(frame, lambda: _names_of_setup(frame, reader.order, arguments, meets_numpy))
-    read_back = ReadBack(frame, reader.order, arguments, meets_numpy)
+        given[variable] = thing_of(arguments[name]) if is_one else container(map(thing_of, starred))
+    reader = Reader(frame)
+    reader.read_frame(given)
+    weights = Weights(frame, lambda: _names_of_setup(frame, reader.order, arguments))
+    read_back = ReadBack(frame, reader.order, arguments)
     assignment = assign(reader.order, weights.of, read_back.unordered)
     sections = sections_of(assignment)
-    split = Splitter(sections, meets_numpy).split(frame)
+    split = Splitter(sections).split(frame)
     found = Unified(frame, assignment, sections, split, read_back.is_rehearsed)
     _let_go(frame)
     return found
@@ -173,14 +170,14 @@ def _let_go(frame: Frame) -> None:
     cells = tuple(CellType() for _ in own.__closure__ or ())
     frame.function = FunctionType(own_code(own), own.__globals__, own.__name__, None, cells)
     for each in frame.all():
-        each.scope = Scope(frozenset(), each.function)
+        each.final = {}
 
 
 def _names_of_setup(
-    frame: Frame, units: Sequence[Unit], arguments: Mapping[str, Any], meets_numpy: bool
+    frame: Frame, units: Sequence[Unit], arguments: Mapping[str, Any]
 ) -> Mapping[str, Any]:
     """The names of the body once everything is declared; expansions have not declared theirs."""
     setup = frozenset(unit for unit in setup_of(units) if unit.frame is frame)
-    alone = Splitter(Sections(setup, {}), meets_numpy).setup_alone(frame)
+    alone = Splitter(Sections(setup, {})).setup_alone(frame)
     found: Mapping[str, Any] = alone(**arguments)
     return found

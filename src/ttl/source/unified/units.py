@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 from types import FunctionType
@@ -14,11 +13,12 @@ from ttl.diagnostics.span import Expansion
 from ttl.language.operation import Operation
 from ttl.semantics.kernel_kinds import KernelKind
 
-from ..scopes import parameters
+from .. import tree
+from ..tree import Variable
 from .things import End
 
 if TYPE_CHECKING:
-    from .scopes import Scope
+    from .things import Thing
 
 
 class Thread(Enum):
@@ -59,22 +59,22 @@ class Frame:
 
     operation: Operation
     function: FunctionType
-    tree: ast.FunctionDef
+    tree: tree.Function
     file: str
     caller: Unit | None = None  # the statement that calls it
-    scope: Scope = None  # type: ignore[assignment]  # set when its body is read
+    meets_numpy: bool = False  # it, or one that is expanded in it
+    final: dict[Variable, Thing] = field(default_factory=dict)  # its variables, at its end
     units: list[Unit] = field(default_factory=list)
     expansions: list[Frame] = field(default_factory=list)
     arguments: list[Unit] = field(default_factory=list)  # of the call: what is not the same always
 
-    parameters: frozenset[str] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.parameters = frozenset(parameters(self.tree.args))
-
     @property
     def name(self) -> str:
         return self.tree.name
+
+    @property
+    def parameters(self) -> dict[str, Variable]:
+        return {each.variable.name: each.variable for each in self.tree.parameters}
 
     def all(self) -> Iterator[Frame]:
         """The frame, and those that are expanded in it."""
@@ -89,7 +89,7 @@ class Frame:
             yield frame
             frame = frame.caller.frame if frame.caller is not None else None
 
-    def span(self, node: ast.AST) -> Span:
+    def span(self, node: tree.Node) -> Span:
         return Span.of_node(self.file, node)
 
     def expanded_at(self) -> tuple[Expansion, ...]:
@@ -105,19 +105,26 @@ class Frame:
             if frame.caller is not None
         )
 
+    def arguments_of(self, call: tree.Call) -> dict[str, tree.Expression]:
+        """The arguments of a call by the names of the parameters."""
+        given = dict(zip(self.parameters, call.arguments, strict=False))
+        return given | {each.name: each.value for each in call.keywords if each.name is not None}
+
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a buffer, net or semaphore is made: the unit, the call, and the calls around it."""
+    """Where something is made or called: a function may be called twice by one unit."""
 
-    path: tuple[Unit, ast.AST, tuple[ast.AST, ...]]
+    unit: Unit
+    node: tree.Node
+    calls: tuple[tree.Node, ...]  # of functions that are read where they are called
 
 
 @dataclass(eq=False, slots=True)
 class Site:
     """A place at which a block is acquired."""
 
-    node: ast.expr
+    node: tree.Node
     unit: Unit
     end: End
     buffer: Hashable
@@ -137,14 +144,14 @@ class Unit:
     """One piece. What is read off it is added while loops are read again."""
 
     frame: Frame
-    node: ast.AST  # with the place in the text
+    node: tree.Node  # with the place in the text
     control: Unit | None = None  # the loop, the condition or the call that it stands in
     is_loop: bool = False
-    counts: ast.Call | None = None  # what a loop goes over where its variable is not used
-    effects: dict[Effect, ast.AST] = field(default_factory=dict)
-    reads: dict[str, set[Unit]] = field(default_factory=dict)  # names of its frame: who gave them
+    counts: tree.Call | None = None  # what a loop goes over where its variable is not used
+    effects: dict[Effect, tree.Node] = field(default_factory=dict)
+    reads: dict[Variable, set[Unit]] = field(default_factory=dict)  # of its frame: who gave them
     depends: set[Unit] = field(default_factory=set)
-    binds: set[str] = field(default_factory=set)
+    binds: set[Variable] = field(default_factory=set)
     sites: set[Site] = field(default_factory=set)  # of the blocks that it uses
     acquires: set[Site] = field(default_factory=set)
     ends: set[tuple[Hashable, End]] = field(default_factory=set)  # of buffers, also by push, pop
@@ -165,7 +172,7 @@ class Unit:
     is_signpost: bool = False
     is_function: bool = False
     stays: bool = False  # in the operation's own scope, whatever it reads: the documentation
-    unknown: ast.Call | None = None  # a call of something that is not known
+    unknown: tree.Call | None = None  # a call of something that is not known
     expansion: Frame | None = None  # that it calls
     argument: str | None = None  # of a call: the parameter that it gives
     must_be_known: bool = False  # before kernels run: a buffer, a net, a tensor
@@ -178,9 +185,33 @@ class Unit:
     def is_shared(self) -> bool:
         return not (self.effects or self.acquires or self.ends)
 
+    @property
+    def effect(self) -> Effect | None:
+        """Of a unit that only moves data, or only computes."""
+        return next(iter(self.effects), None)
+
+    @property
+    def blocks(self) -> set[Site]:
+        """Where those are acquired that it uses, or acquires itself."""
+        return self.sites | self.acquires
+
+    @property
+    def leaves_loop(self) -> bool:
+        return isinstance(self.node, tree.Jump)
+
     def controls(self) -> Iterator[Unit]:
         """The loops, conditions and calls around it, innermost first."""
         unit = self.control
         while unit is not None:
             yield unit
             unit = unit.control
+
+    def loop(self) -> Unit | None:
+        """The one that a `break` or `continue` leaves; None for what leaves the whole body."""
+        around = self.controls() if self.leaves_loop else ()
+        return next((control for control in around if control.is_loop), None)
+
+
+def in_text(pieces: Iterable[Unit]) -> list[Unit]:
+    """In the order of the text."""
+    return sorted(pieces, key=lambda each: each.span)

@@ -6,7 +6,6 @@ rounds of loops are known. A loop whose rounds are not known counts once.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Hashable, Mapping
 from contextlib import suppress
 from typing import Any
@@ -18,6 +17,8 @@ from ttl.semantics.current_engine import SCOPE
 from ttl.semantics.types import Shape
 
 from ..functions import named_value
+from ..python import as_text
+from .splitting import names_in
 from .things import Kind, Thing
 from .units import Frame, Site, Unit
 
@@ -54,7 +55,7 @@ class Weights:
         found: dict[Hashable, DataflowBuffer] = {}
         for unit in (unit for unit in self.frame.units if unit.makes):
             for name in unit.binds:
-                _note(found, self.frame.scope.names[name], self.names.get(name))
+                _note(found, self.frame.final[name], self.names.get(name.name))
         return found
 
     def of(self, unit: Unit) -> int:
@@ -74,15 +75,11 @@ class Weights:
         return rounds
 
     def _length(self, loop: Unit) -> int:
-        text = ast.Expression(loop.counts or loop.node)  # type: ignore[arg-type]
-        names = {name: self._value(name) for name in loop.reads} | dict(self.names)
+        over, around = loop.counts or loop.node, self.frame.function
+        names = {each: named_value(each, around) for each in names_in(over)} | dict(self.names)
         with suppress(Exception):
-            code = compile(ast.fix_missing_locations(text), self.frame.file, "eval")
-            return len(eval(code, self.frame.function.__globals__, names))
+            return len(eval(as_text(over), around.__globals__, names))
         return 1
-
-    def _value(self, name: str) -> Any:
-        return named_value(name, self.frame.function)
 
 
 def _note(found: dict[Hashable, DataflowBuffer], thing: Thing, value: Any) -> None:
