@@ -100,7 +100,7 @@ def _blocks_without_one(units: Iterable[Unit]) -> list[Diagnostic]:
             if (effect := unit.effect) is not None:
                 users[site].append((unit, CLASS_TITLES[effect]))
     found = []
-    for site, using in sorted(users.items(), key=lambda item: item[0].unit.span):
+    for site, using in sorted(users.items(), key=lambda item: item[0].span):
         threads = {title for _, title in using}
         if len(threads) != 1:
             found.append(two_threads(site, using) if threads else no_users(site))

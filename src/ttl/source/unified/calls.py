@@ -23,15 +23,14 @@ from ttl.language.functions import math as math_functions
 from ttl.language.operation import Operation
 
 from .. import tree
+from ..bindings import Variable
 from ..captured import CHANGING
-from ..functions import called_function, own_code
+from ..functions import MISSING, called_function, own_code
 from ..python import as_text
-from ..tree import Variable
 from ..trees import tree_of
 from .memory import memory_of
 from .problems import expand_only, kernels_in_unified, unknown_call
 from .things import (
-    MISSING,
     OF_KERNELS,
     OF_TILES,
     SCALAR,

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from ttl.language.operation import Operation
 
 from .. import tree
+from ..bindings import Variable
 from ..functions import own_code
-from ..tree import Variable
 from ..trees import tree_of
 from .calls import Given
 from .forms import has_kernels, is_unified

@@ -104,11 +104,8 @@ def _operator(
 def _result(node: Any, things: Sequence[Thing]) -> Any:
     """Of arithmetic on known numbers, by which lists are indexed, and of comparisons."""
     values = [thing.value for thing in things]
-    if isinstance(node, tree.Unary):
-        calculate = SIGNS_OF_ONE.get(node.sign)
-    else:
-        sign = node.sign if isinstance(node, tree.Binary) else node.signs[0]
-        calculate = SIGNS.get(sign) if len(values) == 2 else None
+    sign = node.signs[0] if isinstance(node, tree.Compare) else node.sign
+    calculate = (SIGNS_OF_ONE, SIGNS)[len(values) - 1].get(sign) if len(values) < 3 else None
     if calculate is None or any(type(each) not in PLAIN for each in values):
         return MISSING
     is_string = any(type(each) is str for each in values)
@@ -120,8 +117,8 @@ def _result(node: Any, things: Sequence[Thing]) -> Any:
 
 
 PLAIN = (int, float, bool, str, type(None))
-SIGNS_OF_ONE: dict[str, Callable[[Any], Any]] = {"-": operator.neg, "not": operator.not_}
-SIGNS: dict[str, Callable[[Any, Any], Any]] = {
+SIGNS_OF_ONE: dict[str, Callable[..., Any]] = {"-": operator.neg, "not": operator.not_}
+SIGNS: dict[str, Callable[..., Any]] = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "//": operator.floordiv,
     "%": operator.mod, "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le,
     ">": operator.gt, ">=": operator.ge, "is": operator.is_, "is not": operator.is_not,

@@ -18,8 +18,8 @@ from ttl.language.operation import Operation, definition_span
 from ttl.semantics.function_source import help_without_source
 
 from .. import tree
+from ..bindings import Around, Binding
 from ..functions import CONTAINERS, MISSING, named_value, own_code
-from ..tree import Around
 from ..trees import tree_of
 from ..walking import own_nodes, walk
 
@@ -100,10 +100,12 @@ def _acts(body: tree.Function, function: FunctionType, seen: set[tree.Function])
     """Does it do what kernels do, itself or in functions of the user's that it calls?"""
     if next(_actions(body, function), None) is not None:
         return True
-    nested = {body.scope.variable(each.name): each for each in _nested(body)}
+    nested: dict[Binding, tree.Function] = {
+        body.scope.variable(each.name): each for each in _nested(body)
+    }
     for call in _calls(body):
         called = call.function
-        own = nested.get(called.binding) if isinstance(called, tree.Name) else None  # type: ignore[call-overload]
+        own = nested.get(called.binding) if isinstance(called, tree.Name) else None
         value = function if own is not None else value_of(called, function)
         if not isinstance(value, FunctionType) or not is_user_file(own_code(value).co_filename):
             continue

@@ -18,9 +18,10 @@ from ttl.language.operation import Operation
 from ttl.semantics.kernel_kinds import KernelKind
 
 from .. import tree
+from ..bindings import Around, Place
 from ..functions import MISSING, named_value, own_code
 from ..python import as_text
-from ..tree import Around, Body, Place, Statement
+from ..tree import Body, Statement
 from ..trees import tree_of
 from ..walking import Changer, walk
 from .forms import value_of
@@ -71,7 +72,9 @@ def _defined(function: tree.Function, name: str = "") -> Statement:
 
 def _around(function: tree.Function) -> set[str]:
     """The names that a function, and those in it, do not define themselves."""
-    named = (each for each in walk(function) if isinstance(each, tree.Name))
+    parameters = (each for each in walk(function) if isinstance(each, tree.Parameter))
+    annotations = [each.annotation for each in parameters if each.annotation is not None]
+    named = (each for each in walk(function, *annotations) if isinstance(each, tree.Name))
     return {each.binding.name for each in named if isinstance(each.binding, Around)}
 
 
@@ -85,11 +88,11 @@ class _Readable(Changer):
     the place of what objects outside hold.
     """
 
-    def __init__(self, function: FunctionType):
+    def __init__(self, function: FunctionType | None = None):
         self.function = function
 
     def change(self, node: tree.Node) -> tree.Node | Body:
-        if isinstance(node, tree.Attribute):
+        if isinstance(node, tree.Attribute) and self.function is not None:
             value = value_of(node, self.function)
             is_known = value is not MISSING and _is_constant(value)
             return tree.Constant(node.place, value) if is_known else node
@@ -135,7 +138,7 @@ def _definition(
     inner = tree_of(value) if isinstance(value, FunctionType) else None
     if inner is not None and not any(value is known for known in _language().values()):
         yield from _definitions(_around(inner), value, seen)
-        yield _defined(inner, name)
+        yield _defined(_Readable().inside(inner), name)
     else:
         yield from _given_as(name, value, function)
 

@@ -9,7 +9,8 @@ from typing import Any, NoReturn
 from ttl.language.engine import engine
 
 from .. import tree
-from ..tree import Around, Body
+from ..bindings import Around
+from ..tree import Body
 from ..walking import Changer
 from .units import Unit
 

@@ -18,9 +18,9 @@ from typing import Any
 from ttl.language.operation import operation
 
 from .. import tree
+from ..bindings import Around, Binding, Variable
 from ..functions import MISSING, named_value
 from ..python import as_text
-from ..tree import Around, Variable
 from ..walking import own_nodes
 from . import expressions
 from .calls import Given, parameters_given
@@ -32,7 +32,6 @@ from .things import (
     End,
     Kind,
     Thing,
-    container,
     container_of,
     joined,
     thing_of,
@@ -116,7 +115,7 @@ class Reader:
 
     # Names ----------------------------------------------------------------------------------------
 
-    def read(self, name: tree.Binding) -> Thing:
+    def read(self, name: Binding) -> Thing:
         if isinstance(name, Around):
             value = named_value(name.name, self.here.function)
             return SCALAR if value is MISSING else thing_of(value)
@@ -149,7 +148,7 @@ class Reader:
             key = self.evaluate(target.index).value if is_item else MISSING  # type: ignore[union-attr]
             self.change(target.owner, container_of(thing), key)
 
-    def _store(self, name: tree.Binding, thing: Thing) -> None:
+    def _store(self, name: Binding, thing: Thing) -> None:
         if isinstance(name, Around):
             return
         home = self._home_of(name)

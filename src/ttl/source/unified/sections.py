@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from ttl.diagnostics import UsageError
 
 from .. import tree
-from ..tree import Variable
+from ..bindings import Variable
 from ..walking import walk
 from .assignment import Assignment, fixed_units
 from .problems import made_in_loop, name_used_again, not_known_before, unknown_called

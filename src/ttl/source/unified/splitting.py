@@ -25,11 +25,12 @@ from ttl.semantics.function_source import keep_definitions
 from ttl.semantics.kernel_kinds import KernelKind
 
 from .. import tree
+from ..bindings import Around, Place, Scope
 from ..functions import own_code
 from ..numpy_numbers import USED, statements_with_python_numbers
 from ..python import as_ast
 from ..recompile import compiled, with_names
-from ..tree import Around, Body, Expression, Place, Scope, Statement
+from ..tree import Body, Expression, Function, Statement
 from ..walking import walk
 from .opaque import FOLLOWING, Followed, call_of
 from .sections import Sections, only_counts
@@ -46,7 +47,7 @@ class Split:
     """A frame as a function that makes kernels, or parts of them if it is expanded."""
 
     frame: Frame
-    tree: tree.Function
+    tree: Function
     expansions: dict[str, Split]  # by the names that the code has for them
     definition: Any
     code: CodeType
@@ -209,11 +210,11 @@ class _Part:
         return self._simple(node)
 
     def _loop(self, node: tree.Loop | tree.While, head: Expression) -> Statement:
-        made = replace(node, body=self.statements(node.body))
-        unit = self.units[head]
-        if self.thread is None or unit.counts is None or not only_counts(unit, self.included):
-            return made
-        return replace(made, over=unit.counts)
+        unit, body = self.units[head], self.statements(node.body)
+        if isinstance(node, tree.While) or self.thread is None or unit.counts is None:
+            return replace(node, body=body)
+        counts = unit.counts if only_counts(unit, self.included) else node.over
+        return replace(node, over=counts, body=body)
 
     def _simple(self, node: Statement) -> Iterator[Statement]:
         unit = self.units.get(node)

@@ -14,9 +14,9 @@ from ttl.language.buffer import DataflowBuffer
 from ttl.language.pipes import Pipe, PipeNet
 from ttl.language.semaphores import RemoteSemaphore, Semaphore
 
-from .. import tree
+from ..bindings import Scope, Variable
 from ..functions import MISSING
-from ..tree import Scope
+from ..tree import Function
 
 if TYPE_CHECKING:
     from .units import Site, Unit
@@ -67,7 +67,7 @@ class Activation:
     function: FunctionType  # what the names around it are those of
     outer: Activation | None = None
 
-    def home(self, variable: tree.Variable) -> Activation | None:
+    def home(self, variable: Variable) -> Activation | None:
         """Whose variable it is: of this one, or of one around it."""
         found: Activation | None = self
         while found is not None and not variable.scope.is_in(found.scope):
@@ -87,7 +87,7 @@ class Thing:
     item: Thing | None = None  # what any item of a container is
     owner: Thing | None = None  # of a method
     name: str = ""
-    function: tree.Function | None = None
+    function: Function | None = None
     around: Activation | None = None  # where a function was defined
 
     def at(self, position: int | None) -> Thing:

@@ -116,6 +116,7 @@ def shown_threads(operation: Operation, arguments: Mapping[str, Any]) -> str | N
     if found is None:
         return None
     lines = listing(found.frame, found.assignment, found.sections)
+    assert isinstance(operation.function, FunctionType)
     text = kernel_text(found.split, operation.function)
     return f"{lines}\n\n# The kernels that it becomes\n\n{text}"
 

@@ -14,7 +14,8 @@ from ttl.language.operation import Operation
 from ttl.semantics.kernel_kinds import KernelKind
 
 from .. import tree
-from ..tree import Variable
+from ..bindings import Variable
+from ..tree import Call, Expression, Function, Node
 from .things import End
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ class Frame:
 
     operation: Operation
     function: FunctionType
-    tree: tree.Function
+    tree: Function
     file: str
     caller: Unit | None = None  # the statement that calls it
     meets_numpy: bool = False  # it, or one that is expanded in it
@@ -89,7 +90,12 @@ class Frame:
             yield frame
             frame = frame.caller.frame if frame.caller is not None else None
 
-    def span(self, node: tree.Node) -> Span:
+    @property
+    def root(self) -> Frame:
+        """The one that is called from Python."""
+        return [*self.chain()][-1]
+
+    def span(self, node: Node) -> Span:
         return Span.of_node(self.file, node)
 
     def expanded_at(self) -> tuple[Expansion, ...]:
@@ -105,7 +111,7 @@ class Frame:
             if frame.caller is not None
         )
 
-    def arguments_of(self, call: tree.Call) -> dict[str, tree.Expression]:
+    def arguments_of(self, call: Call) -> dict[str, Expression]:
         """The arguments of a call by the names of the parameters."""
         given = dict(zip(self.parameters, call.arguments, strict=False))
         return given | {each.name: each.value for each in call.keywords if each.name is not None}
@@ -116,15 +122,15 @@ class Place:
     """Where something is made or called: a function may be called twice by one unit."""
 
     unit: Unit
-    node: tree.Node
-    calls: tuple[tree.Node, ...]  # of functions that are read where they are called
+    node: Node
+    calls: tuple[Node, ...]  # of functions that are read where they are called
 
 
 @dataclass(eq=False, slots=True)
 class Site:
     """A place at which a block is acquired."""
 
-    node: tree.Node
+    node: Node
     unit: Unit
     end: End
     buffer: Hashable
@@ -144,11 +150,11 @@ class Unit:
     """One piece. What is read off it is added while loops are read again."""
 
     frame: Frame
-    node: tree.Node  # with the place in the text
+    node: Node  # with the place in the text
     control: Unit | None = None  # the loop, the condition or the call that it stands in
     is_loop: bool = False
-    counts: tree.Call | None = None  # what a loop goes over where its variable is not used
-    effects: dict[Effect, tree.Node] = field(default_factory=dict)
+    counts: Call | None = None  # what a loop goes over where its variable is not used
+    effects: dict[Effect, Node] = field(default_factory=dict)
     reads: dict[Variable, set[Unit]] = field(default_factory=dict)  # of its frame: who gave them
     depends: set[Unit] = field(default_factory=set)
     binds: set[Variable] = field(default_factory=set)
@@ -172,7 +178,7 @@ class Unit:
     is_signpost: bool = False
     is_function: bool = False
     stays: bool = False  # in the operation's own scope, whatever it reads: the documentation
-    unknown: tree.Call | None = None  # a call of something that is not known
+    unknown: Call | None = None  # a call of something that is not known
     expansion: Frame | None = None  # that it calls
     argument: str | None = None  # of a call: the parameter that it gives
     must_be_known: bool = False  # before kernels run: a buffer, a net, a tensor

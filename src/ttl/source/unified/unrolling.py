@@ -17,12 +17,12 @@ from typing import Any
 from ttl.language.operation import Operation
 
 from .. import tree
+from ..bindings import Binding, Variable
 from ..functions import MISSING
-from ..tree import Variable
 from ..walking import Changer, walk
 from .forms import value_of
 
-Names = dict[Variable, tree.Expression]  # what the variables of a loop stand for in one round
+Names = dict[Binding, tree.Expression]  # what the variables of a loop stand for in one round
 BESIDE = (enumerate, zip, reversed)
 
 
@@ -55,11 +55,11 @@ class _Unroller(Changer):
 class _Round(Changer):
     """New nodes, with expressions in the place of names: each round has statements of its own."""
 
-    def __init__(self, names: Mapping[Variable, tree.Expression]):
+    def __init__(self, names: Mapping[Binding, tree.Expression]):
         self.names = names
 
     def change(self, node: tree.Node) -> tree.Node:
-        meant = self.names.get(node.binding) if isinstance(node, tree.Name) else None  # type: ignore[call-overload]
+        meant = self.names.get(node.binding) if isinstance(node, tree.Name) else None
         return replace(node) if meant is None else replace(meant, place=node.place)
 
 
@@ -79,7 +79,8 @@ def _rounds(loop: tree.Loop, function: FunctionType) -> list[Names]:
 
 def _gives(loop: tree.Loop, rounds: list[Names], function: FunctionType) -> bool:  # rule GIVEN
     """Does an operation get a name of the loop that is a thing with a name of its own?"""
-    named = {name for each in rounds for name, meant in each.items() if isinstance(meant, tree.Name)}
+    held = (item for each in rounds for item in each.items())
+    named = {name for name, meant in held if isinstance(meant, tree.Name)}
     calls = (node for node in walk(*loop.body) if isinstance(node, tree.Call))
     return any(
         isinstance(each, tree.Name) and each.binding in named
