@@ -84,8 +84,8 @@ def _identifier(name: str) -> str:
 
 
 class _Readable(Changer):
-    """Names that a program could have, in place of those that only code can have, and constants in
-    the place of what objects outside hold.
+    """Names that a program could have, in place of those that only code can have; in an operation
+    constants in the place of what objects outside hold.
     """
 
     def __init__(self, function: FunctionType | None = None):
@@ -98,6 +98,8 @@ class _Readable(Changer):
             return tree.Constant(node.place, value) if is_known else node
         if isinstance(node, (tree.Name, tree.Target)):
             return self._named(node)
+        if isinstance(node, tree.Parameter) and self.function is None:
+            return replace(node, annotation=None)
         called = node.value if isinstance(node, tree.Evaluate) else None
         if isinstance(called, tree.Call) and isinstance(called.function, tree.Name):
             return () if called.function.binding.name == _identifier(NAMED) else node
