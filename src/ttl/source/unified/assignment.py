@@ -15,12 +15,11 @@ rule BALANCE  what has no side goes where fewer bytes are moved; of equals to da
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from ttl.diagnostics import Diagnostic, UsageError
 
-from .groups import Groups
 from .problems import (
     mixed_statement,
     needed_elsewhere,
@@ -34,14 +33,11 @@ from .problems import (
     two_threads,
 )
 from .things import End
-from .units import MOVEMENT, Effect, Site, Thread, Unit
+from .units import MOVEMENT, Effect, Site, Thread, Unit, in_text
 
 Weigh = Callable[[Unit], int]
 Unordered = Callable[["Assignment"], Sequence[tuple[Unit, Unit]]]
-CLASS_TITLES = {
-    Effect.COMPUTE: "the compute thread",
-    Effect.MOVE: "a data movement thread",
-}
+Group = list[Unit]
 
 
 @dataclass(slots=True)
@@ -52,23 +48,15 @@ class Assignment:
     threads: dict[Unit, Thread] = field(default_factory=dict)
 
 
-def _nothing(assignment: Assignment) -> Sequence[tuple[Unit, Unit]]:
-    return ()
-
-
-def assign(units: Sequence[Unit], weigh: Weigh, unordered: Unordered = _nothing) -> Assignment:
+def assign(units: Sequence[Unit], weigh: Weigh, unordered: Unordered) -> Assignment:
     """UsageError with everything that has no thread, or two.
 
     `unordered` gives the statements that an assignment would let touch a tensor in any order.
     """
-    wrong = [mixed_statement(unit) for unit in units if len(unit.effects) > 1]
-    wrong += _blocks_without_one(units)
-    if wrong:
-        raise UsageError(*wrong)
+    _refuse(mixed_statement(unit) for unit in units if len(unit.effects) > 1)
+    _refuse(_blocks_without_one(units))
     groups = _groups(units)
-    wrong = [each for group in groups.all() for each in _wrong_group(group)]
-    if wrong:
-        raise UsageError(*wrong)
+    _refuse(each for group in groups.all() for each in _wrong_group(group))
     _order_semaphores(units, groups)
     found = _with_threads(units, groups, weigh)
     while pairs := unordered(found):  # rule TENSORS
@@ -81,52 +69,73 @@ def assign(units: Sequence[Unit], weigh: Weigh, unordered: Unordered = _nothing)
     return found
 
 
-def _with_threads(units: Sequence[Unit], groups: Groups[Unit], weigh: Weigh) -> Assignment:
-    found = Assignment(units)
+def _refuse(wrong: Iterable[Diagnostic]) -> None:
+    if found := [*wrong]:
+        raise UsageError(*found)
+
+
+def _with_threads(units: Sequence[Unit], groups: Groups, weigh: Weigh) -> Assignment:
+    found, moving = Assignment(units), []
     for group in groups.all():
-        if any(Effect.COMPUTE in unit.effects for unit in group):
+        effects = {effect for unit in group for effect in unit.effects}
+        if Effect.COMPUTE in effects:
             found.threads |= dict.fromkeys(group, Thread.COMPUTE)
-    moving = [g for g in groups.all() if any(Effect.MOVE in unit.effects for unit in g)]
-    for moved, thread in _sides(moving, weigh):
-        found.threads |= dict.fromkeys(moved, thread)
+        if Effect.MOVE in effects:
+            moving.append(Moving(group, weigh))
+    for part, thread in _sides(moving).items():
+        found.threads |= dict.fromkeys(part.units, thread)
     return found
 
 
-def _blocks_without_one(units: Iterable[Unit]) -> list[Diagnostic]:
+def _blocks_without_one(units: Sequence[Unit]) -> Iterator[Diagnostic]:
     """Blocks whose users are on two threads, or that have none."""
-    users: dict[Site, list[tuple[Unit, str]]] = {s: [] for unit in units for s in unit.acquires}
-    for unit in units:
-        for site in unit.blocks:
-            if (effect := unit.effect) is not None:
-                users[site].append((unit, CLASS_TITLES[effect]))
-    found = []
-    for site, using in sorted(users.items(), key=lambda item: item[0].span):
-        threads = {title for _, title in using}
+    for site in sorted({s for unit in units for s in unit.acquires}, key=lambda each: each.span):
+        users = [(u, u.effect.value) for u in units if u.effect and site in u.blocks]
+        threads = {title for _, title in users}
         if len(threads) != 1:
-            found.append(two_threads(site, using) if threads else no_users(site))
-    return found
+            yield two_threads(site, users) if threads else no_users(site)
 
 
 # Groups -------------------------------------------------------------------------------------------
 
 
-def _groups(units: Sequence[Unit]) -> Groups[Unit]:  # rules FIXED, TOGETHER
+class Groups:
+    """A partition that is made coarser step by step; members keep the order they came in."""
+
+    def __init__(self, members: Iterable[Unit]):
+        self._parents: dict[Unit, Unit] = {member: member for member in members}
+
+    def first(self, member: Unit) -> Unit:
+        """The one that stands for the group of a member."""
+        while self._parents[member] is not member:
+            self._parents[member] = self._parents[self._parents[member]]
+            member = self._parents[member]
+        return member
+
+    def join(self, one: Unit, other: Unit) -> None:
+        """Also of units that are in no group, which changes nothing."""
+        if one in self._parents and other in self._parents:
+            self._parents[self.first(other)] = self.first(one)
+
+    def all(self) -> list[Group]:
+        found: dict[Unit, Group] = {}
+        for member in self._parents:
+            found.setdefault(self.first(member), []).append(member)
+        return [*found.values()]
+
+
+def _groups(units: Sequence[Unit]) -> Groups:  # rules FIXED, TOGETHER
     fixed = fixed_units(units)
-    groups: Groups[Unit] = Groups(unit for unit in units if unit in fixed)
+    groups = Groups(unit for unit in units if unit in fixed)
     ends: dict[Hashable, Unit] = {}
     whole = _indexed(units)
-    for unit in groups:
-        for other in (*unit.depends, *unit.controls()):
-            if other in fixed:
-                groups.join(unit, other)
+    for unit in units:
+        others = [*unit.depends, *unit.controls(), *(jumped_over(unit, units))]
         for key, end in unit.ends:
             if key is not None:
-                groups.join(unit, ends.setdefault((_whole_key(key, whole), end), unit))
-    for unit in units:
-        if unit.is_jump and unit in fixed:
-            for other in jumped_over(unit, units):
-                if other in fixed:
-                    groups.join(unit, other)
+                others.append(ends.setdefault((_whole_key(key, whole), end), unit))
+        for other in others:
+            groups.join(unit, other)
     return groups
 
 
@@ -141,165 +150,119 @@ def _whole_key(key: Hashable, whole: set[Hashable]) -> Hashable:
 
 
 def fixed_units(units: Sequence[Unit]) -> set[Unit]:
-    fixed = {unit for unit in units if not unit.is_shared}
-    is_growing = True
-    while is_growing:
-        more = {unit for unit in units if unit not in fixed and _follows(unit, fixed)}
+    fixed: set[Unit] = set()
+    more = {unit for unit in units if not unit.is_shared}
+    while more:
         fixed |= more
-        is_growing = bool(more)
+        rest = (unit for unit in units if unit not in fixed)
+        more = {u for u in rest if not fixed.isdisjoint((*u.depends, *u.controls()))}
     return fixed
-
-
-def _follows(unit: Unit, fixed: set[Unit]) -> bool:
-    return not fixed.isdisjoint((*unit.depends, *unit.controls()))
 
 
 def jumped_over(jump: Unit, units: Iterable[Unit]) -> Iterable[Unit]:
     """What a `break`, `continue` or `return` may skip: the rest of its loop, or of its frame."""
     loop = jump.loop()
-    if loop is None:
-        return (unit for unit in units if unit.frame is jump.frame)
-    return (unit for unit in units if loop in unit.controls())
+    for unit in units if jump.is_jump else ():
+        if unit.frame is jump.frame if loop is None else loop in unit.controls():
+            yield unit
 
 
 # Groups that have no thread -----------------------------------------------------------------------
 
 
-def _wrong_group(group: Sequence[Unit]) -> list[Diagnostic]:
+def _wrong_group(group: Group) -> list[Diagnostic]:
     effects = {effect for unit in group for effect in unit.effects}
     if len(effects) == 1:
         return []
     if not effects:  # it asks whether a block could be acquired, or releases what nobody acquires
         return [no_thread(group[0])]
-    return (
-        _ends_on_two(group)
-        or _published_on_two(group)
-        or _values_on_two(group)
-        or _skipped_on_two(group)
-        or _linked_on_two(group)
-    )
+    return [*_ends_on_two(group)] or [next(_on_two(group))]
 
 
-def _ends_on_two(group: Sequence[Unit]) -> list[Diagnostic]:
+def _ends_on_two(group: Group) -> Iterator[Diagnostic]:
     by_end: dict[Hashable, list[tuple[Site, str]]] = defaultdict(list)
     whole = _indexed(group)
     for site in sorted({s for u in group for s in u.acquires}, key=lambda s: s.unit.span):
-        used_by = {unit.effect for unit in group if site in unit.blocks} - {None}
-        for effect in used_by:
-            assert effect is not None
-            by_end[_whole_key(site.buffer, whole), site.end].append((site, CLASS_TITLES[effect]))
-    found = []
-    for sites in by_end.values():
-        (first, title), *others = sites
+        for effect in {u.effect for u in group if u.effect and site in u.blocks}:
+            by_end[_whole_key(site.buffer, whole), site.end].append((site, effect.value))
+    for (first, title), *others in by_end.values():
         different = [(site, where) for site, where in others if where != title]
         if different:
-            found.append(two_ends(first, title, different[:3]))
-    return found
+            yield two_ends(first, title, different[:3])
 
 
-def _published_on_two(group: Sequence[Unit]) -> list[Diagnostic]:
-    """publish() stands on a data movement thread, and what a thread reserves is its own."""
-    published = next((unit for unit in group if unit.publishes), None)
-    sites = {site for unit in group for site in unit.acquires if site.end is End.RESERVE}
-    first = min(sites, key=lambda site: site.unit.span, default=None)
-    if published is None or first is None:
-        return []
-    return [published_and_reserved(published, first)]
-
-
-def _values_on_two(group: Sequence[Unit]) -> list[Diagnostic]:
+def _on_two(group: Group) -> Iterator[Diagnostic]:
+    """Why units of a group are on two threads, the plainest reason first."""
+    reserved = [s for u in group for s in u.acquires if s.end is End.RESERVE]
+    for published in (unit for unit in group if unit.publishes and reserved):
+        yield published_and_reserved(published, min(reserved, key=lambda s: s.unit.span))
     for unit in group:
-        effect = unit.effect
         for source in _sources(unit):
-            other = source.effect
-            if effect is not None and other is not None and other is not effect:
-                return [
-                    needed_elsewhere(unit, CLASS_TITLES[effect], source, CLASS_TITLES[other])
-                ]
-    return []
-
-
-def _skipped_on_two(group: Sequence[Unit]) -> list[Diagnostic]:
-    """A `break`, `continue` or `return` that one thread decides, over what another one does."""
+            if _are_apart(unit, source):
+                yield needed_elsewhere(unit, _title(unit), source, _title(source))
     for jump in (unit for unit in group if unit.is_jump):
         for source in _sources(jump):
-            its = source.effect
             for unit in jumped_over(jump, group):
-                effect = unit.effect
-                if effect is not None and its is not None and effect is not its:
-                    its_title = CLASS_TITLES[its]
-                    return [skipped_elsewhere(unit, CLASS_TITLES[effect], jump, source, its_title)]
-    return []
+                if _are_apart(unit, source):
+                    yield skipped_elsewhere(unit, _title(unit), jump, source, _title(source))
+    yield from _linked(group)
 
 
-def _linked_on_two(group: Sequence[Unit]) -> list[Diagnostic]:
+def _linked(group: Group) -> Iterator[Diagnostic]:
     """Units of both threads that something without a thread of its own links, such as a question
     whether a block is there.
     """
-    first = {effect: next(u for u in group if effect in u.effects) for effect in Effect}
-    others = {Effect.COMPUTE: Effect.MOVE, Effect.MOVE: Effect.COMPUTE}
     links = {unit for unit in group if not unit.effects and not unit.acquires}
-    for unit in group:
-        for source in _sources(unit):
-            if unit.effects and source in links:
-                effect = next(iter(unit.effects))
-                titles = CLASS_TITLES[effect], CLASS_TITLES[others[effect]]
-                return [needed_elsewhere(unit, titles[0], source, titles[1])]
-    one, other = first.values()
-    return [needed_elsewhere(one, CLASS_TITLES[Effect.COMPUTE], other, CLASS_TITLES[Effect.MOVE])]
+    for unit in (each for each in group if each.effect):
+        for source in links.intersection(_sources(unit)):
+            other = Effect.MOVE if unit.effect is Effect.COMPUTE else Effect.COMPUTE
+            yield needed_elsewhere(unit, _title(unit), source, other.value)
+    one, other_one = (next(u for u in group if effect in u.effects) for effect in Effect)
+    yield needed_elsewhere(one, _title(one), other_one, _title(other_one))
 
 
-def _sources(unit: Unit) -> Iterable[Unit]:
+def _title(unit: Unit) -> str:
+    return unit.effect.value if unit.effect else ""
+
+
+def _are_apart(one: Unit, other: Unit) -> bool:
+    return None not in (one.effect, other.effect) and one.effect is not other.effect
+
+
+def _sources(unit: Unit) -> list[Unit]:
     """What it depends on, by values and by the conditions around it."""
-    seen: dict[Unit, None] = {}
+    seen: set[Unit] = set()
     waiting = [*unit.depends, *unit.controls()]
     while waiting:
         each = waiting.pop()
         if each not in seen:
-            seen[each] = None
+            seen.add(each)
             waiting += each.depends
-    return sorted(seen, key=lambda each: each.span)
+    return in_text(seen)
 
 
 # Data movement ------------------------------------------------------------------------------------
 
 
-def _order_semaphores(units: Sequence[Unit], groups: Groups[Unit]) -> None:  # rule ORDERED
+def _order_semaphores(units: Sequence[Unit], groups: Groups) -> None:  # rule ORDERED
     before: Unit | None = None
     run: list[Unit] = []
-    for unit in units:
-        if unit.awaits or unit.signals:
+    for unit in (*units, None):
+        if unit is not None and (unit.awaits or unit.signals):
             run.append(unit)
-        elif Effect.MOVE in unit.effects:
-            _place_run(run, before, unit, groups)
+        elif unit is None or Effect.MOVE in unit.effects:
+            last = max((place for place, each in enumerate(run) if each.signals), default=-1)
+            for place, each in enumerate(run):
+                anchor = (before or unit) if place <= last else (unit or before)
+                groups.join(each, anchor or run[0])
             before, run = unit, []
-    _place_run(run, before, None, groups)
-
-
-def _place_run(
-    run: list[Unit], before: Unit | None, after: Unit | None, groups: Groups[Unit]
-) -> None:
-    last = max((place for place, unit in enumerate(run) if unit.signals), default=-1)
-    for place, unit in enumerate(run):
-        anchor = (before or after) if place <= last else (after or before)
-        groups.join(unit, anchor or run[0])
-
-
-def _sides(moving: Sequence[Sequence[Unit]], weigh: Weigh) -> list[tuple[Sequence[Unit], Thread]]:
-    """A thread for each group, in the order of the text."""
-    groups = [_Moving(group, weigh) for group in moving]
-    apart = _apart(groups)
-    linked = [_coloured(group, apart) for group in _firsts(groups, apart)]
-    chosen: dict[_Moving, Thread] = {}
-    for colours in sorted(linked, key=lambda each: not any(g.side for g in each)):
-        first = _first_thread(colours, chosen)
-        chosen |= {g: first if colour == 0 else _other(first) for g, colour in colours.items()}
-    return [(group.units, chosen[group]) for group in groups]
 
 
 @dataclass(slots=True, eq=False)
-class _Moving:
-    units: Sequence[Unit]
+class Moving:
+    """A group that moves data."""
+
+    units: Group
     weigh: Weigh
 
     @property
@@ -314,92 +277,76 @@ class _Moving:
         return Thread.READ if End.RESERVE in ends else Thread.WRITE
 
 
-def _other(thread: Thread) -> Thread:
-    return Thread.WRITE if thread is Thread.READ else Thread.READ
+Threads = dict[Moving, Thread]
 
 
-def _first_thread(colours: dict[_Moving, int], chosen: dict[_Moving, Thread]) -> Thread:
-    """Of the groups with colour 0. Bytes are asked for only where they decide."""
-    against = {thread: _against(colours, thread) for thread in MOVEMENT}
-    if bool(against[Thread.READ]) != bool(against[Thread.WRITE]):
-        return min(MOVEMENT, key=lambda thread: len(against[thread]))
-    cost = {thread: sum(group.weight for group in against[thread]) for thread in MOVEMENT}
-    if cost[Thread.READ] != cost[Thread.WRITE]:
-        return min(MOVEMENT, key=lambda thread: cost[thread])
-    return min(MOVEMENT, key=lambda thread: _heavier(colours, chosen, thread))  # rule BALANCE
-
-
-def _against(colours: dict[_Moving, int], first: Thread) -> list[_Moving]:
-    """Those that would not be on their side."""
-    return [
-        group
-        for group, colour in colours.items()
-        if group.side not in (None, first if colour == 0 else _other(first))
-    ]
-
-
-def _heavier(
-    colours: dict[_Moving, int], chosen: dict[_Moving, Thread], first: Thread
-) -> int:
-    """The bytes of the thread that then moves more."""
-    load = dict.fromkeys(MOVEMENT, 0)
-    for group, thread in chosen.items():
-        load[thread] += group.weight
-    for group, colour in colours.items():
-        load[first if colour == 0 else _other(first)] += group.weight
-    return max(load.values())
-
-
-Apart = dict["_Moving", set["_Moving"]]
-
-
-def _apart(groups: Sequence[_Moving]) -> Apart:  # rule PIPES
-    sends: dict[Hashable, list[tuple[_Moving, Unit]]] = defaultdict(list)
-    receives: dict[Hashable, list[tuple[_Moving, Unit]]] = defaultdict(list)
+def _sides(groups: Sequence[Moving]) -> Threads:
+    """A thread for each group. Bytes are asked for only where they decide."""
+    apart = _apart(groups)
+    linked: list[tuple[Threads, Threads]] = []  # for those that pipes link, the two ways
     for group in groups:
-        for unit in group.units:
-            for net in unit.sends:
-                sends[net].append((group, unit))
-            for net in unit.receives:
-                receives[net].append((group, unit))
-    apart: Apart = defaultdict(set)
-    for net in sends.keys() & receives.keys():
-        for one, send in sends[net]:
-            for other, receive in receives[net]:
-                if one is other:
-                    raise UsageError(_one_block(net, send, receive))
+        if not any(group in ways[0] for ways in linked):
+            linked.append(_two_ways(group, apart))
+    chosen: Threads = {}
+    for ways in sorted(linked, key=lambda each: not any(group.side for group in each[0])):
+        chosen |= _better(ways, chosen)
+    return {group: chosen[group] for group in groups}
+
+
+def _better(ways: tuple[Threads, Threads], chosen: Threads) -> Threads:
+    def wrong(way: Threads) -> list[Moving]:
+        return [group for group, thread in way.items() if group.side not in (None, thread)]
+
+    def moved(way: Threads) -> int:
+        """The bytes of the thread that then moves more."""
+        load = dict.fromkeys(MOVEMENT, 0)
+        for group, thread in (chosen | way).items():
+            load[thread] += group.weight
+        return max(load.values())
+
+    measures: tuple[Callable[[Threads], int], ...] = (
+        lambda way: bool(wrong(way)),
+        lambda way: sum(group.weight for group in wrong(way)),
+        moved,  # rule BALANCE
+    )
+    for measure in measures:
+        one, other = map(measure, ways)
+        if one != other:
+            return ways[one > other]
+    return ways[0]
+
+
+def _apart(groups: Sequence[Moving]) -> dict[Moving, set[Moving]]:  # rule PIPES
+    apart: dict[Moving, set[Moving]] = defaultdict(set)
+    ends = [(group, unit) for group in groups for unit in group.units]
+    receives = [(group, unit) for group, unit in ends if unit.receives]
+    for one, send in (each for each in ends if each[1].sends):
+        for other, receive in receives:
+            if one is other and (nets := send.sends & receive.receives):
+                shared = sorted(send.blocks & receive.blocks, key=lambda site: site.unit.span)
+                name = send.net_names[next(iter(nets))]
+                raise UsageError(pipe_ends(name, send, receive, shared[0] if shared else None))
+            if send.sends & receive.receives:
                 apart[one].add(other)
                 apart[other].add(one)
     return apart
 
 
-def _one_block(net: Hashable, send: Unit, receive: Unit) -> Diagnostic:
-    shared = sorted(send.blocks & receive.blocks, key=lambda site: site.unit.span)
-    return pipe_ends(send.net_names[net], send, receive, shared[0] if shared else None)
-
-
-def _firsts(groups: Sequence[_Moving], apart: Apart) -> list[_Moving]:
-    """One group of each set of those that pipes link."""
-    seen: set[_Moving] = set()
-    found = []
-    for group in groups:
-        if group not in seen:
-            found.append(group)
-            seen |= _coloured(group, apart).keys()
-    return found
-
-
-def _coloured(first: _Moving, apart: Apart) -> dict[_Moving, int]:
+def _two_ways(first: Moving, apart: dict[Moving, set[Moving]]) -> tuple[Threads, Threads]:
     """UsageError if two threads are not enough."""
-    colours = {first: 0}
+    found = {first: Thread.READ}
     waiting = [first]
     while waiting:
         group = waiting.pop()
         for other in sorted(apart[group], key=lambda each: each.units[0].span):
-            if other not in colours:
-                colours[other] = 1 - colours[group]
+            if other not in found:
+                found[other] = _other(found[group])
                 waiting.append(other)
-            elif colours[other] == colours[group]:
-                units = group.units[0], other.units[0]
-                raise UsageError(pipe_ends("several nets", *units, None))
-    return colours
+            elif found[other] is found[group]:
+                ends = group.units[0], other.units[0]
+                raise UsageError(pipe_ends("several nets", *ends, None))
+    return found, {group: _other(thread) for group, thread in found.items()}
+
+
+def _other(thread: Thread) -> Thread:
+    return Thread.WRITE if thread is Thread.READ else Thread.READ

@@ -17,6 +17,7 @@ from types import BuiltinFunctionType
 from typing import TYPE_CHECKING, Any, Final
 
 from ttl import language
+from ttl.diagnostics import UsageError
 from ttl.diagnostics.frames import is_pyttlang_file, is_user_file
 from ttl.language.functions import FLAT, block_functions
 from ttl.language.functions import math as math_functions
@@ -218,7 +219,7 @@ def _print(reader: Reader, node: tree.Call, given: Given) -> Thing:
 
 def _unknown(reader: Reader, node: tree.Call, given: Given) -> Thing:  # rule UNKNOWN
     if any(thing.kind in OF_KERNELS for thing in given.all):
-        raise unknown_call(reader.frame, node)
+        raise UsageError(unknown_call(reader.frame, node))
     reader.unit.unknown = node
     return SCALAR
 
@@ -259,7 +260,7 @@ def _gives(kind: Kind, mark: str = "", effect: Effect | None = None) -> Handler:
 
 
 def _kernel(reader: Reader, node: tree.Call, given: Given) -> Thing:
-    raise kernels_in_unified(reader.frame, node)
+    raise UsageError(kernels_in_unified(reader.frame, node))
 
 
 _LANGUAGE: Final[list[tuple[Any, Handler]]] = [
@@ -301,8 +302,8 @@ def _of_plain_value(
 ) -> Thing:
     if name in OF_BUFFERS_AND_NETS:
         if owner.kind is Kind.TENSOR and node.method:
-            raise expand_only(reader.frame, node, _owner_text(node))
-        raise unknown_call(reader.frame, node)
+            raise UsageError(expand_only(reader.frame, node, _owner_text(node)))
+        raise UsageError(unknown_call(reader.frame, node))
     return _unknown(reader, node, given)
 
 
@@ -329,13 +330,13 @@ def _of_block(reader: Reader, node: tree.Call, owner: Thing, name: str, given: G
     if name == "store":
         reader.does(Effect.COMPUTE, node)
     elif name not in ("push", "pop"):
-        raise unknown_call(reader.frame, node)
+        raise UsageError(unknown_call(reader.frame, node))
     return SCALAR
 
 
 def _of_transfer(reader: Reader, node: tree.Call, owner: Thing, name: str, given: Given) -> Thing:
     if name not in ("wait", "add", "wait_all"):
-        raise unknown_call(reader.frame, node)
+        raise UsageError(unknown_call(reader.frame, node))
     reader.does(Effect.MOVE, node)
     return SCALAR
 
@@ -357,7 +358,7 @@ def _of_semaphore(reader: Reader, node: tree.Call, owner: Thing, name: str, give
     if name in ("get_remote", "get_remote_multicast"):
         return replace(owner, value=MISSING)
     if name not in ("wait_eq", "wait_ge", "set", "inc"):
-        raise unknown_call(reader.frame, node)
+        raise UsageError(unknown_call(reader.frame, node))
     reader.does(Effect.MOVE, node)
     if name.startswith("wait"):
         reader.unit.awaits = True

@@ -6,6 +6,7 @@ from inspect import Parameter as Kinds
 from types import FunctionType
 from typing import TYPE_CHECKING
 
+from ttl.diagnostics import UsageError
 from ttl.language.operation import Operation
 
 from .. import tree
@@ -43,7 +44,7 @@ def expand(reader: Reader, operation: Operation, node: tree.Call, given: Given) 
     if unit.expansion is None:
         unit.expansion = new_frame(operation, unit)
         if unit.expansion is None:
-            raise unknown_call(reader.frame, node)
+            raise UsageError(unknown_call(reader.frame, node))
         reader.frame.expansions.append(unit.expansion)
     frame = unit.expansion
     _check_recursion(frame, node, reader)

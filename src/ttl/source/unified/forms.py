@@ -50,7 +50,7 @@ def is_unified(frame: Frame) -> bool:
         if not isinstance(value_of(action.function, function), Operation):
             from .problems import mixed_forms  # what most runs never need
 
-            raise mixed_forms(frame, *kernel, action)
+            raise UsageError(mixed_forms(frame, *kernel, action))
     return False  # the call of an operation among kernels is refused when it is made
 
 

@@ -15,6 +15,7 @@ from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
+from ttl.diagnostics import UsageError
 from ttl.language.operation import operation
 
 from .. import tree
@@ -24,7 +25,7 @@ from ..python import as_text
 from ..walking import own_nodes
 from . import expressions
 from .calls import Given, parameters_given
-from .problems import defined_inside, not_here, parameter_given, returns_value
+from .problems import composition, defined_inside, not_here, returns_value
 from .things import (
     OF_TILES,
     SCALAR,
@@ -154,7 +155,9 @@ class Reader:
         home = self._home_of(name)
         if self._is_of_frame(name):
             if name in self.frame.parameters.values():
-                raise parameter_given(self.frame, self.unit.node, name.name)
+                message = f"the parameter `{name.name}` gets another value"
+                help_text = "give the new value a name of its own"
+                raise composition(self.frame, self.unit.node, message, help_text)
             self.unit.binds.add(name)
             thing = replace(thing, origins=frozenset({self.unit}))
             if home is not self.here and (home, name) in self.state:
@@ -390,7 +393,7 @@ def _with(reader: Reader, node: tree.With) -> bool:
 
 def _return(reader: Reader, node: tree.Return) -> bool:
     if not reader.functions and node.value is not None:
-        raise returns_value(reader.frame, node)
+        raise UsageError(returns_value(reader.frame, node))
     unit = reader.begin(node)
     unit.is_jump = unit.is_jump or not reader.functions
     if node.value is not None:

@@ -10,11 +10,11 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 from ttl.language.arguments import is_tensor
 from ttl.language.block import Block, BlockExpression
-from ttl.language.buffer import BufferState, DataflowBuffer
+from ttl.language.buffer import DataflowBuffer
 from ttl.language.declared import OperationScope
 from ttl.language.engine import ENGINE, SCOPE, Engine
 from ttl.language.grid import nodes_of
@@ -156,11 +156,7 @@ class _Block(Block):
     def push(self) -> None:
         """Nothing: a block is known to be full when it is used."""
 
-    def pop(self) -> None:
-        """Nothing."""
-
-    def release(self) -> None:
-        """Nothing."""
+    pop = release = push
 
 
 class _Transfer(Transfer):
@@ -229,26 +225,15 @@ class Rehearsal(Engine):
         self._counts[buffer.index, end] = number + 1
         return _Block(buffer, number, self)
 
-    def release_oldest(self, buffer: DataflowBuffer, *, is_push: bool) -> None:
-        """Nothing."""
+    def _nothing(self, *given: Any, **named: Any) -> None:
+        """The order of the text is one in which nothing waits; threads are known."""
 
-    def begin_publish(self, buffer: DataflowBuffer) -> None:
-        """Nothing."""
+    release_oldest = begin_publish = publish_block = signpost = require_data_movement = _nothing
 
-    def publish_block(self, block: Block) -> None:
-        """Nothing."""
-
-    def _unknown(self) -> NoReturn:
+    def _unknown(self, *given: Any, **named: Any) -> Any:
         raise NotFollowed("it depends on data, or on which kernel is faster")
 
-    def can_reserve(self, buffer: DataflowBuffer) -> bool:
-        self._unknown()
-
-    def can_wait(self, buffer: DataflowBuffer) -> bool:
-        self._unknown()
-
-    def buffer_state(self, buffer: DataflowBuffer) -> BufferState:
-        self._unknown()
+    can_reserve = can_wait = buffer_state = multicast = _unknown
 
     # Data movement
 
@@ -274,12 +259,6 @@ class Rehearsal(Engine):
 
     def ended(self, start: int) -> None:
         self._add(Does.END, start)
-
-    def multicast(self, source: Any, destination: Any, nodes: tuple[Shape, ...]) -> Transfer:
-        self._unknown()
-
-    def require_data_movement(self, call: str) -> None:
-        """Nothing: the thread of each statement is known."""
 
     def sources(self, net: PipeNet) -> Sequence[SrcPipeIdentity]:
         routes = net.routes(self.grid)
@@ -325,9 +304,6 @@ class Rehearsal(Engine):
             self._add(Does.USE, value.place, is_compute=True)
         if isinstance(block, _Block):
             self._add(Does.FILL, block.place, is_compute=True)
-
-    def signpost(self, name: str, is_end: bool) -> None:
-        """Nothing."""
 
 
 def _part(part: TensorSlice) -> Part:

@@ -19,7 +19,7 @@ from .. import tree
 from ..bindings import Variable
 from ..walking import walk
 from .assignment import Assignment, fixed_units
-from .problems import made_in_loop, name_used_again, not_known_before, unknown_called
+from .problems import made_in_loop, name_used_again, not_known_before, unknown_call
 from .units import Frame, Thread, Unit, in_text
 
 
@@ -88,7 +88,7 @@ def _check_made(units: Iterable[Unit], setup: set[Unit]) -> None:
     others = [unit for unit in units if unit not in setup]
     wrong = [made_in_loop(unit) for unit in others if unit.makes]
     wrong += [not_known_before(unit) for unit in others if unit.must_be_known]
-    wrong += [unknown_called(u.frame, u.unknown) for u in others if u.unknown is not None]
+    wrong += [unknown_call(u.frame, u.unknown) for u in others if u.unknown is not None]
     if wrong:
         raise UsageError(*wrong)
 

@@ -50,8 +50,8 @@ MOVEMENT = (Thread.READ, Thread.WRITE)
 class Effect(Enum):
     """What decides the thread of a statement."""
 
-    COMPUTE = "computes"
-    MOVE = "moves data"
+    COMPUTE = "the compute thread"
+    MOVE = "a data movement thread"
 
 
 @dataclass(eq=False, slots=True)
