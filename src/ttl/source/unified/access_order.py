@@ -9,25 +9,79 @@ rule SIGNALS  a node may be ordered after another one if that signals after its 
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from functools import reduce
 from itertools import product
+from math import gcd, prod
 from typing import NamedTuple
 
 from ttl.diagnostics import Diagnostic
+from ttl.language.semaphores import Semaphore
 from ttl.semantics.types import Shape
 
-from .cells import Cell, Cells
-from .own_signals import OwnSignals
+from .opaque import NotFollowed
 from .problems import NodeAccess, read_back_between_nodes, touched_while_copied
-from .rehearsal import Awaited, Does, Signal, Step, Steps
+from .rehearsal import Awaited, Does, Part, Signal, Step, Steps
 from .units import Thread, Unit
 
 Pair = tuple[Unit, Unit]
+Names = Mapping[Hashable, str]  # of the memory of tensors
+Cell = tuple[Hashable, Shape]
 TENSORS = (Does.LOAD, Does.SAVE)
+MOST_CELLS = 1 << 20
 
 
-def cells_of(steps: Steps) -> Cells:
-    return Cells(s.what for of_node in steps.values() for s in of_node if s.does in TENSORS)
+class Cells:
+    """The parts of tensors that a body copies as sets of equal boxes: those that overlap share one.
+
+    The largest box of which all parts of a tensor consist; none for two views of different shapes.
+    """
+
+    def __init__(self, steps: Steps):
+        by_memory: dict[Hashable, set[Part]] = defaultdict(set)
+        for step in (each for of_node in steps.values() for each in of_node):
+            if step.does in TENSORS:
+                by_memory[step.what.memory].add(step.what)
+        self._sizes: dict[Hashable, Shape] = {}
+        for memory, parts in by_memory.items():
+            if len({part.sizes for part in parts}) == 1:
+                sizes = [part.starts for part in parts] + [part.shape for part in parts]
+                self._sizes[memory] = tuple(reduce(gcd, each) for each in zip(*sizes, strict=True))
+        self._found: dict[Part, list[Cell]] = {}
+        self._left = MOST_CELLS
+
+    def of(self, part: Part) -> list[Cell]:
+        """NotFollowed if there are too many."""
+        if part not in self._found:
+            sizes = self._sizes.get(part.memory, ())
+            places = zip(part.starts, part.shape, sizes, strict=bool(sizes))
+            bounds = [range(start, start + size, step) for start, size, step in places]
+            self._left -= prod(map(len, bounds))
+            if self._left < 0:
+                raise NotFollowed("too many tiles")
+            self._found[part] = [(part.memory, place) for place in product(*bounds)]
+        return self._found[part]
+
+
+class OwnSignals:
+    """What all nodes do to each semaphore on each node, whenever they do it."""
+
+    def __init__(self, steps: Steps):
+        self._changes: dict[tuple[Semaphore, Shape], list[Signal]] = defaultdict(list)
+        for step in (each for of_node in steps.values() for each in of_node):
+            if isinstance(step.what, Signal):
+                for node in step.what.nodes:
+                    self._changes[step.what.semaphore, node].append(step.what)
+
+    def is_needed(self, signal: Signal, awaited: Awaited, node: Shape) -> bool:
+        """Without this signal, does the semaphore on the node never have the value waited for?"""
+        if signal.semaphore is not awaited.semaphore or node not in signal.nodes:
+            return False
+        others = [each for each in self._changes[signal.semaphore, node] if each is not signal]
+        start = max([signal.semaphore.initial, *(each.value for each in others if each.is_set)])
+        most = start + sum(each.value for each in others if not each.is_set)  # in whatever order
+        return bool(most < awaited.value)
 
 
 # On a node ----------------------------------------------------------------------------------------
@@ -39,63 +93,56 @@ class Order:
     """What orders the steps of one node, when they are taken in the order of the text."""
 
     def __init__(
-        self,
-        node: Shape,
-        units: Sequence[Unit],
-        threads: Mapping[Unit, Thread],
-        cells: Cells,
-        signals: OwnSignals,
+        self, units: Sequence[Unit], threads: Mapping[Unit, Thread], cells: Cells
     ):
-        self.node, self.units, self.threads = node, units, threads
-        self.cells, self.signals = cells, signals
+        self.units, self.threads, self.cells = units, threads, cells
         self.sent: list[tuple[Signal, Clock]] = []
         self.clocks: dict[Thread, Clock] = {thread: {} for thread in Thread}
         self.blocks: dict[Hashable, Clock] = {}
-        self.latest: dict[Cell, dict[tuple[Thread, bool], tuple[int, Unit]]] = {}
+        self.latest: dict[Cell, dict[tuple[Thread, bool], tuple[int, Unit]]] = defaultdict(dict)
 
-    def unordered(self, steps: Sequence[Step]) -> Iterator[Pair]:
+    def unordered(self, node: Shape, steps: Sequence[Step], signals: OwnSignals) -> Iterator[Pair]:
         for step in steps:
             unit = None if step.unit is None else self.units[step.unit]
             thread = Thread.COMPUTE if unit is None else self.threads[unit]
+            clock = self.clocks[thread]
             if step.does is Does.USE:  # rule BLOCKS
-                self._join(self.clocks[thread], self.blocks.get(step.what, {}))
+                _advance(clock, self.blocks.get(step.what, {}))
             elif step.does is Does.FILL:
-                self._join(self.blocks.setdefault(step.what, {}), self.clocks[thread])
+                _advance(self.blocks.setdefault(step.what, {}), clock)
             elif isinstance(step.what, Signal):
-                self.sent.append((step.what, dict(self.clocks[thread])))
+                self.sent.append((step.what, dict(clock)))
             elif isinstance(step.what, Awaited):  # rule OWN
-                for signal, clock in self.sent:
-                    if self.signals.is_needed(signal, step.what, self.node):
-                        self._join(self.clocks[thread], clock)
+                for signal, before in self.sent:
+                    if signals.is_needed(signal, step.what, node):
+                        _advance(clock, before)
             elif step.does in TENSORS and unit is not None:
                 yield from self._access(unit, thread, step)
-
-    @staticmethod
-    def _join(clock: Clock, other: Clock) -> None:
-        for thread, count in other.items():
-            clock[thread] = max(count, clock.get(thread, 0))
 
     def _access(self, unit: Unit, thread: Thread, step: Step) -> Iterator[Pair]:
         clock, is_write = self.clocks[thread], step.does is Does.SAVE
         clock[thread] = clock.get(thread, 0) + 1
         for cell in self.cells.of(step.what):
-            latest = self.latest.setdefault(cell, {})
-            for (other, wrote), (count, before) in latest.items():
+            for (other, wrote), (count, before) in self.latest[cell].items():
                 if (wrote or is_write) and clock.get(other, 0) < count:
                     yield before, unit
-            latest[thread, is_write] = clock[thread], unit
+            self.latest[cell][thread, is_write] = clock[thread], unit
+
+
+def _advance(clock: Clock, other: Clock) -> None:
+    for thread, count in other.items():
+        clock[thread] = max(count, clock.get(thread, 0))
 
 
 def unordered(
     steps: Steps, units: Sequence[Unit], threads: Mapping[Unit, Thread]
 ) -> list[Pair]:
     """Statements on two threads that touch one tile, of which nothing makes the second wait."""
-    cells = cells_of(steps)
-    signals = OwnSignals(steps)
+    cells, signals = Cells(steps), OwnSignals(steps)
     found: dict[Pair, None] = {}
     for node, of_node in steps.items():
-        order = Order(node, units, threads, cells, signals)
-        found |= dict.fromkeys(order.unordered(of_node))
+        order = Order(units, threads, cells)
+        found |= dict.fromkeys(order.unordered(node, of_node, signals))
     return list(found)
 
 
@@ -108,11 +155,9 @@ class _Open(NamedTuple):
     cells: frozenset[Cell]
 
 
-def before_waited(
-    steps: Steps, units: Sequence[Unit], names: Mapping[Hashable, str]
-) -> Diagnostic | None:
+def before_waited(steps: Steps, units: Sequence[Unit], names: Names) -> Diagnostic | None:
     """Two copies of a node that touch one tile, the second before the first is waited for."""
-    cells = cells_of(steps)
+    cells = Cells(steps)
     for node, of_node in steps.items():
         for first, second, (memory, tile) in _unwaited(of_node, cells):
             one, other = NodeAccess(units[first], node), NodeAccess(units[second], node)
@@ -125,10 +170,8 @@ def _unwaited(steps: Sequence[Step], cells: Cells) -> Iterator[tuple[int, int, C
     still: list[_Open] = []
     for place, step in enumerate(steps):
         if step.does in TENSORS and step.unit is not None:
-            one = _Open(
-                ends.get(place, place), step.unit, step.does is Does.SAVE,
-                frozenset(cells.of(step.what)),
-            )  # fmt: skip
+            end, is_write = ends.get(place, place), step.does is Does.SAVE
+            one = _Open(end, step.unit, is_write, frozenset(cells.of(step.what)))
             still = [each for each in still if each.end > place]
             for each in still:
                 if (each.is_write or one.is_write) and (shared := each.cells & one.cells):
@@ -145,53 +188,45 @@ class _Access(NamedTuple):
     unit: int
 
 
-class Nodes:
-    """The first and the last access of each node to each tile, and where nodes wait and signal."""
-
-    def __init__(self, steps: Steps, cells: Cells):
-        self.waits: dict[Shape, int] = {}  # the first one
-        self.signals: dict[Shape, int] = {}  # the last one
-        self.loads: dict[Cell, dict[Shape, list[_Access]]] = {}
-        self.saves: dict[Cell, dict[Shape, list[_Access]]] = {}
-        for node, of_node in steps.items():
-            for place, step in enumerate(of_node):
-                self._take(node, place, step, cells)
-
-    def _take(self, node: Shape, place: int, step: Step, cells: Cells) -> None:
-        if step.does is Does.AWAIT:
-            self.waits.setdefault(node, place)
-        elif step.does is Does.SIGNAL:
-            self.signals[node] = place
-        elif step.does in TENSORS and step.unit is not None:
-            by_cell = self.loads if step.does is Does.LOAD else self.saves
-            for cell in cells.of(step.what):
-                ends = by_cell.setdefault(cell, {}).setdefault(node, [])
-                ends[1:] = [_Access(node, place, step.unit)]
-
-    def unordered(self) -> Iterator[tuple[Cell, _Access, _Access]]:
-        """A write and a read on another node that no signal and wait can have ordered."""
-        for cell, writers in self.saves.items():
-            readers = self.loads.get(cell, {})
-            for one, other in product(writers.values(), readers.values()):
-                if one[0].node != other[0].node:
-                    pairs = product(one, other)
-                    yield from ((cell, w, r) for w, r in pairs if not self._may_be_ordered(w, r))
-
-    def _may_be_ordered(self, one: _Access, other: _Access) -> bool:
-        return self._may_precede(one, other) or self._may_precede(other, one)
-
-    def _may_precede(self, first: _Access, second: _Access) -> bool:
-        signaled = self.signals.get(first.node, -1) > first.place
-        return signaled and self.waits.get(second.node, second.place) < second.place
+Accesses = dict[Cell, dict[Shape, list[_Access]]]  # the first and the last of each node
 
 
-def between_nodes(
-    steps: Steps, units: Sequence[Unit], names: Mapping[Hashable, str]
-) -> Diagnostic | None:
+def between_nodes(steps: Steps, units: Sequence[Unit], names: Names) -> Diagnostic | None:
     """What one node writes and another reads, if nothing can order the two."""
-    for (memory, tile), write, read in Nodes(steps, cells_of(steps)).unordered():
-        one = NodeAccess(units[write.unit], write.node)
-        return read_back_between_nodes(
-            one, NodeAccess(units[read.unit], read.node), tile, names.get(memory, "")
-        )
+    for (memory, tile), write, read in _between(steps):
+        one, other = (NodeAccess(units[each.unit], each.node) for each in (write, read))
+        return read_back_between_nodes(one, other, tile, names.get(memory, ""))
     return None
+
+
+def _between(steps: Steps) -> Iterator[tuple[Cell, _Access, _Access]]:
+    """A write and a read on another node that no signal and wait can have ordered."""
+    first_wait = {node: _places(of_node, Does.AWAIT)[:1] for node, of_node in steps.items()}
+    last_signal = {node: _places(of_node, Does.SIGNAL)[-1:] for node, of_node in steps.items()}
+
+    def may_precede(first: _Access, second: _Access) -> bool:  # rule SIGNALS
+        signals = any(place > first.place for place in last_signal[first.node])
+        return signals and any(place < second.place for place in first_wait[second.node])
+
+    cells = Cells(steps)
+    loads, saves = _accesses(steps, Does.LOAD, cells), _accesses(steps, Does.SAVE, cells)
+    for cell, writers in saves.items():
+        for one, other in product(writers.values(), loads.get(cell, {}).values()):
+            for write, read in product(one, other) if one[0].node != other[0].node else ():
+                if not may_precede(write, read) and not may_precede(read, write):
+                    yield cell, write, read
+
+
+def _places(steps: Sequence[Step], does: Does) -> list[int]:
+    return [place for place, step in enumerate(steps) if step.does is does]
+
+
+def _accesses(steps: Steps, does: Does, cells: Cells) -> Accesses:
+    found: Accesses = defaultdict(dict)
+    for node, of_node in steps.items():
+        for place in _places(of_node, does):
+            step = of_node[place]
+            for cell in cells.of(step.what) if step.unit is not None else ():
+                ends = found[cell].setdefault(node, [])
+                ends[1:] = [_Access(node, place, step.unit)]  # type: ignore[arg-type]
+    return found

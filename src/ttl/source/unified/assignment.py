@@ -214,7 +214,7 @@ def _linked(group: Group) -> Iterator[Diagnostic]:
     """
     links = {unit for unit in group if not unit.effects and not unit.acquires}
     for unit in (each for each in group if each.effect):
-        for source in links.intersection(_sources(unit)):
+        for source in (each for each in _sources(unit) if each in links):
             other = Effect.MOVE if unit.effect is Effect.COMPUTE else Effect.COMPUTE
             yield needed_elsewhere(unit, _title(unit), source, other.value)
     one, other_one = (next(u for u in group if effect in u.effects) for effect in Effect)
@@ -324,7 +324,7 @@ def _apart(groups: Sequence[Moving]) -> dict[Moving, set[Moving]]:  # rule PIPES
         for other, receive in receives:
             if one is other and (nets := send.sends & receive.receives):
                 shared = sorted(send.blocks & receive.blocks, key=lambda site: site.unit.span)
-                name = send.net_names[next(iter(nets))]
+                name = min(send.net_names[net] for net in nets)
                 raise UsageError(pipe_ends(name, send, receive, shared[0] if shared else None))
             if send.sends & receive.receives:
                 apart[one].add(other)

@@ -53,6 +53,8 @@ PURE: Final = (
     "pow", "range", "repr", "round", "slice", "str", "sum", "type",
 )  # fmt: skip
 PASSING: Final = ("dict", "iter", "list", "next", "reversed", "set", "sorted", "tuple")
+WAITS: Final = ("wait_eq", "wait_ge")
+SIGNALS: Final = ("set", "inc")
 OF_BUFFERS_AND_NETS: Final = ("reserve", "wait", "publish", "if_src", "if_dst", "is_src", "is_dst")
 
 
@@ -75,16 +77,14 @@ class Given:
         return self.keywords.get(name) or self.rest or SCALAR
 
 
-Handler = Callable[["Reader", tree.Call, Given], Thing]
+Handler = Callable[..., Thing]  # of the reader, the call, what is given and the owner
 
 
 def call(reader: Reader, node: tree.Call) -> Thing:
     callee = reader.evaluate(node.function)
     given = _given(reader, node)
-    if callee.kind is Kind.METHOD:
-        assert callee.owner is not None
-        handler = _METHODS.get(callee.owner.kind, _of_plain_value)
-        return handler(reader, node, callee.owner, callee.name, given)
+    if callee.owner is not None:
+        return _method(reader, node, callee.owner, callee.name, given)
     return _called(reader, node, callee, given)
 
 
@@ -246,14 +246,18 @@ def _copy(reader: Reader, node: tree.Call, given: Given) -> Thing:
     return Thing(Kind.TRANSFER)
 
 
-def _gives(kind: Kind, mark: str = "", effect: Effect | None = None) -> Handler:
+def _gives(
+    kind: Kind = Kind.SCALAR, mark: str = "", effect: Effect | None = None, end: End | None = None
+) -> Handler:
     """A call that sets a mark of its unit, and does nothing that depends on its arguments."""
 
-    def handler(reader: Reader, node: tree.Call, given: Given) -> Thing:
+    def handler(reader: Reader, node: tree.Call, given: Given, owner: Thing = SCALAR) -> Thing:
         if effect is not None:
             reader.does(effect, node)
         if mark:
             setattr(reader.unit, mark, True)
+        if end is not None:
+            reader.unit.ends.add((owner.key, end))
         return Thing(kind, key=reader.place(node) if mark == "makes" else None)
 
     return handler
@@ -271,11 +275,11 @@ _LANGUAGE: Final[list[tuple[Any, Handler]]] = [
     (language.Pipe, _gives(Kind.PIPE, "makes")),
     (language.Semaphore, _gives(Kind.SEMAPHORE, "makes")),
     (language.GroupTransfer, _gives(Kind.TRANSFER, effect=Effect.MOVE)),
-    (language.node, _gives(Kind.SCALAR, "in_kernels")),
-    (language.grid_size, _gives(Kind.SCALAR)),
+    (language.node, _gives(mark="in_kernels")),
+    (language.grid_size, _gives()),
     (language.raw_element_read, _gives(Kind.ELEMENT, "moves_blocks", Effect.MOVE)),
     (language.raw_element_write, _gives(Kind.ELEMENT, "moves_blocks", Effect.MOVE)),
-    (language.signpost, _gives(Kind.SCALAR, "is_signpost")),
+    (language.signpost, _gives(mark="is_signpost")),
     (language.compute, _kernel),
     (language.datamovement, _kernel),
 ]
@@ -292,61 +296,36 @@ _TILE_FUNCTIONS: Final = {  # they live as long as the language
 # Methods ------------------------------------------------------------------------------------------
 
 
+def _method(reader: Reader, node: tree.Call, owner: Thing, name: str, given: Given) -> Thing:
+    handler = _METHODS.get((owner.kind, name))
+    if handler is not None:
+        return handler(reader, node, given, owner)
+    if owner.kind is Kind.CONTAINER:
+        return _of_container(reader, node, owner, name, given)
+    if name in OF_BUFFERS_AND_NETS and owner.kind is Kind.TENSOR and node.method:
+        raise UsageError(expand_only(reader.frame, node, _owner_text(node)))
+    is_plain = owner.kind not in OF_KERNELS and name not in OF_BUFFERS_AND_NETS
+    if not is_plain and owner.kind not in (Kind.BUFFER, Kind.NET):
+        raise UsageError(unknown_call(reader.frame, node))
+    return _unknown(reader, node, given)
+
+
 def _owner_text(node: tree.Call) -> str:
     is_method = isinstance(node.function, tree.Attribute)
     return as_text(node.function.owner) if is_method else "a buffer"  # type: ignore[attr-defined]
 
 
-def _of_plain_value(
-    reader: Reader, node: tree.Call, owner: Thing, name: str, given: Given
-) -> Thing:
-    if name in OF_BUFFERS_AND_NETS:
-        if owner.kind is Kind.TENSOR and node.method:
-            raise UsageError(expand_only(reader.frame, node, _owner_text(node)))
-        raise UsageError(unknown_call(reader.frame, node))
-    return _unknown(reader, node, given)
-
-
-ENDS: Final = {
-    "reserve": End.RESERVE, "publish": End.RESERVE, "push": End.RESERVE,
-    "can_reserve": End.RESERVE, "wait": End.WAIT, "pop": End.WAIT, "can_wait": End.WAIT,
-}  # fmt: skip
-
-
-def _of_buffer(reader: Reader, node: tree.Call, owner: Thing, name: str, given: Given) -> Thing:
-    if name not in ENDS:
-        return _unknown(reader, node, given)
-    reader.unit.ends.add((owner.key, ENDS[name]))
-    if name in ("reserve", "wait"):
-        site = reader.site(node, ENDS[name], owner.key, _owner_text(node))
+def _acquires(end: End) -> Handler:
+    def handler(reader: Reader, node: tree.Call, given: Given, owner: Thing = SCALAR) -> Thing:
+        reader.unit.ends.add((owner.key, end))
+        site = reader.site(node, end, owner.key, _owner_text(node))
         return Thing(Kind.BLOCK, sites=frozenset({site}))
-    if name == "publish":
-        reader.does(Effect.MOVE, node)
-        reader.unit.publishes = True
-    return Thing(Kind.ELEMENT) if name.startswith("can") else SCALAR
+
+    return handler
 
 
-def _of_block(reader: Reader, node: tree.Call, owner: Thing, name: str, given: Given) -> Thing:
-    if name == "store":
-        reader.does(Effect.COMPUTE, node)
-    elif name not in ("push", "pop"):
-        raise UsageError(unknown_call(reader.frame, node))
-    return SCALAR
-
-
-def _of_transfer(reader: Reader, node: tree.Call, owner: Thing, name: str, given: Given) -> Thing:
-    if name not in ("wait", "add", "wait_all"):
-        raise UsageError(unknown_call(reader.frame, node))
-    reader.does(Effect.MOVE, node)
-    return SCALAR
-
-
-def _of_net(reader: Reader, node: tree.Call, owner: Thing, name: str, given: Given) -> Thing:
-    if name in ("is_src", "is_dst", "is_active"):
-        reader.unit.in_kernels = True
-        return SCALAR
-    if name not in ("if_src", "if_dst"):
-        return _unknown(reader, node, given)
+def _with_pipe(reader: Reader, node: tree.Call, given: Given, owner: Thing = SCALAR) -> Thing:
+    """if_src() or if_dst()"""
     reader.does(Effect.MOVE, node)
     pipe = Thing(Kind.PIPE, key=owner.key, name=_owner_text(node))
     for each in given.all:
@@ -354,17 +333,8 @@ def _of_net(reader: Reader, node: tree.Call, owner: Thing, name: str, given: Giv
     return SCALAR
 
 
-def _of_semaphore(reader: Reader, node: tree.Call, owner: Thing, name: str, given: Given) -> Thing:
-    if name in ("get_remote", "get_remote_multicast"):
-        return replace(owner, value=MISSING)
-    if name not in ("wait_eq", "wait_ge", "set", "inc"):
-        raise UsageError(unknown_call(reader.frame, node))
-    reader.does(Effect.MOVE, node)
-    if name.startswith("wait"):
-        reader.unit.awaits = True
-    else:
-        reader.unit.signals = True
-    return SCALAR
+def _remote(reader: Reader, node: tree.Call, given: Given, owner: Thing = SCALAR) -> Thing:
+    return replace(owner, value=MISSING)
 
 
 def _of_container(reader: Reader, node: tree.Call, owner: Thing, name: str, given: Given) -> Thing:
@@ -385,11 +355,23 @@ def _of_container(reader: Reader, node: tree.Call, owner: Thing, name: str, give
     return held if name == "get" else SCALAR
 
 
-_METHODS: Final[dict[Kind, Callable[[Reader, tree.Call, Thing, str, Given], Thing]]] = {
-    Kind.BUFFER: _of_buffer,
-    Kind.BLOCK: _of_block,
-    Kind.TRANSFER: _of_transfer,
-    Kind.NET: _of_net,
-    Kind.SEMAPHORE: _of_semaphore,
-    Kind.CONTAINER: _of_container,
+_METHODS: Final[dict[tuple[Kind, str], Handler]] = {
+    (Kind.BUFFER, "reserve"): _acquires(End.RESERVE),
+    (Kind.BUFFER, "wait"): _acquires(End.WAIT),
+    (Kind.BUFFER, "push"): _gives(end=End.RESERVE),
+    (Kind.BUFFER, "pop"): _gives(end=End.WAIT),
+    (Kind.BUFFER, "can_reserve"): _gives(Kind.ELEMENT, end=End.RESERVE),
+    (Kind.BUFFER, "can_wait"): _gives(Kind.ELEMENT, end=End.WAIT),
+    (Kind.BUFFER, "publish"): _gives(mark="publishes", effect=Effect.MOVE, end=End.RESERVE),
+    (Kind.BLOCK, "store"): _gives(effect=Effect.COMPUTE),
+    (Kind.BLOCK, "push"): _gives(),
+    (Kind.BLOCK, "pop"): _gives(),
+    (Kind.NET, "if_src"): _with_pipe,
+    (Kind.NET, "if_dst"): _with_pipe,
+    (Kind.SEMAPHORE, "get_remote"): _remote,
+    (Kind.SEMAPHORE, "get_remote_multicast"): _remote,
+    **{(Kind.TRANSFER, name): _gives(effect=Effect.MOVE) for name in ("wait", "add", "wait_all")},
+    **{(Kind.NET, n): _gives(mark="in_kernels") for n in ("is_src", "is_dst", "is_active")},
+    **{(Kind.SEMAPHORE, n): _gives(mark="awaits", effect=Effect.MOVE) for n in WAITS},
+    **{(Kind.SEMAPHORE, n): _gives(mark="signals", effect=Effect.MOVE) for n in SIGNALS},
 }

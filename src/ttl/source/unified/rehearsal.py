@@ -6,10 +6,12 @@ signal each other. Only bodies that may read back what they write are rehearsed.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum, auto
+from itertools import count
 from typing import Any, NamedTuple
 
 from ttl.language.arguments import is_tensor
@@ -171,8 +173,7 @@ class _Transfer(Transfer):
     def wait(self) -> None:
         self.engine.ended(self.start)
 
-    def finish(self) -> None:
-        self.wait()
+    finish = wait
 
     def join(self, group: object) -> None:
         """Nothing."""
@@ -182,7 +183,8 @@ class Rehearsal(Engine):
     """The engine of one node."""
 
     __slots__ = (
-        "_counts", "_has_elements", "_here", "_unit", "grid", "is_compute", "left", "steps",
+        "_has_elements", "_here", "_reserved", "_unit", "_waited", "grid", "is_compute", "left",
+        "steps",
     )  # fmt: skip
 
     def __init__(self, grid: Shape, node: Shape, left: int, has_elements: bool):
@@ -193,7 +195,8 @@ class Rehearsal(Engine):
         self._here = node
         self._has_elements = has_elements
         self._unit: int | None = None
-        self._counts: dict[tuple[int, str], int] = {}
+        self._reserved: dict[DataflowBuffer, count[int]] = defaultdict(count)
+        self._waited: dict[DataflowBuffer, count[int]] = defaultdict(count)
 
     def reached(self, unit: int) -> None:
         self._unit = unit
@@ -214,16 +217,10 @@ class Rehearsal(Engine):
     # Buffers
 
     def reserve(self, buffer: DataflowBuffer) -> Block:
-        return self._next(buffer, "reserve")
+        return _Block(buffer, next(self._reserved[buffer]), self)
 
     def wait(self, buffer: DataflowBuffer) -> Block:
-        return self._next(buffer, "wait")
-
-    def _next(self, buffer: DataflowBuffer, end: str) -> Block:
-        assert buffer.index is not None
-        number = self._counts.get((buffer.index, end), 0)
-        self._counts[buffer.index, end] = number + 1
-        return _Block(buffer, number, self)
+        return _Block(buffer, next(self._waited[buffer]), self)
 
     def _nothing(self, *given: Any, **named: Any) -> None:
         """The order of the text is one in which nothing waits; threads are known."""
@@ -242,20 +239,19 @@ class Rehearsal(Engine):
 
     def copy(self, source: Any, destination: Any) -> Transfer:
         start = len(self.steps)
-        if isinstance(source, _Block):
-            self._add(Does.USE, source.place)
-        elif isinstance(source, TensorSlice):
-            self._add(Does.LOAD, _part(source))
-        elif isinstance(source, (PipeIdentity, Pipe)):
-            self._add(Does.AWAIT)
-        if isinstance(destination, _Block):
-            self._add(Does.FILL, destination.place)
-        elif isinstance(destination, TensorSlice):
+        self._touch(source, Does.USE, Does.LOAD, Does.AWAIT)
+        if isinstance(destination, TensorSlice):
             start = len(self.steps)
-            self._add(Does.SAVE, _part(destination))
-        elif isinstance(destination, (PipeIdentity, Pipe)):
-            self._add(Does.SIGNAL)
+        self._touch(destination, Does.FILL, Does.SAVE, Does.SIGNAL)
         return _Transfer(self, start)
+
+    def _touch(self, end: Any, of_block: Does, of_tensor: Does, of_pipe: Does) -> None:
+        if isinstance(end, _Block):
+            self._add(of_block, end.place)
+        elif isinstance(end, TensorSlice):
+            self._add(of_tensor, _part(end))
+        elif isinstance(end, (PipeIdentity, Pipe)):
+            self._add(of_pipe)
 
     def ended(self, start: int) -> None:
         self._add(Does.END, start)
