@@ -10,7 +10,7 @@ from __future__ import annotations
 import builtins
 import math
 import pdb
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from inspect import Parameter as Kinds
 from types import BuiltinFunctionType
@@ -89,8 +89,6 @@ def call(reader: Reader, node: tree.Call) -> Thing:
 
 
 def _given(reader: Reader, node: tree.Call) -> Given:
-    from .expressions import spread  # which reads calls, too
-
     things = spread(reader, node.arguments)
     keywords = {each.name or "**": reader.evaluate(each.value) for each in node.keywords}
     unpacked = keywords.pop("**", SCALAR)
@@ -100,6 +98,22 @@ def _given(reader: Reader, node: tree.Call) -> Given:
         return Given([], keywords, rest=things)
     is_plain = len(things) + len(keywords) == len(node.given)
     return Given(things, keywords, node.given if is_plain else ())
+
+
+def spread(reader: Reader, nodes: Iterable[tree.Expression]) -> list[Thing] | Thing:
+    """The items of a list with those of `*other`; what any of them is, where these are unknown."""
+    found: list[Thing] = []
+    is_known = True
+    for each in nodes:
+        thing = reader.evaluate(each)
+        if not isinstance(each, tree.Starred):
+            found.append(thing)
+        elif thing.items is not None and thing.keys is None:
+            found += thing.items
+        else:
+            is_known = False
+            found.append(thing.inside)
+    return found if is_known else joined(found)
 
 
 def parameters_given(function: tree.Function, given: Given, bound: int) -> dict[Variable, Thing]:

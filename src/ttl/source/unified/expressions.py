@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from .. import tree
 from ..functions import MISSING, member
 from ..walking import children
-from .calls import call
+from .calls import call, spread
 from .problems import no_such_name, not_here
 from .things import (
     MOST_ITEMS,
@@ -166,22 +166,6 @@ def _sequence(reader: Reader, node: tree.Sequence) -> Thing:
     if isinstance(found, Thing):
         return container_of(found)
     return container(found)
-
-
-def spread(reader: Reader, nodes: Sequence[tree.Expression]) -> list[Thing] | Thing:
-    """The items of a list with those of `*other`; what any of them is, where these are unknown."""
-    found: list[Thing] = []
-    is_known = True
-    for each in nodes:
-        thing = evaluate(reader, each)
-        if not isinstance(each, tree.Starred):
-            found.append(thing)
-        elif thing.items is not None and thing.keys is None:
-            found += thing.items
-        else:
-            is_known = False
-            found.append(thing.inside)
-    return found if is_known else joined(found)
 
 
 def _table(reader: Reader, node: tree.Table) -> Thing:

@@ -82,9 +82,13 @@ class Split:
 
 def names_in(*nodes: tree.Node) -> set[str]:
     """Those that are used, and those of parameters."""
-    found = {each.variable.name for each in walk(*nodes) if isinstance(each, tree.Parameter)}
-    named = (each for each in walk(*nodes) if isinstance(each, (tree.Name, tree.Target)))
-    return found | {each.binding.name for each in named}
+    found = set()
+    for each in walk(*nodes):
+        if isinstance(each, (tree.Name, tree.Target)):
+            found.add(each.binding.name)
+        elif isinstance(each, tree.Parameter):
+            found.add(each.variable.name)
+    return found
 
 
 @dataclass(slots=True)

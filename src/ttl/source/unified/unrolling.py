@@ -18,12 +18,10 @@ from ttl.language.operation import Operation
 
 from .. import tree
 from ..bindings import Binding, Variable
-from ..functions import MISSING
 from ..walking import Changer, walk
 from .forms import value_of
 
 Names = dict[Binding, tree.Expression]  # what the variables of a loop stand for in one round
-BESIDE = (enumerate, zip, reversed)
 
 
 def unrolled(function: tree.Function, around: FunctionType) -> tree.Function:
@@ -65,27 +63,25 @@ class _Round(Changer):
 
 def _rounds(loop: tree.Loop, function: FunctionType) -> list[Names]:
     """The rounds of a loop over operations; none of any other."""
-    length = _length(loop.over, function)
-    if length is None or any(_jumps(loop.body)):
+    items = _items(loop.over, function)
+    if items is None or any(_jumps(loop.body)):
         return []
-    rounds = [_bound(loop.target, loop.over, place, function) for place in range(length)]
-    known = [each for each in rounds if each is not None]
-    if len(known) < length:
+    rounds = [names for item in items if (names := _meant(loop.target, item)) is not None]
+    if len(rounds) < len(items):
         return []
-    values = (value_of(meant, function) for each in known for meant in each.values())
+    values = (value_of(meant, function) for each in rounds for meant in each.values())
     is_meant = any(isinstance(each, Operation) for each in values)
-    return known if is_meant or _gives(loop, known, function) else []
+    return rounds if is_meant or _gives(loop, rounds, function) else []
 
 
 def _gives(loop: tree.Loop, rounds: list[Names], function: FunctionType) -> bool:  # rule GIVEN
     """Does an operation get a name of the loop that is a thing with a name of its own?"""
     held = (item for each in rounds for item in each.items())
     named = {name for name, meant in held if isinstance(meant, tree.Name)}
-    calls = (node for node in walk(*loop.body) if isinstance(node, tree.Call))
     return any(
         isinstance(each, tree.Name) and each.binding in named
-        for call in calls
-        if isinstance(value_of(call.function, function), Operation)
+        for call in walk(*loop.body)
+        if isinstance(call, tree.Call) and isinstance(value_of(call.function, function), Operation)
         for each in call.given
     )
 
@@ -100,48 +96,39 @@ def _jumps(body: tree.Body) -> Iterator[tree.Statement]:  # rule JUMPS
             yield from _jumps(statement.body)
 
 
-def _called(
-    node: tree.Expression, function: FunctionType
-) -> tuple[Any, tuple[tree.Expression, ...]]:  # rule BESIDE
-    value = value_of(node.function, function) if isinstance(node, tree.Call) else MISSING
-    if not isinstance(node, tree.Call) or not any(value is each for each in BESIDE):
-        return None, ()
-    is_plain = all(each.name == "strict" for each in node.keywords)
-    is_one = value is zip or len(node.arguments) == 1
-    return (value, node.arguments) if is_plain and is_one else (None, ())
-
-
-def _length(node: tree.Expression, function: FunctionType) -> int | None:
-    """How many items something has; of a zip() as many as those that are known."""
-    called, arguments = _called(node, function)
-    if called is not None:
-        lengths = [_length(each, function) for each in arguments]
-        return min((each for each in lengths if each is not None), default=None)
-    if isinstance(node, tree.Sequence):
-        return None if node.kind == "set" else len(node.items)
+def _items(node: tree.Expression, function: FunctionType) -> list[tree.Expression] | None:
+    """What a loop over it gives in each round; None if that is not known."""
+    if isinstance(node, tree.Call):
+        return _beside(node, function)
+    if isinstance(node, tree.Sequence):  # rule LISTED
+        return None if node.kind == "set" else [*node.items]
     listed: Any = value_of(node, function)
-    return len(listed) if type(listed) in (list, tuple) else None
+    return _indexed(node, len(listed)) if type(listed) in (list, tuple) else None
 
 
-def _bound(
-    target: tree.Expression, given: tree.Expression, place: int, function: FunctionType
-) -> Names | None:
-    """What the names of a target stand for in one round."""
-    called, arguments = _called(given, function)
-    if called is None:
-        return _meant(target, _item(given, place))
-    if called is reversed:
-        last = (_length(arguments[0], function) or 0) - 1
-        return _bound(target, arguments[0], last - place, function)
-    parts = target.items if isinstance(target, tree.Sequence) else ()
-    found: list[Names | None] = []
-    if called is enumerate and parts:
-        found.append(_meant(parts[0], tree.Constant(given.place, place)))
-        parts = parts[1:]
-    if len(parts) != len(arguments):
+def _indexed(node: tree.Expression, length: int) -> list[tree.Expression]:
+    places = (tree.Constant(node.place, place) for place in range(length))
+    return [tree.Item(node.place, node, place) for place in places]
+
+
+def _beside(call: tree.Call, function: FunctionType) -> list[tree.Expression] | None:  # rule BESIDE
+    """enumerate() or reversed() of something known, or zip() of which something is."""
+    value = value_of(call.function, function)
+    columns = [_items(each, function) for each in call.arguments]
+    length = min((len(each) for each in columns if each is not None), default=None)
+    is_plain = all(each.name == "strict" for each in call.keywords)
+    if length is None or not is_plain or (value is not zip and len(columns) > 1):
         return None
-    found += [_bound(*each, place, function) for each in zip(parts, arguments, strict=True)]
-    return _united(found)
+    known = [
+        _indexed(node, length) if column is None else column
+        for node, column in zip(call.arguments, columns, strict=True)
+    ]
+    if value is reversed:
+        return known[0][::-1]
+    if value is enumerate:
+        known.insert(0, [tree.Constant(call.place, place) for place in range(length)])
+    rows = [tree.Sequence(call.place, "tuple", each) for each in zip(*known, strict=False)]
+    return [*rows] if value is enumerate or value is zip else None
 
 
 def _meant(target: tree.Expression, given: tree.Expression) -> Names | None:
@@ -150,19 +137,8 @@ def _meant(target: tree.Expression, given: tree.Expression) -> Names | None:
         return {target.binding: given}
     if not isinstance(target, tree.Sequence) or not isinstance(given, tree.Sequence):
         return None
-    if len(target.items) != len(given.items):
-        return None
-    return _united([_meant(*each) for each in zip(target.items, given.items, strict=True)])
-
-
-def _united(parts: list[Names | None]) -> Names | None:
+    parts = [_meant(*each) for each in zip(target.items, given.items, strict=False)]
     known = [each for each in parts if each is not None]
-    if len(known) < len(parts):
+    if not len(known) == len(target.items) == len(given.items):
         return None
     return {name: meant for each in known for name, meant in each.items()}
-
-
-def _item(listed: tree.Expression, place: int) -> tree.Expression:
-    if isinstance(listed, tree.Sequence):
-        return listed.items[place]
-    return tree.Item(listed.place, listed, tree.Constant(listed.place, place))
