@@ -211,14 +211,15 @@ def _passed(name: str, held: Thing) -> Thing:
 
 def _side_by_side(things: list[Thing], is_numbered: bool) -> Thing:
     """enumerate() or zip()."""
-    known = [each.items for each in things if each.items is not None and each.keys is None]
-    if known and len(known) == len(things):
-        rounds = [container(items) for items in zip(*known, strict=False)]
-        numbers = [Thing(value=number) for number in range(len(rounds))]
-        held = [(number, *each.items) for number, each in zip(numbers, rounds, strict=True)]  # type: ignore[misc]
-        return container(map(container, held)) if is_numbered else container(rounds)
-    items = [each.any_item() if each.kind is Kind.CONTAINER else SCALAR for each in things]
-    return container_of(container([*([SCALAR] if is_numbered else []), *items]))
+
+    def row(place: int | None) -> Thing:
+        items = [each.at(place) if each.kind is Kind.CONTAINER else SCALAR for each in things]
+        number = [Thing(value=MISSING if place is None else place)] if is_numbered else []
+        return container([*number, *items])
+
+    lengths = [len(each.items) for each in things if each.items is not None and each.keys is None]
+    is_known = lengths and len(lengths) == len(things)
+    return container(map(row, range(min(lengths)))) if is_known else container_of(row(None))
 
 
 def _print(reader: Reader, node: tree.Call, given: Given) -> Thing:

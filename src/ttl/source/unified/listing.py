@@ -25,12 +25,8 @@ def listing(frame: Frame, assignment: Assignment, sections: Sections) -> str:
 
 def threads_by_line(frame: Frame, sections: Sections) -> dict[int, list[Thread]]:
     """The threads of the lines of a body; none for what comes before the kernels."""
-    found = {}
-    for line, units in _units_by_line(frame).items():
-        threads = _threads(units, sections)
-        if threads or _is_setup(units, sections):
-            found[line] = threads
-    return found
+    found = {line: _threads(units, sections) for line, units in _units_by_line(frame).items()}
+    return {line: threads for line, threads in found.items() if threads is not None}
 
 
 def _units_by_line(frame: Frame) -> dict[int, list[Unit]]:
@@ -48,7 +44,7 @@ def _lines(
     first, last = frame.tree.lineno, frame.tree.end_lineno or frame.tree.lineno
     for number in range(first, last + 1):
         here = units.get(number, [])
-        marks = _marks(here, sections)
+        marks = _marks(_threads(here, sections))
         why = "; ".join(dict.fromkeys(reason(unit, assignment, sections) for unit in here))
         text = linecache.getline(frame.file, number).rstrip()
         yield f"{marks:5} {why:22} {number:4} | {text}".rstrip()
@@ -63,20 +59,17 @@ def _title(frame: Frame) -> str:
     return f"`{frame.name}` {place}, expanded at {at}"
 
 
-def _marks(units: Sequence[Unit], sections: Sections) -> str:
-    threads = _threads(units, sections)
+def _marks(threads: list[Thread] | None) -> str:
     if not threads:
-        return "op" if _is_setup(units, sections) else ""
+        return "" if threads is None else "op"
     return " ".join(MARKS[t] if t in threads else " " for t in Thread)
 
 
-def _threads(units: Sequence[Unit], sections: Sections) -> list[Thread]:
+def _threads(units: Sequence[Unit], sections: Sections) -> list[Thread] | None:
+    """None where nothing is done."""
     kernels = sections.kernels
-    return [t for t in Thread if any(unit in kernels.get(t, ()) for unit in units)]
-
-
-def _is_setup(units: Sequence[Unit], sections: Sections) -> bool:
-    return any(unit in sections.setup for unit in units)
+    found = [t for t in Thread if any(unit in kernels.get(t, ()) for unit in units)]
+    return found if found or any(unit in sections.setup for unit in units) else None
 
 
 def reason(unit: Unit, assignment: Assignment, sections: Sections) -> str:

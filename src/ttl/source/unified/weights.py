@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
 from contextlib import suppress
+from math import prod
 from typing import Any
 
 from ttl.language.buffer import DataflowBuffer
@@ -61,18 +62,12 @@ class Weights:
     def of(self, unit: Unit) -> int:
         if not unit.moves_blocks:
             return 0
-        return self._rounds(unit) * max(map(self._bytes, unit.sites | unit.acquires), default=0)
+        loops = (each for each in unit.controls() if each.is_loop and each.frame is self.frame)
+        return prod(map(self._length, loops)) * max(map(self._bytes, unit.blocks), default=0)
 
     def _bytes(self, site: Site) -> int:
         found = self.buffers.get(site.buffer)
         return UNKNOWN_BYTES if found is None else found.block_bytes
-
-    def _rounds(self, unit: Unit) -> int:
-        rounds = 1
-        for control in unit.controls():
-            if control.is_loop and control.frame is self.frame:
-                rounds *= self._length(control)
-        return rounds
 
     def _length(self, loop: Unit) -> int:
         over, around = loop.counts or loop.node, self.frame.function
