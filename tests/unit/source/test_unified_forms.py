@@ -196,6 +196,75 @@ def a_function_named_like_a_kernel(x, y):
         ttl.copy(y_dfb.wait(), y[row, 0:2])
 
 
+@body
+@ttl.operation(grid=(1, 1))
+def buffers_in_a_dict(x, y):
+    x_dfb, y_dfb = buffers(x, y)
+    named = {"load": x_dfb, "save": y_dfb}
+    for row in range(ROWS):
+        for name, dfb in named.items():
+            if name == "load":
+                ttl.copy(x[row, 0:2], dfb.reserve())
+        named.get("save").reserve().store([*named.values()][0].wait() * 6)
+        ttl.copy(named["save"].wait(), y[row, 0:2])
+
+
+@body
+@ttl.operation(grid=(1, 1))
+def names_that_are_imported_in_the_body(x, y):
+    import math as numbers
+    from math import floor
+
+    x_dfb, y_dfb = buffers(x, y)
+    for row in range(floor(ROWS + 0.5)):
+        ttl.copy(x[row, 0:2], x_dfb.reserve())
+        y_dfb.reserve().store(x_dfb.wait() * numbers.gcd(12, 18))
+        ttl.copy(y_dfb.wait(), y[row, 0:2])
+
+
+@body
+@ttl.operation(grid=(1, 1))
+def a_function_that_counts(x, y):
+    x_dfb, y_dfb = buffers(x, y)
+    row = 0
+
+    def advance():
+        nonlocal row
+        row += 1
+
+    while row < ROWS:
+        ttl.copy(x[row, 0:2], x_dfb.reserve())
+        y_dfb.reserve().store(x_dfb.wait() * 6)
+        ttl.copy(y_dfb.wait(), y[row, 0:2])
+        advance()
+
+
+@body
+@ttl.operation(grid=(1, 1))
+def more_arguments_than_are_named(x, y):
+    x_dfb, y_dfb = buffers(x, y)
+
+    def load(*rest, tensor=None, **named):
+        ttl.copy(tensor[rest[-1], 0:2], named["result"].reserve())
+
+    for row in range(ROWS):
+        load(0, row, tensor=x, result=x_dfb)
+        y_dfb.reserve().store(x_dfb.wait() * 6)
+        ttl.copy(y_dfb.wait(), y[row, 0:2])
+
+
+@body
+@ttl.operation(grid=(1, 1))
+def targets_in_the_middle(x, y):
+    x_dfb, *others, y_dfb = buffers(x, x, y)
+    for row in range(ROWS):
+        ttl.copy(x[row, 0:2], x_dfb.reserve())
+        for dfb in others:
+            dfb.reserve().store(x_dfb.wait() * 2)
+        y_dfb.reserve().store(others[0].wait() * 3)
+        ttl.copy(y_dfb.wait(), y[row, 0:2])
+
+
 def call(operation, way: str, x, y) -> bool:
     """Does `y` have a result after it?"""
     if way == "check":
@@ -235,6 +304,28 @@ def test_the_kernels_that_are_shown_run_by_themselves(operation, tmp_path: Path)
     exec(compile(file.read_text(), str(file), "exec"), module)
     assert call(module[operation.__name__], "sim", x, y)
     np.testing.assert_array_equal(ttl.to_numpy(y), 6 * numbers)
+
+
+def rows_of(count: int):
+    for row in range(count):
+        if row % 2 == 0:
+            yield row
+    yield from [count]
+
+
+@ttl.operation(grid=(1, 1))
+def generated(x, y):
+    x_dfb, y_dfb = buffers(x, y)
+    for row in rows_of(ROWS - 1):
+        ttl.copy(x[row, 0:2], x_dfb.reserve())
+        y_dfb.reserve().store(x_dfb.wait() * 6)
+        ttl.copy(y_dfb.wait(), y[row, 0:2])
+
+
+def test_generators_of_the_program_are_read() -> None:
+    _, x, y = tensors(ROWS)
+    text = shown_threads(generated, {"x": x, "y": y})
+    assert text is not None and text.count("for row in rows_of(ROWS - 1)") == 4
 
 
 # Blocks that are reserved before if_src() and if_dst() --------------------------------------------
