@@ -205,7 +205,8 @@ def buffers_in_a_dict(x, y):
         for name, dfb in named.items():
             if name == "load":
                 ttl.copy(x[row, 0:2], dfb.reserve())
-        named.get("save").reserve().store([*named.values()][0].wait() * 6)
+        source, _ = named.values()
+        named.get("save").reserve().store(source.wait() * 6)
         ttl.copy(named["save"].wait(), y[row, 0:2])
 
 
