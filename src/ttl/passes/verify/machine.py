@@ -4,6 +4,9 @@ rule CREDITS     reserve takes free space and pop gives it back, wait takes a pu
                  gives it, as at the two ends of a dataflow buffer
 rule RENDEZVOUS  the n-th send of a pipe and the n-th post of each receiver are one transfer, which
                  is over for everybody when all have started it
+rule OWN         a send that misses nothing but the post of its own node stands for that one, too, if
+                 the node's receive then goes into the very block that was sent; if it turns out
+                 that it does not, or never comes, all is run again and the send waits
 rule KAHN        buffers and pipes have one reader and one writer: which kernel goes first does not
                  matter, if one order gets stuck all do
 rule MONOTONE    so it is with a semaphore whose value only grows, waited for by >=, or by == at the
@@ -25,6 +28,8 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Any
+
+from xdsl.ir import SSAValue
 
 from .events import SEMAPHORE_VALUES, Event, Kind, Pipe
 from .statements import BudgetSpent, Items, Repeat
@@ -74,16 +79,35 @@ class Task:
 class PipeState:
     """How often each end of a pipe has started."""
 
-    __slots__ = ("posted", "sent", "sleepers")
+    __slots__ = ("blocks", "owed", "posted", "sent", "sleepers", "source")
 
-    def __init__(self, receivers: Sequence[int]):
+    def __init__(self, receivers: Sequence[int], source: int | None):
         self.sent = 0
         self.posted = dict.fromkeys(receivers, 0)
         self.sleepers: list[Task] = []
+        # rule OWN, where it may be: the source, the blocks that were sent and not posted for yet,
+        # and the sends that stood for a post whose receive is still to come
+        self.source = source
+        self.blocks: dict[int, SSAValue] = {}
+        self.owed: list[OwnSend] = []
 
     def complete(self) -> int:
         """The transfers that all have started."""
         return min(self.sent, *self.posted.values())
+
+
+@dataclass(slots=True)
+class OwnSend:
+    task: Task
+    number: int
+    block: SSAValue | None  # None: it has been released since
+
+
+class NotOwn(Exception):  # noqa: N818
+    """A send that had to wait for its own node: its pipe, and its number."""
+
+    def __init__(self, pipe: int, number: int):
+        self.send = pipe, number
 
 
 Cell = tuple[int, int]  # a semaphore on a node
@@ -132,7 +156,13 @@ class Machine:
 
     def __init__(self, start: Start, traces: Mapping[int, Sequence[Items]], most_events: int):
         self.start = start
+        self.traces = traces
         self.budget = most_events
+        self.waiting_sends: set[tuple[int, int]] = set()  # rule OWN: pipes and numbers
+        self._begin()
+
+    def _begin(self) -> None:
+        start, traces = self.start, self.traces
         self.tasks: list[Task] = []
         for node, of_kernels in traces.items():
             for kernel, items in enumerate(of_kernels):
@@ -144,6 +174,8 @@ class Machine:
         self.level = {node: [0] * len(counts) for node in traces}  # pushed and not popped
         self.sleeping: dict[tuple[Kind, int, int], Task] = {}
         self.pipes: dict[int, PipeState] = {}
+        self.has_own = any(pipe.is_own for pipe in start.pipes)
+        self.own_nets: set[str] = set()  # whose sources have received what they sent
         self.values: dict[Cell, int] = {}
         self.hopes: dict[Cell, Hope] = {}  # of loose ones
         self.semaphore_sleepers: dict[Cell, list[Task]] = {}
@@ -160,6 +192,17 @@ class Machine:
 
     def run(self) -> bool:
         """Until nobody can go on: have all ended?"""
+        while True:
+            try:
+                self._run()
+                self._refuse_unreceived()
+            except NotOwn as found:
+                self.waiting_sends.add(found.send)
+                self._begin()
+            else:
+                return all(task.is_done for task in self.tasks)
+
+    def _run(self) -> None:
         while self.ready or self.stopped:
             if not self.ready:
                 self._skip_periods()
@@ -171,7 +214,6 @@ class Machine:
             if self.has_turns:
                 self._turn()
             self._advance(self.ready.popleft())
-        return all(task.is_done for task in self.tasks)
 
     @property
     def stuck(self) -> list[Task]:
@@ -253,7 +295,12 @@ class Machine:
     # Buffers (rule CREDITS)
 
     def reserve(self, task: Task, event: Event) -> bool:
-        return self._take(task, event, self.free)
+        return self._take(task, event, self.free) and self.resume(task, event)
+
+    def resume(self, task: Task, event: Event) -> bool:
+        if self.has_own:
+            self._release_own(task, event[2].block)
+        return True
 
     def wait(self, task: Task, event: Event) -> bool:
         return self._take(task, event, self.filled)
@@ -293,12 +340,19 @@ class Machine:
         if known is None:
             numbers = self.start.node_numbers
             receivers = [numbers[node] for node in self.start.pipes[number].receivers]
-            known = self.pipes[number] = PipeState(receivers)
+            pipe = self.start.pipes[number]
+            source = numbers[pipe.source] if pipe.is_own else None
+            known = self.pipes[number] = PipeState(receivers, source)
         return known
 
     def post(self, task: Task, event: Event) -> bool:
         _, number, op, slot = event
         pipe = self._pipe(number)
+        if task.node == pipe.source:
+            if pipe.owed:
+                task.transfers[slot] = (number, self._receive_own(task, number, pipe, op), op)
+                return True
+            pipe.blocks.pop(pipe.posted[task.node], None)
         task.transfers[slot] = (number, pipe.posted[task.node], op)
         pipe.posted[task.node] += 1
         self._wake(pipe)
@@ -307,7 +361,12 @@ class Machine:
     def send(self, task: Task, event: Event) -> bool:
         _, number, op, slot = event
         pipe = self._pipe(number)
-        if self.start.sends_block and min(pipe.posted.values()) <= pipe.sent:
+        if task.node == pipe.source:
+            if any(own.block is op.source for own in pipe.owed):  # it would not be the same data
+                raise NotOwn(number, pipe.owed[0].number)
+            if pipe.posted[task.node] <= pipe.sent:
+                pipe.blocks[pipe.sent] = op.source
+        if self.start.sends_block and not self._have_posted(task, number, pipe.sent):
             pipe.sleepers.append(task)
             return False
         task.transfers[slot] = (number, pipe.sent, op)
@@ -322,10 +381,50 @@ class Machine:
 
     def _is_over(self, task: Task, transfer: tuple[int, int, Any]) -> bool:
         pipe = self._pipe(transfer[0])
-        if pipe.complete() > transfer[1]:
+        number, sent, op = transfer
+        if pipe.complete() > sent:
+            return True
+        is_send = op.pipe is op.destination
+        if is_send and pipe.sent > sent and self._have_posted(task, number, sent):
+            self._wake(pipe)
             return True
         pipe.sleepers.append(task)
         return False
+
+    # rule OWN
+
+    def _have_posted(self, task: Task, number: int, sent: int) -> bool:
+        """All receivers of a send; the source itself if need be by the send."""
+        pipe = self._pipe(number)
+        missing = [node for node, posted in pipe.posted.items() if posted <= sent]
+        if not missing:
+            return True
+        is_own = missing == [pipe.source] and task.node == pipe.source
+        if not is_own or pipe.posted[task.node] < sent or (number, sent) in self.waiting_sends:
+            return False
+        pipe.posted[task.node] += 1
+        pipe.owed.append(OwnSend(task, sent, pipe.blocks.pop(sent)))
+        return True
+
+    def _receive_own(self, task: Task, number: int, pipe: PipeState, op: Any) -> int:
+        own = pipe.owed.pop(0)
+        if own.task is not task or own.block is not op.destination:
+            raise NotOwn(number, own.number)
+        self.own_nets.add(self.start.pipes[number].net)
+        return own.number
+
+    def _release_own(self, task: Task, block: SSAValue) -> None:
+        """The name of a block stands for another one from here on."""
+        for pipe in self.pipes.values():
+            for own in pipe.owed:
+                if own.task is task and own.block is block:
+                    own.block = None
+
+    def _refuse_unreceived(self) -> None:
+        for number, pipe in self.pipes.items():
+            for own in pipe.owed:
+                if own.task.is_done:
+                    raise NotOwn(number, own.number)
 
     def finish(self, task: Task, event: Event) -> bool:
         transfer = task.transfers.get(event[1])
@@ -431,6 +530,10 @@ class Machine:
                 for number, pipe in self.pipes.items()
             ]),
             tuple([_open(task, complete) for task in self.tasks if task.transfers]),
+            tuple([
+                (number, own.number - complete[number], own.block)
+                for number, pipe in self.pipes.items() for own in pipe.owed
+            ]),
             tuple(self.values.items()),
             tuple([(len(hope.bases), len(hope.sums)) for hope in self.hopes.values()]),
         )  # fmt: skip
