@@ -7,16 +7,17 @@ remembered, and told if the receive is another one, or never comes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from ttl.diagnostics import Diagnostic, KernelFault
 from ttl.diagnostics.loopback import source_left_out
+from ttl.language.operation import KernelFunction
 from ttl.language.pipes import PipeNet
 from ttl.semantics.kernel_kinds import KernelKind
 from ttl.semantics.types import Shape
 
-from .pipes import PipeSend
+from .pipes import PipeRun, PipeSend
 from .place import Place
 
 if TYPE_CHECKING:
@@ -26,35 +27,34 @@ if TYPE_CHECKING:
 class Loopbacks:
     """Those of one run."""
 
-    __slots__ = ("_faults", "_simulation", "_users", "nets")
+    __slots__ = ("_faults", "_users", "nets")
 
-    def __init__(self, simulation: Simulation):
-        self._simulation = simulation
+    def __init__(self) -> None:
         self._faults: dict[tuple[Shape, Place], KernelFault] = {}  # by node and copy, the first
         self._users: dict[PipeNet, int] = {}
         self.nets: set[PipeNet] = set()  # of which a source has received what it sent
 
-    def let_one_go_on(self) -> bool:
+    def let_one_go_on(self, simulation: Simulation) -> bool:
         """No kernel can go on: one of these sends does. False if there is none."""
         waiting = [
             kernel.waiting_for
-            for kernel in self._simulation.kernels
+            for kernel in simulation.kernels
             if isinstance(kernel.waiting_for, PipeSend) and kernel.waiting_for.misses_itself_only
         ]
         if not waiting:
             return False
         if any(_key(send) not in self._faults for send in waiting):
-            fault = self._simulation.deadlock()
+            fault = simulation.deadlock()
             for send in waiting:
                 self._faults.setdefault(_key(send), fault)
-        min(waiting, key=self._users_of_net).post_for_itself()
+        kernels = simulation.program.kernels
+        min(waiting, key=lambda send: self._users_of_net(send, kernels)).post_for_itself()
         return True
 
-    def _users_of_net(self, send: PipeSend) -> int:
+    def _users_of_net(self, send: PipeSend, kernels: Iterable[KernelFunction]) -> int:
         """Where two kernels of a node see a net, it may be the other one that receives."""
         net = send.meeting.pipe.net
         if net not in self._users:
-            kernels = self._simulation.program.kernels
             moving = [each for each in kernels if each.kind is KernelKind.DATAMOVEMENT]
             self._users[net] = sum(
                 [any(value is net for value in each.sees().values()) for each in moving]
@@ -65,9 +65,9 @@ class Loopbacks:
         """The deadlock that it was."""
         return self._faults[_key(send)]
 
-    def check_end(self) -> None:
+    def check_end(self, pipes: Iterable[PipeRun]) -> None:
         """A kernel has ended that had to receive what it sent."""
-        for pipe in self._simulation.nets.pipes():
+        for pipe in pipes:
             for send in pipe.owed:
                 if send.kernel.is_finished:
                     raise self.fault_of(send)

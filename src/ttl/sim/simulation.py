@@ -184,7 +184,7 @@ class Simulation:
         self.polls = 0
         self.progress_at_poll = -1
         self.nets = NetRuns(program.pipe_nets, program.grid)
-        self.loopbacks = Loopbacks(self)
+        self.loopbacks = Loopbacks()
         self.semaphores = SemaphoreRuns(program.semaphores)
         self.nodes: dict[Shape, list[NodeBuffer]] = {}
         self.kernels: list[KernelRun] = []
@@ -214,9 +214,9 @@ class Simulation:
         context.run(OBSERVER.set, notice)
         try:
             self._run_what_is_ready(context)
-            while self.loopbacks.let_one_go_on():
+            while self.loopbacks.let_one_go_on(self):
                 self._run_what_is_ready(context)
-            self.loopbacks.check_end()
+            self.loopbacks.check_end(self.nets.pipes())
             if not all(kernel.is_finished for kernel in self.kernels):
                 raise self.deadlock()
             if self.races is not None:

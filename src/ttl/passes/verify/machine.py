@@ -157,12 +157,13 @@ class Machine:
     def __init__(self, start: Start, traces: Mapping[int, Sequence[Items]], most_events: int):
         self.start = start
         self.traces = traces
-        self.budget = most_events
+        self.most_events = most_events
         self.waiting_sends: set[tuple[int, int]] = set()  # rule OWN: pipes and numbers
         self._begin()
 
     def _begin(self) -> None:
         start, traces = self.start, self.traces
+        self.budget = self.most_events
         self.tasks: list[Task] = []
         for node, of_kernels in traces.items():
             for kernel, items in enumerate(of_kernels):
@@ -384,8 +385,8 @@ class Machine:
         number, sent, op = transfer
         if pipe.complete() > sent:
             return True
-        is_send = op.pipe is op.destination
-        if is_send and pipe.sent > sent and self._have_posted(task, number, sent):
+        may_be_own = task.node == pipe.source and pipe.sent > sent and op.pipe is op.destination
+        if may_be_own and self._have_posted(task, number, sent):
             self._wake(pipe)
             return True
         pipe.sleepers.append(task)
