@@ -29,8 +29,16 @@ def _may_be_own(module: ModuleOp, net: str) -> bool:  # rule ONE
     posting = [each for each in kernels(module) if any(_blocks(each, net, "dst"))]
     if len(posting) != 1:
         return False
-    sent = set(_blocks(posting[0], net, "src"))
-    return any(block in sent for block in _blocks(posting[0], net, "dst"))
+    kernel = posting[0]
+    resumed = [op for op in walk(kernel) if isinstance(op, ttl.ReserveOp) and ttl.is_resumed(op)]
+    renamed = {ttl.buffer_name(op.buffer) for op in resumed}
+
+    def known(role: str) -> set[SSAValue | str]:
+        """By their values, or by their buffer where loops carry its blocks under other names."""
+        blocks = [(ttl.buffer_name_of(block), block) for block in _blocks(kernel, net, role)]
+        return {buffer if buffer in renamed else block for buffer, block in blocks}
+
+    return not known("src").isdisjoint(known("dst"))
 
 
 def _blocks(kernel: Operation, net: str, role: str) -> Iterator[SSAValue]:

@@ -4,9 +4,9 @@ rule POST   copy(pipe, block) posts the receiver's block
 rule SEND   copy(block, pipe) sends once every receiver of that transfer has posted
 rule ORDER  the n-th send of a pipe meets the n-th post of each of its receivers
 rule LATE   data moves when the send's wait or that receiver's wait returns, whichever is first
-rule OWN    where no kernel can go on, a send that misses nothing but the post of its own node stands
-            for that one, too: the receive is made by the same kernel later, into the very block that
-            was sent, which has the data. Anything else is a deadlock
+rule OWN    where no kernel can go on, a send that misses nothing but the post of its own node
+            stands for that one, too: the receive is made by the same kernel later, into the very
+            block that was sent, which has the data. Anything else is a deadlock
 
 Nothing is kept in the pipe, and nothing survives the launch.
 """
@@ -38,7 +38,7 @@ MUST_READ: Final = State.MUST_READ
 class PipeRun:
     """A pipe during one launch. `counts` are transfers so far: of the source, then of receivers."""
 
-    __slots__ = ("counts", "meetings", "name", "net", "own_index", "owed", "route")
+    __slots__ = ("counts", "meetings", "name", "net", "owed", "own_index", "route")
 
     def __init__(self, route: Route, net: PipeNet):
         self.net = net

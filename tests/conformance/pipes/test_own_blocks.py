@@ -158,7 +158,7 @@ def after_a_print(a, dfb, net):
             with dfb.reserve() as blk:
                 net.if_src(sending(a, i, blk))
                 print("sent")
-                net.if_dst(lambda pipe: ttl.copy(pipe, blk).wait())  # noqa: B023
+                net.if_dst(lambda pipe: ttl.copy(pipe, blk).wait())
 
     return read
 
@@ -169,7 +169,7 @@ def with_a_print_in_the_receive(a, dfb, net):
             with dfb.reserve() as blk:
 
                 def receive(pipe):
-                    ttl.copy(pipe, blk).wait()  # noqa: B023
+                    ttl.copy(pipe, blk).wait()
                     print("received from", pipe.src[0])
 
                 net.if_src(sending(a, i, blk))
@@ -207,7 +207,7 @@ def after_an_early_return(a, dfb, net):
 def after_a_statement(a, dfb, net):
     def read():
         count = 0
-        for i in range(TIMES):
+        for _ in range(TIMES):
             with dfb.reserve() as blk:
                 net.if_src(sending(a, count, blk))
                 count += 1
@@ -244,13 +244,28 @@ def by_functions_in_variables(a, dfb, net):
 
 
 def two_blocks_at_a_time(a, dfb, net):
-    """The second is sent before the first is received."""
-
     def read():
         one, two = dfb.reserve(), dfb.reserve()
         net.if_src(sending(a, 0, one))
         net.if_dst(receiving(one))
         net.if_src(sending(a, 1, two))
+        net.if_dst(receiving(two))
+        one.push()
+        two.push()
+        last = dfb.reserve()
+        net.if_src(sending(a, 2, last))
+        net.if_dst(receiving(last))
+        last.push()
+
+    return read
+
+
+def both_sent_before_both_are_received(a, dfb, net):
+    def read():
+        one, two = dfb.reserve(), dfb.reserve()
+        net.if_src(sending(a, 0, one))
+        net.if_src(sending(a, 1, two))
+        net.if_dst(receiving(one))
         net.if_dst(receiving(two))
         one.push()
         two.push()
@@ -271,6 +286,21 @@ def a_block_kept_for_the_next_iteration(a, dfb, net):
             blk.push()
             if i + 1 < TIMES:
                 blk = dfb.reserve()
+
+    return read
+
+
+def received_in_the_next_iteration(a, dfb, net):
+    def read():
+        blk = dfb.reserve()
+        net.if_src(sending(a, 0, blk))
+        for i in range(1, TIMES):
+            net.if_dst(receiving(blk))
+            blk.push()
+            blk = dfb.reserve()
+            net.if_src(sending(a, i, blk))
+        net.if_dst(receiving(blk))
+        blk.push()
 
     return read
 
@@ -311,10 +341,20 @@ def posted_before_at_last(a, dfb, net):
 
 
 BODIES = [
-    under_another_name, after_a_print, with_a_print_in_the_receive, where_active,
-    after_an_early_return, after_a_statement, in_both_branches, by_functions_in_variables,
-    two_blocks_at_a_time, a_block_kept_for_the_next_iteration, pushed_by_hand,
-]  # fmt: skip
+    under_another_name,
+    after_a_print,
+    with_a_print_in_the_receive,
+    where_active,
+    after_an_early_return,
+    after_a_statement,
+    in_both_branches,
+    by_functions_in_variables,
+    two_blocks_at_a_time,
+    both_sent_before_both_are_received,
+    a_block_kept_for_the_next_iteration,
+    received_in_the_next_iteration,
+    pushed_by_hand,
+]
 
 
 @pytest.mark.rule("pipe-own-block")
@@ -402,7 +442,7 @@ def test_the_other_kernel_may_receive():
                 for i in range(TIMES):
                     with a_dfb.reserve() as blk:
                         ttl.copy(a[0, i], blk).wait()
-                        net.if_src(lambda pipe: ttl.copy(blk, pipe).wait())  # noqa: B023
+                        net.if_src(lambda pipe: ttl.copy(blk, pipe).wait())
 
         @ttl.compute()
         def copy():
@@ -426,6 +466,70 @@ def test_the_other_kernel_may_receive():
     y = empty(32, 96 * TIMES)
     run(operation, tensor(values), y)
     assert np.array_equal(ttl.to_numpy(y)[::32, ::32], np.tile(numbers(1, TIMES), 3))
+
+
+@pytest.mark.rule("pipe-own-block")
+@pytest.mark.parametrize("other", [False, True])
+def test_what_nobody_can_foresee(other):
+    """Data decides, so that only the run shows into which block the source receives."""
+
+    @ttl.operation(grid=(3, 1))
+    def operation(a, y):
+        dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 1), block_count=2)
+        net = ttl.PipeNet(to_rows(3, 1, source=1))
+
+        @ttl.datamovement()
+        def read():
+            for i in range(TIMES):
+                one = dfb.reserve()
+                two = dfb.reserve()
+                ttl.copy(a[0, i], one).wait()
+                value = ttl.raw_element_read(one, 0, 0)
+                net.if_src(lambda pipe: ttl.copy(one, pipe).wait())  # noqa: B023
+                if value > 1 and other:
+                    net.if_dst(receiving(two))
+                else:
+                    net.if_dst(receiving(one))
+                    ttl.copy(a[0, i], two).wait()
+                one.push()
+                two.push()
+
+        @ttl.datamovement()
+        def write():
+            for i in range(2 * TIMES):
+                with dfb.wait() as blk:
+                    ttl.copy(blk, y[i % 2, TIMES * ttl.node(2)[0] + i // 2]).wait()
+
+    values = numbers(1, TIMES).repeat(32, 0).repeat(32, 1)
+    y = empty(64, 96 * TIMES)
+    if other:
+        refused(operation, tensor(values), y, slug="deadlock")
+    else:
+        run(operation, tensor(values), y)
+        assert np.array_equal(ttl.to_numpy(y)[::32, ::32], np.tile(numbers(1, TIMES), (2, 3)))
+
+
+@pytest.mark.rule("pipe-own-block")
+def test_while_another_kernel_asks():
+    """Again and again, so that it never sleeps."""
+
+    @ttl.operation(grid=(2, 1))
+    def operation(a, y):
+        dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 1), block_count=2)
+        ttl.datamovement()(receiving_by_name(a, dfb, ttl.PipeNet(to_rows(2, 1))))
+
+        @ttl.datamovement()
+        def write():
+            for i in range(TIMES):
+                while not dfb.can_wait():
+                    pass
+                with dfb.wait() as blk:
+                    ttl.copy(blk, y[0, TIMES * ttl.node(2)[0] + i]).wait()
+
+    values = numbers(1, TIMES).repeat(32, 0).repeat(32, 1)
+    y = empty(32, 64 * TIMES)
+    run(operation, tensor(values), y)
+    assert np.array_equal(ttl.to_numpy(y)[::32, ::32], np.tile(numbers(1, TIMES), 2))
 
 
 def into_another_block(a, dfb, net):

@@ -29,7 +29,8 @@ SEMAPHORE_VALUES = 1 << 32
 
 
 class Kind(IntEnum):
-    RESUME = -2  # buffer: a block that the kernel holds gets another name
+    HAND_OVER = -3  # buffer: the oldest block that the kernel has reserved gets another name
+    RESUME = -2  # buffer: here is that name
     TOUCHED = -1  # the same as TOUCH: the end of what it started
     TOUCH = 0  # the argument that is read or written, op; of those that kernels may do both with
     RESERVE = 1  # buffer
@@ -123,12 +124,17 @@ Effects = dict[type[Operation], MakeStatement]
 def effects_of(names: Names, has_pipes: bool) -> Effects:
     """How the operations that synchronize become statements."""
 
-    def on_buffer(builder: Builder, op: Any) -> Statement:
+    def on_buffer(builder: Builder, op: Any) -> Statement | None:
         if ttl.is_resumed(op):  # another name for a block that the kernel holds
-            if isinstance(op, ttl.ReserveOp) and any(pipe.is_own for pipe in names.pipes):
-                return _happens((Kind.RESUME, names.buffers[ttl.buffer_name(op.buffer)], op))
+            if isinstance(op, ttl.ReserveOp) and has_pipes:
+                return renamed(builder, op)
             return _nothing(builder.register(op.block))
         return _happens((BUFFER_KINDS[type(op)], names.buffers[ttl.buffer_name(op.buffer)], op))
+
+    def renamed(builder: Builder, op: Any) -> Statement | None:
+        kind = Kind.RESUME if isinstance(op, ttl.ReserveOp) else Kind.HAND_OVER
+        is_wait = kind is Kind.HAND_OVER and op.is_wait is not None
+        return None if is_wait else _happens((kind, names.buffers[ttl.buffer_name(op.buffer)], op))
 
     def tensor_slice(builder: Builder, op: ttl.TensorSliceOp) -> Statement:
         starts = builder.all_registers(op.starts)
@@ -141,7 +147,8 @@ def effects_of(names: Names, has_pipes: bool) -> Effects:
 
     found: Effects = dict.fromkeys(BUFFER_KINDS, on_buffer)
     found[ttl.TensorSliceOp] = tensor_slice
-    if has_pipes:
+    if has_pipes:  # only there it matters which block it is
+        found[ttl.HandOverOp] = renamed
         found |= _pipe_effects(names)
     if has_pipes or names.touching:
         found |= _transfer_effects(names)

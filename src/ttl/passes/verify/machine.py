@@ -4,9 +4,6 @@ rule CREDITS     reserve takes free space and pop gives it back, wait takes a pu
                  gives it, as at the two ends of a dataflow buffer
 rule RENDEZVOUS  the n-th send of a pipe and the n-th post of each receiver are one transfer, which
                  is over for everybody when all have started it
-rule OWN         a send that misses nothing but the post of its own node stands for that one, too, if
-                 the node's receive then goes into the very block that was sent; if it turns out
-                 that it does not, or never comes, all is run again and the send waits
 rule KAHN        buffers and pipes have one reader and one writer: which kernel goes first does not
                  matter, if one order gets stuck all do
 rule MONOTONE    so it is with a semaphore whose value only grows, waited for by >=, or by == at the
@@ -29,9 +26,10 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from xdsl.ir import SSAValue
-
 from .events import SEMAPHORE_VALUES, Event, Kind, Pipe
+from .hopes import Hope
+from .pipe_states import NotOwn, PipeState
+from .reserved import Blocks
 from .statements import BudgetSpent, Items, Repeat
 
 LONE_ITERATIONS = 64  # rule ANCHOR
@@ -43,7 +41,7 @@ class Task:
     """A kernel on a node: where it is in its trace."""
 
     __slots__ = (
-        "blocked", "groups", "is_done", "items", "kernel", "node", "number", "position",
+        "blocked", "blocks", "groups", "is_done", "items", "kernel", "node", "number", "position",
         "remaining", "stack", "transfers",
     )  # fmt: skip
 
@@ -58,6 +56,7 @@ class Task:
         self.transfers: dict[Hashable, tuple[int, int, Any]] = {}  # pipe, number, operation
         self.groups: dict[int, list[tuple[int, int, Any]]] = {}
         self.blocked: Event | None = None
+        self.blocks = Blocks()
         self.is_done = False
 
     def place(self) -> tuple[Any, ...]:
@@ -76,63 +75,7 @@ class Task:
         ]
 
 
-class PipeState:
-    """How often each end of a pipe has started."""
-
-    __slots__ = ("blocks", "owed", "posted", "sent", "sleepers", "source")
-
-    def __init__(self, receivers: Sequence[int], source: int | None):
-        self.sent = 0
-        self.posted = dict.fromkeys(receivers, 0)
-        self.sleepers: list[Task] = []
-        # rule OWN, where it may be: the source, the blocks that were sent and not posted for yet,
-        # and the sends that stood for a post whose receive is still to come
-        self.source = source
-        self.blocks: dict[int, SSAValue] = {}
-        self.owed: list[OwnSend] = []
-
-    def complete(self) -> int:
-        """The transfers that all have started."""
-        return min(self.sent, *self.posted.values())
-
-
-@dataclass(slots=True)
-class OwnSend:
-    task: Task
-    number: int
-    block: SSAValue | None  # None: it has been released since
-
-
-class NotOwn(Exception):  # noqa: N818
-    """A send that had to wait for its own node: its pipe, and its number."""
-
-    def __init__(self, pipe: int, number: int):
-        self.send = pipe, number
-
-
 Cell = tuple[int, int]  # a semaphore on a node
-MOST_SUMS = 4096
-
-
-class Hope:
-    """The values that a semaphore could have had in some order of what has changed it so far."""
-
-    __slots__ = ("bases", "sums")
-
-    def __init__(self, initial: int):
-        self.bases = {initial}  # what it was set to
-        self.sums = {0}  # of some of the increments
-
-    def add(self, added: int) -> None:
-        if len(self.sums) <= MOST_SUMS:
-            self.sums |= {(total + added) % SEMAPHORE_VALUES for total in self.sums}
-
-    def can_be(self, wanted: int, at_least: bool) -> bool:
-        if len(self.sums) > MOST_SUMS:  # too many to say no
-            return True
-        if at_least:
-            return max(self.bases) + max(self.sums) >= wanted
-        return any((wanted - base) % SEMAPHORE_VALUES in self.sums for base in self.bases)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +101,7 @@ class Machine:
         self.start = start
         self.traces = traces
         self.most_events = most_events
-        self.waiting_sends: set[tuple[int, int]] = set()  # rule OWN: pipes and numbers
+        self.must_wait: set[tuple[int, int]] = set()  # rule OWN of pipe_states
         self._begin()
 
     def _begin(self) -> None:
@@ -176,7 +119,6 @@ class Machine:
         self.sleeping: dict[tuple[Kind, int, int], Task] = {}
         self.pipes: dict[int, PipeState] = {}
         self.has_own = any(pipe.is_own for pipe in start.pipes)
-        self.own_nets: set[str] = set()  # whose sources have received what they sent
         self.values: dict[Cell, int] = {}
         self.hopes: dict[Cell, Hope] = {}  # of loose ones
         self.semaphore_sleepers: dict[Cell, list[Task]] = {}
@@ -196,9 +138,10 @@ class Machine:
         while True:
             try:
                 self._run()
-                self._refuse_unreceived()
+                for pipe in self.pipes.values():
+                    pipe.refuse_unreceived()
             except NotOwn as found:
-                self.waiting_sends.add(found.send)
+                self.must_wait.add(found.send)
                 self._begin()
             else:
                 return all(task.is_done for task in self.tasks)
@@ -215,6 +158,11 @@ class Machine:
             if self.has_turns:
                 self._turn()
             self._advance(self.ready.popleft())
+
+    @property
+    def own_nets(self) -> set[str]:
+        """Those whose sources have received what they sent."""
+        return {self.start.pipes[n].net for n, pipe in self.pipes.items() if pipe.has_own}
 
     @property
     def stuck(self) -> list[Task]:
@@ -296,12 +244,7 @@ class Machine:
     # Buffers (rule CREDITS)
 
     def reserve(self, task: Task, event: Event) -> bool:
-        return self._take(task, event, self.free) and self.resume(task, event)
-
-    def resume(self, task: Task, event: Event) -> bool:
-        if self.has_own:
-            self._release_own(task, event[2].block)
-        return True
+        return self._take(task, event, self.free) and self.follow(task, event)
 
     def wait(self, task: Task, event: Event) -> bool:
         return self._take(task, event, self.filled)
@@ -317,6 +260,7 @@ class Machine:
 
     def push(self, task: Task, event: Event) -> bool:
         self.level[task.node][event[1]] += 1
+        self.follow(task, event)
         return self._give(task, event, self.filled, Kind.WAIT)
 
     def pop(self, task: Task, event: Event) -> bool:
@@ -339,35 +283,22 @@ class Machine:
     def _pipe(self, number: int) -> PipeState:
         known = self.pipes.get(number)
         if known is None:
-            numbers = self.start.node_numbers
-            receivers = [numbers[node] for node in self.start.pipes[number].receivers]
-            pipe = self.start.pipes[number]
-            source = numbers[pipe.source] if pipe.is_own else None
-            known = self.pipes[number] = PipeState(receivers, source)
+            pipe, numbers = self.start.pipes[number], self.start.node_numbers
+            known = self.pipes[number] = PipeState(number, pipe, numbers, self.must_wait)
         return known
 
     def post(self, task: Task, event: Event) -> bool:
         _, number, op, slot = event
         pipe = self._pipe(number)
-        if task.node == pipe.source:
-            if pipe.owed:
-                task.transfers[slot] = (number, self._receive_own(task, number, pipe, op), op)
-                return True
-            pipe.blocks.pop(pipe.posted[task.node], None)
-        task.transfers[slot] = (number, pipe.posted[task.node], op)
-        pipe.posted[task.node] += 1
+        task.transfers[slot] = (number, pipe.post(task, op), op)
         self._wake(pipe)
         return True
 
     def send(self, task: Task, event: Event) -> bool:
         _, number, op, slot = event
         pipe = self._pipe(number)
-        if task.node == pipe.source:
-            if any(own.block is op.source for own in pipe.owed):  # it would not be the same data
-                raise NotOwn(number, pipe.owed[0].number)
-            if pipe.posted[task.node] <= pipe.sent:
-                pipe.blocks[pipe.sent] = op.source
-        if self.start.sends_block and not self._have_posted(task, number, pipe.sent):
+        pipe.prepare_send(task, op)
+        if self.start.sends_block and not pipe.have_posted(task, pipe.sent):
             pipe.sleepers.append(task)
             return False
         task.transfers[slot] = (number, pipe.sent, op)
@@ -381,51 +312,23 @@ class Machine:
             pipe.sleepers = []
 
     def _is_over(self, task: Task, transfer: tuple[int, int, Any]) -> bool:
-        pipe = self._pipe(transfer[0])
         number, sent, op = transfer
+        pipe = self._pipe(number)
         if pipe.complete() > sent:
             return True
         may_be_own = task.node == pipe.source and pipe.sent > sent and op.pipe is op.destination
-        if may_be_own and self._have_posted(task, number, sent):
+        if may_be_own and pipe.have_posted(task, sent):  # rule OWN
             self._wake(pipe)
             return True
         pipe.sleepers.append(task)
         return False
 
-    # rule OWN
-
-    def _have_posted(self, task: Task, number: int, sent: int) -> bool:
-        """All receivers of a send; the source itself if need be by the send."""
-        pipe = self._pipe(number)
-        missing = [node for node, posted in pipe.posted.items() if posted <= sent]
-        if not missing:
-            return True
-        is_own = missing == [pipe.source] and task.node == pipe.source
-        if not is_own or pipe.posted[task.node] < sent or (number, sent) in self.waiting_sends:
-            return False
-        pipe.posted[task.node] += 1
-        pipe.owed.append(OwnSend(task, sent, pipe.blocks.pop(sent)))
+    def follow(self, task: Task, event: Event) -> bool:
+        if self.has_own:
+            task.blocks.follow(event)
         return True
 
-    def _receive_own(self, task: Task, number: int, pipe: PipeState, op: Any) -> int:
-        own = pipe.owed.pop(0)
-        if own.task is not task or own.block is not op.destination:
-            raise NotOwn(number, own.number)
-        self.own_nets.add(self.start.pipes[number].net)
-        return own.number
-
-    def _release_own(self, task: Task, block: SSAValue) -> None:
-        """The name of a block stands for another one from here on."""
-        for pipe in self.pipes.values():
-            for own in pipe.owed:
-                if own.task is task and own.block is block:
-                    own.block = None
-
-    def _refuse_unreceived(self) -> None:
-        for number, pipe in self.pipes.items():
-            for own in pipe.owed:
-                if own.task.is_done:
-                    raise NotOwn(number, own.number)
+    hand_over = resume = follow
 
     def finish(self, task: Task, event: Event) -> bool:
         transfer = task.transfers.get(event[1])
@@ -532,9 +435,10 @@ class Machine:
             ]),
             tuple([_open(task, complete) for task in self.tasks if task.transfers]),
             tuple([
-                (number, own.number - complete[number], own.block)
+                (number, own.number - complete[number], own.task.blocks.age(own.block))
                 for number, pipe in self.pipes.items() for own in pipe.owed
             ]),
+            tuple([task.blocks.state() for task in self.tasks]) if self.has_own else (),
             tuple(self.values.items()),
             tuple([(len(hope.bases), len(hope.sums)) for hope in self.hopes.values()]),
         )  # fmt: skip
