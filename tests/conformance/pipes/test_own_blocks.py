@@ -10,6 +10,7 @@ import pytest
 
 import ttl
 from conformance.harness import empty, numbers, refused, run, tensor
+from ttl.config import chosen_options
 
 TIMES = 3
 
@@ -362,6 +363,14 @@ BODIES = [
 def test_nothing_depends_on_what_stands_around(body):
     check_rows((3, 2), to_rows(3, 2), body)
     check_rows((3, 1), to_rows(3, 1, source=1), body)
+
+
+@pytest.mark.rule("pipe-own-block")
+@pytest.mark.parametrize("body", [after_a_print, where_active, after_an_early_return])
+def test_strict_rules_refuse_what_other_tools_would(body):
+    operation = spreading((3, 2), to_rows(3, 2), body)
+    with chosen_options(strict=True):
+        refused(operation, tensor(numbers(64, 96)), empty(64, 288), slug="source-left-out")
 
 
 def read_twice(a, dfb, net, other):
