@@ -34,8 +34,12 @@ class Loopbacks:
         self._users: dict[PipeNet, int] = {}
         self.nets: set[PipeNet] = set()  # of which a source has received what it sent
 
-    def let_one_go_on(self, simulation: Simulation) -> bool:
-        """No kernel can go on: one of these sends does. False if there is none."""
+    def go_on(self, simulation: Simulation) -> bool:
+        """No kernel can go on: some of these sends do. False if there is none.
+
+        Of nets that another kernel of the node may receive from, one at a time: where it is the
+        other one that posts, something else may let it.
+        """
         waiting = [
             kernel.waiting_for
             for kernel in simulation.kernels
@@ -48,11 +52,13 @@ class Loopbacks:
             for send in waiting:
                 self._faults.setdefault(_key(send), fault)
         kernels = simulation.program.kernels
-        min(waiting, key=lambda send: self._users_of_net(send, kernels)).post_for_itself()
+        certain = [send for send in waiting if self._users_of_net(send, kernels) == 1]
+        for send in certain or waiting[:1]:
+            send.post_for_itself()
         return True
 
     def _users_of_net(self, send: PipeSend, kernels: Iterable[KernelFunction]) -> int:
-        """Where two kernels of a node see a net, it may be the other one that receives."""
+        """How many kernels of a node see it; what they have in lists is not counted."""
         net = send.meeting.pipe.net
         if net not in self._users:
             moving = [each for each in kernels if each.kind is KernelKind.DATAMOVEMENT]

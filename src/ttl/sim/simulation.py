@@ -214,7 +214,7 @@ class Simulation:
         context.run(OBSERVER.set, notice)
         try:
             self._run_what_is_ready(context)
-            while self.loopbacks.let_one_go_on(self):
+            while self.loopbacks.go_on(self):
                 self._run_what_is_ready(context)
             self.loopbacks.check_end(self.nets.pipes())
             if not all(kernel.is_finished for kernel in self.kernels):
@@ -314,7 +314,7 @@ class Simulation:
         self.polls += 1
         if self.polls % POLLS_WITHOUT_PROGRESS == 0:
             progress = self.synchronized
-            if progress == self.progress_at_poll and not self.loopbacks.let_one_go_on(self):
+            if progress == self.progress_at_poll and not self.loopbacks.go_on(self):
                 raise self.deadlock()
             self.progress_at_poll = progress
         self.ready.append(kernel)
