@@ -911,6 +911,68 @@ def cross_buffer_loopback() -> Any:
     return operation, expected
 
 
+@pattern((1, 8), (8, 3))
+def own_blocks() -> Any:
+    """The source receives into the block that it sends, others into another buffer; its second
+    block of two is posted before it is sent. The last node posts later than the first."""
+
+    @ttl.operation(grid=(3, 1))
+    def operation(a, y):
+        net = ttl.PipeNet([ttl.Pipe((1, 0), (slice(0, 3), 0))])
+        posted = ttl.Semaphore()
+        out = ttl.make_dataflow_buffer_like(a, shape=(1, 1))
+        spare = ttl.make_dataflow_buffer_like(a, shape=(1, 1))
+        into = ttl.make_dataflow_buffer_like(a, shape=(1, 1), block_count=3)
+
+        @ttl.datamovement()
+        def move():
+            x, _ = ttl.node()
+
+            def send(block, i):
+                ttl.copy(a[0, i], block).wait()
+                net.if_src(lambda pipe: ttl.copy(block, pipe).wait())
+
+            def receive(block):
+                net.if_dst(lambda pipe: ttl.copy(pipe, block).wait())
+
+            def save(dfb, i):
+                with dfb.wait() as block:
+                    ttl.copy(block, y[i, x]).wait()
+
+            for i in range(4):
+                if x == 1:
+                    with out.reserve() as block:
+                        send(block, 2 * i)
+                        receive(block)
+                    save(out, 2 * i)
+                    posts = ttl.GroupTransfer()
+                    with into.reserve() as block:
+                        net.if_dst(lambda pipe: posts.add(ttl.copy(pipe, block)))
+                        with spare.reserve() as other:
+                            send(other, 2 * i + 1)
+                        posts.wait_all()
+                    save(spare, 2 * i + 1)
+                    save(into, 2 * i + 1)
+                else:
+                    for j in range(2):
+                        posts = ttl.GroupTransfer()
+                        with into.reserve() as block:
+                            if x == 2:
+                                posted.wait_ge(2 * i + j + 1)
+                            net.if_dst(lambda pipe: posts.add(ttl.copy(pipe, block)))
+                            if x == 0:
+                                posted.get_remote((2, 0)).inc(1)
+                            posts.wait_all()
+                        save(into, 2 * i + j)
+
+    def expected(a, y):
+        for i in range(8):
+            for x in range(3):
+                tile(y, i, x)[:] = tile(a, 0, i)
+
+    return operation, expected
+
+
 # Scopes -------------------------------------------------------------------------------------------
 
 MODULE_NET = ttl.PipeNet([ttl.Pipe(1, 0)])

@@ -21,6 +21,7 @@ from ttl.passes.kernel import convert_ttl_to_ttkernel
 from ttl.passes.kernel.kernel_calls import call
 from ttl.passes.node_to_node import pipe_calls, semaphore_calls
 from ttl.passes.node_to_node.node_calls import NodeCalls
+from ttl.passes.node_to_node.own_posts import OwnPosts
 from ttl.passes.node_to_node.pipe_calls import NetCalls
 from ttl.passes.node_to_node.pipe_resources import NetResources
 
@@ -73,6 +74,11 @@ def to_one_place(self: Any, make: Any, turn: Any, address: Any, size: int) -> No
     receivers = self.receivers(turn.pipe)
     name = f"noc_async_write_multicast{self.loopback}"
     call(make, name, address, there, make.index(size), receivers)
+
+
+def zero(self: Any, make: Any, pipe: Any, change: int) -> Any:
+    """change_balance() that forgets."""
+    return make.index(0)
 
 
 table_entry = NetCalls.table_entry
@@ -153,6 +159,8 @@ MUTANTS = {
     "the source is left out of a multicast": Mutant(
         NetCalls, "loopback", property(lambda self: ""), "cross_buffer_loopback"
     ),
+    "a source does not post for itself": Mutant(OwnPosts, "post_by_send", nothing, "own_blocks"),
+    "a source always posts for itself": Mutant(OwnPosts, "change_balance", zero, "own_blocks"),
     "a multicast has its corners the wrong way round": Mutant(
         NodeCalls, "on_nodes", in_ascending_order, "multicast_matmul_8x8"
     ),

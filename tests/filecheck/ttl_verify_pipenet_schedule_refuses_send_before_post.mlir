@@ -7,7 +7,7 @@
 // Node (0, 0) is a receiver of its own pipe: it sends, and waits for that, before it posts.
 // CHECK: error[TTL5001]: deadlock: `dm` on 1 node waits for itself
 // CHECK: = cycle: `dm` on node (0, 0) waits for node (0, 0) to post a receive on pipe (0, 0) -> (0:2, 0)
-// CHECK: = help: the source has the block already: leave it out of the pipe's `dst`
+// CHECK: = help: the source has the data already: receive it into the very block that is sent, or leave the source out of the pipe's `dst`
 // CHECK: = help: or post before sending
 builtin.module attributes {ttl.launch_grid = [2 : i64, 1 : i64], ttl.target_arch = "wormhole_b0"} {
   "ttl.dataflow_buffer"() <{sym_name = "a_dfb", type = !dfb}> : () -> ()

@@ -2,6 +2,7 @@
 
 A case is a plan: who sends and receives how often, in which order. The program is written from it,
 and so are the events of the model: a transfer is over when the send and all posts have started.
+A node that receives what it sends into the block that it sends posts by sending.
 """
 
 from __future__ import annotations
@@ -54,6 +55,30 @@ BOTH = """\
             save{n}()
 
 """
+OWN = """\
+        def own{n}(i):
+            with into{n}.reserve() as block:
+
+                def fill(pipe):
+                    ttl.copy(x[{n}, here], block).wait()
+                    ttl.copy(block, pipe).wait()
+
+                net{n}.if_src(fill)
+{between}
+            save{n}()
+
+"""
+RECEIVE = "net{n}.if_dst({function})"
+FUNCTIONS = "lambda pipe: ttl.copy(pipe, block).wait()", "receive"
+# What stands between the send and the receive.
+BETWEEN = (
+    "{receive}",
+    "count = i + 1\n{receive}",
+    "print(i)\n{receive}",
+    "if net{n}.is_active():\n    {receive}",
+    "if not net{n}.is_dst():\n    return\n{receive}",
+    "for _ in range(1):\n    {receive}",
+)
 
 
 @dataclass(frozen=True)
@@ -68,6 +93,7 @@ class Net:
     pipes: tuple[Pipe, ...]
     sender: int  # which kernel
     receiver: int
+    between: int | None = None  # a source that can receives into the block that it sends
 
 
 @dataclass(frozen=True)
@@ -95,7 +121,12 @@ def _pipe(given: list[int]) -> Pipe:
 def read_plan(text: str) -> Plan:
     given = json.loads(text)
     nets = [
-        Net(tuple(_pipe(pipe) for pipe in net["pipes"]), net["sender"], net["receiver"])
+        Net(
+            tuple(_pipe(pipe) for pipe in net["pipes"]),
+            net["sender"],
+            net["receiver"],
+            net.get("between"),
+        )
         for net in given["nets"]
     ]
     return Plan(tuple(given["grid"]), tuple(nets), tuple(tuple(each) for each in given["edits"]))
@@ -131,7 +162,13 @@ def _net(random: Random, width: int, height: int) -> dict[str, Any]:
         x1 = random.randrange(x0, width) + 1 if wide else x0 + 1
         y1 = random.randrange(y0, height) + 1 if wide else y0 + 1
         pipes.append([random.randrange(width), random.randrange(height), x0, x1, y0, y1])
-    return {"pipes": pipes, "sender": random.choice((0, 1)), "receiver": random.choice((0, 1))}
+    made = {"pipes": pipes, "sender": random.choice((0, 1)), "receiver": random.choice((0, 1))}
+    if random.random() < 0.5:
+        _, _, x0, x1, y0, y1 = random.choice(pipes)
+        loopback = [random.randrange(x0, x1), random.randrange(y0, y1), x0, x1, y0, y1]
+        made["pipes"] = [loopback, *random.choice(([], [], pipes))]
+        made |= {"receiver": made["sender"], "between": random.randrange(2 * len(BETWEEN))}
+    return made
 
 
 def _transfer(plan: Plan, number: int) -> list[tuple[int, int, str]]:
@@ -141,7 +178,9 @@ def _transfer(plan: Plan, number: int) -> list[tuple[int, int, str]]:
         sends = any(pipe.source == node for pipe in net.pipes)
         takes = sum(node in pipe.receivers for pipe in net.pipes)
         if sends and takes == 1 and net.sender == net.receiver:
-            found.append((net.sender, place, "both"))
+            is_own = any(pipe.source == node and node in pipe.receivers for pipe in net.pipes)
+            how = "own" if is_own and net.between is not None else "both"
+            found.append((net.sender, place, how))
             continue
         found += [(net.sender, place, "send")] * sends + [(net.receiver, place, "take")] * (
             takes > 0
@@ -183,16 +222,29 @@ def program(text: str) -> str:
 def _callbacks(net: Net, n: int, kernel: int) -> str:
     text = SEND.format(n=n, row=2 * n) if net.sender == kernel else ""
     text += TAKE.format(n=n, row=2 * n + 1) if net.receiver == kernel else ""
-    return text + (BOTH.format(n=n) if net.sender == net.receiver == kernel else "")
+    if net.sender == net.receiver == kernel:
+        text += BOTH.format(n=n)
+        if net.between is not None:
+            text += OWN.format(n=n, between=_between(n, *divmod(net.between, len(BETWEEN))))
+    return text
+
+
+def _between(n: int, function: int, way: int) -> str:
+    receive = RECEIVE.format(n=n, function=FUNCTIONS[function])
+    lines = BETWEEN[way].format(n=n, receive=receive).split("\n")
+    if FUNCTIONS[function] == "receive":
+        lines = ["", "def receive(pipe):", "    ttl.copy(pipe, block).wait()", "", *lines]
+    return "\n".join(" " * 16 * bool(line) + line for line in lines)
 
 
 def _action(edit: tuple[int, int, str, int, int]) -> str:
     _, node, how, net, times = edit
     role = "src" if how == "send" else "dst"
+    call = f"own{net}(i)" if how == "own" else f"net{net}.if_{role}({how}{net})"
     return (
         f"        if here == {node}:\n"
         f"            for i in range({times}):\n"
-        f"                net{net}.if_{role}({how}{net})\n"
+        f"                {call}\n"
     )
 
 
@@ -211,7 +263,12 @@ def _events(plan: Plan, kernel: int, place: int) -> list[Event]:
             (act, number, n) for n, pipe in pipes if pipe.source == node for act in ("send", "sent")
         ]
         got = [n for n, pipe in pipes if node in pipe.receivers]
-        if how == "send":
+        if how == "own":
+            itself = [(act, number, got[0]) for act in ("send", "post", "sent")]
+            others = [event for event in sent if event[2] != got[0]]
+            at = sum(event[2] < got[0] for event in others)
+            found += [*others[:at], *itself, *others[at:], ("posted", number, got[0])] * times
+        elif how == "send":
             found += sent * times
         else:
             between = sent if how == "both" else []

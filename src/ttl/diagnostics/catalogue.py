@@ -160,9 +160,9 @@ TRANSFER_WAITED_AGAIN = _code(
 SOURCE_LEFT_OUT = _code(
     "TTL3018", "source-left-out", Blame.USER, Effect.ACCEPTED,
     """The range of a multicast contains its source, which sends a block and then receives into the
-    same one. It has the data already: the pipe goes to the other nodes only, and the source skips
-    the receive. With any other block it would wait for its own receive, which comes after the send:
-    a deadlock.""",
+    same one. It has the data already: the send waits for the other nodes only, and the receive of
+    the source changes nothing. What stands between the two does not matter. With any other block
+    the source would wait for its own receive, which comes after the send: a deadlock.""",
 )
 OVERWRITTEN_UNREAD = _code(
     "TTL3019", "overwritten-unread", Blame.USER, Effect.HARMLESS,

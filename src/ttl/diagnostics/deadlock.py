@@ -351,8 +351,8 @@ def _order_help(root: _Root) -> tuple[str, ...]:
         return one_order
     if "send" in actions:
         program = _reordered_help(root)
-        if not program and _is_own_receiver(root.entry):
-            return _OWN_RECEIVER
+        if _is_own_receiver(root.entry):
+            return (*_OWN_RECEIVER, *program)
         return (
             "post before sending: start the receive, ttl.copy(pipe, block) in if_dst(), before the "
             "wait of the send",
@@ -401,8 +401,8 @@ def _left_out_help(root: _Root) -> tuple[str, ...]:
 
 
 _OWN_RECEIVER = (
-    "the source has the block already: leave it out of the pipe's `dst`, for example "
-    "dst=(slice(1, n), y) for src=(0, y), and receive on the others only",
+    "the source has the data already: receive it into the very block that is sent, or leave the "
+    "source out of the pipe's `dst`, for example dst=(slice(1, n), y) for src=(0, y)",
     "or post before sending: start the receive, ttl.copy(pipe, block) in if_dst() with another "
     "block, before the wait of the send",
 )

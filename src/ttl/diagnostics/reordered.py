@@ -126,9 +126,10 @@ def _post_first(kernel: ast.FunctionDef) -> ast.FunctionDef:
     def reorder(body: list[ast.stmt]) -> list[ast.stmt]:
         if roles.send_call in body and roles.receive_call in body:
             at = body.index(roles.send_call)
-            body = [found for found in body if found is not roles.receive_call]
-            return [*body[:at], *group, roles.receive_call, roles.send_call, *waiting,
-                    *body[at + 1 :]]  # fmt: skip
+            after = [found for found in body[at + 1 :] if found is not roles.receive_call]
+            defined = [found for found in after if isinstance(found, ast.FunctionDef)]
+            return [*body[:at], *defined, *group, roles.receive_call, roles.send_call, *waiting,
+                    *(found for found in after if found not in defined)]  # fmt: skip
         return body
 
     return _rewrite_bodies(kernel, reorder)

@@ -23,7 +23,6 @@ from ttl.source.captured import captured_writes
 from ttl.source.facts import facts_of
 from ttl.source.functions import place_of
 from ttl.source.old_names import old_names, old_names_note
-from ttl.source.own_sends import own_sends_note
 from ttl.source.recent import Recent
 from ttl.source.supplied import refuse_repairs, supplied_note
 from ttl.source.undeclared import undeclared_kernels
@@ -136,7 +135,6 @@ class Remarks:
     def _notes(self, program: Program) -> Iterator[Diagnostic | None]:
         name, facts = program.operation.__name__, facts_of(program)
         yield supplied_note(name, facts.points)
-        yield own_sends_note(name, facts.nets_to_others)
         yield self._old_names(program)
         yield from undeclared_kernels(program)
 

@@ -47,7 +47,7 @@ def build_module(program: Program, target: Target) -> ModuleOp:
         where = definition_span(program.operation.function)
         raise CompileError(_unsupported_grid(program).at(where))
     mistakes: list[Diagnostic] = []
-    nets = Nets(program.pipe_nets, program.grid, facts_of(program).nets_to_others)
+    nets = Nets(program.pipe_nets, program.grid)
     numbers = range(len(program.kernels))
     built = [_build_function(program, number, target, nets, mistakes) for number in numbers]
     kernels = [kernel for kernel in built if kernel is not None]

@@ -15,15 +15,9 @@ from ttl.language.pipes import Route
 
 
 class Nets:
-    def __init__(
-        self,
-        declared: tuple[PipeNet, ...],
-        grid: tuple[int, ...],
-        to_others: frozenset[PipeNet] = frozenset(),
-    ):
+    def __init__(self, declared: tuple[PipeNet, ...], grid: tuple[int, ...]):
         self.declared = declared
         self.grid = grid
-        self.to_others = to_others
         self.by_name: dict[str, PipeNet] = {}
 
     def one_of_all_nodes(self, net: PipeNet) -> PipeNet:
@@ -49,15 +43,7 @@ class Nets:
         return SymbolRefAttr(self.name(net))
 
     def routes(self, symbol: SymbolRefAttr) -> list[Route]:
-        return self._routes(self.by_name[symbol.root_reference.data])
-
-    def _routes(self, net: PipeNet) -> list[Route]:
-        routes = net.routes(self.grid)
-        return [route.to_others() if net in self.to_others else route for route in routes]
-
-    def has_receivers(self, symbol: SymbolRefAttr) -> bool:
-        """Not if every source is left alone: there is nothing to send."""
-        return any(route.receivers for route in self.routes(symbol))
+        return list(self.by_name[symbol.root_reference.data].routes(self.grid))
 
     def is_named(self, net: PipeNet, symbol: SymbolRefAttr) -> bool:
         return self.one_of_all_nodes(net) is self.by_name[symbol.root_reference.data]
@@ -70,10 +56,7 @@ class Nets:
         return [self._declaration(name, net) for name, net in self.by_name.items()]
 
     def _declaration(self, name: str, net: PipeNet) -> Operation:
-        routes = self._routes(net)
-        if not any(route.receivers for route in routes):
-            routes = list(net.routes(self.grid))  # who is a source is asked all the same
-        declaration = ttl.DeclarePipeNetOp.of(name, [_nodes(route) for route in routes])
+        declaration = ttl.DeclarePipeNetOp.of(name, [_nodes(r) for r in net.routes(self.grid)])
         if net.span is not None:
             declaration.location = location_of(net.span)
             declaration.write([(pipe.name, pipe.span) for pipe in net.pipes])

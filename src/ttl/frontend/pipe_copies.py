@@ -65,8 +65,6 @@ def copy_pipe(builder: KernelBuilder, source: Value, destination: Value) -> Valu
             f"ttl.copy() connects a pipe with {describe(block)}",
             "a pipe connects blocks of dataflow buffers",
         )
-    if not builder.nets.has_receivers(pipe.pipe_type.net):
-        return builder.value(ttl.NoTransferOp, (), ttl.TransferType(StringAttr(kind)))
     return builder.copied([pipe, block] if is_receive else [block, pipe], kind)
 
 

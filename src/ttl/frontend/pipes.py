@@ -39,9 +39,7 @@ def for_each(
             f"PipeNet.{call}() takes a function, not {describe(function)}",
             f"write `def f(pipe): ...` and {call}(f)",
         )
-    symbol = builder.nets.symbol(net)
-    if kind is ttl.IfSrcOp or builder.nets.has_receivers(symbol):
-        _once_for_all(builder, kind, symbol, function)
+    _once_for_all(builder, kind, builder.nets.symbol(net), function)
 
 
 def _once_for_all(

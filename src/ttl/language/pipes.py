@@ -68,10 +68,6 @@ class Route:
     source: Shape
     receivers: tuple[Shape, ...]
 
-    def to_others(self) -> Route:
-        """Without the source among its receivers."""
-        return Route(self.pipe, self.source, tuple(n for n in self.receivers if n != self.source))
-
 
 class PipeIdentity:
     """A pipe as the function given to if_src() or if_dst() sees it."""

@@ -90,7 +90,7 @@ def _at_pipe(
         sends=isinstance(transfer, PipeSend),
         pipe=meeting.pipe.route.pipe.name,
         pipe_span=meeting.pipe.route.pipe.span,
-        net=meeting.pipe.net,
+        net=meeting.pipe.net.name,
         for_send_of=source,
         for_posts_of=missing,
         partners=tuple([_on_node(names, node) for node in nodes]),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ttl.diagnostics import RuleBroken
@@ -53,10 +53,10 @@ class NetRun:
 
     __slots__ = ("_at_receivers", "_at_sources", "runs")
 
-    def __init__(self, routes: Iterable[Route], name: str):
+    def __init__(self, routes: Iterable[Route], net: PipeNet):
         self._at_sources: dict[Shape, list[PipeRun]] = {}
         self._at_receivers: dict[Shape, list[tuple[PipeRun, int]]] = {}
-        self.runs = [PipeRun(route, name) for route in routes]
+        self.runs = [PipeRun(route, net) for route in routes]
         for run in self.runs:
             route = run.route
             self._at_sources.setdefault(route.source, []).append(run)
@@ -75,14 +75,11 @@ class NetRun:
 class NetRuns:
     """The nets of one launch, each made when a kernel first uses it."""
 
-    __slots__ = ("_declared", "_grid", "_runs", "_to_others")
+    __slots__ = ("_declared", "_grid", "_runs")
 
-    def __init__(
-        self, declared: tuple[PipeNet, ...], grid: Shape, to_others: frozenset[PipeNet]
-    ):
+    def __init__(self, declared: tuple[PipeNet, ...], grid: Shape):
         self._declared = declared
         self._grid = grid
-        self._to_others = to_others
         self._runs: dict[int | PipeNet, NetRun] = {}
 
     @property
@@ -97,13 +94,13 @@ class NetRuns:
             key = index if self._declared[index].pipes == net.pipes else net
         run = self._runs.get(key)
         if run is None:
-            run = self._runs[key] = NetRun(self._routes(key), net.name)
+            declared = self._declared[key] if isinstance(key, int) else key
+            run = self._runs[key] = NetRun(declared.routes(self._grid), net)
         return run
 
-    def _routes(self, key: int | PipeNet) -> list[Route]:
-        net = self._declared[key] if isinstance(key, int) else key
-        routes = net.routes(self._grid)
-        return [route.to_others() if net in self._to_others else route for route in routes]
+    def pipes(self) -> Iterator[PipeRun]:
+        for net in self._runs.values():
+            yield from net.runs
 
 
 def source_of(kernel: KernelRun, pipe: Any) -> SourceRole | None:

@@ -4,6 +4,9 @@ rule POST   copy(pipe, block) posts the receiver's block
 rule SEND   copy(block, pipe) sends once every receiver of that transfer has posted
 rule ORDER  the n-th send of a pipe meets the n-th post of each of its receivers
 rule LATE   data moves when the send's wait or that receiver's wait returns, whichever is first
+rule OWN    where no kernel can go on, a send that misses nothing but the post of its own node
+            stands for that one, too: the receive is made by the same kernel later, into the very
+            block that was sent, which has the data. Anything else is a deadlock
 
 Nothing is kept in the pipe, and nothing survives the launch.
 """
@@ -13,7 +16,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from ttl.diagnostics import RuleBroken, codes
-from ttl.language.pipes import Route, used_after_callback
+from ttl.language.pipes import PipeNet, Route, used_after_callback
 from ttl.semantics.block_protocol import Event, State, illegal
 from ttl.semantics.current_engine import running_engine
 from ttl.semantics.tensors import type_mismatch
@@ -35,11 +38,14 @@ MUST_READ: Final = State.MUST_READ
 class PipeRun:
     """A pipe during one launch. `counts` are transfers so far: of the source, then of receivers."""
 
-    __slots__ = ("counts", "meetings", "name", "net", "route")
+    __slots__ = ("counts", "meetings", "name", "net", "owed", "own_index", "route")
 
-    def __init__(self, route: Route, net: str):
+    def __init__(self, route: Route, net: PipeNet):
         self.net = net
         self.route = route
+        is_loopback = route.source in route.receivers
+        self.own_index = 1 + route.receivers.index(route.source) if is_loopback else 0
+        self.owed: list[PipeSend] = []  # rule OWN: whose own receive is still to come
         self.name = f"pipe {route.pipe.name}"
         self.counts = [0] * (1 + len(route.receivers))
         self.meetings: dict[int, Meeting] = {}  # those that are not complete
@@ -159,6 +165,19 @@ class PipeSend(PipeTransfer):
         meeting.send = None
         block.end_reading()
 
+    @property
+    def misses_itself_only(self) -> bool:
+        meeting, run = self.meeting, self.meeting.pipe
+        own = run.own_index
+        return own > 0 and meeting.missing == 1 and run.counts[own] == meeting.number
+
+    def post_for_itself(self) -> None:  # rule OWN
+        meeting, run = self.meeting, self.meeting.pipe
+        run.counts[run.own_index] += 1
+        run.owed.append(self)
+        meeting.missing = 0
+        meeting.all_have_come(self.kernel)
+
 
 class PipeReceive(PipeTransfer):
     __slots__ = ()
@@ -197,6 +216,8 @@ def start_send(kernel: KernelRun, block: SimBlock, role: SourceRole, place: Plac
     meeting = run.meetings.get(number)  # rule ORDER
     if meeting is not None and meeting.block_type is not block.type:  # types are made once
         raise meeting.refused(block)
+    if run.owed and any(each.block is block for each in run.owed):  # it would not be the same data
+        raise kernel.simulation.loopbacks.fault_of(run.owed[0])
     block.start_reading()
     if meeting is None:
         meeting = run.meetings[number] = Meeting(run, number, block.type)
@@ -218,14 +239,13 @@ def start_receive(
     if block.kernel is not kernel:
         raise block.used_by(kernel)
     run = end.run
+    if run.owed and end.index == run.own_index:
+        return _receive_own(kernel, run, block, place)
     number = run.counts[end.index]
     meeting = run.meetings.get(number)  # rule ORDER
     if meeting is not None and meeting.block_type is not block.type:
         raise meeting.refused(block)
-    following = block.state.after_copy_into
-    if following is None:
-        raise illegal(block.state, Event.COPY_INTO, block)
-    block.state = following
+    _begin_writing(block)
     if meeting is None:
         meeting = run.meetings[number] = Meeting(run, number, block.type)
     receive = PipeReceive(kernel, block, meeting, place)
@@ -235,3 +255,20 @@ def start_receive(
     if not meeting.missing:
         meeting.all_have_come(kernel)
     return receive
+
+
+def _begin_writing(block: SimBlock) -> None:
+    following = block.state.after_copy_into
+    if following is None:
+        raise illegal(block.state, Event.COPY_INTO, block)
+    block.state = following
+
+
+def _receive_own(kernel: KernelRun, run: PipeRun, block: SimBlock, place: Place) -> PipeReceive:
+    """rule OWN: the block has the data already."""
+    send = run.owed.pop(0)
+    if send.kernel is not kernel or send.block is not block:
+        raise kernel.simulation.loopbacks.fault_of(send)
+    _begin_writing(block)
+    kernel.simulation.loopbacks.nets.add(run.net)
+    return PipeReceive(kernel, block, send.meeting, place)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from contextvars import copy_context
+from contextvars import Context, copy_context
 from math import prod
 from random import Random
 
@@ -34,6 +34,7 @@ from .faults import fault_at
 from .garbage import rare_collections
 from .kernel import KernelRun, notice
 from .leftovers import leftovers
+from .loopbacks import Loopbacks
 from .nets import NetRuns
 from .overwrites import Overwrites
 from .padding import Padding
@@ -128,6 +129,7 @@ class Simulation:
         "is_stopping",
         "keep_float32",
         "kernels",
+        "loopbacks",
         "marks_reads",
         "nets",
         "nodes",
@@ -181,8 +183,8 @@ class Simulation:
         self.activity = 0  # semaphore calls so far
         self.polls = 0
         self.progress_at_poll = -1
-        to_others = facts_of(program).nets_to_others
-        self.nets = NetRuns(program.pipe_nets, program.grid, to_others)
+        self.nets = NetRuns(program.pipe_nets, program.grid)
+        self.loopbacks = Loopbacks()
         self.semaphores = SemaphoreRuns(program.semaphores)
         self.nodes: dict[Shape, list[NodeBuffer]] = {}
         self.kernels: list[KernelRun] = []
@@ -211,16 +213,12 @@ class Simulation:
         context = copy_context()
         context.run(OBSERVER.set, notice)
         try:
-            while self.ready:
-                if self.random is not None:
-                    self._shuffle()
-                kernel = self.ready.popleft()
-                if kernel.greenlet is None:
-                    start(kernel, self.hub, context)
-                else:
-                    kernel.greenlet.switch()
+            self._run_what_is_ready(context)
+            while self.loopbacks.go_on(self):
+                self._run_what_is_ready(context)
+            self.loopbacks.check_end(self.nets.pipes())
             if not all(kernel.is_finished for kernel in self.kernels):
-                raise self._deadlock()
+                raise self.deadlock()
             if self.races is not None:
                 self.races.check()
         finally:
@@ -232,6 +230,16 @@ class Simulation:
         if diagnostics := self._races_of_nodes():
             raise KernelFault(*diagnostics)
         self.has_succeeded = True
+
+    def _run_what_is_ready(self, context: Context) -> None:
+        while self.ready:
+            if self.random is not None:
+                self._shuffle()
+            kernel = self.ready.popleft()
+            if kernel.greenlet is None:
+                start(kernel, self.hub, context)
+            else:
+                kernel.greenlet.switch()
 
     def _races_of_nodes(self) -> list[Diagnostic]:
         """Where nothing was followed: those of nodes that nothing can have ordered."""
@@ -246,7 +254,7 @@ class Simulation:
     def warnings(self) -> list[Diagnostic]:
         """What is worth a look when the run is over, however it ended."""
         padding = [] if self.padding is None else list(self.padding.warnings.values())
-        found = [*padding, *self.tolerated.values()]
+        found = [*padding, *self.tolerated.values(), *self.loopbacks.notes()]
         if not self.has_succeeded:
             return found
         twice = list(self.races.written_alike.values()) if self.races is not None else []
@@ -306,8 +314,8 @@ class Simulation:
         self.polls += 1
         if self.polls % POLLS_WITHOUT_PROGRESS == 0:
             progress = self.synchronized
-            if progress == self.progress_at_poll:
-                raise self._deadlock()
+            if progress == self.progress_at_poll and not self.loopbacks.go_on(self):
+                raise self.deadlock()
             self.progress_at_poll = progress
         self.ready.append(kernel)
         self.switch_to_next()
@@ -331,7 +339,7 @@ class Simulation:
         """Block expressions computed so far."""
         return sum([kernel.steps for kernel in self.kernels])
 
-    def _deadlock(self) -> KernelFault:
+    def deadlock(self) -> KernelFault:
         from .deadlock import deadlock_fault  # a report, which most runs do not need
 
         stuck = [kernel for kernel in self.kernels if not kernel.is_finished]

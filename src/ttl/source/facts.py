@@ -13,7 +13,6 @@ from typing import Any
 from ttl.language.arguments import is_tensor
 from ttl.language.buffer import DataflowBuffer
 from ttl.language.operation import KernelFunction, Program
-from ttl.language.pipes import PipeNet
 from ttl.loading.forks import computed_once
 from ttl.semantics.dtypes import DType, dtype_of, float16
 from ttl.semantics.kernel_config import WIDE, Sum, dest_dtype, needs_fp32_dest
@@ -24,7 +23,6 @@ from .implicit_sync import CodePoints, kernel_points
 from .live import SCALARS, Uses, live_uses
 from .name_uses import reads_what_it_writes
 from .numpy_numbers import may_meet_numpy
-from .own_sends import nets_to_others
 from .recent import Recent
 from .unusual import is_unusual
 
@@ -51,11 +49,6 @@ class Facts:
     def points(self) -> list[CodePoints]:
         """The supplied calls of all kernels and helpers."""
         return kernel_points(kernel.function for kernel in self.kernels)
-
-    @computed_once
-    def nets_to_others(self) -> frozenset[PipeNet]:
-        """Those whose pipes leave out their sources."""
-        return nets_to_others(self.kernels, self.grid)
 
     @computed_once
     def may_read_what_it_writes(self) -> bool:

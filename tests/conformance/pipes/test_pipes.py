@@ -571,3 +571,39 @@ def test_row_major_blocks_are_sent():
     rows = {"layout": ttnn.ROW_MAJOR_LAYOUT}
     run(operation, tensor(numbers(5), **rows), y := empty(2, 5, **rows))
     assert np.array_equal(ttl.to_numpy(y), np.tile(numbers(5), (2, 1)))
+
+
+@pytest.mark.rule("pipe-order")
+def test_a_loop_may_carry_the_block_that_is_received_into():
+    """In each iteration it is another block, of the same name."""
+
+    @ttl.operation(grid=(2, 1))
+    def operation(a, y):
+        dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 1), block_count=2)
+        net = ttl.PipeNet([ttl.Pipe(src=(0, 0), dst=(1, 0))])
+
+        @ttl.datamovement()
+        def read():
+            blk = dfb.reserve()
+            for i in range(4):
+
+                def send(pipe):
+                    ttl.copy(a[0, i], blk).wait()  # noqa: B023
+                    ttl.copy(blk, pipe).wait()  # noqa: B023
+
+                net.if_src(send)
+                net.if_dst(lambda pipe: ttl.copy(pipe, blk).wait())  # noqa: B023
+                blk.push()
+                blk = dfb.reserve()
+            ttl.copy(a[0, 0], blk).wait()
+            blk.push()
+
+        @ttl.datamovement()
+        def write():
+            for i in range(5):
+                with dfb.wait() as blk:
+                    ttl.copy(blk, y[ttl.node(1), i]).wait()
+
+    y = empty(64, 160)
+    run(operation, tensor(tiles(1, 2, 3, 4)), y)
+    assert np.array_equal(ttl.to_numpy(y)[::32, ::32], [[1, 2, 3, 4, 1]] * 2)

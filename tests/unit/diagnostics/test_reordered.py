@@ -129,8 +129,7 @@ def test_the_program_in_the_help_runs(
     assert np.array_equal(ttl.to_numpy(out), expected)
 
 
-# Both data movement kernels are in use, and the source receives into the block that it sends; what
-# stands between lets nobody see that.
+# Both data movement kernels are in use, and the source receives into the block that it sends.
 TO_ITSELF = """
 import ttl
 
@@ -148,7 +147,6 @@ def operation(a, out):
                 ttl.copy(blk, pipe).wait()
 
             net.if_src(send)
-            pass
             net.if_dst(lambda pipe: ttl.copy(pipe, blk).wait())
 
     @ttl.datamovement()
@@ -164,6 +162,7 @@ NAMED = TO_ITSELF.replace(
 
             net.if_dst(receive)""",
 )
+INTO_ANOTHER = "a_dfb.reserve() as blk, a_dfb.reserve() as got", "copy(pipe, got)"
 # Every node is a source: to leave it out would not be enough.
 ALL_TO_ALL = TO_ITSELF.replace(
     "ttl.Pipe(src=(x, 0), dst=(x, slice(0, 4))) for x in range(2)",
@@ -173,18 +172,22 @@ ALL_TO_ALL = TO_ITSELF.replace(
 
 @pytest.mark.parametrize("backend", ["sim", "host"])
 @pytest.mark.parametrize("text", [TO_ITSELF, NAMED])
-def test_a_source_that_sends_to_itself_is_to_be_left_out(
+def test_a_source_that_receives_into_another_block_is_told_what_to_do(
     text: str, backend: str, tmp_path: Path, monkeypatch: Any
 ) -> None:
     monkeypatch.setenv("TTL_BACKEND", backend)
     values = np.arange(8, dtype=np.float32).reshape(2, 4).repeat(32, 0).repeat(32, 1)
-    first, second = _helps(text, tmp_path, values)
-    assert first.startswith("the source has the block already: leave it out of the pipe's `dst`")
+    block, receive = INTO_ANOTHER
+    wrong = text.replace("a_dfb.reserve() as blk", block).replace("copy(pipe, blk)", receive)
+    first, second, *program = _helps(wrong, tmp_path, values)
+    assert first.startswith("the source has the data already: receive it into the very block that")
+    assert "or leave the source out of the pipe's `dst`" in first
     assert second.startswith("or post before sending")
-    fixed = text.replace("slice(0, 4)", "slice(1, 4)")
-    load(fixed, tmp_path, "corrected")(tensor(values), out := tensor(values))
-    expected = values.reshape(2, 32, 4, 32)[:, :, [0] * 4].reshape(values.shape)
-    assert np.array_equal(ttl.to_numpy(out), expected)
+    assert all(each.index("def receive") < each.index("if_dst(receive)") for each in program)
+    for name, fixed in ("same", text), ("others", text.replace("slice(0, 4)", "slice(1, 4)")):
+        load(fixed, tmp_path, name)(tensor(values), out := tensor(values))
+        expected = values.reshape(2, 32, 4, 32)[:, :, [0] * 4].reshape(values.shape)
+        assert np.array_equal(ttl.to_numpy(out), expected)
 
 
 @pytest.mark.parametrize("backend", ["sim", "host"])

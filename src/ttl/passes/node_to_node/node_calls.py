@@ -50,6 +50,14 @@ def _region(make: Maker, body: Callable[[Maker], None]) -> Region:
     return Region(block)
 
 
+def load(make: Maker, array: SSAValue, place: SSAValue, hint: str) -> SSAValue:
+    return make.new(ttkernel.ArrayLoadOp, [array, place], INDEX, hint)
+
+
+def store(make: Maker, array: SSAValue, place: SSAValue, value: SSAValue) -> None:
+    make.add(ttkernel.ArrayStoreOp.create(operands=[array, place, value]))
+
+
 # Nodes and words ----------------------------------------------------------------------------------
 
 

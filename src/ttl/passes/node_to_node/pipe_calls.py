@@ -4,6 +4,8 @@ post k      tell the source where the block is, see that it got there, count the
             and receivers have it at the same place, only count
 send k      wait for post k of every receiver, write the block, see that it got there, say so
 wait k      until k + 1 blocks have come
+own send    a source that receives into the block that it sends: the send makes the post of its own
+            node, and the post that comes later does nothing
 Counts only grow; a launch starts them at 0. A kernel counts the transfers of each of its pipes.
 """
 
@@ -22,7 +24,8 @@ from ttl.dialects import ttkernel, ttl
 from ..arithmetic import add, divided, minus, times
 from ..kernel.kernel_calls import call, value_call
 from ..module_pass import INDEX, Maker, and_op, compare_op, constant_of
-from .node_calls import Corners, NodeCalls, branch
+from .node_calls import Corners, NodeCalls, branch, load, store
+from .own_posts import OwnPosts
 from .pipe_resources import COUNTER_BYTES, WORD_BYTES, NetResources
 
 Coordinates = tuple[SSAValue, SSAValue]  # of a node
@@ -88,10 +91,6 @@ class PipeCalls:
         return self.nets[symbol]
 
 
-def load(make: Maker, array: SSAValue, place: SSAValue, hint: str) -> SSAValue:
-    return make.new(ttkernel.ArrayLoadOp, [array, place], INDEX, hint)
-
-
 class NetCalls:
     """A net in one kernel."""
 
@@ -107,6 +106,7 @@ class NetCalls:
         self._counts: dict[str, SSAValue] = {}
         self._places: dict[str, SSAValue] = {}
         self._counters: dict[str, SSAValue] = {}
+        self.own = OwnPosts(self)
 
     # Numbers that differ between pipes ------------------------------------------------------------
 
@@ -176,7 +176,7 @@ class NetCalls:
 
         def collect(inner: Maker, pipe: SSAValue, found: SSAValue) -> list[SSAValue]:
             def keep(then: Maker) -> None:
-                then.add(ttkernel.ArrayStoreOp.create(operands=[places, found, pipe]))
+                store(then, places, found, pipe)
 
             has_role = self._has_role(inner, pipe, role)
             branch(inner, has_role, keep)
@@ -230,7 +230,7 @@ class NetCalls:
         counter = self._counters[role]
         number = load(make, counter, place, "number")
         following = add(make, number, make.index(1))
-        make.add(ttkernel.ArrayStoreOp.create(operands=[counter, place, following]))
+        store(make, counter, place, following)
         return number
 
     def _next_shared(self, make: Maker, first: int, place: SSAValue) -> SSAValue:
@@ -276,12 +276,18 @@ class NetCalls:
     def post(self, make: Maker, pipe: LocalPipe, address: SSAValue) -> SSAValue:
         """The number of the post, from 1."""
         turn = self.turn(make, "dst", pipe)
-        source = self.source(pipe)
+        if self.resources.is_own:
+            self.own.post_if_due(make, turn, address)
+        else:
+            self.tell_source(make, turn, address)
+        return add(make, turn.number, make.index(1), "post")
+
+    def tell_source(self, make: Maker, turn: Turn, address: SSAValue) -> None:
+        source = self.source(turn.pipe)
         if not self.resources.is_in_place:
             self.publish(make, turn, source, address)
             self.publish_barrier(make)
         self.count_post(make, turn, source)
-        return add(make, turn.number, make.index(1), "post")
 
     def publish(self, make: Maker, turn: Turn, source: Coordinates, address: SSAValue) -> None:
         entry = self.table_entry(make, turn, self._own_place(make, turn.pipe))
@@ -316,6 +322,8 @@ class NetCalls:
 
     def send(self, make: Maker, pipe: LocalPipe, address: SSAValue, size: int) -> None:
         turn = self.turn(make, "src", pipe)
+        if self.resources.is_own:
+            self.own.post_by_send(make, turn, address)
         self.await_posts(make, turn)
         if self.resources.is_multicast:
             self.multicast(make, turn, address, size)

@@ -12,7 +12,8 @@ from ttl.dialects import ttkernel, ttl
 
 from ..kernel.kernel_calls import KernelConverter, mark_pipe
 from ..module_pass import Maker, compare_op, nothing, users_of
-from .pipe_calls import NetCalls, PipeCalls, Receive, load
+from .node_calls import load
+from .pipe_calls import NetCalls, PipeCalls, Receive
 
 
 def pipe_count(converter: KernelConverter, op: ttl.PipeCountOp, make: Maker) -> None:

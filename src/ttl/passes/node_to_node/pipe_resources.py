@@ -40,6 +40,7 @@ class NetResources:
     done_in_scratch: bool = False
     is_multicast: bool = False
     is_in_place: bool = False  # rule EQUAL of ttl-assign-pipe-resources
+    is_own: bool = False  # a source may receive what it sends into the block that it sends
     sent: int | None = None  # rule SHARED: bytes in the scratch memory
     posted: int | None = None
 
@@ -125,6 +126,7 @@ class Allocation:
         depth: int,
         shared: Iterable[str] = (),
         is_in_place: bool = False,
+        is_own: bool = False,
     ) -> None:
         """`shared` are the roles in which kernels count together."""
         pipes = net.nodes
@@ -139,7 +141,7 @@ class Allocation:
         assert table is not None
         resources = NetResources(
             depth, ready, done, tuple(table), ready_in_scratch, done_in_scratch, is_multicast,
-            is_in_place,
+            is_in_place, is_own,
         )  # fmt: skip
         nodes = {node for pipe in pipes for node in (pipe.source, *pipe.receivers)}
         for role in shared:

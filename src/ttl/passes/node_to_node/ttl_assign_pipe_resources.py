@@ -16,6 +16,7 @@ from xdsl.ir import Operation, SSAValue
 from ttl.dialects import ttl
 from ttl.dialects.building import walk
 
+from ..loopback import nets_to_themselves
 from ..module_pass import kernels, target_of
 from .pipe_resources import SCRATCH_BYTES, STAGING_BYTES, Allocation
 
@@ -31,10 +32,12 @@ def apply(op: ModuleOp) -> None:
     allocation = Allocation(len(semaphores), target_of(op).semaphores)
     depths = _depths(op)
     users = _users(op)
+    own = nets_to_themselves(op)
     for net in nets:
         name = net.sym_name.data
         shared = [role for role in ("src", "dst") if len(users.get((name, role), ())) > 1]
-        allocation.add(net, depths.get(name, 1), shared, _is_in_place(op, net))
+        is_in_place = _is_in_place(op, net, name in own)
+        allocation.add(net, depths.get(name, 1), shared, is_in_place, name in own)
     allocation.finish()
     op.attributes[SEMAPHORE_COUNT] = IntegerAttr(allocation.semaphore_count, i64)
     if nets:
@@ -60,10 +63,11 @@ def _depths(module: ModuleOp) -> dict[str, int]:
     return {net: 1 if single[net] else sum(blocks.values()) for net, blocks in buffers.items()}
 
 
-def _is_in_place(module: ModuleOp, net: ttl.DeclarePipeNetOp) -> bool:
+def _is_in_place(module: ModuleOp, net: ttl.DeclarePipeNetOp, is_own: bool) -> bool:
     """rule EQUAL"""
     has_one = all(net.most_on_a_node(role) == 1 for role in ("src", "dst"))
-    if not has_one or any(pipe.is_loopback for pipe in net.nodes):
+    is_loopback = any(pipe.is_loopback for pipe in net.nodes)
+    if not has_one or (is_loopback and not is_own):
         return False
     all_copies = (op for op in walk(module) if isinstance(op, ttl.CopyOp))
     copies = [op for op in all_copies if _net_of(op) == net.sym_name]

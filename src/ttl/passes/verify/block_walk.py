@@ -310,8 +310,6 @@ class BlockWalk:
         return any(transfer in (added or ()) for added in self.groups.values())
 
     def wait_transfer(self, op: ttl.WaitTransferOp) -> None:
-        if isinstance(op.transfer.owner, ttl.NoTransferOp):
-            return
         if self._is_waited_again(op.transfer):
             broken = transfer_reused(was_waited_for=True, is_harmless=True)
             self.tolerated = broken.at(span_of(op.location))

@@ -29,6 +29,8 @@ SEMAPHORE_VALUES = 1 << 32
 
 
 class Kind(IntEnum):
+    HAND_OVER = -3  # buffer: the oldest block that the kernel has reserved gets another name
+    RESUME = -2  # buffer: here is that name
     TOUCHED = -1  # the same as TOUCH: the end of what it started
     TOUCH = 0  # the argument that is read or written, op; of those that kernels may do both with
     RESERVE = 1  # buffer
@@ -64,6 +66,7 @@ class Pipe:
     receivers: tuple[Node, ...]
     name: str
     span: Span | None
+    is_own: bool = False  # its source may receive what it sends into the block that it sends
 
 
 class Names:
@@ -77,10 +80,11 @@ class Names:
         self.semaphores = {name: number for number, name in enumerate(semaphores)}
         self.pipes: list[Pipe] = []
         self.nets: dict[str, range] = {}  # the numbers of its pipes
+        self.net_spans: dict[str, Span | None] = {}
         self.touching: dict[Operation, int] = {}  # copies, and the arguments that they touch
         self._roles: dict[tuple[str, str, Node], list[int]] = {}
 
-    def add_net(self, net: ttl.DeclarePipeNetOp) -> None:
+    def add_net(self, net: ttl.DeclarePipeNetOp, to_itself: bool = False) -> None:
         name, first = net.sym_name.data, len(self.pipes)
         written = net.written
         for number, pipe in enumerate(net.nodes):
@@ -88,8 +92,11 @@ class Names:
             for role in ("src", "dst"):
                 for node in pipe.nodes_of(role):
                     self._roles.setdefault((name, role, node), []).append(first + number)
-            self.pipes.append(Pipe(name, number, pipe.source, tuple(pipe.receivers), text, span))
+            is_own = to_itself and pipe.is_loopback
+            receivers = tuple(pipe.receivers)
+            self.pipes.append(Pipe(name, number, pipe.source, receivers, text, span, is_own))
         self.nets[name] = range(first, len(self.pipes))
+        self.net_spans[name] = span_of(net.location)
 
     def with_role(self, net: str, role: str, node: Node) -> list[int]:
         """The pipes of a net in which the node has the role."""
@@ -117,10 +124,17 @@ Effects = dict[type[Operation], MakeStatement]
 def effects_of(names: Names, has_pipes: bool) -> Effects:
     """How the operations that synchronize become statements."""
 
-    def on_buffer(builder: Builder, op: Any) -> Statement:
+    def on_buffer(builder: Builder, op: Any) -> Statement | None:
         if ttl.is_resumed(op):  # another name for a block that the kernel holds
+            if isinstance(op, ttl.ReserveOp) and has_pipes:
+                return renamed(builder, op)
             return _nothing(builder.register(op.block))
         return _happens((BUFFER_KINDS[type(op)], names.buffers[ttl.buffer_name(op.buffer)], op))
+
+    def renamed(builder: Builder, op: Any) -> Statement | None:
+        kind = Kind.RESUME if isinstance(op, ttl.ReserveOp) else Kind.HAND_OVER
+        is_wait = kind is Kind.HAND_OVER and op.is_wait is not None
+        return None if is_wait else _happens((kind, names.buffers[ttl.buffer_name(op.buffer)], op))
 
     def tensor_slice(builder: Builder, op: ttl.TensorSliceOp) -> Statement:
         starts = builder.all_registers(op.starts)
@@ -133,7 +147,8 @@ def effects_of(names: Names, has_pipes: bool) -> Effects:
 
     found: Effects = dict.fromkeys(BUFFER_KINDS, on_buffer)
     found[ttl.TensorSliceOp] = tensor_slice
-    if has_pipes:
+    if has_pipes:  # only there it matters which block it is
+        found[ttl.HandOverOp] = renamed
         found |= _pipe_effects(names)
     if has_pipes or names.touching:
         found |= _transfer_effects(names)

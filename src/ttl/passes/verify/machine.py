@@ -27,6 +27,9 @@ from random import Random
 from typing import Any
 
 from .events import SEMAPHORE_VALUES, Event, Kind, Pipe
+from .hopes import Hope
+from .pipe_states import NotOwn, PipeState
+from .reserved import Blocks
 from .statements import BudgetSpent, Items, Repeat
 
 LONE_ITERATIONS = 64  # rule ANCHOR
@@ -38,7 +41,7 @@ class Task:
     """A kernel on a node: where it is in its trace."""
 
     __slots__ = (
-        "blocked", "groups", "is_done", "items", "kernel", "node", "number", "position",
+        "blocked", "blocks", "groups", "is_done", "items", "kernel", "node", "number", "position",
         "remaining", "stack", "transfers",
     )  # fmt: skip
 
@@ -53,6 +56,7 @@ class Task:
         self.transfers: dict[Hashable, tuple[int, int, Any]] = {}  # pipe, number, operation
         self.groups: dict[int, list[tuple[int, int, Any]]] = {}
         self.blocked: Event | None = None
+        self.blocks = Blocks()
         self.is_done = False
 
     def place(self) -> tuple[Any, ...]:
@@ -71,44 +75,7 @@ class Task:
         ]
 
 
-class PipeState:
-    """How often each end of a pipe has started."""
-
-    __slots__ = ("posted", "sent", "sleepers")
-
-    def __init__(self, receivers: Sequence[int]):
-        self.sent = 0
-        self.posted = dict.fromkeys(receivers, 0)
-        self.sleepers: list[Task] = []
-
-    def complete(self) -> int:
-        """The transfers that all have started."""
-        return min(self.sent, *self.posted.values())
-
-
 Cell = tuple[int, int]  # a semaphore on a node
-MOST_SUMS = 4096
-
-
-class Hope:
-    """The values that a semaphore could have had in some order of what has changed it so far."""
-
-    __slots__ = ("bases", "sums")
-
-    def __init__(self, initial: int):
-        self.bases = {initial}  # what it was set to
-        self.sums = {0}  # of some of the increments
-
-    def add(self, added: int) -> None:
-        if len(self.sums) <= MOST_SUMS:
-            self.sums |= {(total + added) % SEMAPHORE_VALUES for total in self.sums}
-
-    def can_be(self, wanted: int, at_least: bool) -> bool:
-        if len(self.sums) > MOST_SUMS:  # too many to say no
-            return True
-        if at_least:
-            return max(self.bases) + max(self.sums) >= wanted
-        return any((wanted - base) % SEMAPHORE_VALUES in self.sums for base in self.bases)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +99,14 @@ class Machine:
 
     def __init__(self, start: Start, traces: Mapping[int, Sequence[Items]], most_events: int):
         self.start = start
-        self.budget = most_events
+        self.traces = traces
+        self.most_events = most_events
+        self.must_wait: set[tuple[int, int]] = set()  # rule OWN of pipe_states
+        self._begin()
+
+    def _begin(self) -> None:
+        start, traces = self.start, self.traces
+        self.budget = self.most_events
         self.tasks: list[Task] = []
         for node, of_kernels in traces.items():
             for kernel, items in enumerate(of_kernels):
@@ -144,6 +118,7 @@ class Machine:
         self.level = {node: [0] * len(counts) for node in traces}  # pushed and not popped
         self.sleeping: dict[tuple[Kind, int, int], Task] = {}
         self.pipes: dict[int, PipeState] = {}
+        self.has_own = any(pipe.is_own for pipe in start.pipes)
         self.values: dict[Cell, int] = {}
         self.hopes: dict[Cell, Hope] = {}  # of loose ones
         self.semaphore_sleepers: dict[Cell, list[Task]] = {}
@@ -160,6 +135,18 @@ class Machine:
 
     def run(self) -> bool:
         """Until nobody can go on: have all ended?"""
+        while True:
+            try:
+                self._run()
+                for pipe in self.pipes.values():
+                    pipe.refuse_unreceived()
+            except NotOwn as found:
+                self.must_wait.add(found.send)
+                self._begin()
+            else:
+                return all(task.is_done for task in self.tasks)
+
+    def _run(self) -> None:
         while self.ready or self.stopped:
             if not self.ready:
                 self._skip_periods()
@@ -171,7 +158,11 @@ class Machine:
             if self.has_turns:
                 self._turn()
             self._advance(self.ready.popleft())
-        return all(task.is_done for task in self.tasks)
+
+    @property
+    def own_nets(self) -> set[str]:
+        """Those whose sources have received what they sent."""
+        return {self.start.pipes[n].net for n, pipe in self.pipes.items() if pipe.has_own}
 
     @property
     def stuck(self) -> list[Task]:
@@ -253,7 +244,7 @@ class Machine:
     # Buffers (rule CREDITS)
 
     def reserve(self, task: Task, event: Event) -> bool:
-        return self._take(task, event, self.free)
+        return self._take(task, event, self.free) and self.follow(task, event)
 
     def wait(self, task: Task, event: Event) -> bool:
         return self._take(task, event, self.filled)
@@ -269,6 +260,7 @@ class Machine:
 
     def push(self, task: Task, event: Event) -> bool:
         self.level[task.node][event[1]] += 1
+        self.follow(task, event)
         return self._give(task, event, self.filled, Kind.WAIT)
 
     def pop(self, task: Task, event: Event) -> bool:
@@ -291,23 +283,22 @@ class Machine:
     def _pipe(self, number: int) -> PipeState:
         known = self.pipes.get(number)
         if known is None:
-            numbers = self.start.node_numbers
-            receivers = [numbers[node] for node in self.start.pipes[number].receivers]
-            known = self.pipes[number] = PipeState(receivers)
+            pipe, numbers = self.start.pipes[number], self.start.node_numbers
+            known = self.pipes[number] = PipeState(number, pipe, numbers, self.must_wait)
         return known
 
     def post(self, task: Task, event: Event) -> bool:
         _, number, op, slot = event
         pipe = self._pipe(number)
-        task.transfers[slot] = (number, pipe.posted[task.node], op)
-        pipe.posted[task.node] += 1
+        task.transfers[slot] = (number, pipe.post(task, op), op)
         self._wake(pipe)
         return True
 
     def send(self, task: Task, event: Event) -> bool:
         _, number, op, slot = event
         pipe = self._pipe(number)
-        if self.start.sends_block and min(pipe.posted.values()) <= pipe.sent:
+        pipe.prepare_send(task, op)
+        if self.start.sends_block and not pipe.have_posted(task, pipe.sent):
             pipe.sleepers.append(task)
             return False
         task.transfers[slot] = (number, pipe.sent, op)
@@ -321,11 +312,23 @@ class Machine:
             pipe.sleepers = []
 
     def _is_over(self, task: Task, transfer: tuple[int, int, Any]) -> bool:
-        pipe = self._pipe(transfer[0])
-        if pipe.complete() > transfer[1]:
+        number, sent, op = transfer
+        pipe = self._pipe(number)
+        if pipe.complete() > sent:
+            return True
+        may_be_own = task.node == pipe.source and pipe.sent > sent and op.pipe is op.destination
+        if may_be_own and pipe.have_posted(task, sent):  # rule OWN
+            self._wake(pipe)
             return True
         pipe.sleepers.append(task)
         return False
+
+    def follow(self, task: Task, event: Event) -> bool:
+        if self.has_own:
+            task.blocks.follow(event)
+        return True
+
+    hand_over = resume = follow
 
     def finish(self, task: Task, event: Event) -> bool:
         transfer = task.transfers.get(event[1])
@@ -431,6 +434,11 @@ class Machine:
                 for number, pipe in self.pipes.items()
             ]),
             tuple([_open(task, complete) for task in self.tasks if task.transfers]),
+            tuple([
+                (number, own.number - complete[number], own.task.blocks.age(own.block))
+                for number, pipe in self.pipes.items() for own in pipe.owed
+            ]),
+            tuple([task.blocks.state() for task in self.tasks]) if self.has_own else (),
             tuple(self.values.items()),
             tuple([(len(hope.bases), len(hope.sums)) for hope in self.hopes.values()]),
         )  # fmt: skip

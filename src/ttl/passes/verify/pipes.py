@@ -18,6 +18,7 @@ from ttl.semantics.tensors import type_mismatch
 
 from ..module_pass import users_of
 from .events import Event, Kind, Node, Pipe, events_of
+from .reserved import Blocks, HeldBlock
 from .statements import Items, Repeat
 from .walk import WalkedModule
 
@@ -107,8 +108,9 @@ def check_posted_again(walked: WalkedModule) -> list[Diagnostic]:
 
 
 def _posted_again(items: Items, node: Node) -> Iterator[Diagnostic]:
-    posted: dict[SSAValue, State] = {}
-    slots: dict[Any, SSAValue] = {}
+    blocks = Blocks()
+    posted: dict[HeldBlock | None, State] = {}
+    slots: dict[Any, HeldBlock | None] = {}
     groups: dict[Any, list[Any]] = {}
 
     def finish(slot: Any) -> None:
@@ -116,10 +118,10 @@ def _posted_again(items: Items, node: Node) -> Iterator[Diagnostic]:
             posted[slots[slot]] = State.MUST_READ
 
     for kind, what, op, *more in _flat(items, most=2):
-        if kind is Kind.RESERVE:
-            posted.pop(op.block, None)
-        elif kind is Kind.SEND:
-            posted.pop(op.source, None)
+        if blocks.follow((kind, what, op)):
+            continue
+        if kind is Kind.SEND:
+            posted.pop(blocks.names.get(op.source), None)
         elif kind is Kind.ADD:
             groups.setdefault(what, []).append(more[0])
         elif kind is Kind.FINISH:
@@ -128,9 +130,9 @@ def _posted_again(items: Items, node: Node) -> Iterator[Diagnostic]:
             for slot in groups.get(what, ()):
                 finish(slot)
         elif kind is Kind.POST and not _is_read_by_copies(op.destination):
-            block = op.destination
+            block = blocks.names.get(op.destination)
             if block in posted:
-                named = f"the block of `{ttl.buffer_name_of(block)}`"
+                named = f"the block of `{ttl.buffer_name_of(op.destination)}`"
                 broken = illegal(posted[block], BlockEvent.COPY_INTO, named)
                 yield broken.at(span_of(op.location), notes=(f"on node {node}",))
             posted[block] = State.WRITTEN_BY_TRANSFER

@@ -12,6 +12,7 @@ from typing import Any
 
 from ttl.diagnostics import Diagnostic, Label, Severity, codes
 from ttl.diagnostics.deadlock import deadlock_diagnostic
+from ttl.diagnostics.loopback import source_left_out
 from ttl.diagnostics.waiting import AnyWaiting, Waiting
 
 from .events import Kind, counted
@@ -91,7 +92,10 @@ class _Checker:
                 found += [other] if with_warnings or other.severity is Severity.ERROR else []
         if stuck:
             return [self._deadlock(stuck, self._start())]
-        return [*found, *self._leftovers(done), *self._blocking_sends()]
+        own = {net for _, machine in done for net in machine.own_nets}
+        spans = self.walked.names.net_spans
+        notes = [source_left_out(net, spans[net]) for net in spans if net in own]
+        return [*found, *self._leftovers(done), *self._blocking_sends(), *notes]
 
     def _hopeful(self, part: Part, **changed: Any) -> Start:
         """Waits at semaphores whose order matters are over if they are in some order."""

@@ -17,6 +17,7 @@ from ttl.dialects import ttl
 from ttl.dialects.locations import span_of
 from ttl.dialects.ttkernel import name_of, processor_of
 
+from ..loopback import nets_to_themselves
 from ..module_pass import kernels, numbers_in
 from .events import Event, Kind, Names, Node, counted, effects_of
 from .skeleton import Builder, Kernel
@@ -148,8 +149,9 @@ def _read(module: ModuleOp) -> WalkedModule:
 def names_of(module: ModuleOp) -> Names:
     buffers = [op.sym_name.data for op in module.ops if isinstance(op, ttl.DeclareBufferOp)]
     names = Names(_grid(module), buffers, [op.sym_name.data for op in ttl.semaphores_of(module)])
+    to_themselves = nets_to_themselves(module)
     for net in ttl.nets_of(module):
-        names.add_net(net)
+        names.add_net(net, net.sym_name.data in to_themselves)
     return names
 
 

@@ -1,0 +1,110 @@
+"""How far the ends of a pipe have come, where the machine runs kernels against each other.
+
+rule OWN  a send that misses nothing but the post of its own node stands for that one, too, if the
+          node's receive then goes into the very block that was sent. If it turns out that it does
+          not, or never comes, that send has to wait: the machine runs all again
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from .events import Node, Pipe
+from .reserved import HeldBlock
+
+if TYPE_CHECKING:
+    from .machine import Task
+
+
+class NotOwn(Exception):
+    """A send that had to wait for its own node: its pipe, and its number."""
+
+    def __init__(self, pipe: int, number: int):
+        self.send = pipe, number
+
+
+@dataclass(frozen=True, slots=True)
+class OwnSend:
+    """It stood for the post of its own node, whose receive is still to come."""
+
+    task: Task
+    number: int
+    block: HeldBlock | None  # None: it is none that was reserved
+
+
+class PipeState:
+    """How often each end of a pipe has started."""
+
+    __slots__ = (
+        "blocks", "has_own", "must_wait", "number", "owed", "posted", "sent", "sleepers", "source",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        number: int,
+        pipe: Pipe,
+        node_numbers: Mapping[Node, int],
+        must_wait: set[tuple[int, int]],
+    ):
+        self.number = number
+        self.sent = 0
+        self.posted = dict.fromkeys([node_numbers[node] for node in pipe.receivers], 0)
+        self.sleepers: list[Task] = []
+        # rule OWN: the source, where that may be; sends of which it is known by now that they are
+        # not of that kind, by pipes and numbers; blocks that were sent and not posted for yet
+        self.source = node_numbers[pipe.source] if pipe.is_own else None
+        self.must_wait = must_wait
+        self.blocks: dict[int, HeldBlock | None] = {}
+        self.owed: list[OwnSend] = []
+        self.has_own = False  # such a receive has come
+
+    def complete(self) -> int:
+        """The transfers that all have started."""
+        return min(self.sent, *self.posted.values())
+
+    def post(self, task: Task, op: Any) -> int:
+        """The number of the transfer that it is for."""
+        if task.node == self.source and self.owed:
+            return self._receive_own(task, op)
+        number = self.posted[task.node]
+        self.posted[task.node] += 1
+        if task.node == self.source:
+            self.blocks.pop(number, None)
+        return number
+
+    def prepare_send(self, task: Task, op: Any) -> None:
+        if task.node != self.source:
+            return
+        block = task.blocks.names.get(op.source)
+        if any(own.block == block for own in self.owed):  # it would not be the same data
+            raise NotOwn(self.number, self.owed[0].number)
+        if self.posted[task.node] <= self.sent:
+            self.blocks[self.sent] = block
+
+    def have_posted(self, task: Task, number: int) -> bool:
+        """All receivers of a send; the source itself, if nobody else is missing, by its send."""
+        missing = [node for node, posted in self.posted.items() if posted <= number]
+        if not missing:
+            return True
+        is_own = missing == [self.source] and task.node == self.source
+        is_next = is_own and self.posted[task.node] == number
+        if not is_next or (self.number, number) in self.must_wait:
+            return False
+        self.posted[task.node] += 1
+        self.owed.append(OwnSend(task, number, self.blocks.pop(number)))
+        return True
+
+    def _receive_own(self, task: Task, op: Any) -> int:
+        own = self.owed.pop(0)
+        if own.task is not task or own.block != task.blocks.names.get(op.destination):
+            raise NotOwn(self.number, own.number)
+        self.has_own = True
+        return own.number
+
+    def refuse_unreceived(self) -> None:
+        """What a kernel that has ended has not received."""
+        for own in self.owed:
+            if own.task.is_done:
+                raise NotOwn(self.number, own.number)
