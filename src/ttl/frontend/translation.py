@@ -32,7 +32,7 @@ from .expressions import expression
 from .finishing import finish_scope
 from .hir import BlockValue, HeldBlock, Scalar, Value
 from .items import bind, iterated
-from .loop_ways import Looping, compile_while, leave_function, require_kept
+from .looping import Looping, compile_while, leave_function, require_kept
 from .operators import compare
 from .pipes import call_with_pipe, counts_on_nodes, pipe_count
 from .problems import MISTAKEN, Mistake, no_context_manager, not_in_kernels
@@ -83,11 +83,12 @@ class Translation(KernelBuilder):
     def evaluate_function(self, function: tree.Function) -> None:
         self.sequence(function.body)
 
-    def sequence(self, steps: Steps, after: Steps = ()) -> None:
+    def sequence(self, steps: Steps, after: Steps = ()) -> Steps:
         steps = (*steps, *after)
         while len(steps) > len(after):
             step, steps = steps[0], steps[1:]
             steps = self.step(step, steps)
+        return steps
 
     def step(self, step: Step, rest: Steps) -> Steps:
         """Evaluate a step; what is left to do."""
