@@ -96,7 +96,7 @@ class KernelBuilder(ABC):
         self.is_trial = False  # is there another way if values cannot be carried?
         self.may_be_unrolled = False  # the loop that is being evaluated
         self.frame_count = self.block_count = self.number_count = 0
-        self.ways: dict[Hashable, Any] = {}  # that did for a loop, by what it starts with
+        self.known_loops: dict[Hashable, Any] = {}  # by what they start with
         self.parts: set[tree.Node] = set()  # loops in nests without their first iteration
         self.signposts: dict[signpost, Place | None] = {}  # made, and not entered on any path
         # Variables that are None before a loop, and not after each iteration.

@@ -32,7 +32,7 @@ from .expressions import expression
 from .finishing import finish_scope
 from .hir import BlockValue, HeldBlock, Scalar, Value
 from .items import bind, iterated
-from .looping import Looping, compile_while, leave_function, require_kept
+from .looping import Looping, compile_while
 from .operators import compare
 from .pipes import call_with_pipe, counts_on_nodes, pipe_count
 from .problems import MISTAKEN, Mistake, no_context_manager, not_in_kernels
@@ -43,6 +43,7 @@ from .state import LEFT, RETURNED, State
 from .unrolling import unrolled
 from .uses import NOTHING, uses_of
 from .value_ranges import Undecided, repeated
+from .whole_loops import leave_function, require_kept
 
 T = TypeVar("T")
 PATTERN = "a `case` that is not a value, several values or a name"
