@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Sequence
 
-from ttl.source import tree
+from ttl.source.bindings import Binding
 
 from .builder import KernelBuilder
 from .hir import HeldBlock, RunTime, Value, kind_of
 from .state import Variable
-from .uses import uses_of
 
 
 def state_of(
-    builder: KernelBuilder, node: tree.Node, changed: Collection[Variable] = ()
+    builder: KernelBuilder, mentioned: Iterable[Binding], changed: Collection[Variable] = ()
 ) -> Hashable:
-    """The variables that a loop mentions. Numbers that it changes are any numbers."""
-    values = builder.state.values
-    variables = builder.variables(uses_of(node).mentioned)
+    """What variables are. Numbers that are changed are any numbers."""
+    values, variables = builder.state.values, builder.variables(mentioned)
     ordered = sorted(variables, key=lambda variable: variable.order)
     blocks = sorted(_blocks_in([values.get(each) for each in ordered]), key=lambda b: b.age)
     return tuple([shape(builder, values.get(v), blocks, is_any=v in changed) for v in ordered])

@@ -33,7 +33,7 @@ from .ranges import RangeValue, steps_of
 from .scalars import compare
 from .state import Path
 from .unrolling import unrolled_while
-from .uses import uses_of_all
+from .uses import uses_of, uses_of_all
 from .whole_loops import WholeLoop, after_loop, is_of_outer_loop, require_kept
 
 MOST_TRIED = 16  # iterations after which nobody tries any more to make a loop of the others
@@ -89,7 +89,8 @@ class Looping:
         builder = self.builder
         steps = shape(builder, self.steps.bounds) if self.steps is not None else None
         around = tuple([loop.carries_blocks for loop in builder.loops])
-        return self.node, around, len(builder.state.facts), steps, state_of(builder, self.node)
+        state = state_of(builder, uses_of(self.node).mentioned)
+        return self.node, around, len(builder.state.facts), steps, state
 
     def _refused(self) -> Steps:
         """Nothing helps: say what is wrong with it as a loop."""
@@ -158,11 +159,12 @@ class Looping:
         builder.adopt(path)
         return left[0]
 
-    def _parts(self) -> Steps:
+    def _parts(self, is_hopeless: bool = False) -> Steps:
+        """`is_hopeless`: one more apart gives the others nothing that they could go on with."""
         if self.steps is None or self.steps.known is None:
             return (self._first_if_any(),)
-        known = self.steps.known
-        if (cut := self._cut(known)) is not None:
+        known, cut = self.steps.known, self._cut()
+        if cut is not None and (is_hopeless or not self._is_of_start()):
             return self._others(known[:cut]), self._others(known[cut:])
         if self.may_all_be_apart and not self.builder.may_unroll(1):
             raise flow_broken("so many iterations which are not alike")
@@ -177,7 +179,9 @@ class Looping:
         return Do(target, lambda: bind(self.builder, target, value))
 
     def _state(self) -> Hashable:
-        return state_of(self.builder, self.node, self.whole.variables())
+        """Of what an iteration reads that another one may have changed."""
+        read = uses_of(self.node).read_first
+        return state_of(self.builder, read, self.whole.variables())
 
     def _others(self, steps: range | RangeValue | None, *states: Hashable) -> Iterate:
         """The iterations over these steps, after some that began with further states."""
@@ -203,12 +207,12 @@ class Looping:
             left = self._as_loop()
         if left is not None:
             return left
+        self.failure = self.failure or reason
         is_hopeless = is_known or not is_tried or (self.count is None and self.states)
-        if is_hopeless and not self.may_all_be_apart:
-            found = self.failure or reason
-            assert found is not None
-            raise found.mistake
-        return (*self._parts(), *self.rest)
+        if is_hopeless and not self.may_all_be_apart and self._cut() is None:
+            assert self.failure is not None
+            raise self.failure.mistake
+        return (*self._parts(is_hopeless=is_known), *self.rest)
 
     def _as_periods(self, period: int) -> Steps | None:
         """rule PERIOD: at least one iteration is left, so the counter is what Python leaves it."""
@@ -220,13 +224,16 @@ class Looping:
         loop = WholeLoop(self.builder, self.node, steps, period)
         return self._evaluated(loop, (self._others(known[count:]), *self.rest))
 
-    def _cut(self, known: range) -> int | None:
-        """rule CUT: how many iterations come before the first that differs from them."""
+    def _is_of_start(self) -> bool:
+        """Is what the loop begins with in the way, which its first iteration changes?"""
         flow = self.failure.mistake.flow if self.failure is not None else None
-        if self.failure is None or flow is None or self.whole.jumps:
+        return flow is not None and flow.loop is not None and not flow.is_of_end
+
+    def _cut(self) -> int | None:
+        """rule CUT: how many iterations come before the first that differs from them."""
+        known = None if self.steps is None else self.steps.known
+        if self.failure is None or known is None or self.whole.jumps:
             return None
-        if flow.loop is not None and not flow.is_of_end:
-            return None  # what the loop begins with is in the way: its first iteration changes it
         first, step = (known.start, known.step) if known.step > 0 else (0, 1)
         counts = [-((first - number) // step) for number in self.failure.cuts]
         return min((count for count in counts if 0 < count < len(known)), default=None)

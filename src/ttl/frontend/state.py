@@ -177,7 +177,7 @@ class Path:
     body: Body
 
 
-Do = Callable[[], None]
+Do = Callable[[], Any]
 
 
 def plain(value: Container) -> list[Any]:

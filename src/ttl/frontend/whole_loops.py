@@ -112,8 +112,9 @@ class WholeLoop:
             )
 
     def _evaluate_period(self) -> None:
-        node, body = self.node, (*self.node.body, ITERATION_END)
-        steps: Steps = body
+        node = self.node
+        body: Steps = (*node.body, ITERATION_END)
+        steps = body
         if self.period > 1:
             assert isinstance(node, tree.Loop) and isinstance(node.target, tree.Target)
             first = self.builder.lookup(node.target.binding)
