@@ -96,9 +96,8 @@ class KernelBuilder(ABC):
         self.is_trial = False  # is there another way if values cannot be carried?
         self.may_be_unrolled = False  # the loop that is being evaluated
         self.frame_count = self.block_count = self.number_count = 0
-        self.ways: dict[Hashable, Any] = {}  # that did for a loop, by what it starts with
-        self.parts: set[tree.Node] = set()  # loops without their first iteration
-        self.nested: set[tree.Node] = set()  # in loops that were tried with them
+        self.known_loops: dict[Hashable, Any] = {}  # by what they start with
+        self.parts: set[tree.Node] = set()  # loops in nests without their first iteration
         self.signposts: dict[signpost, Place | None] = {}  # made, and not entered on any path
         # Variables that are None before a loop, and not after each iteration.
         self.changing: set[tuple[tree.Node, Variable]] = set()
@@ -123,8 +122,8 @@ class KernelBuilder(ABC):
         """The body of a function, in the frame of its call."""
 
     @abstractmethod
-    def sequence(self, steps: Steps, after: Steps = ()) -> None:
-        """Evaluate the steps to the end of the path, or up to what is left for later."""
+    def sequence(self, steps: Steps, after: Steps = ()) -> Steps:
+        """Evaluate the steps, and what follows as far as they take it along; what is left to do."""
 
     # Building -------------------------------------------------------------------------------------
 

@@ -51,7 +51,7 @@ def nest_of(node: tree.Loop | tree.While) -> tuple[RangeLoop, ...]:
 
 
 @lru_cache(maxsize=256)
-def without_first(nest: tuple[RangeLoop, ...], ranges: tuple[range, ...]) -> tuple[tree.Loop, ...]:
+def without_first(nest: tuple[RangeLoop, ...], ranges: tuple[range, ...]) -> tree.Loop:
     """The loops of a nest but for their very first iteration: the innermost loop begins with its
     second step where the others are at their first.
     """
@@ -68,10 +68,10 @@ def without_first(nest: tuple[RangeLoop, ...], ranges: tuple[range, ...]) -> tup
     is_first = tree.Logic(place, "and", are_first)
     start = tree.Choice(place, is_first, number(steps[1]), number(steps[0]))
     bounds = (start, number(steps.stop), number(steps.step))
-    loops = [changed(inner.node, over=changed(inner.call, arguments=bounds))]
+    loop = changed(inner.node, over=changed(inner.call, arguments=bounds))
     for each in reversed(outer):
-        loops.insert(0, changed(each.node, body=(loops[0],)))
-    return tuple(loops)
+        loop = changed(each.node, body=(loop,))
+    return loop
 
 
 # Conditional expressions --------------------------------------------------------------------------

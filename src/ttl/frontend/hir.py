@@ -48,13 +48,14 @@ class RunTime:
 class Scalar(RunTime):
     """A bool, an int or a float."""
 
-    __slots__ = ("bounds", "is_natural", "kind")
+    __slots__ = ("bounds", "cuts", "is_natural", "kind")
 
     def __init__(self, type: Attribute, owner: Op | Body):
         super().__init__(type, owner)
         self.kind = _kind_of_type(type)
         self.is_natural = False  # an integer that is never negative
         self.bounds: tuple[int, int] | None = None  # of a counter or a rest: least, greatest
+        self.cuts: set[int] | None = None  # of a counter: where comparisons with it change
 
 
 class BlockValue(RunTime):

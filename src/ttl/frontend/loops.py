@@ -79,7 +79,7 @@ def _counted_for(
     assert isinstance(counter, Scalar)
     counter.hint = _hint(target.name)
     counter.is_natural = bounds[0].is_natural
-    counter.bounds = _bounds(steps)
+    counter.bounds, counter.cuts = _bounds(steps), carried.loop.cuts
     with builder.inside(carried.loop, body):
         carried.enter(arguments)
         builder.assign(target, counted(builder, steps, counter, counter.hint))

@@ -106,6 +106,7 @@ class Loop:
     held: frozenset[End]  # the ends of buffers of which blocks are held before it
     may_release: bool  # blocks acquired before it: a mistake, which is reported as one
     returned: list[Value] = field(default_factory=list)
+    cuts: set[int] = field(default_factory=set)  # counts at which a comparison changes
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +177,7 @@ class Path:
     body: Body
 
 
-Do = Callable[[], None]
+Do = Callable[[], Any]
 
 
 def plain(value: Container) -> list[Any]:

@@ -32,7 +32,7 @@ from .expressions import expression
 from .finishing import finish_scope
 from .hir import BlockValue, HeldBlock, Scalar, Value
 from .items import bind, iterated
-from .loop_ways import Looping, compile_while, leave_function, require_kept
+from .looping import Looping, compile_while
 from .operators import compare
 from .pipes import call_with_pipe, counts_on_nodes, pipe_count
 from .problems import MISTAKEN, Mistake, no_context_manager, not_in_kernels
@@ -43,6 +43,7 @@ from .state import LEFT, RETURNED, State
 from .unrolling import unrolled
 from .uses import NOTHING, uses_of
 from .value_ranges import Undecided, repeated
+from .whole_loops import leave_function, require_kept
 
 T = TypeVar("T")
 PATTERN = "a `case` that is not a value, several values or a name"
@@ -83,11 +84,12 @@ class Translation(KernelBuilder):
     def evaluate_function(self, function: tree.Function) -> None:
         self.sequence(function.body)
 
-    def sequence(self, steps: Steps, after: Steps = ()) -> None:
+    def sequence(self, steps: Steps, after: Steps = ()) -> Steps:
         steps = (*steps, *after)
         while len(steps) > len(after):
             step, steps = steps[0], steps[1:]
             steps = self.step(step, steps)
+        return steps
 
     def step(self, step: Step, rest: Steps) -> Steps:
         """Evaluate a step; what is left to do."""

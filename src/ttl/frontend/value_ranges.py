@@ -163,10 +163,36 @@ def known_comparison(
     builder: KernelBuilder, sign: str, left: Value, right: Value
 ) -> bool | None:
     """What a comparison of integers gives for all values that they may have."""
-    found = _sum(builder, *difference(left, right))
+    terms, constant = difference(left, right)
+    found = _sum(builder, terms, constant)
     if found is None:
         return None
-    low, high = found
+    known = _verdict(sign, *found)
+    if known is None:
+        _note_cuts(builder, sign, terms, constant)
+    return known
+
+
+def _note_cuts(builder: KernelBuilder, sign: str, terms: Terms, constant: int) -> None:
+    """The counts of loops at which it changes what a comparison of a sum with 0 gives."""
+    for term, factor in terms.items():
+        counter = term.value
+        if counter.cuts is None or counter.bounds is None:
+            continue
+        rest = _sum(builder, {t: f for t, f in terms.items() if t is not term}, constant)
+        assert rest is not None
+        known = {
+            count: _verdict(sign, *(end + factor * count for end in rest))
+            for near in (-end // factor for end in rest)
+            for count in range(near - 2, near + 3)
+        }
+        first, last = counter.bounds
+        inside = (count for count in known if first < count <= last)
+        counter.cuts |= {c for c in inside if c - 1 in known and known[c] != known[c - 1]}
+
+
+def _verdict(sign: str, low: int, high: int) -> bool | None:
+    """What a comparison of a number between these with 0 gives."""
     if sign in ("==", "!="):
         is_equal = True if low == high == 0 else False if low > 0 or high < 0 else None
         return is_equal if is_equal is None or sign == "==" else not is_equal

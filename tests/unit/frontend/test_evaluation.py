@@ -118,6 +118,31 @@ def test_no_statement_is_evaluated_more_than_three_times(
     assert max(translation.counts.values()) <= 3
 
 
+def loops_in(translation: Counting) -> int:
+    return [op.becomes for op in translation.entry.walk()].count(scf.ForOp)
+
+
+def test_a_loop_is_cut_where_its_condition_changes(tmp_path: Path) -> None:
+    """All but the last iteration are a loop; the condition is evaluated for both of its sides."""
+    start = ["block = dfb.reserve()", "tx = ttl.copy(a[0, 0], block)", "for i in range(3000):"]
+    step = ["if i + 1 < 3000:", "    following = dfb.reserve()",
+            "    next_tx = ttl.copy(a[0, 0], following)", "tx.wait()", "block.push()",
+            "if i + 1 < 3000:", "    block, tx = following, next_tx"]  # fmt: skip
+    translation = evaluated([*start, *(f"    {line}" for line in step)], tmp_path)
+    assert not translation.state.mistakes
+    assert max(translation.counts.values()) <= 6 and loops_in(translation) == 1
+
+
+def test_iterations_stand_apart_until_their_state_comes_back(tmp_path: Path) -> None:
+    """Two are apart, then two are the body of a loop, and one is left."""
+    lines = ["one, other = dfb.reserve(), dfb.reserve()", "for i in range(2999):",
+             "    ttl.copy(a[0, 0], one).wait()", "    one, other = other, one"]  # fmt: skip
+    translation = evaluated(lines, tmp_path)
+    ops = [op.becomes for op in translation.entry.walk()]
+    assert not translation.state.mistakes
+    assert loops_in(translation) == 1 and ops.count(ttl_dialect.CopyOp) == 5
+
+
 def test_what_is_refused_is_not_tried_more_often_in_deeper_loops(tmp_path: Path) -> None:
     step = ["block = dfb.reserve()", "tx = ttl.copy(a[0, 0], block)", "if before is not None:",
             "    before[0].wait()", "    before[1].push()", "k += 1",

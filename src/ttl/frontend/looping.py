@@ -1,0 +1,298 @@
+"""How a loop is compiled: what repeats is a loop, what comes before stands apart.
+
+The iterations are evaluated from the first on until what is left of them is a loop:
+rule LOOP    an iteration is evaluated for all that are left: with run-time values in the place of
+             what it changes, and with what takes the place of each block and transfer. If it ends
+             as it began, but for these, it is the body of a loop (whole_loops.py)
+rule APART   else the next iteration stands by itself. It may give the others what they go on with
+rule CUT     where a condition that tells some iterations from others does not let them be a loop,
+             those before it changes are one loop, those after it another
+rule PERIOD  where a state of the variables comes back after several iterations, these are the body
+rule END     all may stand apart if they are few; else those before a state comes back
+What was found out about a loop is kept for when it comes again, as loops in loops do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
+
+from ttl.source import tree
+
+from .builder import KernelBuilder
+from .continuations import ITERATION_END, LOOP_END, Choice, Do, Iterate, Steps
+from .desugar import nest_of, without_first
+from .expressions import expression
+from .hir import is_run_time
+from .items import bind
+from .loop_states import shape, state_of
+from .loops import EndlessLoop
+from .operators import binary
+from .problems import Mistake, flow_broken
+from .ranges import RangeValue, steps_of
+from .scalars import compare
+from .state import Path
+from .unrolling import unrolled_while
+from .uses import uses_of, uses_of_all
+from .whole_loops import WholeLoop, after_loop, is_of_outer_loop, require_kept
+
+MOST_TRIED = 16  # iterations after which nobody tries any more to make a loop of the others
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a loop is none as a whole, and where it may be cut."""
+
+    mistake: Mistake
+    cuts: frozenset[int]
+    is_final: bool = False  # does nothing else help, either?
+
+
+@dataclass(slots=True)
+class Looping:
+    """A `for` over a range or a `while` that is being compiled, and what follows it."""
+
+    builder: KernelBuilder
+    node: tree.Loop | tree.While
+    steps: RangeValue | None  # of a `for`
+    rest: Steps
+    states: tuple[Hashable, ...] = ()  # that the iterations began with which are apart already
+    may_all_be_apart: bool = False
+    failure: Failure | None = None
+    doubtful: Path | None = None  # a loop which lost a value that may be read after it
+
+    @property
+    def whole(self) -> WholeLoop:
+        return WholeLoop(self.builder, self.node, self.steps)
+
+    @property
+    def count(self) -> int | None:
+        return None if self.steps is None or self.steps.known is None else len(self.steps.known)
+
+    def compile(self) -> Steps:
+        """What is left to do after the loop."""
+        known, key = self.builder.known_loops, self._key()
+        before: Failure | None = known.get(key)
+        if before is not None and before.is_final and self.builder.is_trial:
+            raise Mistake(before.mistake.diagnostic, before.mistake.flow)
+        ways = [self._as_loop, self._apart]
+        if before is not None and not before.is_final:
+            self.failure = before
+            ways.reverse()
+        left = next((steps for way in ways if (steps := way()) is not None), None)
+        if self.failure is not None and (left is not None or self.doubtful is None):
+            known[key] = replace(self.failure, is_final=left is None)
+        return self._refused() if left is None else left
+
+    def _key(self) -> Hashable:
+        """The same for loops that need the same: what they read is alike."""
+        builder = self.builder
+        steps = shape(builder, self.steps.bounds) if self.steps is not None else None
+        around = tuple([loop.carries_blocks for loop in builder.loops])
+        state = state_of(builder, uses_of(self.node).mentioned)
+        return self.node, around, len(builder.state.facts), steps, state
+
+    def _refused(self) -> Steps:
+        """Nothing helps: say what is wrong with it as a loop."""
+        if self.doubtful is not None:
+            self.builder.adopt(self.doubtful)
+        elif self.builder.is_trial and self.failure is not None:
+            raise self.failure.mistake
+        else:
+            self.whole.evaluate(is_refused=True)
+        return after_loop(self.builder, self.whole.jumps, self.rest)
+
+    # As a loop ------------------------------------------------------------------------------------
+
+    def _as_loop(self) -> Steps | None:  # rule LOOP
+        return self._evaluated(self.whole, self.rest)
+
+    def _evaluated(self, loop: WholeLoop, rest: Steps) -> Steps | None:
+        builder = self.builder
+        outer, builder.may_be_unrolled = builder.may_be_unrolled, self._has_room()
+        try:
+            path = self.doubtful = builder.attempt(loop.evaluate)
+            require_kept(builder, path.state, rest)
+        except Mistake as mistake:
+            if mistake.flow is None or is_of_outer_loop(builder, mistake):
+                raise
+            self.failure = Failure(mistake, frozenset(loop.cuts))
+            return None
+        finally:
+            builder.may_be_unrolled = outer
+        builder.adopt(path)
+        return after_loop(builder, loop.jumps, rest)
+
+    def _has_room(self) -> bool:
+        return self.count is not None and self.builder.has_room(self.count)
+
+    # Some iterations apart ------------------------------------------------------------------------
+
+    def _apart(self) -> Steps | None:  # rule END
+        builder, jumps = self.builder, uses_of_all(self.node.body).jumps
+        if self.node in builder.parts:  # else each of the others is tried in each way of the nest
+            return None
+        if self._has_room():
+            self.may_all_be_apart = True
+            return (*self._parts(), LOOP_END, *self.rest)
+        if self.whole.jumps or (self.count is None and jumps):
+            return None
+        return self._tried()
+
+    def _tried(self) -> Steps | None:
+        """Some apart, if that does."""
+        builder, known, left = self.builder, self.builder.state.mistakes, list[Steps]()
+        try:
+            steps = self._parts()
+            path = builder.attempt(lambda: left.append(builder.sequence(steps, self.rest)))
+            require_kept(builder, path.state, left[0])
+        except Mistake as mistake:
+            if is_of_outer_loop(builder, mistake):
+                raise
+            if mistake.flow is None:  # the loop itself is to be reported
+                builder.state.mistakes = known
+            else:
+                self.failure = Failure(mistake, frozenset())
+            return None
+        if len(path.state.mistakes) > len(known):
+            return None
+        builder.adopt(path)
+        return left[0]
+
+    def _parts(self, is_hopeless: bool = False) -> Steps:
+        """`is_hopeless`: one more apart gives the others nothing that they could go on with."""
+        if self.steps is None or self.steps.known is None:
+            return (self._first_if_any(),)
+        known, cut = self.steps.known, self._cut()
+        if cut is not None and (is_hopeless or not self._is_of_start()):
+            return self._others(known[:cut]), self._others(known[cut:])
+        if self.may_all_be_apart and not self.builder.may_unroll(1):
+            raise flow_broken("so many iterations which are not alike")
+        if (nest := self._first_of_nest(known)) is not None:
+            return nest
+        first = self._counter_at(known[0])
+        return first, *self.node.body, ITERATION_END, self._others(known[1:], self._state())
+
+    def _counter_at(self, value: object) -> Do:
+        assert isinstance(self.node, tree.Loop)
+        target = self.node.target
+        return Do(target, lambda: bind(self.builder, target, value))
+
+    def _state(self) -> Hashable:
+        """Of what an iteration reads that another one may have changed."""
+        read = uses_of(self.node).read_first
+        return state_of(self.builder, read, self.whole.variables())
+
+    def _others(self, steps: range | RangeValue | None, *states: Hashable) -> Iterate:
+        """The iterations over these steps, after some that began with further states."""
+        if isinstance(steps, range):
+            steps = RangeValue(steps.start, steps.stop, steps.step)
+        others = replace(self, steps=steps, states=(*self.states, *states) if states else ())
+
+        def go_on(rest: Steps) -> Steps:
+            with self.builder.at(self.node):
+                return replace(others, rest=rest)._go_on()
+
+        return Iterate(self.node.body, go_on)
+
+    def _go_on(self) -> Steps:
+        if self.count == 0:
+            return self.rest
+        state, left = self._state(), None
+        is_known, is_tried = state in self.states, len(self.states) <= MOST_TRIED
+        reason, self.failure = self.failure, None
+        if is_known and is_tried:
+            left = self._as_periods(self.states[::-1].index(state) + 1)
+        elif is_tried and self.count != 1:
+            left = self._as_loop()
+        if left is not None:
+            return left
+        self.failure = self.failure or reason
+        is_hopeless = is_known or not is_tried or (self.count is None and self.states)
+        if is_hopeless and not self.may_all_be_apart and self._cut() is None:
+            assert self.failure is not None
+            raise self.failure.mistake
+        return (*self._parts(is_hopeless=is_known), *self.rest)
+
+    def _as_periods(self, period: int) -> Steps | None:
+        """rule PERIOD: at least one iteration is left, so the counter is what Python leaves it."""
+        known = None if self.steps is None else self.steps.known
+        if known is None or period == 1 or len(known) < 2 * period or self.whole.jumps:
+            return None
+        count = (len(known) - 1) // period * period
+        steps = RangeValue(known[0], known[count - 1] + known.step, known.step * period)
+        loop = WholeLoop(self.builder, self.node, steps, period)
+        return self._evaluated(loop, (self._others(known[count:]), *self.rest))
+
+    def _is_of_start(self) -> bool:
+        """Is what the loop begins with in the way, which its first iteration changes?"""
+        flow = self.failure.mistake.flow if self.failure is not None else None
+        return flow is not None and flow.loop is not None and not flow.is_of_end
+
+    def _cut(self) -> int | None:
+        """rule CUT: how many iterations come before the first that differs from them."""
+        known = None if self.steps is None else self.steps.known
+        if self.failure is None or known is None or self.whole.jumps:
+            return None
+        first, step = (known.start, known.step) if known.step > 0 else (0, 1)
+        counts = [-((first - number) // step) for number in self.failure.cuts]
+        return min((count for count in counts if 0 < count < len(known)), default=None)
+
+    def _first_if_any(self) -> Choice:
+        """The first iteration, if there is one, then the others."""
+        builder, node, steps = self.builder, self.node, self.steps
+        if isinstance(node, tree.While):
+            test = node.test
+            then: Steps = (*node.body, self._others(None, self._state()))
+            return Choice(node, lambda: expression(builder, test), then, ())
+        assert steps is not None and self.failure is not None
+        if is_run_time(steps.step):
+            raise self.failure.mistake
+        second, sign = binary(builder, "+", steps.start, steps.step), "<" if steps.step > 0 else ">"
+        others = self._others(RangeValue(second, steps.stop, steps.step), self._state())
+        then = (self._counter_at(steps.start), *node.body, others)
+        return Choice(node, lambda: compare(builder, sign, steps.start, steps.stop), then, ())
+
+    def _first_of_nest(self, known: range) -> Steps | None:
+        """rule APART, for loops that have nothing in them but each other: the very first iteration
+        of all, if it gives a variable its first value. So at any depth the innermost body is there
+        twice.
+        """
+        builder, nest = self.builder, nest_of(self.node)
+        if len(nest) < 2 or None not in self.whole.read().values():
+            return None
+        bounds = uses_of_all(each.call for each in nest[1:]).mentioned
+        if not self.whole.variables().isdisjoint(builder.variables(bounds)):
+            return None
+        ranges = (known, *(_range_of(builder, each.call) for each in nest[1:]))
+        if not all(ranges) or len(ranges[-1]) < 2:
+            return None
+        counters = [found for each in nest if (found := builder.variable(each.variable))]
+        firsts = {each: steps[0] for each, steps in zip(counters, ranges, strict=True)}
+        loops = replace(self, node=without_first(nest, ranges))
+        others = loops._others(self.steps, self._state())
+        builder.parts.update(each.node for each in nest_of(loops.node)[1:])
+
+        def go_on(rest: Steps) -> Steps:
+            for each in counters[1:]:
+                builder.state.values.pop(each, None)
+            return others.enter(rest)
+
+        begin = Do(self.node, lambda: builder.state.values.update(firsts))
+        return begin, *nest[-1].node.body, ITERATION_END, replace(others, enter=go_on)
+
+
+def _range_of(builder: KernelBuilder, call: tree.Call) -> range:
+    """An empty one for what is no range that is known."""
+    is_range = expression(builder, call.function) is range
+    steps = steps_of(expression(builder, call)) if is_range else None
+    return (steps and steps.known) or range(0)
+
+
+def compile_while(builder: KernelBuilder, node: tree.While, rest: Steps) -> Steps:
+    try:
+        return Looping(builder, node, None, rest).compile()
+    except EndlessLoop:
+        if isinstance(node.test, tree.Constant):
+            raise
+        return unrolled_while(builder, node, rest)
