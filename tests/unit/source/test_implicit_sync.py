@@ -3,47 +3,43 @@
 from __future__ import annotations
 
 import ast
+import linecache
+from itertools import count
 from textwrap import dedent
+from types import FunctionType, SimpleNamespace
+from typing import Any
 
 import pytest
 
-from ttl.source.handles import Finish, Meaning, SourceFunction
-from ttl.source.implicit_sync import with_supplies
-from ttl.source.last_use import Known, read_function
+import ttl
+from ttl.language.buffer import DataflowBuffer
+from ttl.source import tree
+from ttl.source.facts.releases import function_points
+from ttl.source.python import as_ast
+from ttl.source.trees import tree_of
 
-MEANINGS = {
-    "ttl.copy": Meaning.COPY, "event": Meaning.OTHER, "event.wait": Meaning.OTHER,
-    "print": Meaning.HARMLESS, "len": Meaning.HARMLESS, "range": Meaning.HARMLESS,
-    "list": Meaning.PASSING, "enumerate": Meaning.PASSING, "zip": Meaning.PASSING,
-}  # fmt: skip
+NUMBERS = count()
 
 
-def functions_of(text: str) -> dict[str, SourceFunction]:
-    """The module's functions; `ttl.copy` copies and names in `_dfb` are buffers."""
-    found: dict[str, SourceFunction] = {}
-
-    def resolve(node: ast.expr) -> Meaning | SourceFunction:
-        name = ast.unparse(node)
-        if name.endswith("_dfb"):
-            return Meaning.BUFFER
-        if name.startswith("ttl.") and name not in MEANINGS:
-            return Meaning.HARMLESS
-        return found.get(name) or MEANINGS.get(name, Meaning.UNKNOWN)
-
-    for node in ast.parse(dedent(text)).body:
-        assert isinstance(node, ast.FunctionDef)
-        found[node.name] = SourceFunction(node, resolve)
+def function_of(text: str) -> FunctionType:
+    """The kernel: names in `_dfb` are buffers."""
+    file, text = f"<small kernels {next(NUMBERS)}>", dedent(text)
+    linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
+    buffers = {f"{name}_dfb": object.__new__(DataflowBuffer) for name in "abcty"}
+    names: dict[str, Any] = {"ttl": ttl, "event": SimpleNamespace(), **buffers}
+    exec(compile(text, file, "exec"), names)
+    found: FunctionType = names["kernel"]
     return found
 
 
-class _Shown(ast.NodeTransformer):
-    def visit_Finish(self, node: Finish) -> ast.stmt:
-        names, kept = ([ast.Name(n.id.replace(".", "_")) for n in p]
-                       for p in (node.names, node.kept))  # fmt: skip
-        call = ast.Call(ast.Name("WAIT" if node.is_wait else "RELEASE"), names, [])
-        call.keywords = [ast.keyword("kept", ast.Tuple(kept))] if kept else []
-        return ast.Expr(call)
+def shown(node: tree.Finish) -> ast.stmt:
+    names, kept = ([ast.Name(each.name) for each in part] for part in (node.names, node.kept))
+    call = ast.Call(ast.Name("WAIT" if node.is_wait else "RELEASE"), [*names], [])
+    call.keywords = [ast.keyword("kept", ast.Tuple([*kept]))] if kept else []
+    return ast.Expr(call)
 
+
+class _Readable(ast.NodeTransformer):
     def visit_Name(self, node: ast.Name) -> ast.Name:
         node.id = node.id.replace(".", "_")
         return node
@@ -51,14 +47,13 @@ class _Shown(ast.NodeTransformer):
 
 def supplied(text: str) -> str:
     """The kernel and its helpers, with what is supplied."""
-    known = Known()
-    read_function(functions_of(text)["kernel"], known)
-    trees = [
-        with_supplies(function.tree, supplies.values())
-        for function, supplies in known.supplies.items()
-    ]
-    shown = [ast.unparse(ast.fix_missing_locations(_Shown().visit(tree))) for tree in trees]
-    return "\n\n".join(shown)
+    kernel = function_of(text)
+    changed = {points.code: points.function for points in function_points(kernel)}
+    functions = [each for each in kernel.__globals__.values() if isinstance(each, FunctionType)]
+    own = [each for each in functions if each.__code__.co_filename == kernel.__code__.co_filename]
+    found = (as_ast(changed.get(f.__code__) or tree_of(f), shown) for f in own)
+    readable = (ast.fix_missing_locations(_Readable().visit(each)) for each in found)
+    return "\n\n".join(map(ast.unparse, readable))
 
 
 def kernel(*lines: str) -> str:
@@ -596,10 +591,11 @@ SOME_PATHS = {
     "one case": """
         def kernel():
             a = a_dfb.wait()
-            match c:
-                case 1:
-                    a.pop()
-            RELEASE(a)
+            s = c
+            if s == 1:
+                a.pop()
+            else:  # new
+                RELEASE(a)
     """,
     "handler": """
         def kernel():
@@ -727,7 +723,7 @@ COMPLETE = {
                                "    b.pop()"),
     "attribute": kernel("a = a_dfb.wait()", "self.held = a"),
     "lambda": kernel("f = lambda: (a := a_dfb.wait())"),
-    "captured and returned by a lambda": kernel("a = a_dfb.wait()", "f = lambda: a"),
+    "captured and returned by a lambda": kernel("a = a_dfb.wait()", "return lambda: a"),
     "unknown function": kernel("a = a_dfb.wait()", "unknown(a)"),
     "given with a star": kernel("a = a_dfb.wait()", "use(*[a])") + "\ndef use(*x): pass",
     "method taken": kernel("a = a_dfb.wait()", "later(a.pop)"),
@@ -786,10 +782,7 @@ COMPLETE = {
 
 @pytest.mark.parametrize("name", COMPLETE)
 def test_complete_programs_stay_as_they_are(name: str) -> None:
-    text = COMPLETE[name]
-    known = Known()
-    read_function(functions_of(text)["kernel"], known)
-    assert [each for each in known.supplies.values() if each] == []
+    assert function_points(function_of(COMPLETE[name])) == ()
 
 
 def test_many_tests_are_followed_to_an_end() -> None:
