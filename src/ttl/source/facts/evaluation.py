@@ -262,7 +262,8 @@ class Evaluation:
             return [(self.keep(function.owner, owner, v, after), NOTHING) for after, v in found]
         if name in values.GIVING and owner.has_items:
             return [(after, owner.item) for after, _ in self.several(node.given, state)]
-        if name == "store" or owner.known & (BLOCK | TRANSFER):
+        is_own = bool(owner.known) and owner.known <= BLOCK | TRANSFER
+        if name == "store" or is_own:
             return self.other(node, values.LEAVES, state)
         known = frozenset(k for each in owner.known for k in values.attribute(each, name))
         self.reading.note(known)

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .. import tree
-from ..bindings import Around, Binding, Variable
-from ..walking import children
+from ..bindings import Binding, Variable
+from ..walking import children, walk
 from .values import ANYTHING, Holder, Known, Thing, Value
 
 # Beyond these less is known: outcomes of tests, then which handles there are together.
@@ -203,31 +203,25 @@ CHANGING = (tree.Bind, tree.Suspend, tree.Item, tree.Function, tree.Comprehensio
 
 
 def test_of(node: tree.Expression) -> tuple[Test | None, bool]:
-    """What tests with the same outcome have in common, and what `true` means for it."""
+    """What tests with the same outcome have in common, and what `true` means for it.
+
+    None if it may have another outcome when it is asked again.
+    """
     truth = True
     while isinstance(node, tree.Unary) and node.sign == "not":
         node, truth = node.operand, not truth
-    variables: set[Variable] = set()
-    try:
-        return Test(_key(node, variables), frozenset(variables)), truth
-    except _Changing:
+    nodes = [*walk(node)]
+    if any(isinstance(each, CHANGING) for each in nodes):
         return None, truth
+    if any(isinstance(each, tree.Call) and each.method not in STABLE_CALLS for each in nodes):
+        return None, truth
+    names = (each.binding for each in nodes if isinstance(each, tree.Name))
+    variables = frozenset(each for each in names if isinstance(each, Variable))
+    return Test(tuple(map(_word, nodes)), variables), truth
 
 
-class _Changing(Exception):
-    """Asked again, it may have another outcome."""
-
-
-def _key(node: tree.Node, variables: set[Variable]) -> Any:
-    if isinstance(node, CHANGING):
-        raise _Changing
-    if isinstance(node, tree.Call) and node.method not in STABLE_CALLS:
-        raise _Changing
-    if isinstance(node, tree.Name):
-        if not isinstance(node.binding, Around):
-            variables.add(node.binding)
-        return node.binding
-    if isinstance(node, tree.Constant):
-        return type(node.value), repr(node.value)
-    words = tuple(getattr(node, name, None) for name in ("sign", "signs", "name", "kind"))
-    return type(node), words, tuple(_key(child, variables) for child in children(node))
+def _word(node: tree.Node) -> Any:
+    """A row of these says what tree it is."""
+    words = tuple(getattr(node, name, None) for name in ("binding", "sign", "signs", "name"))
+    value = (type(node.value), repr(node.value)) if isinstance(node, tree.Constant) else None
+    return type(node), len(children(node)), words, value

@@ -37,6 +37,7 @@ class Liveness(Backward[Live]):
     def __init__(self, function: tree.Function):
         super().__init__(NONE)
         self._mentions: dict[tree.Node, Live] = {}
+        self._replaced: dict[Statement, tuple[frozenset[Variable], frozenset[Variable]]] = {}
         self._functions = _functions_in(function)
         self._always = self._kept_functions(function)
         self._last = function.body[-1:]
@@ -48,6 +49,13 @@ class Liveness(Backward[Live]):
 
     def live_before(self, node: Statement) -> Live:
         return self.before.get(node, NONE) | self._always
+
+    def replaced(self, node: Statement) -> tuple[frozenset[Variable], frozenset[Variable]]:
+        """The variables that it gives values: those it does not mention, those it reads before."""
+        if node not in self._replaced:
+            new = stored(node)
+            self._replaced[node] = new - self.mentions(node), new & certainly_read(node)
+        return self._replaced[node]
 
     # What statements do ---------------------------------------------------------------------------
 
@@ -140,33 +148,31 @@ def _without(live: Live, gone: frozenset[Variable]) -> Live:
     return live - gone - {Wanted(each) for each in gone} if gone else live
 
 
-def stored(*nodes: tree.Node) -> frozenset[Variable]:
+# What is certain ----------------------------------------------------------------------------------
+
+
+def stored(node: tree.Node) -> frozenset[Variable]:
     """The variables that are certainly given a value, or deleted."""
-    found: set[Variable] = set()
-    for node in nodes:
-        if isinstance(node, tree.Target) and isinstance(node.binding, Variable):
-            found.add(node.binding)
-        else:
-            found |= stored(*_certain(node))
-    return frozenset(found)
-
-
-def _certain(node: tree.Node) -> list[tree.Node]:
-    """The parts that are evaluated on every path."""
-    if isinstance(node, tree.Update):
-        return [node.value]
-    if isinstance(node, tree.Choice):
-        return [node.test]
-    if isinstance(node, tree.Logic):
-        return [node.operands[0]]
-    return [] if isinstance(node, (tree.Function, tree.Comprehension)) else children(node)
+    return _variables(node, tree.Target)
 
 
 def certainly_read(node: tree.Node) -> frozenset[Variable]:
     """The variables that the evaluation reads on every path."""
-    if isinstance(node, tree.Name):
-        return frozenset({node.binding} if isinstance(node.binding, Variable) else ())
-    if isinstance(node, (tree.Choice, tree.Logic)):
-        return frozenset()
-    return frozenset().union(*map(certainly_read, _certain(node)))
+    return _variables(node, tree.Name)
 
+
+def _variables(node: tree.Node, kind: type[tree.Name | tree.Target]) -> frozenset[Variable]:
+    names = (each.binding for each in _certain(node) if isinstance(each, kind))
+    return frozenset(each for each in names if isinstance(each, Variable))
+
+
+def _certain(node: tree.Node) -> Iterator[tree.Node]:
+    """The parts that are evaluated on every path."""
+    yield node
+    parts = children(node)
+    if isinstance(node, (tree.Choice, tree.Logic)):
+        parts = parts[:1]
+    elif isinstance(node, tree.Update):
+        parts = [node.value]
+    for each in parts if not isinstance(node, (tree.Function, tree.Comprehension)) else ():
+        yield from _certain(each)

@@ -30,7 +30,7 @@ from ..tree import Body, Expression, Statement
 from ..walking import children, walk
 from .evaluation import BLOCK, Evaluation
 from .handles import Handle, Hidden, State, States, as_states, merged
-from .liveness import ACQUIRES, Live, Wanted, certainly_read, stored
+from .liveness import ACQUIRES, Live, Wanted
 from .values import Closure, Value, united
 
 if TYPE_CHECKING:
@@ -66,37 +66,27 @@ class Supply:
 
 
 class Bodies:
-    """Where the statements of a function stand: the bodies around each, and the loop's."""
+    """Where the statements of a function stand: the bodies around each."""
 
     def __init__(self, function: tree.Function):
         self.around: dict[Statement, tuple[Body, ...]] = {}
-        self.loop: dict[Statement, Body] = {}
         self.replaced: dict[Body, frozenset[Variable]] = {}  # in that of a loop, at some place
-        self._read(function.body, (), None)
+        self._read(function.body, ())
 
-    def _read(self, body: Body, outer: tuple[Body, ...], loop: Body | None) -> None:
+    def loop(self, node: Statement) -> Body:
+        """The body of the innermost loop around it."""
+        return next(body for body in reversed(self.around[node]) if body in self.replaced)
+
+    def _read(self, body: Body, outer: tuple[Body, ...]) -> None:
         for node in body:
             self.around[node] = (*outer, body)
-            if loop is not None:
-                self.loop[node] = loop
-            is_loop = isinstance(node, (tree.Loop, tree.While))
-            for inner in _bodies(node):
-                self._read(inner, (*outer, body), inner if is_loop else loop)
-                if is_loop:
-                    self.replaced[inner] = _targets(inner)
-
-
-def _bodies(node: Statement | tree.Handler) -> Iterable[Body]:
-    for name in ("body", "then", "otherwise", "finally_"):
-        if found := getattr(node, name, ()):
-            yield found
-    for handler in getattr(node, "handlers", ()):
-        yield from _bodies(handler)
-
-
-def _targets(body: Body) -> frozenset[Variable]:
-    nodes = (node for node in walk(*body) if isinstance(node, tree.Target))
-    return frozenset(node.binding for node in nodes if isinstance(node.binding, Variable))
+            if isinstance(node, (tree.Loop, tree.While)):
+                targets = (each for each in walk(*node.body) if isinstance(each, tree.Target))
+                names = (each.binding for each in targets)
+                self.replaced[node.body] = frozenset(n for n in names if isinstance(n, Variable))
+            for part in (node, *getattr(node, "handlers", ())):
+                for name in ("body", "then", "otherwise", "finally_"):
+                    self._read(getattr(part, name, ()), (*outer, body))
 
 
 class Supplies(Forward[States], Evaluation):
@@ -217,8 +207,7 @@ class Supplies(Forward[States], Evaluation):
     def supply_before(self, node: Statement, states: States) -> States:
         """Transfers that the statement needs done, and what it gives the only name of away."""
         live = self.liveness.live_before(node)
-        is_simple = isinstance(node, SIMPLE)
-        replaced = stored(node) - self.liveness.mentions(node) if is_simple else NO_NAMES
+        replaced = self.liveness.replaced(node)[0] if isinstance(node, SIMPLE) else NO_NAMES
 
         def needed(state: State) -> list[Handle]:
             own = [h for h in state.handles if h.site in self.own]
@@ -232,18 +221,20 @@ class Supplies(Forward[States], Evaluation):
 
     def _saved(self, node: tree.Assign, states: States) -> States:
         """What the names have that the statement reads, and replaces, has one more name."""
+        again = self.liveness.replaced(node)[1]
 
         def is_lost(handle: Handle) -> bool:
             is_unnamed = handle.is_transfer or handle.hidden or not handle.names
-            return not is_unnamed and handle.names <= stored(node) & certainly_read(node.value)
+            return not is_unnamed and handle.names <= again
 
         def saved(handle: Handle) -> Handle:
             name = min(handle.names, key=lambda each: each.name)
             return handle.given_to(self.reading.former(node, name), Value(handle.names))
 
         return as_states(
-            state.changed(lambda each: saved(each) if is_lost(each) else each) for state in states
-        )
+            state.changed(lambda each: saved(each) if is_lost(each) else each)
+            for state in states
+        ) if again else states  # fmt: skip
 
     def _needs(self, node: Statement, transfer: Handle, state: State) -> bool:
         read, written = {*transfer.reads}, {*transfer.writes}
@@ -271,7 +262,7 @@ class Supplies(Forward[States], Evaluation):
     def supply_leaving(self, node: Statement, states: States) -> States:
         live = self.liveness.live_after(node)
         is_return = isinstance(node, tree.Return)
-        loop = None if is_return else self.bodies.loop[node]
+        loop = None if is_return else self.bodies.loop(node)
         live |= {self.returned} if is_return and not self.is_callback else NO_NAMES
 
         def left(state: State) -> list[Handle]:

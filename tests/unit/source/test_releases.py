@@ -40,6 +40,10 @@ def shown(node: tree.Finish) -> ast.stmt:
 
 
 class _Readable(ast.NodeTransformer):
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.stmt:
+        node.name = node.name.replace(".", "_")
+        return self.generic_visit(node)  # type: ignore[return-value]
+
     def visit_Name(self, node: ast.Name) -> ast.Name:
         node.id = node.id.replace(".", "_")
         return node
@@ -792,3 +796,145 @@ def test_many_tests_are_followed_to_an_end() -> None:
         lines += [f"    if c{number}:", f"        x{number} = 1"]
     check(kernel(*lines, "    a.pop()"))
     check(kernel(*lines, "    y.store(a)", "    RELEASE(a)"))
+
+
+CALLBACKS = {
+    "a lambda's block": """
+        def kernel():
+            net.if_src(lambda pipe: pipe.store(a_dfb.wait()))
+    """,
+    "a lambda's transfer": """
+        def kernel():
+            net.if_src(lambda pipe: ttl.copy(x, pipe))
+    """,
+    "a block and a transfer of it": """
+        def kernel():
+            net.if_src(lambda pipe: ttl.copy(a_dfb.wait(), pipe))
+    """,
+    "one in a variable": """
+        def kernel():
+            send = lambda pipe: ttl.copy(a_dfb.wait(), pipe)
+            net.if_src(send)
+    """,
+}
+WRITTEN = {
+    "a lambda's block": """
+        def kernel():
+            def _lambda_1(pipe):
+                _returned = pipe.store((_held_0 := a_dfb.wait()))
+                RELEASE(_held_0)
+                return _returned
+            net.if_src(_lambda_1)
+    """,
+    "a lambda's transfer": """
+        def kernel():
+            net.if_src(lambda pipe: ttl.copy(x, pipe).wait())
+    """,
+    "a block and a transfer of it": """
+        def kernel():
+            def _lambda_1(pipe):
+                _returned = ttl.copy((_held_0 := a_dfb.wait()), pipe).wait()
+                RELEASE(_held_0)
+                return _returned
+            net.if_src(_lambda_1)
+    """,
+    "one in a variable": """
+        def kernel():
+            def _lambda_1(pipe):
+                _returned = ttl.copy((_held_0 := a_dfb.wait()), pipe).wait()
+                RELEASE(_held_0)
+                return _returned
+            send = _lambda_1
+            net.if_src(send)
+    """,
+}
+
+
+@pytest.mark.parametrize("name", CALLBACKS)
+def test_a_lambda_leaves_out_what_a_function_may(name: str) -> None:
+    """Nobody gets what a callback of a net returns: its transfers are waited for in it."""
+    assert supplied(CALLBACKS[name]) == ast.unparse(ast.parse(dedent(WRITTEN[name])))
+
+
+NAMES = {
+    "a callback's own": """
+        def kernel():
+            t = None
+            a = a_dfb.reserve()
+            def receive(pipe):
+                t = ttl.copy(pipe, a)
+                WAIT(t)
+            net.if_dst(receive)
+            print(t)
+            a.push()
+    """,
+    "a parameter": """
+        def kernel():
+            a = a_dfb.wait()
+            def use(a):
+                y.store(a)
+            b = b_dfb.wait()
+            use(b)
+            RELEASE(b)
+            a.pop()
+    """,
+    "a variable of a comprehension": """
+        def kernel():
+            a = a_dfb.wait()
+            n = [a for a in range(3)]
+            y.store(a)
+            RELEASE(a)
+            other()
+    """,
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_function_has_its_own_names(name: str) -> None:
+    check(NAMES[name])
+
+
+# Kernels that leave out nothing -------------------------------------------------------------------
+
+PLAIN = (
+    """
+    with a_dfb.wait() as blk, y_dfb.reserve() as out:
+        out.store(ttl.math.exp(blk) + 4)
+    """,
+    """
+    column, row = ttl.node(dims=2)
+    for i in range(4):
+        with a_dfb.reserve() as blk:
+            t = ttl.copy(y[row, i : i + 1], blk)
+            u = ttl.copy(y[row, i], blk)
+            t.wait()
+            u.wait()
+    """,
+    """
+    total = ttl.block.fill(0.0, shape=(1, 1))
+    with a_dfb.wait() as blk:
+        if n > 2:
+            total += blk @ blk
+        else:
+            ttl.copy(blk, y[0, 0]).wait()
+    """,
+)
+
+
+@pytest.mark.parametrize("number", range(len(PLAIN)))
+def test_without_one_of_its_waits_a_kernel_leaves_out_something(number: int) -> None:
+    lines = dedent(PLAIN[number]).strip().splitlines()
+    assert function_points(function_of(kernel(*lines))) == ()
+    for index, line in enumerate(lines):
+        if line.endswith(".wait()"):
+            rest = line.removesuffix(".wait()")
+            changed = kernel(*lines[:index], rest, *lines[index + 1 :])
+            # Of `t.wait()` only `t` is left, of `ttl.copy(...).wait()` the start of a transfer.
+            assert [len(points.supplies) for points in function_points(function_of(changed))] == [1]
+
+
+def test_what_a_kernel_reaches_is_read_also_where_it_makes_nothing_itself() -> None:
+    helper = "\ndef helper(): a_dfb.wait()"
+    for line in ("helper()", "net.if_src(helper)", "f = [helper]"):
+        (points,) = function_points(function_of(kernel(line) + helper))
+        assert points.code.co_name == "helper"
