@@ -48,7 +48,7 @@ PROTOCOL = "semantics/block_protocol.py"
 TENSORS = "semantics/tensors.py"
 NODES = "semantics/nodes.py"
 LIMITS = "semantics/limits.py"
-SYNC = "source/implicit_sync.py"
+SYNC = "source/facts/releases.py"
 ELEMENTWISE = "semantics/ops/elementwise.py"
 REDUCE = "semantics/ops/reduce.py"
 RULES = "semantics/ops/rules.py"
@@ -208,14 +208,14 @@ MUTANTS = (
     Mutant(
         "implicit-release",
         SYNC,
-        "        return [*before, node, *after] if before or after else node\n",
-        "        return [*before, node] if before else node\n",
+        "        around = (*before, *leaving, new, *after)\n",
+        "        around = (*before, *leaving, new)\n",
     ),
     Mutant(
         "implicit-release-order",
-        "source/supplies.py",
-        "            if handle in ended and is_here and handle.buffer not in older:\n",
-        "            if handle in ended and is_here:\n",
+        "source/facts/supplies.py",
+        "is_here and (handle.end is None or handle.end not in older):\n",
+        "is_here:\n",
     ),
     Mutant(
         "implicit-wait",
@@ -226,14 +226,14 @@ MUTANTS = (
     Mutant(
         "bare-copy",
         SYNC,
-        "                self.at_once.add(site)\n",
+        "                self.at_once.add(supply.site)\n",
         "                pass\n",
     ),
     Mutant(
         "some-paths",
         SYNC,
-        '            node.orelse += self.places.get(("else", node), [])\n',
-        "            pass\n",
+        "sides = (*new.then, *then), (*new.otherwise, *otherwise)\n",
+        "sides = new.then, new.otherwise\n",
     ),
     # Copies and slices
     Mutant("copy-shapes", TENSORS, "        least <= ones <= most for", "        ones <= most for"),

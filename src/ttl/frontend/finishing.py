@@ -1,4 +1,4 @@
-"""Releases and waits that a program leaves out, where source/implicit_sync puts them."""
+"""Releases and waits that a program leaves out, where source/facts/releases.py puts them."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from typing import Any
 from ttl.source import tree
 from ttl.source.bindings import Variable
 from ttl.source.captured import CHANGING
-from ttl.source.handles import RELEASES
+from ttl.source.facts.liveness import RELEASES
 from ttl.source.walking import children
 
 Variables = frozenset[Variable]

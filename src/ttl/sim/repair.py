@@ -15,7 +15,6 @@ import ast
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from copy import deepcopy
 from functools import lru_cache
 from types import CodeType, FunctionType
 from typing import Any
@@ -25,13 +24,13 @@ from ttl.language.copies import GroupTransfer
 from ttl.language.operation import Program
 from ttl.semantics.block_protocol import State
 from ttl.semantics.function_source import FunctionTree, function_tree
+from ttl.source import tree
 from ttl.source.facts import facts_of
+from ttl.source.facts.releases import CodePoints, function_points
 from ttl.source.functions import REPLACED, own_code, place_of, reachable_functions
-from ttl.source.handles import Finish
-from ttl.source.implicit_sync import CodePoints, function_points
 from ttl.source.numpy_numbers import with_python_numbers
+from ttl.source.python import as_ast
 from ttl.source.recompile import at, compiled, imported
-from ttl.source.scopes import own_nodes
 
 from .block import SimBlock
 from .transfers import SimTransfer
@@ -71,22 +70,19 @@ def _replacements(program: Program) -> Iterator[tuple[FunctionType, CodeType]]:
 @lru_cache(maxsize=1024)
 def recompiled(points: CodePoints) -> CodeType | None:
     """The function's code with its repairs; None if its source is not what it was made from."""
-    return _recompiled(points.code, _Calls().visit(deepcopy(points.tree)))
+    return _recompiled(points.code, with_calls(points))
 
 
 @lru_cache(maxsize=1024)
 def with_numbers(original: CodeType, points: CodePoints | None) -> CodeType | None:
     """The code in which numbers of numpy become Python's, with its repairs if there are some."""
-    tree = function_tree(original) if points is None else points.tree
-    if tree is None:
-        return None
-    changed = with_python_numbers(tree)
-    return _recompiled(original, changed if points is None else _Calls().visit(changed))
+    found = function_tree(original) if points is None else with_calls(points)
+    return None if found is None else _recompiled(original, with_python_numbers(found))
 
 
-def _recompiled(original: CodeType, tree: FunctionTree) -> CodeType | None:
+def _recompiled(original: CodeType, definition: FunctionTree) -> CodeType | None:
     file, flags = original.co_filename, original.co_flags
-    code = compiled(tree, original.co_freevars, file, flags)
+    code = compiled(definition, original.co_freevars, file, flags)
     if code.co_freevars != original.co_freevars or code.co_firstlineno != original.co_firstlineno:
         return None
     renamed = _renamed(code, code.co_qualname, original.co_qualname)
@@ -103,26 +99,24 @@ def _renamed(code: CodeType, old: str, new: str) -> CodeType:
     return code.replace(co_qualname=qualname, co_consts=tuple(constants))
 
 
-class _Calls(ast.NodeTransformer):
+def with_calls(points: CodePoints) -> Any:
     """Python's own statements in place of `Finish`."""
+    definition = as_ast(points.function, _calls)
+    first = int(_is_docstring(definition.body[0]))
+    asked = ast.Assign([ast.Name(".left", ast.Store())], imported(left_to_finish))
+    definition.body.insert(first, at(asked, definition.body[0]))
+    return definition
 
-    def visit_Finish(self, node: Finish) -> ast.stmt:
-        given = [
-            ast.Tuple([ast.Constant(name.id) for name in part], ast.Load())
-            for part in (node.names, node.kept)
-        ]
-        left = _call(".left", *given, ast.Constant(node.is_wait))
-        loop = ast.For(ast.Name(".finish", ast.Store()), left, [ast.Expr(_call(".finish"))], [])
-        return at(ast.copy_location(loop, node), node)  # rule PLACE
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.stmt:
-        finishes = any(isinstance(each, Finish) for each in own_nodes(node))
-        self.generic_visit(node)
-        if finishes:
-            first = 1 if _is_docstring(node.body[0]) else 0
-            asked = ast.Assign([ast.Name(".left", ast.Store())], imported(left_to_finish))
-            node.body.insert(first, at(asked, node.body[0]))
-        return node
+def _calls(node: tree.Finish) -> ast.stmt:  # rules CALLED and PLACE
+    given = [
+        ast.Tuple([ast.Constant(each.name) for each in part], ast.Load())
+        for part in (node.names, node.kept)
+    ]
+    left = _call(".left", *given, ast.Constant(node.is_wait))
+    made = ast.For(ast.Name(".finish", ast.Store()), left, [ast.Expr(_call(".finish"))], [])
+    made.lineno, made.col_offset, made.end_lineno, made.end_col_offset = node.place
+    return at(made, made)
 
 
 def _call(name: str, *arguments: ast.expr) -> ast.Call:

@@ -14,8 +14,8 @@ from ttl.language.buffer import DataflowBuffer
 from ttl.language.operation import KernelFunction
 from ttl.semantics.function_source import Definition, definition_of, nodes_of
 
+from .facts.liveness import ACQUIRES, RELEASES
 from .functions import MISSING, named_value, own_code
-from .handles import ACQUIRES, RELEASES
 
 METHODS = frozenset({*ACQUIRES, *RELEASES, "publish", *(f"can_{call}" for call in ACQUIRES)})
 READ, WRITTEN = "ttl.copy(name[..], x)", "ttl.copy(x, name[..])"

@@ -316,9 +316,9 @@ STATEMENTS: dict[type[tree.Node], Callable[[Writer, Any], Any]] = {
 
 
 def as_ast(function: tree.Function, finish: MakeFinish = no_finish) -> Any:
-    """Of the definition, or of the lambda."""
+    """Of the definition, or of the lambda; one that has more than its value is a definition."""
     writer = Writer(finish)
-    if function.is_lambda:
+    if function.is_lambda and len(function.body) == 1:
         return writer.expression(function)
     return writer.definition(function)
 

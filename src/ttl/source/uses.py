@@ -8,16 +8,16 @@ from dataclasses import dataclass, replace
 from functools import lru_cache, reduce
 from typing import Any
 
+from ttl.diagnostics.buffer_ends import CALLS
 from ttl.semantics.syntax import child_nodes
 
 from .captured import CHANGING
-from .handles import RELEASES, Finish
 
 Jump = type[ast.Return] | type[ast.Break] | type[ast.Continue]
 Names = frozenset[str]
 
 NONE: Names = frozenset()
-RELEASING = (*RELEASES, "store")
+RELEASING = (*CALLS, "store")
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,11 +156,6 @@ def _attribute(node: ast.Attribute) -> Uses:
     )
 
 
-def _finish(node: Finish) -> Uses:
-    names = frozenset(name.id for name in (*node.names, *node.kept))
-    return Uses(names, NONE, names, released=NONE if node.is_wait else names)
-
-
 _SPECIAL: dict[type[ast.AST], Callable[[Any], Uses]] = {
     ast.Name: _name,
     ast.FunctionDef: _function,
@@ -180,5 +175,4 @@ _SPECIAL: dict[type[ast.AST], Callable[[Any], Uses]] = {
     ast.Continue: _jump,
     ast.Subscript: _item,
     ast.Attribute: _attribute,
-    Finish: _finish,
 }

@@ -1,6 +1,6 @@
 """ttl-insert-cb-sync: blocks are released at the end of their `with`, or where it is left out.
 
-Where that is the frontend knows (`ttl.scope_end`, by source/implicit_sync).
+Where that is the frontend knows (`ttl.scope_end`, by source/facts/releases.py).
 """
 
 from __future__ import annotations

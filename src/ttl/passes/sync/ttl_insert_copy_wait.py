@@ -1,6 +1,6 @@
 """ttl-insert-copy-wait: transfers are waited for where the program leaves it out.
 
-Where that is the frontend knows (`ttl.scope_end`, by source/implicit_sync).
+Where that is the frontend knows (`ttl.scope_end`, by source/facts/releases.py).
 """
 
 from __future__ import annotations

@@ -3,46 +3,46 @@
 from __future__ import annotations
 
 import ast
+import linecache
+from itertools import count
 from textwrap import dedent
+from types import FunctionType, SimpleNamespace
+from typing import Any
 
 import pytest
 
-from ttl.source.handles import Finish, Meaning, SourceFunction
-from ttl.source.implicit_sync import with_supplies
-from ttl.source.last_use import Known, read_function
+import ttl
+from ttl.language.buffer import DataflowBuffer
+from ttl.source import tree
+from ttl.source.facts.releases import function_points
+from ttl.source.python import as_ast
+from ttl.source.trees import tree_of
 
-MEANINGS = {
-    "ttl.copy": Meaning.COPY, "event": Meaning.OTHER, "event.wait": Meaning.OTHER,
-    "print": Meaning.HARMLESS, "len": Meaning.HARMLESS, "range": Meaning.HARMLESS,
-    "list": Meaning.PASSING, "enumerate": Meaning.PASSING, "zip": Meaning.PASSING,
-}  # fmt: skip
+NUMBERS = count()
 
 
-def functions_of(text: str) -> dict[str, SourceFunction]:
-    """The module's functions; `ttl.copy` copies and names in `_dfb` are buffers."""
-    found: dict[str, SourceFunction] = {}
-
-    def resolve(node: ast.expr) -> Meaning | SourceFunction:
-        name = ast.unparse(node)
-        if name.endswith("_dfb"):
-            return Meaning.BUFFER
-        if name.startswith("ttl.") and name not in MEANINGS:
-            return Meaning.HARMLESS
-        return found.get(name) or MEANINGS.get(name, Meaning.UNKNOWN)
-
-    for node in ast.parse(dedent(text)).body:
-        assert isinstance(node, ast.FunctionDef)
-        found[node.name] = SourceFunction(node, resolve)
+def function_of(text: str) -> FunctionType:
+    """The kernel: names in `_dfb` are buffers."""
+    file, text = f"<small kernels {next(NUMBERS)}>", dedent(text)
+    linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
+    buffers = {f"{name}_dfb": object.__new__(DataflowBuffer) for name in "abcty"}
+    names: dict[str, Any] = {"ttl": ttl, "event": SimpleNamespace(), **buffers}
+    exec(compile(text, file, "exec"), names)
+    found: FunctionType = names["kernel"]
     return found
 
 
-class _Shown(ast.NodeTransformer):
-    def visit_Finish(self, node: Finish) -> ast.stmt:
-        names, kept = ([ast.Name(n.id.replace(".", "_")) for n in p]
-                       for p in (node.names, node.kept))  # fmt: skip
-        call = ast.Call(ast.Name("WAIT" if node.is_wait else "RELEASE"), names, [])
-        call.keywords = [ast.keyword("kept", ast.Tuple(kept))] if kept else []
-        return ast.Expr(call)
+def shown(node: tree.Finish) -> ast.stmt:
+    names, kept = ([ast.Name(each.name) for each in part] for part in (node.names, node.kept))
+    call = ast.Call(ast.Name("WAIT" if node.is_wait else "RELEASE"), [*names], [])
+    call.keywords = [ast.keyword("kept", ast.Tuple([*kept]))] if kept else []
+    return ast.Expr(call)
+
+
+class _Readable(ast.NodeTransformer):
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.stmt:
+        node.name = node.name.replace(".", "_")
+        return self.generic_visit(node)  # type: ignore[return-value]
 
     def visit_Name(self, node: ast.Name) -> ast.Name:
         node.id = node.id.replace(".", "_")
@@ -51,14 +51,13 @@ class _Shown(ast.NodeTransformer):
 
 def supplied(text: str) -> str:
     """The kernel and its helpers, with what is supplied."""
-    known = Known()
-    read_function(functions_of(text)["kernel"], known)
-    trees = [
-        with_supplies(function.tree, supplies.values())
-        for function, supplies in known.supplies.items()
-    ]
-    shown = [ast.unparse(ast.fix_missing_locations(_Shown().visit(tree))) for tree in trees]
-    return "\n\n".join(shown)
+    kernel = function_of(text)
+    changed = {points.code: points.function for points in function_points(kernel)}
+    functions = [each for each in kernel.__globals__.values() if isinstance(each, FunctionType)]
+    own = [each for each in functions if each.__code__.co_filename == kernel.__code__.co_filename]
+    found = (as_ast(changed.get(f.__code__) or tree_of(f), shown) for f in own)
+    readable = (ast.fix_missing_locations(_Readable().visit(each)) for each in found)
+    return "\n\n".join(map(ast.unparse, readable))
 
 
 def kernel(*lines: str) -> str:
@@ -596,10 +595,11 @@ SOME_PATHS = {
     "one case": """
         def kernel():
             a = a_dfb.wait()
-            match c:
-                case 1:
-                    a.pop()
-            RELEASE(a)
+            s = c
+            if s == 1:
+                a.pop()
+            else:  # new
+                RELEASE(a)
     """,
     "handler": """
         def kernel():
@@ -727,7 +727,7 @@ COMPLETE = {
                                "    b.pop()"),
     "attribute": kernel("a = a_dfb.wait()", "self.held = a"),
     "lambda": kernel("f = lambda: (a := a_dfb.wait())"),
-    "captured and returned by a lambda": kernel("a = a_dfb.wait()", "f = lambda: a"),
+    "captured and returned by a lambda": kernel("a = a_dfb.wait()", "return lambda: a"),
     "unknown function": kernel("a = a_dfb.wait()", "unknown(a)"),
     "given with a star": kernel("a = a_dfb.wait()", "use(*[a])") + "\ndef use(*x): pass",
     "method taken": kernel("a = a_dfb.wait()", "later(a.pop)"),
@@ -786,10 +786,7 @@ COMPLETE = {
 
 @pytest.mark.parametrize("name", COMPLETE)
 def test_complete_programs_stay_as_they_are(name: str) -> None:
-    text = COMPLETE[name]
-    known = Known()
-    read_function(functions_of(text)["kernel"], known)
-    assert [each for each in known.supplies.values() if each] == []
+    assert function_points(function_of(COMPLETE[name])) == ()
 
 
 def test_many_tests_are_followed_to_an_end() -> None:
@@ -799,3 +796,145 @@ def test_many_tests_are_followed_to_an_end() -> None:
         lines += [f"    if c{number}:", f"        x{number} = 1"]
     check(kernel(*lines, "    a.pop()"))
     check(kernel(*lines, "    y.store(a)", "    RELEASE(a)"))
+
+
+CALLBACKS = {
+    "a lambda's block": """
+        def kernel():
+            net.if_src(lambda pipe: pipe.store(a_dfb.wait()))
+    """,
+    "a lambda's transfer": """
+        def kernel():
+            net.if_src(lambda pipe: ttl.copy(x, pipe))
+    """,
+    "a block and a transfer of it": """
+        def kernel():
+            net.if_src(lambda pipe: ttl.copy(a_dfb.wait(), pipe))
+    """,
+    "one in a variable": """
+        def kernel():
+            send = lambda pipe: ttl.copy(a_dfb.wait(), pipe)
+            net.if_src(send)
+    """,
+}
+WRITTEN = {
+    "a lambda's block": """
+        def kernel():
+            def _lambda_1(pipe):
+                _returned = pipe.store((_held_0 := a_dfb.wait()))
+                RELEASE(_held_0)
+                return _returned
+            net.if_src(_lambda_1)
+    """,
+    "a lambda's transfer": """
+        def kernel():
+            net.if_src(lambda pipe: ttl.copy(x, pipe).wait())
+    """,
+    "a block and a transfer of it": """
+        def kernel():
+            def _lambda_1(pipe):
+                _returned = ttl.copy((_held_0 := a_dfb.wait()), pipe).wait()
+                RELEASE(_held_0)
+                return _returned
+            net.if_src(_lambda_1)
+    """,
+    "one in a variable": """
+        def kernel():
+            def _lambda_1(pipe):
+                _returned = ttl.copy((_held_0 := a_dfb.wait()), pipe).wait()
+                RELEASE(_held_0)
+                return _returned
+            send = _lambda_1
+            net.if_src(send)
+    """,
+}
+
+
+@pytest.mark.parametrize("name", CALLBACKS)
+def test_a_lambda_leaves_out_what_a_function_may(name: str) -> None:
+    """Nobody gets what a callback of a net returns: its transfers are waited for in it."""
+    assert supplied(CALLBACKS[name]) == ast.unparse(ast.parse(dedent(WRITTEN[name])))
+
+
+NAMES = {
+    "a callback's own": """
+        def kernel():
+            t = None
+            a = a_dfb.reserve()
+            def receive(pipe):
+                t = ttl.copy(pipe, a)
+                WAIT(t)
+            net.if_dst(receive)
+            print(t)
+            a.push()
+    """,
+    "a parameter": """
+        def kernel():
+            a = a_dfb.wait()
+            def use(a):
+                y.store(a)
+            b = b_dfb.wait()
+            use(b)
+            RELEASE(b)
+            a.pop()
+    """,
+    "a variable of a comprehension": """
+        def kernel():
+            a = a_dfb.wait()
+            n = [a for a in range(3)]
+            y.store(a)
+            RELEASE(a)
+            other()
+    """,
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_function_has_its_own_names(name: str) -> None:
+    check(NAMES[name])
+
+
+# Kernels that leave out nothing -------------------------------------------------------------------
+
+PLAIN = (
+    """
+    with a_dfb.wait() as blk, y_dfb.reserve() as out:
+        out.store(ttl.math.exp(blk) + 4)
+    """,
+    """
+    column, row = ttl.node(dims=2)
+    for i in range(4):
+        with a_dfb.reserve() as blk:
+            t = ttl.copy(y[row, i : i + 1], blk)
+            u = ttl.copy(y[row, i], blk)
+            t.wait()
+            u.wait()
+    """,
+    """
+    total = ttl.block.fill(0.0, shape=(1, 1))
+    with a_dfb.wait() as blk:
+        if n > 2:
+            total += blk @ blk
+        else:
+            ttl.copy(blk, y[0, 0]).wait()
+    """,
+)
+
+
+@pytest.mark.parametrize("number", range(len(PLAIN)))
+def test_without_one_of_its_waits_a_kernel_leaves_out_something(number: int) -> None:
+    lines = dedent(PLAIN[number]).strip().splitlines()
+    assert function_points(function_of(kernel(*lines))) == ()
+    for index, line in enumerate(lines):
+        if line.endswith(".wait()"):
+            rest = line.removesuffix(".wait()")
+            changed = kernel(*lines[:index], rest, *lines[index + 1 :])
+            # Of `t.wait()` only `t` is left, of `ttl.copy(...).wait()` the start of a transfer.
+            assert [len(points.supplies) for points in function_points(function_of(changed))] == [1]
+
+
+def test_what_a_kernel_reaches_is_read_also_where_it_makes_nothing_itself() -> None:
+    helper = "\ndef helper(): a_dfb.wait()"
+    for line in ("helper()", "net.if_src(helper)", "f = [helper]"):
+        (points,) = function_points(function_of(kernel(line) + helper))
+        assert points.code.co_name == "helper"

@@ -1,0 +1,227 @@
+"""The blocks and transfers that paths have at a place, and who holds them: states, and their joins.
+
+A path is a state: its handles, oldest first, with what is known of variables and of tests. Holders
+of a handle are variables, and for a block the transfers of it that are under way. Two handles
+of one call with the same holders are one: there are finitely many states.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from .. import tree
+from ..bindings import Binding, Variable
+from ..walking import children, walk
+from .values import ANYTHING, Holder, Known, Thing, Value
+
+# Beyond these less is known: outcomes of tests, then which handles there are together.
+MOST_STATES = 64
+
+End = tuple[Known | Binding, str]  # of a buffer: what it is, and the method that releases
+
+NOBODY: frozenset[Holder] = frozenset()
+
+
+class Hidden(Variable):
+    """That the user's text does not have: for what an expression makes, or an assignment loses."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Handle:
+    site: tree.Call  # the acquire, the copy, or the call that gave it to this function
+    is_transfer: bool
+    holders: frozenset[Holder]
+    end: End | None = None  # of a block: releases of one end keep their order
+    is_named: bool = field(default=False, hash=False)  # has a variable of the user's ever had it?
+    weak: frozenset[Holder] = field(default=NOBODY, hash=False)  # that may have another item
+    leads: frozenset[Holder] = field(default=NOBODY, hash=False)  # that have had its transfers
+    reads: frozenset[Holder] = field(default=NOBODY, hash=False)  # those that a transfer copies
+    writes: frozenset[Holder] = field(default=NOBODY, hash=False)
+    tensor: Binding | None = field(default=None, hash=False)  # that it writes to
+
+    @property
+    def names(self) -> frozenset[Variable]:
+        """The variables of the user's."""
+        return frozenset(each for each in self.holders if type(each) is Variable)
+
+    @property
+    def hidden(self) -> frozenset[Hidden]:
+        return frozenset(each for each in self.holders if isinstance(each, Hidden))
+
+    def held_by(self, holders: Iterable[Holder]) -> bool:
+        return not self.holders.isdisjoint(holders)
+
+    def copies(self, block: Handle) -> bool:
+        """Is it a transfer of the block that is under way?"""
+        return self.is_transfer and self.site in block.holders
+
+    def given_to(self, holder: Holder, value: Value) -> Handle:
+        """One more holder has what the value stands for."""
+        is_weak = value.is_item or self.holders & value.holders <= self.weak
+        is_named = self.is_named or type(holder) is Variable
+        weak = self.weak | {holder} if is_weak and isinstance(holder, Variable) else self.weak
+        return replace(self, holders=self.holders | {holder}, weak=weak, is_named=is_named)
+
+    def without(self, gone: frozenset[Holder]) -> Handle:
+        """These are holders no longer."""
+        parts = {name: getattr(self, name) - gone for name in HOLDING}
+        is_same = all(len(part) == len(getattr(self, name)) for name, part in parts.items())
+        return self if is_same else replace(self, **parts)
+
+
+HOLDING = ("holders", "weak", "leads", "reads", "writes")
+
+
+@dataclass(frozen=True, slots=True)
+class Test:
+    """What two tests with the same outcome have in common."""
+
+    key: Any
+    variables: frozenset[Variable]
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    handles: tuple[Handle, ...] = ()  # oldest first
+    known: frozenset[tuple[Variable, Known]] = frozenset()
+    tests: frozenset[tuple[Test, bool]] = frozenset()
+
+    def known_of(self, variable: Variable) -> frozenset[Known]:
+        return frozenset(known for each, known in self.known if each is variable) or ANYTHING
+
+    def held_by(self, value: Value) -> list[Handle]:
+        return [handle for handle in self.handles if handle.held_by(value.holders)]
+
+    def changed(self, change: Callable[[Handle], Handle | None]) -> State:
+        found = (change(handle) for handle in self.handles)
+        handles = tuple(dict.fromkeys(each for each in found if each is not None))
+        return self if handles == self.handles else replace(self, handles=handles)
+
+    def finished(self, gone: Iterable[Handle]) -> State:
+        """Without these; what had a transfer leads to its blocks from now on."""
+        gone = {*gone}
+        if not gone:
+            return self
+        done = {handle.site: handle.names for handle in gone if handle.is_transfer}
+
+        def left(handle: Handle) -> Handle | None:
+            if handle in gone:
+                return None
+            if not handle.held_by(done):
+                return handle
+            names = frozenset().union(*(done[each] for each in handle.holders if each in done))
+            rest = handle.without(frozenset(done))
+            return replace(rest, leads=rest.leads | names)
+
+        return self.changed(left)
+
+    def escaped(self, value: Value) -> State:
+        """Somebody keeps it: it is finished elsewhere."""
+        gone = {*self.held_by(value)}
+        return self.changed(lambda handle: None if handle in gone else handle) if gone else self
+
+    def held(self, holder: Holder, value: Value) -> State:
+        """One more has it, beside what it has already."""
+        if not value.holders:
+            return self
+        return self.changed(
+            lambda each: each.given_to(holder, value) if each.held_by(value.holders) else each
+        )
+
+    def bound(self, variable: Variable, value: Value) -> State:
+        """The variable has it, and nothing else."""
+        lost = frozenset({variable}) - value.holders
+
+        def with_name(handle: Handle) -> Handle:
+            is_one = handle.held_by(value.holders)
+            rest = handle.without(lost)
+            return rest.given_to(variable, value) if is_one else rest
+
+        return self.forgetting(variable).changed(with_name).knowing(variable, value.known)
+
+    def knowing(self, variable: Variable, known: frozenset[Known]) -> State:
+        if not known or known == ANYTHING:
+            return self
+        return replace(self, known=self.known | {(variable, each) for each in known})
+
+    def forgetting(self, *variables: Variable) -> State:
+        """What is known of these, and of tests of them."""
+        known = frozenset(each for each in self.known if each[0] not in variables)
+        tests = frozenset(each for each in self.tests if each[0].variables.isdisjoint(variables))
+        is_same = len(known) == len(self.known) and len(tests) == len(self.tests)
+        return self if is_same else replace(self, known=known, tests=tests)
+
+    def unbound(self, *variables: Variable) -> State:
+        gone = frozenset(variables)
+        return self.forgetting(*variables).changed(lambda handle: handle.without(gone))
+
+    def assuming(self, test: Test | None, outcome: bool) -> State | None:
+        """None if the path had another outcome before."""
+        if test is None:
+            return self
+        if (test, not outcome) in self.tests:
+            return None
+        return replace(self, tests=self.tests | {(test, outcome)})
+
+    def careful(self) -> State:
+        """Without outcomes of tests, and flags."""
+        known = frozenset(each for each in self.known if each[1] not in CONSTANTS)
+        return State(self.handles, known)
+
+
+CONSTANTS = (Thing(True), Thing(False), Thing(None))
+
+# Sets of states -----------------------------------------------------------------------------------
+
+States = dict[State, None]  # a set in a fixed order
+
+
+def as_states(several: Iterable[State]) -> States:
+    states = dict.fromkeys(several)
+    if len(states) > MOST_STATES:
+        states = dict.fromkeys(state.careful() for state in states)
+    return {merged(states): None} if len(states) > MOST_STATES else states
+
+
+def merged(states: Iterable[State]) -> State:
+    """One that has what any of them has."""
+    states = [*states]
+    variables = [{variable for variable, _ in state.known} for state in states]
+    common = set.intersection(*variables)
+    known = frozenset(pair for state in states for pair in state.known if pair[0] in common)
+    return State(tuple(dict.fromkeys(h for state in states for h in state.handles)), known)
+
+
+# Tests --------------------------------------------------------------------------------------------
+
+STABLE_CALLS = ("is_src", "is_dst", "is_active")
+CHANGING = (tree.Bind, tree.Suspend, tree.Item, tree.Function, tree.Comprehension)
+
+
+def test_of(node: tree.Expression) -> tuple[Test | None, bool]:
+    """What tests with the same outcome have in common, and what `true` means for it.
+
+    None if it may have another outcome when it is asked again.
+    """
+    truth = True
+    while isinstance(node, tree.Unary) and node.sign == "not":
+        node, truth = node.operand, not truth
+    nodes = [*walk(node)]
+    if any(isinstance(each, CHANGING) for each in nodes):
+        return None, truth
+    if any(isinstance(each, tree.Call) and each.method not in STABLE_CALLS for each in nodes):
+        return None, truth
+    names = (each.binding for each in nodes if isinstance(each, tree.Name))
+    variables = frozenset(each for each in names if isinstance(each, Variable))
+    return Test(tuple(map(_word, nodes)), variables), truth
+
+
+def _word(node: tree.Node) -> Any:
+    """A row of these says what tree it is."""
+    words = tuple(getattr(node, name, None) for name in ("binding", "sign", "signs", "name"))
+    value = (type(node.value), repr(node.value)) if isinstance(node, tree.Constant) else None
+    return type(node), len(children(node)), words, value

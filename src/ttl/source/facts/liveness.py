@@ -1,0 +1,178 @@
+"""Which variables are used after each statement of a function, on some path: one backward pass.
+
+`variable` is in a state if it is mentioned later, `Wanted(variable)` if what it has may be waited
+for, released or given to somebody; the node of `buffer.pop` if the buffer itself releases a block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ttl.diagnostics.buffer_ends import CALLS
+
+from .. import tree
+from ..bindings import Variable
+from ..flow import Backward
+from ..tree import Expression, Statement
+from ..walking import children, walk
+
+RELEASES, ACQUIRES = tuple(CALLS), tuple(CALLS.values())
+ASKING = ("is_completed", "is_done", "block", "shape", "dtype", "layout")
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    variable: Variable
+
+
+Mention = Variable | Wanted | tree.Attribute
+Live = frozenset[Mention]
+NONE: Live = frozenset()
+
+
+class Liveness(Backward[Live]):
+    """Of one function: the variables around it are live at its end."""
+
+    def __init__(self, function: tree.Function):
+        super().__init__(NONE)
+        self._mentions: dict[tree.Node, Live] = {}
+        self._replaced: dict[Statement, tuple[frozenset[Variable], frozenset[Variable]]] = {}
+        self._functions = _functions_in(function)
+        self._always = self._kept_functions(function)
+        self._last = function.body[-1:]
+        super().function(function, NONE)
+
+    def live_after(self, node: Statement) -> Live:
+        is_end = isinstance(node, tree.Return) or node in self._last
+        return self.after.get(node, NONE) | (NONE if is_end else self._always)
+
+    def live_before(self, node: Statement) -> Live:
+        return self.before.get(node, NONE) | self._always
+
+    def replaced(self, node: Statement) -> tuple[frozenset[Variable], frozenset[Variable]]:
+        """The variables that it gives values: those it does not mention, those it reads before."""
+        if node not in self._replaced:
+            new = stored(node)
+            self._replaced[node] = new - self.mentions(node), new & certainly_read(node)
+        return self._replaced[node]
+
+    # What statements do ---------------------------------------------------------------------------
+
+    def join(self, one: Live, other: Live) -> Live:
+        return one | other
+
+    def step(self, node: Statement, state: Live) -> Live:
+        return _without(state, stored(node)) | self.mentions(node)
+
+    def evaluate(self, node: Expression, state: Live) -> Live:
+        return _without(state, stored(node)) | self.mentions(node)
+
+    def assign(self, target: Expression, state: Live) -> Live:
+        return _without(state, stored(target)) | self.mentions(target)
+
+    # Mentions -------------------------------------------------------------------------------------
+
+    def mentions(self, node: tree.Node) -> Live:
+        if node not in self._mentions:
+            self._mentions[node] = frozenset(self._in(node, frozenset()))
+        return self._mentions[node]
+
+    def _in(self, node: tree.Node, seen: frozenset[Variable]) -> Iterator[Mention]:
+        if isinstance(node, tree.Name):
+            yield from self._name(node, True, seen)
+        elif isinstance(node, tree.Update) and isinstance(node.target, tree.Target):
+            yield from self._name(node.target, True, seen)
+        elif isinstance(node, tree.Attribute):
+            if node.name in RELEASES:
+                yield node
+            if isinstance(node.owner, tree.Name):
+                yield from self._name(node.owner, node.name not in ASKING, seen)
+                return
+        for child in _evaluated(node):
+            yield from self._in(child, seen)
+
+    def _name(
+        self, node: tree.Name | tree.Target, is_wanted: bool, seen: frozenset[Variable]
+    ) -> Iterator[Mention]:
+        """A function that is mentioned uses the variables around it."""
+        variable = node.binding
+        if not isinstance(variable, Variable):
+            return
+        yield variable
+        if is_wanted:
+            yield Wanted(variable)
+        for function in self._functions.get(variable, ()) if variable not in seen else ():
+            yield from self._captured(function, seen | {variable})
+
+    def _captured(self, function: tree.Function, seen: frozenset[Variable]) -> Iterator[Mention]:
+        for found in (each for node in function.body for each in self._in(node, seen)):
+            variable = found.variable if isinstance(found, Wanted) else found
+            if not isinstance(variable, Variable) or not variable.scope.is_in(function.scope):
+                yield found
+
+    def _kept_functions(self, function: tree.Function) -> Live:
+        """What functions use that somebody may call later, under another name."""
+        nodes = [*walk(*function.body)]
+        calls = [node for node in nodes if isinstance(node, tree.Call)]
+        explained = {part for node in calls for part in (node.function, *node.given)}
+        explained |= {value for values in self._functions.values() for value in values}
+        kept = [node for node in nodes if node not in explained and self._is_function(node)]
+        return NONE.union(*(self._in(node, frozenset()) for node in kept))
+
+    def _is_function(self, node: tree.Node) -> bool:
+        is_named = isinstance(node, tree.Name) and node.binding in self._functions
+        return is_named or isinstance(node, tree.Function)
+
+
+def _functions_in(function: tree.Function) -> dict[Variable, list[tree.Function]]:
+    """Those that have names: branches may define several of the same name."""
+    found: dict[Variable, list[tree.Function]] = {}
+    for node in walk(*function.body):
+        if isinstance(node, tree.Assign) and isinstance(node.value, tree.Function):
+            for target in node.targets:
+                if isinstance(target, tree.Target) and isinstance(target.binding, Variable):
+                    found.setdefault(target.binding, []).append(node.value)
+    return found
+
+
+def _evaluated(node: tree.Node) -> list[tree.Node]:
+    """A definition evaluates no body, where it stands; a lambda may be called there."""
+    if isinstance(node, tree.Assign) and isinstance(node.value, tree.Function):
+        function = node.value
+        return [*function.decorators, *function.parameters, *node.targets]
+    return children(node)
+
+
+def _without(live: Live, gone: frozenset[Variable]) -> Live:
+    return live - gone - {Wanted(each) for each in gone} if gone else live
+
+
+# What is certain ----------------------------------------------------------------------------------
+
+
+def stored(node: tree.Node) -> frozenset[Variable]:
+    """The variables that are certainly given a value, or deleted."""
+    return _variables(node, tree.Target)
+
+
+def certainly_read(node: tree.Node) -> frozenset[Variable]:
+    """The variables that the evaluation reads on every path."""
+    return _variables(node, tree.Name)
+
+
+def _variables(node: tree.Node, kind: type[tree.Name | tree.Target]) -> frozenset[Variable]:
+    names = (each.binding for each in _certain(node) if isinstance(each, kind))
+    return frozenset(each for each in names if isinstance(each, Variable))
+
+
+def _certain(node: tree.Node) -> Iterator[tree.Node]:
+    """The parts that are evaluated on every path."""
+    yield node
+    parts = children(node)
+    if isinstance(node, (tree.Choice, tree.Logic)):
+        parts = parts[:1]
+    elif isinstance(node, tree.Update):
+        parts = [node.value]
+    for each in parts if not isinstance(node, (tree.Function, tree.Comprehension)) else ():
+        yield from _certain(each)

@@ -1,0 +1,195 @@
+"""A kernel and the functions it calls, read together: each call goes into the function's tree.
+
+rule RETURNED what a function made, and its caller has from then on, the call made
+rule ONCE     of a call with the same arguments on the same path the ends are kept
+rule ALONE    functions that are named, and not called, are read with unknown arguments
+rule NOTHING  a kernel that makes no handle, by itself or by functions, is not read
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from types import BuiltinFunctionType, CodeType, FunctionType
+
+from ttl.language.copies import copy
+
+from .. import tree
+from ..bindings import Variable
+from ..functions import own_code, place_of, reachable_functions
+from ..trees import tree_of, value_around
+from ..walking import own_nodes, walk
+from .evaluation import Evaluation, Result
+from .handles import Handle, Hidden, State
+from .liveness import ACQUIRES, Liveness
+from .supplies import Bodies, Supplies, Supply
+from .values import UNKNOWN, Callee, Closure, Effect, Holder, Known, Sort, Thing, Value, callees
+
+Given = dict[Variable, Value]
+GENERATOR = 0x2A0  # of co_flags: nobody knows whether the end is reached
+
+
+@dataclass(slots=True)
+class Reading:
+    """What is known of all functions that were read."""
+
+    trees: dict[tuple[CodeType, str], tree.Function | None] = field(default_factory=dict)
+    facts: dict[tree.Function, tuple[Liveness, Bodies]] = field(default_factory=dict)
+    hidden: dict[tree.Node, Hidden] = field(default_factory=dict)
+    formers: dict[tuple[tree.Assign, Variable], Hidden] = field(default_factory=dict)
+    items: set[tree.Call] = field(default_factory=set)  # the sites of what lists have
+    running: list[tree.Function] = field(default_factory=list)
+    named: dict[tree.Function, Closure] = field(default_factory=dict)
+    calls: dict[object, tuple[Supplies, list[State]]] = field(default_factory=dict)
+
+    def read(self, function: FunctionType) -> None:
+        self.note({Thing(function)})
+        if all(_makes_nothing(each.function, function) for each in self.named.values()):
+            return
+        done: set[tree.Function] = set()
+        while waiting := [each for each in self.named if each not in done]:  # rule ALONE
+            done.update(waiting)
+            for each in waiting:
+                if all(call.closure.function is not each for call, _ in self.calls.values()):
+                    self.ends(self.named[each], {}, State(), False)
+
+    def note(self, known: Iterable[Known]) -> None:
+        """Functions of the user's are named: somebody may call them."""
+        for closure in self.closures(known):
+            self.named.setdefault(closure.function, closure)
+
+    def closures(self, known: Iterable[Known]) -> list[Closure]:
+        """The functions among what is known whose trees are known, too."""
+        found = map(self.closure, callees(each for each in known if not isinstance(each, Sort)))
+        return [each for each in found if each is not None]
+
+    def closure(self, callee: Callee) -> Closure | None:
+        """None if its source is not available, or it is a generator."""
+        function = callee.function
+        if isinstance(function, Effect):
+            return None
+        if isinstance(function, Closure):
+            is_known = not function.function.is_async and not _is_suspended(function.function)
+            return function if is_known else None
+        code = own_code(function)
+        if place_of(code) not in self.trees:
+            self.trees[place_of(code)] = None if code.co_flags & GENERATOR else tree_of(function)
+        found = self.trees[place_of(code)]
+        return None if found is None else Closure(found, function)
+
+    def ends(
+        self, closure: Closure, given: Given, state: State, is_callback: bool
+    ) -> tuple[Supplies, list[State]]:  # rule ONCE
+        key = closure, frozenset(given.items()), state, is_callback
+        if key not in self.calls:
+            self.running.append(closure.function)
+            call = Supplies(self, closure, is_callback)
+            ends = call.function(closure.function, {_begin(closure.function, given, state): None})
+            self.running.pop()
+            self.calls[key] = call, [*(ends or {})]
+        return self.calls[key]
+
+    def supplies(self) -> dict[tuple[CodeType, str], dict[object, Supply]]:
+        """By the codes of the functions around which there is none."""
+        found: dict[tuple[CodeType, str], dict[object, Supply]] = {}
+        for call, _ in self.calls.values():
+            here = found.setdefault(place_of(own_code(call.around)), {})
+            for spot, several in call.found.items():
+                for key, supply in several.items():
+                    if supply.site not in self.items:
+                        first = Supply(*key, spot, supply.is_at_once)
+                        here.setdefault((spot, key), first).add(supply)
+        return found
+
+    def facts_of(self, function: tree.Function) -> tuple[Liveness, Bodies]:
+        if function not in self.facts:
+            self.facts[function] = Liveness(function), Bodies(function)
+        return self.facts[function]
+
+    def former(self, node: tree.Assign, variable: Variable) -> Hidden:
+        """The variable for what another has before a statement."""
+        key = node, variable
+        return self.formers.setdefault(key, Hidden(f".{variable.name}", variable.scope))
+
+    def go_in(
+        self, caller: Evaluation, node: tree.Call, closure: Closure, given: Given, state: State,
+        is_callback: bool = False,
+    ) -> Result:  # fmt: skip
+        if closure.function in self.running:
+            for value in given.values():
+                state = state.escaped(value)
+            return [(state, UNKNOWN)]
+        call, ends = self.ends(closure, given, state, is_callback)
+        token = caller.hidden(node)
+        return [_back(token, node, call, given, state, each) for each in ends]
+
+
+def _begin(function: tree.Function, given: Given, state: State) -> State:
+    for parameter in function.parameters:
+        value = given.get(parameter.variable, UNKNOWN)
+        known = value.known | {Sort.OUTSIDE}
+        state = state.bound(parameter.variable, replace(value, known=known))
+    return state
+
+
+def _back(
+    token: Hidden, node: tree.Call, call: Supplies, given: Given, before: State, end: State
+) -> tuple[State, Value]:  # rule RETURNED
+    known = end.known_of(call.returned)
+    own = [each for each, _ in end.known if each.scope.is_in(call.scope)]
+    end = end.unbound(token).forgetting(*own)
+
+    def here(holders: frozenset[Holder], is_copy: bool = False) -> frozenset[Holder]:
+        found: set[Holder] = set()
+        for each in holders:
+            if each in given and is_copy:
+                found |= given[each].holders
+            elif not isinstance(each, Variable):
+                found.add(node if each in call.own else each)
+            elif each is call.returned or not each.scope.is_in(call.scope):
+                found.add(token if each is call.returned else each)
+        return frozenset(found)
+
+    def back(handle: Handle) -> Handle | None:
+        is_made = handle.site in call.own
+        holders = here(handle.holders)
+        if is_made and not holders:
+            return None
+        changed = replace(
+            handle, holders=holders, weak=here(handle.weak), leads=here(handle.leads),
+            reads=here(handle.reads, True), writes=here(handle.writes, True),
+        )  # fmt: skip
+        is_own_end = isinstance(handle.end and handle.end[0], Variable)
+        return replace(
+            changed, site=node, tensor=None, end=None if is_own_end else handle.end
+        ) if is_made else changed  # fmt: skip
+
+    state = replace(end.changed(back), tests=end.tests & before.tests)
+    is_held = any(token in handle.holders for handle in state.handles)
+    return state, Value(frozenset({token} if is_held else ()), known)
+
+
+def _is_suspended(function: tree.Function) -> bool:
+    return any(isinstance(node, tree.Suspend) for node in own_nodes(function))
+
+
+def _makes_nothing(function: tree.Function, around: FunctionType) -> bool:  # rule NOTHING
+    """Does it call nothing but functions of the language, outside of `with`?"""
+    if [*reachable_functions(around)] != [around]:
+        return False
+    nodes = [*walk(*function.body)]
+    entered = {item.value for node in nodes if isinstance(node, tree.With) for item in node.items}
+    return not any(
+        isinstance(node, tree.Function)
+        or (isinstance(node, tree.Call) and not _is_harmless(node, node in entered, around))
+        for node in nodes
+    )
+
+
+def _is_harmless(node: tree.Call, is_entered: bool, around: FunctionType) -> bool:
+    if node.method in ACQUIRES:
+        return is_entered
+    if isinstance(node, tree.LanguageCall):
+        return node.which is not copy
+    called = type(value_around(node.function, around))
+    return bool(node.method) or called in (type, BuiltinFunctionType)

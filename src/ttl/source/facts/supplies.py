@@ -1,0 +1,461 @@
+"""What a function leaves out: its paths, statement by statement, and what each has to finish.
+
+rule LAST    a block that a path does not release is released after the statement in which its last
+             holder is used last. The statement belongs to a body that contains the acquire: of a
+             block acquired outside of a loop or branch it is the whole loop or branch. `return`,
+             `break` and `continue` that leave that body come after the release
+rule NEEDED  a transfer that a path does not wait for is waited for before the first statement that
+             needs it done: a use of its block other than another read, a release of the block, a
+             read of the tensor it writes, a new value for its only name. At the latest it is waited
+             for at the end of the body that contains it; without a name, at once
+rule ORDER   transfers first, then blocks, oldest first; a block stays while an older one of its
+             buffer is held
+rule BRANCH  what one branch of an `if` finishes and the other does not is finished in the other
+rule FLAGS   two `if` with the same test, of names that do not change in between, take the same
+             branch. Exceptions end a run, but for their handlers
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from ttl.language.copies import copy
+
+from .. import tree
+from ..bindings import Binding, Variable
+from ..flow import Forward
+from ..tree import Body, Expression, Statement
+from ..walking import children, walk
+from .evaluation import BLOCK, Evaluation
+from .handles import Handle, Hidden, State, States, as_states, merged
+from .liveness import ACQUIRES, Live, Wanted
+from .values import Closure, Value, united
+
+if TYPE_CHECKING:
+    from .reading import Reading
+
+SOME_ROUNDS, MANY_ROUNDS = 8, 24
+NO_NAMES: frozenset[Variable] = frozenset()
+SIMPLE = (tree.Assign, tree.Evaluate, tree.Delete)
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """Before or after a statement, on leaving by one, or in an empty branch of an `if`."""
+
+    where: str  # "before", "after", "leaving", "then", "else"
+    statement: Statement
+
+
+@dataclass(slots=True)
+class Supply:
+    """One supplied call: what for, where, and the variables that may have the handle then."""
+
+    is_wait: bool
+    site: tree.Call
+    spot: Spot
+    is_at_once: bool = False
+    names: set[Variable] = field(default_factory=set)
+    kept: set[Variable] = field(default_factory=set)  # what these have is used later
+
+    def add(self, other: Supply) -> None:
+        self.names |= other.names
+        self.kept |= other.kept
+
+
+class Bodies:
+    """Where the statements of a function stand: the bodies around each."""
+
+    def __init__(self, function: tree.Function):
+        self.around: dict[Statement, tuple[Body, ...]] = {}
+        self.replaced: dict[Body, frozenset[Variable]] = {}  # in that of a loop, at some place
+        self._read(function.body, ())
+
+    def loop(self, node: Statement) -> Body:
+        """The body of the innermost loop around it."""
+        return next(body for body in reversed(self.around[node]) if body in self.replaced)
+
+    def _read(self, body: Body, outer: tuple[Body, ...]) -> None:
+        for node in body:
+            self.around[node] = (*outer, body)
+            if isinstance(node, (tree.Loop, tree.While)):
+                targets = (each for each in walk(*node.body) if isinstance(each, tree.Target))
+                names = (each.binding for each in targets)
+                self.replaced[node.body] = frozenset(n for n in names if isinstance(n, Variable))
+            for part in (node, *getattr(node, "handlers", ())):
+                for name in ("body", "then", "otherwise", "finally_"):
+                    self._read(getattr(part, name, ()), (*outer, body))
+
+
+class Supplies(Forward[States], Evaluation):
+    """The paths through one call of a function."""
+
+    def __init__(self, reading: Reading, closure: Closure, is_callback: bool):
+        Forward.__init__(self)
+        Evaluation.__init__(self, reading, closure)
+        self.closure = closure
+        self.returned = Hidden(".returned", self.scope)
+        self.is_callback = is_callback  # nobody gets what it returns
+        self.over: dict[tree.Loop, Value] = {}  # what loops are over
+        self.found: dict[Spot, dict[tuple[bool, tree.Call], Supply]] = {}
+
+    # Paths ----------------------------------------------------------------------------------------
+
+    def join(self, one: States, other: States) -> States:
+        return as_states((*one, *other))
+
+    def widen(self, state: States, rounds: int) -> States:
+        if rounds >= MANY_ROUNDS:
+            return {merged(state): None}
+        return as_states(each.careful() for each in state) if rounds >= SOME_ROUNDS else state
+
+    def forget(self, loop: tree.Loop | tree.While) -> None:
+        around = self.bodies.around
+        for spot in [each for each in self.found if loop.body in around[each.statement]]:
+            del self.found[spot]
+
+    # Statements -----------------------------------------------------------------------------------
+
+    def before(self, node: Statement, state: States) -> States:
+        self.current = node
+        return self.supply_before(node, state) if self._has_own(state) else state
+
+    def after(self, node: Statement, state: States) -> States:
+        self.current = node
+        return self.supply_after(node, state) if self._has_own(state) else state
+
+    def _has_own(self, states: States) -> bool:
+        return any(handle.site in self.own for state in states for handle in state.handles)
+
+    def step(self, node: Statement, state: States) -> States:
+        found = as_states(each for before in state for each in self._statement(node, before))
+        if isinstance(node, (tree.Return, tree.Jump)):
+            found = self.supply_leaving(node, found)
+        return found
+
+    def _statement(self, node: Statement, state: State) -> Iterable[State]:
+        if isinstance(node, tree.Assign):
+            return self._assign(node, state)
+        if isinstance(node, tree.Return):
+            found = self.value(node.value, state)
+            return [
+                after.bound(self.returned, value).escaped(Value(captured(value)))
+                for after, value in found
+            ]
+        after = [each for each, _ in self.several(_evaluated(node), state)]
+        targets = [each for each in children(node) if isinstance(each, tree.Target)]
+        gone = [each.binding for each in targets if isinstance(each.binding, Variable)]
+        if isinstance(node, tree.Update):  # the name stays bound to its block
+            return [each.forgetting(*gone) for each in after]
+        return [each.unbound(*gone) for each in after] if gone else after
+
+    def _assign(self, node: tree.Assign, state: State) -> Iterable[State]:
+        targets, values = _pairs(node)
+        names = [Hidden(".item", self.scope) for _ in values[1:]]
+        for after, several in self.several(values, state):
+            given = [*several]
+            for number, name in enumerate(names):  # `a, b = b, a`
+                after = after.held(name, given[number + 1])
+                given[number + 1] = replace(given[number + 1], holders=frozenset({name}))
+            states = [after]
+            for number, target in enumerate(targets):
+                value = given[min(number, len(given) - 1)]
+                states = [new for each in states for new in self.assign(target, value, each)]
+            yield from (each.unbound(*names) for each in states)
+
+    # Compound statements --------------------------------------------------------------------------
+
+    def decide(self, test: Expression, state: States) -> tuple[States | None, States | None]:
+        sides = [self.outcomes(test, each) for each in state]
+        then, otherwise = (as_states(s for side in sides for s in side[i]) for i in (0, 1))
+        return then or None, otherwise or None
+
+    def start(self, loop: tree.Loop, state: States) -> States:
+        found = [each for before in state for each in self.value(loop.over, before)]
+        self.over[loop] = united(value for _, value in found).item
+        return as_states(after for after, _ in found)
+
+    def next(self, loop: tree.Loop, state: States) -> States:
+        value = self.over[loop]
+        return as_states(new for each in state for new in self.assign(loop.target, value, each))
+
+    def enter(self, node: tree.With, state: States) -> States:
+        """What it acquires, or is given, it releases itself."""
+        for item in node.items:
+            state = as_states(new for each in state for new in self._entered(item, each))
+        return state
+
+    def _entered(self, item: tree.Entered, state: State) -> Iterable[State]:
+        acquire = item.value
+        if isinstance(acquire, tree.Call) and acquire.method in ACQUIRES and not acquire.given:
+            found = self.value(acquire.function, state)
+        else:
+            given = self.value(acquire, state)
+            found = [(self.finish(value, after, False), value) for after, value in given]
+        for after, _ in found:
+            block = Value(known=BLOCK)
+            yield from [after] if item.target is None else self.assign(item.target, block, after)
+
+    def catch(self, handler: tree.Handler, state: States) -> States:
+        gone = handler.target.binding if handler.target is not None else None
+        return as_states(s.unbound(gone) for s in state) if isinstance(gone, Variable) else state
+
+    # What is left out -----------------------------------------------------------------------------
+
+    def supply_before(self, node: Statement, states: States) -> States:
+        """Transfers that the statement needs done, and what it gives the only name of away."""
+        live = self.liveness.live_before(node)
+        replaced = self.liveness.replaced(node)[0] if isinstance(node, SIMPLE) else NO_NAMES
+
+        def needed(state: State) -> list[Handle]:
+            own = [h for h in state.handles if h.site in self.own]
+            lost = [h for h in own if h.names and h.holders - h.hidden <= replaced]
+            owed = [h for h in own if h.is_transfer and not self._is_awaited(h, live)]
+            urgent = [h for h in owed if h in lost or self._needs(node, h, state)]
+            return urgent + [h for h in lost if not h.is_transfer]
+
+        states = self.settle(Spot("before", node), states, needed, is_urgent=True)
+        return self._saved(node, states) if isinstance(node, tree.Assign) else states
+
+    def _saved(self, node: tree.Assign, states: States) -> States:
+        """What the names have that the statement reads, and replaces, has one more name."""
+        again = self.liveness.replaced(node)[1]
+
+        def is_lost(handle: Handle) -> bool:
+            is_unnamed = handle.is_transfer or handle.hidden or not handle.names
+            return not is_unnamed and handle.names <= again
+
+        def saved(handle: Handle) -> Handle:
+            name = min(handle.names, key=lambda each: each.name)
+            return handle.given_to(self.reading.former(node, name), Value(handle.names))
+
+        return as_states(
+            state.changed(lambda each: saved(each) if is_lost(each) else each)
+            for state in states
+        ) if again else states  # fmt: skip
+
+    def _needs(self, node: Statement, transfer: Handle, state: State) -> bool:
+        read, written = {*transfer.reads}, {*transfer.writes}
+        for block in state.handles:
+            if transfer.copies(block):
+                (written if block.held_by(transfer.writes) else read).update(block.names)
+        sources, tensors = _copied_from(node)
+        if transfer.tensor is not None and transfer.tensor in tensors:
+            return True
+        touched = read | written
+        if touched.isdisjoint(self.liveness.mentions(node)):
+            return False
+        names = [n for n in walk(node) if isinstance(n, tree.Name) and n.binding in touched]
+        return not names or any(n.binding in written or n not in sources for n in names)
+
+    def supply_after(self, node: Statement, states: States) -> States:
+        body, live = self.bodies.around[node][-1], self.liveness.live_after(node)
+        is_end = node is body[-1]
+
+        def dead(state: State) -> list[Handle]:
+            return self.dead(state, live, node, body, is_end)
+
+        return self.settle(Spot("after", node), states, dead)
+
+    def supply_leaving(self, node: Statement, states: States) -> States:
+        live = self.liveness.live_after(node)
+        is_return = isinstance(node, tree.Return)
+        loop = None if is_return else self.bodies.loop(node)
+        live |= {self.returned} if is_return and not self.is_callback else NO_NAMES
+
+        def left(state: State) -> list[Handle]:
+            ended = self.dead(state, live, node, loop)
+            unused = [h for h in self.unused(state, live) if h.is_transfer and h not in ended]
+            return [h for h in unused if loop is None or loop in self.own[h.site]] + ended
+
+        return self.settle(Spot("leaving", node), states, left)
+
+    def leave(self, node: tree.With | tree.Try, state: States) -> States:
+        if isinstance(node, tree.With) or not node.finally_ or not self._has_own(state):
+            return state
+        last = node.finally_[-1]
+        live = self.liveness.live_after(last)
+        return self.settle(Spot("after", last), state, lambda s: self.dead(s, live, last, None))
+
+    def meet(
+        self, node: tree.Branch, then: States | None, otherwise: States | None
+    ) -> tuple[States | None, States | None]:  # rule BRANCH
+        if not then or not otherwise or not self._has_own(then | otherwise):
+            return then, otherwise
+        live, body = self.liveness.live_after(node), self.bodies.around[node][-1]
+
+        def ended(state: State) -> list[Handle]:
+            found = self.dead(state, live, node, body)
+            own = [h for h in state.handles if h.site in self.own and h.is_transfer]
+            return [h for h in own if not self._is_awaited(h, live) and h not in found] + found
+
+        sides = then, otherwise
+        keys = [{(h.is_transfer, h.site) for s in states for h in ended(s)} for states in sides]
+        ends: list[States] = []
+        for side, part in enumerate((node.then, node.otherwise)):
+            own = keys[side] - keys[1 - side]
+            spot = Spot("after", part[-1]) if part else Spot(("then", "else")[side], node)
+            ends.append(self.settle(spot, sides[side], lambda state, own=own: [  # type: ignore[misc]
+                h for h in ended(state) if (h.is_transfer, h.site) in own
+            ]))  # fmt: skip
+        return ends[0], ends[1]
+
+    # Which ----------------------------------------------------------------------------------------
+
+    def dead(
+        self, state: State, live: Live, node: Statement, body: Body | None, is_end: bool = False
+    ) -> list[Handle]:
+        """What is to be finished now: transfers, then blocks, oldest first."""
+        ended = self.unused(state, live)
+        if not ended:
+            return []
+        transfers = [
+            h for h in ended
+            if h.is_transfer and (not h.is_named or (is_end and body in self.own[h.site]))
+        ]  # fmt: skip
+        blocks: list[Handle] = []
+        older: set[Any] = set()
+        for handle in (h for h in state.handles if not h.is_transfer):  # rule ORDER
+            is_here = body is None or body in self.own.get(handle.site, ())
+            is_here |= self._is_replaced(handle, self.bodies.around[node][-1])
+            if handle in ended and is_here and (handle.end is None or handle.end not in older):
+                blocks.append(handle)
+                transfers += [h for h in ended if h.copies(handle) and h not in transfers]
+            else:
+                older.add(handle.end)
+        return transfers + blocks
+
+    def _is_replaced(self, handle: Handle, body: Body) -> bool:
+        """Is this the body of a loop, in which its names get something else?"""
+        return not handle.names.isdisjoint(self.bodies.replaced.get(body, NO_NAMES))
+
+    def unused(self, state: State, live: Live) -> list[Handle]:
+        """What is neither used later, nor under way for a transfer that is."""
+        own = [handle for handle in state.handles if handle.site in self.own]
+        ended = {h.site for h in own if h.is_transfer and not self._is_live(h, live, ())}
+        found = [handle for handle in own if not self._is_live(handle, live, ended)]
+        if not found:
+            return []
+        ends = {self._end(each, state) for each in live if isinstance(each, tree.Attribute)}
+        return [handle for handle in found if handle.end is None or handle.end not in ends]
+
+    def _is_live(self, handle: Handle, live: Live, ended: Collection[tree.Call]) -> bool:
+        for holder in handle.holders:
+            if isinstance(holder, Variable):
+                if holder in live or not holder.scope.is_in(self.scope):
+                    return True
+            elif holder not in ended:
+                return True
+        return False
+
+    def _end(self, node: tree.Attribute, state: State) -> Any:
+        return self.end(node.owner, Value(known=self.known(node.owner, state)), node.name)
+
+    def _is_awaited(self, transfer: Handle, live: Live) -> bool:
+        names = transfer.names
+        is_wanted = any(Wanted(n) in live or not n.scope.is_in(self.scope) for n in names)
+        return not transfer.is_named or is_wanted
+
+    # Putting it down ------------------------------------------------------------------------------
+
+    def settle(
+        self, spot: Spot, states: States, gone: Callable[[State], list[Handle]],
+        is_urgent: bool = False,
+    ) -> States:  # fmt: skip
+        """Supplies what is left out on some path, at a place that they all pass: what is not urgent
+        later, if a variable that has it has something on another path that is used later.
+        """
+        found = {state: gone(state) for state in states}
+        if not any(found.values()):
+            return states
+        if not is_urgent:
+            found = {state: _unless_used(state, found) for state in found}
+        for state, handles in found.items():
+            for handle in handles:
+                self._supply(spot, handle, names_of(handle, state), found)
+        return as_states(state.finished(handles) for state, handles in found.items())
+
+    def _supply(
+        self, spot: Spot, handle: Handle, names: set[Variable], found: dict[State, list[Handle]]
+    ) -> None:
+        here = self.found.setdefault(spot, {})
+        key = handle.is_transfer, handle.site
+        is_at_once = handle.is_transfer and not handle.is_named
+        supply = here.setdefault(key, Supply(*key, spot, is_at_once))
+        # A name from before the statement is one that all paths through it have.
+        supply.names |= names & self.liveness.live_before(spot.statement) or names
+        for state, gone in found.items():
+            for other in state.handles:
+                leads = {*other.holders, *other.leads, *names_of(other, state)}
+                if other not in gone and other.site in self.own and leads & names:
+                    supply.kept |= other.names - names
+
+
+def names_of(handle: Handle, state: State) -> set[Variable]:
+    """The variables that lead to it, or to a transfer of it; those that surely do first."""
+    transfers = (other.names for other in state.handles if other.copies(handle))
+    several = (handle.names - handle.weak, handle.hidden, handle.names, handle.leads, *transfers)
+    return {*next((names for names in several if names), ())}
+
+
+def _unless_used(state: State, found: dict[State, list[Handle]]) -> list[Handle]:
+    """What the path is to finish, but for what other paths use later by the same variables."""
+    used = [
+        other.names
+        for path, gone in found.items()
+        for other in path.handles
+        if path is not state and other.names and other not in gone
+    ]
+    gone: list[Handle] = []
+    later: list[Handle] = []
+    for handle in found[state]:
+        names = names_of(handle, state)
+        is_kept = any(names >= other for other in used) or any(
+            other.copies(handle) or (not handle.is_transfer and other.end == handle.end)
+            for other in later  # rule ORDER
+        )
+        (later if is_kept else gone).append(handle)
+    return gone
+
+
+def _copied_from(node: Statement) -> tuple[set[Expression], set[Binding]]:
+    """The names whose blocks are copied from, and the tensors."""
+    names: set[Expression] = set()
+    tensors: set[Binding] = set()
+    for call in walk(node):
+        if isinstance(call, tree.LanguageCall) and call.which is copy and call.given:
+            source = call.given[0]
+            if isinstance(source, tree.Name):
+                names.add(source)
+            elif isinstance(source, tree.Item) and isinstance(source.owner, tree.Name):
+                tensors.add(source.owner.binding)
+    return names, tensors
+
+
+def captured(value: Value) -> frozenset[Variable]:
+    """The variables that functions have, which somebody gets."""
+    functions = [each.function for each in value.known if isinstance(each, Closure)]
+    return frozenset(
+        node.binding
+        for function in functions
+        for node in walk(function)
+        if isinstance(node, tree.Name) and isinstance(node.binding, Variable)
+    )
+
+
+def _evaluated(node: Statement) -> list[tree.Node]:
+    parts = [*node.names] if isinstance(node, tree.Foreign) else children(node)
+    return [each for each in parts if not isinstance(each, tree.Target)]
+
+
+def _pairs(node: tree.Assign) -> tuple[Sequence[Expression], Sequence[Expression]]:
+    """The targets, and the values they get; or one value for all of them."""
+    target, value = node.targets[0], node.value
+    if len(node.targets) == 1 and all(isinstance(each, tree.Sequence) for each in (target, value)):
+        sides = target.items, value.items  # type: ignore[attr-defined]
+        has_rest = any(isinstance(each, tree.Starred) for side in sides for each in side)
+        if len(sides[0]) == len(sides[1]) and not has_rest:
+            return sides
+    return node.targets, (value,)

@@ -1,0 +1,275 @@
+"""What an expression of a kernel may be, where releases and waits are asked for.
+
+A value is a set of holders (handles.py), whose blocks and transfers it has, and a set of things
+that are known: functions, buffers, containers of such, and True, False and None. Of other objects
+around a kernel nothing is known: what is found holds for all kernels whose names stand for the same
+types.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from enum import Enum
+from functools import partial
+from inspect import Parameter
+from types import FunctionType, ModuleType
+from typing import Any
+
+from ttl.diagnostics.frames import is_pyttlang_file, is_user_file
+from ttl.language.buffer import DataflowBuffer
+from ttl.language.copies import GroupTransfer, copy
+
+from .. import tree
+from ..bindings import Variable
+from ..functions import (
+    CONTAINERS,
+    MISSING,
+    called_function,
+    items_of,
+    member,
+    named_value,
+    own_code,
+)
+
+# Builtins a block may be given to: they do not keep it, or have it as an item, or are it.
+HARMLESS = (
+    abs, bool, getattr, hasattr, id, isinstance, len, print, range, repr, str, type, GroupTransfer,
+)  # fmt: skip
+PASSING = (dict, enumerate, iter, list, max, min, next, reversed, set, sorted, tuple, zip)
+GIVING = ("get", "items", "values", "copy", "pop")  # methods of containers, for their items
+POSITIONAL = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+NAMED = (Parameter.KEYWORD_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+DULL = (bool, int, float, complex, str, bytes, type(None))
+
+
+class Sort(Enum):
+    """What is known of a thing that is not known itself."""
+
+    UNKNOWN = "anything"
+    OUTSIDE = "an object that somebody else has as well"
+    BLOCK = "a block"
+    TRANSFER = "a transfer"
+    PLAIN = "a number, say"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Thing:
+    """An object, known by its identity."""
+
+    value: Any
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Thing) and self.value is other.value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Closure:
+    """A function in the tree; `around` is the one that the names around the tree are those of."""
+
+    function: tree.Function
+    around: FunctionType
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A function that has some arguments already."""
+
+    function: Thing | Closure | Bound
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What else may be called, by what becomes of its arguments."""
+
+    name: str
+
+
+COPY, KEEPS, LEAVES, PASSES, BINDS = map(Effect, ("copy", "keeps", "leaves", "passes", "binds"))
+
+Known = Sort | Thing | Closure | Bound
+Holder = Variable | tree.Call  # a transfer that is under way holds its blocks: what started it
+NOTHING_KNOWN: frozenset[Known] = frozenset()
+ANYTHING: frozenset[Known] = frozenset({Sort.UNKNOWN})
+SORTS = frozenset(Sort) - {Sort.OUTSIDE, Sort.PLAIN}
+
+MAYBE_NONE = frozenset({Sort.UNKNOWN, Sort.PLAIN, Thing(None)})
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    holders: frozenset[Holder] = frozenset()
+    known: frozenset[Known] = NOTHING_KNOWN
+    is_item: bool = False  # of what the holders have: it is not known which
+
+    def or_other(self, other: Value) -> Value:
+        """One of two."""
+        is_item = self.is_item or other.is_item or self.holders != other.holders
+        return replace(united((self, other)), is_item=is_item)
+
+    @property
+    def item(self) -> Value:
+        known = frozenset(each for known in self.known for each in inside(known))
+        return replace(self, known=known, is_item=True)
+
+    @property
+    def is_unknown(self) -> bool:
+        return Sort.UNKNOWN in self.known
+
+    @property
+    def has_items(self) -> bool:
+        """Is it a container of things that are known?"""
+        return not self.is_unknown and any(map(_has_items, self.known))
+
+    @property
+    def buffers(self) -> set[Known]:
+        return {each for each in self.known if _is_buffer(each)}
+
+    @property
+    def truth(self) -> bool | None:
+        """Of True, False, None, blocks and transfers."""
+        if self.known and self.known <= {Thing(True), Sort.BLOCK, Sort.TRANSFER}:
+            return True
+        return False if self.known and self.known <= {Thing(False), Thing(None)} else None
+
+    @property
+    def is_none(self) -> bool | None:
+        if self.known == {Thing(None)}:
+            return True
+        return None if not self.known or self.known & MAYBE_NONE else False
+
+
+NOTHING = Value()
+UNKNOWN = Value(known=ANYTHING)
+
+
+def united(values: Iterable[Value]) -> Value:
+    values = tuple(values)
+    holders = frozenset().union(*(each.holders for each in values))
+    known = frozenset().union(*(each.known for each in values))
+    if known and not all(each.known for each in values):
+        known |= {Sort.PLAIN}
+    return Value(holders, known, any(each.is_item for each in values))
+
+
+def _is_buffer(known: Known) -> bool:
+    return isinstance(known, Thing) and isinstance(known.value, DataflowBuffer)
+
+
+def _has_items(known: Known) -> bool:
+    if isinstance(known, Thing):
+        return type(known.value) in CONTAINERS
+    return isinstance(known, Closure)
+
+
+# Objects ------------------------------------------------------------------------------------------
+
+
+def known_of(value: Any) -> frozenset[Known]:
+    if value is MISSING:
+        return ANYTHING
+    return NOTHING_KNOWN if type(value) in DULL else frozenset({Thing(value)})
+
+
+def around(name: str, function: FunctionType) -> frozenset[Known]:
+    return known_of(named_value(name, function))
+
+
+def attribute(known: Known, name: str) -> frozenset[Known]:
+    """Of a module, of an object of the language, or a function of any other object."""
+    if not isinstance(known, Thing):
+        return ANYTHING
+    owner = known.value
+    if isinstance(owner, ModuleType):
+        return known_of(vars(owner).get(name, MISSING))
+    if type(owner).__module__.startswith("ttl."):
+        with suppress(Exception):
+            return known_of(getattr(owner, name))
+        return ANYTHING
+    found = member(owner, name)
+    return known_of(found) if called_function(found)[0] else ANYTHING
+
+
+def inside(known: Known) -> Iterable[Known]:
+    """A container that the kernel makes is known by its items."""
+    if not isinstance(known, Thing):
+        return {known} | ({Sort.UNKNOWN} if known is Sort.OUTSIDE else set())
+    if type(known.value) not in CONTAINERS:
+        return {known}
+    return {found for item in items_of(known.value) for found in known_of(item)}
+
+
+def item_at(known: Known, key: Any) -> Iterable[Known]:
+    if isinstance(known, Thing) and type(known.value) in CONTAINERS:
+        with suppress(Exception):
+            return known_of(known.value[key])
+    return inside(known)
+
+
+# Calls --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Callee:
+    """A function of the user's that is known, or what becomes of the arguments."""
+
+    function: FunctionType | Closure | Effect
+    bound: int = 0
+
+
+def callees(known: Iterable[Known]) -> list[Callee]:
+    """Nothing if it may be anything, or is nothing that is known."""
+    known = {*known} - {Sort.OUTSIDE, Sort.PLAIN}
+    return [] if known & SORTS else sorted({_callee(each) for each in known}, key=_order)
+
+
+def _order(callee: Callee) -> tuple[Any, ...]:
+    function = callee.function
+    if isinstance(function, Effect):
+        return 0, function.name
+    if isinstance(function, Closure):
+        return 1, function.function.place, callee.bound
+    return 2, own_code(function).co_filename, own_code(function).co_firstlineno, callee.bound
+
+
+def _callee(known: Known) -> Callee:
+    if isinstance(known, Bound):
+        inner = _callee(known.function)
+        return replace(inner, bound=inner.bound + known.count)
+    if isinstance(known, Closure):
+        return Callee(known)
+    assert isinstance(known, Thing)
+    value = known.value
+    function, bound = called_function(value)
+    if function is copy:
+        return Callee(COPY)
+    if function is not None and is_pyttlang_file(own_code(function).co_filename):
+        return Callee(LEAVES)
+    if function is not None and is_user_file(own_code(function).co_filename):
+        return Callee(function, bound)
+    if any(value is each for each in HARMLESS):
+        return Callee(LEAVES)
+    if any(value is each for each in PASSING):
+        return Callee(PASSES)
+    return Callee(BINDS if value is partial else KEEPS)
+
+
+def given_arguments(
+    call: tree.Call, function: tree.Function, bound: int
+) -> Iterator[tuple[tree.Expression, Variable | None]]:
+    """The parameter that gets each argument; None if that cannot be told, or is `*rest`."""
+    places = [each.variable for each in function.parameters if each.kind in POSITIONAL][bound:]
+    named = {
+        each.variable.name: each.variable for each in function.parameters if each.kind in NAMED
+    }
+    is_known = not any(isinstance(each, tree.Starred) for each in call.arguments)
+    for number, argument in enumerate(call.arguments):
+        is_given = is_known and number < len(places)
+        yield argument, places[number] if is_given else None
+    for keyword in call.keywords:
+        yield keyword.value, named.get(keyword.name or "") if is_known else None
