@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from .tree import Body, Comprehension, Function, Node
+from .tree import Body, Comprehension, Function, Node, Sequence, Starred
 
 AnyNode = TypeVar("AnyNode", bound=Node)
 SCOPED = (Function, Comprehension)
@@ -86,3 +86,14 @@ class Changer:
 
 def _is(one: object, other: object) -> bool:
     return one is other
+
+
+def stored(node: Node) -> Iterator[Node]:
+    """Variables, attributes and items that a node gives values to, or takes values from."""
+    waiting = [getattr(node, "target", None), *getattr(node, "targets", ())]
+    while waiting:
+        each = waiting.pop(0)
+        if isinstance(each, (Sequence, Starred)):
+            waiting[:0] = children(each)
+        elif each is not None:
+            yield each
