@@ -19,14 +19,15 @@ from ttl.semantics.dtypes import DType, dtype_of, float16
 from ttl.semantics.kernel_config import WIDE, Sum, dest_dtype, needs_fp32_dest
 from ttl.semantics.kernel_kinds import KernelKind
 
-from .functions import fingerprint
-from .implicit_sync import CodePoints, kernel_points
-from .live import SCALARS, Uses, live_uses
-from .name_uses import reads_what_it_writes
-from .numpy_numbers import may_meet_numpy
-from .own_sends import nets_to_others
-from .recent import Recent
-from .unusual import is_unusual
+from ..functions import fingerprint
+from ..implicit_sync import CodePoints, kernel_points
+from ..known import SCALARS
+from ..name_uses import reads_what_it_writes
+from ..numpy_numbers import may_meet_numpy
+from ..own_sends import nets_to_others
+from ..recent import Recent
+from ..unusual import is_unusual
+from .registers import Uses, live_uses
 
 
 def facts_of(program: Program) -> Facts:
