@@ -1,6 +1,6 @@
 """Runs kernels recompiled with the releases and waits that were left out.
 
-Kernels that may meet numbers of numpy are recompiled too: source/numpy_numbers.py.
+Kernels that may meet numbers of numpy are recompiled too: source/python_numbers.py.
 
 rule CALLED  `Finish` becomes `for .finish in .left(...): .finish()`: what is left is asked for when
              the place is reached, and called from the user's own frame
@@ -11,27 +11,28 @@ rule SAME    the function objects stay the user's own, cells and defaults and al
 
 from __future__ import annotations
 
-import ast
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from copy import deepcopy
 from functools import lru_cache
 from types import CodeType, FunctionType
 from typing import Any
 
-from ttl.diagnostics.span import expansions_of, with_expansions
 from ttl.language.copies import GroupTransfer
 from ttl.language.operation import Program
 from ttl.semantics.block_protocol import State
-from ttl.semantics.function_source import FunctionTree, function_tree
+from ttl.source import code, tree
+from ttl.source.bindings import Variable
+from ttl.source.code import call_of, with_functions
 from ttl.source.facts import facts_of
 from ttl.source.functions import REPLACED, own_code, place_of, reachable_functions
 from ttl.source.handles import Finish
 from ttl.source.implicit_sync import CodePoints, function_points
-from ttl.source.numpy_numbers import with_python_numbers
-from ttl.source.recompile import at, compiled, imported
-from ttl.source.scopes import own_nodes
+from ttl.source.python_numbers import with_python_numbers
+from ttl.source.read import read_function
+from ttl.source.recompile import placed
+from ttl.source.trees import tree_of
+from ttl.source.walking import Changer
 
 from .block import SimBlock
 from .transfers import SimTransfer
@@ -44,8 +45,8 @@ def repaired(program: Program) -> Iterator[None]:
     is_changed = facts.points or facts.may_meet_numpy
     replaced = dict(_replacements(program)) if is_changed else {}
     try:
-        for function, code in replaced.items():
-            REPLACED.enter(function, code)
+        for function, new in replaced.items():
+            REPLACED.enter(function, new)
         yield
     finally:
         for function in replaced:
@@ -59,78 +60,61 @@ def _replacements(program: Program) -> Iterator[tuple[FunctionType, CodeType]]:
             meets_numpy = facts_of(program).may_meet_numpy
             for function in reachable_functions(kernel.function):
                 found = points.get(place_of(own_code(function)))
-                code = None
+                new = None
                 if meets_numpy:
-                    code = with_numbers(own_code(function), found)
+                    new = with_numbers(function, found)
                 elif found is not None:
-                    code = recompiled(found)
-                if code is not None:
-                    yield function, code
+                    new = recompiled(found)
+                if new is not None:
+                    yield function, new
 
 
 @lru_cache(maxsize=1024)
 def recompiled(points: CodePoints) -> CodeType | None:
     """The function's code with its repairs; None if its source is not what it was made from."""
-    return _recompiled(points.code, _Calls().visit(deepcopy(points.tree)))
+    return code.recompiled(with_calls(_tree(points)), points.code)
+
+
+def with_numbers(function: FunctionType, points: CodePoints | None) -> CodeType | None:
+    """The code in which numbers of numpy become Python's, with its repairs if there are some."""
+    found = tree_of(function) if points is None else _tree(points)
+    if found is None:
+        return None
+    return _recompiled(with_python_numbers(found, function), *place_of(own_code(function)))
 
 
 @lru_cache(maxsize=1024)
-def with_numbers(original: CodeType, points: CodePoints | None) -> CodeType | None:
-    """The code in which numbers of numpy become Python's, with its repairs if there are some."""
-    tree = function_tree(original) if points is None else points.tree
-    if tree is None:
-        return None
-    changed = with_python_numbers(tree)
-    return _recompiled(original, changed if points is None else _Calls().visit(changed))
+def _recompiled(function: tree.Function, original: CodeType, file: str) -> CodeType | None:
+    return code.recompiled(with_calls(function), original)
 
 
-def _recompiled(original: CodeType, tree: FunctionTree) -> CodeType | None:
-    file, flags = original.co_filename, original.co_flags
-    code = compiled(tree, original.co_freevars, file, flags)
-    if code.co_freevars != original.co_freevars or code.co_firstlineno != original.co_firstlineno:
-        return None
-    renamed = _renamed(code, code.co_qualname, original.co_qualname)
-    return with_expansions(renamed, expansions_of(original))
+@lru_cache(maxsize=1024)
+def _tree(points: CodePoints) -> tree.Function:
+    return read_function(placed(points.tree))
 
 
-def _renamed(code: CodeType, old: str, new: str) -> CodeType:
-    """Without the factory in the qualified names, also of nested functions."""
-    constants = (
-        _renamed(constant, old, new) if isinstance(constant, CodeType) else constant
-        for constant in code.co_consts
-    )
-    qualname = new + code.co_qualname.removeprefix(old)
-    return code.replace(co_qualname=qualname, co_consts=tuple(constants))
-
-
-class _Calls(ast.NodeTransformer):
+def with_calls(function: tree.Function) -> tree.Function:
     """Python's own statements in place of `Finish`."""
+    calls = _Calls(Variable(".left", function.scope), Variable(".finish", function.scope))
+    made: tree.Function = calls.node(function)
+    return made if made is function else with_functions(made, {calls.left: left_to_finish})
 
-    def visit_Finish(self, node: Finish) -> ast.stmt:
+
+class _Calls(Changer):
+    def __init__(self, left: Variable, finish: Variable):
+        self.left, self.finish = left, finish
+
+    def change(self, node: tree.Node) -> tree.Node:
+        if not isinstance(node, tree.Foreign) or not isinstance(node.python, Finish):
+            return node
+        place, found = node.place, node.python  # rule PLACE
         given = [
-            ast.Tuple([ast.Constant(name.id) for name in part], ast.Load())
-            for part in (node.names, node.kept)
+            tree.Sequence(place, "tuple", tuple(tree.Constant(place, each.id) for each in part))
+            for part in (found.names, found.kept)
         ]
-        left = _call(".left", *given, ast.Constant(node.is_wait))
-        loop = ast.For(ast.Name(".finish", ast.Store()), left, [ast.Expr(_call(".finish"))], [])
-        return at(ast.copy_location(loop, node), node)  # rule PLACE
-
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.stmt:
-        finishes = any(isinstance(each, Finish) for each in own_nodes(node))
-        self.generic_visit(node)
-        if finishes:
-            first = 1 if _is_docstring(node.body[0]) else 0
-            asked = ast.Assign([ast.Name(".left", ast.Store())], imported(left_to_finish))
-            node.body.insert(first, at(asked, node.body[0]))
-        return node
-
-
-def _call(name: str, *arguments: ast.expr) -> ast.Call:
-    return ast.Call(ast.Name(name, ast.Load()), list(arguments), [])
-
-
-def _is_docstring(statement: ast.stmt) -> bool:
-    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+        left = call_of(place, self.left, *given, tree.Constant(place, found.is_wait))
+        called = tree.Evaluate(place, call_of(place, self.finish))
+        return tree.Loop(place, tree.Target(place, self.finish), left, (called,))
 
 
 # When a place is reached --------------------------------------------------------------------------

@@ -11,7 +11,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable
 from inspect import Parameter as Kinds
+from types import CodeType
 from typing import Any
+
+from ttl.semantics.function_source import FUTURE_FLAGS
 
 from . import tree
 from .read_expressions import SIGNS, UNARY_SIGNS
@@ -321,6 +324,21 @@ def as_ast(function: tree.Function, finish: MakeFinish = no_finish) -> Any:
     if function.is_lambda:
         return writer.expression(function)
     return writer.definition(function)
+
+
+def as_code(function: tree.Function, original: CodeType) -> CodeType:
+    """With the names, the file and the `from __future__` statements around the original code."""
+    factory: Any = ast.parse("def factory(): pass").body[0]
+    factory.args.args = [ast.arg(name) for name in original.co_freevars]
+    made = as_ast(function)
+    factory.body = [ast.Expr(made) if function.is_lambda else made]
+    module, flags = ast.fix_missing_locations(ast.Module([factory], [])), original.co_flags
+    code = compile(module, original.co_filename, "exec", flags & FUTURE_FLAGS, dont_inherit=True)
+    return _nested(_nested(code, "factory"), original.co_name)
+
+
+def _nested(code: CodeType, name: str) -> CodeType:
+    return next(c for c in code.co_consts if isinstance(c, CodeType) and c.co_name == name)
 
 
 def as_text(node: tree.Node) -> str:

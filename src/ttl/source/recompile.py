@@ -30,6 +30,11 @@ def compiled(tree: FunctionTree, free: Iterable[str], file: str, flags: int = 0)
     return _nested(_nested(code, "factory"), name)
 
 
+def placed(tree: Node) -> Node:
+    """New nodes have the places of those around them."""
+    return ast.fix_missing_locations(tree)
+
+
 def _nested(code: CodeType, name: str) -> CodeType:
     return next(c for c in code.co_consts if isinstance(c, CodeType) and c.co_name == name)
 

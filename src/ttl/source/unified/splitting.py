@@ -26,9 +26,12 @@ from ttl.semantics.kernel_kinds import KernelKind
 from ttl.semantics.syntax import walk
 
 from ..functions import own_code
-from ..numpy_numbers import USED, statements_with_python_numbers
-from ..recompile import at, compiled, with_names
+from ..python import as_ast
+from ..python_numbers import USED, statements_with_python_numbers
+from ..read import read_function
+from ..recompile import at, compiled, placed, with_names
 from ..scopes import parameters
+from ..walking import changed
 from .counting import names_in, only_counts
 from .opaque import OPAQUE, asked
 from .sections import Sections
@@ -115,9 +118,11 @@ class Splitter:
     ) -> CodeType:
         """`own`: how many of its statements are those of the operation itself."""
         if self.meets_numpy:  # rule NUMBERS
-            converted = statements_with_python_numbers(tree.body[:own])
-            tree, rest = copy(tree), tree.body[own:]
-            tree.body = [*converted, *rest]
+            function, last = read_function(placed(tree)), len(tree.body) - own
+            own_part = function.body[: len(function.body) - last]
+            rest = function.body[len(own_part) :]
+            body = (*statements_with_python_numbers(own_part), *rest)
+            tree = as_ast(changed(function, body=body))
         return _compiled(frame, tree, expansions)
 
     def _static(self, frame: Frame) -> set[str]:
