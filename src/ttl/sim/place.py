@@ -16,7 +16,7 @@ from ttl.semantics.current_engine import IS_COMPILED as IS_COMPILED
 from ttl.source import tree
 from ttl.source.functions import REPLACED
 from ttl.source.trees import tree_of_code
-from ttl.source.walking import walk
+from ttl.source.walking import AnyNode, walk
 from ttl.trace import Recorder
 from ttl.trace.events import NO_CODE
 
@@ -88,14 +88,25 @@ def _position(code: CodeType, instruction: int) -> Extent:
 
 @lru_cache(maxsize=1024)
 def _with_node(code: CodeType, instruction: int) -> tree.With | None:
-    position, original = _position(code, instruction), REPLACED.original(code)
-    function = tree_of_code(original, original.co_filename)
-    for node in walk(function) if function is not None else ():
-        if isinstance(node, tree.With):
-            places = [_extent(node), *(_extent(item.value) for item in node.items)]
-            if position in places:
-                return node
+    position = _position(code, instruction)
+    for node in _nodes(code, tree.With):
+        places = [_extent(node), *(_extent(item.value) for item in node.items)]
+        if position in places:
+            return node
     return None
+
+
+def is_raise(place: Place) -> bool:
+    """Is it an instruction of a `raise`, and not of what it raises?"""
+    position = _position(*place)
+    return any(_extent(node) == position for node in _nodes(place[0], tree.Raise))
+
+
+def _nodes(code: CodeType, kind: type[AnyNode]) -> list[AnyNode]:
+    original = REPLACED.original(code)
+    function = tree_of_code(original, original.co_filename)
+    nodes = () if function is None else walk(function)
+    return [node for node in nodes if isinstance(node, kind)]
 
 
 def is_of_other_with(end: Place, acquire: Place) -> bool:
