@@ -78,6 +78,7 @@ class Writer:
         kind: Any = ast.AsyncFunctionDef if node.is_async else ast.FunctionDef
         decorators = self.expressions(node.decorators)
         made = kind(name or node.name, self.arguments(node), self.body(node.body, node), decorators)
+        made.returns = self.optional(node.returns)
         return _placed(made, node)  # type: ignore[no-any-return]
 
     def arguments(self, node: tree.Function) -> ast.arguments:
