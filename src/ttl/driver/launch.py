@@ -126,7 +126,7 @@ class Driver:
 
 
 def _reordered(place: Span) -> str | None:
-    from ttl.source.reordered import reordered_kernel  # what most runs never need
+    from .reordered import reordered_kernel  # what most runs never need
 
     return reordered_kernel(place)
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Mapping
-from types import CellType, CodeType, FunctionType
-from typing import Any, TypeVar
+from collections.abc import Iterable
+from types import CodeType
+from typing import TypeVar
 
 from ttl.semantics.function_source import FUTURE_FLAGS, FunctionTree
 from ttl.semantics.syntax import walk
 
-from .functions import own_code
+from .code import with_names as with_names
 
 Node = TypeVar("Node", bound=ast.AST)
 
@@ -39,30 +39,12 @@ def _nested(code: CodeType, name: str) -> CodeType:
     return next(c for c in code.co_consts if isinstance(c, CodeType) and c.co_name == name)
 
 
-def with_names(function: FunctionType, code: CodeType, values: Mapping[str, Any]) -> FunctionType:
-    """Other code for a function: its free names are those of the function, and `values`."""
-    cells = dict(zip(own_code(function).co_freevars, function.__closure__ or (), strict=True))
-    cells |= {name: CellType(value) for name, value in values.items()}
-    closure = tuple(cells[name] for name in code.co_freevars)
-    return FunctionType(code, function.__globals__, code.co_name, None, closure)
-
-
 def at(node: Node, place: ast.AST) -> Node:
     """Gives `node` and the new nodes in it the place of another."""
     for child in walk(node):
         if not hasattr(child, "lineno"):
             ast.copy_location(child, place)
     return node
-
-
-def imported(function: Any) -> ast.expr:
-    """What gives a function of a module of ours, in code of the user's. An import statement would
-    make a global variable of a name that is none of Python's."""
-    names = ast.Tuple([ast.Constant(function.__name__)], ast.Load())
-    nothing = ast.Constant(None)
-    arguments: list[ast.expr] = [ast.Constant(function.__module__), nothing, nothing, names]
-    module = ast.Call(ast.Name("__import__", ast.Load()), arguments, [])
-    return ast.Attribute(module, function.__name__, ast.Load())
 
 
 def method_call(owner: ast.expr, method: str, place: ast.AST) -> ast.Call:

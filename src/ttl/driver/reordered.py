@@ -14,12 +14,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from ttl.diagnostics import Span
-
-from . import tree
-from .bindings import Around, Binding, Variable
-from .python import as_text
-from .read import read_module
-from .walking import Changer, changed, walk
+from ttl.source import tree
+from ttl.source.bindings import Around, Binding, Variable
+from ttl.source.python import as_text
+from ttl.source.read import read_module
+from ttl.source.walking import Changer, changed, walk
 
 _POSTS = Around("posts")
 Body = tree.Body
