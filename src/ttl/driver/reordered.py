@@ -100,8 +100,8 @@ def _find_roles(kernel: tree.Assign) -> _Roles | None:
 def _role(node: tree.Node, role: str) -> bool:
     """Is it a statement `net.if_src(function)`?"""
     match node:
-        case tree.Evaluate(value=tree.Call(arguments=[tree.Name()])):
-            return node.value.method == role  # type: ignore[attr-defined]
+        case tree.Evaluate(value=tree.Call(arguments=[tree.Name()]) as call):
+            return call.method == role
     return False
 
 
@@ -153,7 +153,7 @@ def _post_first(kernel: tree.Assign, roles: _Roles) -> tree.Assign:
         if node is roles.receive_call:
             return ()
         if node is roles.send_call:
-            return (made, roles.receive_call, node, *waited)  # type: ignore[return-value]
+            return (made, roles.receive_call, roles.send_call, *waited)
         return node
 
     new: tree.Assign = _Replaced(reorder).node(kernel)
@@ -197,7 +197,8 @@ class _Replaced(Changer):
 
     def node(self, node: Any) -> Any:
         new = self.replace(node)
-        return self.inside(node) if new is node else new
+        is_kept = new is node
+        return self.inside(node) if is_kept else new
 
 
 # Rule TWO HALVES ----------------------------------------------------------------------------------
