@@ -18,7 +18,7 @@ from .place import labels
 
 
 def returned(kernel: KernelRun) -> KernelFault:
-    span = returned_span(own_code(kernel.function))  # type: ignore[arg-type]
+    span = returned_span(own_code(kernel.function))
     return fault_in(kernel, kernel_returns_value(kernel.name), span)
 
 
