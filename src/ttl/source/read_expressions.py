@@ -20,6 +20,7 @@ Definition = ast.FunctionDef | ast.AsyncFunctionDef
 FunctionNode = Definition | ast.Lambda
 Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 
+LONGEST_SUM = 1_000  # operations
 SIGNS: dict[type[ast.AST], str] = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%",
     ast.Pow: "**", ast.MatMult: "@", ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^",
@@ -71,10 +72,12 @@ def _unary(reader: Reader, node: ast.UnaryOp) -> Expression:
 
 
 def _binary(reader: Reader, node: ast.BinOp) -> Expression:
-    """A sum of a thousand terms is no mistake: it does not end in a RecursionError."""
+    """A sum of a thousand terms is no mistake; a longer one is too deep for all that follows."""
     chain: list[ast.expr] = [node]
     while isinstance(last := chain[-1], ast.BinOp):
         chain.append(last.left)
+    if len(chain) > LONGEST_SUM:
+        raise RecursionError
     left = reader.expression(chain.pop())
     for each in reversed(chain):
         assert isinstance(each, ast.BinOp)
