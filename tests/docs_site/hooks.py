@@ -46,6 +46,7 @@ def navigation() -> list[Any]:
             "concepts/machine.md", "concepts/buffers-and-states.md", "concepts/pipes.md",
             "concepts/numerics.md", "concepts/races-and-proofs.md",
             "concepts/unified-and-multi-kernel.md", "concepts/compiled-and-simulated.md",
+            "concepts/from-python-to-cpp.md",
         ]},
         {"Coming from": ["coming-from/index.md", *_files("coming-from", "[!i]*.md")]},
         {"How to": _files("howto", "*.md")},

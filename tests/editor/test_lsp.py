@@ -17,6 +17,7 @@ from pygls.lsp.client import LanguageClient
 
 from ttl.config import Config
 from ttl.diagnostics import UsageError
+from ttl.source.read import read_module
 from ttl.tools.cli import main
 from ttl.tools.lsp.calls import record_of
 from ttl.tools.lsp.names import wrong_names
@@ -249,17 +250,18 @@ def test_only_so_many_programs_are_kept(program, tmp_path, monkeypatch) -> None:
 
 def test_names() -> None:
     text = "import ttl as t\n\ndef kernel():\n    x = t.math.exq(lenght)\n    return x\n"
-    found = wrong_names(text, "p.py")
+    found = wrong_names(read_module(text), "p.py")
     assert [(each.message, each.primary.span.line) for each in found] == [
         ("ttl.math has no `exq`", 4),
         ("`lenght` is not defined in this kernel", 4),
     ]
     assert "`exp`" in found[0].helps[0]
-    assert wrong_names("from numpy import *\ndef f():\n    return zeros\n", "p.py") == []
+    stars = read_module("from numpy import *\ndef f():\n    return zeros\n")
+    assert wrong_names(stars, "p.py") == []
 
 
 def test_states_of_blocks() -> None:
-    lines = block_states(PROGRAM)
+    lines = block_states(read_module(PROGRAM))
     at = {text.strip(): number for number, text in enumerate(PROGRAM.splitlines(), 1)}
     state = {n: lines[at[text]]["x_blk"][:3].strip() for n, text in {
         "reserved": "with x_dfb.reserve() as x_blk:",

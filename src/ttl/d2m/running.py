@@ -17,9 +17,9 @@ from typing import Any
 
 from ttl.source import tree
 from ttl.source.bindings import Place, Scope
+from ttl.source.code import with_names
 from ttl.source.making import around, called, method_call, without_parameters
-from ttl.source.python import as_ast
-from ttl.source.recompile import compiled, with_names
+from ttl.source.python import as_code
 
 from .bodies import InNewValues
 from .broadcasts import ACQUIRING
@@ -132,5 +132,5 @@ def _bound(thread: Thread, name: str, body: tree.Body, values: dict[str, Any]) -
     function = without_parameters(name, body, thread.definition.place, Scope(name))
     own, bound = thread.function.__code__, {**values, HELD: Held, **thread.names}
     names = dict.fromkeys((*own.co_freevars, *bound))
-    code = compiled(as_ast(function), names, own.co_filename)
+    code = as_code(function, names, own.co_filename)
     return with_names(thread.function, code, bound)

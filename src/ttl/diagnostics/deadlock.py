@@ -13,18 +13,29 @@ rule GUESS    anybody could change a semaphore: it is followed only if one kerne
 from __future__ import annotations
 
 import linecache
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, NamedTuple
 
 from . import catalogue as codes
 from .diagnostic import Diagnostic, Label
-from .reordered import reordered_kernel
 from .span import Span
 from .waiting import AnyWaiting, Kernel, Waiting, WaitingForNodes
 
 __all__ = ["Waiting", "WaitingForNodes", "deadlock_diagnostic"]
+
+
+def _not_reordered(place: Span) -> str | None:
+    return None
+
+
+# Writes the kernel around a wait for a send in an order that works, if it can: who launches an
+# operation can read its text.
+REORDERED: ContextVar[Callable[[Span], str | None]] = ContextVar(
+    "REORDERED", default=_not_reordered
+)
 
 LONGEST_CHAIN = 4  # kernels of other nodes that are told one by one
 
@@ -417,7 +428,7 @@ def _is_own_receiver(entry: AnyWaiting) -> bool:
 
 def _reordered_help(root: _Root) -> tuple[str, ...]:
     place = next((member.span for member in root.chain if member.action == "send"), None)
-    text = None if place is None else reordered_kernel(place)
+    text = None if place is None else REORDERED.get()(place)
     return () if text is None else (f"this order works:\n{text}",)
 
 

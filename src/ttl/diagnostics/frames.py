@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import dis
 import os
 import sys
 from functools import lru_cache
-from types import CodeType, FrameType, TracebackType
+from types import FrameType, TracebackType
 
 from .span import Span
 
@@ -62,18 +61,6 @@ def user_frame(frame: FrameType | None) -> FrameType | None:
 
 def frame_span(frame: FrameType | None) -> Span | None:
     return Span.of_instruction(frame.f_code, frame.f_lasti) if frame is not None else None
-
-
-def returning_instruction(code: CodeType) -> int:
-    """Where a function first returns something that is not None; its start if it does nowhere."""
-    instructions = list(dis.get_instructions(code))
-    for before, each in zip([None, *instructions], instructions, strict=False):
-        if each.opname == "RETURN_CONST" and each.argval is not None:
-            return each.offset
-        is_none = before is not None and before.opname == "LOAD_CONST" and before.argval is None
-        if each.opname == "RETURN_VALUE" and not is_none:
-            return each.offset
-    return 0
 
 
 def calling_span() -> Span | None:

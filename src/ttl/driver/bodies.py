@@ -15,10 +15,9 @@ part of the program.
 
 from __future__ import annotations
 
-import ast
 import math
 import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from enum import Enum
 from operator import is_
@@ -29,10 +28,12 @@ from ttl import language
 from ttl.diagnostics.frames import is_pyttlang_file, is_user_file
 from ttl.language import Operation
 from ttl.semantics.dtypes import DType, as_dtype
-from ttl.semantics.function_source import FunctionTree, function_tree
-from ttl.semantics.syntax import walk
+from ttl.source import tree
+from ttl.source.bindings import Around, Variable
 from ttl.source.frozen import names_around
 from ttl.source.functions import MISSING, builtins_of, named_value, own_code
+from ttl.source.trees import tree_of
+from ttl.source.walking import children, stored, walk
 
 CONSTANTS = {bool, int, float, str, bytes, type(None), DType}  # not classes derived from them
 BUILTINS = {
@@ -53,13 +54,12 @@ CLASSES = (
 )  # fmt: skip
 MEMBERS = {name for each in CLASSES for name in dir(each) if name[0] != "_"} | OF_PYTHON
 SYNTAX = (
-    ast.Assert, ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Break, ast.Continue, ast.Expr,
-    ast.For, ast.FunctionDef, ast.If, ast.Pass, ast.Raise, ast.Return, ast.While, ast.With,
-    ast.BinOp, ast.BoolOp, ast.Call, ast.Compare, ast.Constant, ast.Dict, ast.DictComp,
-    ast.GeneratorExp, ast.IfExp, ast.Lambda, ast.List, ast.ListComp, ast.Name, ast.NamedExpr,
-    ast.Set, ast.SetComp, ast.Slice, ast.Starred, ast.Subscript, ast.Tuple, ast.UnaryOp,
-    ast.arg, ast.arguments, ast.comprehension, ast.keyword, ast.withitem,
-    ast.boolop, ast.cmpop, ast.expr_context, ast.operator, ast.unaryop,
+    tree.Assert, tree.Assign, tree.Branch, tree.Evaluate, tree.Jump, tree.Loop, tree.Raise,
+    tree.Return, tree.Update, tree.While, tree.With,
+    tree.Binary, tree.Bind, tree.Call, tree.Choice, tree.Compare, tree.Comprehension, tree.Constant,
+    tree.Function, tree.Item, tree.Logic, tree.Name, tree.Sequence, tree.Slice, tree.Starred,
+    tree.Table, tree.Target, tree.Unary,
+    tree.Entered, tree.Generator, tree.Keyword, tree.Parameter,
 )  # fmt: skip
 
 Defaults = tuple[Any, ...]
@@ -129,16 +129,20 @@ class _Reader:
         code = function.__code__
         if not is_user_file(code.co_filename) or own_code(function) is not code:
             raise RunsAlways
-        if (tree := function_tree(code)) is None:
+        if (found := tree_of(function)) is None:
             raise RunsAlways
         self.known.add(function)
         named = named_defaults(function)
         self.seen.functions.append((function, code, function.__defaults__, named))
         for value in (*(function.__defaults__ or ()), *named):
             self.allow(value)
-        _Names(self, tree, self._outer(function), {*tensors}).check()
+        self._watch(function)
+        given = {each.variable for each in found.parameters if each.variable.name in tensors}
+        names = _Names(self, function, given)
+        for node in found.body:
+            names.visit(node)
 
-    def _outer(self, function: FunctionType) -> dict[str, object]:  # rule WATCHED
+    def _watch(self, function: FunctionType) -> None:  # rule WATCHED
         code, seen = function.__code__, self.seen
         for name in names_around(code):
             names: dict[str, Any] = function.__globals__
@@ -148,8 +152,6 @@ class _Reader:
                 seen.names.append((builtins, name, builtins.get(name, MISSING)))
         for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
             seen.captured.append((cell, named_value(name, function)))
-        return {name: named_value(name, function)
-                for name in (*names_around(code), *code.co_freevars)}  # fmt: skip
 
     def member(self, module: ModuleType, name: str) -> object:  # rule MODULES
         value = vars(module).get(name, MISSING)
@@ -190,91 +192,78 @@ def _is_listed(value: object) -> bool:
 
 
 class _Names:
-    """Looks at the definition of one function."""
+    """Looks at the tree of one function, of which these variables are tensors."""
 
-    def __init__(
-        self, reader: _Reader, tree: FunctionTree, outer: dict[str, object], tensors: set[str]
-    ):
-        self.reader, self.tree, self.outer, self.tensors = reader, tree, outer, tensors
+    def __init__(self, reader: _Reader, function: FunctionType, tensors: set[Variable]):
+        self.reader, self.function, self.tensors = reader, function, tensors
 
-    def check(self) -> None:
-        bound = {node.arg for node in walk(self.tree) if isinstance(node, ast.arg)}
-        bound |= {node.id for node in walk(self.tree)
-                  if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)}  # fmt: skip
-        bound |= {node.name for node in walk(self.tree)
-                  if isinstance(node, ast.FunctionDef) and node is not self.tree}  # fmt: skip
-        if bound & {*self.outer}:  # also the name of something else in a function within
-            raise RunsAlways
-        body = self.tree.body
-        for node in body if isinstance(body, list) else [body]:
-            self.visit(node)
-
-    def visit(self, node: ast.AST) -> None:
-        if isinstance(node, ast.Attribute):
+    def visit(self, node: tree.Node) -> None:
+        if isinstance(node, tree.Attribute):
             self._attribute(node)
-        elif not isinstance(node, SYNTAX):  # rule SYNTAX
+        elif not isinstance(node, SYNTAX) or _computes_elsewhere(node):  # rule SYNTAX
             raise RunsAlways
-        elif isinstance(node, ast.Name):
+        elif isinstance(node, tree.Name):
             self._name(node)
-        elif isinstance(node, ast.Call):
+        elif isinstance(node, tree.Call):
             self._call(node)
         else:
-            for child in _evaluated(node):
+            for child in children(node):
                 self.visit(child)
 
-    def _name(self, node: ast.Name) -> None:
-        if node.id in self.tensors:  # rule TENSORS
+    def _name(self, node: tree.Name) -> None:
+        if self._is_tensor(node):  # rule TENSORS
             raise RunsAlways
-        if node.id in self.outer:
-            self.reader.allow(self.outer[node.id])
+        if isinstance(node.binding, Around):
+            self.reader.allow(named_value(node.binding.name, self.function))
 
-    def _attribute(self, node: ast.Attribute) -> None:
+    def _is_tensor(self, node: tree.Node) -> bool:
+        return isinstance(node, tree.Name) and node.binding in self.tensors
+
+    def _attribute(self, node: tree.Attribute) -> None:
         if (value := self._resolved(node)) is not None:
             self.reader.allow(value)
-        elif not isinstance(node.ctx, ast.Load):
-            raise RunsAlways
-        elif isinstance(node.value, ast.Name) and node.value.id in self.tensors:
-            if node.attr not in OF_TENSORS:
+        elif self._is_tensor(node.owner):
+            if node.name not in OF_TENSORS:
                 raise RunsAlways
-        elif node.attr in MEMBERS or node.attr in OF_TENSORS:  # rule MEMBERS
-            self.visit(node.value)
+        elif node.name in MEMBERS or node.name in OF_TENSORS:  # rule MEMBERS
+            self.visit(node.owner)
         else:
             raise RunsAlways
 
-    def _call(self, node: ast.Call) -> None:
-        self.visit(node.func)
-        takes_tensors = is_of_language(self._resolved(node.func))
-        for each in (*node.args, *(keyword.value for keyword in node.keywords)):
-            operand = each.value if isinstance(each, ast.Subscript) else each
-            if takes_tensors and isinstance(operand, ast.Name) and operand.id in self.tensors:
-                if isinstance(each, ast.Subscript):
-                    self.visit(each.slice)
+    def _call(self, node: tree.Call) -> None:
+        self.visit(node.function)
+        takes_tensors = is_of_language(self._resolved(node.function))
+        for each in node.given:
+            operand = each.owner if isinstance(each, tree.Item) else each
+            if takes_tensors and self._is_tensor(operand):
+                if isinstance(each, tree.Item):
+                    self.visit(each.index)
             else:
                 self.visit(each)
 
-    def _resolved(self, node: ast.expr) -> Any:
+    def _resolved(self, node: tree.Expression) -> Any:
         """What an outer name, or a member of a module that has one, stands for."""
-        if isinstance(node, ast.Name):
-            return self.outer.get(node.id)
-        if not isinstance(node, ast.Attribute):
+        if isinstance(node, tree.Name):
+            is_around = isinstance(node.binding, Around)
+            return named_value(node.binding.name, self.function) if is_around else None
+        if not isinstance(node, tree.Attribute):
             return None
-        owner = self._resolved(node.value)
+        owner = self._resolved(node.owner)
         if isinstance(owner, type) and issubclass(owner, Enum) and owner.__module__ != "__main__":
-            return owner.__members__.get(node.attr)
+            return owner.__members__.get(node.name)
         if not isinstance(owner, ModuleType):
             return None
         if owner.__name__ not in MODULES or sys.modules.get(owner.__name__) is not owner:
             raise RunsAlways
-        return self.reader.member(owner, node.attr)
+        return self.reader.member(owner, node.name)
 
 
-def _evaluated(node: ast.AST) -> Iterator[ast.AST]:
-    """What a node consists of, without annotations, which call nothing."""
-    for name, part in ast.iter_fields(node):
-        parts = [each for each in (part if isinstance(part, list) else [part])
-                 if isinstance(each, ast.AST)]  # fmt: skip
-        if name in ("annotation", "returns"):
-            if any(isinstance(each, ast.Call) for one in parts for each in walk(one)):
-                raise RunsAlways
-        else:
-            yield from parts
+def _computes_elsewhere(node: tree.Node) -> bool:
+    """Does it write an attribute, or does an annotation call something?"""
+    if isinstance(node, tree.Function) and node.is_async:
+        return True
+    annotation = getattr(node, "annotation", None) or getattr(node, "returns", None)
+    calls = () if annotation is None else walk(annotation)
+    return any(isinstance(each, tree.Attribute) for each in stored(node)) or any(
+        isinstance(each, tree.Call) for each in calls
+    )

@@ -7,7 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ttl.config import BACKENDS, ROUNDINGS, SCHEDULERS, Config
-from ttl.diagnostics import CompileError, InternalError, TTLError, codes, usage_error
+from ttl.diagnostics import CompileError, InternalError, Span, TTLError, codes, usage_error
+from ttl.diagnostics.deadlock import REORDERED
 from ttl.diagnostics.frames import raised_by_pyttlang
 from ttl.language import Operation
 from ttl.language.operation import Program
@@ -85,6 +86,13 @@ class Driver:
         return Views()
 
     def launch(self, operation: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        token = REORDERED.set(_reordered)
+        try:
+            self._launch(operation, args, kwargs)
+        finally:
+            REORDERED.reset(token)
+
+    def _launch(self, operation: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         config = Config.current()
         may_be_ready = "ready" in self.__dict__ and self.runs.around is None
         if may_be_ready and self.ready.run(operation, (args, kwargs), config):
@@ -115,6 +123,12 @@ class Driver:
         return self.artifacts.compile(
             program, target, config, lambda found: self.remarks.warn(found, config, CompileError)
         )
+
+
+def _reordered(place: Span) -> str | None:
+    from .reordered import reordered_kernel  # what most runs never need
+
+    return reordered_kernel(place)
 
 
 @dataclass(slots=True)

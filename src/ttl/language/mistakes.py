@@ -7,17 +7,16 @@ names the classes of the engine, which no user knows.
 
 from __future__ import annotations
 
-import dis
 import re
 from collections.abc import Callable, Iterable
 from inspect import Parameter, signature
-from itertools import pairwise
 from types import FrameType, FunctionType, TracebackType
 from typing import Any, NamedTuple
 
 from ttl.diagnostics import Code, RuleBroken, codes
 from ttl.diagnostics.frames import is_pyttlang_file
 from ttl.diagnostics.names import no_such_name, undefined_name
+from ttl.semantics.function_source import call_keywords
 from ttl.semantics.ops import NAMESPACES
 
 from .arguments import is_tensor
@@ -105,19 +104,12 @@ def _engine_name(public: type) -> str:
     return (subclasses[0] if subclasses else public).__name__
 
 
-def _keywords(error: Exception) -> tuple[str, ...]:
-    """The keywords of the call that failed: an instruction near it has their names."""
+def _keywords(error: Exception) -> list[str]:
+    """Those of the call that failed."""
     traceback = _innermost(error)
     if traceback is None:
-        return ()
-    code, call = traceback.tb_frame.f_code, traceback.tb_lasti
-    near = [each for each in dis.get_instructions(code) if call - 8 <= each.offset <= call]
-    for before, named in pairwise(near):
-        if named.opname == "KW_NAMES":  # until Python 3.12
-            return tuple(code.co_consts[named.arg or 0])
-        if named.opname == "CALL_KW":
-            return tuple(before.argval)
-    return ()
+        return []
+    return call_keywords(traceback.tb_frame.f_code, traceback.tb_lasti)
 
 
 # Names --------------------------------------------------------------------------------------------

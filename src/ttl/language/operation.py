@@ -11,10 +11,10 @@ from types import FunctionType
 from typing import Any
 
 from ttl.diagnostics import RuleBroken, Span, TTLError, UsageError, at_the_call, codes
-from ttl.diagnostics.frames import calling_span, returning_instruction, traceback_spans
+from ttl.diagnostics.frames import calling_span, traceback_spans
 from ttl.diagnostics.names import no_such_name
 from ttl.semantics.compiler_options import Options, parse_options
-from ttl.semantics.function_source import keep_source
+from ttl.semantics.function_source import keep_source, returned_span
 from ttl.semantics.html import html_table
 from ttl.semantics.kernel_config import DIVISIONS, F32_WAYS, MATH_FIDELITIES
 from ttl.semantics.kernel_kinds import KernelKind
@@ -240,11 +240,10 @@ class Operation:
         return collected
 
     def _returns_value(self) -> UsageError:
-        code = self.function.__code__
         return refused(
             f"{self.__name__} returns a value",
             "operations return nothing: write results into tensor arguments",
-            Span.of_instruction(code, returning_instruction(code)),
+            returned_span(self.function.__code__),
             codes.WRONG_DECLARATION,
         )
 

@@ -12,7 +12,6 @@ rule ASSERTS pytest rewrites `assert`: of a function that has one, all other lin
 from __future__ import annotations
 
 import ast
-import dis
 import linecache
 import os
 import tokenize
@@ -21,9 +20,10 @@ from functools import lru_cache
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
+from ttl.diagnostics import Span
 from ttl.diagnostics.frames import add_library, is_user_file
 
-from .syntax import walk
+from .syntax import child_nodes, walk
 from .typed_source import name_typed
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef
@@ -258,6 +258,40 @@ def _by_code(
     return found
 
 
+def returned_span(code: CodeType) -> Span:
+    """Where a function first returns something that is not None; its start if nobody knows."""
+    tree = function_tree(code)
+    rest: list[ast.AST] = [] if tree is None else [*_body(tree)]
+    while rest:
+        node = rest.pop(0)
+        if isinstance(node, ast.Return) and not _is_none(node.value):
+            return Span.of_node(code.co_filename, node)
+        if not isinstance(node, (ast.expr, FunctionTree, ast.ClassDef)):
+            rest[:0] = child_nodes(node)
+    return Span.of_instruction(code, 0)
+
+
+def call_keywords(code: CodeType, instruction: int) -> list[str]:
+    """The keywords of the call that an instruction makes: no other ends where it ends."""
+    _, end_line, _, end_column = list(code.co_positions())[instruction // 2]
+    tree = function_tree(code)
+    for node in walk(tree) if tree is not None else ():
+        end = getattr(node, "end_lineno", None), getattr(node, "end_col_offset", None)
+        if isinstance(node, ast.Call) and end == (end_line, end_column):
+            return [each.arg for each in node.keywords if each.arg is not None]
+    return []
+
+
+def _body(tree: FunctionTree) -> list[ast.stmt]:
+    if isinstance(tree, ast.Lambda):
+        return [ast.copy_location(ast.Return(tree.body), tree.body)]
+    return tree.body
+
+
+def _is_none(node: ast.expr | None) -> bool:
+    return node is None or (isinstance(node, ast.Constant) and node.value is None)
+
+
 def nested_codes(code: CodeType) -> Iterator[CodeType]:
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
@@ -289,17 +323,11 @@ def _is_rewritten(code: CodeType, compiled: CodeType, tree: FunctionTree) -> boo
         return False
     asserts = [node for node in walk(tree) if isinstance(node, ast.Assert)]
     lines = {n for each in asserts for n in range(each.lineno, (each.end_lineno or 0) + 1)}
-    return list(_steps(code, lines)) == list(_steps(compiled, lines))
+    return bool(lines) and _steps(code, lines) == _steps(compiled, lines)
 
 
-def _steps(code: CodeType, but_lines: set[int]) -> Iterator[tuple[int | None, str, object]]:
-    """What a function does in which line, and the functions in it."""
-    for step in dis.get_instructions(code):
-        line = step.positions.lineno if step.positions is not None else None
-        if line in but_lines or step.opname in ("NOP", "EXTENDED_ARG"):
-            continue
-        is_jump = step.opcode in dis.hasjrel or step.opcode in dis.hasjabs
-        is_plain = not is_jump and not isinstance(step.argval, CodeType)
-        yield line, step.opname, step.argval if is_plain else None
-        if isinstance(step.argval, CodeType):
-            yield from _steps(step.argval, but_lines)
+def _steps(code: CodeType, but_lines: set[int]) -> list[object]:
+    """The places that a function comes to outside of these lines, and those of functions in it."""
+    codes = [code, *nested_codes(code)]
+    places = [[p for p in each.co_positions() if p[0] not in but_lines] for each in codes]
+    return [list(dict.fromkeys(each)) for each in places]

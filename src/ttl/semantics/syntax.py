@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from _ast import AST
+from typing import Any
 
 
-def child_nodes(node: AST) -> list[AST]:
+def child_nodes(node: Any) -> list[Any]:
     """As ast.iter_child_nodes()."""
-    found: list[AST] = []
+    found: list[Any] = []
     for name in node._fields:
         value = getattr(node, name, None)
-        if isinstance(value, AST):
+        if isinstance(value, list):
+            found += [each for each in value if hasattr(each, "_fields")]
+        elif hasattr(value, "_fields"):
             found.append(value)
-        elif isinstance(value, list):
-            found += [each for each in value if isinstance(each, AST)]
     return found
 
 
-def walk(node: AST) -> list[AST]:
+def walk(node: Any) -> list[Any]:
     """As ast.walk()."""
     found = [node]
     for each in found:  # grows meanwhile

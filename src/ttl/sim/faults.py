@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dis
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from types import TracebackType
@@ -12,14 +11,12 @@ from ttl.diagnostics import InternalError, KernelFault, Label, RuleBroken, Span,
 from ttl.diagnostics.frames import is_user_file, raised_by_pyttlang, traceback_spans
 from ttl.semantics.tensors import with_tensor_name
 
-from .place import Place, span_of
+from .place import Place, is_raise, span_of
 from .watchdog import Spinning
 
 if TYPE_CHECKING:
     from .kernel import KernelRun
 
-
-RAISE = dis.opmap["RAISE_VARARGS"]
 MOST_CALLERS = 8  # that are shown, the outermost among them
 
 
@@ -39,6 +36,10 @@ def fault_at(
     """`broken` is known later than it happened: `place` was remembered."""
     span = span_of(place) if place is not None else None
     return _fault(kernel, broken, [span] if span is not None else [], label)
+
+
+def fault_in(kernel: KernelRun, broken: RuleBroken, span: Span) -> KernelFault:
+    return _fault(kernel, broken, [span])
 
 
 def exception_fault(kernel: KernelRun, error: BaseException) -> TTLError | SystemExit:
@@ -74,7 +75,7 @@ def is_raised_by_program(error: BaseException) -> bool:
     entries = list(_entries(error.__traceback__))
     innermost = entries[-1]
     code = innermost.tb_frame.f_code
-    if not is_user_file(code.co_filename) or code.co_code[innermost.tb_lasti] != RAISE:
+    if not is_user_file(code.co_filename) or not is_raise((code, innermost.tb_lasti)):
         return False
     handlers = [signal.getsignal(number) for number in signal.valid_signals()]
     of_handlers = [getattr(each, "__code__", None) for each in handlers]  # methods have it, too

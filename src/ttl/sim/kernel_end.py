@@ -5,22 +5,21 @@ from __future__ import annotations
 from types import FunctionType
 
 from ttl.diagnostics import KernelFault, RuleBroken, codes
-from ttl.diagnostics.frames import returning_instruction
 from ttl.language.kernels import kernel_returns_value
 from ttl.language.signposts import without_with
-from ttl.semantics.function_source import function_tree
+from ttl.semantics.function_source import function_tree, returned_span
 from ttl.semantics.ops.rules import shapeless_value
 from ttl.source.functions import own_code
 
 from .buffer import BufferEnd
-from .faults import fault_at
+from .faults import fault_at, fault_in
 from .kernel import KernelRun
 from .place import labels
 
 
 def returned(kernel: KernelRun) -> KernelFault:
-    code = kernel.function.__code__
-    return fault_at(kernel, kernel_returns_value(kernel.name), (code, returning_instruction(code)))
+    span = returned_span(own_code(kernel.function))
+    return fault_in(kernel, kernel_returns_value(kernel.name), span)
 
 
 def check_end(kernel: KernelRun) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import sys
 from collections.abc import Iterable
 from functools import lru_cache
@@ -14,9 +13,10 @@ from ttl.diagnostics.buffer_ends import CALLS
 from ttl.diagnostics.frames import is_user_file, user_frame
 from ttl.semantics import kernel_calls
 from ttl.semantics.current_engine import IS_COMPILED as IS_COMPILED
-from ttl.semantics.function_source import definition_of
-from ttl.semantics.syntax import walk
+from ttl.source import tree
 from ttl.source.functions import REPLACED
+from ttl.source.trees import tree_of_code
+from ttl.source.walking import AnyNode, walk
 from ttl.trace import Recorder
 from ttl.trace.events import NO_CODE
 
@@ -87,15 +87,26 @@ def _position(code: CodeType, instruction: int) -> Extent:
 
 
 @lru_cache(maxsize=1024)
-def _with_node(code: CodeType, instruction: int) -> ast.With | None:
+def _with_node(code: CodeType, instruction: int) -> tree.With | None:
     position = _position(code, instruction)
-    tree = definition_of(REPLACED.original(code))
-    for node in walk(tree) if tree is not None else ():
-        if isinstance(node, ast.With):
-            places = [_extent(node), *(_extent(item.context_expr) for item in node.items)]
-            if position in places:
-                return node
+    for node in _nodes(code, tree.With):
+        places = [_extent(node), *(_extent(item.value) for item in node.items)]
+        if position in places:
+            return node
     return None
+
+
+def is_raise(place: Place) -> bool:
+    """Is it an instruction of a `raise`, and not of what it raises?"""
+    position = _position(*place)
+    return any(_extent(node) == position for node in _nodes(place[0], tree.Raise))
+
+
+def _nodes(code: CodeType, kind: type[AnyNode]) -> list[AnyNode]:
+    original = REPLACED.original(code)
+    function = tree_of_code(original, original.co_filename)
+    nodes = () if function is None else walk(function)
+    return [node for node in nodes if isinstance(node, kind)]
 
 
 def is_of_other_with(end: Place, acquire: Place) -> bool:
@@ -103,18 +114,13 @@ def is_of_other_with(end: Place, acquire: Place) -> bool:
     node = _with_node(*end)
     if node is None or (acquire[0] is end[0] and _is_in_header(node, _position(*acquire))):
         return False
-    calls = [item.context_expr for item in node.items]
-    return all(
-        isinstance(call, ast.Call)
-        and isinstance(call.func, ast.Attribute)
-        and call.func.attr in CALLS.values()
-        for call in calls
-    )
+    calls = [item.value for item in node.items]
+    return all(isinstance(call, tree.Call) and call.method in CALLS.values() for call in calls)
 
 
-def _is_in_header(node: ast.With, position: Extent) -> bool:
-    return position in [_extent(item.context_expr) for item in node.items]
+def _is_in_header(node: tree.With, position: Extent) -> bool:
+    return position in [_extent(item.value) for item in node.items]
 
 
-def _extent(node: ast.With | ast.expr) -> Extent:
+def _extent(node: tree.Node) -> Extent:
     return node.lineno, node.end_lineno, node.col_offset, node.end_col_offset

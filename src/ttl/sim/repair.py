@@ -1,6 +1,6 @@
 """Runs kernels recompiled with the releases and waits that were left out.
 
-Kernels that may meet numbers of numpy are recompiled too: source/numpy_numbers.py.
+Kernels that may meet numbers of numpy are recompiled too: source/python_numbers.py.
 
 rule CALLED  `Finish` becomes `for .finish in .left(...): .finish()`: what is left is asked for when
              the place is reached, and called from the user's own frame
@@ -11,7 +11,6 @@ rule SAME    the function objects stay the user's own, cells and defaults and al
 
 from __future__ import annotations
 
-import ast
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -19,18 +18,18 @@ from functools import lru_cache
 from types import CodeType, FunctionType
 from typing import Any
 
-from ttl.diagnostics.span import expansions_of, with_expansions
 from ttl.language.copies import GroupTransfer
 from ttl.language.operation import Program
 from ttl.semantics.block_protocol import State
-from ttl.semantics.function_source import FunctionTree, function_tree
-from ttl.source import tree
+from ttl.source import code, tree
+from ttl.source.bindings import Variable
+from ttl.source.code import call_of, with_functions
 from ttl.source.facts import facts_of
 from ttl.source.facts.releases import CodePoints, function_points
 from ttl.source.functions import REPLACED, own_code, place_of, reachable_functions
-from ttl.source.numpy_numbers import with_python_numbers
-from ttl.source.python import as_ast
-from ttl.source.recompile import at, compiled, imported
+from ttl.source.python_numbers import with_python_numbers
+from ttl.source.trees import tree_of
+from ttl.source.walking import Changer
 
 from .block import SimBlock
 from .transfers import SimTransfer
@@ -43,8 +42,8 @@ def repaired(program: Program) -> Iterator[None]:
     is_changed = facts.points or facts.may_meet_numpy
     replaced = dict(_replacements(program)) if is_changed else {}
     try:
-        for function, code in replaced.items():
-            REPLACED.enter(function, code)
+        for function, new in replaced.items():
+            REPLACED.enter(function, new)
         yield
     finally:
         for function in replaced:
@@ -58,73 +57,56 @@ def _replacements(program: Program) -> Iterator[tuple[FunctionType, CodeType]]:
             meets_numpy = facts_of(program).may_meet_numpy
             for function in reachable_functions(kernel.function):
                 found = points.get(place_of(own_code(function)))
-                code = None
+                new = None
                 if meets_numpy:
-                    code = with_numbers(own_code(function), found)
+                    new = with_numbers(function, found)
                 elif found is not None:
-                    code = recompiled(found)
-                if code is not None:
-                    yield function, code
+                    new = recompiled(found)
+                if new is not None:
+                    yield function, new
 
 
 @lru_cache(maxsize=1024)
 def recompiled(points: CodePoints) -> CodeType | None:
     """The function's code with its repairs; None if its source is not what it was made from."""
-    return _recompiled(points.code, with_calls(points))
+    return code.recompiled(with_calls(points.function), points.code)
+
+
+def with_numbers(function: FunctionType, points: CodePoints | None) -> CodeType | None:
+    """The code in which numbers of numpy become Python's, with its repairs if there are some."""
+    found = tree_of(function) if points is None else points.function
+    if found is None:
+        return None
+    return _recompiled(with_python_numbers(found, function), *place_of(own_code(function)))
 
 
 @lru_cache(maxsize=1024)
-def with_numbers(original: CodeType, points: CodePoints | None) -> CodeType | None:
-    """The code in which numbers of numpy become Python's, with its repairs if there are some."""
-    found = function_tree(original) if points is None else with_calls(points)
-    return None if found is None else _recompiled(original, with_python_numbers(found))
+def _recompiled(function: tree.Function, original: CodeType, file: str) -> CodeType | None:
+    return code.recompiled(with_calls(function), original)
 
 
-def _recompiled(original: CodeType, definition: FunctionTree) -> CodeType | None:
-    file, flags = original.co_filename, original.co_flags
-    code = compiled(definition, original.co_freevars, file, flags)
-    if code.co_freevars != original.co_freevars or code.co_firstlineno != original.co_firstlineno:
-        return None
-    renamed = _renamed(code, code.co_qualname, original.co_qualname)
-    return with_expansions(renamed, expansions_of(original))
-
-
-def _renamed(code: CodeType, old: str, new: str) -> CodeType:
-    """Without the factory in the qualified names, also of nested functions."""
-    constants = (
-        _renamed(constant, old, new) if isinstance(constant, CodeType) else constant
-        for constant in code.co_consts
-    )
-    qualname = new + code.co_qualname.removeprefix(old)
-    return code.replace(co_qualname=qualname, co_consts=tuple(constants))
-
-
-def with_calls(points: CodePoints) -> Any:
+def with_calls(function: tree.Function) -> tree.Function:
     """Python's own statements in place of `Finish`."""
-    definition = as_ast(points.function, _calls)
-    first = int(_is_docstring(definition.body[0]))
-    asked = ast.Assign([ast.Name(".left", ast.Store())], imported(left_to_finish))
-    definition.body.insert(first, at(asked, definition.body[0]))
-    return definition
+    calls = _Calls(Variable(".left", function.scope), Variable(".finish", function.scope))
+    made: tree.Function = calls.node(function)
+    return made if made is function else with_functions(made, {calls.left: left_to_finish})
 
 
-def _calls(node: tree.Finish) -> ast.stmt:  # rules CALLED and PLACE
-    given = [
-        ast.Tuple([ast.Constant(each.name) for each in part], ast.Load())
-        for part in (node.names, node.kept)
-    ]
-    left = _call(".left", *given, ast.Constant(node.is_wait))
-    made = ast.For(ast.Name(".finish", ast.Store()), left, [ast.Expr(_call(".finish"))], [])
-    made.lineno, made.col_offset, made.end_lineno, made.end_col_offset = node.place
-    return at(made, made)
+class _Calls(Changer):
+    def __init__(self, left: Variable, finish: Variable):
+        self.left, self.finish = left, finish
 
-
-def _call(name: str, *arguments: ast.expr) -> ast.Call:
-    return ast.Call(ast.Name(name, ast.Load()), list(arguments), [])
-
-
-def _is_docstring(statement: ast.stmt) -> bool:
-    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+    def change(self, node: tree.Node) -> tree.Node:
+        if not isinstance(node, tree.Finish):
+            return node
+        place = node.place  # rule PLACE
+        given = [
+            tree.Sequence(place, "tuple", tuple(tree.Constant(place, each.name) for each in part))
+            for part in (node.names, node.kept)
+        ]
+        left = call_of(place, self.left, *given, tree.Constant(place, node.is_wait))
+        called = tree.Evaluate(place, call_of(place, self.finish))
+        return tree.Loop(place, tree.Target(place, self.finish), left, (called,))
 
 
 # When a place is reached --------------------------------------------------------------------------

@@ -18,12 +18,13 @@ class Place(NamedTuple):
 
 @dataclass(eq=False, slots=True)
 class Scope:
-    """The variables of a function or of a comprehension."""
+    """The variables of a function, of a comprehension or of a class."""
 
     name: str
     outer: Scope | None = None
     variables: dict[str, Variable] = field(default_factory=dict)
     shared: set[Variable] = field(default_factory=set)  # that functions inside give values to
+    is_class: bool = False  # functions inside do not see its variables
 
     def variable(self, name: str) -> Variable:
         return self.variables.setdefault(name, Variable(name, self))

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import ast
 from collections import deque
 from collections.abc import Iterator
 from functools import lru_cache
-from types import CodeType, FunctionType, ModuleType
+from types import FunctionType, ModuleType
 
 from ttl.diagnostics import Code, Diagnostic, Span, codes
 from ttl.language.arguments import is_tensor
 from ttl.language.described import public_class
 from ttl.language.operation import KernelFunction, Program
-from ttl.semantics.function_source import definition_of, nodes_of
 
+from . import tree
+from .bindings import Around
 from .functions import MISSING, own_code
+from .trees import tree_of
+from .walking import stored, walk
 
 # Methods that change a list, dict or set in place, as far as compiled kernels know them.
 CHANGING: dict[type, tuple[str, ...]] = {
@@ -38,74 +40,51 @@ def captured_writes(program: Program, code: Code) -> list[Diagnostic]:
 
 
 def _written(kernel: KernelFunction, code: Code) -> Iterator[Diagnostic]:
-    suspects = _suspects(own_code(kernel.function))
+    function = tree_of(kernel.function)  # type: ignore[arg-type]
+    suspects = _suspects(function) if function is not None else ()
     around = kernel.function.__globals__ | kernel.captures() if suspects else {}
     for name, node in suspects:
         value = around.get(name, MISSING)
-        if value is MISSING and not isinstance(node, ast.stmt):
+        if value is MISSING and not isinstance(node, tree.Declare):
             continue  # the run says that
         if public_class(value) is not None:
             continue  # nothing of the language can be changed so: it says that itself
-        if isinstance(node, (ast.Subscript, ast.Attribute)):
-            is_written = type(value) not in FIXED
+        if isinstance(node, tree.Call):
+            is_written = isinstance(value, CONTAINERS)
         else:
-            is_written = not isinstance(node, ast.Call) or isinstance(value, CONTAINERS)
+            is_written = isinstance(node, tree.Declare) or type(value) not in FIXED
         if is_written:
             own = codes.CAPTURED_WRITTEN if is_tensor(value) or isinstance(value, WHOLE) else code
             yield _diagnostic(kernel, name, node, own)
 
 
 @lru_cache(maxsize=256)
-def _suspects(code: CodeType) -> tuple[tuple[str, ast.expr | ast.stmt], ...]:
-    """Places in the kernel that write to a captured name, or call a method that may."""
-    tree = definition_of(code)
-    if tree is None:
-        return ()
-    own = _own_names(code)
-    return _rebound(tree, code) + tuple(
-        (base, node)
-        for node in nodes_of(tree)
-        if (base := _written_name(node)) is not None
-        and base not in own
-        and isinstance(node, (ast.Call, ast.Subscript, ast.Attribute))
-    )
+def _suspects(function: tree.Function) -> tuple[tuple[str, tree.Node], ...]:
+    """Places in the kernel that write to a name around it, or call a method that may."""
+    found = [(binding, node) for node in walk(function) for binding, node in _changed_by(node)]
+    return tuple((each.name, node) for each, node in found if isinstance(each, Around))
 
 
-def _own_names(code: CodeType) -> set[str]:
-    """Variables of the kernel and of the functions in it; all others are around the kernel."""
-    inside = [each for each in code.co_consts if isinstance(each, CodeType)]
-    return {*code.co_varnames, *code.co_cellvars}.union(*map(_own_names, inside))
-
-
-def _rebound(tree: ast.FunctionDef, code: CodeType) -> tuple[tuple[str, ast.stmt], ...]:
-    """`nonlocal` of a variable around the kernel, and every `global`."""
-    return tuple(
-        (name, node)
-        for node in nodes_of(tree)
-        if isinstance(node, (ast.Nonlocal, ast.Global))
-        for name in node.names
-        if isinstance(node, ast.Global) or name in code.co_freevars
-    )
-
-
-def _written_name(node: ast.AST) -> str | None:
+def _changed_by(node: tree.Node) -> Iterator[tuple[object, tree.Node]]:
     """`x` in x[..] = .., x.y = .., del x[..], x.append(..), also after further indices."""
-    if isinstance(node, (ast.Subscript, ast.Attribute)) and not isinstance(node.ctx, ast.Load):
-        return _base(node.value)
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        return _base(node.func.value) if node.func.attr in MUTATORS else None
-    return None
+    if isinstance(node, tree.Declare):
+        yield from ((each, node) for each in node.bindings)
+    elif isinstance(node, tree.Call):
+        if node.method in MUTATORS:
+            yield _base(node.function), node
+    else:
+        for each in stored(node):
+            if isinstance(each, (tree.Item, tree.Attribute)):
+                yield _base(each), each
 
 
-def _base(node: ast.expr) -> str | None:
-    while isinstance(node, (ast.Subscript, ast.Attribute)):
-        node = node.value
-    return node.id if isinstance(node, ast.Name) else None
+def _base(node: tree.Node) -> object:
+    while isinstance(node, (tree.Item, tree.Attribute)):
+        node = node.owner
+    return node.binding if isinstance(node, tree.Name) else None
 
 
-def _diagnostic(
-    kernel: KernelFunction, name: str, node: ast.expr | ast.stmt, code: Code
-) -> Diagnostic:
+def _diagnostic(kernel: KernelFunction, name: str, node: tree.Node, code: Code) -> Diagnostic:
     broken = code.broken(
         f"kernel `{kernel.name}` writes `{name}`, which "
         + ("it captures" if name in own_code(kernel.function).co_freevars else "is global"),

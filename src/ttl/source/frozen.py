@@ -15,7 +15,6 @@ rule NONE     everything else has no key: nobody knows what it depends on, or it
 
 from __future__ import annotations
 
-import dis
 import struct
 import sys
 from abc import ABC
@@ -45,10 +44,15 @@ from ttl.language.buffer import DataflowBuffer
 from ttl.language.pipes import Pipe, PipeNet
 from ttl.language.semaphores import RemoteSemaphore, Semaphore
 from ttl.semantics.dtypes import DType, as_dtype, find_dtype
+from ttl.semantics.function_source import global_names, nested_codes
 from ttl.semantics.tensors import row_page_elements
 from ttl.semantics.ttnn_values import is_ttnn_value
 
+from . import tree
+from .bindings import Around
 from .functions import builtins_of, own_code
+from .trees import tree_of_code
+from .walking import walk
 
 Key = tuple[Any, ...]  # hashable, also what is in it
 Tensors = Iterable[Any]
@@ -369,17 +373,13 @@ def names_around(code: CodeType) -> tuple[str, ...]:
 @lru_cache(maxsize=1024)
 def _names(code: CodeType) -> tuple[tuple[str, ...], frozenset[str]]:
     """The names around a function that it uses, and those it may ask a module for: attributes,
-    and texts for getattr(). Of the functions nested in it too.
+    and texts for getattr(). Of the functions nested in it too. Without its source an attribute is
+    taken for a name.
     """
-    around, asked = set(), {*code.co_names}
-    for instruction in dis.get_instructions(code):
-        if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"):
-            around.add(instruction.argval)
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            inner_around, inner_asked = _names(constant)
-            around |= {*inner_around}
-            asked |= inner_asked
-        elif isinstance(constant, str):
-            asked.add(constant)
-    return tuple(sorted(around)), frozenset(asked)
+    codes = (code, *nested_codes(code))
+    texts = {each for inner in codes for each in inner.co_consts if isinstance(each, str)}
+    around = global_names(code) - {*code.co_freevars}
+    if (function := tree_of_code(code, code.co_filename)) is not None:
+        nodes = (node for node in walk(function) if isinstance(node, (tree.Name, tree.Target)))
+        around &= {node.binding.name for node in nodes if isinstance(node.binding, Around)}
+    return tuple(sorted(around)), global_names(code) | texts

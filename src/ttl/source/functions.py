@@ -99,9 +99,7 @@ def named_value(name: str, function: FunctionType) -> Any:
     return getattr(builtins, name, MISSING)
 
 
-def value_of(
-    node: ast.expr, function: FunctionType, attribute: Callable[[Any, str], Any]
-) -> Any:
+def value_of(node: ast.expr, function: FunctionType, attribute: Callable[[Any, str], Any]) -> Any:
     """What a name around a function, an attribute or a constant item of that, stands for."""
     if isinstance(node, ast.Name):
         return named_value(node.id, function)

@@ -5,57 +5,48 @@ The tensors: which they read and which they write. The buffers: who is at which 
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
-from types import CodeType, FunctionType
+from types import FunctionType
 
 from ttl.language.buffer import DataflowBuffer
+from ttl.language.copies import copy
 from ttl.language.operation import KernelFunction
-from ttl.semantics.function_source import Definition, definition_of, nodes_of
 
+from . import tree
+from .bindings import Around
 from .facts.liveness import ACQUIRES, RELEASES
 from .functions import MISSING, named_value, own_code
+from .trees import tree_of
+from .walking import walk
 
 METHODS = frozenset({*ACQUIRES, *RELEASES, "publish", *(f"can_{call}" for call in ACQUIRES)})
 READ, WRITTEN = "ttl.copy(name[..], x)", "ttl.copy(x, name[..])"
 OTHERWISE = ""
 
 
-def _uses(code: CodeType) -> dict[str, set[str]] | None:
-    tree = definition_of(code)
-    return None if tree is None else uses_of_names(tree)
+def _uses(kernel: KernelFunction) -> Mapping[str, set[str]] | None:
+    assert isinstance(kernel.function, FunctionType)
+    function = tree_of(kernel.function)
+    return None if function is None else uses_of_names(function)
 
 
 @lru_cache(maxsize=1024)
-def uses_of_names(tree: Definition) -> dict[str, set[str]]:
-    """By name: READ, WRITTEN, the attributes that are taken of it, OTHERWISE if it is also used
-    in another way."""
-    understood: set[ast.AST] = set()
+def uses_of_names(function: tree.Function) -> Mapping[str, set[str]]:
+    """By name around the function: READ, WRITTEN, the attributes that are taken of it, OTHERWISE
+    if it is also used in another way."""
+    how: dict[tree.Node, str] = {}
     found: dict[str, set[str]] = {}
-
-    def note(node: ast.expr, use: str) -> None:
-        if isinstance(node, ast.Name) and node not in understood:
-            found.setdefault(node.id, set()).add(use)
-            understood.add(node)
-
-    for node in nodes_of(tree):
-        if isinstance(node, ast.Attribute):
-            note(node.value, node.attr)
-        elif isinstance(node, ast.Call) and _is_copy(node.func) and len(node.args) == 2:
-            for argument, use in zip(node.args, (READ, WRITTEN), strict=True):
-                if isinstance(argument, ast.Subscript):
-                    note(argument.value, use)
-    for node in nodes_of(tree):
-        if isinstance(node, ast.Name):
-            note(node, OTHERWISE)
+    for node in walk(function):  # each before what is in it
+        if isinstance(node, tree.Attribute):
+            how[node.owner] = node.name
+        elif isinstance(node, tree.LanguageCall) and node.which is copy:
+            for argument, use in zip(node.named.values(), (READ, WRITTEN), strict=False):
+                if isinstance(argument, tree.Item):
+                    how[argument.owner] = use
+        elif isinstance(node, (tree.Name, tree.Target)) and isinstance(node.binding, Around):
+            found.setdefault(node.binding.name, set()).add(how.get(node, OTHERWISE))
     return found
-
-
-def _is_copy(function: ast.expr) -> bool:
-    if isinstance(function, ast.Attribute):
-        return function.attr == "copy"
-    return isinstance(function, ast.Name) and function.id == "copy"
 
 
 def reads_what_it_writes(kernels: Iterable[KernelFunction]) -> bool:
@@ -63,7 +54,7 @@ def reads_what_it_writes(kernels: Iterable[KernelFunction]) -> bool:
     read: set[int] = set()
     written: set[int] = set()
     for kernel in kernels:
-        uses = _uses(_code(kernel))
+        uses = _uses(kernel)
         for name, tensor in kernel.tensors():
             if not hasattr(tensor, "storage"):
                 continue
@@ -79,23 +70,18 @@ def calls(kernel: KernelFunction, buffer: DataflowBuffer, action: str) -> bool:
     """Does it call `name.reserve()`, or another method, on the buffer, which it captures?"""
     if kernel.uses is not None:
         return (action, buffer.name) in kernel.uses
-    uses = _uses(_code(kernel)) or {}
+    uses = _uses(kernel) or {}
     return any(action in uses.get(name, ()) for name in _names(kernel, buffer))
 
 
 def may_pass_on(kernel: KernelFunction, buffer: DataflowBuffer) -> bool:
     """Can the kernel reach the buffer otherwise than by calling its methods by name?"""
     names = _names(kernel, buffer)
-    uses = _uses(_code(kernel))
+    uses = _uses(kernel)
     if any(uses is None or not uses.get(name, set()) <= METHODS for name in names):
         return True
     others = (value for name, value in kernel.captures().items() if name not in names)
     return any(reached is buffer for reached in _reachable(others, set()))
-
-
-def _code(kernel: KernelFunction) -> CodeType:
-    assert isinstance(kernel.function, FunctionType)
-    return own_code(kernel.function)
 
 
 def _names(kernel: KernelFunction, buffer: DataflowBuffer) -> list[str]:

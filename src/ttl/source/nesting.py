@@ -7,33 +7,22 @@ The same goes for a long chain of `elif`, each of which is inside the one before
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from ttl.diagnostics import Span, UsageError, codes
 from ttl.semantics.function_source import function_tree
-from ttl.semantics.syntax import child_nodes
 
 from .functions import own_code, reachable_functions
+from .read_expressions import Nest, nests
 
 DEEP = 100  # far below what ends in an error
 SHORTER = "add up in a loop, or store a part of it into a block"
 
 
-@dataclass(frozen=True, slots=True)
-class _Nest:
-    """Nodes of one kind inside each other, and the outermost of them."""
-
-    depth: int
-    outermost: ast.expr | ast.stmt
-    file: str
-
-
 def too_deep(operation: Callable[..., None]) -> UsageError | None:
     """For the deepest expression or statement of an operation, or of a function that it can call;
     None if there is no deep one."""
-    found: list[_Nest] = []
+    found: list[tuple[Nest, str]] = []
     for function in reachable_functions(operation):
         code = own_code(function)
         try:
@@ -42,19 +31,19 @@ def too_deep(operation: Callable[..., None]) -> UsageError | None:
             message = f"an expression or a statement of `{function.__name__}` is too deep"
             return _refused(message, SHORTER, Span.of_instruction(code, 0))
         if definition is not None:
-            found += _nests(definition, code.co_filename)
-    deepest = max(found, key=lambda each: each.depth, default=None)
+            found += [(nest, code.co_filename) for nest in nests(definition)]
+    deepest, file = max(found, key=lambda each: each[0].depth, default=(None, ""))
     if deepest is None or deepest.depth < DEEP:
         return None
-    return _refused(*_explained(deepest), Span.of_node(deepest.file, deepest.outermost))
+    return _refused(*_explained(deepest), Span.of_node(file, deepest.outermost))
 
 
 def _refused(message: str, help_text: str, span: Span) -> UsageError:
     return UsageError(codes.NOT_IN_KERNELS.broken(message, help_text).at(span))
 
 
-def _explained(nest: _Nest) -> tuple[str, str]:
-    if isinstance(nest.outermost, ast.expr):
+def _explained(nest: Nest) -> tuple[str, str]:
+    if nest.is_expression:
         message = f"an expression of {nest.depth} operations inside each other is too deep"
         return message, SHORTER
     return (
@@ -62,20 +51,3 @@ def _explained(nest: _Nest) -> tuple[str, str]:
         "before it",
         "look the case up in a list or a dict, or put a part of it into a function",
     )
-
-
-def _nests(definition: ast.AST, file: str) -> list[_Nest]:
-    """The deepest expression, and the deepest statement."""
-    deepest: dict[type, _Nest] = {}
-    left: list[tuple[ast.AST, _Nest | None]] = [(child, None) for child in child_nodes(definition)]
-    while left:
-        node, around = left.pop()
-        if isinstance(node, (ast.expr, ast.stmt)):
-            kind = ast.expr if isinstance(node, ast.expr) else ast.stmt
-            if around is None or not isinstance(around.outermost, kind):
-                around = _Nest(0, node, file)
-            around = _Nest(around.depth + 1, around.outermost, file)
-            if kind not in deepest or around.depth > deepest[kind].depth:
-                deepest[kind] = around
-        left += [(child, around) for child in child_nodes(node)]
-    return list(deepest.values())

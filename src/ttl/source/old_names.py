@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterable, Iterator
 from types import FunctionType, ModuleType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ttl import language
 from ttl.diagnostics import Diagnostic, Label, Span, codes
@@ -18,9 +17,11 @@ from ttl.language.old_names import (
     Renamed,
 )
 from ttl.language.operation import Program
-from ttl.semantics.function_source import definition_of, nodes_of
 
-from .functions import named_value, own_code
+from . import tree
+from .functions import own_code
+from .trees import tree_of, value_around
+from .walking import walk
 
 
 class OldName(NamedTuple):
@@ -63,49 +64,48 @@ def _label(now: Renamed) -> str:
 
 
 def _uses(function: FunctionType, buffers: Iterable[str]) -> Iterator[OldName]:
-    code = own_code(function)
-    tree = definition_of(code)
-    for node in nodes_of(tree) if tree is not None else ():
+    file, found = own_code(function).co_filename, tree_of(function)
+    for node in walk(found) if found is not None else ():
         for place, now in _of_node(node, function, buffers):
-            yield OldName(now, Span.of_node(code.co_filename, place))
+            yield OldName(now, Span.of_node(file, place))
 
 
 def _of_node(
-    node: ast.AST, function: FunctionType, buffers: Iterable[str]
-) -> Iterator[tuple[ast.AST, Renamed]]:
-    if isinstance(node, (ast.Name, ast.Attribute)):
+    node: tree.Node, function: FunctionType, buffers: Iterable[str]
+) -> Iterator[tuple[tree.Node, Renamed]]:
+    if isinstance(node, (tree.Name, tree.Attribute)):
         if (now := OLD_NAMES.get(_name(node))) and _is_public(node, now.present, function):
             yield node, Renamed(f"ttl.{now.present}", now.version)
-    elif isinstance(node, ast.FunctionDef):
-        for each in node.decorator_list:
+    elif isinstance(node, tree.Function):
+        for each in node.decorators:
             now = WITHOUT_PARENTHESES.get(_name(each))
             if now is not None and _is_public(each, _name(each), function):
                 yield each, now
-    elif isinstance(node, ast.Call):
+    elif isinstance(node, tree.Call):
         yield from _of_call(node, buffers)
 
 
-def _of_call(node: ast.Call, buffers: Iterable[str]) -> Iterator[tuple[ast.AST, Renamed]]:
-    called = _name(node.func)
+def _of_call(node: tree.Call, buffers: Iterable[str]) -> Iterator[tuple[tree.Node, Renamed]]:
+    called = _name(node.function)
     for keyword in node.keywords:
-        argument, callees = OLD_ARGUMENTS.get(keyword.arg or "", (None, ()))
+        argument, callees = OLD_ARGUMENTS.get(keyword.name or "", (None, ()))
         if argument is not None and called in callees:
             yield keyword, argument
-    is_of_buffer = isinstance(node.func, ast.Attribute) and _name(node.func.value) in buffers
-    if is_of_buffer and (now := BUFFER_RELEASES.get(called)) is not None:
-        yield node, now
+    owner = node.function.owner if isinstance(node.function, tree.Attribute) else None
+    if owner is not None and _name(owner) in buffers and called in BUFFER_RELEASES:
+        yield node, BUFFER_RELEASES[called]
 
 
-def _name(node: ast.AST) -> str:
+def _name(node: tree.Expression) -> str:
     """Its last part: of `ttl.core`, `core`."""
-    if isinstance(node, ast.Attribute):
-        return node.attr
-    return node.id if isinstance(node, ast.Name) else ""
+    if isinstance(node, tree.Attribute):
+        return node.name
+    return node.binding.name if isinstance(node, tree.Name) else ""
 
 
-def _is_public(node: ast.expr, name: str, function: FunctionType) -> bool:
+def _is_public(node: tree.Expression, name: str, function: FunctionType) -> bool:
     """Does the expression stand for what the language calls so?"""
-    if isinstance(node, ast.Attribute):
-        owner: Any = named_value(_name(node.value), function)
+    if isinstance(node, tree.Attribute):
+        owner = value_around(node.owner, function)
         return isinstance(owner, ModuleType) and owner.__name__ == "ttl"
-    return named_value(_name(node), function) is getattr(language, name)
+    return value_around(node, function) is getattr(language, name)

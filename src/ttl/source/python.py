@@ -11,7 +11,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable
 from inspect import Parameter as Kinds
+from types import CodeType
 from typing import Any
+
+from ttl.semantics.function_source import FUTURE_FLAGS
 
 from . import tree
 from .read_expressions import SIGNS, UNARY_SIGNS
@@ -75,6 +78,7 @@ class Writer:
         kind: Any = ast.AsyncFunctionDef if node.is_async else ast.FunctionDef
         decorators = self.expressions(node.decorators)
         made = kind(name or node.name, self.arguments(node), self.body(node.body, node), decorators)
+        made.returns = self.optional(node.returns)
         return _placed(made, node)  # type: ignore[no-any-return]
 
     def arguments(self, node: tree.Function) -> ast.arguments:
@@ -321,6 +325,24 @@ def as_ast(function: tree.Function, finish: MakeFinish = no_finish) -> Any:
     if function.is_lambda and len(function.body) == 1:
         return writer.expression(function)
     return writer.definition(function)
+
+
+def as_code(
+    function: tree.Function, free: Iterable[str], file: str, flags: int = 0
+) -> CodeType:
+    """In which the names `free` are those of a function around it; `flags`: of the original code,
+    for its `from __future__` statements."""
+    factory: Any = ast.parse("def factory(): pass").body[0]
+    factory.args.args = [ast.arg(name) for name in free]
+    made = as_ast(function)
+    factory.body = [ast.Expr(made) if function.is_lambda else made]
+    module = ast.fix_missing_locations(ast.Module([factory], []))
+    code = compile(module, file, "exec", flags & FUTURE_FLAGS, dont_inherit=True)
+    return _nested(_nested(code, "factory"), function.name)
+
+
+def _nested(code: CodeType, name: str) -> CodeType:
+    return next(c for c in code.co_consts if isinstance(c, CodeType) and c.co_name == name)
 
 
 def as_text(*nodes: tree.Node) -> str:

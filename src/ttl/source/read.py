@@ -35,6 +35,21 @@ def read_function(node: FunctionNode, recognize: Recognize = lambda call: call) 
     return Reader(recognize).function(node)
 
 
+def read_module(text: str | bytes, file: str = "<unknown>") -> tree.Function:
+    """The statements of a file, as a function: its variables are the names that they define."""
+    module, reader = ast.parse(text, file), Reader(lambda call: call)
+    scope = reader.scope = Scope("<module>")
+    reader.elsewhere[scope] = set()
+    globally = (node.names for node in ast.walk(module) if isinstance(node, ast.Global))
+    for name in sorted({*stored_names(*module.body)}.union(*globally)):
+        scope.variable(name)
+    reader.globally = scope.variables
+    body = reader.body(module.body)
+    end = body[-1].place if body else Place(1, 0, 1, 0)
+    place = Place(1, 0, end.end_line, end.end_column)
+    return tree.Function(place, scope.name, (), (), body, scope)
+
+
 @dataclass(slots=True)
 class _Loop:
     """One that is being read, and the variable that tells whether it ended by itself."""
@@ -53,6 +68,7 @@ class Reader:
         self.statements = {**STATEMENTS, **(statements or {})}
         self.scope: Scope | None = None
         self.elsewhere: dict[Scope, set[str]] = {}  # names that a function declares as global
+        self.globally: dict[str, Variable] = {}  # of a module that is read as a whole
         self.loops: list[_Loop] = []  # around this place, in this function
 
     # Names ----------------------------------------------------------------------------------------
@@ -60,12 +76,12 @@ class Reader:
     def binding(self, name: str) -> Binding:
         scope = self.scope
         while scope is not None:
-            if name in scope.variables:
+            if name in scope.variables and (scope is self.scope or not scope.is_class):
                 return scope.variables[name]
             if name in self.elsewhere.get(scope, ()):
-                return Around(name)
+                break
             scope = scope.outer
-        return Around(name)
+        return self.globally.get(name, Around(name))
 
     def outside_comprehensions(self, name: str) -> Binding:
         """`:=` in a comprehension is of the function around it."""
@@ -120,8 +136,9 @@ class Reader:
             body = self._function_body(node)
         self.loops = loops
         is_async = isinstance(node, ast.AsyncFunctionDef)
+        returns = None if is_lambda else self.optional(node.returns)  # type: ignore[union-attr]
         return tree.Function(
-            place_of(node), name, decorators, parameters, body, scope, is_lambda, is_async
+            place_of(node), name, decorators, parameters, body, scope, is_lambda, is_async, returns
         )
 
     def _function_body(self, node: FunctionNode) -> Body:
@@ -405,7 +422,18 @@ def _foreign(
             names.append(tree.Name(place_of(each), reader.binding(each.id)))
     targets = tuple(_target(reader, name, place_of(node)) for name in stored_names(node))
     word = keyword or KEYWORDS.get(type(node), type(node).__name__)
-    yield tree.Foreign(place_of(node), word, tuple(names), targets, node)
+    body = _class_body(reader, node) if isinstance(node, ast.ClassDef) else ()
+    yield tree.Foreign(place_of(node), word, tuple(names), targets, node, body)
+
+
+def _class_body(reader: Reader, node: ast.ClassDef) -> Body:
+    scope = Scope(node.name, reader.scope, is_class=True)
+    reader.elsewhere[scope] = declared(ast.Global, node.body)
+    around = declared(ast.Nonlocal, node.body)
+    for name in sorted({*stored_names(*node.body)} - reader.elsewhere[scope] - around):
+        scope.variable(name)
+    with reader.inside(scope):
+        return reader.body(node.body)
 
 
 STATEMENTS: dict[type[ast.stmt], ReadStatement] = {

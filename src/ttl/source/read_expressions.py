@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Iterator
 from inspect import Parameter as Kinds
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ttl.semantics.syntax import child_nodes
 
 from . import tree
 from .bindings import Place, Scope
@@ -18,6 +20,7 @@ Definition = ast.FunctionDef | ast.AsyncFunctionDef
 FunctionNode = Definition | ast.Lambda
 Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 
+LONGEST_SUM = 1_000  # operations
 SIGNS: dict[type[ast.AST], str] = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%",
     ast.Pow: "**", ast.MatMult: "@", ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^",
@@ -69,8 +72,19 @@ def _unary(reader: Reader, node: ast.UnaryOp) -> Expression:
 
 
 def _binary(reader: Reader, node: ast.BinOp) -> Expression:
-    left, right = reader.expression(node.left), reader.expression(node.right)
-    return tree.Binary(place_of(node), SIGNS[type(node.op)], left, right)
+    """A sum of a thousand terms is no mistake; a longer one is too deep for all that follows."""
+    chain: list[ast.expr] = [node]
+    while isinstance(last := chain[-1], ast.BinOp):
+        chain.append(last.left)
+    if len(chain) > LONGEST_SUM:
+        raise RecursionError
+    left = reader.expression(chain.pop())
+    for each in reversed(chain):
+        assert isinstance(each, ast.BinOp)
+        left = tree.Binary(
+            place_of(each), SIGNS[type(each.op)], left, reader.expression(each.right)
+        )
+    return left
 
 
 def _compare(reader: Reader, node: ast.Compare) -> Expression:
@@ -242,3 +256,34 @@ def declared(kind: type[ast.AST], body: Iterable[ast.AST]) -> set[str]:
         elif not isinstance(node, (*INNER, ast.expr)):
             waiting += ast.iter_child_nodes(node)
     return found
+
+
+# Depth --------------------------------------------------------------------------------------------
+
+
+class Nest(NamedTuple):
+    """Expressions, or statements, inside each other, and the outermost of them."""
+
+    depth: int
+    outermost: ast.expr | ast.stmt
+    is_expression: bool
+
+
+def nests(definition: ast.AST) -> Iterable[Nest]:
+    """The deepest expression and the deepest statement: they may be too deep to be read."""
+    deepest: dict[bool, Nest] = {}
+    left: list[tuple[ast.AST, Nest | None]] = [(each, None) for each in child_nodes(definition)]
+    while left:
+        node, around = left.pop()
+        if isinstance(node, (ast.expr, ast.stmt)):
+            is_expression = isinstance(node, ast.expr)
+            if around is None or around.is_expression is not is_expression:
+                around = Nest(0, node, is_expression)
+            around = Nest(around.depth + 1, around.outermost, is_expression)
+            deepest[is_expression] = max(deepest.get(is_expression, around), around, key=_depth)
+        left += [(child, around) for child in child_nodes(node)]
+    return deepest.values()
+
+
+def _depth(nest: Nest) -> int:
+    return nest.depth

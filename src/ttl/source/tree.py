@@ -281,6 +281,7 @@ class Function(Expression):
     scope: Scope
     is_lambda: bool = False
     is_async: bool = False
+    returns: Expression | None = None
 
 
 # Statements ---------------------------------------------------------------------------------------
@@ -428,13 +429,17 @@ class Declare(Statement):
 
 @node
 class Foreign(Statement):
-    """What no kernel can have: a class, say. Its own Python is kept, and the names in it."""
+    """What no kernel can have: a class, say. Its own Python is kept, and the names in it.
 
-    parts = ("names", "targets")
+    The statements of a class are read, too: a module has some.
+    """
+
+    parts = ("names", "targets", "body")
     keyword: str
     names: tuple[Name, ...]
     targets: tuple[Target, ...]
     python: Any
+    body: Body = ()
 
 
 @node

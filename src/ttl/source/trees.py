@@ -64,7 +64,7 @@ def tree_of_code(code: CodeType, file: str) -> tree.Function | None:
 def value_around(node: tree.Expression, function: FunctionType) -> Any:
     """What a name around a function, or an attribute of a module there, stands for; or MISSING."""
     path = path_of(node)
-    return MISSING if path is None else _value(path, function)
+    return MISSING if path is None else value_of_path(path, function)
 
 
 def path_of(node: tree.Expression) -> Path | None:
@@ -75,7 +75,7 @@ def path_of(node: tree.Expression) -> Path | None:
     return None
 
 
-def _value(path: Path, function: FunctionType) -> Any:
+def value_of_path(path: Path, function: FunctionType) -> Any:
     value = named_value(path[0], function)
     for name in path[1:]:
         if not isinstance(value, ModuleType):
@@ -86,7 +86,7 @@ def _value(path: Path, function: FunctionType) -> Any:
 
 def _word(path: Path, function: FunctionType) -> Any:
     """The function of the language that a path stands for, or the class of such an object."""
-    value = _value(path, function)
+    value = value_of_path(path, function)
     if isinstance(value, FunctionType):
         return value if is_pyttlang_file(value.__code__.co_filename) else None
     is_object = value is not MISSING and not isinstance(value, type)

@@ -2,37 +2,40 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 
 from ttl.diagnostics import Diagnostic, Span, codes
 from ttl.language.operation import Program
-from ttl.semantics.function_source import definition_of, nodes_of
+
+from . import tree
+from .trees import tree_of_code
+from .walking import walk
 
 BLOCK_CALLS = ("wait", "reserve")
 
 
 def undeclared_kernels(program: Program) -> Iterator[Diagnostic]:
     code = program.operation.function.__code__
-    tree = definition_of(code)
-    nodes = nodes_of(tree) if tree is not None else ()
-    used = {node.id for node in nodes if isinstance(node, ast.Name)}
+    operation = tree_of_code(code, code.co_filename)
+    nodes = [] if operation is None else [*walk(operation)]
+    used = {node.binding for node in nodes if isinstance(node, tree.Name)}
     for node in nodes:
-        if isinstance(node, ast.FunctionDef) and node is not tree and _is_kernel_like(node, used):
-            broken = codes.UNDECLARED_KERNEL.broken(
-                f"`{node.name}` uses blocks, but it is no kernel, and nobody calls it",
-                "put @ttl.compute() or @ttl.datamovement() above it, or take it out",
-            )
-            line = node.lineno
-            yield broken.at(Span(code.co_filename, line, node.col_offset + 1, line, 1 << 10))
+        if isinstance(node, tree.Assign) and _is_kernel_like(node.value):
+            (target,) = node.targets
+            if isinstance(target, tree.Target) and target.binding not in used:
+                name = target.binding.name
+                broken = codes.UNDECLARED_KERNEL.broken(
+                    f"`{name}` uses blocks, but it is no kernel, and nobody calls it",
+                    "put @ttl.compute() or @ttl.datamovement() above it, or take it out",
+                )
+                line, column = node.lineno, node.col_offset + 1
+                yield broken.at(Span(code.co_filename, line, column, line, 1 << 10))
 
 
-def _is_kernel_like(node: ast.FunctionDef, used: set[str]) -> bool:
+def _is_kernel_like(node: tree.Expression) -> bool:
     """No kernel has parameters."""
-    is_free = node.name not in used and not node.decorator_list and not ast.unparse(node.args)
-    return is_free and any(
-        isinstance(call, ast.Call)
-        and isinstance(call.func, ast.Attribute)
-        and call.func.attr in BLOCK_CALLS
-        for call in ast.walk(node)
-    )
+    if not isinstance(node, tree.Function) or node.is_lambda or node.is_async:
+        return False
+    calls = (each for each in walk(node) if isinstance(each, tree.Call))
+    is_free = not node.decorators and not node.parameters
+    return is_free and any(call.method in BLOCK_CALLS for call in calls)

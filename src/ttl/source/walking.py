@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from .tree import Body, Comprehension, Function, Node
+from .tree import Body, Comprehension, Function, LanguageCall, Node, Sequence, Starred
 
 AnyNode = TypeVar("AnyNode", bound=Node)
 SCOPED = (Function, Comprehension)
@@ -68,7 +68,12 @@ class Changer:
             new = self.part(part)
             if new is not part:
                 news[name] = new
-        return replace(node, **news) if news else node
+        new = replace(node, **news) if news else node
+        if news and isinstance(node, LanguageCall) and isinstance(new, LanguageCall):
+            given = dict(zip(node.given, new.given, strict=True))
+            named = {name: given[each] for name, each in node.named.items()}
+            return replace(new, named=named)  # type: ignore[return-value]
+        return new
 
     def part(self, part: Any) -> Any:
         if part is None or isinstance(part, Node):
@@ -86,3 +91,14 @@ class Changer:
 
 def _is(one: object, other: object) -> bool:
     return one is other
+
+
+def stored(node: Node) -> Iterator[Node]:
+    """Variables, attributes and items that a node gives values to, or takes values from."""
+    waiting = [getattr(node, "target", None), *getattr(node, "targets", ())]
+    while waiting:
+        each = waiting.pop(0)
+        if isinstance(each, (Sequence, Starred)):
+            waiting[:0] = children(each)
+        elif each is not None:
+            yield each

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+
+from ttl.source import tree
+from ttl.source.read import read_module
+from ttl.source.walking import walk
 
 
 def program_files(program: Path) -> dict[str, str]:
@@ -14,20 +17,20 @@ def program_files(program: Path) -> dict[str, str]:
     left = [program.name]
     while left:
         name = left.pop()
-        with suppress(OSError, ValueError):  # a program that cannot be read tells when it is run
+        # A program that cannot be read tells when it is run.
+        with suppress(OSError, ValueError, SyntaxError, RecursionError):
             texts[name] = (program.parent / name).read_text(encoding="utf-8")
-            found = ast.parse(texts[name])
+            found = read_module(texts[name])
             left += [each for each in _beside(program.parent, found) if each not in texts]
     return texts
 
 
-def _beside(folder: Path, tree: ast.Module) -> Iterator[str]:
-    for node in ast.walk(tree):
-        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-        if isinstance(node, ast.ImportFrom) and node.module:
-            names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-        for name in names:
-            path = name.replace(".", "/")
-            for place in (f"{path}.py", f"{path}/__init__.py"):
-                if (folder / place).is_file():
-                    yield place
+def _beside(folder: Path, module: tree.Function) -> Iterator[str]:
+    for node in walk(module):
+        if isinstance(node, tree.Import) and node.module:
+            inside = [f"{node.module}.{each.name}" for each in node.names if each.name is not None]
+            for name in (node.module, *inside):
+                path = name.replace(".", "/")
+                for place in (f"{path}.py", f"{path}/__init__.py"):
+                    if (folder / place).is_file():
+                        yield place

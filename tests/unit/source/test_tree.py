@@ -57,13 +57,6 @@ class Plain(ast.NodeTransformer):
         self.generic_visit(node)
         return None if node.value is None else ast.Assign([node.target], node.value)
 
-    def visit_FunctionDef(self, node: Any) -> Any:
-        self.generic_visit(node)
-        node.returns = None
-        return node
-
-    visit_AsyncFunctionDef = visit_FunctionDef
-
     def visit_Import(self, node: ast.Import) -> list[ast.stmt]:
         return [ast.Import([each]) for each in node.names]
 

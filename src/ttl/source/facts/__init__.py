@@ -19,11 +19,12 @@ from ttl.semantics.kernel_config import WIDE, Sum, dest_dtype, needs_fp32_dest
 from ttl.semantics.kernel_kinds import KernelKind
 
 from ..functions import fingerprint
-from ..live import SCALARS, Uses, live_uses
+from ..known import SCALARS
 from ..name_uses import reads_what_it_writes
 from ..numpy_numbers import may_meet_numpy
 from ..recent import Recent
 from ..unusual import is_unusual
+from .registers import Uses, live_uses
 from .releases import CodePoints, kernel_points
 
 

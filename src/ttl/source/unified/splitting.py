@@ -9,7 +9,6 @@ rule FRAMES  an expanded operation is a function of its own file, called once by
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from copy import copy
 from dataclasses import dataclass, field, replace
 from inspect import Parameter as Kinds
 from types import CodeType, FunctionType
@@ -26,10 +25,10 @@ from ttl.semantics.kernel_kinds import KernelKind
 
 from .. import tree
 from ..bindings import Around, Place, Scope
+from ..code import with_names
 from ..functions import own_code
-from ..numpy_numbers import USED, statements_with_python_numbers
-from ..python import as_ast
-from ..recompile import compiled, with_names
+from ..python import as_ast, as_code
+from ..python_numbers import USED, statements_with_python_numbers
 from ..tree import Body, Expression, Function, Statement
 from ..walking import walk
 from .opaque import FOLLOWING, Followed, call_of
@@ -57,15 +56,15 @@ class Split:
         cls, frame: Frame, made: Function, expansions: dict[str, Split], made_last: int
     ) -> Split:
         """`made_last`: how many of the last statements are none of the operation's own."""
-        own, definition = own_code(frame.function), as_ast(made)
+        own, running = own_code(frame.function), made
         free = [*own.co_freevars, NAMED, *FOLLOWING, *KERNELS, *USED, *expansions]
-        running, count = copy(definition), len(definition.body) - made_last
         if frame.root.meets_numpy:  # rule NUMBERS
-            converted = statements_with_python_numbers(definition.body[:count])
-            running.body = [*converted, *definition.body[count:]]
-        code = compiled(running, free, own.co_filename, own.co_flags)
+            count = len(made.body) - made_last
+            converted = statements_with_python_numbers(made.body[:count])
+            running = replace(made, body=(*converted, *made.body[count:]))
+        code = as_code(running, free, own.co_filename, own.co_flags)
         code = with_expansions(code, frame.expanded_at())
-        return cls(frame, made, expansions, definition, code)
+        return cls(frame, made, expansions, as_ast(made), code)
 
     def function(self, around: FunctionType) -> FunctionType:
         """Its names stand for what they stand for around this function of the user's."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import ast
 import json
 import sys
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any
 from ttl.diagnostics import codes, reading, usage_error, writing
 from ttl.target import load
 
-from .program import add_program_arguments, natural, program_variables
+from .program import add_program_arguments, natural, program_variables, read_define
 from .uncomputed import Ended, run_uncomputed, show_as_run, tell_end
 from .what_if import with_block_changes
 
@@ -42,16 +41,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         f"its blocks (default: {TRIALS}, with --json none)",
     )
     add_program_arguments(parser)
-
-
-def read_define(text: str) -> tuple[str, Any]:
-    name, is_given, value = text.partition("=")
-    if not name.isidentifier() or not is_given:
-        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE, as in K_BLOCK=4")
-    try:
-        return name, ast.literal_eval(value)
-    except (ValueError, SyntaxError):
-        return name, value
 
 
 def run(options: argparse.Namespace) -> int:

@@ -60,6 +60,16 @@ def add_warning_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def read_define(text: str) -> tuple[str, Any]:
+    name, is_given, value = text.partition("=")
+    if not name.isidentifier() or not is_given:
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE, as in K_BLOCK=4")
+    try:
+        return name, ast.literal_eval(value)
+    except (ValueError, SyntaxError):
+        return name, value
+
+
 def add_isolate_argument(parser: argparse.ArgumentParser, where: str = "") -> None:
     parser.add_argument(
         "--isolate", action="store_true",

@@ -27,7 +27,8 @@ from ttl.tuning.trial import Trial
 from ttl.tuning.tuner import store
 
 from .chip import add_chip_arguments, chip_variables
-from .estimate import check_chip, costs_of, read_define
+from .estimate import check_chip, costs_of
+from .program import read_define
 from .trials import only_tuning, same_random_numbers
 from .uncomputed import Ended, run_uncomputed, show_as_run, tell_end
 from .where import add_where, runner

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import ast
 import io
 from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
@@ -14,6 +13,10 @@ from typing import Any
 from ttl.diagnostics import TTLError
 from ttl.estimate import Change, Estimate, Model, most_valuable, wait_in_words
 from ttl.estimate.changes import LEAST_SAVED
+from ttl.source import tree
+from ttl.source.bindings import Binding
+from ttl.source.read import read_module
+from ttl.source.walking import walk
 
 from .program import read_program, run_program
 
@@ -23,38 +26,38 @@ Values = dict[str, int]
 
 def block_constants(text: str | bytes) -> Values:
     """Whole numbers that are assigned at the top level, and that shapes of buffers depend on."""
-    program = ast.parse(text)
+    program = read_module(text)
     assigned = {
-        statement.targets[0].id: statement.value
+        target.binding: statement.value
         for statement in program.body
-        if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name)
+        if isinstance(statement, tree.Assign)
+        for target in statement.targets
+        if isinstance(target, tree.Target)
     }
-    wanted = _names_in_shapes(program)
-    while more := {
-        each for name in wanted & set(assigned) for each in _names(assigned[name])
-    } - wanted:
+    wanted = _variables(*_shapes(program))
+    while more := _variables(*(assigned[each] for each in wanted & {*assigned})) - wanted:
         wanted |= more
     return {
-        name: value.value
-        for name, value in assigned.items()
-        if name in wanted and isinstance(value, ast.Constant) and type(value.value) is int
+        variable.name: value.value
+        for variable, value in assigned.items()
+        if variable in wanted and isinstance(value, tree.Constant) and type(value.value) is int
     }
 
 
-def _names_in_shapes(program: ast.Module) -> set[str]:
-    calls = [node for node in ast.walk(program) if isinstance(node, ast.Call)]
-    shapes = [
-        keyword.value
-        for call in calls
-        if isinstance(call.func, ast.Attribute | ast.Name)
-        for keyword in call.keywords
-        if keyword.arg == "shape" and ast.unparse(call.func).split(".")[-1] in SHAPES
-    ]
-    return {name for shape in shapes for name in _names(shape)}
+def _shapes(program: tree.Function) -> Iterator[tree.Expression]:
+    for call in walk(program):
+        if isinstance(call, tree.Call) and _called(call.function) in SHAPES:
+            yield from (each.value for each in call.keywords if each.name == "shape")
 
 
-def _names(expression: ast.expr) -> set[str]:
-    return {node.id for node in ast.walk(expression) if isinstance(node, ast.Name)}
+def _called(function: tree.Expression) -> str:
+    if isinstance(function, tree.Name):
+        return function.binding.name
+    return function.name if isinstance(function, tree.Attribute) else ""
+
+
+def _variables(*expressions: tree.Expression) -> set[Binding]:
+    return {node.binding for node in walk(*expressions) if isinstance(node, tree.Name)}
 
 
 def other_values(now: Values) -> Iterator[Values]:

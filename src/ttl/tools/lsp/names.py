@@ -2,33 +2,36 @@
 
 from __future__ import annotations
 
-import ast
 import builtins
-import symtable
 from collections.abc import Iterator
 
 import ttl
 from ttl.diagnostics import Diagnostic, Label, Span, TTLError, codes
 from ttl.diagnostics.names import undefined_name
+from ttl.source import tree
+from ttl.source.bindings import Around, Binding, Scope
+from ttl.source.walking import children, stored, walk
 
 SPACES = {"ttl": ttl, "ttl.math": ttl.math, "ttl.block": ttl.block}
+KNOWN = {*dir(builtins), "__file__", "__name__", "__doc__", "__spec__"}
 
 
-def wrong_names(text: str, file: str) -> list[Diagnostic]:
+def wrong_names(module: tree.Function, file: str) -> list[Diagnostic]:
     """Names that `ttl` and its namespaces do not have, and those that nobody defines in kernels."""
-    tree = ast.parse(text, file)
-    return [*_missing(tree, file), *_undefined(tree, text, file)]
+    nodes = [*walk(module)]
+    return [*_missing(nodes, file), *_undefined(nodes, file)]
 
 
-def _missing(tree: ast.Module, file: str) -> Iterator[Diagnostic]:
-    aliases = _aliases(tree)
-    for node in ast.walk(tree):
-        if not isinstance(node, ast.Attribute) or isinstance(node.ctx, ast.Store):
+def _missing(nodes: list[tree.Node], file: str) -> Iterator[Diagnostic]:
+    aliases = _aliases(nodes)
+    written = {each for node in nodes for each in stored(node)}
+    for node in nodes:
+        if not isinstance(node, tree.Attribute) or node in written:
             continue
-        space = SPACES.get(_path(node.value, aliases))
-        if space is not None and node.attr not in vars(space):
+        space = SPACES.get(_path(node.owner, aliases))
+        if space is not None and node.name not in vars(space):
             try:
-                getattr(space, node.attr)
+                getattr(space, node.name)
             except TTLError as error:
                 broken = error.diagnostics[0]
                 yield Diagnostic(
@@ -37,69 +40,54 @@ def _missing(tree: ast.Module, file: str) -> Iterator[Diagnostic]:
                 )  # fmt: skip
 
 
-def _aliases(tree: ast.Module) -> dict[str, str]:
-    """The names under which a program imports ttl."""
-    found = {}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                if alias.name == "ttl" or (alias.name in SPACES and alias.asname):
-                    found[alias.asname or "ttl"] = alias.name
+def _aliases(nodes: list[tree.Node]) -> dict[Binding, str]:
+    """The variables with which a program imports ttl."""
+    found: dict[Binding, str] = {}
+    for node in nodes:
+        for each in node.names if isinstance(node, tree.Import) else ():
+            assert isinstance(node, tree.Import)
+            is_whole = each.name is None and node.module in SPACES
+            if is_whole and (node.module == "ttl" or each.has_alias):
+                found[each.target.binding] = node.module
     return found
 
 
-def _path(node: ast.expr, aliases: dict[str, str]) -> str:
-    if isinstance(node, ast.Name):
-        return aliases.get(node.id, "")
-    if isinstance(node, ast.Attribute):
-        around = _path(node.value, aliases)
-        return f"{around}.{node.attr}" if around else ""
+def _path(node: tree.Expression, aliases: dict[Binding, str]) -> str:
+    if isinstance(node, tree.Name):
+        return aliases.get(node.binding, "")
+    if isinstance(node, tree.Attribute):
+        around = _path(node.owner, aliases)
+        return f"{around}.{node.name}" if around else ""
     return ""
 
 
-def _undefined(tree: ast.Module, text: str, file: str) -> Iterator[Diagnostic]:
+def _undefined(nodes: list[tree.Node], file: str) -> Iterator[Diagnostic]:
     """Names in functions; not in a module that imports names nobody lists."""
-    stars = [n for n in ast.walk(tree) if isinstance(n, ast.ImportFrom) and n.names[0].name == "*"]
-    if stars:
+    if any(isinstance(node, tree.Imported) and node.name == "*" for node in nodes):
         return
-    table = symtable.symtable(text, file, "exec")
-    known = {symbol.get_name() for symbol in table.get_symbols() if symbol.is_assigned()}
-    known |= {symbol.get_name() for symbol in table.get_symbols() if symbol.is_imported()}
-    known |= {*dir(builtins), "__file__", "__name__", "__doc__", "__spec__"}
-    missing = {
-        (symbol.get_name(), inside.get_lineno()): around
-        for inside, around in _functions(table, ())
-        for symbol in inside.get_symbols()
-        if symbol.is_global() and symbol.is_referenced() and symbol.get_name() not in known
-    }
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef):
-            yield from _uses(node, missing, file, tuple(known - {*dir(builtins)}))
+    functions = (each for each in nodes[1:] if isinstance(each, tree.Function))
+    for function in functions:
+        first: dict[str, tree.Name] = {}
+        for node in () if function.is_lambda else _names(function):
+            if isinstance(node.binding, Around) and node.binding.name not in KNOWN:
+                first.setdefault(node.binding.name, node)
+        for name in sorted(first):
+            broken = undefined_name(name, None, tuple(_visible(function.scope)))
+            yield broken.at(Span.of_node(file, first[name]))
 
 
-def _functions(
-    table: symtable.SymbolTable, around: tuple[str, ...]
-) -> Iterator[tuple[symtable.SymbolTable, tuple[str, ...]]]:
-    for child in table.get_children():
-        own = (*around, *(symbol.get_name() for symbol in child.get_symbols()))
-        if child.get_type() == "function":
-            yield child, own
-        yield from _functions(child, own)
+def _names(function: tree.Function) -> Iterator[tree.Name]:
+    """Those that it uses itself, and in its lambdas."""
+    waiting: list[tree.Node] = [*function.body]
+    while waiting:
+        node = waiting.pop(0)
+        if isinstance(node, tree.Name):
+            yield node
+        if not isinstance(node, (tree.Function, tree.Foreign)) or getattr(node, "is_lambda", False):
+            waiting[:0] = children(node)
 
 
-def _uses(
-    function: ast.FunctionDef,
-    missing: dict[tuple[str, int], tuple[str, ...]],
-    file: str,
-    known: tuple[str, ...],
-) -> Iterator[Diagnostic]:
-    lines = {function.lineno, *(each.lineno for each in function.decorator_list)}
-    for name, line in sorted(missing):
-        if line not in lines:
-            continue
-        around = missing[name, line]
-        for node in ast.walk(function):
-            if isinstance(node, ast.Name) and node.id == name:
-                broken = undefined_name(name, None, (*(set(around) - {name}), *known))
-                yield broken.at(Span.of_node(file, node))
-                break
+def _visible(scope: Scope | None) -> Iterator[str]:
+    while scope is not None:
+        yield from scope.variables
+        scope = scope.outer

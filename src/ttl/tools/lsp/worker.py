@@ -24,6 +24,7 @@ from ttl.diagnostics import Diagnostic, TTLError, render_json
 from ttl.driver import PROCESS_DRIVER
 from ttl.driver.captured import CAPTURED
 from ttl.language import Operation
+from ttl.source.read import read_module
 
 from .calls import last_run, tensor_like
 from .names import wrong_names
@@ -38,8 +39,9 @@ def look(text: str, file: str, cpp_folder: Path, with_estimate: bool) -> Found:
     lines = text.splitlines(keepends=True)
     linecache.cache[file] = len(text), None, lines, file
     try:
-        found["diagnostics"] = [_value(each) for each in wrong_names(text, file)]
-        states = block_states(text)
+        module = read_module(text, file)
+        found["diagnostics"] = [_value(each) for each in wrong_names(module, file)]
+        states = block_states(module)
     except SyntaxError as error:
         found["diagnostics"] = [_syntax(error, file)]
         return found

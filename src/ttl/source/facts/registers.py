@@ -1,0 +1,444 @@
+"""What a kernel uses when it runs: buffers, matmuls, reductions, integer types, by its live code.
+
+rule KNOWN     constants are known, what the names around a function stand for, variables that are
+               assigned once, to something known, and what Python makes of these without a call
+rule LIVE      of a branch whose test is known only one side is live; nothing is after a `return`,
+               `raise`, `break` or `continue`; a loop over nothing has no live body
+rule FOLLOWED  a call of a function that is known is read with what is known of its arguments
+rule USED      what is known and goes elsewhere (to the language, into a list, to somebody unknown)
+               is used: buffers in it as such, functions in it are called
+"""
+
+from __future__ import annotations
+
+import operator
+from collections import ChainMap, Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache, partial
+from inspect import Parameter as Kinds
+from types import BuiltinMethodType, CodeType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+from ttl.diagnostics.frames import is_user_file
+from ttl.language.arguments import is_tensor
+from ttl.language.buffer import DataflowBuffer
+from ttl.language.functions import SUMS
+from ttl.semantics.dtypes import DType, as_dtype
+from ttl.semantics.function_source import global_names
+from ttl.semantics.kernel_config import Sum
+from ttl.semantics.numpy_numbers import python_number
+
+from .. import tree
+from ..bindings import Around, Binding, Variable
+from ..functions import MISSING, environment, named_value, own_code
+from ..known import PURE, SCALARS, UNKNOWN, attribute, calculated, operands, truth
+from ..trees import tree_of
+from ..walking import walk
+
+SUMS_BY_NAME = {function.__name__: kind for function, kind in SUMS.items()}
+DEEPEST_CALL = 32
+MOST_CALLS = 1024
+
+
+@dataclass(slots=True)
+class Uses:
+    """Of one kernel, or of several."""
+
+    held: set[DType] = field(default_factory=set)  # by the buffers it uses
+    integers: set[DType] = field(default_factory=set)  # that values may be cast to
+    sums: set[Sum] = field(default_factory=set)
+
+    def add(self, other: Uses) -> None:
+        self.held |= other.held
+        self.integers |= other.integers
+        self.sums |= other.sums
+
+
+@dataclass(slots=True, eq=False)
+class _Frame:
+    """A call that is being read: what is known of its variables."""
+
+    function: FunctionType  # that it is of, or is in
+    once: frozenset[Variable]  # that are assigned at one place only
+    depth: int
+    values: ChainMap[Binding, Any] = field(default_factory=ChainMap)  # then those around it
+    returned: list[Any] = field(default_factory=list)
+
+    def lookup(self, binding: Binding) -> Any:
+        if isinstance(binding, Around):
+            value = named_value(binding.name, self.function)
+            return UNKNOWN if value is MISSING else python_number(value)
+        return self.values.get(binding, UNKNOWN)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Nested:
+    """A function that is defined in one of these."""
+
+    tree: tree.Function
+    frame: _Frame
+    defaults: dict[str, Any]
+
+
+Callee = FunctionType | _Nested
+
+
+def live_uses(function: FunctionType, found: Uses) -> None:
+    """Adds what a kernel, and what it calls, uses."""
+    reader = _Reader(found)
+    try:
+        reader.call(function, [], {}, 0)
+    except RecursionError:  # of an expression that Python itself, which runs it, does not mind
+        reader.unread(function, ())
+
+
+class _Reader:
+    def __init__(self, found: Uses):
+        self.found = found
+        self.results: dict[tuple[object, ...], Any] = {}  # of the calls that were read
+        self.used: dict[int, object] = {}
+        self.kept: list[object] = []  # else others could get their ids
+
+    # Calls ----------------------------------------------------------------------------------------
+
+    def call(
+        self, callee: Callee, arguments: Sequence[Any], keywords: dict[str, Any], depth: int
+    ) -> Any:  # rule FOLLOWED
+        """What it returns, if that is known."""
+        found = _tree_of(callee)
+        if found is None or len(self.results) > MOST_CALLS or depth > DEEPEST_CALL:
+            self.unread(callee, (*arguments, *keywords.values()))
+            return UNKNOWN
+        frame = _frame_of(callee, found, depth + 1)
+        self._give(frame, callee, found, arguments, keywords)
+        key = (callee, *((each, _identity(value)) for each, value in frame.values.maps[0].items()))
+        if key not in self.results:
+            self.results[key] = UNKNOWN  # for a function that calls itself
+            self.kept.append([*frame.values.values()])
+            self.results[key] = self._result(found, frame)
+        return self.results[key]
+
+    def _result(self, function: tree.Function, frame: _Frame) -> Any:
+        is_end_reached = self.body(function.body, frame)
+        if len(frame.returned) == 1 and not is_end_reached:
+            return frame.returned[0]
+        self.use(*frame.returned)
+        return UNKNOWN
+
+    def _give(
+        self,
+        frame: _Frame,
+        callee: Callee,
+        function: tree.Function,
+        arguments: Sequence[Any],
+        keywords: dict[str, Any],
+    ) -> None:
+        positional = _positional(function)
+        given = _defaults(callee, positional) | dict(zip(positional, arguments, strict=False))
+        given |= keywords
+        self.use(*arguments[len(positional) :])
+        for each in function.parameters:
+            is_rest = each.kind in (Kinds.VAR_POSITIONAL, Kinds.VAR_KEYWORD)
+            if not is_rest and each.variable in frame.once and each.variable.name in given:
+                frame.values[each.variable] = given.pop(each.variable.name)
+        self.use(*given.values())
+
+    def unread(self, callee: Callee, arguments: Iterable[Any]) -> None:
+        """Without its source, and not to its end: it may use all that it names."""
+        self.use(*arguments)
+        self.found.sums |= {*Sum}
+        if isinstance(callee, FunctionType):
+            self.use(*(value for _, value in environment(callee)))
+        else:
+            names = (node for node in walk(callee.tree) if isinstance(node, tree.Name))
+            self.use(*(callee.frame.lookup(node.binding) for node in names))
+
+    def _see(self, node: tree.Node) -> None:
+        if isinstance(node, (tree.Binary, tree.Update)) and node.sign == "@":
+            self.found.sums.add(Sum.MATMUL)
+        elif isinstance(node, tree.Foreign):  # no kernel can have it; its Python is not read
+            self.found.sums |= {*Sum}
+
+    def use(self, *values: Any) -> None:  # rule USED
+        for value in values:
+            if value is UNKNOWN or isinstance(value, SCALARS) or id(value) in self.used:
+                continue
+            self.used[id(value)] = value
+            if isinstance(value, DataflowBuffer):
+                self.found.held.add(value.dtype)
+            elif value is operator.matmul:
+                self.found.sums.add(Sum.MATMUL)
+            elif _is_followed(value):
+                self.call(value, [], {}, 1)
+            elif isinstance(value, FunctionType):
+                named = sums_named_in(own_code(value))
+                self.found.sums |= {SUMS[value]} if value in SUMS else named
+            else:
+                self.use(*_parts(value))
+
+    # Statements -----------------------------------------------------------------------------------
+
+    def body(self, statements: Iterable[tree.Statement], frame: _Frame) -> bool:  # rule LIVE
+        """Is its end reached?"""
+        return all(self.statement(statement, frame) for statement in statements)
+
+    def statement(self, node: tree.Statement, frame: _Frame) -> bool:
+        if isinstance(node, tree.Branch):
+            test = truth(self.visit(node.test, frame))
+            bodies = [node.then, node.otherwise] if test is None else [_side(node, test)]
+            return any([self.body(body, frame) for body in bodies])  # both are read
+        if isinstance(node, (tree.Loop, tree.While)):
+            self._loop(node, frame)
+        elif isinstance(node, tree.Assign):
+            value = self.visit(node.value, frame)
+            for target in node.targets:
+                self._bind(target, value, frame)
+        elif isinstance(node, tree.Return):
+            frame.returned.append(None if node.value is None else self.visit(node.value, frame))
+        else:
+            self._see(node)
+            self._inside(node, frame)
+        return not isinstance(node, (tree.Return, tree.Raise, tree.Jump))
+
+    def _loop(self, node: tree.Loop | tree.While, frame: _Frame) -> None:
+        value = self.visit(node.test if isinstance(node, tree.While) else node.over, frame)
+        is_known = isinstance(node, tree.While) or isinstance(value, (list, tuple, dict, range))
+        if not is_known or truth(value) is not False:
+            self.use(value)
+            if isinstance(node, tree.Loop):
+                self._bind(node.target, UNKNOWN, frame)
+            self.body(node.body, frame)
+
+    def _bind(self, target: tree.Expression, value: Any, frame: _Frame) -> None:
+        if isinstance(target, tree.Target) and target.binding in frame.once:
+            frame.values[target.binding] = value
+        elif (
+            isinstance(target, tree.Sequence)
+            and isinstance(value, tuple)
+            and len(value) == len(target.items)
+        ):
+            for part, item in zip(target.items, value, strict=True):
+                self._bind(part, item, frame)
+        else:
+            self.use(value)
+            self._inside(target, frame)
+
+    def _inside(self, node: tree.Node, frame: _Frame) -> None:
+        """In the order of evaluation; what the parts are known to be is used."""
+        for name in node.parts:
+            part = getattr(node, name)
+            parts = part if isinstance(part, tuple) else (part,)
+            if parts and isinstance(parts[0], tree.Statement):
+                self.body(parts, frame)
+                continue
+            for child in parts:
+                if isinstance(child, tree.Expression):
+                    self.use(self.visit(child, frame))
+                elif child is not None:
+                    self._inside(child, frame)
+
+    # Expressions ----------------------------------------------------------------------------------
+
+    def visit(self, node: tree.Expression, frame: _Frame) -> Any:
+        """What it is known to be; all that it may be else is used."""
+        self._see(node)
+        if (special := VISITS.get(type(node))) is not None:
+            return special(self, node, frame)
+        return self.calculated(node, [self._value(part, frame) for part in operands(node)])
+
+    def _value(self, node: tree.Node | None, frame: _Frame) -> Any:
+        if isinstance(node, tree.Expression):
+            return self.visit(node, frame)
+        if node is not None:
+            self._inside(node, frame)
+        return None if node is None else UNKNOWN
+
+    def calculated(self, node: tree.Expression, values: Sequence[Any]) -> Any:
+        found = calculated(node, values)
+        if found is UNKNOWN:
+            self.use(*values)
+        return found
+
+    def binary(self, node: tree.Binary, frame: _Frame) -> Any:
+        """A sum of a thousand terms is no mistake."""
+        chain: list[tree.Expression] = [node]
+        while isinstance(last := chain[-1], tree.Binary):
+            chain.append(last.left)
+        value = self.visit(chain.pop(), frame)
+        for each in reversed(chain):
+            assert isinstance(each, tree.Binary)
+            self._see(each)
+            value = self.calculated(each, [value, self.visit(each.right, frame)])
+        return value
+
+    def attribute(self, node: tree.Attribute, frame: _Frame) -> Any:
+        owner = self.visit(node.owner, frame)
+        found = attribute(owner, node.name)
+        if found is UNKNOWN:
+            self.use(owner)
+        return found
+
+    def bind(self, node: tree.Bind, frame: _Frame) -> Any:
+        value = self.visit(node.value, frame)
+        self._bind(node.target, value, frame)
+        return value
+
+    def choice(self, node: tree.Choice, frame: _Frame) -> Any:
+        test = truth(value := self.visit(node.test, frame))
+        if test is not None:
+            return self.visit(node.then if test else node.otherwise, frame)
+        self.use(value, self.visit(node.then, frame), self.visit(node.otherwise, frame))
+        return UNKNOWN
+
+    def logic(self, node: tree.Logic, frame: _Frame) -> Any:
+        """While all operands are known, the one that decides."""
+        is_known, value = True, UNKNOWN
+        for part in node.operands:
+            value = self.visit(part, frame)
+            test = truth(value)
+            if test is (node.sign == "or"):  # the others are not looked at
+                break
+            is_known = is_known and test is not None
+            if not is_known:
+                self.use(value)
+        if is_known:
+            return value
+        self.use(value)
+        return UNKNOWN
+
+    def function(self, node: tree.Function, frame: _Frame) -> Any:
+        defaults = {
+            each.variable.name: self.visit(each.default, frame)
+            for each in node.parameters
+            if each.default is not None
+        }
+        nested = _Nested(node, frame, defaults)
+        if not node.decorators:
+            return nested
+        self.use(*(self.visit(each, frame) for each in node.decorators), nested)
+        return UNKNOWN
+
+    def called(self, node: tree.Call, frame: _Frame) -> Any:
+        callee = self.visit(node.function, frame)
+        arguments = [self.visit(part, frame) for part in node.arguments]
+        keywords = {part.name or "": self.visit(part.value, frame) for part in node.keywords}
+        is_starred = "" in keywords or any(isinstance(a, tree.Starred) for a in node.arguments)
+        if any(callee is pure for pure in PURE) and not is_starred and not keywords:
+            return self.calculated(node, [callee, *arguments])
+        method = callee if isinstance(callee, MethodType) else getattr(callee, "__call__", None)  # noqa: B004
+        if isinstance(method, MethodType) and _is_followed(method.__func__):
+            arguments, callee = [method.__self__, *arguments], method.__func__
+        if _is_followed(callee) and not is_starred:
+            return self.call(callee, arguments, keywords, frame.depth)
+        values = [*arguments, *keywords.values()]
+        self.found.integers |= {dtype for value in values if (dtype := _integer(value))}
+        self.use(*values, callee)
+        if isinstance(callee, type):  # its methods are called by whoever has the object
+            self.use(*vars(callee).values())
+        return UNKNOWN
+
+
+VISITS: dict[type[tree.Node], Callable[[_Reader, Any, _Frame], Any]] = {
+    tree.Constant: lambda reader, node, frame: node.value,
+    tree.Name: lambda reader, node, frame: frame.lookup(node.binding),
+    tree.Target: lambda reader, node, frame: UNKNOWN,
+    tree.Attribute: _Reader.attribute,
+    tree.Binary: _Reader.binary,
+    tree.Bind: _Reader.bind,
+    tree.Choice: _Reader.choice,
+    tree.Logic: _Reader.logic,
+    tree.Function: _Reader.function,
+    tree.Call: _Reader.called,
+    tree.LanguageCall: _Reader.called,
+}
+
+
+def _side(node: tree.Branch, test: bool) -> tree.Body:
+    return node.then if test else node.otherwise
+
+
+# Functions ----------------------------------------------------------------------------------------
+
+
+def _tree_of(callee: Callee) -> tree.Function | None:
+    return callee.tree if isinstance(callee, _Nested) else tree_of(callee)
+
+
+def _frame_of(callee: Callee, function: tree.Function, depth: int) -> _Frame:
+    if isinstance(callee, _Nested):
+        around = callee.frame
+        return _Frame(around.function, around.once, depth, around.values.new_child())
+    return _Frame(callee, _assigned_once(function), depth)
+
+
+@lru_cache(maxsize=1024)
+def _assigned_once(function: tree.Function) -> frozenset[Variable]:
+    """The variables that have one value while the function runs, as far as one can see."""
+    counts: Counter[Binding] = Counter()
+    for node in walk(function):
+        if isinstance(node, tree.Target):
+            counts[node.binding] += 1
+        elif isinstance(node, tree.Parameter):
+            counts[node.variable] += 1
+    return frozenset(
+        each
+        for each, count in counts.items()
+        if count == 1 and isinstance(each, Variable) and each not in each.scope.shared
+    )
+
+
+def _positional(function: tree.Function) -> list[str]:
+    kinds = (Kinds.POSITIONAL_ONLY, Kinds.POSITIONAL_OR_KEYWORD)
+    return [each.variable.name for each in function.parameters if each.kind in kinds]
+
+
+def _defaults(callee: Callee, positional: Sequence[str]) -> dict[str, Any]:
+    if isinstance(callee, _Nested):
+        return dict(callee.defaults)
+    given = callee.__defaults__ or ()
+    return dict(zip(positional[::-1], given[::-1], strict=False)) | (callee.__kwdefaults__ or {})
+
+
+def _is_followed(value: Any) -> bool:
+    if isinstance(value, FunctionType):
+        return is_user_file(own_code(value).co_filename)
+    return isinstance(value, _Nested)
+
+
+def sums_named_in(code: CodeType) -> set[Sum]:
+    """What a function of a library adds up."""
+    return {SUMS_BY_NAME[name] for name in global_names(code) if name in SUMS_BY_NAME}
+
+
+# Values -------------------------------------------------------------------------------------------
+
+
+def _identity(value: Any) -> object:
+    return (type(value), value) if isinstance(value, SCALARS) else id(value)
+
+
+def _integer(value: Any) -> DType | None:
+    """The type of integers that it is, if it is one."""
+    dtype = as_dtype(value)
+    return dtype if dtype is not None and not dtype.is_float else None
+
+
+def _parts(value: Any) -> Iterator[Any]:
+    """What can be reached through a container, a method, or an object of the user's."""
+    if isinstance(value, (list, tuple, set, frozenset)):
+        yield from value
+    elif isinstance(value, dict):
+        yield from value.values()
+    elif isinstance(value, partial):
+        yield from (value.func, value.args, value.keywords)
+    elif isinstance(value, MethodType):
+        yield from (value.__func__, value.__self__)
+    elif isinstance(value, BuiltinMethodType):
+        yield value.__self__
+    elif not isinstance(value, (type, ModuleType, DType)) and not is_tensor(value):
+        yield from getattr(value, "__dict__", {}).values()
+        slots = [each.__dict__.get("__slots__", ()) for each in type(value).__mro__]
+        for names in slots:
+            for name in (names,) if isinstance(names, str) else names:
+                yield getattr(value, name, None)

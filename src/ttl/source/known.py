@@ -1,0 +1,88 @@
+"""What Python makes of values that are known, without a call of anybody's function."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from types import ModuleType
+from typing import Any, Final
+
+from ttl.diagnostics import RuleBroken
+from ttl.language.arguments import is_tensor
+from ttl.semantics.numpy_numbers import python_number
+
+from . import tree
+from .numpy_numbers import has_numpy
+from .walking import children
+
+UNKNOWN: Final = object()
+SCALARS = (bool, int, float, str, type(None))
+
+# Not what may take for ever, as a power.
+OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
+    "//": operator.floordiv, "%": operator.mod, "&": operator.and_, "|": operator.or_,
+    "^": operator.xor, ">>": operator.rshift,
+    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq,
+    "!=": operator.ne, "is": operator.is_, "is not": operator.is_not,
+    "in": lambda item, items: item in items, "not in": lambda item, items: item not in items,
+}  # fmt: skip
+SIGNS: dict[str, Callable[[Any], Any]] = {
+    "-": operator.neg, "+": operator.pos, "~": operator.invert, "not": operator.not_,
+}  # fmt: skip
+PURE = (abs, bool, float, getattr, hasattr, int, isinstance, len, max, min, range, str, sum, tuple)
+
+
+def operands(node: tree.Expression) -> Sequence[tree.Node | None]:
+    return (node.start, node.stop, node.step) if isinstance(node, tree.Slice) else children(node)
+
+
+def calculated(node: tree.Expression, values: Sequence[Any]) -> Any:
+    """What an operation gives of these operands; UNKNOWN if one is, or if nobody can tell.
+
+    A kernel calculates with Python's numbers, not with numpy's.
+    """
+    if any(value is UNKNOWN or has_numpy(value) for value in values):
+        return UNKNOWN
+    return attempt(_result, node, values)
+
+
+def _result(node: tree.Expression, values: Sequence[Any]) -> Any:
+    match node:
+        case tree.Item() if not is_tensor(values[0]):
+            return values[0][values[1]]
+        case tree.Slice():
+            return slice(*values)
+        case tree.Sequence(kind="tuple"):
+            is_plain = not any(isinstance(each, tree.Starred) for each in node.items)
+            return tuple(values) if is_plain else UNKNOWN
+        case tree.Unary():
+            return SIGNS[node.sign](values[0])
+        case tree.Binary() if node.sign in OPERATORS:
+            return OPERATORS[node.sign](*values)
+        case tree.Compare():
+            pairs = zip(node.signs, values, values[1:], strict=False)
+            return all(OPERATORS[sign](left, right) for sign, left, right in pairs)
+        case tree.Call() if not node.keywords and any(values[0] is pure for pure in PURE):
+            return values[0](*values[1:])
+    return UNKNOWN
+
+
+def attribute(owner: Any, name: str) -> Any:
+    if isinstance(owner, ModuleType):  # one may import what is asked for
+        return vars(owner).get(name, UNKNOWN)
+    return UNKNOWN if owner is UNKNOWN else python_number(attempt(getattr, owner, name))
+
+
+def attempt(function: Callable[..., Any], *arguments: Any) -> Any:
+    """What the run would make of it; what it would raise is its own affair."""
+    try:
+        return function(*arguments)
+    except (Exception, RuleBroken):
+        return UNKNOWN
+
+
+def truth(value: Any) -> bool | None:
+    """None if it is not known."""
+    found = UNKNOWN if value is UNKNOWN else attempt(bool, value)
+    return found if isinstance(found, bool) else None

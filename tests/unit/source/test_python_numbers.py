@@ -1,0 +1,63 @@
+"""Where calls are put that make Python's numbers of numpy's."""
+
+from __future__ import annotations
+
+import math
+from types import SimpleNamespace
+
+import numpy as np
+
+import ttl
+from ttl.source.python import as_text
+from ttl.source.python_numbers import with_python_numbers
+from ttl.source.trees import tree_of
+
+SMALL, MANY, COUNT = np.int8(3), [np.int8(1)], 4
+HOLDER = SimpleNamespace(small=SMALL)
+
+
+def lines(function) -> list[str]:
+    changed = with_python_numbers(tree_of(function), function)
+    return [as_text(node) for node in changed.body][2:]
+
+
+def test_what_may_be_of_numpy_is_converted() -> None:
+    def kernel():
+        a = SMALL + COUNT
+        b = MANY[0], HOLDER.small
+        for c in MANY:
+            print(c, b[0])
+        return sum(MANY) + a
+
+    assert lines(kernel) == [
+        "a = .number(SMALL) + COUNT",
+        "b = (.number(.number(MANY)[0]), .number(.number(HOLDER).small))",
+        "for c in .number(MANY):\n    print(.number(c), .number(.number(b)[0]))",
+        "return .number(.sum(sum)(.number(MANY))) + .number(a)",
+    ]
+
+
+def test_what_cannot_be_is_left_alone() -> None:
+    def kernel():
+        a = COUNT + 1
+        for b in range(COUNT):
+            a += math.floor(b / 2)
+        block = ttl.block.fill(1.0, shape=(1, 1))
+        return [block[each] for each in (a, b)]
+
+    assert lines(kernel) == [as_text(node) for node in tree_of(kernel).body]
+
+
+def unknown(a):
+    return a
+
+
+def test_nobody_knows_what_parameters_and_functions_get_and_give() -> None:
+    def kernel(a):
+        b = unknown(SMALL)
+        return a + b
+
+    assert lines(kernel) == [
+        "b = .number(unknown(.number(SMALL)))",
+        "return .number(a) + .number(b)",
+    ]
