@@ -6,7 +6,6 @@ of its module, those of a module it names. Only functions of the user's own file
 
 from __future__ import annotations
 
-import ast
 import builtins
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -97,21 +96,6 @@ def named_value(name: str, function: FunctionType) -> Any:
     if name in function.__globals__:
         return function.__globals__[name]
     return getattr(builtins, name, MISSING)
-
-
-def value_of(node: ast.expr, function: FunctionType, attribute: Callable[[Any, str], Any]) -> Any:
-    """What a name around a function, an attribute or a constant item of that, stands for."""
-    if isinstance(node, ast.Name):
-        return named_value(node.id, function)
-    if isinstance(node, ast.Attribute):
-        owner = value_of(node.value, function, attribute)
-        return MISSING if owner is MISSING else attribute(owner, node.attr)
-    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
-        owner = value_of(node.value, function, attribute)
-        if type(owner) in CONTAINERS:
-            with suppress(Exception):
-                return owner[node.slice.value]
-    return MISSING
 
 
 def reachable_functions(function: Any) -> Iterator[FunctionType]:
