@@ -69,8 +69,17 @@ def _unary(reader: Reader, node: ast.UnaryOp) -> Expression:
 
 
 def _binary(reader: Reader, node: ast.BinOp) -> Expression:
-    left, right = reader.expression(node.left), reader.expression(node.right)
-    return tree.Binary(place_of(node), SIGNS[type(node.op)], left, right)
+    """A sum of a thousand terms is no mistake: it does not end in a RecursionError."""
+    chain: list[ast.expr] = [node]
+    while isinstance(last := chain[-1], ast.BinOp):
+        chain.append(last.left)
+    left = reader.expression(chain.pop())
+    for each in reversed(chain):
+        assert isinstance(each, ast.BinOp)
+        left = tree.Binary(
+            place_of(each), SIGNS[type(each.op)], left, reader.expression(each.right)
+        )
+    return left
 
 
 def _compare(reader: Reader, node: ast.Compare) -> Expression:
