@@ -19,6 +19,7 @@ from ttl.source.python import as_ast
 from ttl.source.trees import tree_of
 
 NUMBERS = count()
+KEEPER = SimpleNamespace(store=[].append)
 
 
 def function_of(text: str) -> FunctionType:
@@ -26,7 +27,7 @@ def function_of(text: str) -> FunctionType:
     file, text = f"<small kernels {next(NUMBERS)}>", dedent(text)
     linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
     buffers = {f"{name}_dfb": object.__new__(DataflowBuffer) for name in "abcty"}
-    names: dict[str, Any] = {"ttl": ttl, "event": SimpleNamespace(), **buffers}
+    names: dict[str, Any] = {"ttl": ttl, "event": SimpleNamespace(), "keeper": KEEPER, **buffers}
     exec(compile(text, file, "exec"), names)
     found: FunctionType = names["kernel"]
     return found
@@ -728,6 +729,7 @@ COMPLETE = {
     "attribute": kernel("a = a_dfb.wait()", "self.held = a"),
     "lambda": kernel("f = lambda: (a := a_dfb.wait())"),
     "captured and returned by a lambda": kernel("a = a_dfb.wait()", "return lambda: a"),
+    "kept by an object's method": kernel("a = a_dfb.wait()", "keeper.store(a)"),
     "unknown function": kernel("a = a_dfb.wait()", "unknown(a)"),
     "given with a star": kernel("a = a_dfb.wait()", "use(*[a])") + "\ndef use(*x): pass",
     "method taken": kernel("a = a_dfb.wait()", "later(a.pop)"),
@@ -877,6 +879,18 @@ NAMES = {
             use(b)
             RELEASE(b)
             a.pop()
+    """,
+    "a callback that a helper makes": """
+        def kernel():
+            for i in range(3):
+                a = a_dfb.wait()
+                f = made(a)
+                other()
+                net.if_src(f)
+                RELEASE(a)
+                other()
+        def made(b):
+            return lambda x: y.store(b)
     """,
     "a variable of a comprehension": """
         def kernel():

@@ -255,7 +255,8 @@ class Evaluation:
         if name in (*RELEASES, "release") and is_handle:
             found = self.united(node.given, state)
             return [(self.release(function, owner, after), UNKNOWN) for after, _ in found]
-        if name == "wait_all":
+        is_guessed = not any(isinstance(each, Thing) for each in owner.known)
+        if name == "wait_all" and is_guessed:
             return [(self.finish(owner, state, True), NOTHING)]
         if name in KEEPING and isinstance(function.owner, tree.Name):
             found = self.united(node.given, state)
@@ -263,7 +264,7 @@ class Evaluation:
         if name in values.GIVING and owner.has_items:
             return [(after, owner.item) for after, _ in self.several(node.given, state)]
         is_own = bool(owner.known) and owner.known <= BLOCK | TRANSFER
-        if name == "store" or is_own:
+        if is_own or (name == "store" and is_guessed):
             return self.other(node, values.LEAVES, state)
         known = frozenset(k for each in owner.known for k in values.attribute(each, name))
         self.reading.note(known)
@@ -317,8 +318,8 @@ class Evaluation:
                     for after, _ in self.reading.go_in(self, node, closure, {}, before, True)
                 ]
             is_kept = effect in (values.KEEPS, values.BINDS)
-            result = _result(effect, given)
-            found += [(s.escaped(united(given)) if is_kept else s, result) for s in states]
+            kept = united(each for each in given if is_kept and not values.captured(each.known))
+            found += [(each.escaped(kept), _result(effect, given)) for each in states]
         return found
 
     # The language's own ---------------------------------------------------------------------------

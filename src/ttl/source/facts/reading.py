@@ -23,7 +23,19 @@ from .evaluation import Evaluation, Result
 from .handles import Handle, Hidden, State
 from .liveness import ACQUIRES, Liveness
 from .supplies import Bodies, Supplies, Supply
-from .values import UNKNOWN, Callee, Closure, Effect, Holder, Known, Sort, Thing, Value, callees
+from .values import (
+    UNKNOWN,
+    Callee,
+    Closure,
+    Effect,
+    Holder,
+    Known,
+    Sort,
+    Thing,
+    Value,
+    callees,
+    captured,
+)
 
 Given = dict[Variable, Value]
 GENERATOR = 0x2A0  # of co_flags: nobody knows whether the end is reached
@@ -136,7 +148,8 @@ def _back(
     token: Hidden, node: tree.Call, call: Supplies, given: Given, before: State, end: State
 ) -> tuple[State, Value]:  # rule RETURNED
     known = end.known_of(call.returned)
-    own = [each for each, _ in end.known if each.scope.is_in(call.scope)]
+    taken = captured(known)
+    own = [each for each, _ in end.known if each.scope.is_in(call.scope) and each not in taken]
     end = end.unbound(token).forgetting(*own)
 
     def here(holders: frozenset[Holder], is_copy: bool = False) -> frozenset[Holder]:
@@ -146,8 +159,10 @@ def _back(
                 found |= given[each].holders
             elif not isinstance(each, Variable):
                 found.add(node if each in call.own else each)
-            elif each is call.returned or not each.scope.is_in(call.scope):
-                found.add(token if each is call.returned else each)
+            elif each in taken or not each.scope.is_in(call.scope):
+                found.add(each)
+            elif each is call.returned:
+                found.add(token)
         return frozenset(found)
 
     def back(handle: Handle) -> Handle | None:
@@ -156,7 +171,7 @@ def _back(
         if is_made and not holders:
             return None
         changed = replace(
-            handle, holders=holders, weak=here(handle.weak), leads=here(handle.leads),
+            handle, holders=holders, weak=here(handle.weak) | taken, leads=here(handle.leads),
             reads=here(handle.reads, True), writes=here(handle.writes, True),
         )  # fmt: skip
         is_own_end = isinstance(handle.end and handle.end[0], Variable)

@@ -31,7 +31,7 @@ from ..walking import children, walk
 from .evaluation import BLOCK, Evaluation
 from .handles import Handle, Hidden, State, States, as_states, merged
 from .liveness import ACQUIRES, Live, Wanted
-from .values import Closure, Value, united
+from .values import Closure, Value, united, with_captured
 
 if TYPE_CHECKING:
     from .reading import Reading
@@ -140,10 +140,7 @@ class Supplies(Forward[States], Evaluation):
             return self._assign(node, state)
         if isinstance(node, tree.Return):
             found = self.value(node.value, state)
-            return [
-                after.bound(self.returned, value).escaped(Value(captured(value)))
-                for after, value in found
-            ]
+            return [after.bound(self.returned, with_captured(value)) for after, value in found]
         after = [each for each, _ in self.several(_evaluated(node), state)]
         targets = [each for each in children(node) if isinstance(each, tree.Target)]
         gone = [each.binding for each in targets if isinstance(each.binding, Variable)]
@@ -344,18 +341,25 @@ class Supplies(Forward[States], Evaluation):
     def _is_live(self, handle: Handle, live: Live, ended: Collection[tree.Call]) -> bool:
         for holder in handle.holders:
             if isinstance(holder, Variable):
-                if holder in live or not holder.scope.is_in(self.scope):
+                if holder in live or self._is_outer(holder):
                     return True
             elif holder not in ended:
                 return True
         return False
+
+    def _is_outer(self, variable: Variable) -> bool:
+        """Is it of a function around this one, or of one that waits for it?"""
+        if variable.scope.is_in(self.scope):
+            return False
+        callers = {each.scope for each in self.reading.running}
+        return variable.scope in callers or self.scope.is_in(variable.scope)
 
     def _end(self, node: tree.Attribute, state: State) -> Any:
         return self.end(node.owner, Value(known=self.known(node.owner, state)), node.name)
 
     def _is_awaited(self, transfer: Handle, live: Live) -> bool:
         names = transfer.names
-        is_wanted = any(Wanted(n) in live or not n.scope.is_in(self.scope) for n in names)
+        is_wanted = any(Wanted(n) in live or self._is_outer(n) for n in names)
         return not transfer.is_named or is_wanted
 
     # Putting it down ------------------------------------------------------------------------------
@@ -385,12 +389,16 @@ class Supplies(Forward[States], Evaluation):
         is_at_once = handle.is_transfer and not handle.is_named
         supply = here.setdefault(key, Supply(*key, spot, is_at_once))
         # A name from before the statement is one that all paths through it have.
-        supply.names |= names & self.liveness.live_before(spot.statement) or names
+        supply.names |= self._own(names & self.liveness.live_before(spot.statement) or names)
         for state, gone in found.items():
             for other in state.handles:
                 leads = {*other.holders, *other.leads, *names_of(other, state)}
                 if other not in gone and other.site in self.own and leads & names:
-                    supply.kept |= other.names - names
+                    supply.kept |= self._own(other.names - names)
+
+    def _own(self, names: Collection[Variable]) -> set[Variable]:
+        """Those that mean something here: a function that was gone into keeps some of its own."""
+        return {each for each in names if self.scope.is_in(each.scope)}
 
 
 def names_of(handle: Handle, state: State) -> set[Variable]:
@@ -432,17 +440,6 @@ def _copied_from(node: Statement) -> tuple[set[Expression], set[Binding]]:
             elif isinstance(source, tree.Item) and isinstance(source.owner, tree.Name):
                 tensors.add(source.owner.binding)
     return names, tensors
-
-
-def captured(value: Value) -> frozenset[Variable]:
-    """The variables that functions have, which somebody gets."""
-    functions = [each.function for each in value.known if isinstance(each, Closure)]
-    return frozenset(
-        node.binding
-        for function in functions
-        for node in walk(function)
-        if isinstance(node, tree.Name) and isinstance(node.binding, Variable)
-    )
 
 
 def _evaluated(node: Statement) -> list[tree.Node]:

@@ -32,6 +32,7 @@ from ..functions import (
     named_value,
     own_code,
 )
+from ..walking import walk
 
 # Builtins a block may be given to: they do not keep it, or have it as an item, or are it.
 HARMLESS = (
@@ -155,6 +156,23 @@ def united(values: Iterable[Value]) -> Value:
     if known and not all(each.known for each in values):
         known |= {Sort.PLAIN}
     return Value(holders, known, any(each.is_item for each in values))
+
+
+def captured(known: Iterable[Known]) -> frozenset[Holder]:
+    """The variables that functions have with them, wherever they are called."""
+    return frozenset(
+        node.binding
+        for each in known
+        if isinstance(each, Closure)
+        for node in walk(each.function)
+        if isinstance(node, tree.Name)
+        if isinstance(node.binding, Variable)
+    )
+
+
+def with_captured(value: Value) -> Value:
+    holders = captured(value.known)
+    return united((value, Value(holders, is_item=True))) if holders else value
 
 
 def _is_buffer(known: Known) -> bool:
