@@ -69,8 +69,15 @@ def _unary(reader: Reader, node: ast.UnaryOp) -> Expression:
 
 
 def _binary(reader: Reader, node: ast.BinOp) -> Expression:
-    left, right = reader.expression(node.left), reader.expression(node.right)
-    return tree.Binary(place_of(node), SIGNS[type(node.op)], left, right)
+    """Of a sum of many terms, which is deep to its left, term by term."""
+    chain = [node]
+    while isinstance(inner := chain[-1].left, ast.BinOp):
+        chain.append(inner)
+    found = reader.expression(chain[-1].left)
+    for each in reversed(chain):
+        right = reader.expression(each.right)
+        found = tree.Binary(place_of(each), SIGNS[type(each.op)], found, right)
+    return found
 
 
 def _compare(reader: Reader, node: ast.Compare) -> Expression:
