@@ -123,8 +123,15 @@ def _compare(writer: Writer, node: tree.Compare) -> ast.expr:
 
 
 def _binary(writer: Writer, node: tree.Binary) -> ast.expr:
-    left, right = writer.expression(node.left), writer.expression(node.right)
-    return ast.BinOp(left, OPERATORS[node.sign](), right)
+    """Of a sum of many terms, which is deep to its left, term by term."""
+    chain = [node]
+    while isinstance(inner := chain[-1].left, tree.Binary):
+        chain.append(inner)
+    found = writer.expression(chain[-1].left)
+    for each in reversed(chain):
+        right = writer.expression(each.right)
+        found = _placed(ast.BinOp(found, OPERATORS[each.sign](), right), each)
+    return found  # type: ignore[no-any-return]
 
 
 def _choice(writer: Writer, node: tree.Choice) -> ast.expr:

@@ -318,14 +318,14 @@ def _method(reader: Reader, node: tree.Call, owner: Thing, name: str, given: Giv
     if owner.kind is Kind.CONTAINER:
         return _of_container(reader, node, owner, name, given)
     if name in OF_BUFFERS_AND_NETS and owner.kind is Kind.TENSOR and node.method:
-        raise UsageError(expand_only(reader.frame, node, _owner_text(node)))
+        raise UsageError(expand_only(reader.frame, node, owner_text(node)))
     is_plain = owner.kind not in OF_KERNELS and name not in OF_BUFFERS_AND_NETS
     if not is_plain and owner.kind not in (Kind.BUFFER, Kind.NET):
         raise UsageError(unknown_call(reader.frame, node))
     return _unknown(reader, node, given)
 
 
-def _owner_text(node: tree.Call) -> str:
+def owner_text(node: tree.Call) -> str:
     is_method = isinstance(node.function, tree.Attribute)
     return as_text(node.function.owner) if is_method else "a buffer"  # type: ignore[attr-defined]
 
@@ -333,7 +333,7 @@ def _owner_text(node: tree.Call) -> str:
 def _acquires(end: End) -> Handler:
     def handler(reader: Reader, node: tree.Call, given: Given, owner: Thing = SCALAR) -> Thing:
         reader.unit.ends.add((owner.key, end))
-        site = reader.site(node, end, owner.key, _owner_text(node))
+        site = reader.site(node, end, owner.key)
         return Thing(Kind.BLOCK, sites=frozenset({site}))
 
     return handler
@@ -342,7 +342,7 @@ def _acquires(end: End) -> Handler:
 def _with_pipe(reader: Reader, node: tree.Call, given: Given, owner: Thing = SCALAR) -> Thing:
     """if_src() or if_dst()"""
     reader.does(Effect.MOVE, node)
-    pipe = Thing(Kind.PIPE, key=owner.key, name=_owner_text(node))
+    pipe = Thing(Kind.PIPE, key=owner.key, name=owner_text(node))
     for each in given.all:
         _called(reader, node, each, Given([pipe]))
     return SCALAR

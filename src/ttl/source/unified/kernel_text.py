@@ -20,6 +20,7 @@ from ttl.semantics.kernel_kinds import KernelKind
 from .. import tree
 from ..bindings import Around, Place
 from ..functions import MISSING, named_value, own_code
+from ..making import around, assigned, method_call
 from ..python import as_text
 from ..tree import Body, Statement
 from ..trees import tree_of
@@ -66,8 +67,7 @@ def _readable(split: Split, function: FunctionType) -> tree.Function:
 
 
 def _defined(function: tree.Function, name: str = "") -> Statement:
-    target = tree.Target(function.place, Around(name or function.name))
-    return tree.Assign(function.place, (target,), function)
+    return assigned(Around(name or function.name), function, function.place)
 
 
 def _around(function: tree.Function) -> set[str]:
@@ -108,9 +108,7 @@ class _Readable(Changer):
     def _named(self, node: tree.Name | tree.Target) -> tree.Expression:
         name = node.binding.name
         if name in DECORATORS:
-            language_name = tree.Name(node.place, Around("ttl"))
-            made = tree.Attribute(node.place, language_name, DECORATORS[name])
-            return tree.Call(node.place, made, (), ())
+            return method_call(around("ttl", node.place), DECORATORS[name], node.place)
         return node if name.isidentifier() else replace(node, binding=Around(_identifier(name)))
 
 
@@ -139,8 +137,9 @@ def _definition(
     seen.add(place)
     inner = tree_of(value) if isinstance(value, FunctionType) else None
     if inner is not None and not any(value is known for known in _language().values()):
-        yield from _definitions(_around(inner), value, seen)
-        yield _defined(_Readable().inside(inner), name)
+        made = _Readable().inside(inner)
+        yield from _definitions(_around(made), value, seen)
+        yield _defined(made, name)
     else:
         yield from _given_as(name, value, function)
 
@@ -156,8 +155,7 @@ def _given_as(name: str, value: Any, function: FunctionType) -> Iterator[Stateme
         yield _import(value.__name__, None, name, value.__name__ != name)
     elif _is_constant(value) or isinstance(value, Operation):  # whose calls are expanded
         given = None if isinstance(value, Operation) else value
-        target = tree.Target(PLACE, Around(name))
-        yield tree.Assign(PLACE, (target,), tree.Constant(PLACE, given))
+        yield assigned(Around(name), tree.Constant(PLACE, given), PLACE)
     elif known is not None:
         yield _import("ttl", known, name, known != name)
     elif name in function.__globals__:

@@ -10,6 +10,7 @@ from ttl.language.engine import engine
 
 from .. import tree
 from ..bindings import Around
+from ..making import around, assigned, called
 from ..tree import Body
 from ..walking import Changer
 from .units import Unit
@@ -63,7 +64,7 @@ def call_of(name: str, at: tree.Node, *arguments: tree.Expression | str | int) -
     given = tuple(
         each if isinstance(each, tree.Node) else tree.Constant(at.place, each) for each in arguments
     )
-    return tree.Call(at.place, tree.Name(at.place, Around(name)), given, ())
+    return called(around(name, at.place), *given)
 
 
 class Followed(Changer):
@@ -85,16 +86,15 @@ class Followed(Changer):
     def _both(self, node: tree.Branch, head: Unit) -> Body:
         """Both sides happen where data decides, and names given there are opaque."""
         place, inside = node.place, [u for u in self.units.values() if head in u.controls()]
-        answer = Around(f"{ASKED}_{place.line}_{place.column}")
+        answer = f"{ASKED}_{place.line}_{place.column}"
         call = call_of(ASKED, node, node.test, any(unit.is_jump for unit in inside))
         names = sorted({name for unit in inside for name in unit.binds}, key=lambda n: n.name)
-        opaque = tree.Name(place, Around(OPAQUE_NAME))
-        unsure = tuple(tree.Assign(place, (tree.Target(place, n),), opaque) for n in names)
+        unsure = tuple(assigned(name, around(OPAQUE_NAME, place), place) for name in names)
         sides = (("is not", False, node.then), ("is not", True, node.otherwise),
                  ("is", None, unsure))  # fmt: skip
         branches = []
         for sign, value, body in sides:
             others = (tree.Constant(place, value),)
-            test = tree.Compare(place, (sign,), tree.Name(place, answer), others)
+            test = tree.Compare(place, (sign,), around(answer, place), others)
             branches += [replace(node, test=test, then=body, otherwise=())] if body else []
-        return (tree.Assign(place, (tree.Target(place, answer),), call), *branches)
+        return (assigned(Around(answer), call, place), *branches)

@@ -24,7 +24,7 @@ from ..functions import MISSING, named_value
 from ..python import as_text
 from ..walking import own_nodes
 from . import expressions
-from .calls import Given, parameters_given
+from .calls import Given, owner_text, parameters_given
 from .problems import composition, defined_inside, not_here, returns_value
 from .things import (
     OF_TILES,
@@ -103,11 +103,11 @@ class Reader:
     def place(self, node: tree.Node) -> Place:
         return Place(self.unit, node, tuple(self.calls))
 
-    def site(self, node: tree.Node, end: End, buffer: Hashable, name: str) -> Site:
+    def site(self, node: tree.Call, end: End, buffer: Hashable) -> Site:
         key = self.place(node)
         if key not in self._sites:
             place = node if not self.functions else self.unit.node
-            self._sites[key] = Site(place, self.unit, end, buffer, name)
+            self._sites[key] = Site(place, self.unit, end, buffer, owner_text(node))
         self.unit.acquires.add(self._sites[key])
         return self._sites[key]
 

@@ -27,6 +27,7 @@ from .. import tree
 from ..bindings import Around, Place, Scope
 from ..code import with_names
 from ..functions import own_code
+from ..making import around, assigned
 from ..python import as_ast, as_code
 from ..python_numbers import USED, statements_with_python_numbers
 from ..tree import Body, Expression, Function, Statement
@@ -66,16 +67,16 @@ class Split:
         code = with_expansions(code, frame.expanded_at())
         return cls(frame, made, expansions, as_ast(made), code)
 
-    def function(self, around: FunctionType) -> FunctionType:
+    def function(self, own: FunctionType) -> FunctionType:
         """Its names stand for what they stand for around this function of the user's."""
         keep_definitions(self.code, self.definition)
         known: dict[str, Any] = {NAMED: name_declared, **FOLLOWING, **KERNELS, **USED}
         known |= {
             name: split.function(split.frame.function) for name, split in self.expansions.items()
         }
-        made = with_names(around, self.code, known)
-        made.__name__ = around.__name__
-        made.__defaults__, made.__kwdefaults__ = around.__defaults__, around.__kwdefaults__
+        made = with_names(own, self.code, known)
+        made.__name__ = own.__name__
+        made.__defaults__, made.__kwdefaults__ = own.__defaults__, own.__kwdefaults__
         return made
 
 
@@ -118,10 +119,10 @@ class Splitter:
     def _tree(self, frame: Frame, kernels: list[tree.Function]) -> tree.Function:
         place = frame.tree.place
         body = [*_Part(self, frame, None).statements(frame.tree.body)]
-        body += [tree.Assign(k.place, (_target(k.place, k.name),), k) for k in kernels]
+        body += [assigned(Around(k.name), k, k.place) for k in kernels]
         if frame.caller is None:
             return replace(frame.tree, decorators=(), body=tuple(body))
-        names = tuple(tree.Name(place, Around(each.name)) for each in kernels)
+        names = tuple(around(each.name, place) for each in kernels)
         body.append(tree.Return(place, tree.Sequence(place, "tuple", names)))
         given = _parameters(frame, self.static(frame))
         return replace(frame.tree, decorators=(), parameters=given, body=tuple(body))
@@ -153,7 +154,7 @@ class Splitter:
         place = Place(line, column, line, column)
         decorators: tuple[Expression, ...] = ()
         if frame.caller is None:
-            decorators = (tree.Name(place, Around(f".{thread.kind.value}")),)
+            decorators = (around(f".{thread.kind.value}", place),)
         parameters = _parameters(frame, self.given(frame, thread), place)
         return tree.Function(place, name, decorators, parameters, body, Scope(name))
 
@@ -163,10 +164,6 @@ def _parameters(
 ) -> tuple[tree.Parameter, ...]:
     kind, place = Kinds.POSITIONAL_OR_KEYWORD, place or frame.tree.place
     return tuple(tree.Parameter(place, frame.parameters[name], kind, None) for name in names)
-
-
-def _target(place: Place, name: str) -> tree.Target:
-    return tree.Target(place, Around(name))
 
 
 def _unused(name: str, taken: set[str]) -> str:
@@ -258,7 +255,7 @@ class _Part:
         if self.thread is None:
             number = self.frame.expansions.index(inner) + 1
             static = [given[name] for name in self.splitter.static(inner)]
-            targets = tuple(_target(node.place, name) for name in names.values())
+            targets = tuple(tree.Target(node.place, Around(name)) for name in names.values())
             call = call_of(f".expand_{inner.name}_{number}", node, *static)
             yield tree.Assign(node.place, (tree.Sequence(node.place, "tuple", targets),), call)
         elif self.thread in names:
@@ -286,5 +283,5 @@ def prefix_of(frame: Frame) -> str:
     """`rmsnorm_2_` for the second operation that a body expands, and so on outwards."""
     if frame.caller is None:
         return ""
-    around = frame.caller.frame
-    return f"{prefix_of(around)}{frame.name}_{around.expansions.index(frame) + 1}_"
+    caller = frame.caller.frame
+    return f"{prefix_of(caller)}{frame.name}_{caller.expansions.index(frame) + 1}_"
