@@ -140,7 +140,9 @@ def _given(node: tree.Node) -> Iterator[tuple[Binding, tree.Node | None]]:
 def _left_alone(node: tree.Node) -> Iterator[tree.Node]:
     """What gets values, what is called, and what nobody looks at."""
     yield from stored(node)
-    if isinstance(node, tree.Call):
+    if isinstance(node, tree.LanguageCall):
+        yield from walk(node.function)
+    elif isinstance(node, tree.Call):
         yield node.function
     elif isinstance(node, tree.Foreign):
         yield from node.names

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
 
 import ttl
 from ttl.source.python import as_text
-from ttl.source.python_numbers import with_python_numbers
+from ttl.source.python_numbers import (
+    own_function,
+    statements_with_python_numbers,
+    with_python_numbers,
+)
 from ttl.source.trees import tree_of
 
 SMALL, MANY, COUNT = np.int8(3), [np.int8(1)], 4
@@ -61,3 +66,26 @@ def test_nobody_knows_what_parameters_and_functions_get_and_give() -> None:
         "b = .number(unknown(.number(SMALL)))",
         "return .number(a) + .number(b)",
     ]
+
+
+def test_statements_of_a_unified_body_convert_what_they_call() -> None:
+    def body(x):
+        a = unknown(x)
+        block = ttl.block.fill(1.0, shape=(1, 1))
+        return lambda: unknown(a) + block
+
+    changed = statements_with_python_numbers(tree_of(body).body)
+    assert [as_text(node) for node in changed] == [
+        "a = .number(.called(unknown)(.number(x)))",
+        "block = ttl.block.fill(1.0, shape=(1, 1))",
+        "return lambda: unknown(a) + block",
+    ]
+
+
+def test_what_is_called_is_a_converted_copy() -> None:
+    def twice(value):
+        return [each + 100 for each in value]
+
+    assert own_function(twice)(np.array([100], np.int8)) == [200]
+    assert own_function(partial(twice))(np.array([100], np.int8)) == [200]
+    assert own_function(len) is len

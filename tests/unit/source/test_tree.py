@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from ttl.source import tree
 from ttl.source.python import as_ast, as_text
-from ttl.source.read import read_function
+from ttl.source.read import read_function, read_module
 from ttl.source.walking import Changer, children, walk
 
 HERE = Path(__file__).resolve().parents[3]
@@ -289,3 +289,24 @@ def test_parts_are_written_as_text() -> None:
     assert isinstance(loop, tree.Loop)
     assert as_text(loop.over) == "x[1:]"
     assert as_text(loop) == "for i in x[1:]:\n    print(i + 1, sep='')"
+
+
+# Modules ------------------------------------------------------------------------------------------
+
+
+def test_a_module_is_a_function_whose_variables_are_its_names() -> None:
+    module = read_module("""
+import os.path
+limit = 3
+class Box:
+    size = limit
+    def area(self):
+        return size * limit
+def count():
+    global total
+    total = limit + missing
+""")
+    names = {str(node.binding) for node in walk(module) if isinstance(node, tree.Name)}
+    assert {"<module>.limit", "Around(name='size')", "Around(name='missing')"} <= names
+    targets = {str(node.binding) for node in walk(module) if isinstance(node, tree.Target)}
+    assert {"<module>.os", "Box.size", "Box.area", "<module>.total"} <= targets
