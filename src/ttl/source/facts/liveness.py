@@ -39,6 +39,7 @@ class Liveness(Backward[Live]):
         self._mentions: dict[tree.Node, Live] = {}
         self._replaced: dict[Statement, tuple[frozenset[Variable], frozenset[Variable]]] = {}
         self._functions = _functions_in(function)
+        self._captured_ones = _captured_by_functions(function)
         self._always = self._kept_functions(function)
         self._last = function.body[-1:]
         super().function(function, NONE)
@@ -54,7 +55,7 @@ class Liveness(Backward[Live]):
         """The variables that it gives values: those it does not mention, those it reads before."""
         if node not in self._replaced:
             new = stored(node)
-            self._replaced[node] = new - self.mentions(node), new & certainly_read(node)
+            self._replaced[node] = new - self.uses(node), new & certainly_read(node)
         return self._replaced[node]
 
     # What statements do ---------------------------------------------------------------------------
@@ -63,15 +64,19 @@ class Liveness(Backward[Live]):
         return one | other
 
     def step(self, node: Statement, state: Live) -> Live:
-        return _without(state, stored(node)) | self.mentions(node)
+        return _without(state, stored(node)) | self.uses(node)
 
     def evaluate(self, node: Expression, state: Live) -> Live:
-        return _without(state, stored(node)) | self.mentions(node)
+        return _without(state, stored(node)) | self.uses(node)
 
     def assign(self, target: Expression, state: Live) -> Live:
         return _without(state, stored(target)) | self.mentions(target)
 
     # Mentions -------------------------------------------------------------------------------------
+
+    def uses(self, node: tree.Node) -> Live:
+        """What it mentions of that which variables have before it."""
+        return _without(self.mentions(node), given_first(node) - self._captured_ones)
 
     def mentions(self, node: tree.Node) -> Live:
         if node not in self._mentions:
@@ -136,6 +141,12 @@ def _functions_in(function: tree.Function) -> dict[Variable, list[tree.Function]
     return found
 
 
+def _captured_by_functions(function: tree.Function) -> frozenset[Variable]:
+    inner = (node for node in walk(*function.body) if isinstance(node, tree.Function))
+    names = (n.binding for each in inner for n in walk(*each.body) if isinstance(n, tree.Name))
+    return frozenset(each for each in names if isinstance(each, Variable))
+
+
 def _evaluated(node: tree.Node) -> list[tree.Node]:
     """A definition evaluates no body, where it stands; a lambda may be called there."""
     if isinstance(node, tree.Assign) and isinstance(node.value, tree.Function):
@@ -154,6 +165,16 @@ def _without(live: Live, gone: frozenset[Variable]) -> Live:
 def stored(node: tree.Node) -> frozenset[Variable]:
     """The variables that are certainly given a value, or deleted."""
     return _variables(node, tree.Target)
+
+
+def given_first(node: tree.Node) -> frozenset[Variable]:
+    """Those that a `:=` in it certainly gives a value before they are mentioned."""
+    given = {each.target for each in _certain(node) if isinstance(each, tree.Bind)}
+    first: dict[Variable, tree.Node] = {}
+    for each in walk(node) if given else ():
+        if isinstance(each, (tree.Name, tree.Target)) and isinstance(each.binding, Variable):
+            first.setdefault(each.binding, each)
+    return frozenset(variable for variable, each in first.items() if each in given)
 
 
 def certainly_read(node: tree.Node) -> frozenset[Variable]:
