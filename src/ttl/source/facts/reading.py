@@ -18,7 +18,7 @@ from .. import tree
 from ..bindings import Variable
 from ..functions import own_code, place_of, reachable_functions
 from ..trees import tree_of, value_around
-from ..walking import own_nodes, walk
+from ..walking import children, own_nodes
 from .evaluation import Evaluation, Result
 from .handles import Handle, Hidden, State
 from .liveness import ACQUIRES, Liveness
@@ -190,21 +190,25 @@ def _is_suspended(function: tree.Function) -> bool:
 
 def _makes_nothing(function: tree.Function, around: FunctionType) -> bool:  # rule NOTHING
     """Does it call nothing but functions of the language, outside of `with`?"""
-    if [*reachable_functions(around)] != [around]:
+    is_alone = [*reachable_functions(around)] == [around]
+    return is_alone and all(_is_harmless(node, around) for node in function.body)
+
+
+def _is_harmless(node: tree.Node, around: FunctionType) -> bool:
+    parts = children(node)
+    if isinstance(node, tree.Entered) and isinstance(node.value, tree.Call):
+        parts = [*node.value.given] if node.value.method in ACQUIRES else parts
+    elif isinstance(node, tree.LanguageCall):
+        if node.which is copy or node.method in ACQUIRES:
+            return False
+    elif isinstance(node, tree.Call):
+        called = type(value_around(node.function, around))
+        is_method = bool(node.method) and node.method not in ACQUIRES
+        if not is_method and called not in (type, BuiltinFunctionType):
+            return False
+    elif isinstance(node, tree.Function):
         return False
-    nodes = [*walk(*function.body)]
-    entered = {item.value for node in nodes if isinstance(node, tree.With) for item in node.items}
-    return not any(
-        isinstance(node, tree.Function)
-        or (isinstance(node, tree.Call) and not _is_harmless(node, node in entered, around))
-        for node in nodes
-    )
-
-
-def _is_harmless(node: tree.Call, is_entered: bool, around: FunctionType) -> bool:
-    if node.method in ACQUIRES:
-        return is_entered
-    if isinstance(node, tree.LanguageCall):
-        return node.which is not copy
-    called = type(value_around(node.function, around))
-    return bool(node.method) or called in (type, BuiltinFunctionType)
+    for part in parts:  # noqa: SIM110  # one call for each operation: the depth is limited
+        if not _is_harmless(part, around):
+            return False
+    return True
