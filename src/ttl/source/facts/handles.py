@@ -196,6 +196,33 @@ def merged(states: Iterable[State]) -> State:
     return State(tuple(dict.fromkeys(h for state in states for h in state.handles)), known)
 
 
+def names_of(handle: Handle, state: State) -> set[Variable]:
+    """The variables that lead to it, or to a transfer of it; those that surely do first."""
+    transfers = (other.names for other in state.handles if other.copies(handle))
+    several = (handle.names - handle.weak, handle.hidden, handle.names, handle.leads, *transfers)
+    return {*next((names for names in several if names), ())}
+
+
+def unless_used(state: State, found: dict[State, list[Handle]]) -> list[Handle]:
+    """What the path is to finish, but for what other paths use later by the same variables."""
+    used = [
+        other.names
+        for path, gone in found.items()
+        for other in path.handles
+        if path is not state and other.names and other not in gone
+    ]
+    gone: list[Handle] = []
+    later: list[Handle] = []
+    for handle in found[state]:
+        names = names_of(handle, state)
+        is_kept = any(names >= other for other in used) or any(
+            other.copies(handle) or (not handle.is_transfer and other.end == handle.end)
+            for other in later  # rule ORDER
+        )
+        (later if is_kept else gone).append(handle)
+    return gone
+
+
 # Tests --------------------------------------------------------------------------------------------
 
 STABLE_CALLS = ("is_src", "is_dst", "is_active")

@@ -150,38 +150,52 @@ def _back(
     known = end.known_of(call.returned)
     taken = captured(known)
     own = [each for each, _ in end.known if each.scope.is_in(call.scope) and each not in taken]
-    end = end.unbound(token).forgetting(*own)
+    back = _Back(token, node, call, given, taken)
+    state = replace(
+        end.unbound(token).forgetting(*own).changed(back.handle), tests=end.tests & before.tests
+    )
+    is_held = any(token in handle.holders for handle in state.handles)
+    return state, Value(frozenset({token} if is_held else ()), known)
 
-    def here(holders: frozenset[Holder], is_copy: bool = False) -> frozenset[Holder]:
-        found: set[Holder] = set()
-        for each in holders:
-            if each in given and is_copy:
-                found |= given[each].holders
-            elif not isinstance(each, Variable):
-                found.add(node if each in call.own else each)
-            elif each in taken or not each.scope.is_in(call.scope):
-                found.add(each)
-            elif each is call.returned:
-                found.add(token)
-        return frozenset(found)
 
-    def back(handle: Handle) -> Handle | None:
-        is_made = handle.site in call.own
-        holders = here(handle.holders)
+@dataclass(frozen=True, slots=True)
+class _Back:
+    """What a call leaves, as its caller sees it."""
+
+    token: Hidden
+    node: tree.Call
+    call: Supplies
+    given: Given
+    taken: frozenset[Holder]  # by functions that are returned
+
+    def handle(self, handle: Handle) -> Handle | None:
+        is_made, holders = handle.site in self.call.own, self.holders(handle.holders)
         if is_made and not holders:
             return None
         changed = replace(
-            handle, holders=holders, weak=here(handle.weak) | taken, leads=here(handle.leads),
-            reads=here(handle.reads, True), writes=here(handle.writes, True),
-        )  # fmt: skip
+            handle,
+            holders=holders,
+            weak=self.holders(handle.weak) | self.taken,
+            leads=self.holders(handle.leads),
+            reads=self.holders(handle.reads, self.given),
+            writes=self.holders(handle.writes, self.given),
+        )
         is_own_end = isinstance(handle.end and handle.end[0], Variable)
-        return replace(
-            changed, site=node, tensor=None, end=None if is_own_end else handle.end
-        ) if is_made else changed  # fmt: skip
+        end = None if is_own_end else handle.end
+        return replace(changed, site=self.node, tensor=None, end=end) if is_made else changed
 
-    state = replace(end.changed(back), tests=end.tests & before.tests)
-    is_held = any(token in handle.holders for handle in state.handles)
-    return state, Value(frozenset({token} if is_held else ()), known)
+    def holders(self, holders: frozenset[Holder], given: Given | None = None) -> frozenset[Holder]:
+        found: set[Holder] = set()
+        for each in holders:
+            if given and each in given:
+                found |= given[each].holders
+            elif not isinstance(each, Variable):
+                found.add(self.node if each in self.call.own else each)
+            elif each in self.taken or not each.scope.is_in(self.call.scope):
+                found.add(each)
+            elif each is self.call.returned:
+                found.add(self.token)
+        return frozenset(found)
 
 
 def _is_suspended(function: tree.Function) -> bool:

@@ -29,7 +29,16 @@ from ..flow import Forward
 from ..tree import Body, Expression, Statement
 from ..walking import children, walk
 from .evaluation import BLOCK, Evaluation
-from .handles import Handle, Hidden, State, States, as_states, merged
+from .handles import (
+    Handle,
+    Hidden,
+    State,
+    States,
+    as_states,
+    merged,
+    names_of,
+    unless_used,
+)
 from .liveness import ACQUIRES, Live, Wanted
 from .values import Closure, Value, united, with_captured
 
@@ -375,7 +384,7 @@ class Supplies(Forward[States], Evaluation):
         if not any(found.values()):
             return states
         if not is_urgent:
-            found = {state: _unless_used(state, found) for state in found}
+            found = {state: unless_used(state, found) for state in found}
         for state, handles in found.items():
             for handle in handles:
                 self._supply(spot, handle, names_of(handle, state), found)
@@ -399,33 +408,6 @@ class Supplies(Forward[States], Evaluation):
     def _own(self, names: Collection[Variable]) -> set[Variable]:
         """Those that mean something here: a function that was gone into keeps some of its own."""
         return {each for each in names if self.scope.is_in(each.scope)}
-
-
-def names_of(handle: Handle, state: State) -> set[Variable]:
-    """The variables that lead to it, or to a transfer of it; those that surely do first."""
-    transfers = (other.names for other in state.handles if other.copies(handle))
-    several = (handle.names - handle.weak, handle.hidden, handle.names, handle.leads, *transfers)
-    return {*next((names for names in several if names), ())}
-
-
-def _unless_used(state: State, found: dict[State, list[Handle]]) -> list[Handle]:
-    """What the path is to finish, but for what other paths use later by the same variables."""
-    used = [
-        other.names
-        for path, gone in found.items()
-        for other in path.handles
-        if path is not state and other.names and other not in gone
-    ]
-    gone: list[Handle] = []
-    later: list[Handle] = []
-    for handle in found[state]:
-        names = names_of(handle, state)
-        is_kept = any(names >= other for other in used) or any(
-            other.copies(handle) or (not handle.is_transfer and other.end == handle.end)
-            for other in later  # rule ORDER
-        )
-        (later if is_kept else gone).append(handle)
-    return gone
 
 
 def _copied_from(node: Statement) -> tuple[set[Expression], set[Binding]]:
