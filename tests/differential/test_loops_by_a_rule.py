@@ -223,3 +223,46 @@ def test_a_block_is_held_from_the_middle_on(count: int) -> None:
         return compute, read, written(y, y_dfb, count + 1)
 
     agree(kernels)
+
+
+@pytest.mark.parametrize("count", [3, 7, 301])
+def test_the_block_of_a_ring_is_chosen_by_a_remainder(count: int) -> None:
+    """The remainder is the same again after three iterations."""
+
+    def ring(x, x_dfb, count):
+        def read():
+            ring = [x_dfb.reserve(), x_dfb.reserve(), x_dfb.reserve()]
+            for i in range(count):
+                place = i % 3
+                ttl.copy(x[0, i % 6], ring[place]).wait()
+                ring[place].push()
+                ring[place] = x_dfb.reserve()
+            for k in range(3):
+                ttl.copy(x[0, k], ring[(count + k) % 3]).wait()
+                ring[(count + k) % 3].push()
+
+        return read
+
+    def kernels(x, y, x_dfb, z_dfb, y_dfb):
+        total = count + 3
+        return doubled(x_dfb, y_dfb, total), ring(x, x_dfb, count), written(y, y_dfb, total)
+
+    agree(kernels, block_count=3)
+
+
+@pytest.mark.parametrize("count", [6, 300])
+def test_a_block_is_held_for_three_iterations(count: int) -> None:
+    def kernels(x, y, x_dfb, z_dfb, y_dfb):
+        def read():
+            held = None
+            for i in range(count):
+                if i % 3 == 0:
+                    held = x_dfb.reserve()
+                    ttl.copy(x[0, i % 6], held).wait()
+                if i % 3 == 2:
+                    held.push()
+
+        steps = count // 3
+        return doubled(x_dfb, y_dfb, steps), read, written(y, y_dfb, steps)
+
+    agree(kernels)

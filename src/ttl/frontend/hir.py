@@ -45,17 +45,27 @@ class RunTime:
         return self.owner.becomes if isinstance(self.owner, Op) else None
 
 
+@dataclass(slots=True, eq=False)
+class Counter:
+    """What a loop counts, and what its body asks of that."""
+
+    start: int
+    step: int
+    cuts: set[int]  # counts at which a comparison changes
+    periods: set[int]  # after so many iterations a remainder is the same again
+
+
 class Scalar(RunTime):
     """A bool, an int or a float."""
 
-    __slots__ = ("bounds", "cuts", "is_natural", "kind")
+    __slots__ = ("bounds", "counter", "is_natural", "kind")
 
     def __init__(self, type: Attribute, owner: Op | Body):
         super().__init__(type, owner)
         self.kind = _kind_of_type(type)
         self.is_natural = False  # an integer that is never negative
         self.bounds: tuple[int, int] | None = None  # of a counter or a rest: least, greatest
-        self.cuts: set[int] | None = None  # of a counter: where comparisons with it change
+        self.counter: Counter | None = None  # if it counts the iterations of a loop
 
 
 class BlockValue(RunTime):

@@ -7,7 +7,8 @@ rule LOOP    an iteration is evaluated for all that are left: with run-time valu
 rule APART   else the next iteration stands by itself. It may give the others what they go on with
 rule CUT     where a condition that tells some iterations from others does not let them be a loop,
              those before it changes are one loop, those after it another
-rule PERIOD  where a state of the variables comes back after several iterations, these are the body
+rule PERIOD  where a state of the variables comes back after several iterations, or a remainder of
+             the counter does, these are the body
 rule END     all may stand apart if they are few; else those before a state comes back
 What was found out about a loop is kept for when it comes again, as loops in loops do.
 """
@@ -41,10 +42,11 @@ MOST_TRIED = 16  # iterations after which nobody tries any more to make a loop o
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why a loop is none as a whole, and where it may be cut."""
+    """Why a loop is none as a whole, where it may be cut, and after what it may repeat itself."""
 
     mistake: Mistake
-    cuts: frozenset[int]
+    cuts: frozenset[int] = frozenset()
+    periods: frozenset[int] = frozenset()
     is_final: bool = False  # does nothing else help, either?
 
 
@@ -116,7 +118,7 @@ class Looping:
         except Mistake as mistake:
             if mistake.flow is None or is_of_outer_loop(builder, mistake):
                 raise
-            self.failure = Failure(mistake, frozenset(loop.cuts))
+            self.failure = Failure(mistake, frozenset(loop.cuts), frozenset(loop.periods))
             return None
         finally:
             builder.may_be_unrolled = outer
@@ -152,7 +154,7 @@ class Looping:
             if mistake.flow is None:  # the loop itself is to be reported
                 builder.state.mistakes = known
             else:
-                self.failure = Failure(mistake, frozenset())
+                self.failure = Failure(mistake)
             return None
         if len(path.state.mistakes) > len(known):
             return None
@@ -202,7 +204,9 @@ class Looping:
         is_known, is_tried = state in self.states, len(self.states) <= MOST_TRIED
         reason, self.failure = self.failure, None
         if is_known and is_tried:
-            left = self._as_periods(self.states[::-1].index(state) + 1)
+            periods = {self.states[::-1].index(state) + 1, *(reason.periods if reason else ())}
+            tried = (self._as_periods(period) for period in sorted(periods))
+            left = next((steps for steps in tried if steps is not None), None)
         elif is_tried and self.count != 1:
             left = self._as_loop()
         if left is not None:

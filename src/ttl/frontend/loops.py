@@ -12,7 +12,7 @@ from ttl.source.walking import walk
 
 from .builder import KernelBuilder
 from .carried import Carried, assigned, settle_fills
-from .hir import INDEX, Body, Op, Scalar, Value, value_name
+from .hir import INDEX, Body, Counter, Op, Scalar, Value, value_name
 from .joins import choose
 from .ranges import RangeValue, counted, step_count, upward
 from .scalars import as_kind, calculated, compare, truth
@@ -79,7 +79,10 @@ def _counted_for(
     assert isinstance(counter, Scalar)
     counter.hint = _hint(target.name)
     counter.is_natural = bounds[0].is_natural
-    counter.bounds, counter.cuts = _bounds(steps), carried.loop.cuts
+    counter.bounds = _bounds(steps)
+    if steps.known:
+        first, step = (steps.start, steps.step) if steps.counts_up else (0, 1)
+        counter.counter = Counter(first, step, carried.loop.cuts, carried.loop.periods)
     with builder.inside(carried.loop, body):
         carried.enter(arguments)
         builder.assign(target, counted(builder, steps, counter, counter.hint))

@@ -26,7 +26,14 @@ from .hir import INDEX, TYPES, BlockValue, Body, Number, Op, RunTime, Scalar, Va
 from .other_numbers import has_other_number, with_other_numbers
 from .problems import describe, not_in_kernels, not_yet, python_error
 from .python_operators import BINARY, COMPARISONS
-from .value_ranges import arms_of, as_constant, known_comparison, known_constant, known_number
+from .value_ranges import (
+    arms_of,
+    as_constant,
+    known_comparison,
+    known_constant,
+    known_number,
+    known_remainder,
+)
 
 # What the constructors of arith give their operations.
 _INTEGER: dict[str, Attribute] = {"overflowFlags": arith.IntegerOverflowAttr("none")}
@@ -194,6 +201,10 @@ def _divide(
     """Python rounds down; C++ rounds to zero, which is the same where nothing is negative."""
     if not isinstance(divisor, RunTime) and divisor == 0:
         raise _division_by_zero(sign)
+    if sign == "%" and isinstance(divisor, int) and divisor > 1:
+        known = known_remainder(one, divisor)
+        if known is not None:
+            return builder.index(known)
     if one.is_natural and other.is_natural:
         return integer(builder, arith.DivSIOp if sign == "//" else arith.RemSIOp, one, other)
     quotient = calculated(builder, arith.FloorDivSIOp, one, other)

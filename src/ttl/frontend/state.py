@@ -107,6 +107,7 @@ class Loop:
     may_release: bool  # blocks acquired before it: a mistake, which is reported as one
     returned: list[Value] = field(default_factory=list)
     cuts: set[int] = field(default_factory=set)  # counts at which a comparison changes
+    periods: set[int] = field(default_factory=set)  # after which a remainder is the same again
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ import operator
 import struct
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from math import gcd
 from typing import Any
 
 from xdsl.dialects import arith, scf
@@ -177,7 +178,7 @@ def _note_cuts(builder: KernelBuilder, sign: str, terms: Terms, constant: int) -
     """The counts of loops at which it changes what a comparison of a sum with 0 gives."""
     for term, factor in terms.items():
         counter = term.value
-        if counter.cuts is None or counter.bounds is None:
+        if counter.counter is None or counter.bounds is None:
             continue
         rest = _sum(builder, {t: f for t, f in terms.items() if t is not term}, constant)
         assert rest is not None
@@ -188,7 +189,7 @@ def _note_cuts(builder: KernelBuilder, sign: str, terms: Terms, constant: int) -
         }
         first, last = counter.bounds
         inside = (count for count in known if first < count <= last)
-        counter.cuts |= {c for c in inside if c - 1 in known and known[c] != known[c - 1]}
+        counter.counter.cuts |= {c for c in inside if c - 1 in known and known[c] != known[c - 1]}
 
 
 def _verdict(sign: str, low: int, high: int) -> bool | None:
@@ -198,6 +199,20 @@ def _verdict(sign: str, low: int, high: int) -> bool | None:
         return is_equal if is_equal is None or sign == "==" else not is_equal
     holds = {COMPARISONS[sign].fold(end, 0) for end in (low, high)}
     return holds.pop() if len(holds) == 1 else None
+
+
+def known_remainder(value: Scalar, divisor: int) -> int | None:
+    """What is left of a sum of counters whose steps the divisor divides."""
+    terms, rest = linear(value)
+    for term, factor in terms.items():
+        counter = term.value.counter
+        if counter is None:
+            return None
+        if factor * counter.step % divisor:
+            counter.periods.add(divisor // gcd(factor * counter.step, divisor))
+            return None
+        rest += factor * counter.start
+    return rest % divisor
 
 
 # Numbers that a path knows ------------------------------------------------------------------------

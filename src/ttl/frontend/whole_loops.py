@@ -32,7 +32,8 @@ class WholeLoop:
     node: tree.Loop | tree.While
     steps: RangeValue | None  # of a `for`
     period: int = 1  # iterations in its body
-    cuts: set[int] = field(default_factory=set)  # counts at which a condition in it changes
+    cuts: set[int] = field(default_factory=set)  # as Loop has them
+    periods: set[int] = field(default_factory=set)
 
     @property
     def jumps(self) -> Jumps:
@@ -75,6 +76,7 @@ class WholeLoop:
                 path = self._grown(loop)
             finally:
                 self.cuts.update(loop.cuts)
+                self.periods.update(loop.periods)
             if path is None:
                 continue
             kinds = [kind for value in loop.returned if (kind := kind_of(value))]
