@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Sequence
+from functools import lru_cache
 
+from ttl.source import tree
 from ttl.source.bindings import Binding
+from ttl.source.walking import walk
 
 from .builder import KernelBuilder
 from .hir import HeldBlock, RunTime, Value, kind_of
@@ -19,6 +23,21 @@ def state_of(
     ordered = sorted(variables, key=lambda variable: variable.order)
     blocks = sorted(_blocks_in([values.get(each) for each in ordered]), key=lambda b: b.age)
     return tuple([shape(builder, values.get(v), blocks, is_any=v in changed) for v in ordered])
+
+
+@lru_cache(maxsize=256)
+def flags_of(node: tree.Node) -> frozenset[Binding]:
+    """The variables that a loop gives nothing but constants: of these it matters which."""
+    nodes = [*walk(node)]
+    stores = Counter(each.binding for each in nodes if isinstance(each, tree.Target))
+    constants = Counter(
+        target.binding
+        for each in nodes
+        if isinstance(each, tree.Assign) and isinstance(each.value, tree.Constant)
+        for target in each.targets
+        if isinstance(target, tree.Target)
+    )
+    return frozenset(binding for binding, count in constants.items() if count == stores[binding])
 
 
 def _blocks_in(value: Value) -> set[HeldBlock]:

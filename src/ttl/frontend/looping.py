@@ -26,7 +26,7 @@ from .desugar import nest_of, without_first
 from .expressions import expression
 from .hir import is_run_time
 from .items import bind
-from .loop_states import shape, state_of
+from .loop_states import flags_of, shape, state_of
 from .loops import EndlessLoop
 from .operators import binary
 from .problems import Mistake, flow_broken
@@ -182,8 +182,9 @@ class Looping:
 
     def _state(self) -> Hashable:
         """Of what an iteration reads that another one may have changed."""
-        read = uses_of(self.node).read_first
-        return state_of(self.builder, read, self.whole.variables())
+        read, flags = uses_of(self.node).read_first, flags_of(self.node)
+        changed = {each for each in self.whole.variables() if each.of not in flags}
+        return state_of(self.builder, read, changed)
 
     def _others(self, steps: range | RangeValue | None, *states: Hashable) -> Iterate:
         """The iterations over these steps, after some that began with further states."""
@@ -204,7 +205,9 @@ class Looping:
         is_known, is_tried = state in self.states, len(self.states) <= MOST_TRIED
         reason, self.failure = self.failure, None
         if is_known and is_tried:
-            periods = {self.states[::-1].index(state) + 1, *(reason.periods if reason else ())}
+            periods = {self.states[::-1].index(state) + 1}
+            if reason is not None and not self.may_all_be_apart:
+                periods |= reason.periods
             tried = (self._as_periods(period) for period in sorted(periods))
             left = next((steps for steps in tried if steps is not None), None)
         elif is_tried and self.count != 1:
