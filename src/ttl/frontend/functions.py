@@ -13,8 +13,9 @@ from ttl.source import tree
 from ttl.source.functions import own_code
 
 from .builder import KernelBuilder
-from .environment import Environment, NodeFunctions
+from .environment import Environment
 from .hir import Value
+from .node_values import NodeFunctions
 from .problems import Mistake, Unusable, WrongCall, not_in_kernels
 from .state import RETURNED, Frame
 
@@ -102,7 +103,7 @@ def _entered(
     node, around = builder.tree_of(first), Environment(functions)
     frame = builder.new_frame(code.co_filename, node.scope, environment=around)
     if isinstance(function, NodeFunctions):
-        return node, function.signature(builder.handles.argument), frame
+        return node, function.signature(), frame
     return node, inspect.signature(first, follow_wrapped=False), frame
 
 

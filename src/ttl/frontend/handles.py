@@ -15,8 +15,8 @@ from ttl.semantics.dtypes import dtype_of
 from ttl.semantics.layout import layout_of
 from ttl.semantics.tensors import shape_in_units
 
-from .environment import RuntimeArgument
 from .hir import Body, Op, RunTime, Scalar, Value, value_name
+from .node_values import RuntimeArgument
 
 
 class Handles:

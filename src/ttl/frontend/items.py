@@ -14,9 +14,9 @@ from ttl.source.captured import CHANGING
 
 from . import scalars
 from .builder import KernelBuilder
-from .environment import PerNode
 from .hir import BlockValue, RunTime, Scalar, Value, is_run_time, kind_of
 from .joins import choose
+from .node_values import PerNode, on_each_node
 from .problems import (
     FEW_STEPS,
     FlowBroken,
@@ -44,6 +44,8 @@ def iterated(value: Any) -> list[Any]:
                 helps=("use it in a `for` statement",),
             )
         return list(value.known)
+    if isinstance(value, PerNode):
+        return _iterated_on_each(value)
     if isinstance(value, (set, frozenset)):
         return sorted(map(python_number, value), key=repr)  # the order of a set is not one
     if not hasattr(type(value), "__iter__") or isinstance(value, RunTime) or is_tensor(value):
@@ -54,10 +56,18 @@ def iterated(value: Any) -> list[Any]:
         if kind_of(value) is not None:
             raise python_error(f"{describe(value)} cannot be iterated over")
         error = TypeError(f"'{type(value).__name__}' object is not iterable")
-        if isinstance(value, PerNode):
-            raise not_in_kernels(f"the items of {describe(value)}")
         raise impossible_use(error, [value]) or python_error(error_text(error))
     return list(map(python_number, value))
+
+
+def _iterated_on_each(value: PerNode) -> list[Any]:
+    found = on_each_node(iterated, [value])
+    if not isinstance(found, list):
+        raise codes.NODES_DIFFER.broken(
+            f"{value!r}, has more items on one node than on another",
+            "give every node as many",
+        )
+    return found
 
 
 def _not_iterable(block: BlockValue) -> RuleBroken:
