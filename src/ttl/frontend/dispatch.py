@@ -27,6 +27,7 @@ from .attributes import find_method, public_name
 from .block_math import is_block
 from .builder import KernelBuilder
 from .functions import BoundMethod, LocalFunction, inline
+from .generators import Generator
 from .hir import GroupValue, PipeValue, RunTime, Scalar, TransferValue, Value, is_run_time
 from .items import iterated
 from .node_values import NodeFunctions, NodeObjects, PerNode, own_call
@@ -93,6 +94,7 @@ def call(
 def _call_of_python(
     builder: KernelBuilder, function: Any, arguments: list[Value], keywords: dict[str, Value]
 ) -> Value:
+    arguments = [iterated(g) if isinstance(g, Generator) else g for g in arguments]
     python = PYTHON.get(function) if _is_hashable(function) else None
     given = [*arguments, *keywords.values()]
     iterates = _is_one_of(function, ITERATING) and any(map(is_tensor, given))

@@ -13,6 +13,7 @@ from .attributes import attribute_of, find_method
 from .builder import KernelBuilder
 from .dispatch import call, handled
 from .functions import local_function
+from .generators import Generator, function_of
 from .hir import Scalar, Value, is_run_time
 from .items import comprehended, unpacked
 from .joins import choose
@@ -64,6 +65,8 @@ def table(builder: KernelBuilder, node: tree.Table) -> Value:
 
 def comprehension(builder: KernelBuilder, node: tree.Comprehension) -> Value:
     key = node.key
+    if node.kind == "generator":
+        return _generator(builder, node)
     if key is None:
         items = comprehended(builder, node, lambda: expression(builder, node.value))
         return builder.new(set(items) if node.kind == "set" else items)
@@ -72,6 +75,24 @@ def comprehension(builder: KernelBuilder, node: tree.Comprehension) -> Value:
         return expression(builder, key), expression(builder, node.value)
 
     return builder.new(dict(comprehended(builder, node, pair)))
+
+
+def _generator(builder: KernelBuilder, node: tree.Comprehension) -> Generator:
+    """What its first `for` goes over is known now, the rest when it is gone over."""
+    variable, function = function_of(node)
+    frame = builder.new_frame(builder.frame.file, node.scope, builder.frame)
+    first = expression(builder, node.generators[0].over)
+    builder.state.values[frame.variable(variable)] = first
+
+    def items() -> list[Value]:
+        outer, builder.frame = builder.frame, made_in
+        try:
+            return comprehended(builder, node, lambda: expression(builder, node.value), first)
+        finally:
+            builder.frame = outer
+
+    made_in = builder.frame
+    return Generator(builder, function, frame, builder.loop, items)
 
 
 def sequence(builder: KernelBuilder, node: tree.Sequence) -> Value:

@@ -250,28 +250,34 @@ def _bind_all(
 
 
 def comprehended(
-    builder: KernelBuilder, node: tree.Comprehension, each: Callable[[], T]
+    builder: KernelBuilder, node: tree.Comprehension, each: Callable[[], T], first: Value = None
 ) -> list[T]:
-    """What `each` gives for every item; the variables of the comprehension are its own."""
+    """What `each` gives for every item; the variables of the comprehension are its own.
+
+    `first`: what its first `for` goes over, if that is evaluated.
+    """
     outer = builder.frame
     frame = builder.new_frame(outer.file, node.scope, outer)
     frame.caller, frame.call_site = outer.caller, outer.call_site
     builder.frame = frame
     try:
-        return list(_generated(builder, node.generators, each))
+        return list(_generated(builder, node.generators, each, first))
     finally:
         builder.frame = outer
         builder.forget(frame)
 
 
 def _generated(
-    builder: KernelBuilder, generators: tuple[tree.Generator, ...], each: Callable[[], T]
+    builder: KernelBuilder,
+    generators: tuple[tree.Generator, ...],
+    each: Callable[[], T],
+    over: Value = None,
 ) -> Iterator[T]:
     if not generators:
         yield each()
         return
     first, inner = generators[0], generators[1:]
-    for item in iterated(builder.evaluate(first.over)):
+    for item in iterated(builder.evaluate(first.over) if over is None else over):
         bind(builder, first.target, item)
         if all(_known(scalars.truth(builder, builder.evaluate(test))) for test in first.tests):
             yield from _generated(builder, inner, each)

@@ -401,6 +401,7 @@ def _join_states(state: State, one: State, other: State) -> None:
         state.note_mistake(found)
     state.unrolled = one.unrolled + other.unrolled - state.unrolled
     state.split = one.split + other.split - state.split
+    state.started = one.started | other.started
     consumed = [v for v in state.shapeless if v not in one.shapeless or v not in other.shapeless]
     state.shapeless |= one.shapeless | other.shapeless
     for value in consumed:

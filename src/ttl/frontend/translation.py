@@ -30,6 +30,8 @@ from .desugar import tested_inside, without_choice
 from .dispatch import call
 from .expressions import expression
 from .finishing import finish_scope
+from .functions import LocalFunction
+from .generators import Generator, consumer_of
 from .hir import BlockValue, HeldBlock, Scalar, Value
 from .items import bind, iterated
 from .looping import Looping, compile_while
@@ -284,11 +286,30 @@ def if_statement(builder: Translation, node: tree.Branch, rest: Steps) -> Steps:
 
 def for_loop(builder: Translation, node: tree.Loop, rest: Steps) -> Steps:
     over = header(builder, lambda: expression(builder, node.over))
+    if isinstance(over, Generator):
+        return loop_over_generator(builder, node, over, rest)
     steps = steps_of(over)
     is_range = steps is not None and isinstance(node.target, tree.Target)
     if not is_range or (steps and steps.known is not None and len(steps.known) < 2):
         return unrolled(builder, node, iterated(over), rest)
     return Looping(builder, node, steps, rest).compile()
+
+
+def loop_over_generator(
+    builder: Translation, node: tree.Loop, over: Generator, rest: Steps
+) -> Steps:
+    frame, values = builder.frame, builder.state.values
+    consumer = consumer_of(node, frame.scope)
+    if consumer.after:
+        values |= {frame.variable(consumer.returned): False, frame.variable(consumer.result): None}
+    before, frame.of_bodies = frame.of_bodies, frame.of_bodies | consumer.stored
+    over.start()
+    try:
+        body = LocalFunction(consumer.function, frame, consumer.signature)
+        over.run(body, consumer.may_stop)
+    finally:
+        frame.of_bodies = before
+    return (*consumer.after, *rest)
 
 
 def while_loop(builder: Translation, node: tree.While, rest: Steps) -> Steps:
