@@ -14,6 +14,7 @@ from ttl.language.mistakes import missing_name, no_attribute
 from .builder import KernelBuilder
 from .environment import MISSING
 from .functions import BoundMethod
+from .generators import FOR, Generator
 from .hir import BlockValue, PipeValue, RunTime, Scalar, TransferValue, Value
 from .items import changing_method
 from .language_calls import call_method
@@ -24,6 +25,8 @@ from .problems import describe, error_text, not_in_kernels, python_error, raised
 
 
 def attribute_of(builder: KernelBuilder, owner: Any, name: str) -> Value:
+    if isinstance(owner, Generator):
+        raise not_in_kernels(f"`{name}` of a generator", FOR)
     if isinstance(owner, PipeValue):
         return pipe_attribute(builder, owner, name)
     if isinstance(owner, Scalar):

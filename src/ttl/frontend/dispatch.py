@@ -27,7 +27,7 @@ from .attributes import find_method, public_name
 from .block_math import is_block
 from .builder import KernelBuilder
 from .functions import BoundMethod, LocalFunction, inline
-from .generators import Generator
+from .generators import FOR, Generator, is_calculation
 from .hir import GroupValue, PipeValue, RunTime, Scalar, TransferValue, Value, is_run_time
 from .items import iterated
 from .node_values import NodeFunctions, NodeObjects, PerNode, own_call
@@ -94,7 +94,7 @@ def call(
 def _call_of_python(
     builder: KernelBuilder, function: Any, arguments: list[Value], keywords: dict[str, Value]
 ) -> Value:
-    arguments = [iterated(g) if isinstance(g, Generator) else g for g in arguments]
+    arguments = [_items_of(builder, function, each) for each in arguments]
     python = PYTHON.get(function) if _is_hashable(function) else None
     given = [*arguments, *keywords.values()]
     iterates = _is_one_of(function, ITERATING) and any(map(is_tensor, given))
@@ -149,6 +149,22 @@ def _called_now(
     constants = [list(iterated(g)) if isinstance(g, RangeValue) else g for g in arguments]
     operands = (own_sum(function), constants, [*keywords], [*keywords.values()])
     return folded(name, _called, *operands, about=constants)
+
+
+def _items_of(builder: KernelBuilder, function: Any, given: Value) -> Value:
+    """All items of a generator, for a function that asks for them all before it does anything."""
+    if not isinstance(given, Generator) or function is enumerate:
+        return given
+    before = len(builder.body.ops)
+    found = iterated(given)
+    acts = any(not is_calculation(op) for op in builder.body.ops[before:])
+    if acts and not _is_one_of(function, AT_ONCE):
+        what = f"{called(function)}() of a generator that does something between its values"
+        raise not_in_kernels(what, FOR)
+    return found
+
+
+AT_ONCE = (dict, frozenset, list, max, min, set, sorted, sum, tuple)
 
 
 def _called(

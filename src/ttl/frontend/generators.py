@@ -14,11 +14,14 @@ from functools import lru_cache
 from inspect import Parameter, Signature
 from typing import Any, NamedTuple
 
+from xdsl.dialects import scf
+from xdsl.traits import Pure
+
 from ttl.source import bindings, tree
 from ttl.source.walking import Changer, changed, own_nodes
 
 from .builder import KernelBuilder
-from .hir import Value
+from .hir import Op, Value
 from .problems import Mistake, not_in_kernels
 from .state import RETURNED, Frame, Loop
 from .uses import uses_of
@@ -54,14 +57,14 @@ class Generator:
             raise not_in_kernels("a generator that is made outside the loop that goes over it", FOR)
         builder.state.started |= {self}
 
-    def run(self, consumer: Value, may_stop: bool = False) -> None:
-        """Call the consumer with each value."""
+    def run(self, consumer: Value, may_stop: bool = False, unrolls: bool = False) -> None:
+        """Call the consumer with each value; `unrolls`: in no loop at run time, if that can be."""
         builder, frame = self.builder, self.frame
         variable, node = consuming(self.node, may_stop)
         builder.state.values[frame.variable(variable)] = consumer
         builder.state.values[frame.variable(RETURNED)] = None
         mistakes = len(builder.state.mistakes)
-        frame.caller, frame.call_site = builder.frame, builder.span
+        frame.caller, frame.call_site, frame.unrolls = builder.frame, builder.span, unrolls
         caller, builder.frame = builder.frame, frame
         try:
             builder.evaluate_function(node)
@@ -71,6 +74,15 @@ class Generator:
         if len(builder.state.mistakes) > mistakes:
             raise Mistake(None, None)
 
+
+def is_calculation(op: Op) -> bool:
+    """Does it nothing but give values, which may be done earlier or later?"""
+    if op.bodies:
+        return all(is_calculation(each) for body in op.bodies for each in body.ops)
+    return op.becomes in ENDS or op.becomes.has_trait(Pure)
+
+
+ENDS = (scf.YieldOp, scf.ConditionOp)
 
 # The generator's body -----------------------------------------------------------------------------
 

@@ -22,15 +22,17 @@ from . import number_functions, scalars
 from .attributes import get_attribute, has_attribute, set_attribute
 from .block_math import is_block
 from .builder import KernelBuilder
-from .functions import BoundMethod
+from .functions import BoundMethod, inline
+from .generators import Generator
 from .hir import BlockValue, HeldBlock, RunTime, TransferValue, Value, is_run_time, kind_of
 from .items import iterated
 from .joins import choose
+from .lazily import numbered
 from .operator_methods import CHANGING_FUNCTIONS, OPERATOR_FUNCTIONS, length
 from .operators import binary, folded
 from .other_numbers import has_other_number, with_other_numbers
 from .problems import describe, not_in_kernels, not_yet, python_error
-from .ranges import range_value
+from .ranges import RangeValue, range_value
 
 
 def is_pure(function: Value) -> bool:
@@ -70,6 +72,7 @@ PURE = (
 
 def is_instance(builder: KernelBuilder, value: Value, kinds: Any) -> Value:
     """isinstance(); of a run-time value as of what it is in Python."""
+    value = range(0) if isinstance(value, RangeValue) else value
     if not isinstance(value, RunTime):
         return folded("isinstance()", isinstance, value, kinds)
     builder.tells_kinds = True
@@ -86,6 +89,8 @@ def dict_of(builder: KernelBuilder, value: Any = (), **items: Value) -> Value:
 
 
 def enumerated(builder: KernelBuilder, value: Value, start: Value = 0) -> Value:
+    if isinstance(value, Generator) or (isinstance(value, RangeValue) and value.known is None):
+        return inline(builder, numbered, [value, start], {})
     numbers = [binary(builder, "+", start, n) for n in range(len(iterated(value)))]
     return builder.new(list(zip(numbers, iterated(value), strict=True)))
 
@@ -98,6 +103,9 @@ def zipped(builder: KernelBuilder, *values: Value, strict: Value = False) -> Val
 
 
 def backwards(builder: KernelBuilder, value: Value) -> Value:
+    if isinstance(value, RangeValue) and value.known is None and value.step in (1, -1):
+        first = binary(builder, "-", value.stop, value.step)
+        return RangeValue(first, binary(builder, "-", value.start, value.step), -value.step)
     return builder.new(iterated(value)[::-1])
 
 

@@ -63,6 +63,7 @@ class Frame:
     call_site: Span | None = None
     # Variables that the bodies of loops over generators, which are functions, assign to.
     of_bodies: frozenset[bindings.Variable] = frozenset()
+    unrolls: bool = False  # loops with a known number of steps, as far as there is room
 
     def variable(self, of: bindings.Variable) -> Variable:
         """One of this function, or one that its evaluation needs."""

@@ -290,7 +290,9 @@ def for_loop(builder: Translation, node: tree.Loop, rest: Steps) -> Steps:
         return loop_over_generator(builder, node, over, rest)
     steps = steps_of(over)
     is_range = steps is not None and isinstance(node.target, tree.Target)
-    if not is_range or (steps and steps.known is not None and len(steps.known) < 2):
+    count = None if steps is None or steps.known is None else len(steps.known)
+    is_unrolled = count is not None and builder.frame.unrolls and builder.may_unroll(count)
+    if not is_range or is_unrolled or count in (0, 1):
         return unrolled(builder, node, iterated(over), rest)
     return Looping(builder, node, steps, rest).compile()
 
@@ -306,7 +308,7 @@ def loop_over_generator(
     over.start()
     try:
         body = LocalFunction(consumer.function, frame, consumer.signature)
-        over.run(body, consumer.may_stop)
+        over.run(body, consumer.may_stop, unrolls=bool(consumer.after))
     finally:
         frame.of_bodies = before
     return (*consumer.after, *rest)
