@@ -270,6 +270,18 @@ def enumerated_range_of_the_run(x, node):
     return x * s
 
 
+def zipped_range_of_the_run(x, node):
+    s = 0
+    for i, v, w in zip(range(4), range(node, 7, 2), [5, 6, 7], strict=False):
+        s = s * 2 + v * i + w
+    return x * s
+
+
+def a_generator_at_its_end(x, node):
+    values = (v for v in range(4))
+    return x * (sum(values) + 10 * sum(values) + node)
+
+
 def else_of_for(x, node):
     s = 0
     for i in range(5):
@@ -446,6 +458,8 @@ FORMS: dict[Form, list[float]] = {
     reversed_things: [141, 141, 141],
     reversed_range_of_the_run: [17, 49, 129],
     enumerated_range_of_the_run: [0, 63, 62],
+    zipped_range_of_the_run: [51, 55, 59],
+    a_generator_at_its_end: [6, 7, 8],
     else_of_for: [59, 62, 116],
     else_of_while: [71, 6, 12],
     walrus: [23, 19, 20],

@@ -153,7 +153,7 @@ def _called_now(
 
 def _items_of(builder: KernelBuilder, function: Any, given: Value) -> Value:
     """All items of a generator, for a function that asks for them all before it does anything."""
-    if not isinstance(given, Generator) or function is enumerate:
+    if not isinstance(given, Generator) or _is_one_of(function, (enumerate, len)):
         return given
     before = len(builder.body.ops)
     found = iterated(given)

@@ -46,16 +46,19 @@ class Generator:
     items: Callable[[], list[Any]]  # all that are left, at once
 
     def __iter__(self) -> Iterator[Any]:
-        self.start()
-        return iter(self.items())
+        is_over = self.start()
+        return iter(() if is_over else self.items())
 
-    def start(self) -> None:  # rule ONCE
-        builder = self.builder
-        if self in builder.state.started:
+    def start(self, may_stop: bool = False) -> bool:
+        """rule ONCE; True: it has no more values on any path."""
+        state = self.builder.state
+        is_over = state.started.get(self)
+        if is_over is False:
             raise not_in_kernels("a generator that is gone over in two places", FOR)
-        if self.loop is not builder.loop:
+        if self.loop is not self.builder.loop:
             raise not_in_kernels("a generator that is made outside the loop that goes over it", FOR)
-        builder.state.started |= {self}
+        state.started = {**state.started, self: not may_stop}
+        return bool(is_over)
 
     def run(self, consumer: Value, may_stop: bool = False, unrolls: bool = False) -> None:
         """Call the consumer with each value; `unrolls`: in no loop at run time, if that can be."""
@@ -118,7 +121,7 @@ class _Yields(Changer):
             return steps
         return (*steps, changed(node, value=tree.Constant(place, None)))
 
-    def _given(self, place: tree.Place, value: tree.Expression) -> tree.Body:
+    def _given(self, place: bindings.Place, value: tree.Expression) -> tree.Body:
         call = tree.Call(place, tree.Name(place, self.consumer), (value,), ())
         if not self.may_stop:
             return (tree.Evaluate(place, call),)

@@ -23,7 +23,6 @@ from .problems import (
     describe,
     error_text,
     not_in_kernels,
-    not_yet,
     python_error,
     raised,
 )
@@ -285,5 +284,5 @@ def _generated(
 
 def _known(test: Value) -> bool:
     if isinstance(test, RunTime):
-        raise not_yet("a condition of a comprehension that is known only at run time")
+        raise not_in_kernels("a condition of a comprehension that is known only at run time")
     return bool(test)

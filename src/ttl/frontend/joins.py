@@ -401,7 +401,10 @@ def _join_states(state: State, one: State, other: State) -> None:
         state.note_mistake(found)
     state.unrolled = one.unrolled + other.unrolled - state.unrolled
     state.split = one.split + other.split - state.split
-    state.started = one.started | other.started
+    started = dict.fromkeys((*one.started, *other.started))
+    state.started = {
+        each: bool(one.started.get(each) and other.started.get(each)) for each in started
+    }
     consumed = [v for v in state.shapeless if v not in one.shapeless or v not in other.shapeless]
     state.shapeless |= one.shapeless | other.shapeless
     for value in consumed:

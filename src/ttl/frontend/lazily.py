@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -13,3 +13,9 @@ def numbered(items: Iterable[T], number: int) -> Iterator[tuple[int, T]]:
     for item in items:
         yield number, item
         number += 1
+
+
+def rows(row: Callable[[int], T], count: int) -> Iterator[T]:
+    """zip()"""
+    for number in range(count):
+        yield row(number)

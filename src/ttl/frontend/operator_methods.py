@@ -15,11 +15,10 @@ from ttl.language.block import not_in_place
 from . import number_functions, scalars
 from .block_math import accumulate, is_block, operand_type
 from .builder import KernelBuilder
-from .hir import HeldBlock, RunTime, Value, is_run_time, kind_of
+from .hir import HeldBlock, RunTime, Scalar, Value, is_run_time, kind_of
 from .items import changed, delete_item, set_item
-from .node_values import PerNode
 from .operators import binary, compare, folded, unary
-from .problems import describe, not_in_kernels
+from .problems import describe, not_in_kernels, python_error
 from .ranges import RangeValue
 from .subscripts import item_at
 
@@ -68,8 +67,9 @@ def length(builder: KernelBuilder, value: Value) -> Value:
         return len(value.known)
     if is_block(value) and (shape := operand_type(value).shape) is not None:
         return prod(shape)
-    owner = value.first if isinstance(value, PerNode) else value
-    if isinstance(owner, (RunTime, RangeValue)) or not hasattr(owner, "__len__"):
+    if isinstance(value, Scalar):
+        raise python_error(f"TypeError: object of type '{value.kind.__name__}' has no len()")
+    if isinstance(value, (RunTime, RangeValue)):
         raise wrong_argument(f"len() of {describe(value)}")
     return folded("len()", len, value)
 

@@ -27,12 +27,13 @@ from .generators import Generator
 from .hir import BlockValue, HeldBlock, RunTime, TransferValue, Value, is_run_time, kind_of
 from .items import iterated
 from .joins import choose
-from .lazily import numbered
+from .lazily import numbered, rows
 from .operator_methods import CHANGING_FUNCTIONS, OPERATOR_FUNCTIONS, length
 from .operators import binary, folded
 from .other_numbers import has_other_number, with_other_numbers
 from .problems import describe, not_in_kernels, not_yet, python_error
-from .ranges import RangeValue, range_value
+from .ranges import RangeValue, range_value, step_count
+from .subscripts import item_at
 
 
 def is_pure(function: Value) -> bool:
@@ -96,10 +97,30 @@ def enumerated(builder: KernelBuilder, value: Value, start: Value = 0) -> Value:
 
 
 def zipped(builder: KernelBuilder, *values: Value, strict: Value = False) -> Value:
+    if not strict and any(isinstance(each, RangeValue) and each.known is None for each in values):
+        return _rows(builder, values)
     columns = [iterated(value) for value in values]
     if strict and len({len(column) for column in columns}) > 1:
         raise python_error("zip() of different lengths")
     return builder.new(list(zip(*columns, strict=False)))
+
+
+def _rows(builder: KernelBuilder, columns: tuple[Value, ...]) -> Value:
+    """zip() of ranges whose bounds only the run knows, and of what is known."""
+    known: list[Any] = [e if isinstance(e, RangeValue) else iterated(e) for e in columns]
+    counts = [step_count(builder, each) if isinstance(each, RangeValue) else len(each)
+              for each in known]  # fmt: skip
+
+    def item(column: Value, number: Value) -> Value:
+        if not isinstance(column, RangeValue):
+            return item_at(builder, column, number)
+        return binary(builder, "+", column.start, binary(builder, "*", number, column.step))
+
+    def row(builder: KernelBuilder, columns: list[Value], number: Value) -> Value:
+        return tuple(item(column, number) for column in columns)
+
+    count = scalars.extreme(builder, min, tuple(counts)) if len(counts) > 1 else counts[0]
+    return inline(builder, rows, [BoundMethod(known, row), count], {})
 
 
 def backwards(builder: KernelBuilder, value: Value) -> Value:

@@ -143,7 +143,7 @@ class State:
     grouped: tuple[tuple[RunTime, RunTime], ...] = ()  # groups, and transfers added to them
     split: int = 0  # conditions whose branches took along what follows
     has_lost_containers: bool = False  # by a branch in which they differ
-    started: frozenset[Any] = frozenset()  # generators that are gone over
+    started: Mapping[Any, bool] = field(default_factory=dict)  # generators: up to their end?
 
     def fork(self) -> State:
         self.keep()

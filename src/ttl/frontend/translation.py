@@ -305,7 +305,8 @@ def loop_over_generator(
     if consumer.after:
         values |= {frame.variable(consumer.returned): False, frame.variable(consumer.result): None}
     before, frame.of_bodies = frame.of_bodies, frame.of_bodies | consumer.stored
-    over.start()
+    if over.start(consumer.may_stop):
+        return rest
     try:
         body = LocalFunction(consumer.function, frame, consumer.signature)
         over.run(body, consumer.may_stop, unrolls=bool(consumer.after))

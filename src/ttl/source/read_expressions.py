@@ -300,7 +300,7 @@ class Pattern:
     tests: tuple[tree.Expression, ...] = ()
     names: tuple[tuple[str, tree.Expression], ...] = ()
 
-    def test(self, place: tree.Place) -> tree.Expression | None:
+    def test(self, place: Place) -> tree.Expression | None:
         if len(self.tests) < 2:
             return self.tests[0] if self.tests else None
         return tree.Logic(place, "and", self.tests)
@@ -331,10 +331,10 @@ def pattern_of(
         names = () if pattern.name is None else ((pattern.name, subject),)
         return Pattern(inner.tests, (*inner.names, *names))
     if isinstance(pattern, ast.MatchSequence):
-        return _sequence(reader, pattern, subject)
+        return _sequence_pattern(reader, pattern, subject)
     if isinstance(pattern, ast.MatchMapping):
-        return _mapping(reader, pattern, subject)
-    return _class(reader, pattern, subject) if isinstance(pattern, ast.MatchClass) else None
+        return _mapping_pattern(reader, pattern, subject)
+    return _class_pattern(reader, pattern, subject) if isinstance(pattern, ast.MatchClass) else None
 
 
 def _any_of(
@@ -350,13 +350,13 @@ def _any_of(
     return ANYTHING if len(known) < len(tests) else Pattern((tree.Logic(place, "or", known),))
 
 
-def _sequence(
+def _sequence_pattern(
     reader: Reader, pattern: ast.MatchSequence, subject: tree.Expression
 ) -> Pattern | None:
     place, parts = place_of(pattern), pattern.patterns
     starred = [n for n, each in enumerate(parts) if isinstance(each, ast.MatchStar)]
     count = tree.Constant(place, len(parts) - len(starred))
-    size = _call(place, "len", subject)
+    size = _call_of(place, "len", subject)
     fits = tree.Compare(place, (">=" if starred else "==",), size, (count,))
     found = [Pattern((_is_a(place, subject, "tuple", "list"), fits))]
     for number, each in enumerate(parts):
@@ -364,7 +364,7 @@ def _sequence(
         if isinstance(each, ast.MatchStar):
             stop = None if after == -1 else tree.Constant(place, after + 1)
             rest = tree.Slice(place, tree.Constant(place, number), stop, None)
-            items = _call(place, "list", tree.Item(place, subject, rest))
+            items = _call_of(place, "list", tree.Item(place, subject, rest))
             found.append(Pattern((), () if each.name is None else ((each.name, items),)))
             continue
         is_after = bool(starred) and number > starred[0]
@@ -376,7 +376,7 @@ def _sequence(
     return _all_of(found)
 
 
-def _mapping(
+def _mapping_pattern(
     reader: Reader, pattern: ast.MatchMapping, subject: tree.Expression
 ) -> Pattern | None:
     if pattern.rest is not None:
@@ -393,16 +393,16 @@ def _mapping(
     return _all_of(found)
 
 
-def _class(
+def _class_pattern(
     reader: Reader, pattern: ast.MatchClass, subject: tree.Expression
 ) -> Pattern | None:
     if pattern.patterns:
         return None
     place = place_of(pattern)
-    is_it = _call(place, "isinstance", subject, reader.expression(pattern.cls))
+    is_it = _call_of(place, "isinstance", subject, reader.expression(pattern.cls))
     found = [Pattern((is_it,))]
     for name, each in zip(pattern.kwd_attrs, pattern.kwd_patterns, strict=True):
-        has_it = _call(place, "hasattr", subject, tree.Constant(place, name))
+        has_it = _call_of(place, "hasattr", subject, tree.Constant(place, name))
         inner = pattern_of(reader, each, tree.Attribute(place, subject, name))
         if inner is None:
             return None
@@ -416,11 +416,11 @@ def _all_of(found: Iterable[Pattern]) -> Pattern:
     return Pattern(tests, tuple(name for each in parts for name in each.names))
 
 
-def _is_a(place: tree.Place, subject: tree.Expression, *kinds: str) -> tree.Expression:
+def _is_a(place: Place, subject: tree.Expression, *kinds: str) -> tree.Expression:
     names = tuple(tree.Name(place, Around(kind)) for kind in kinds)
-    return _call(place, "isinstance", subject, tree.Sequence(place, "tuple", names))
+    return _call_of(place, "isinstance", subject, tree.Sequence(place, "tuple", names))
 
 
-def _call(place: tree.Place, name: str, *arguments: tree.Expression) -> tree.Expression:
+def _call_of(place: Place, name: str, *arguments: tree.Expression) -> tree.Expression:
     """Of a function of Python."""
     return tree.Call(place, tree.Name(place, Around(name)), arguments, ())
