@@ -255,10 +255,12 @@ BODIES = (
     "x = helper(**row)",
     "x = helper(*[1, 2])",
     "x = helper(**{'other': 1})",
-    "match row:\n            case (a, b):\n                x = missing\n            case k if k > 0:\n                x = k",
+    "match row:\n            case (_, _):\n                pass\n"
+    "            case k if k > 0:\n                pass",
     "match row:\n            case {'a': k, **rest}:\n                x = k",
     "match row:\n            case int(k):\n                x = k",
-    "match dfb:\n            case ttl.Semaphore():\n                x = missing\n            case _:\n                x = 1",
+    "match dfb:\n            case ttl.Semaphore():\n                x = y\n            case _:\n"
+    "                x = 1",
     "nothing = lambda: None\n        x = nothing() + 1",
     "x = row.__add__(1).__mul__(2)",
     "x = row.__add__('a') + 1",
@@ -271,7 +273,7 @@ BODIES = (
     "import operator\n        x = operator.add(row, 'a')",
     "import operator\n        x = operator.add(row, 1)",
     "import operator\n        x = operator.itemgetter(0)((row,))",
-    "def f():\n            nonlocal row\n            row = row + 1\n        f()\n        x = row.foo()",
+    "def f():\n            nonlocal row\n            row = row + 1\n        f()\n        row.foo()",
     "x = [v for v in range(3) if v > row]",
     "x = callable(row) + len(row)",
     "a.shape = 3",

@@ -48,7 +48,7 @@ from .value_ranges import Undecided, repeated
 from .whole_loops import leave_function, require_kept
 
 T = TypeVar("T")
-PATTERN = "a `case` that is not a value, several values or a name"
+PATTERN = "a `case` with the rest of a dict, places in a class or names in one of several patterns"
 
 
 class Translation(KernelBuilder):
