@@ -17,10 +17,11 @@ from ttl.dialects.ttcore import tensor_of
 from ttl.frontend import block_math
 from ttl.frontend.builder import KernelBuilder
 from ttl.frontend.emission import Emission
-from ttl.frontend.environment import Environment, MakeArgument
+from ttl.frontend.environment import Environment
 from ttl.frontend.hir import INDEX, RunTime, Scalar, Value
 from ttl.frontend.language_calls import LANGUAGE
 from ttl.frontend.nets import Nets
+from ttl.frontend.node_values import MakeArgument
 from ttl.frontend.problems import describe
 from ttl.frontend.semaphores import semaphore_number
 from ttl.frontend.translation import Translation

@@ -12,18 +12,21 @@ from ttl.language.described import public_class, public_classes_by_name
 from ttl.language.mistakes import missing_name, no_attribute
 
 from .builder import KernelBuilder
-from .environment import MISSING, PerNode
+from .environment import MISSING
 from .functions import BoundMethod
+from .generators import FOR, Generator
 from .hir import BlockValue, PipeValue, RunTime, Scalar, TransferValue, Value
 from .items import changing_method
 from .language_calls import call_method
+from .node_values import PerNode
+from .operator_methods import operator_method
 from .pipe_copies import pipe_attribute
 from .problems import describe, error_text, not_in_kernels, python_error, raised
 
 
 def attribute_of(builder: KernelBuilder, owner: Any, name: str) -> Value:
-    if isinstance(owner, PerNode):
-        return owner.attribute(name, builder.handles.argument)
+    if isinstance(owner, Generator):
+        raise not_in_kernels(f"`{name}` of a generator", FOR)
     if isinstance(owner, PipeValue):
         return pipe_attribute(builder, owner, name)
     if isinstance(owner, Scalar):
@@ -33,7 +36,7 @@ def attribute_of(builder: KernelBuilder, owner: Any, name: str) -> Value:
     if name == "shape" and builder.is_tensor(owner):
         return tuple(owner.shape)  # the real ttnn's is not one
     try:
-        return getattr(owner, name)
+        return owner.attribute(name) if isinstance(owner, PerNode) else getattr(owner, name)
     except UnknownNameError as error:
         found = error.diagnostics[0]
         raise found.code.broken(found.message, *found.helps, notes=found.notes) from None
@@ -43,6 +46,8 @@ def attribute_of(builder: KernelBuilder, owner: Any, name: str) -> Value:
 
 def _scalar_attribute(builder: KernelBuilder, owner: Scalar, name: str) -> Value:
     """Where Python has one, it has it of every number of the kind."""
+    if (found := operator_method(builder, owner, name)) is not None:
+        return BoundMethod(owner, found, name)
     try:
         getattr(owner.kind(), name)
     except AttributeError as error:
@@ -104,8 +109,8 @@ def has_attribute(builder: KernelBuilder, owner: Value, name: Value) -> Value:
 def find_method(
     builder: KernelBuilder, owner: Value, name: str
 ) -> tuple[Callable[..., Value], Value] | None:
-    """The handler of a method of the language, or of one that changes a container."""
+    """The handler of a method: the language's, one that changes a container, or an operator's."""
     if (found := call_method(builder, owner, name)) is not None:
         return found
-    changing = changing_method(owner, name)
-    return None if changing is None else (changing, owner)
+    method = changing_method(owner, name) or operator_method(builder, owner, name)
+    return None if method is None else (method, owner)

@@ -16,7 +16,7 @@ from ttl.source.walking import walk
 from .block_math import Fill, block_operand
 from .builder import KernelBuilder, name_value
 from .carried_blocks import CarriedBlocks, is_readable
-from .environment import MISSING, is_same
+from .environment import MISSING
 from .functions import LocalFunction
 from .hir import TYPES, BlockValue, Body, HeldBlock, RunTime, TransferValue, Value, kind_of
 from .loop_values import (
@@ -32,6 +32,7 @@ from .loop_values import (
     typed,
     zipped,
 )
+from .node_values import is_same
 from .problems import FlowBroken, OnSomePaths, Unusable, describe, flow_broken
 from .scalars import as_kind, common_kind
 from .state import Frame, Loop, Variable

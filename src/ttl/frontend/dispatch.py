@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Callable
 from functools import partial
-from types import BuiltinFunctionType, FunctionType, MethodType
+from types import BuiltinFunctionType, FunctionType, MethodType, MethodWrapperType
 from typing import Any
 
 from ttl.diagnostics import RuleBroken, codes, wrong_argument
@@ -26,10 +26,11 @@ from ttl.semantics.numpy_numbers import own_sum
 from .attributes import find_method, public_name
 from .block_math import is_block
 from .builder import KernelBuilder
-from .environment import NodeFunctions
 from .functions import BoundMethod, LocalFunction, inline
+from .generators import FOR, Generator, is_calculation
 from .hir import GroupValue, PipeValue, RunTime, Scalar, TransferValue, Value, is_run_time
 from .items import iterated
+from .node_values import NodeFunctions, NodeObjects, PerNode, own_call
 from .operators import folded
 from .problems import describe, error_text, not_in_kernels, not_yet, python_error, raised
 from .python_functions import ALWAYS, PYTHON, is_pure
@@ -71,15 +72,13 @@ def _wrong_call(called_as: Any, error: TypeError, arguments: list[Value]) -> Rul
 def call(
     builder: KernelBuilder, function: Any, arguments: list[Value], keywords: dict[str, Value]
 ) -> Value:
+    if (inside := _inside(function)) is not None:
+        function, first, named = inside
+        return call(builder, function, [*first, *arguments], named | keywords)
     if isinstance(function, BoundMethod):
         given = [function.owner, *arguments]
         return handled(builder, function.method, given, keywords, function.name)
-    if isinstance(function, partial):
-        bound = function.keywords | keywords
-        return call(builder, function.func, [*function.args, *arguments], bound)
-    if isinstance(function, MethodType) and _is_users(function.__func__):
-        return inline(builder, function.__func__, [function.__self__, *arguments], keywords)
-    if isinstance(function, (MethodType, BuiltinFunctionType)):
+    if isinstance(function, (MethodType, BuiltinFunctionType, MethodWrapperType)):
         owner = function.__self__
         if (found := find_method(builder, owner, function.__name__)) is not None:
             method, owner = found
@@ -95,30 +94,83 @@ def call(
 def _call_of_python(
     builder: KernelBuilder, function: Any, arguments: list[Value], keywords: dict[str, Value]
 ) -> Value:
+    arguments = [_items_of(builder, function, each) for each in arguments]
     python = PYTHON.get(function) if _is_hashable(function) else None
     given = [*arguments, *keywords.values()]
     iterates = _is_one_of(function, ITERATING) and any(map(is_tensor, given))
     is_needed = iterates or is_run_time(given) or has_block(given)
     if python is not None and (is_needed or function in ALWAYS):
         return handled(builder, python, arguments, keywords, called(function))
+    _require_callable(builder, function, given)
+    return _called_now(builder, function, arguments, keywords)
+
+
+def _inside(function: Value) -> tuple[Value, list[Value], dict[str, Value]] | None:
+    """The function in a method, a partial() or an object of the program's own, and what it is
+    given first.
+    """
+    if isinstance(function, NodeObjects):
+        return function.call
+    if isinstance(function, partial):
+        return function.func, [*function.args], function.keywords
+    if isinstance(function, MethodType):
+        is_users = _is_users(function.__func__)
+        return (function.__func__, [function.__self__], {}) if is_users else None
+    own = own_call(function)
+    return (own, [function], {}) if _is_users(own) else None
+
+
+def _require_callable(builder: KernelBuilder, function: Any, given: list[Value]) -> None:
+    """Refuse what cannot be called now, on constants."""
+    function = function.first if isinstance(function, PerNode) else function
+    if not callable(function) and not isinstance(function, RunTime):
+        raise _not_callable(builder, function)
     if has_block(given) and (_library(function) in NUMERIC or _is_one_of(function, OF_NUMBERS)):
         raise codes.BLOCK_IN_PYTHON.broken(f"`{called(function)}()` of a block", NUMBER)
     if is_block(function):
         raise codes.BLOCK_IN_PYTHON.broken(f"{describe(function)} is not a function")
-    if not callable(function) or isinstance(function, RunTime):
+    if isinstance(function, RunTime):
         raise _not_callable(builder, function)
     if _ends_process(function) and not builder.state.facts:
-        code = arguments[0] if arguments else None
+        code = given[0] if given else None
         raise raised(builder.frame, f"SystemExit: {code}", (ENDS,))
     if _has_object(given) or not is_pure(function):
         raise _not_called(function)
-    if is_run_time(given):
-        what = f"calls of {called(function)!r} on values that are known only at run time"
+
+
+def _called_now(
+    builder: KernelBuilder, function: Any, arguments: list[Value], keywords: dict[str, Value]
+) -> Value:
+    name = called(function.first if isinstance(function, PerNode) else function)
+    if is_run_time([*arguments, *keywords.values()]):
+        what = f"calls of {name!r} on values that are known only at run time"
         arguments = as_constant(builder, arguments, what)
         keywords = {name: as_constant(builder, v, what) for name, v in keywords.items()}
     constants = [list(iterated(g)) if isinstance(g, RangeValue) else g for g in arguments]
-    what = called(function)
-    return folded(what, lambda: own_sum(function)(*constants, **keywords), about=constants)
+    operands = (own_sum(function), constants, [*keywords], [*keywords.values()])
+    return folded(name, _called, *operands, about=constants)
+
+
+def _items_of(builder: KernelBuilder, function: Any, given: Value) -> Value:
+    """All items of a generator, for a function that asks for them all before it does anything."""
+    if not isinstance(given, Generator) or _is_one_of(function, (enumerate, len)):
+        return given
+    before = len(builder.body.ops)
+    found = iterated(given)
+    acts = any(not is_calculation(op) for op in builder.body.ops[before:])
+    if acts and not _is_one_of(function, AT_ONCE):
+        what = f"{called(function)}() of a generator that does something between its values"
+        raise not_in_kernels(what, FOR)
+    return found
+
+
+AT_ONCE = (dict, frozenset, list, max, min, set, sorted, sum, tuple)
+
+
+def _called(
+    function: Any, arguments: list[Value], names: list[str], values: list[Value]
+) -> Value:
+    return function(*arguments, **dict(zip(names, values, strict=True)))
 
 
 def _not_called(function: Value) -> RuleBroken:

@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import partial
 from typing import Any
 
-from ttl.diagnostics import RuleBroken, codes, wrong_argument
-from ttl.language.mistakes import NUMBER, SELECTED, impossible_use
+from ttl.diagnostics import RuleBroken, codes
 from ttl.semantics.numpy_numbers import python_number
 from ttl.source import tree
 
-from . import scalars
 from .attributes import attribute_of, find_method
 from .builder import KernelBuilder
-from .data_movement import tensor_slice
 from .dispatch import call, handled
-from .environment import NodeObjects
 from .functions import local_function
-from .hir import BlockValue, RunTime, Scalar, Value, is_run_time, kind_of
-from .items import comprehended, from_start, unpacked
+from .generators import Generator, function_of
+from .hir import Scalar, Value, is_run_time
+from .items import comprehended, unpacked
 from .joins import choose
+from .node_values import NodeObjects, PerNode
 from .operators import binary, compare, folded, unary
-from .problems import FlowBroken, describe, not_in_kernels, python_error, raised
-from .texts import CONVERSIONS, RunTimeText, known_text, spec_of_text
-from .value_ranges import as_constant, is_reached, known_number, needs_constant, node_object
+from .problems import describe, not_in_kernels, python_error
+from .subscripts import item_at
+from .texts import CONVERSIONS, RunTimeText, spec_of_text
+from .value_ranges import node_object
 
 
 def expression(builder: KernelBuilder, node: tree.Expression) -> Any:
@@ -34,7 +32,7 @@ def expression(builder: KernelBuilder, node: tree.Expression) -> Any:
         if handler is None:
             keyword = getattr(node, "kind", type(node).__name__)
             raise not_in_kernels(f"`{keyword}` expressions")
-        value = handler(builder, node)
+        value = _of_this_path(builder, handler(builder, node))
     except RuleBroken as broken:
         raise builder.mistake(broken) from None
     finally:
@@ -42,11 +40,11 @@ def expression(builder: KernelBuilder, node: tree.Expression) -> Any:
     return python_number(value)
 
 
-def name(builder: KernelBuilder, node: tree.Name) -> Value:
-    found = builder.lookup(node.binding)
-    if isinstance(found, NodeObjects) and found.is_known_as_a_whole:
-        return node_object(builder, found)
-    return found
+def _of_this_path(builder: KernelBuilder, value: Value) -> Value:
+    """The value; of one that has another form on each node, that of the nodes that come here."""
+    if not isinstance(value, NodeObjects) or not value.has_cases:
+        return value
+    return node_object(builder, value)
 
 
 def table(builder: KernelBuilder, node: tree.Table) -> Value:
@@ -58,12 +56,17 @@ def table(builder: KernelBuilder, node: tree.Table) -> Value:
             made = expression(builder, key)
             if is_run_time(made):
                 raise not_in_kernels("a key that is known only at run time")
+            if isinstance(made, PerNode):
+                folded("a key", hash, made)
+                raise codes.NODES_DIFFER.broken(f"a key of a dict that is {describe(made)}")
             found[made] = expression(builder, value)
     return builder.new(found)
 
 
 def comprehension(builder: KernelBuilder, node: tree.Comprehension) -> Value:
     key = node.key
+    if node.kind == "generator":
+        return _generator(builder, node)
     if key is None:
         items = comprehended(builder, node, lambda: expression(builder, node.value))
         return builder.new(set(items) if node.kind == "set" else items)
@@ -72,6 +75,24 @@ def comprehension(builder: KernelBuilder, node: tree.Comprehension) -> Value:
         return expression(builder, key), expression(builder, node.value)
 
     return builder.new(dict(comprehended(builder, node, pair)))
+
+
+def _generator(builder: KernelBuilder, node: tree.Comprehension) -> Generator:
+    """What its first `for` goes over is known now, the rest when it is gone over."""
+    variable, function = function_of(node)
+    frame = builder.new_frame(builder.frame.file, node.scope, builder.frame)
+    first = expression(builder, node.generators[0].over)
+    builder.state.values[frame.variable(variable)] = first
+
+    def items() -> list[Value]:
+        outer, builder.frame = builder.frame, made_in
+        try:
+            return comprehended(builder, node, lambda: expression(builder, node.value), first)
+        finally:
+            builder.frame = outer
+
+    made_in = builder.frame
+    return Generator(builder, function, frame, builder.loop, items)
 
 
 def sequence(builder: KernelBuilder, node: tree.Sequence) -> Value:
@@ -121,7 +142,7 @@ def _formatted(
         raise not_in_kernels("formats that are known only at run time, in texts")
     if not is_run_time(value):
         value = CONVERSIONS[part.conversion](value)
-        return [str(folded("this text", format, value, spec))]
+        return [str(_of_this_path(builder, folded("this text", format, value, spec)))]
     if not isinstance(value, Scalar):
         raise not_in_kernels(f"text with {describe(value)}")
     return [(value, spec if part.conversion == -1 else spec_of_text(value, spec))]
@@ -137,69 +158,7 @@ def bound_expression(builder: KernelBuilder, node: tree.Bind) -> Value:
 
 
 def item(builder: KernelBuilder, node: tree.Item) -> Value:
-    owner = expression(builder, node.owner)
-    index = known_text(builder, expression(builder, node.index))
-    if builder.is_tensor(owner):
-        return tensor_slice(builder, owner, index)
-    if (handler := builder.handlers.subscripts.get(type(owner))) is not None:
-        return handler(builder, owner, index)
-    if isinstance(owner, RunTime):
-        if isinstance(owner, BlockValue):
-            raise codes.BLOCK_INDEXED.broken(f"{describe(owner)} cannot be indexed", SELECTED)
-        if isinstance(owner, Scalar):
-            error = f"TypeError: '{owner.kind.__name__}' object is not subscriptable"
-            raise raised(builder.frame, error)
-        raise wrong_argument(f"{describe(owner)} cannot be indexed")
-    if isinstance(index, BlockValue):
-        raise codes.BLOCK_IN_PYTHON.broken(f"{describe(index)} is not one number", NUMBER)
-    if is_run_time(index):
-        return _item_at_run_time(builder, owner, index)
-    return _item(builder, owner, index)
-
-
-def _item(builder: KernelBuilder, owner: Any, index: Value) -> Value:
-    try:
-        if isinstance(owner, list) and isinstance(index, slice):
-            return builder.new(owner[index])
-        return owner[index]
-    except Exception as error:
-        text = f"{type(error).__name__}: {error}"
-        raise impossible_use(error, [owner]) or raised(builder.frame, text) from None
-
-
-def _item_at_run_time(builder: KernelBuilder, owner: Value, index: Value) -> Value:
-    """An item of a tuple or list: one condition after the other."""
-    given = index
-    what = f"an item of {describe(owner)} that is known only at run time"
-    if isinstance(index, tuple):
-        return _item(builder, owner, as_constant(builder, index, what))
-    if kind_of(index) is int and (known := known_number(builder, index)) is not None:
-        return _item(builder, owner, known)
-    if not isinstance(owner, (tuple, list, range)) or not isinstance(index, Scalar):
-        raise needs_constant(builder, index, what)
-    if not owner:
-        raise python_error(f"an item of an empty {type(owner).__name__}")
-    if any(isinstance(item, (list, dict, set)) for item in owner):  # which may be changed
-        raise needs_constant(builder, index, what)
-    if is_reached(builder, index, len(owner)):
-        message = f"IndexError: {type(owner).__name__} index out of range"
-        raise raised(builder.frame, message)
-
-    index = from_start(builder, owner, index)
-
-    def from_position(position: int) -> Value:
-        if position == len(owner) - 1:
-            return owner[position]
-        is_here = scalars.compare(builder, "==", index, position)
-        others = partial(from_position, position + 1)
-        return choose(builder, is_here, lambda: owner[position], others)
-
-    try:
-        return from_position(0)
-    except FlowBroken as broken:
-        if builder.may_be_unrolled:  # what becomes of each block is seen better then
-            raise broken
-        raise needs_constant(builder, given, what) from None
+    return item_at(builder, expression(builder, node.owner), expression(builder, node.index))
 
 
 # Operators ----------------------------------------------------------------------------------------
@@ -260,6 +219,8 @@ def call_expression(builder: KernelBuilder, node: tree.Call) -> Value:
     keywords: dict[str, Value] = {}
     for keyword in node.keywords:
         value = expression(builder, keyword.value)
+        if keyword.name is None and not isinstance(value, dict):
+            raise python_error(f"argument after ** must be a mapping, not {describe(value)}")
         keywords |= value if keyword.name is None else {keyword.name: value}
     function = node.function
     if not isinstance(function, tree.Attribute):
@@ -273,7 +234,7 @@ def call_expression(builder: KernelBuilder, node: tree.Call) -> Value:
 
 EXPRESSIONS: dict[type[tree.Node], Callable[[KernelBuilder, Any], Value]] = {
     tree.Constant: lambda builder, node: node.value,
-    tree.Name: name,
+    tree.Name: lambda builder, node: builder.lookup(node.binding),
     tree.Sequence: sequence,
     tree.Table: table,
     tree.Comprehension: comprehension,

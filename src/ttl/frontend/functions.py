@@ -13,8 +13,11 @@ from ttl.source import tree
 from ttl.source.functions import own_code
 
 from .builder import KernelBuilder
-from .environment import Environment, NodeFunctions
+from .environment import Environment
+from .generators import Generator, is_generator
 from .hir import Value
+from .items import changed
+from .node_values import NodeFunctions
 from .problems import Mistake, Unusable, WrongCall, not_in_kernels
 from .state import RETURNED, Frame
 
@@ -67,6 +70,8 @@ def inline(
     frame.caller, frame.call_site = builder.frame, builder.span
     for name, value in bound.arguments.items():
         builder.state.values[frame.variable(node.scope.variables[name])] = value
+    if is_generator(node):
+        return _generator(builder, node, frame)
     builder.state.values[frame.variable(RETURNED)] = None
     _evaluate(builder, frame, node)
     result = builder.state.values[frame.variable(RETURNED)]
@@ -75,6 +80,20 @@ def inline(
     if isinstance(result, Unusable):
         raise result.refuse()
     return result
+
+
+def _generator(builder: KernelBuilder, node: tree.Function, frame: Frame) -> Generator:
+    def items() -> list[Value]:
+        found: list[Value] = builder.new([])
+
+        def append(builder: KernelBuilder, found: list[Value], value: Value) -> Value:
+            return changed(builder, found, lambda: found.append(value))
+
+        made.run(BoundMethod(found, append))
+        return found
+
+    made = Generator(builder, node, frame, builder.loop, items)
+    return made
 
 
 def _evaluate(builder: KernelBuilder, frame: Frame, node: tree.Function) -> None:
@@ -97,12 +116,12 @@ def _entered(
     functions = function.objects if isinstance(function, NodeFunctions) else (function,)
     first: Any = functions[0]
     code = own_code(first)
-    if code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
-        raise not_in_kernels("generators and coroutines")
+    if code.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
+        raise not_in_kernels("coroutines")
     node, around = builder.tree_of(first), Environment(functions)
     frame = builder.new_frame(code.co_filename, node.scope, environment=around)
     if isinstance(function, NodeFunctions):
-        return node, function.signature(builder.handles.argument), frame
+        return node, function.signature(), frame
     return node, inspect.signature(first, follow_wrapped=False), frame
 
 

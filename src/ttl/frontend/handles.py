@@ -15,8 +15,8 @@ from ttl.semantics.dtypes import dtype_of
 from ttl.semantics.layout import layout_of
 from ttl.semantics.tensors import shape_in_units
 
-from .environment import RuntimeArgument
 from .hir import Body, Op, RunTime, Scalar, Value, value_name
+from .node_values import RuntimeArgument
 
 
 class Handles:
@@ -27,6 +27,7 @@ class Handles:
         self.entry = entry
         self.buffers: dict[str, RunTime] = {}
         self.arguments: dict[RuntimeArgument, Scalar] = {}
+        self._asked_for: dict[tuple[RuntimeArgument, Attribute], Scalar] = {}
         self._tensor_names = {id(tensor): name for name, tensor in tensors.items()}
         self.tensors: dict[str, RunTime] = {}
         for tensor in tensors.values():
@@ -50,9 +51,9 @@ class Handles:
 
     def argument(self, argument: RuntimeArgument, type: Attribute) -> Scalar:
         """A value that differs between nodes, read at the kernel's start."""
-        known = self.arguments.get(argument)
-        if known is not None and known.type == type:
+        if (known := self._asked_for.get((argument, type))) is not None:
             return known
+        asked = argument, type
         taken = [other.name for other in self.arguments]
         name, number = argument.name, 1
         while argument.name in taken:
@@ -67,7 +68,7 @@ class Handles:
         value.hint = value_name(name)
         value.is_natural = isinstance(type, IndexType) and all(w < 2**31 for w in argument.words)
         self.ops.append(op)
-        self.arguments[argument] = value
+        self.arguments[argument] = self._asked_for[asked] = value
         return value
 
     def words_of(self, value: RunTime) -> tuple[str, tuple[int, ...]]:

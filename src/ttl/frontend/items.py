@@ -14,16 +14,15 @@ from ttl.source.captured import CHANGING
 
 from . import scalars
 from .builder import KernelBuilder
-from .environment import PerNode
 from .hir import BlockValue, RunTime, Scalar, Value, is_run_time, kind_of
 from .joins import choose
+from .node_values import PerNode, on_each_node
 from .problems import (
     FEW_STEPS,
     FlowBroken,
     describe,
     error_text,
     not_in_kernels,
-    not_yet,
     python_error,
     raised,
 )
@@ -44,6 +43,8 @@ def iterated(value: Any) -> list[Any]:
                 helps=("use it in a `for` statement",),
             )
         return list(value.known)
+    if isinstance(value, PerNode):
+        return _iterated_on_each(value)
     if isinstance(value, (set, frozenset)):
         return sorted(map(python_number, value), key=repr)  # the order of a set is not one
     if not hasattr(type(value), "__iter__") or isinstance(value, RunTime) or is_tensor(value):
@@ -54,10 +55,18 @@ def iterated(value: Any) -> list[Any]:
         if kind_of(value) is not None:
             raise python_error(f"{describe(value)} cannot be iterated over")
         error = TypeError(f"'{type(value).__name__}' object is not iterable")
-        if isinstance(value, PerNode):
-            raise not_in_kernels(f"the items of {describe(value)}")
         raise impossible_use(error, [value]) or python_error(error_text(error))
     return list(map(python_number, value))
+
+
+def _iterated_on_each(value: PerNode) -> list[Any]:
+    found = on_each_node(iterated, [value])
+    if not isinstance(found, list):
+        raise codes.NODES_DIFFER.broken(
+            f"{value!r}, has more items on one node than on another",
+            "give every node as many",
+        )
+    return found
 
 
 def _not_iterable(block: BlockValue) -> RuleBroken:
@@ -240,28 +249,34 @@ def _bind_all(
 
 
 def comprehended(
-    builder: KernelBuilder, node: tree.Comprehension, each: Callable[[], T]
+    builder: KernelBuilder, node: tree.Comprehension, each: Callable[[], T], first: Value = None
 ) -> list[T]:
-    """What `each` gives for every item; the variables of the comprehension are its own."""
+    """What `each` gives for every item; the variables of the comprehension are its own.
+
+    `first`: what its first `for` goes over, if that is evaluated.
+    """
     outer = builder.frame
     frame = builder.new_frame(outer.file, node.scope, outer)
     frame.caller, frame.call_site = outer.caller, outer.call_site
     builder.frame = frame
     try:
-        return list(_generated(builder, node.generators, each))
+        return list(_generated(builder, node.generators, each, first))
     finally:
         builder.frame = outer
         builder.forget(frame)
 
 
 def _generated(
-    builder: KernelBuilder, generators: tuple[tree.Generator, ...], each: Callable[[], T]
+    builder: KernelBuilder,
+    generators: tuple[tree.Generator, ...],
+    each: Callable[[], T],
+    over: Value = None,
 ) -> Iterator[T]:
     if not generators:
         yield each()
         return
     first, inner = generators[0], generators[1:]
-    for item in iterated(builder.evaluate(first.over)):
+    for item in iterated(builder.evaluate(first.over) if over is None else over):
         bind(builder, first.target, item)
         if all(_known(scalars.truth(builder, builder.evaluate(test))) for test in first.tests):
             yield from _generated(builder, inner, each)
@@ -269,5 +284,5 @@ def _generated(
 
 def _known(test: Value) -> bool:
     if isinstance(test, RunTime):
-        raise not_yet("a condition of a comprehension that is known only at run time")
+        raise not_in_kernels("a condition of a comprehension that is known only at run time")
     return bool(test)

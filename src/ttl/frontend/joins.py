@@ -16,7 +16,7 @@ from ttl.source import bindings
 
 from .builder import KernelBuilder, name_value
 from .carried_blocks import CarriedBlocks, is_alike, is_readable
-from .environment import MISSING, is_same
+from .environment import MISSING
 from .hir import TYPES, Body, Op, RunTime, Scalar, SliceValue, TransferValue, Value, kind_of
 from .linear import known_difference
 from .loop_values import (
@@ -31,6 +31,7 @@ from .loop_values import (
     typed,
     zipped,
 )
+from .node_values import is_same
 from .problems import OnSomePaths, Unusable, describe, flow_broken
 from .scalars import SPECULATED, arithmetic, calculated, common_kind, truth
 from .state import RESULT, Do, Path, State, Variable, refill
@@ -400,6 +401,10 @@ def _join_states(state: State, one: State, other: State) -> None:
         state.note_mistake(found)
     state.unrolled = one.unrolled + other.unrolled - state.unrolled
     state.split = one.split + other.split - state.split
+    started = dict.fromkeys((*one.started, *other.started))
+    state.started = {
+        each: bool(one.started.get(each) and other.started.get(each)) for each in started
+    }
     consumed = [v for v in state.shapeless if v not in one.shapeless or v not in other.shapeless]
     state.shapeless |= one.shapeless | other.shapeless
     for value in consumed:

@@ -16,9 +16,9 @@ from ttl.semantics.ops import BLOCK_OPS, BY_OPERATOR
 from . import scalars
 from .block_math import block_math, is_block
 from .builder import KernelBuilder
-from .environment import PerNode
 from .hir import RunTime, SliceValue, Value, is_run_time, kind_of
 from .joins import choose
+from .node_values import differs, on_each_node
 from .problems import describe, not_in_kernels, python_error
 from .python_operators import BINARY, COMPARISONS
 from .ranges import RangeValue
@@ -45,16 +45,10 @@ def binary(builder: KernelBuilder, sign: str, left: Value, right: Value) -> Valu
 
 def folded(
     text: str, function: Callable[..., Any], *operands: Value, about: Sequence[Value] = ()
-) -> Value:
-    """What Python makes of constants; `about`: those that the function has already."""
-    for operand in operands:
-        if isinstance(operand, PerNode):
-            raise codes.NODES_DIFFER.broken(
-                f"{operand!r}, cannot be used here",
-                "only numbers, and tuples of them, may differ between nodes",
-            )
+) -> Any:
+    """What Python makes of constants; `about`: those inside the operands."""
     try:
-        return function(*operands)
+        return on_each_node(function, operands) if differs(operands) else function(*operands)
     except TTLError:
         raise
     except Exception as error:
@@ -94,7 +88,7 @@ def compare(builder: KernelBuilder, sign: str, left: Value, right: Any) -> Value
     if sign.endswith("in") and is_tensor(right):
         raise wrong_argument(f"{describe(right)} cannot be iterated over")
     if sign in ("is", "is not") and not _are_scalars(left, right):
-        return (left is right) is (sign == "is")
+        return folded(sign, lambda one, other: (one is other) is (sign == "is"), left, right)
     left, right = known_text(builder, left), known_text(builder, right)
     bounds = right.bounds if isinstance(right, RangeValue) else right
     if is_run_time(left) or is_run_time(bounds):

@@ -13,9 +13,9 @@ from ttl.language.grid import nodes_of
 from ttl.language.pipes import Pipe, receiver_sends, source_receives, used_after_callback
 
 from .builder import KernelBuilder
-from .environment import NodeObjects, RuntimeArgument
 from .hir import INDEX, HeldBlock, PipeValue, Scalar, Value, is_run_time
 from .nets import nodes_with_role
+from .node_values import NodeObjects, RuntimeArgument
 from .problems import describe, not_yet
 from .scalars import check, compare
 

@@ -18,8 +18,18 @@ from ttl.semantics.tensors import row_page_elements
 
 from .builder import KernelBuilder
 from .hir import BlockValue, HeldBlock, RunTime, SliceValue, Value, is_run_time, kind_of
+from .node_values import NodeObjects, differs, on_each_node
 from .problems import describe, not_in_kernels, not_yet
 from .texts import RunTimeText
+from .value_ranges import node_object
+
+
+def _text(builder: KernelBuilder, value: Value) -> str:
+    if not differs(value):
+        return str(value)
+    found = on_each_node(str, [value])
+    return str(node_object(builder, found) if isinstance(found, NodeObjects) else found)
+
 
 POINTERS = ("rd_ptr", "wr_ptr", "wr_tile_ptr", "filled")
 
@@ -45,7 +55,7 @@ class _Line:
         elif isinstance(value, RunTime):
             self._field(builder, value)
         else:
-            self.format += escaped(str(value))
+            self.format += escaped(_text(builder, value))
 
     def _items(self, builder: KernelBuilder, items: tuple[Value, ...] | list[Value]) -> None:
         """A tuple or list as Python shows it."""

@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import partial, reduce
-from math import prod
 from types import BuiltinFunctionType, MethodType
 from typing import Any
 
 import numpy as np
 
-from ttl.diagnostics import codes, wrong_argument
+from ttl.diagnostics import codes
 from ttl.language import Block, BlockExpression, Transfer
 from ttl.language.block import truth_of_block
 from ttl.language.mistakes import OPERATORS_OF_BLOCKS
@@ -21,16 +20,20 @@ from ttl.semantics.ttnn_values import asks_ttnn
 
 from . import number_functions, scalars
 from .attributes import get_attribute, has_attribute, set_attribute
-from .block_math import is_block, operand_type
+from .block_math import is_block
 from .builder import KernelBuilder
-from .functions import BoundMethod
+from .functions import BoundMethod, inline
+from .generators import Generator
 from .hir import BlockValue, HeldBlock, RunTime, TransferValue, Value, is_run_time, kind_of
 from .items import iterated
 from .joins import choose
+from .lazily import numbered, rows
+from .operator_methods import CHANGING_FUNCTIONS, OPERATOR_FUNCTIONS, length
 from .operators import binary, folded
 from .other_numbers import has_other_number, with_other_numbers
 from .problems import describe, not_in_kernels, not_yet, python_error
-from .ranges import RangeValue, range_value
+from .ranges import RangeValue, range_value, step_count
+from .subscripts import item_at
 
 
 def is_pure(function: Value) -> bool:
@@ -39,6 +42,8 @@ def is_pure(function: Value) -> bool:
         return True
     if isinstance(function, BuiltinFunctionType):
         owner = function.__self__
+        if isinstance(owner, np.ndarray):
+            return function.__name__ in OF_ARRAYS
         is_module = getattr(owner, "__name__", None) in PURE_MODULES
         return is_module or isinstance(owner, (int, float, *READ_ONLY))
     if isinstance(function, type) and function.__module__ in PURE_MODULES:
@@ -50,6 +55,12 @@ def is_pure(function: Value) -> bool:
 
 PURE_MODULES = ("math", "_operator", "itertools")
 
+# Methods of numpy's arrays that leave the array as it is.
+OF_ARRAYS = (
+    "all", "any", "argmax", "argmin", "argsort", "astype", "copy", "cumsum", "dot", "flatten",
+    "item", "max", "mean", "min", "prod", "ravel", "reshape", "round", "sum", "tolist", "transpose",
+)  # fmt: skip
+
 # Their methods that change them are found before.
 READ_ONLY: tuple[type, ...] = (str, tuple, range, list, dict, set, frozenset, type({}.keys()))
 
@@ -60,20 +71,11 @@ PURE = (
 )  # fmt: skip
 
 
-def length(builder: KernelBuilder, value: Value) -> Value:
-    if isinstance(value, RangeValue) and value.known is not None:
-        return len(value.known)
-    if is_block(value) and (shape := operand_type(value).shape) is not None:
-        return prod(shape)
-    if isinstance(value, (RunTime, RangeValue)) or not hasattr(value, "__len__"):
-        raise wrong_argument(f"len() of {describe(value)}")
-    return len(value)
-
-
 def is_instance(builder: KernelBuilder, value: Value, kinds: Any) -> Value:
     """isinstance(); of a run-time value as of what it is in Python."""
+    value = range(0) if isinstance(value, RangeValue) else value
     if not isinstance(value, RunTime):
-        return folded("isinstance()", lambda: isinstance(value, kinds))
+        return folded("isinstance()", isinstance, value, kinds)
     builder.tells_kinds = True
     found = kind_of(value)
     if found is None:
@@ -88,18 +90,43 @@ def dict_of(builder: KernelBuilder, value: Any = (), **items: Value) -> Value:
 
 
 def enumerated(builder: KernelBuilder, value: Value, start: Value = 0) -> Value:
+    if isinstance(value, Generator) or (isinstance(value, RangeValue) and value.known is None):
+        return inline(builder, numbered, [value, start], {})
     numbers = [binary(builder, "+", start, n) for n in range(len(iterated(value)))]
     return builder.new(list(zip(numbers, iterated(value), strict=True)))
 
 
 def zipped(builder: KernelBuilder, *values: Value, strict: Value = False) -> Value:
+    if not strict and any(isinstance(each, RangeValue) and each.known is None for each in values):
+        return _rows(builder, values)
     columns = [iterated(value) for value in values]
     if strict and len({len(column) for column in columns}) > 1:
         raise python_error("zip() of different lengths")
     return builder.new(list(zip(*columns, strict=False)))
 
 
+def _rows(builder: KernelBuilder, columns: tuple[Value, ...]) -> Value:
+    """zip() of ranges whose bounds only the run knows, and of what is known."""
+    known: list[Any] = [e if isinstance(e, RangeValue) else iterated(e) for e in columns]
+    counts = [step_count(builder, each) if isinstance(each, RangeValue) else len(each)
+              for each in known]  # fmt: skip
+
+    def item(column: Value, number: Value) -> Value:
+        if not isinstance(column, RangeValue):
+            return item_at(builder, column, number)
+        return binary(builder, "+", column.start, binary(builder, "*", number, column.step))
+
+    def row(builder: KernelBuilder, columns: list[Value], number: Value) -> Value:
+        return tuple(item(column, number) for column in columns)
+
+    count = scalars.extreme(builder, min, tuple(counts)) if len(counts) > 1 else counts[0]
+    return inline(builder, rows, [BoundMethod(known, row), count], {})
+
+
 def backwards(builder: KernelBuilder, value: Value) -> Value:
+    if isinstance(value, RangeValue) and value.known is None and value.step in (1, -1):
+        first = binary(builder, "-", value.stop, value.step)
+        return RangeValue(first, binary(builder, "-", value.start, value.step), -value.step)
     return builder.new(iterated(value)[::-1])
 
 
@@ -199,6 +226,7 @@ def extreme(function: Callable[..., Any], sign: str) -> Callable[..., Value]:
 
 # Python's own would not see what the items are, or would give what a kernel may not keep.
 ALWAYS: dict[Any, Callable[..., Value]] = {
+    **CHANGING_FUNCTIONS,
     range: range_value,
     list: lambda builder, value=(): builder.new(iterated(value)),
     dict: dict_of,
@@ -218,6 +246,7 @@ ALWAYS: dict[Any, Callable[..., Value]] = {
 }
 
 PYTHON: dict[Any, Callable[..., Value]] = {
+    **OPERATOR_FUNCTIONS,
     **ALWAYS,
     min: extreme(min, "<"),
     max: extreme(max, ">"),

@@ -23,8 +23,9 @@ from ttl.semantics.ops import NAMESPACES
 
 from .builder import KernelBuilder
 from .hir import INDEX, TYPES, BlockValue, Body, Number, Op, RunTime, Scalar, Value, kind_of
+from .node_values import PerNode, on_each_node
 from .other_numbers import has_other_number, with_other_numbers
-from .problems import describe, not_in_kernels, not_yet, python_error
+from .problems import describe, error_text, not_in_kernels, not_yet, python_error
 from .python_operators import BINARY, COMPARISONS
 from .value_ranges import (
     arms_of,
@@ -317,12 +318,19 @@ def invert(builder: KernelBuilder, value: Value) -> Value:
 def truth(builder: KernelBuilder, value: Value) -> bool | Scalar:
     """What `if value:` asks."""
     if not isinstance(value, RunTime):
-        return bool(value)
+        return _truth_now(value)
     if isinstance(value, BlockValue):
         raise truth_of_block()
     if not isinstance(value, Scalar):
         return True  # transfers, groups and pipes: objects
     return value if value.kind is bool else compare(builder, "!=", value, 0)
+
+
+def _truth_now(value: Any) -> bool | Scalar:
+    try:
+        return on_each_node(bool, [value]) if isinstance(value, PerNode) else bool(value)
+    except (TypeError, ValueError) as error:  # of an object of the program
+        raise python_error(error_text(error)) from None
 
 
 def negation(builder: KernelBuilder, value: Value) -> bool | Scalar:

@@ -25,8 +25,8 @@ from ttl.semantics.kernel_kinds import KernelKind
 from ttl.semantics.nodes import nodes_at, read_place
 
 from .builder import KernelBuilder
-from .environment import NodeObjects
 from .hir import Scalar, Value, is_run_time, kind_of
+from .node_values import NodeObjects
 from .problems import describe, not_yet
 from .scalars import as_kind, calculated
 
@@ -186,7 +186,7 @@ def as_place(builder: KernelBuilder, remote: Value) -> RemotePlace | None:
         return None
     nodes: Any = first.nodes
     if isinstance(remote, NodeObjects):
-        nodes = remote.attribute("nodes", builder.handles.argument)
+        nodes = remote.attribute("nodes")
     if isinstance(first, UnicastRemoteSemaphore):
         return RemotePlace(first.semaphore, (tuple(nodes[0]),), is_range=False)
     if not is_run_time(nodes):

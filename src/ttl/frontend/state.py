@@ -61,6 +61,9 @@ class Frame:
     environment: Environment | None  # names around a function that is not nested
     caller: Frame | None = None
     call_site: Span | None = None
+    # Variables that the bodies of loops over generators, which are functions, assign to.
+    of_bodies: frozenset[bindings.Variable] = frozenset()
+    unrolls: bool = False  # loops with a known number of steps, as far as there is room
 
     def variable(self, of: bindings.Variable) -> Variable:
         """One of this function, or one that its evaluation needs."""
@@ -68,8 +71,8 @@ class Frame:
 
     @property
     def shared(self) -> Iterator[Variable]:
-        """The variables that nested functions assign to."""
-        return map(self.variable, self.scope.shared)
+        """The variables that functions inside assign to."""
+        return map(self.variable, self.scope.shared | self.of_bodies)
 
     def span(self, node: tree.Node) -> Span:
         return Span.of_node(self.file, node).within(self.expanded_at())
@@ -141,6 +144,7 @@ class State:
     grouped: tuple[tuple[RunTime, RunTime], ...] = ()  # groups, and transfers added to them
     split: int = 0  # conditions whose branches took along what follows
     has_lost_containers: bool = False  # by a branch in which they differ
+    started: Mapping[Any, bool] = field(default_factory=dict)  # generators: up to their end?
 
     def fork(self) -> State:
         self.keep()

@@ -30,6 +30,8 @@ from .desugar import tested_inside, without_choice
 from .dispatch import call
 from .expressions import expression
 from .finishing import finish_scope
+from .functions import LocalFunction
+from .generators import Generator, consumer_of
 from .hir import BlockValue, HeldBlock, Scalar, Value
 from .items import bind, iterated
 from .looping import Looping, compile_while
@@ -46,7 +48,7 @@ from .value_ranges import Undecided, repeated
 from .whole_loops import leave_function, require_kept
 
 T = TypeVar("T")
-PATTERN = "a `case` that is not a value, several values or a name"
+PATTERN = "a `case` with the rest of a dict, places in a class or names in one of several patterns"
 
 
 class Translation(KernelBuilder):
@@ -284,11 +286,33 @@ def if_statement(builder: Translation, node: tree.Branch, rest: Steps) -> Steps:
 
 def for_loop(builder: Translation, node: tree.Loop, rest: Steps) -> Steps:
     over = header(builder, lambda: expression(builder, node.over))
+    if isinstance(over, Generator):
+        return loop_over_generator(builder, node, over, rest)
     steps = steps_of(over)
     is_range = steps is not None and isinstance(node.target, tree.Target)
-    if not is_range or (steps and steps.known is not None and len(steps.known) < 2):
+    count = None if steps is None or steps.known is None else len(steps.known)
+    is_unrolled = count is not None and builder.frame.unrolls and builder.may_unroll(count)
+    if not is_range or is_unrolled or count in (0, 1):
         return unrolled(builder, node, iterated(over), rest)
     return Looping(builder, node, steps, rest).compile()
+
+
+def loop_over_generator(
+    builder: Translation, node: tree.Loop, over: Generator, rest: Steps
+) -> Steps:
+    frame, values = builder.frame, builder.state.values
+    consumer = consumer_of(node, frame.scope)
+    if consumer.after:
+        values |= {frame.variable(consumer.returned): False, frame.variable(consumer.result): None}
+    before, frame.of_bodies = frame.of_bodies, frame.of_bodies | consumer.stored
+    if over.start(consumer.may_stop):
+        return rest
+    try:
+        body = LocalFunction(consumer.function, frame, consumer.signature)
+        over.run(body, consumer.may_stop, unrolls=bool(consumer.after))
+    finally:
+        frame.of_bodies = before
+    return (*consumer.after, *rest)
 
 
 def while_loop(builder: Translation, node: tree.While, rest: Steps) -> Steps:

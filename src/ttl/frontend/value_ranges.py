@@ -21,10 +21,10 @@ from ttl.dialects import ttl
 from ttl.dialects.conditions import decided, equal_to
 
 from .builder import KernelBuilder
-from .environment import NodeObjects, RuntimeArgument
 from .hir import INDEX, Op, PipeValue, RunTime, Scalar, Value
 from .linear import Terms, difference, linear
 from .nets import nodes_with_role
+from .node_values import NodeObjects, RuntimeArgument
 from .problems import FlowBroken, flow_broken
 from .python_operators import BINARY, COMPARISONS
 
@@ -121,10 +121,10 @@ def _quotient(builder: KernelBuilder, op: Op) -> Interval | None:
 
 
 def node_object(builder: KernelBuilder, found: NodeObjects) -> Value:
-    """What an object that differs between nodes is on this path."""
+    """What an object of several forms is on this path."""
     case = builder.handles.argument(found.cases, INDEX)
     what = f"`{found.name}`, which differs between nodes, here"
-    return found.distinct[as_constant(builder, case, what)]
+    return found.of_case(as_constant(builder, case, what))
 
 
 def _cases_of_number(builder: KernelBuilder, value: Scalar) -> tuple[Scalar, list[int]]:

@@ -19,8 +19,10 @@ from .read_expressions import (
     SIGNS,
     Definition,
     FunctionNode,
+    Pattern,
     declared,
     parameter_nodes,
+    pattern_of,
     place_of,
     stored_names,
 )
@@ -348,59 +350,33 @@ def _try(reader: Reader, node: ast.Try) -> Iterable[Statement]:
 
 
 def _match(reader: Reader, node: ast.Match) -> Iterable[Statement]:
-    """rule SIMPLER: `if` on a variable of the subject, where the cases are values."""
-    if not all(_is_plain(case) for case in node.cases):
+    """rule SIMPLER: `if` on a variable of the subject."""
+    subject, place = reader.own(f"<subject {node.lineno}.{node.col_offset}>"), place_of(node)
+    patterns = [pattern_of(reader, each.pattern, tree.Name(place, subject)) for each in node.cases]
+    if None in patterns:
         yield from _foreign(reader, node, "match")
         return
-    subject, place = reader.own(f"<subject {node.lineno}.{node.col_offset}>"), place_of(node)
-    put = tree.Target(place, subject)
-    yield tree.Assign(place, (put,), reader.expression(node.subject))
-    branches: Body = ()
-    for case in reversed(node.cases):
-        branches = _case(reader, case, subject, branches)
-    yield from branches
+    yield tree.Assign(place, (tree.Target(place, subject),), reader.expression(node.subject))
+    yield from _cases(reader, [*zip(node.cases, patterns, strict=True)])
 
 
-def _is_plain(case: ast.match_case) -> bool:
-    """A value, several values or a name; a name with a condition would have to be given back."""
-    pattern = case.pattern
-    patterns = pattern.patterns if isinstance(pattern, ast.MatchOr) else [pattern]
-    if all(isinstance(each, (ast.MatchValue, ast.MatchSingleton)) for each in patterns):
-        return True
-    is_name = isinstance(pattern, ast.MatchAs) and pattern.pattern is None
-    return is_name and (case.guard is None or pattern.name is None)  # type: ignore[attr-defined]
-
-
-def _case(reader: Reader, case: ast.match_case, subject: Variable, otherwise: Body) -> Body:
-    pattern, place = case.pattern, place_of(case.pattern)
-    tests: list[Expression] = []
-    body: Body = ()
-    if isinstance(pattern, ast.MatchAs):
-        if pattern.name is not None:
-            target = _target(reader, pattern.name, place)
-            body = (tree.Assign(place, (target,), tree.Name(place, subject)),)
+def _cases(reader: Reader, cases: list[tuple[ast.match_case, Pattern | None]]) -> Body:
+    """A condition may ask for the names, so it is asked once they are there."""
+    if not cases:
+        return ()
+    (case, pattern), *others = cases
+    assert pattern is not None
+    place = place_of(case.pattern)
+    then: Body = tuple(
+        tree.Assign(place, (_target(reader, name, place),), value) for name, value in pattern.names
+    )
+    if case.guard is None:
+        then = (*then, *reader.body(case.body))
     else:
-        tests.append(_asked(reader, pattern, subject))
-    if case.guard is not None:
-        tests.append(reader.expression(case.guard))
-    body = (*body, *reader.body(case.body))
-    if not tests:
-        return body
-    test = tests[0] if len(tests) == 1 else tree.Logic(place, "and", tuple(tests))
-    return (tree.Branch(place, test, body, otherwise),)
-
-
-def _asked(reader: Reader, pattern: ast.pattern, subject: Variable) -> Expression:
-    place = place_of(pattern)
-    if isinstance(pattern, ast.MatchOr):
-        tests = tuple(_asked(reader, each, subject) for each in pattern.patterns)
-        return tree.Logic(place, "or", tests)
-    if isinstance(pattern, ast.MatchSingleton):
-        sign, value = "is", tree.Constant(place, pattern.value)
-    else:
-        assert isinstance(pattern, ast.MatchValue)
-        sign, value = "==", reader.expression(pattern.value)  # type: ignore[assignment]
-    return tree.Compare(place, (sign,), tree.Name(place, subject), (value,))
+        guard, body = reader.expression(case.guard), reader.body(case.body)
+        then = (*then, tree.Branch(guard.place, guard, body, _cases(reader, others)))
+    test = pattern.test(place)
+    return then if test is None else (tree.Branch(place, test, then, _cases(reader, others)),)
 
 
 # What has no form ---------------------------------------------------------------------------------

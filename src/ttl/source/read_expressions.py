@@ -1,16 +1,17 @@
-"""From `ast` to the tree: expressions, and the names that functions own."""
+"""From `ast` to the tree: expressions, patterns of `match`, and the names that functions own."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from inspect import Parameter as Kinds
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ttl.semantics.syntax import child_nodes
 
 from . import tree
-from .bindings import Place, Scope
+from .bindings import Around, Place, Scope
 from .tree import Expression
 
 if TYPE_CHECKING:
@@ -287,3 +288,139 @@ def nests(definition: ast.AST) -> Iterable[Nest]:
 
 def _depth(nest: Nest) -> int:
     return nest.depth
+
+
+# Patterns of `match` ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """What is asked of the subject, and the names that it gives values to."""
+
+    tests: tuple[tree.Expression, ...] = ()
+    names: tuple[tuple[str, tree.Expression], ...] = ()
+
+    def test(self, place: Place) -> tree.Expression | None:
+        if len(self.tests) < 2:
+            return self.tests[0] if self.tests else None
+        return tree.Logic(place, "and", self.tests)
+
+
+ANYTHING = Pattern()
+
+
+def pattern_of(
+    reader: Reader, pattern: ast.pattern, subject: tree.Expression
+) -> Pattern | None:
+    """None if a kernel cannot have it."""
+    place = place_of(pattern)
+    if isinstance(pattern, ast.MatchValue):
+        value = reader.expression(pattern.value)
+        return Pattern((tree.Compare(place, ("==",), subject, (value,)),))
+    if isinstance(pattern, ast.MatchSingleton):
+        constant = tree.Constant(place, pattern.value)
+        return Pattern((tree.Compare(place, ("is",), subject, (constant,)),))
+    if isinstance(pattern, ast.MatchOr):
+        return _any_of(reader, pattern, subject)
+    if isinstance(pattern, ast.MatchAs):
+        inner = ANYTHING
+        if pattern.pattern is not None and (
+            inner := pattern_of(reader, pattern.pattern, subject)  # type: ignore[assignment]
+        ) is None:
+            return None
+        names = () if pattern.name is None else ((pattern.name, subject),)
+        return Pattern(inner.tests, (*inner.names, *names))
+    if isinstance(pattern, ast.MatchSequence):
+        return _sequence_pattern(reader, pattern, subject)
+    if isinstance(pattern, ast.MatchMapping):
+        return _mapping_pattern(reader, pattern, subject)
+    return _class_pattern(reader, pattern, subject) if isinstance(pattern, ast.MatchClass) else None
+
+
+def _any_of(
+    reader: Reader, pattern: ast.MatchOr, subject: tree.Expression
+) -> Pattern | None:
+    """Alternatives without names; one that fits everything leaves nothing to ask."""
+    found = [pattern_of(reader, each, subject) for each in pattern.patterns]
+    if any(each is None or each.names for each in found):
+        return None
+    place = place_of(pattern)
+    tests = [each.test(place) for each in found if each is not None]
+    known = tuple(test for test in tests if test is not None)
+    return ANYTHING if len(known) < len(tests) else Pattern((tree.Logic(place, "or", known),))
+
+
+def _sequence_pattern(
+    reader: Reader, pattern: ast.MatchSequence, subject: tree.Expression
+) -> Pattern | None:
+    place, parts = place_of(pattern), pattern.patterns
+    starred = [n for n, each in enumerate(parts) if isinstance(each, ast.MatchStar)]
+    count = tree.Constant(place, len(parts) - len(starred))
+    size = _call_of(place, "len", subject)
+    fits = tree.Compare(place, (">=" if starred else "==",), size, (count,))
+    found = [Pattern((_is_a(place, subject, "tuple", "list"), fits))]
+    for number, each in enumerate(parts):
+        after = number - len(parts)
+        if isinstance(each, ast.MatchStar):
+            stop = None if after == -1 else tree.Constant(place, after + 1)
+            rest = tree.Slice(place, tree.Constant(place, number), stop, None)
+            items = _call_of(place, "list", tree.Item(place, subject, rest))
+            found.append(Pattern((), () if each.name is None else ((each.name, items),)))
+            continue
+        is_after = bool(starred) and number > starred[0]
+        item = tree.Item(place, subject, tree.Constant(place, after if is_after else number))
+        inner = pattern_of(reader, each, item)
+        if inner is None:
+            return None
+        found.append(inner)
+    return _all_of(found)
+
+
+def _mapping_pattern(
+    reader: Reader, pattern: ast.MatchMapping, subject: tree.Expression
+) -> Pattern | None:
+    if pattern.rest is not None:
+        return None
+    place = place_of(pattern)
+    found = [Pattern((_is_a(place, subject, "dict"),))]
+    for key, each in zip(pattern.keys, pattern.patterns, strict=True):
+        name = reader.expression(key)
+        has_it = tree.Compare(place, ("in",), name, (subject,))
+        inner = pattern_of(reader, each, tree.Item(place, subject, name))
+        if inner is None:
+            return None
+        found += [Pattern((has_it,)), inner]
+    return _all_of(found)
+
+
+def _class_pattern(
+    reader: Reader, pattern: ast.MatchClass, subject: tree.Expression
+) -> Pattern | None:
+    if pattern.patterns:
+        return None
+    place = place_of(pattern)
+    is_it = _call_of(place, "isinstance", subject, reader.expression(pattern.cls))
+    found = [Pattern((is_it,))]
+    for name, each in zip(pattern.kwd_attrs, pattern.kwd_patterns, strict=True):
+        has_it = _call_of(place, "hasattr", subject, tree.Constant(place, name))
+        inner = pattern_of(reader, each, tree.Attribute(place, subject, name))
+        if inner is None:
+            return None
+        found += [Pattern((has_it,)), inner]
+    return _all_of(found)
+
+
+def _all_of(found: Iterable[Pattern]) -> Pattern:
+    parts = list(found)
+    tests = tuple(test for each in parts for test in each.tests)
+    return Pattern(tests, tuple(name for each in parts for name in each.names))
+
+
+def _is_a(place: Place, subject: tree.Expression, *kinds: str) -> tree.Expression:
+    names = tuple(tree.Name(place, Around(kind)) for kind in kinds)
+    return _call_of(place, "isinstance", subject, tree.Sequence(place, "tuple", names))
+
+
+def _call_of(place: Place, name: str, *arguments: tree.Expression) -> tree.Expression:
+    """Of a function of Python."""
+    return tree.Call(place, tree.Name(place, Around(name)), arguments, ())

@@ -4,8 +4,8 @@ The simulator runs Python, so it would run them; before that it asks the compile
 knows. All others it runs without a compiler.
 
 rule SYNTAX  statements that no kernel has, attributes that are set or Python's own, keys that only
-             the run knows, items that only the run counts, texts of values, functions that name
-             themselves or have decorators
+             the run knows, items that only the run counts or chooses, texts of values, functions
+             that name themselves or have decorators
 rule CALLED  a call of what is neither the language's, nor the user's, nor arithmetic
 rule SOURCE  a function without a definition that the compiler could read
 """
@@ -81,6 +81,8 @@ def _is_unusual_syntax(node: tree.Node) -> bool:  # rule SYNTAX
         return node.name in OF_VALUES or node.name.startswith("__")
     if isinstance(node, tree.Table):
         return not all(isinstance(key, tree.Constant) for key in node.keys)
+    if isinstance(node, tree.Generator) and node.tests:
+        return True
     if isinstance(node, (tree.Sequence, tree.Comprehension)):
         return node.kind in ("set", "dict")
     return isinstance(node, SYNTAX) or _has_items_of_run(node)

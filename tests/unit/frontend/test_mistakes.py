@@ -82,8 +82,8 @@ CASES = {
     "raise": Case("TTL5002", "kernel `read` raised ValueError", read="[[raise ValueError]]"),
     "match": Case(
         "TTL7003",
-        "a `case` that is not a value, several values or a name",
-        read="[[match (row, 1):\n                case (0, _):\n                    pass]]",
+        "a `case` with the rest of a dict, places in a class or names in one of several patterns",
+        read="[[match row:\n                case int(n):\n                    pass]]",
     ),
     "class": Case("TTL7003", "`class`", read="[[class Inner:\n                pass]]"),
     "comprehension": Case(

@@ -1,0 +1,21 @@
+"""What gives the items of something else one by one, as Python that is evaluated in its place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+def numbered(items: Iterable[T], number: int) -> Iterator[tuple[int, T]]:
+    """enumerate()"""
+    for item in items:
+        yield number, item
+        number += 1
+
+
+def rows(row: Callable[[int], T], count: int) -> Iterator[T]:
+    """zip()"""
+    for number in range(count):
+        yield row(number)

@@ -1,0 +1,151 @@
+"""Operators under other names: `a.__add__(b)` and `operator.add(a, b)`."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from functools import wraps
+from math import prod
+from typing import Any
+
+from ttl.diagnostics import wrong_argument
+from ttl.language import Block, BlockExpression
+from ttl.language.block import not_in_place
+
+from . import number_functions, scalars
+from .block_math import accumulate, is_block, operand_type
+from .builder import KernelBuilder
+from .hir import HeldBlock, RunTime, Scalar, Value, is_run_time, kind_of
+from .items import changed, delete_item, set_item
+from .operators import binary, compare, folded, unary
+from .problems import describe, not_in_kernels, python_error
+from .ranges import RangeValue
+from .subscripts import item_at
+
+Handler = Callable[..., Value]
+
+
+def operator_method(builder: KernelBuilder, owner: Value, name: str) -> Handler | None:
+    """The handler of a method that stands for an operator; None if the value has none."""
+    handler = METHODS.get(name)
+    is_value = isinstance(owner, (RunTime, RangeValue, *PYTHON_VALUES)) or builder.is_tensor(owner)
+    if handler is None or not is_value or not hasattr(_class_of(owner), name):
+        return None
+
+    @wraps(handler)
+    def called(builder: KernelBuilder, owner: Value, *given: Value) -> Value:
+        return _called(handler, name, builder, owner, *given)
+
+    return called
+
+
+PYTHON_VALUES = (int, float, str, tuple, list, dict, set, range)
+
+
+def _class_of(owner: Value) -> type:
+    if is_block(owner):
+        return Block if isinstance(owner, HeldBlock) else BlockExpression
+    return range if isinstance(owner, RangeValue) else kind_of(owner) or type(owner)
+
+
+def _called(
+    handler: Handler, name: str, builder: KernelBuilder, owner: Any, *given: Value
+) -> Value:
+    """Of constants, what Python itself answers; it has no answer for an int and a float, say."""
+    is_known = not is_run_time((owner, *given)) and not builder.is_tensor(owner)
+    if is_known and handler not in CHANGING.values() and not isinstance(owner, RangeValue):
+        return folded(name, getattr(type(owner), name), owner, *given)
+    kinds = [kind_of(each) for each in (owner, *given)]
+    examples = [kind(1) for kind in kinds if kind is not None]
+    if len(examples) == len(kinds) and getattr(kinds[0], name)(*examples) is NotImplemented:
+        raise not_in_kernels(f"`{name}` of {' and '.join(map(describe, (owner, *given)))}")
+    return handler(builder, owner, *given)
+
+
+def length(builder: KernelBuilder, value: Value) -> Value:
+    if isinstance(value, RangeValue) and value.known is not None:
+        return len(value.known)
+    if is_block(value) and (shape := operand_type(value).shape) is not None:
+        return prod(shape)
+    if isinstance(value, Scalar):
+        raise python_error(f"TypeError: object of type '{value.kind.__name__}' has no len()")
+    if isinstance(value, (RunTime, RangeValue)):
+        raise wrong_argument(f"len() of {describe(value)}")
+    return folded("len()", len, value)
+
+
+def _operator(sign: str) -> Handler:
+    return lambda builder, left, right: binary(builder, sign, left, right)
+
+
+def _reflected(sign: str) -> Handler:
+    return lambda builder, right, left: binary(builder, sign, left, right)
+
+
+def _comparison(sign: str) -> Handler:
+    return lambda builder, left, right: compare(builder, sign, left, right)
+
+
+def _unary(sign: str) -> Handler:
+    return lambda builder, value: unary(builder, sign, value)
+
+
+def _in_place(sign: str, change: Callable[[Any, Any], Any]) -> Handler:
+    """`owner += value`, and what it gives: the owner, if that can be changed."""
+
+    def changing(builder: KernelBuilder, owner: Any, value: Value) -> Value:
+        if isinstance(owner, HeldBlock):
+            if sign != "+":
+                raise not_in_place(sign)
+            accumulate(builder, owner, value)
+        elif isinstance(owner, (list, dict, set)):
+            changed(builder, owner, lambda: change(owner, value))
+        else:
+            return binary(builder, sign, owner, value)
+        return owner
+
+    return changing
+
+
+BINARY_NAMES = {
+    "+": "add", "-": "sub", "*": "mul", "/": "truediv", "//": "floordiv", "%": "mod", "**": "pow",
+    "@": "matmul", "&": "and", "|": "or", "^": "xor", "<<": "lshift", ">>": "rshift",
+}  # fmt: skip
+COMPARISON_NAMES = {"<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne"}
+UNARY_NAMES = {"-": "neg", "+": "pos", "~": "invert"}
+
+CHANGING: dict[str, Handler] = {
+    **{f"__i{name}__": _in_place(sign, getattr(operator, f"__i{name}__"))
+       for sign, name in BINARY_NAMES.items()},
+    "__setitem__": set_item,
+    "__delitem__": delete_item,
+}  # fmt: skip
+METHODS: dict[str, Handler] = {
+    **{f"__{name}__": _operator(sign) for sign, name in BINARY_NAMES.items()},
+    **{f"__r{name}__": _reflected(sign) for sign, name in BINARY_NAMES.items()},
+    **{f"__{name}__": _comparison(sign) for sign, name in COMPARISON_NAMES.items()},
+    **{f"__{name}__": _unary(sign) for sign, name in UNARY_NAMES.items()},
+    **CHANGING,
+    "__abs__": number_functions.absolute,
+    "__bool__": scalars.truth,
+    "__ceil__": number_functions.ceil,
+    "__contains__": lambda builder, owner, value: compare(builder, "in", value, owner),
+    "__float__": number_functions.to_float,
+    "__floor__": number_functions.floor,
+    "__getitem__": item_at,
+    "__index__": number_functions.to_int,
+    "__int__": number_functions.to_int,
+    "__len__": length,
+    "__round__": number_functions.rounded,
+    "__trunc__": number_functions.to_int,
+}
+
+OPERATOR_FUNCTIONS: dict[Any, Handler] = {
+    **{function: handler for name, handler in METHODS.items()
+       if (function := getattr(operator, name, None)) is not None},
+    operator.is_: _comparison("is"),
+    operator.is_not: _comparison("is not"),
+    operator.not_: scalars.negation,
+    operator.truth: scalars.truth,
+}  # fmt: skip
+CHANGING_FUNCTIONS = {getattr(operator, name): handler for name, handler in CHANGING.items()}

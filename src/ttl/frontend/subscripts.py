@@ -1,0 +1,92 @@
+"""Items: of tensors, of what is known, and of sequences at a place that the run decides."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ttl.diagnostics import codes, wrong_argument
+from ttl.language.mistakes import NUMBER, SELECTED, impossible_use
+
+from . import scalars
+from .builder import KernelBuilder
+from .data_movement import tensor_slice
+from .hir import BlockValue, RunTime, Scalar, Value, is_run_time, kind_of
+from .items import from_start, iterated
+from .joins import choose
+from .node_values import differs, item_of
+from .problems import FlowBroken, describe, python_error, raised
+from .texts import known_text
+from .value_ranges import as_constant, is_reached, known_number, needs_constant
+
+
+def item_at(builder: KernelBuilder, owner: Any, index: Value) -> Value:
+    """`owner[index]`"""
+    index = known_text(builder, index)
+    if builder.is_tensor(owner):
+        return tensor_slice(builder, owner, index)
+    if (handler := builder.handlers.subscripts.get(type(owner))) is not None:
+        return handler(builder, owner, index)
+    if isinstance(owner, RunTime):
+        if isinstance(owner, BlockValue):
+            raise codes.BLOCK_INDEXED.broken(f"{describe(owner)} cannot be indexed", SELECTED)
+        if isinstance(owner, Scalar):
+            error = f"TypeError: '{owner.kind.__name__}' object is not subscriptable"
+            raise raised(builder.frame, error)
+        raise wrong_argument(f"{describe(owner)} cannot be indexed")
+    if isinstance(index, BlockValue):
+        raise codes.BLOCK_IN_PYTHON.broken(f"{describe(index)} is not one number", NUMBER)
+    if is_run_time(index):
+        return _item_at_run_time(builder, owner, index)
+    return _item(builder, owner, index)
+
+
+def _item(builder: KernelBuilder, owner: Any, index: Value) -> Value:
+    try:
+        if differs((owner, index)):
+            return item_of(owner, index)
+        if isinstance(owner, list) and isinstance(index, slice):
+            return builder.new(owner[index])
+        return owner[index]
+    except Exception as error:
+        text = f"{type(error).__name__}: {error}"
+        raise impossible_use(error, [owner]) or raised(builder.frame, text) from None
+
+
+def _item_at_run_time(builder: KernelBuilder, owner: Value, index: Value) -> Value:
+    """An item of a tuple or list: one condition after the other."""
+    given = index
+    what = f"an item of {describe(owner)} that is known only at run time"
+    if isinstance(index, tuple):
+        return _item(builder, owner, as_constant(builder, index, what))
+    if kind_of(index) is int and (known := known_number(builder, index)) is not None:
+        return _item(builder, owner, known)
+    if isinstance(getattr(owner, "first", owner), np.ndarray):
+        owner = iterated(owner)
+    if not isinstance(owner, (tuple, list, range)) or not isinstance(index, Scalar):
+        raise needs_constant(builder, index, what)
+    if not owner:
+        raise python_error(f"an item of an empty {type(owner).__name__}")
+    if any(isinstance(item, (list, dict, set)) for item in owner):  # which may be changed
+        raise needs_constant(builder, index, what)
+    if is_reached(builder, index, len(owner)):
+        message = f"IndexError: {type(owner).__name__} index out of range"
+        raise raised(builder.frame, message)
+
+    index = from_start(builder, owner, index)
+
+    def from_position(position: int) -> Value:
+        if position == len(owner) - 1:
+            return owner[position]
+        is_here = scalars.compare(builder, "==", index, position)
+        others = partial(from_position, position + 1)
+        return choose(builder, is_here, lambda: owner[position], others)
+
+    try:
+        return from_position(0)
+    except FlowBroken as broken:
+        if builder.may_be_unrolled:  # what becomes of each block is seen better then
+            raise broken
+        raise needs_constant(builder, given, what) from None
