@@ -147,13 +147,15 @@ def _post_first(kernel: tree.Assign, roles: _Roles) -> tree.Assign:
         given = (tree.Name(place, _name(reading)),)
         waited += [reading, changed(roles.receive_call, value=changed(call, arguments=given))]
 
+    defined = (posting,) if roles.receive.place > roles.send_call.place else ()
+
     def reorder(node: tree.Node) -> tree.Node | Body:
         if node is roles.receive:
-            return posting
+            return () if defined else posting
         if node is roles.receive_call:
             return ()
         if node is roles.send_call:
-            return (made, roles.receive_call, roles.send_call, *waited)
+            return (*defined, made, roles.receive_call, roles.send_call, *waited)
         return node
 
     new: tree.Assign = _Replaced(reorder).node(kernel)

@@ -60,9 +60,9 @@ def with_functions(function: tree.Function, given: Mapping[Variable, Any]) -> tr
     """A function that begins with giving these variables functions of ours."""
     place = function.body[0].place
     values = {tree.Target(place, each): imported(given[each], place) for each in given}
-    if function.is_lambda:
-        (returned,) = function.body
-        assert isinstance(returned, tree.Return) and returned.value is not None
+    returned = function.body[0]
+    if function.is_lambda and isinstance(returned, tree.Return):
+        assert returned.value is not None
         bound = [tree.Bind(place, target, value) for target, value in values.items()]
         items = tree.Sequence(place, "tuple", (*bound, returned.value))
         value = tree.Item(place, items, tree.Constant(place, -1))

@@ -342,7 +342,7 @@ def as_code(
     factory: Any = ast.parse("def factory(): pass").body[0]
     factory.args.args = [ast.arg(name) for name in free]
     made = as_ast(function)
-    factory.body = [ast.Expr(made) if function.is_lambda else made]
+    factory.body = [ast.Expr(made) if isinstance(made, ast.Lambda) else made]
     module = ast.fix_missing_locations(ast.Module([factory], []))
     code = compile(module, file, "exec", flags & FUTURE_FLAGS, dont_inherit=True)
     return _nested(_nested(code, "factory"), function.name)

@@ -202,5 +202,4 @@ def test_sources_that_also_wait_for_others_are_told_to_post_first(
 def _helps(text: str, folder: Path, values: np.ndarray[Any, Any]) -> tuple[str, ...]:
     with pytest.raises(ttl.TTLError) as caught:
         load(text, folder, "printed")(tensor(values), tensor(values))
-    (diagnostic,) = caught.value.diagnostics
-    return diagnostic.helps
+    return caught.value.diagnostics[0].helps

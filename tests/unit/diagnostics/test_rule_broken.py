@@ -6,13 +6,10 @@ from contextvars import copy_context
 
 import pytest
 
-import ttl
-from ttl import ttnn
 from ttl.diagnostics import (
     OBSERVER,
     CompileError,
     Diagnostic,
-    KernelFault,
     Label,
     RuleBroken,
     Span,
@@ -74,27 +71,3 @@ def test_a_note_for_all_diagnostics() -> None:
     assert isinstance(noted, CompileError)
     assert [each.notes for each in noted.diagnostics] == [("more",)] * 2
     assert [each.notes for each in error.diagnostics] == [()] * 2
-
-
-def test_what_a_bare_except_keeps_is_reported_as_the_program_spells_it() -> None:
-    """The simulator has heard of the rule before it was respelled."""
-
-    @ttl.operation(grid=(1, 1))
-    def operation(x):
-        @ttl.compute()
-        def compute():
-            try:  # noqa: SIM105 - what is tested
-                ttl.block.fill("text", shape=(1, 1))
-            except:  # noqa: E722
-                pass
-
-    with pytest.raises(KernelFault) as caught:
-        operation(
-            ttnn.zeros(
-                (32, 32),
-                ttnn.bfloat16,
-                layout=ttnn.TILE_LAYOUT,
-                device=ttnn.open_device(device_id=0),
-            )
-        )
-    assert "ttl.block.fill()" in str(caught.value), caught.value
