@@ -44,10 +44,16 @@ def _exists(page: Path, link: str) -> bool:
 
 
 def test_decisions_are_numbered_one_after_the_other() -> None:
-    pages = sorted((DOCS / "decisions").glob("*.md"))
-    assert [int(page.name[:4]) for page in pages] == list(range(1, len(pages) + 1))
-    for number, page in enumerate(pages, start=1):
-        assert page.read_text(encoding="utf-8").startswith(f"# {number}. "), page.name
+    pages = {
+        int(page.name[:4]): page.read_text(encoding="utf-8")
+        for page in sorted((DOCS / "decisions").glob("*.md"))
+    }
+    for number, text in pages.items():
+        assert text.startswith(f"# {number}. ")
+    lines = [line for text in pages.values() for line in re.findall(r"^Replaces .*", text, re.M)]
+    replaced = {int(number) for line in lines for number in re.findall(r"\d+", line)}
+    assert sorted({*pages, *replaced}) == list(range(1, max(pages) + 1))
+    assert not replaced & {*pages}
 
 
 def test_every_variable_has_a_sentence() -> None:

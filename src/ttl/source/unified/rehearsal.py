@@ -12,11 +12,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum, auto
 from itertools import count
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 from ttl.language.arguments import is_tensor
 from ttl.language.block import Block, BlockExpression
-from ttl.language.buffer import DataflowBuffer
+from ttl.language.buffer import BufferState, DataflowBuffer
 from ttl.language.declared import OperationScope
 from ttl.language.engine import ENGINE, SCOPE, Engine
 from ttl.language.grid import nodes_of
@@ -158,7 +158,11 @@ class _Block(Block):
     def push(self) -> None:
         """Nothing: a block is known to be full when it is used."""
 
-    pop = release = push
+    def pop(self) -> None:
+        """Nothing."""
+
+    def release(self) -> None:
+        """Nothing."""
 
 
 class _Transfer(Transfer):
@@ -173,7 +177,8 @@ class _Transfer(Transfer):
     def wait(self) -> None:
         self.engine.ended(self.start)
 
-    finish = wait
+    def finish(self) -> None:
+        self.wait()
 
     def join(self, group: object) -> None:
         """Nothing."""
@@ -222,15 +227,37 @@ class Rehearsal(Engine):
     def wait(self, buffer: DataflowBuffer) -> Block:
         return _Block(buffer, next(self._waited[buffer]), self)
 
-    def _nothing(self, *given: Any, **named: Any) -> None:
-        """The order of the text is one in which nothing waits; threads are known."""
+    # The order of the text is one in which nothing waits, and the thread of each statement is known.
 
-    release_oldest = begin_publish = publish_block = signpost = require_data_movement = _nothing
+    def release_oldest(self, buffer: DataflowBuffer, *, is_push: bool) -> None:
+        """Nothing."""
 
-    def _unknown(self, *given: Any, **named: Any) -> Any:
+    def begin_publish(self, buffer: DataflowBuffer) -> None:
+        """Nothing."""
+
+    def publish_block(self, block: Block) -> None:
+        """Nothing."""
+
+    def signpost(self, name: str, is_end: bool) -> None:
+        """Nothing."""
+
+    def require_data_movement(self, call: str) -> None:
+        """Nothing."""
+
+    def _unknown(self) -> NoReturn:
         raise NotFollowed("it depends on data, or on which kernel is faster")
 
-    can_reserve = can_wait = buffer_state = multicast = _unknown
+    def can_reserve(self, buffer: DataflowBuffer) -> bool:
+        self._unknown()
+
+    def can_wait(self, buffer: DataflowBuffer) -> bool:
+        self._unknown()
+
+    def buffer_state(self, buffer: DataflowBuffer) -> BufferState:
+        self._unknown()
+
+    def multicast(self, source: Any, destination: Any, nodes: tuple[Shape, ...]) -> Transfer:
+        self._unknown()
 
     # Data movement
 
