@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 from ttl.diagnostics import Code, RuleBroken, codes
 from ttl.diagnostics.frames import is_pyttlang_file
 from ttl.diagnostics.names import no_such_name, undefined_name
-from ttl.semantics.function_source import call_keywords
+from ttl.semantics.function_source import WrittenCall
+from ttl.semantics.function_source import written_call as call_at
 from ttl.semantics.ops import NAMESPACES
 
 from .arguments import is_tensor
@@ -77,6 +78,8 @@ COMPILED_CALL = re.compile(
     r"(?P<method>\w+)\(\) (?:missing required argument '(?P<missing>\w+)' .*"
     r"|takes (?:at most|exactly) \d+ (?:keyword |positional )?arguments? \((?P<given>\d+) given\))"
 )
+COMPILED_KEYWORD = re.compile(r"'\w+' is an invalid keyword argument for (?P<method>\w+)\(\)")
+COMPILED_OPERATOR = re.compile(r"expected \d+ arguments?, got (?P<given>\d+)")
 
 
 def _as_interpreted(error: Exception) -> str:
@@ -84,18 +87,32 @@ def _as_interpreted(error: Exception) -> str:
     text = str(error)
     if match := READ_ONLY.fullmatch(text):
         return f"property '{match[1]}' of '{_engine_name(Block)}' object has no setter"
-    match = COMPILED_CALL.fullmatch(text)
-    owner = next((c for c in COMPILED_CLASSES if match and hasattr(c, match["method"])), None)
-    if match is None or owner is None:
-        return text
-    call = f"{_engine_name(owner)}.{match['method']}()"
-    known = signature(getattr(owner, match["method"])).parameters
-    unknown = [name for name in _keywords(error) if name not in known]
+    call = _call(error)
+    if match := COMPILED_CALL.fullmatch(text):
+        return _interpreted_words(match["method"], match["missing"], match["given"], call.keywords) or text
+    if match := COMPILED_KEYWORD.fullmatch(text):
+        return _interpreted_words(match["method"], None, None, call.keywords) or text
+    if match := COMPILED_OPERATOR.fullmatch(text):
+        return _interpreted_words(call.name, None, match["given"], ()) or text
+    return text
+
+
+def _interpreted_words(
+    method: str, missing: str | None, given: str | None, keywords: Iterable[str]
+) -> str | None:
+    owner = next((each for each in COMPILED_CLASSES if hasattr(each, method)), None)
+    if owner is None:
+        return None
+    call = f"{_engine_name(owner)}.{method}()"
+    known = [*signature(getattr(owner, method)).parameters][1:]
+    unknown = [name for name in keywords if name not in known]
     if unknown:
         return f"{call} got an unexpected keyword argument '{unknown[0]}'"
-    if match["missing"]:
-        return f"{call} missing 1 required positional argument: '{match['missing']}'"
-    return f"{call} takes fewer positional arguments but {int(match['given']) + 1} were given"
+    if given == "0" and known:
+        missing = known[0]
+    if missing:
+        return f"{call} missing 1 required positional argument: '{missing}'"
+    return f"{call} takes fewer positional arguments but {int(given or 0) + 1} were given"
 
 
 def _engine_name(public: type) -> str:
@@ -104,12 +121,11 @@ def _engine_name(public: type) -> str:
     return (subclasses[0] if subclasses else public).__name__
 
 
-def _keywords(error: Exception) -> list[str]:
-    """Those of the call that failed."""
+def _call(error: Exception) -> WrittenCall:
+    """That which failed, as it is written."""
     traceback = _innermost(error)
-    if traceback is None:
-        return []
-    return call_keywords(traceback.tb_frame.f_code, traceback.tb_lasti)
+    found = call_at(traceback.tb_frame.f_code, traceback.tb_lasti) if traceback else None
+    return found or WrittenCall("", ())
 
 
 # Names --------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ import tokenize
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from types import CodeType, FunctionType, ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 from ttl.diagnostics import Span
 from ttl.diagnostics.frames import add_library, is_user_file
@@ -271,15 +271,21 @@ def returned_span(code: CodeType) -> Span:
     return Span.of_instruction(code, 0)
 
 
-def call_keywords(code: CodeType, instruction: int) -> list[str]:
-    """The keywords of the call that an instruction makes: no other ends where it ends."""
+class WrittenCall(NamedTuple):
+    name: str  # of the function, or of the method
+    keywords: tuple[str, ...]
+
+
+def written_call(code: CodeType, instruction: int) -> WrittenCall | None:
+    """The call that an instruction makes: no other ends where it ends."""
     _, end_line, _, end_column = list(code.co_positions())[instruction // 2]
     tree = function_tree(code)
     for node in walk(tree) if tree is not None else ():
         end = getattr(node, "end_lineno", None), getattr(node, "end_col_offset", None)
         if isinstance(node, ast.Call) and end == (end_line, end_column):
-            return [each.arg for each in node.keywords if each.arg is not None]
-    return []
+            name: str = getattr(node.func, "attr", "") or getattr(node.func, "id", "")
+            return WrittenCall(name, tuple(each.arg for each in node.keywords if each.arg))
+    return None
 
 
 def _body(tree: FunctionTree) -> list[ast.stmt]:
