@@ -389,8 +389,8 @@ def _failure(text: str, sim: Outcome, host: Outcome) -> str:
             return f"{name}: {each.detail}"
     if "invalid" in (sim.kind, host.kind):
         return ""  # made smaller until it is no program
-    if host.is_compilers and sim.kind == "ended":
-        return ""  # what is not compiled yet is said
+    if host.is_compilers and sim.kind in ("ended", "refused"):
+        return ""  # what is not compiled yet is said, perhaps before what nobody runs
     # The compiler goes on after an error, the simulator ends with the first.
     if sim.kind != host.kind or not {*sim.codes[:1]} <= {*host.codes}:
         return f"engines differ: sim {sim}, host {host}"

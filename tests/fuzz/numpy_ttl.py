@@ -41,6 +41,10 @@ class Stuck(Exception):
     """Kernels wait for each other."""
 
 
+class NeedsThreads(Exception):
+    """A unified body waits for what it gives itself further down, on another thread."""
+
+
 @dataclass
 class Tensor:
     """Elements as engines are given them, and the format they are kept in."""
@@ -473,7 +477,10 @@ class Run:
     def go(self, body: Callable[[], Any]) -> None:
         """Bodies declare kernels, or, of unified operations, do all that one node does."""
         self.kernels = [(node, body) for node in range(self.node_count)]
-        self._finish()
+        try:
+            self._finish()
+        except Stuck:
+            raise NeedsThreads from None
         self._finish()
 
     def _finish(self) -> None:
