@@ -89,7 +89,8 @@ def _as_interpreted(error: Exception) -> str:
         return f"property '{match[1]}' of '{_engine_name(Block)}' object has no setter"
     call = _call(error)
     if match := COMPILED_CALL.fullmatch(text):
-        return _interpreted_words(match["method"], match["missing"], match["given"], call.keywords) or text
+        missing, given = match["missing"], match["given"]
+        return _interpreted_words(match["method"], missing, given, call.keywords) or text
     if match := COMPILED_KEYWORD.fullmatch(text):
         return _interpreted_words(match["method"], None, None, call.keywords) or text
     if match := COMPILED_OPERATOR.fullmatch(text):

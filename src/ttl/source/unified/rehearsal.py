@@ -227,7 +227,7 @@ class Rehearsal(Engine):
     def wait(self, buffer: DataflowBuffer) -> Block:
         return _Block(buffer, next(self._waited[buffer]), self)
 
-    # The order of the text is one in which nothing waits, and the thread of each statement is known.
+    # In the order of the text nothing waits, and the thread of each statement is known.
 
     def release_oldest(self, buffer: DataflowBuffer, *, is_push: bool) -> None:
         """Nothing."""
