@@ -19,14 +19,14 @@ from ttl.source import tree
 from .bodies import InBodies
 
 
-@tree.node
+@tree.node()
 class BodyStart(tree.Statement):
     """Stands before the first statement of a body that is `depth` bodies deep."""
 
     depth: int
 
 
-@tree.node
+@tree.node()
 class BodyEnd(BodyStart):
     """Stands after the last one."""
 
