@@ -50,7 +50,7 @@ from ttl.semantics.ttnn_values import is_ttnn_value
 
 from . import tree
 from .bindings import Around
-from .functions import builtins_of, own_code
+from .functions import builtins_of, own_code, slots_of
 from .trees import tree_of_code
 from .walking import walk
 
@@ -256,7 +256,7 @@ class _Freezer:
         if any(base not in HELD for base in foreign):
             raise NoKey(f"a {kind.__qualname__} may change between calls")
         held = HELD[foreign[0]](value) if foreign else ()
-        slots = [(name, getattr(value, name, NO_VALUE)) for name in _slots(kind)]
+        slots = [(name, getattr(value, name, NO_VALUE)) for name in slots_of(kind)]
         own = getattr(value, "__dict__", {})
         return self.key(kind), self.keys(held), self.named(slots), self.named(own.items())
 
@@ -318,12 +318,6 @@ def _numbers_of_builtins(
         value = builtins_of(function).get(name)
         if type(value) in NUMBERS_AND_TEXTS and name not in function.__globals__:
             yield name, value
-
-
-def _slots(kind: type) -> Iterator[str]:
-    for base in kind.__mro__:
-        slots = vars(base).get("__slots__", ())
-        yield from (slots,) if isinstance(slots, str) else slots
 
 
 def _is_generated(code: CodeType) -> bool:

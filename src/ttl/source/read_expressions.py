@@ -6,9 +6,7 @@ import ast
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from inspect import Parameter as Kinds
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-from ttl.semantics.syntax import child_nodes
+from typing import TYPE_CHECKING, Any
 
 from . import tree
 from .ast_forms import SIGNS
@@ -169,37 +167,6 @@ def declared(kind: type[ast.AST], body: Iterable[ast.AST]) -> set[str]:
         elif not isinstance(node, (*INNER, ast.expr)):
             waiting += ast.iter_child_nodes(node)
     return found
-
-
-# Depth --------------------------------------------------------------------------------------------
-
-
-class Nest(NamedTuple):
-    """Expressions, or statements, inside each other, and the outermost of them."""
-
-    depth: int
-    outermost: ast.expr | ast.stmt
-    is_expression: bool
-
-
-def nests(definition: ast.AST) -> Iterable[Nest]:
-    """The deepest expression and the deepest statement: they may be too deep to be read."""
-    deepest: dict[bool, Nest] = {}
-    left: list[tuple[ast.AST, Nest | None]] = [(each, None) for each in child_nodes(definition)]
-    while left:
-        node, around = left.pop()
-        if isinstance(node, (ast.expr, ast.stmt)):
-            is_expression = isinstance(node, ast.expr)
-            if around is None or around.is_expression is not is_expression:
-                around = Nest(0, node, is_expression)
-            around = Nest(around.depth + 1, around.outermost, is_expression)
-            deepest[is_expression] = max(deepest.get(is_expression, around), around, key=_depth)
-        left += [(child, around) for child in child_nodes(node)]
-    return deepest.values()
-
-
-def _depth(nest: Nest) -> int:
-    return nest.depth
 
 
 # Patterns of `match` ------------------------------------------------------------------------------

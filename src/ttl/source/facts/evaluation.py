@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import tree
 from ..bindings import Around, Binding, Variable
-from ..walking import children
+from ..walking import children, terms
 from . import values
 from .handles import Handle, Hidden, State, as_states, test_of
 from .liveness import ACQUIRES, RELEASES
@@ -66,7 +66,7 @@ class Evaluation:
             return [(state, NOTHING)]
         if (found := EXPRESSIONS.get(type(node))) is not None:
             return few(found(self, node, state))
-        return [(after, NOTHING) for after, _ in self.several(children(node), state)]
+        return [(after, NOTHING) for after, _ in self.several(terms(node), state)]
 
     def several(
         self, nodes: Iterable[tree.Node], state: State
@@ -223,9 +223,7 @@ class Evaluation:
         others = value.known - ANYTHING if known != ANYTHING else values.NOTHING_KNOWN
         return state.held(variable, value).knowing(variable, others)
 
-    def finish(
-        self, value: Value, state: State, is_transfer: bool | None = None
-    ) -> State:
+    def finish(self, value: Value, state: State, is_transfer: bool | None = None) -> State:
         """Of an item of a container nobody knows which it is: the program finishes all of them."""
         gone = [h for h in state.held_by(value) if is_transfer in (None, h.is_transfer)]
         for each in gone:
@@ -289,9 +287,7 @@ class Evaluation:
         is_variable = isinstance(function, tree.Name) and isinstance(function.binding, Variable)
         return self.other(node, values.PASSES if is_variable else values.KEEPS, state)
 
-    def given(
-        self, node: tree.Call, callee: Callee, closure: Closure, state: State
-    ) -> Result:
+    def given(self, node: tree.Call, callee: Callee, closure: Closure, state: State) -> Result:
         found: list[tuple[State, dict[Variable, Value]]] = [(state, {})]
         for argument, parameter in values.given_arguments(node, closure.function, callee.bound):
             found = [

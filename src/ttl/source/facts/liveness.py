@@ -15,7 +15,7 @@ from .. import tree
 from ..bindings import Variable
 from ..flow import Backward
 from ..tree import Expression, Statement
-from ..walking import children, walk
+from ..walking import children, terms, walk
 
 RELEASES, ACQUIRES = tuple(CALLS), tuple(CALLS.values())
 ASKING = ("is_completed", "is_done", "block", "shape", "dtype", "layout")
@@ -152,7 +152,7 @@ def _evaluated(node: tree.Node) -> list[tree.Node]:
     if isinstance(node, tree.Assign) and isinstance(node.value, tree.Function):
         function = node.value
         return [*function.decorators, *function.parameters, *node.targets]
-    return children(node)
+    return terms(node)
 
 
 def _without(live: Live, gone: frozenset[Variable]) -> Live:
@@ -187,13 +187,14 @@ def _variables(node: tree.Node, kind: type[tree.Name | tree.Target]) -> frozense
     return frozenset(each for each in names if isinstance(each, Variable))
 
 
-def _certain(node: tree.Node) -> Iterator[tree.Node]:
+def _certain(node: tree.Node) -> list[tree.Node]:
     """The parts that are evaluated on every path."""
-    yield node
-    parts = children(node)
-    if isinstance(node, (tree.Choice, tree.Logic)):
-        parts = parts[:1]
-    elif isinstance(node, tree.Update):
-        parts = [node.value]
-    for each in parts if not isinstance(node, (tree.Function, tree.Comprehension)) else ():
-        yield from _certain(each)
+    found = [node]
+    for each in found:  # grows meanwhile
+        if isinstance(each, (tree.Choice, tree.Logic)):
+            found += children(each)[:1]
+        elif isinstance(each, tree.Update):
+            found.append(each.value)
+        elif not isinstance(each, (tree.Function, tree.Comprehension)):
+            found += children(each)
+    return found

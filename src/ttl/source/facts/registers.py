@@ -31,7 +31,7 @@ from ttl.semantics.numpy_numbers import python_number
 
 from .. import tree
 from ..bindings import Around, Binding, Variable
-from ..functions import MISSING, environment, named_value, own_code
+from ..functions import MISSING, environment, fields_of, named_value, own_code
 from ..known import PURE, SCALARS, UNKNOWN, attribute, calculated, operands, truth
 from ..trees import tree_of
 from ..walking import walk
@@ -437,8 +437,4 @@ def _parts(value: Any) -> Iterator[Any]:
     elif isinstance(value, BuiltinMethodType):
         yield value.__self__
     elif not isinstance(value, (type, ModuleType, DType)) and not is_tensor(value):
-        yield from getattr(value, "__dict__", {}).values()
-        slots = [each.__dict__.get("__slots__", ()) for each in type(value).__mro__]
-        for names in slots:
-            for name in (names,) if isinstance(names, str) else names:
-                yield getattr(value, name, None)
+        yield from fields_of(value)
