@@ -62,16 +62,11 @@ class NoKey(TypeError):
     """A value may change in ways that nobody sees."""
 
 
-def freeze(value: object, tensors: Tensors = ()) -> Key:
-    """The key of one value. Tensors of the program are known by their position.
-
-    NoKey if the value, or something it holds, has none.
-    """
-    return freeze_all([value], tensors)
-
-
 def freeze_all(values: Iterable[object], tensors: Tensors = ()) -> Key:
-    """One key of several values, which may share what they hold."""
+    """One key of several values, which may share what they hold.
+
+    Tensors of the program are known by their position. NoKey if something has no key.
+    """
     freezer = _Freezer(tensors)
     try:
         return (*freezer.keys(values), *freezer.module_names())

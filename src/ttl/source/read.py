@@ -121,7 +121,7 @@ class Reader:
     def function(self, node: FunctionNode) -> tree.Function:
         is_lambda = isinstance(node, ast.Lambda)
         name = "<lambda>" if is_lambda else node.name  # type: ignore[union-attr]
-        scope = self._scope(node, name)
+        scope = self.scope_of(node, name)
         decorators = self.part(getattr(node, "decorator_list", []))
         parameters = tuple(
             tree.Parameter(
@@ -145,12 +145,13 @@ class Reader:
             return (tree.Return(place_of(node.body), self.expression(node.body)),)
         return self.body(node.body)
 
-    def _scope(self, node: FunctionNode, name: str) -> Scope:
+    def scope_of(self, node: FunctionNode | ast.ClassDef, name: str) -> Scope:
         body: Sequence[ast.AST] = [node.body] if isinstance(node, ast.Lambda) else node.body
-        scope = Scope(name, self.scope)
+        is_class = isinstance(node, ast.ClassDef)
+        scope = Scope(name, self.scope, is_class=is_class)
         globally, around = declared(ast.Global, body), declared(ast.Nonlocal, body)
         self.elsewhere[scope] = globally
-        own = [each.arg for _, each, _ in parameter_nodes(node.args)]
+        own = [] if is_class else [each.arg for _, each, _ in parameter_nodes(node.args)]  # type: ignore[union-attr]
         for each in (*own, *sorted({*stored_names(*body)} - globally - around)):
             scope.variable(each)
         for each in around:
@@ -190,27 +191,20 @@ def _definition(reader: Reader, node: Definition) -> Iterable[Statement]:
     yield assigned(reader.binding(node.name), function, place_of(node))
 
 
-def _target(reader: Reader, name: str, place: Place) -> tree.Target:
-    return tree.Target(place, reader.binding(name))
-
-
 def _import(reader: Reader, node: ast.Import) -> Iterable[Statement]:
     for each in node.names:
-        place, name = place_of(each), each.asname or each.name.partition(".")[0]
-        target = _target(reader, name, place)
-        made = tree.Imported(place, None, target, each.asname is not None)
-        yield tree.Import(place_of(node), each.name, 0, (made,))
+        name = each.asname or each.name.partition(".")[0]
+        yield tree.Import(place_of(node), each.name, 0, (_imported(reader, each, None, name),))
 
 
 def _import_from(reader: Reader, node: ast.ImportFrom) -> Iterable[Statement]:
-    names = tuple(
-        tree.Imported(
-            place_of(each), each.name, _target(reader, each.asname or each.name, place_of(each)),
-            each.asname is not None,
-        )
-        for each in node.names
-    )  # fmt: skip
-    yield tree.Import(place_of(node), node.module or "", node.level, names)
+    names = [_imported(reader, each, each.name, each.asname or each.name) for each in node.names]
+    yield tree.Import(place_of(node), node.module or "", node.level, tuple(names))
+
+
+def _imported(reader: Reader, node: ast.alias, name: str | None, local: str) -> tree.Imported:
+    target = tree.Target(place_of(node), reader.binding(local))
+    return tree.Imported(place_of(node), name, target, node.asname is not None)
 
 
 def _declare(reader: Reader, node: ast.Global | ast.Nonlocal) -> Iterable[Statement]:
@@ -292,28 +286,6 @@ def _with_else(
     yield tree.Branch(place, tree.Name(place, ended), reader.body(node.orelse), ())
 
 
-def _with(reader: Reader, node: ast.With) -> Iterable[Statement]:
-    items = []
-    for each in node.items:
-        value, target = reader.expression(each.context_expr), reader.part(each.optional_vars)
-        items.append(tree.Entered(value.place, value, target))
-    yield tree.With(place_of(node), tuple(items), reader.body(node.body))
-
-
-def _try(reader: Reader, node: ast.Try) -> Iterable[Statement]:
-    body = reader.body(node.body)
-    handlers = tuple(
-        tree.Handler(
-            place_of(each), reader.part(each.type),
-            _target(reader, each.name, place_of(each)) if each.name else None,
-            reader.body(each.body),
-        )
-        for each in node.handlers
-    )  # fmt: skip
-    others = reader.body(node.orelse), reader.body(node.finalbody)
-    yield tree.Try(place_of(node), body, handlers, *others)
-
-
 # match --------------------------------------------------------------------------------------------
 
 
@@ -366,20 +338,14 @@ def _foreign(
     for each in ast.walk(node):
         if isinstance(each, ast.Name):
             names.append(tree.Name(place_of(each), reader.binding(each.id)))
-    targets = tuple(_target(reader, name, place_of(node)) for name in stored_names(node))
+    place = place_of(node)
+    targets = tuple(tree.Target(place, reader.binding(name)) for name in stored_names(node))
     word = keyword or KEYWORDS.get(type(node), type(node).__name__)
-    body = _class_body(reader, node) if isinstance(node, ast.ClassDef) else ()
-    yield tree.Foreign(place_of(node), word, tuple(names), targets, node, body)
-
-
-def _class_body(reader: Reader, node: ast.ClassDef) -> Body:
-    scope = Scope(node.name, reader.scope, is_class=True)
-    reader.elsewhere[scope] = declared(ast.Global, node.body)
-    around = declared(ast.Nonlocal, node.body)
-    for name in sorted({*stored_names(*node.body)} - reader.elsewhere[scope] - around):
-        scope.variable(name)
-    with reader.inside(scope):
-        return reader.body(node.body)
+    body: Body = ()
+    if isinstance(node, ast.ClassDef):
+        with reader.inside(reader.scope_of(node, node.name)):
+            body = reader.body(node.body)
+    yield tree.Foreign(place, word, tuple(names), targets, node, body)
 
 
 ALL_SIGNS = SIGNS | UNARY_SIGNS
@@ -396,7 +362,5 @@ STATEMENTS: dict[type[ast.AST], ReadStatement] = {
     ast.If: _if,
     ast.For: _for,
     ast.While: _while,
-    ast.With: _with,
-    ast.Try: _try,
     ast.Match: _match,
 }

@@ -25,6 +25,7 @@ LONGEST_SUM = 1_000  # operations
 
 
 def place_of(node: Any) -> Place:
+    node = getattr(node, "context_expr", node)  # an item of a `with` has no place
     return Place(node.lineno, node.col_offset, node.end_lineno, node.end_col_offset)
 
 
@@ -85,6 +86,12 @@ def _generator(reader: Reader, node: ast.comprehension, over: Expression) -> tre
     return tree.Generator(place, target, over, tests, bool(node.is_async))
 
 
+def _handler(reader: Reader, node: ast.ExceptHandler) -> tree.Handler:
+    place, kind = place_of(node), reader.part(node.type)
+    target = tree.Target(place, reader.binding(node.name)) if node.name else None
+    return tree.Handler(place, kind, target, reader.body(node.body))
+
+
 # The others have the same form in the tree (ast_forms.py).
 EXPRESSIONS: dict[type[ast.AST], Callable[[Reader, Any], Any]] = {
     ast.Name: _name,
@@ -96,6 +103,7 @@ EXPRESSIONS: dict[type[ast.AST], Callable[[Reader, Any], Any]] = {
     ast.SetComp: _comprehension,
     ast.DictComp: _comprehension,
     ast.GeneratorExp: _comprehension,
+    ast.ExceptHandler: _handler,
 }
 
 # Parameters ---------------------------------------------------------------------------------------

@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from .tree import Binary, Body, Comprehension, Function, LanguageCall, Node, Sequence, Starred
+from .tree import Binary, Body, Function, LanguageCall, Node, Sequence, Starred
 
 AnyNode = TypeVar("AnyNode", bound=Node)
-SCOPED = (Function, Comprehension)
 
 
 def children(node: Node) -> list[Node]:

@@ -91,8 +91,7 @@ class Evaluation:
                 return values.around(binding.name, self.around)
             return state.known_of(binding)
         if isinstance(node, tree.Attribute):
-            owners = self.known(node.owner, state)
-            return frozenset(k for owner in owners for k in values.attribute(owner, node.name))
+            return values.attributes(self.known(node.owner, state), node.name)
         if isinstance(node, tree.Constant) and isinstance(node.value, (bool, type(None))):
             return frozenset({Thing(node.value)})
         return values.NOTHING_KNOWN if isinstance(node, tree.Constant) else ANYTHING
@@ -107,7 +106,7 @@ class Evaluation:
     def attribute(self, node: tree.Attribute, state: State) -> Result:
         found: Result = []
         for after, owner in self.value(node.owner, state):
-            known = frozenset(k for each in owner.known for k in values.attribute(each, node.name))
+            known = values.attributes(owner.known, node.name)
             self.reading.note(known)
             after = after.escaped(owner) if node.name in TAKEN else after  # somebody calls it
             found.append((after, Value(known=known)))
@@ -264,7 +263,7 @@ class Evaluation:
         is_own = bool(owner.known) and owner.known <= BLOCK | TRANSFER
         if is_own or (name == "store" and is_guessed):
             return self.other(node, values.LEAVES, state)
-        known = frozenset(k for each in owner.known for k in values.attribute(each, name))
+        known = values.attributes(owner.known, name)
         self.reading.note(known)
         return self.apply(node, known, state)
 
@@ -279,12 +278,11 @@ class Evaluation:
                 found += self.other(node, values.KEEPS, state)
             else:
                 found += self.given(node, callee, closure, state)
-        return found or self.unknown(node, state)
-
-    def unknown(self, node: tree.Call, state: State) -> Result:
-        """What a variable stands for may return a block that it gets, and does not keep it."""
-        function = node.function
-        is_variable = isinstance(function, tree.Name) and isinstance(function.binding, Variable)
+        if found:
+            return found
+        # What a variable stands for may return a block that it gets, and does not keep it.
+        binding = getattr(node.function, "binding", None)
+        is_variable = isinstance(binding, Variable)
         return self.other(node, values.PASSES if is_variable else values.KEEPS, state)
 
     def given(self, node: tree.Call, callee: Callee, closure: Closure, state: State) -> Result:

@@ -14,9 +14,9 @@ from typing import Any
 from .. import tree
 from ..bindings import Binding, Variable
 from ..walking import children, walk
-from .values import ANYTHING, Holder, Known, Thing, Value
+from .values import ANYTHING, Holder, Known, Value
 
-# Beyond these less is known: outcomes of tests, then which handles there are together.
+# Beyond these nobody knows which handles there are together.
 MOST_STATES = 64
 
 End = tuple[Known | Binding, str]  # of a buffer: what it is, and the method that releases
@@ -167,13 +167,6 @@ class State:
             return None
         return replace(self, tests=self.tests | {(test, outcome)})
 
-    def careful(self) -> State:
-        """Without outcomes of tests, and flags."""
-        known = frozenset(each for each in self.known if each[1] not in CONSTANTS)
-        return State(self.handles, known)
-
-
-CONSTANTS = (Thing(True), Thing(False), Thing(None))
 
 # Sets of states -----------------------------------------------------------------------------------
 
@@ -182,8 +175,6 @@ States = dict[State, None]  # a set in a fixed order
 
 def as_states(several: Iterable[State]) -> States:
     states = dict.fromkeys(several)
-    if len(states) > MOST_STATES:
-        states = dict.fromkeys(state.careful() for state in states)
     return {merged(states): None} if len(states) > MOST_STATES else states
 
 

@@ -45,7 +45,7 @@ from .values import Closure, Value, united, with_captured
 if TYPE_CHECKING:
     from .reading import Reading
 
-SOME_ROUNDS, MANY_ROUNDS = 8, 24
+MOST_ROUNDS = 24  # through a loop
 NO_NAMES: frozenset[Variable] = frozenset()
 SIMPLE = (tree.Assign, tree.Evaluate, tree.Delete)
 
@@ -116,9 +116,7 @@ class Supplies(Forward[States], Evaluation):
         return as_states((*one, *other))
 
     def widen(self, state: States, rounds: int) -> States:
-        if rounds >= MANY_ROUNDS:
-            return {merged(state): None}
-        return as_states(each.careful() for each in state) if rounds >= SOME_ROUNDS else state
+        return {merged(state): None} if rounds >= MOST_ROUNDS else state
 
     def forget(self, loop: tree.Loop | tree.While) -> None:
         around = self.bodies.around
@@ -278,8 +276,8 @@ class Supplies(Forward[States], Evaluation):
 
         return self.settle(Spot("leaving", node), states, left)
 
-    def leave(self, node: tree.With | tree.Try, state: States) -> States:
-        if isinstance(node, tree.With) or not node.finally_ or not self._has_own(state):
+    def leave(self, node: tree.Try, state: States) -> States:
+        if not node.finally_ or not self._has_own(state):
             return state
         last = node.finally_[-1]
         live = self.liveness.live_after(last)
