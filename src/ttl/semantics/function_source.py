@@ -137,18 +137,16 @@ def _found(code: CodeType, file: str) -> FunctionTree:
     Codes are equal also where they stand in different files, and decorators are not in them.
     """
     functions: list[dict[CodeType, FunctionTree]] = []
-    for look in (_kept_texts, _texts_now):
-        for text in look(file):
-            # A cell of a notebook has the flags of the cells before it, too.
-            flags = code.co_flags & FUTURE_FLAGS
-            part = _part_around(text, code.co_firstlineno)
-            if code in (near := _functions(part, flags)):
-                return near[code]
-            functions.append(_functions(text, flags))
-            if code not in functions[-1] and not os.path.isfile(file):  # rule CELL
-                functions.append(_functions(text, flags, one_by_one=True))
-            if code in functions[-1]:
-                return functions[-1][code]
+    flags = code.co_flags & FUTURE_FLAGS  # of a cell of a notebook also those of earlier cells
+    for text in _texts(file):
+        part = _part_around(text, code.co_firstlineno)
+        if code in (near := _functions(part, flags)):
+            return near[code]
+        functions.append(_functions(text, flags))
+        if code not in functions[-1] and not os.path.isfile(file):  # rule CELL
+            functions.append(_functions(text, flags, one_by_one=True))
+        if code in functions[-1]:
+            return functions[-1][code]
     for each in functions:
         for compiled, tree in each.items():
             if _is_rewritten(code, compiled, tree):
@@ -156,13 +154,11 @@ def _found(code: CodeType, file: str) -> FunctionTree:
     raise LookupError(code.co_name)
 
 
-def _kept_texts(file: str) -> tuple[str, ...]:
-    return _TEXTS.get(file, ())[::-1]
-
-
-def _texts_now(file: str) -> tuple[str, ...]:
+def _texts(file: str) -> Iterator[str]:
+    """The texts that are kept, the newest first; then those of now."""
+    yield from _TEXTS.get(file, ())[::-1]
     _keep_text(file)
-    return _kept_texts(file)
+    yield from _TEXTS.get(file, ())[::-1]
 
 
 def _part_around(text: str, line: int) -> str:

@@ -7,33 +7,22 @@ The same goes for a long chain of `elif`, each of which is inside the one before
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable
-from typing import NamedTuple
 
 from ttl.diagnostics import Span, UsageError, codes
 from ttl.semantics.function_source import function_tree
-from ttl.semantics.syntax import child_nodes
 
 from .functions import own_code, reachable_functions
+from .read_expressions import Nest, deepest_nest
 
 DEEP = 100  # far below what ends in an error
 SHORTER = "add up in a loop, or store a part of it into a block"
 
 
-class Nest(NamedTuple):
-    """Expressions, or statements, inside each other."""
-
-    depth: int
-    kind: type[ast.AST]
-    outermost: ast.AST
-    file: str
-
-
 def too_deep(operation: Callable[..., None]) -> UsageError | None:
     """For the deepest expression or statement of an operation, or of a function that it can call;
     None if there is no deep one."""
-    deepest: Nest | None = None
+    found: list[Nest | None] = []
     for function in reachable_functions(operation):
         code = own_code(function)
         try:
@@ -41,27 +30,11 @@ def too_deep(operation: Callable[..., None]) -> UsageError | None:
         except RecursionError:  # Python loaded it, with fewer calls around
             message = f"an expression or a statement of `{function.__name__}` is too deep"
             return _refused(message, SHORTER, Span.of_instruction(code, 0))
-        found = None if definition is None else _deepest(definition, code.co_filename)
-        if found is not None and (deepest is None or found.depth > deepest.depth):
-            deepest = found
+        found += [] if definition is None else [deepest_nest(definition, code.co_filename)]
+    deepest = max(filter(None, found), key=lambda nest: nest.depth, default=None)
     if deepest is None or deepest.depth < DEEP:
         return None
     return _refused(*_explained(deepest), Span.of_node(deepest.file, deepest.outermost))
-
-
-def _deepest(definition: ast.AST, file: str) -> Nest | None:
-    deepest: Nest | None = None
-    left: list[tuple[ast.AST, Nest | None]] = [(each, None) for each in child_nodes(definition)]
-    while left:
-        node, around = left.pop()
-        kind = next((each for each in (ast.expr, ast.stmt) if isinstance(node, each)), None)
-        if kind is not None:
-            is_inside = around is not None and around.kind is kind
-            outermost = around.outermost if is_inside else node
-            around = Nest(1 + (around.depth if is_inside else 0), kind, outermost, file)
-            deepest = max(deepest or around, around, key=lambda nest: nest.depth)
-        left += [(child, around) for child in child_nodes(node)]
-    return deepest
 
 
 def _refused(message: str, help_text: str, span: Span) -> UsageError:
@@ -69,7 +42,7 @@ def _refused(message: str, help_text: str, span: Span) -> UsageError:
 
 
 def _explained(nest: Nest) -> tuple[str, str]:
-    if nest.kind is ast.expr:
+    if nest.is_expression:
         message = f"an expression of {nest.depth} operations inside each other is too deep"
         return message, SHORTER
     return (

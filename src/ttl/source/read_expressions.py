@@ -6,7 +6,9 @@ import ast
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from inspect import Parameter as Kinds
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ttl.semantics.syntax import child_nodes
 
 from . import tree
 from .ast_forms import SIGNS
@@ -41,7 +43,7 @@ def _binary(reader: Reader, node: ast.BinOp) -> Expression:
         chain.append(last.left)
     if len(chain) > LONGEST_SUM:
         raise RecursionError
-    left = reader.expression(chain.pop())
+    left: Expression = reader.expression(chain.pop())
     for each in reversed(chain):
         assert isinstance(each, ast.BinOp)
         left = tree.Binary(
@@ -175,6 +177,34 @@ def declared(kind: type[ast.AST], body: Iterable[ast.AST]) -> set[str]:
         elif not isinstance(node, (*INNER, ast.expr)):
             waiting += ast.iter_child_nodes(node)
     return found
+
+
+# Depth --------------------------------------------------------------------------------------------
+
+
+class Nest(NamedTuple):
+    """Expressions, or statements, inside each other, and the outermost of them."""
+
+    depth: int
+    is_expression: bool
+    outermost: ast.AST
+    file: str
+
+
+def deepest_nest(definition: ast.AST, file: str) -> Nest | None:
+    """It may be too deep to be read."""
+    deepest: Nest | None = None
+    left: list[tuple[ast.AST, Nest | None]] = [(each, None) for each in child_nodes(definition)]
+    while left:
+        node, around = left.pop()
+        if isinstance(node, (ast.expr, ast.stmt)):
+            is_expression = isinstance(node, ast.expr)
+            if around is None or around.is_expression is not is_expression:
+                around = Nest(0, is_expression, node, file)
+            around = around._replace(depth=around.depth + 1)
+            deepest = max(deepest or around, around, key=lambda nest: nest.depth)
+        left += [(child, around) for child in child_nodes(node)]
+    return deepest
 
 
 # Patterns of `match` ------------------------------------------------------------------------------

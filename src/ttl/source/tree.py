@@ -21,7 +21,7 @@ from .bindings import Binding, Place, Scope, Variable
 
 # Nodes --------------------------------------------------------------------------------------------
 
-NodeClass = TypeVar("NodeClass")
+NodeClass = TypeVar("NodeClass", bound="Node")
 
 
 @dataclass_transform(frozen_default=True, eq_default=False)

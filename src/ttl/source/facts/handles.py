@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from functools import lru_cache
 
 from .. import tree
 from ..bindings import Binding, Variable
-from ..walking import children, walk
+from ..python import as_text
+from ..walking import walk
 from .values import ANYTHING, Holder, Known, Value
 
 # Beyond these nobody knows which handles there are together.
@@ -80,7 +81,7 @@ HOLDING = ("holders", "weak", "leads", "reads", "writes")
 class Test:
     """What two tests with the same outcome have in common."""
 
-    key: Any
+    text: str
     variables: frozenset[Variable]
 
 
@@ -220,6 +221,7 @@ STABLE_CALLS = ("is_src", "is_dst", "is_active")
 CHANGING = (tree.Bind, tree.Suspend, tree.Item, tree.Function, tree.Comprehension)
 
 
+@lru_cache(maxsize=1024)
 def test_of(node: tree.Expression) -> tuple[Test | None, bool]:
     """What tests with the same outcome have in common, and what `true` means for it.
 
@@ -235,11 +237,4 @@ def test_of(node: tree.Expression) -> tuple[Test | None, bool]:
         return None, truth
     names = (each.binding for each in nodes if isinstance(each, tree.Name))
     variables = frozenset(each for each in names if isinstance(each, Variable))
-    return Test(tuple(map(_word, nodes)), variables), truth
-
-
-def _word(node: tree.Node) -> Any:
-    """A row of these says what tree it is."""
-    words = tuple(getattr(node, name, None) for name in ("binding", "sign", "signs", "name"))
-    value = (type(node.value), repr(node.value)) if isinstance(node, tree.Constant) else None
-    return type(node), len(children(node)), words, value
+    return Test(as_text(node), variables), truth

@@ -76,8 +76,9 @@ class Reading:
         if isinstance(function, Effect):
             return None
         if isinstance(function, Closure):
-            is_known = not function.function.is_async and not _is_suspended(function.function)
-            return function if is_known else None
+            inner = function.function
+            waits = any(isinstance(node, tree.Suspend) for node in own_nodes(inner))
+            return None if inner.is_async or waits else function
         code = own_code(function)
         if place_of(code) not in self.trees:
             self.trees[place_of(code)] = None if code.co_flags & GENERATOR else tree_of(function)
@@ -191,7 +192,3 @@ class _Back:
             elif each is self.call.returned:
                 found.add(self.token)
         return frozenset(found)
-
-
-def _is_suspended(function: tree.Function) -> bool:
-    return any(isinstance(node, tree.Suspend) for node in own_nodes(function))

@@ -227,8 +227,10 @@ class _Reader:
             self.found.sums.add(Sum.MATMUL)
         elif isinstance(node, tree.Foreign):  # no kernel can have it; its Python is not read
             self.found.sums |= {*Sum}
-        if node is None or (special := VISITS.get(type(node))) is not None:
-            return None if node is None else special(self, node, frame)
+        if node is None:
+            return None
+        if (special := VISITS.get(type(node))) is not None:
+            return special(self, node, frame)
         values: list[Any] = []
         for name in node.parts:
             part = getattr(node, name)

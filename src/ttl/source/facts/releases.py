@@ -111,7 +111,9 @@ class _Inserter(Changer):
                 self.saves[node].append(tree.Assign(node.place, (target,), value))
 
     def _add(self, supply: Supply) -> None:
-        names, kept = (tuple(sorted(part, key=_name)) for part in (supply.names, supply.kept))
+        names, kept = (
+            tuple(sorted(part, key=lambda each: each.name)) for part in (supply.names, supply.kept)
+        )
         here = self.places[supply.spot]
         if all((each.names, each.kept, each.is_wait) != (names, kept, supply.is_wait)
                for each in here):  # fmt: skip
@@ -140,10 +142,6 @@ class _Inserter(Changer):
             before.append(evaluated)
         around = (*before, *leaving, new, *after)
         return around if len(around) > 1 else new
-
-
-def _name(variable: Variable) -> str:
-    return variable.name
 
 
 def _is_whole(node: tree.Statement, site: tree.Node) -> bool:

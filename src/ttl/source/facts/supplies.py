@@ -39,7 +39,7 @@ from .handles import (
     names_of,
     unless_used,
 )
-from .liveness import ACQUIRES, Live, Wanted
+from .liveness import ACQUIRES, Live
 from .values import Closure, Value, united, with_captured
 
 if TYPE_CHECKING:
@@ -366,8 +366,7 @@ class Supplies(Forward[States], Evaluation):
 
     def _is_awaited(self, transfer: Handle, live: Live) -> bool:
         names = transfer.names
-        is_wanted = any(Wanted(n) in live or self._is_outer(n) for n in names)
-        return not transfer.is_named or is_wanted
+        return not transfer.is_named or any(n in live or self._is_outer(n) for n in names)
 
     # Putting it down ------------------------------------------------------------------------------
 
