@@ -12,7 +12,7 @@ rule CALLED  whoever gets a function may call it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -46,6 +46,7 @@ BLOCK, TRANSFER = frozenset({Sort.BLOCK}), frozenset({Sort.TRANSFER})
 MOST_RESULTS = 64
 
 Result = list[tuple[State, Value]]
+Results = Iterator[tuple[State, Value]]
 
 
 class Evaluation:
@@ -65,7 +66,7 @@ class Evaluation:
         if node is None:
             return [(state, NOTHING)]
         if (found := EXPRESSIONS.get(type(node))) is not None:
-            return few(found(self, node, state))
+            return few([*found(self, node, state)])
         return [(after, NOTHING) for after, _ in self.several(terms(node), state)]
 
     def several(
@@ -103,17 +104,14 @@ class Evaluation:
             return [(state, Value(known=known))]
         return [(state, Value(frozenset({node.binding}), known))]
 
-    def attribute(self, node: tree.Attribute, state: State) -> Result:
-        found: Result = []
+    def attribute(self, node: tree.Attribute, state: State) -> Results:
         for after, owner in self.value(node.owner, state):
             known = values.attributes(owner.known, node.name)
             self.reading.note(known)
             after = after.escaped(owner) if node.name in TAKEN else after  # somebody calls it
-            found.append((after, Value(known=known)))
-        return found
+            yield after, Value(known=known)
 
-    def item(self, node: tree.Item, state: State) -> Result:
-        found: Result = []
+    def item(self, node: tree.Item, state: State) -> Results:
         for after, (owner, _) in self.several((node.owner, node.index), state):
             value = owner.item
             if isinstance(node.index, tree.Constant):
@@ -121,8 +119,7 @@ class Evaluation:
                 known = frozenset(k for each in owner.known for k in values.item_at(each, key))
                 value = replace(value, known=known)
             self.reading.note(value.known)
-            found.append((after, value))
-        return found
+            yield after, value
 
     def bind(self, node: tree.Bind, state: State) -> Result:
         return [
@@ -262,7 +259,7 @@ class Evaluation:
             return [(after, owner.item) for after, _ in self.several(node.given, state)]
         is_own = bool(owner.known) and owner.known <= BLOCK | TRANSFER
         if is_own or (name == "store" and is_guessed):
-            return self.other(node, values.LEAVES, state)
+            return [*self.other(node, values.LEAVES, state)]
         known = values.attributes(owner.known, name)
         self.reading.note(known)
         return self.apply(node, known, state)
@@ -283,7 +280,7 @@ class Evaluation:
         # What a variable stands for may return a block that it gets, and does not keep it.
         binding = getattr(node.function, "binding", None)
         is_variable = isinstance(binding, Variable)
-        return self.other(node, values.PASSES if is_variable else values.KEEPS, state)
+        return [*self.other(node, values.PASSES if is_variable else values.KEEPS, state)]
 
     def given(self, node: tree.Call, callee: Callee, closure: Closure, state: State) -> Result:
         found: list[tuple[State, dict[Variable, Value]]] = [(state, {})]
@@ -300,9 +297,8 @@ class Evaluation:
             for each in self.reading.go_in(self, node, closure, given, after)
         ]
 
-    def other(self, node: tree.Call, effect: Effect, state: State) -> Result:  # rule CALLED
+    def other(self, node: tree.Call, effect: Effect, state: State) -> Results:  # rule CALLED
         """Of something that is not read."""
-        found: Result = []
         for after, given in self.several(node.given, state):
             states = [after]
             for closure in self.reading.closures(known for each in given for known in each.known):
@@ -313,8 +309,7 @@ class Evaluation:
                 ]
             is_kept = effect in (values.KEEPS, values.BINDS)
             kept = united(each for each in given if is_kept and not values.captured(each.known))
-            found += [(each.escaped(kept), _result(effect, given)) for each in states]
-        return found
+            yield from ((each.escaped(kept), _result(effect, given)) for each in states)
 
     # The language's own ---------------------------------------------------------------------------
 
@@ -364,18 +359,17 @@ class Evaluation:
             return state.finished(oldest)
         return self.finish(owner, state, False)
 
-    def copy(self, node: tree.Call, state: State) -> Result:
-        found: Result = []
+    def copy(self, node: tree.Call, state: State) -> Results:
         for after, ends in self.several(node.given, state):
             if len(ends) != 2:  # the call is refused
-                return [(after, NOTHING)]
+                yield after, NOTHING
+                return
             tensors = [self.tensor(each, after) for each in node.given]
             source, destination = (
                 each.holders - {tensor} for each, tensor in zip(ends, tensors, strict=True)
             )
             handle = Handle(node, True, frozenset(), reads=source, writes=destination)
-            found += self.make(replace(handle, tensor=tensors[1]), TRANSFER, after)
-        return found
+            yield from self.make(replace(handle, tensor=tensors[1]), TRANSFER, after)
 
     def tensor(self, node: tree.Expression, state: State) -> Binding | None:
         """`a` of `a[0, i]`, and not of `blocks[i]`."""
@@ -386,7 +380,7 @@ class Evaluation:
         return None if is_held or isinstance(node.index, tree.Constant) else name
 
 
-EXPRESSIONS: dict[type[tree.Node], Callable[[Evaluation, Any, State], Result]] = {
+EXPRESSIONS: dict[type[tree.Node], Callable[[Evaluation, Any, State], Iterable[Any]]] = {
     tree.Attribute: Evaluation.attribute,
     tree.Bind: Evaluation.bind,
     tree.Call: Evaluation.call,

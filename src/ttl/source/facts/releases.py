@@ -72,7 +72,9 @@ def _read_points(function: FunctionType) -> tuple[CodePoints, ...]:
     reading = Reading()
     reading.read(function)
     return tuple(
-        CodePoints(place[0], (*several.values(),), with_supplies(found, several.values(), reading))
+        CodePoints(
+            place[0], (*several.values(),), _Inserter([*several.values()], reading).node(found)
+        )
         for place, several in reading.supplies().items()
         if several and (found := reading.trees[place]) is not None
     )
@@ -81,16 +83,9 @@ def _read_points(function: FunctionType) -> tuple[CodePoints, ...]:
 # The function with what is supplied ---------------------------------------------------------------
 
 
-def with_supplies(
-    function: tree.Function, supplies: Iterable[Supply], reading: Reading
-) -> tree.Function:
-    """New nodes have the places of the acquires and copies they belong to."""
-    found = _Inserter(list(supplies), reading).node(function)
-    assert isinstance(found, tree.Function)
-    return found
-
-
 class _Inserter(Changer):
+    """New nodes have the places of the acquires and copies they belong to."""
+
     def __init__(self, supplies: list[Supply], reading: Reading):
         self.at_once: set[tree.Node] = set()
         self.held: dict[tree.Node, Hidden] = {}
