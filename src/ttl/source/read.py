@@ -75,15 +75,14 @@ class Reader:
 
     def outside_comprehensions(self, name: str) -> Binding:
         """`:=` in a comprehension is of the function around it."""
-        inner = self.scope
-        while self.scope is not None and self.scope not in self.elsewhere:
-            self.scope = self.scope.outer
-        found = self.binding(name)
-        self.scope = inner
-        return found
+        scope = self.scope
+        while scope is not None and scope not in self.elsewhere:
+            scope = scope.outer
+        with self.inside(scope):
+            return self.binding(name)
 
     @contextmanager
-    def inside(self, scope: Scope) -> Iterator[None]:
+    def inside(self, scope: Scope | None) -> Iterator[None]:
         outer, self.scope = self.scope, scope
         try:
             yield
@@ -170,12 +169,6 @@ class Reader:
             return (self.same_form(node),)
         return (special or _foreign)(self, node)
 
-    def loop_body(self, nodes: Iterable[ast.stmt], ended: Variable | None) -> Body:
-        self.loops.append(ended)
-        found = self.body(nodes)
-        self.loops.pop()
-        return found
-
 
 # Simple statements --------------------------------------------------------------------------------
 
@@ -248,42 +241,30 @@ def _assigns(*nodes: ast.expr) -> bool:
     return any(isinstance(part, ast.NamedExpr) for node in nodes for part in ast.walk(node))
 
 
-def _for(reader: Reader, node: ast.For) -> Iterable[Statement]:
-    over, target = reader.expression(node.iter), reader.expression(node.target)
-
-    def loop(ended: Variable | None) -> Statement:
-        return tree.Loop(place_of(node), target, over, reader.loop_body(node.body, ended))
-
-    yield from _with_else(reader, node, loop)
-
-
-def _while(reader: Reader, node: ast.While) -> Iterable[Statement]:
-    def loop(ended: Variable | None) -> Statement:
-        test, place = reader.expression(node.test), place_of(node)
-        body = reader.loop_body(node.body, ended)
-        if not _assigns(node.test):
-            return tree.While(place, test, body)
-        negated = tree.Unary(test.place, "not", test)  # rule SIMPLER
-        leave = tree.Branch(place, negated, (tree.Jump(place, "break"),), ())
-        return tree.While(place, tree.Constant(place, True), (leave, *body))
-
-    yield from _with_else(reader, node, loop)
+def _loop(reader: Reader, node: ast.For | ast.While) -> Iterable[Statement]:
+    """rule SIMPLER: `else` is an `if` after the loop, on a variable that every `break` clears."""
+    place, ended = place_of(node), None
+    if node.orelse:
+        ended = reader.own(f"<not left {node.lineno}.{node.col_offset}>")
+        yield _flag(ended, True, place)
+    reader.loops.append(ended)
+    if isinstance(node, ast.For):
+        over, target = reader.expression(node.iter), reader.expression(node.target)
+        yield tree.Loop(place, target, over, reader.body(node.body))
+    else:
+        yield _while(reader, node)
+    reader.loops.pop()
+    if ended is not None:
+        yield tree.Branch(place, tree.Name(place, ended), reader.body(node.orelse), ())
 
 
-def _with_else(
-    reader: Reader,
-    node: ast.For | ast.While,
-    loop: Callable[[Variable | None], Statement],
-) -> Iterable[Statement]:
-    """rule SIMPLER: an `if` after the loop, on a variable that every `break` clears."""
-    if not node.orelse:
-        yield loop(None)
-        return
-    place = place_of(node)
-    ended = reader.own(f"<not left {node.lineno}.{node.col_offset}>")
-    yield _flag(ended, True, place)
-    yield loop(ended)
-    yield tree.Branch(place, tree.Name(place, ended), reader.body(node.orelse), ())
+def _while(reader: Reader, node: ast.While) -> tree.While:
+    place, test, body = place_of(node), reader.expression(node.test), reader.body(node.body)
+    if not _assigns(node.test):
+        return tree.While(place, test, body)
+    negated = tree.Unary(test.place, "not", test)  # rule SIMPLER
+    leave = tree.Branch(place, negated, (tree.Jump(place, "break"),), ())
+    return tree.While(place, tree.Constant(place, True), (leave, *body))
 
 
 # match --------------------------------------------------------------------------------------------
@@ -334,11 +315,8 @@ KEYWORDS: dict[type[ast.AST], str] = {
 def _foreign(
     reader: Reader, node: ast.stmt, keyword: str = ""
 ) -> Iterable[Statement]:  # rule FOREIGN
-    names: list[tree.Name] = []
-    for each in ast.walk(node):
-        if isinstance(each, ast.Name):
-            names.append(tree.Name(place_of(each), reader.binding(each.id)))
-    place = place_of(node)
+    place, named = place_of(node), (each for each in ast.walk(node) if isinstance(each, ast.Name))
+    names = [tree.Name(place_of(each), reader.binding(each.id)) for each in named]
     targets = tuple(tree.Target(place, reader.binding(name)) for name in stored_names(node))
     word = keyword or KEYWORDS.get(type(node), type(node).__name__)
     body: Body = ()
@@ -360,7 +338,7 @@ STATEMENTS: dict[type[ast.AST], ReadStatement] = {
     ast.Pass: lambda reader, node: [],
     ast.Break: _break,
     ast.If: _if,
-    ast.For: _for,
-    ast.While: _while,
+    ast.For: _loop,
+    ast.While: _loop,
     ast.Match: _match,
 }
