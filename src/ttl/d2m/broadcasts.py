@@ -23,7 +23,7 @@ from ttl.source.trees import value_around
 from ttl.source.walking import Changer
 
 from . import functions
-from .bodies import InNewValues
+from .bodies import ACQUIRING
 
 # The dimensions along which there is one value: {-1} of a column. None: a number, a fill, or not
 # known.
@@ -36,7 +36,6 @@ REDUCING = (functions.rowmax, functions.rowsum)
 ELEMENTWISE_CALLS = (
     functions.exp, functions.sqrt, functions.rsqrt, functions.recip, functions.maximum,
 )  # fmt: skip
-ACQUIRING = ("pop", "reserve")
 SPREAD = ".spread"  # the name of spread() in a thread that was rewritten
 
 Elementwise = tree.Binary | tree.Call
@@ -52,7 +51,7 @@ def once_of(shape: Iterable[int]) -> Once:
 def undecided(thread: tree.Function, function: FunctionType) -> list[Elementwise]:
     """Operations with a value that has not the same dimensions once on all paths."""
     walk = _Walk(function, {})
-    walk.statements(InNewValues().node(thread).body)
+    walk.statements(thread.body)
     return sorted(walk.mixed, key=lambda node: node.place)
 
 
@@ -60,12 +59,11 @@ def with_broadcasts(
     thread: tree.Function, function: FunctionType, parameters: Mapping[str, Once]
 ) -> tree.Function:
     """The tree of a thread, in which `.spread(x, like, dims)` stands for what is broadcast."""
-    found: tree.Function = InNewValues().node(thread)
     walk = _Walk(function, parameters)
-    walk.statements(found.body)
+    walk.statements(thread.body)
     if not walk.needed:
         return thread
-    changed: tree.Function = _Spreading(walk.needed, thread.scope).node(found)
+    changed: tree.Function = _Spreading(walk.needed, thread.scope).node(thread)
     return changed
 
 

@@ -75,7 +75,7 @@ def _region(
         if isinstance(handle, CircularBuffer):
             type = d2m.CBType(tensor_of(handle.buffer.shape, handle.buffer.dtype))
         builder.bind(argument.variable.name, handle, type, thread.span(argument))
-    builder.evaluate_body(builder.tree)
+    builder.evaluate_body(thread.definition)
     if builder.state.mistakes:
         mistakes += builder.state.mistakes
         return Region(Block())

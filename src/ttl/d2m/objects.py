@@ -272,7 +272,7 @@ class Scope:
 
     __slots__ = ("held",)
 
-    def __init__(self) -> None:
+    def __init__(self, outer: Scope | None = None) -> None:
         self.held: list[tuple[Any, Callable[[], object]]] = []
 
     def __enter__(self) -> Scope:

@@ -22,7 +22,7 @@ from .iteration import Iteration, Iterations, Mover
 from .mistakes import wrong_type, wrong_value
 from .objects import STREAMS, CircularBuffer, Semaphore, Stream
 from .running import Moves, calling, mover, one_after_the_other, running
-from .threads import Thread, broadcasting, check_threads, reading_own_parts
+from .threads import Thread, bound_thread, check_threads
 
 STREAM_BLOCKS = 2  # a stream is filled while its last block is used
 SHARD_BLOCKS = 1
@@ -63,9 +63,7 @@ class Program:
                 "write the circular buffers first, then the semaphores",
                 self.threads[0].span(parameters[-1]),
             )
-        shapes = [tuple(getattr(tensor, "shape", ())) for tensor in args]
-        read = [reading_own_parts(thread, args) for thread in self.threads]
-        threads = tuple(broadcasting(thread, shapes) for thread in read)
+        threads = tuple(bound_thread(thread, args) for thread in self.threads)
         return BoundProgram(threads, args, tuple(STREAMS.get()))
 
 

@@ -1,9 +1,6 @@
 """The kernels of the language that the threads of a pykernel program become.
 
-A thread is run recompiled:
-rule SCOPE   each body (of the thread, a loop, a branch) is a `with` that releases the blocks which
-             pop() and reserve() acquired in it
-rule PRODUCT `block.store(value)` adds if its value is that of `a @ b`
+A thread is run recompiled, with the rules of bodies.py and
 rule MOVE    the thread fills and empties the buffers that are a core's part of a tensor
 All of it has the lines of the user's code; the names it needs start with a dot.
 """
@@ -21,12 +18,9 @@ from ttl.source.code import with_names
 from ttl.source.making import around, called, method_call, without_parameters
 from ttl.source.python import as_code
 
-from .bodies import InNewValues
-from .broadcasts import ACQUIRING
-from .objects import Scope as Held
 from .threads import Thread
 
-HELD, COUNTERS, ITERATIONS, CALLED = ".scope", ".counters", ".iterations", ".called"
+COUNTERS, ITERATIONS, CALLED = ".counters", ".iterations", ".called"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,46 +32,11 @@ class Moves:
     writes: tuple[str, ...] = ()  # the output, which it writes back at its end
 
 
-class _Running(InNewValues):
-    """Rules SCOPE and PRODUCT."""
-
-    def __init__(self, thread: Thread):
-        self.scope, self.parameters = thread.definition.scope, frozenset(thread.names_of_parameters)
-
-    def _held(self, place: Place) -> tree.Name:
-        return tree.Name(place, self.scope.variable(f".held_{self.depth}"))
-
-    def rewritten(self, body: tree.Body) -> tree.Body:
-        place = body[0].place
-        target = tree.Target(place, self._held(place).binding)
-        entered = tree.Entered(place, called(around(HELD, place)), target)
-        return (tree.With(place, (entered,), body),)
-
-    def change(self, node: tree.Node) -> Any:
-        if isinstance(node, tree.Suspend) and node.kind == "await":
-            return node.value
-        if isinstance(node, tree.Call) and isinstance(node.function, tree.Attribute):
-            return self._method(node, node.function.owner)
-        return super().change(node)
-
-    def _method(self, node: tree.Call, owner: tree.Expression) -> tree.Call:
-        if node.method == "store" and len(node.given) == len(node.arguments) == 1:
-            held = self._held(node.place)
-            return method_call(held, "store", node.place, owner, *node.arguments)
-        is_parameter = isinstance(owner, tree.Name) and owner.binding.name in self.parameters
-        if is_parameter and node.method in ACQUIRING:
-            return called(node.function, self._held(node.place))
-        return node
-
-
 def running(
     thread: Thread, values: dict[str, Any], moves: Moves, iterations: Any = None
 ) -> FunctionType:
-    """The thread as a kernel of the language, its parameters bound to `values`.
-
-    Its body is run for each of `iterations`, if there are any.
-    """
-    body = _Running(thread).body(thread.definition.body)
+    """Bind the thread's parameters to `values`; its body runs for each of `iterations`."""
+    body = thread.definition.body
     if iterations is not None:
         place = thread.definition.place
         target = tree.Target(place, thread.definition.scope.variable(COUNTERS))
@@ -130,7 +89,7 @@ def _statement(name: str, method: str, place: Place) -> tree.Statement:
 def _bound(thread: Thread, name: str, body: tree.Body, values: dict[str, Any]) -> FunctionType:
     """A function whose free names are the thread's own cells and cells with `values`."""
     function = without_parameters(name, body, thread.definition.place, Scope(name))
-    own, bound = thread.function.__code__, {**values, HELD: Held, **thread.names}
+    own, bound = thread.function.__code__, {**values, **thread.names}
     names = dict.fromkeys((*own.co_freevars, *bound))
     code = as_code(function, names, own.co_filename)
     return with_names(thread.function, code, bound)

@@ -29,6 +29,7 @@ from ttl.language import math
 from ttl.language.operation import KernelFunction, Program
 from ttl.semantics.kernel_kinds import KernelKind
 from ttl.semantics.ops import BLOCK_OPS
+from ttl.source import tree
 from ttl.target import Target
 
 from . import functions
@@ -37,6 +38,7 @@ from .iteration import check_counter
 from .mistakes import refused
 from .objects import (
     CircularBuffer,
+    Scope,
     Semaphore,
     Stream,
     StreamBlock,
@@ -49,7 +51,7 @@ from .objects import (
     rectangle,
 )
 from .program import Call
-from .scopes import STATEMENTS, Bodies, with_bodies_marked
+from .scopes import OpenBody, opened, store, with_body
 from .tensor_types import device_type, stream_type
 from .threads import Thread
 
@@ -75,11 +77,9 @@ class ThreadBuilder(Translation):
         api = target.device_api
         super().__init__(kernel, environment, program.grid, {}, api, nets, THREADS)
         self.generic, self.thread = call, thread
-        self.tree = with_bodies_marked(thread.definition)
-        self.frame.scope = self.tree.scope
+        self.frame.scope = thread.definition.scope
         self.arguments: dict[int, RunTime] = {}
         self.argument_spans: list[Span] = []
-        self.bodies = Bodies(self.entry)
 
     def bind(self, name: str, handle: Any, type: Attribute, span: Span) -> None:
         argument = self.entry.add_arg(type)
@@ -112,11 +112,13 @@ def _require(builder: KernelBuilder, call: str) -> ThreadBuilder:
     return builder
 
 
-def acquire(kind: type[d2m.AcquireOp], builder: ThreadBuilder, cb: CircularBuffer) -> Value:
+def acquire(
+    kind: type[d2m.AcquireOp], builder: ThreadBuilder, cb: CircularBuffer, body: OpenBody
+) -> Value:
     buffer = cb.buffer
     block = builder.value(kind, [builder.handle(cb)], tensor_of(buffer.shape, buffer.dtype))
     if not builder.is_held(cb, kind is d2m.WaitOp):
-        builder.bodies.note(block)
+        body.acquired.append(block)
     return block
 
 
@@ -284,6 +286,7 @@ def spread_block(builder: KernelBuilder, x: Value, like: Value, dims: Any) -> Va
 
 THREADS = LANGUAGE.extended(
     calls={
+        Scope: opened,
         spread: spread_block,
         functions.core_index: core_index,
         functions.iter_index: iter_index,
@@ -296,6 +299,7 @@ THREADS = LANGUAGE.extended(
     },
     methods={d2m.MemTxType: {"wait": dma_wait}},
     object_methods={
+        OpenBody: {"store": store},
         CircularBuffer: {
             "pop": partial(acquire, d2m.WaitOp),
             "reserve": partial(acquire, d2m.ReserveOp),
@@ -309,5 +313,5 @@ THREADS = LANGUAGE.extended(
     subscripts={
         Stream: lambda builder, stream, index: StreamBlock(stream, checked_index(stream, index))
     },
-    statements=STATEMENTS,
+    statements={tree.With: with_body},
 )

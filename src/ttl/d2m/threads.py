@@ -18,9 +18,10 @@ from ttl.source.python import as_text
 from ttl.source.trees import tree_of
 from ttl.source.walking import own_nodes, walk
 
-from .broadcasts import ACQUIRING, SPREAD, once_of, spread, undecided, with_broadcasts
+from .bodies import ACQUIRING, SCOPE, with_scopes, without_updates
+from .broadcasts import SPREAD, once_of, spread, undecided, with_broadcasts
 from .mistakes import WrongType, diagnostic
-from .objects import STREAMS, Stream
+from .objects import STREAMS, Scope, Stream
 from .older import OWN, in_todays_spelling
 
 ANNOTATIONS = {
@@ -102,7 +103,7 @@ def make_thread(kind: KernelKind, function: Any, verbose: bool, span: Span | Non
     if OLDER in written.values():
         found = in_todays_spelling(found, {name for name in written if written[name] == OLDER})
     kinds = {name: ANNOTATIONS.get(word) for name, word in written.items()}
-    return Thread(kind, function, found, kinds, verbose)
+    return Thread(kind, function, without_updates(found), kinds, verbose)
 
 
 def _annotation(parameter: tree.Parameter, function: FunctionType) -> str:
@@ -222,15 +223,19 @@ def _broadcasts(thread: Thread) -> Iterator[Diagnostic]:
         yield diagnostic(text, help_text, thread.span(node), codes.SHAPE_MISMATCH)
 
 
-def broadcasting(thread: Thread, shapes: Sequence[Any]) -> Thread:
-    """The thread, its blocks calculated by the shapes of the tensors as numpy does."""
+def bound_thread(thread: Thread, tensors: Sequence[Any]) -> Thread:
+    """The thread as both backends evaluate it in a call with these tensors."""
+    thread = _reading_own_parts(thread, tensors)
+    shapes = [tuple(getattr(tensor, "shape", ())) for tensor in tensors]
     pairs = zip(thread.names_of_parameters, shapes, strict=False)
     known = {name: once_of(shape) for name, shape in pairs if shape}
     found = with_broadcasts(thread.definition, thread.function, known)
-    return replace(thread, definition=found, names={**thread.names, SPREAD: spread})
+    found = with_scopes(found, thread.names_of_parameters)
+    names = {**thread.names, SPREAD: spread, SCOPE: Scope}
+    return replace(thread, definition=found, names=names)
 
 
-def reading_own_parts(thread: Thread, tensors: Sequence[Any]) -> Thread:
+def _reading_own_parts(thread: Thread, tensors: Sequence[Any]) -> Thread:
     """In the older spelling the streams of tensors have no names: see older.py, rule OWN."""
     used = {node.binding.name for node in _names_around(thread)}
     pairs = zip(thread.names_of_parameters, tensors, strict=False)
