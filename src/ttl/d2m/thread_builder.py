@@ -279,8 +279,9 @@ def broadcast(builder: KernelBuilder, x: Value, like: Any) -> Value:
 
 
 def spread_block(builder: KernelBuilder, x: Value, like: Value, dims: Any) -> Value:
-    shapes = [block_math.operand_type(each).shape or () for each in (x, like)]
-    shape = common_shape(*shapes)
+    if not dims:
+        return x
+    shape = common_shape(*(block_math.operand_type(each).shape or () for each in (x, like)))
     return LANGUAGE.calls[math.broadcast](builder, x, dims=list(dims), shape=shape)
 
 
