@@ -42,7 +42,7 @@ def check_memory(call: Call, config: Config) -> None:
     )
     largest = max(needs, key=lambda need: need[2])[0]
     first = call.program.threads[0]
-    span = parameter_span(first, call.program.names("cb", first)[largest])
+    span = parameter_span(first, first.buffers[largest])
     raise WrongValue(broken.at(span, "the largest"))
 
 

@@ -1,8 +1,8 @@
 """The kernels of the language that the threads of a pykernel program become.
 
-A thread is run recompiled, with the rules of bodies.py and
-rule MOVE    the thread fills and empties the buffers that are a core's part of a tensor
-All of it has the lines of the user's code; the names it needs start with a dot.
+A thread is recompiled as bodies.py has rewritten it; before and after its body it fills and empties
+the buffers that are a core's part of a tensor. All of it has the lines of the user's code; the
+names it needs start with a dot.
 """
 
 from __future__ import annotations
@@ -13,23 +13,26 @@ from types import FunctionType
 from typing import Any
 
 from ttl.source import tree
-from ttl.source.bindings import Place, Scope
+from ttl.source.bindings import Scope
 from ttl.source.code import with_names
 from ttl.source.making import around, called, method_call, without_parameters
 from ttl.source.python import as_code
 
 from .threads import Thread
 
-COUNTERS, ITERATIONS, CALLED = ".counters", ".iterations", ".called"
+COUNTERS, ITERATIONS = ".counters", ".iterations"
+MethodCall = tuple[str, str]  # the name of an object, a method of it
 
 
 @dataclass(frozen=True, slots=True)
 class Moves:
-    """What a thread does beside its body, by parameter."""
+    """What a thread calls beside its body, on its parameters."""
 
-    fills: tuple[str, ...] = ()  # the buffers that it fills at its start
-    pushes: tuple[str, ...] = ()  # the output, if the thread writes it
-    writes: tuple[str, ...] = ()  # the output, which it writes back at its end
+    before: tuple[MethodCall, ...] = ()
+    after: tuple[MethodCall, ...] = ()
+
+    def methods_of(self, name: str) -> set[str]:
+        return {method for each, method in (*self.before, *self.after) if each == name}
 
 
 def running(
@@ -42,7 +45,7 @@ def running(
         target = tree.Target(place, thread.definition.scope.variable(COUNTERS))
         body = (tree.Loop(place, target, around(ITERATIONS, place), body),)
         values = values | {ITERATIONS: iterations}
-    before, after = _moving(thread, moves)
+    before, after = (_calls(thread, calls) for calls in (moves.before, moves.after))
     return _bound(thread, thread.definition.name, (*before, *body, *after), values)
 
 
@@ -59,31 +62,21 @@ def one_after_the_other(threads: Sequence[Thread], functions: list[FunctionType]
     return _bound(threads[0], name, body, parts)
 
 
-def mover(thread: Thread, name: str, values: dict[str, Any], moves: Moves) -> FunctionType:
-    """A kernel that only moves; it stands where `thread` names the parameter."""
-    before, after = _moving(thread, moves)
-    return _bound(thread, name, (*before, *after), values)
+def calling(
+    thread: Thread, name: str, calls: Iterable[MethodCall], values: dict[str, Any]
+) -> FunctionType:
+    """A kernel that only calls methods of ours; its lines are those of `thread`."""
+    return _bound(thread, name, _calls(thread, calls), values)
 
 
-def _moving(thread: Thread, moves: Moves) -> tuple[tree.Body, tree.Body]:
-    """What is done at the start of a kernel, and at its end."""
+def _calls(thread: Thread, calls: Iterable[MethodCall]) -> tree.Body:
+    """Each stands where the thread names the parameter."""
     places = {each.variable.name: each.place for each in thread.parameters}
-
-    def calls(names: Iterable[str], method: str) -> tree.Body:
-        return tuple(_statement(name, method, places[name]) for name in names)
-
-    after = calls(moves.pushes, "push_shard") + calls(moves.writes, "empty")
-    return calls(moves.fills, "fill"), after
-
-
-def calling(thread: Thread, name: str, owner: Any, method: str) -> FunctionType:
-    """A kernel that calls a method of ours; it stands where `thread` does."""
-    body = (_statement(CALLED, method, thread.definition.place),)
-    return _bound(thread, name, body, {CALLED: owner})
-
-
-def _statement(name: str, method: str, place: Place) -> tree.Statement:
-    return tree.Evaluate(place, method_call(around(name, place), method, place))
+    found = []
+    for name, method in calls:
+        place = places.get(name, thread.definition.place)
+        found.append(tree.Evaluate(place, method_call(around(name, place), method, place)))
+    return tuple(found)
 
 
 def _bound(thread: Thread, name: str, body: tree.Body, values: dict[str, Any]) -> FunctionType:

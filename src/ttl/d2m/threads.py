@@ -62,6 +62,14 @@ class Thread:
     def names_of_parameters(self) -> list[str]:
         return [each.variable.name for each in self.parameters]
 
+    @property
+    def buffers(self) -> list[str]:
+        return [name for name in self.names_of_parameters if self.kinds[name] == "cb"]
+
+    @property
+    def semaphores(self) -> list[str]:
+        return [name for name in self.names_of_parameters if self.kinds[name] == "semaphore"]
+
     def span(self, node: tree.Node) -> Span:
         return Span.of_node(self.function.__code__.co_filename, node)
 
