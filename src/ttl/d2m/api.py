@@ -56,7 +56,7 @@ from .operands import array_of, copy_back, is_tensor, make_operands, write_array
 from .padding import padding_warnings
 from .program import BoundProgram, Call, Operand, Program, check_call, check_written, make_operation
 from .threads import Thread, make_thread
-from .ttnn_calls import lowered
+from .ttnn_calls import Calls, made_by
 
 __all__ = [
     "CircularBuffer", "MemTx", "Program", "Semaphore", "Stream", "TensorBlock", "bcast", "compute",
@@ -168,9 +168,9 @@ class PykernelFunction:
 
     def _threads(self, arguments: dict[str, Any], tensors: dict[str, Any]) -> Any:
         """The program; or a tensor that calls of ttnn gave, without one."""
-        token, streams = ARGUMENTS.set(tensors), STREAMS.set([])
+        token, streams, calls = ARGUMENTS.set(tensors), STREAMS.set([]), Calls(tensors)
         try:
-            with lowered(tensors) as calls:
+            with made_by(calls):
                 bound = self.function(**arguments)
         finally:
             ARGUMENTS.reset(token)
