@@ -20,13 +20,13 @@ from .objects import MemTx, StreamBlock, check_cores, check_remote, rectangle
 
 def core_index(dim: int) -> int:
     """The coordinate of the core: dimension 0 is y, 1 is x."""
-    check_dim("core_index", dim)
+    check_dim(dim)
     return engine("core_index()").node()[1 - dim]
 
 
-def check_dim(call: str, dim: Any) -> None:
+def check_dim(dim: Any) -> None:
     if isinstance(dim, bool) or dim not in (0, 1):
-        raise refused(f"{call}({dim!r})", f"write {call}(0) for y, {call}(1) for x")
+        raise refused(f"core_index({dim!r})", "write core_index(0) for y, core_index(1) for x")
 
 
 def iter_index(dim: int) -> int:

@@ -18,7 +18,7 @@ from ttl.frontend import block_math
 from ttl.frontend.builder import KernelBuilder
 from ttl.frontend.emission import Emission
 from ttl.frontend.environment import Environment
-from ttl.frontend.hir import INDEX, RunTime, Scalar, Value
+from ttl.frontend.hir import INDEX, Op, RunTime, Value
 from ttl.frontend.language_calls import LANGUAGE
 from ttl.frontend.nets import Nets
 from ttl.frontend.node_values import MakeArgument
@@ -123,31 +123,29 @@ def acquire(
 
 
 def core_index(builder: KernelBuilder, dim: Value) -> Value:
-    _require_known("core_index", dim)
-    functions.check_dim("core_index", dim)
-    return _counter(builder, d2m.CoreIndexOp, dim)
-
-
-def _counter(builder: KernelBuilder, kind: type[Operation], dim: Any) -> Scalar:
-    value = builder.scalar(kind, (), INDEX, {"dim": IntegerAttr(dim, i64)})
-    value.is_natural = True
-    return value
-
-
-def _require_known(call: str, dim: Value) -> None:
-    if isinstance(dim, RunTime):
-        raise refused(
-            f"{call}() of a dimension that is known only when the kernel runs",
-            f"write it as a number: {call}(0)",
-        )
+    return _counter(builder, d2m.CoreIndexOp, dim, functions.check_dim)
 
 
 def iter_index(builder: KernelBuilder, dim: Value) -> Value:
     assert isinstance(builder, ThreadBuilder)
-    _require_known("iter_index", dim)
     iteration = builder.generic.iteration
-    check_counter(dim, len(iteration.iterators) if iteration else 0)
-    return _counter(builder, d2m.IterIndexOp, dim)
+    count = len(iteration.iterators) if iteration else 0
+    return _counter(builder, d2m.IterIndexOp, dim, lambda dim: check_counter(dim, count))
+
+
+def _counter(
+    builder: KernelBuilder, kind: type[Operation], dim: Value, check: Callable[[Any], None]
+) -> Value:
+    if isinstance(dim, RunTime):
+        name = "core_index" if kind is d2m.CoreIndexOp else "iter_index"
+        raise refused(
+            f"{name}() of a dimension that is known only when the kernel runs",
+            f"write it as a number: {name}(0)",
+        )
+    check(dim)
+    value = builder.scalar(kind, (), INDEX, {"dim": IntegerAttr(dim, i64)})
+    value.is_natural = True
+    return value
 
 
 def dma(
@@ -158,20 +156,18 @@ def dma(
     check_remote(isinstance(src, StreamBlock), isinstance(dst, StreamBlock), core)
     _check_rectangle(thread, core, mcast)
     ends = [_end(thread, end) for end in (src, dst)]
-    parts: list[list[RunTime]] = [part for end in ends for part in end]
-    parts += [_pair(builder, core, "core"), _pair(builder, mcast, "mcast")]
+    parts = [*ends[0], *ends[1], _pair(builder, core, "core"), _pair(builder, mcast, "mcast")]
     _check_shapes(parts[0][0], parts[2][0])
-    return builder.value(
-        d2m.DmaOp,
-        [operand for part in parts for operand in part],
-        d2m.MemTxType(),
-        _segments(parts),
-    )
+    return _add(builder, d2m.DmaOp, parts, d2m.MemTxType()).results[0]
 
 
-def _segments(parts: list[list[RunTime]]) -> dict[str, Attribute]:
-    """How many operands each part of an operation has."""
-    return {"operandSegmentSizes": DenseArrayBase.from_list(i32, [len(p) for p in parts])}
+def _add(
+    builder: KernelBuilder, kind: type[Operation], parts: list[list[RunTime]], *types: Attribute
+) -> Op:
+    """An operation that says how many operands each of its parts has."""
+    sizes = DenseArrayBase.from_list(i32, [len(part) for part in parts])
+    operands = [operand for part in parts for operand in part]
+    return builder.add(Op(kind, operands, types, {"operandSegmentSizes": sizes}))
 
 
 def _check_shapes(*ends: Any) -> None:
@@ -241,19 +237,17 @@ def change_semaphore(
     _check_rectangle(thread, core, (1, 1) if mcast is None else mcast)
     places = [_pair(builder, core, "core"), _pair(builder, mcast, "mcast")]
     number = semaphore_number(builder, value, call)
-    parts: list[list[RunTime]] = [[thread.handle(semaphore)], [number], *places]
-    builder.emit(kind, [operand for part in parts for operand in part], _segments(parts))
+    _add(builder, kind, [[thread.handle(semaphore)], [number], *places])
 
 
 def semaphore_wait(
     builder: KernelBuilder, semaphore: Semaphore, value: Value, reset: Value = None
 ) -> None:
-    thread = _require(builder, "Semaphore.wait()")
     call = "Semaphore.wait()"
-    again: list[RunTime] = [] if reset is None else [semaphore_number(builder, reset, call)]
+    thread = _require(builder, call)
+    again = [] if reset is None else [semaphore_number(builder, reset, call)]
     number = semaphore_number(builder, value, call)
-    parts: list[list[RunTime]] = [[thread.handle(semaphore)], [number], again]
-    builder.emit(d2m.SemaphoreWaitOp, [each for part in parts for each in part], _segments(parts))
+    _add(builder, d2m.SemaphoreWaitOp, [[thread.handle(semaphore)], [number], again])
 
 
 def square_root(builder: KernelBuilder, x: Value) -> Value:
