@@ -164,9 +164,9 @@ class CircularBuffer(Described):
         return self.buffer, self.is_aliased, self.is_taken, self.is_streamed
 
     @calls_engine
-    def pop(self, scope: Scope | None = None) -> TensorBlock:
+    def pop(self, scope: Scope) -> TensorBlock:
         """The next block to read; after reserve() in the same thread: its data are ready."""
-        running = _engine("pop()", scope)
+        running = engine("CircularBuffer.pop()")
         held = self.stays.get(id(running))
         if held is not None:
             if self.is_taken:
@@ -176,13 +176,13 @@ class CircularBuffer(Described):
             return held
         block: TensorBlock = running.wait(self.buffer)
         is_written = self.is_taken and not self.is_streamed
-        _hold(scope, block, (lambda: self._write(running, block)) if is_written else block.pop)
+        scope.hold(block, (lambda: self._write(running, block)) if is_written else block.pop)
         return block
 
     @calls_engine
-    def reserve(self, scope: Scope | None = None) -> TensorBlock:
+    def reserve(self, scope: Scope) -> TensorBlock:
         """Space for one block to write."""
-        running = _engine("reserve()", scope)
+        running = engine("CircularBuffer.reserve()")
         held = self.stays.get(id(running))
         if held is not None:
             return held
@@ -190,9 +190,9 @@ class CircularBuffer(Described):
         if self.is_aliased:
             self.stays[id(running)] = block
         if self.is_taken:
-            _hold(scope, block, lambda: self._push(running))
+            scope.hold(block, lambda: self._push(running))
         elif not self.is_aliased:
-            _hold(scope, block, block.push)
+            scope.hold(block, block.push)
         return block
 
     def _push(self, running: Engine) -> None:
@@ -237,34 +237,10 @@ class CircularBuffer(Described):
         return running.slice(self.tensor, tiles_at(place, self.layout, self.grid))
 
 
-def _engine(call: str, scope: Scope | None) -> Engine:
-    running = engine(f"CircularBuffer.{call}")
-    if scope is None:
-        raise refused(
-            f"{call} of a circular buffer that is not called on a parameter of the thread",
-            "call it in the thread, on the parameter itself: lhs_cb.pop()",
-        )
-    return running
-
-
-def _hold(scope: Scope | None, block: TensorBlock, release: Callable[[], object]) -> None:
-    assert scope is not None
-    scope.held.append((block, release))
-
-
 def _publish(block: Any) -> None:
     """What was stored is consumed: the block may be stored to again."""
     if block.state is State.MUST_READ:
         block.state = State.READ_WRITE
-
-
-def _released(block: Any, release: Callable[[], object]) -> None:
-    """What is wrong with it is shown where the block was acquired."""
-    place = block.place
-    try:
-        release()
-    except RuleBroken as broken:
-        raise broken.with_place(broken.place or place) from None
 
 
 class Scope:
@@ -279,10 +255,16 @@ class Scope:
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
-        if error is None:
-            for block, release in self.held:
-                _publish(block)
-                _released(block, release)
+        for block, release in self.held if error is None else ():
+            _publish(block)
+            place = block.place
+            try:
+                release()
+            except RuleBroken as broken:  # shown where the block was acquired
+                raise broken.with_place(broken.place or place) from None
+
+    def hold(self, block: TensorBlock, release: Callable[[], object]) -> None:
+        self.held.append((block, release))
 
     def store(self, block: Any, value: Any) -> None:
         """A matrix product is made where it is stored, on top of what is there."""
