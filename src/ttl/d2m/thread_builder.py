@@ -154,9 +154,7 @@ def dma(
     thread = _require(builder, "dma()")
     check_cores(core, mcast)
     check_remote(isinstance(src, StreamBlock), isinstance(dst, StreamBlock), core)
-    _check_rectangle(thread, core, mcast)
-    ends = [_end(thread, end) for end in (src, dst)]
-    parts = [*ends[0], *ends[1], _pair(builder, core, "core"), _pair(builder, mcast, "mcast")]
+    parts = [*_end(thread, src), *_end(thread, dst), *_places(thread, core, mcast)]
     _check_shapes(parts[0][0], parts[2][0])
     return _add(builder, d2m.DmaOp, parts, d2m.MemTxType()).results[0]
 
@@ -204,18 +202,14 @@ def _get_global(builder: ThreadBuilder, stream: Stream) -> RunTime:
     return builder.value(d2m.GetGlobalOp, (), type, name, operand.name)
 
 
-def _check_rectangle(builder: ThreadBuilder, core: Value, mcast: Value) -> None:
-    """As far as it is known."""
-    if core is not None and mcast is not None:
-        known = [*pair(core, "core"), *pair(mcast, "mcast")]
-        if all(isinstance(each, int) for each in known):
-            rectangle(core, mcast, builder.generic.grid[::-1])
-
-
-def _pair(builder: KernelBuilder, value: Value, what: str) -> list[RunTime]:
-    if value is None:
-        return []
-    return [builder.index(each) for each in pair(value, what)]
+def _places(builder: ThreadBuilder, core: Value, mcast: Value) -> list[list[RunTime]]:
+    """The rectangle of receivers, checked as far as it is known."""
+    pairs = [() if core is None else pair(core, "core")]
+    pairs.append(() if mcast is None else pair(mcast, "mcast"))
+    known = [*pairs[0], *(pairs[1] or (1, 1))]
+    if core is not None and all(isinstance(each, int) for each in known):
+        rectangle(known[:2], known[2:], builder.generic.grid[::-1])
+    return [[builder.index(each) for each in places] for places in pairs]
 
 
 def dma_wait(builder: KernelBuilder, tx: RunTime) -> None:
@@ -234,8 +228,7 @@ def change_semaphore(
 ) -> None:
     check(core, mcast)
     thread = _require(builder, call)
-    _check_rectangle(thread, core, (1, 1) if mcast is None else mcast)
-    places = [_pair(builder, core, "core"), _pair(builder, mcast, "mcast")]
+    places = _places(thread, core, mcast)
     number = semaphore_number(builder, value, call)
     _add(builder, kind, [[thread.handle(semaphore)], [number], *places])
 
