@@ -175,9 +175,9 @@ class _Spreading(Changer):
             return found
         is_call = isinstance(found, tree.Call)
         operands = found.arguments if is_call else (found.left, found.right)
-        kept = [self._kept(each) for each in operands]
-        names = [tree.Name(each.place, each.target.binding) for each in kept]
-        left, right = _spread(*kept, dims[0]), _spread(*reversed(names), dims[1])
+        first, second = (self._kept(each) for each in operands)
+        left = _spread(first, second, dims[0])
+        right = _spread(_again(second), _again(first), dims[1])
         if is_call:
             return replace(found, arguments=(left, right))
         return replace(found, left=left, right=right)
@@ -186,6 +186,10 @@ class _Spreading(Changer):
         self.count += 1
         variable = self.scope.variable(f".operand_{self.count}")
         return tree.Bind(operand.place, tree.Target(operand.place, variable), operand)
+
+
+def _again(kept: tree.Bind) -> tree.Name:
+    return tree.Name(kept.place, kept.target.binding)
 
 
 def _spread(value: tree.Expression, like: tree.Expression, dims: Once) -> tree.Expression:

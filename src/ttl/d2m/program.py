@@ -347,12 +347,11 @@ def check_call(call: Call) -> None:
 def _check_ends(call: Call, position: int) -> None:
     """One kernel fills an input and one takes its blocks."""
     for method, what in (("reserve", "reserves"), ("pop", "pops")):
-        first, *others = call.callers(method, position) or [None]
-        kernel = next((each for each in call.kernels if first in each), ())
-        for thread in others:
-            if thread not in kernel:
+        callers = call.callers(method, position)
+        for thread in callers:
+            if not any(thread in each and callers[0] in each for each in call.kernels):
                 raise _wrong_end(
-                    call, thread, position, f"{what} `{{}}` beside thread `{first.name}`",
+                    call, thread, position, f"{what} `{{}}` beside thread `{callers[0].name}`",
                     f"let one thread call {method}() on it",
                 )  # fmt: skip
 

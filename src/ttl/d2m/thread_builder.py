@@ -134,7 +134,7 @@ def iter_index(builder: KernelBuilder, dim: Value) -> Value:
 
 
 def _counter(
-    builder: KernelBuilder, kind: type[Operation], dim: Value, check: Callable[[Any], None]
+    builder: KernelBuilder, kind: type[Operation], dim: Any, check: Callable[[Any], None]
 ) -> Value:
     if isinstance(dim, RunTime):
         name = "core_index" if kind is d2m.CoreIndexOp else "iter_index"
@@ -238,7 +238,7 @@ def semaphore_wait(
 ) -> None:
     call = "Semaphore.wait()"
     thread = _require(builder, call)
-    again = [] if reset is None else [semaphore_number(builder, reset, call)]
+    again: list[RunTime] = [] if reset is None else [semaphore_number(builder, reset, call)]
     number = semaphore_number(builder, value, call)
     _add(builder, d2m.SemaphoreWaitOp, [[thread.handle(semaphore)], [number], again])
 

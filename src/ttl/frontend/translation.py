@@ -129,7 +129,7 @@ class Translation(KernelBuilder):
     def _statement(self, node: tree.Statement, rest: Steps) -> Steps:
         flow = self.handlers.statements.get(type(node)) or FLOW.get(type(node))
         if flow is not None:
-            return flow(self, node, rest)  # type: ignore[no-any-return]
+            return flow(self, node, rest)
         if (simple := STATEMENTS.get(type(node))) is None:
             keyword = getattr(node, "keyword", "try")
             raise not_in_kernels(PATTERN if keyword == "match" else f"`{keyword}`")
