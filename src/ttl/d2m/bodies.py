@@ -9,7 +9,6 @@ rule PRODUCT `block.store(value)` adds if its value is that of `a @ b`
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import replace
 from typing import Any
 
 from ttl.source import tree
@@ -39,34 +38,28 @@ class _WithoutUpdates(Changer):
 
 def with_scopes(thread: tree.Function, parameters: Collection[str]) -> tree.Function:
     """Apply rules SCOPE and PRODUCT."""
-    return replace(thread, body=_WithScopes(thread, parameters).body(thread.body))
+    found: tree.Function = _WithScopes(thread, parameters).node(thread)
+    return found
 
 
 class _WithScopes(Changer):
     def __init__(self, thread: tree.Function, parameters: Collection[str]) -> None:
         self.thread, self.parameters, self.depth = thread, parameters, 0
 
-    def body(self, statements: tree.Body) -> tree.Body:
-        if not statements:
-            return ()
-        place, outer = statements[0].place, [self._scope(statements[0].place)] * bool(self.depth)
+    def sequence(self, nodes: tuple[Any, ...]) -> tuple[Any, ...]:
+        if not nodes or not isinstance(nodes[0], tree.Statement):
+            return super().sequence(nodes)
+        place = nodes[0].place
+        outer = [self._scope(place)] * bool(self.depth)
         self.depth += 1
         target = tree.Target(place, self._scope(place).binding)
         entered = tree.Entered(place, called(around(SCOPE, place), *outer), target)
-        found = tree.With(place, (entered,), self.sequence(statements))
+        found = tree.With(place, (entered,), super().sequence(nodes))
         self.depth -= 1
         return (found,)
 
     def _scope(self, place: Place) -> tree.Name:
         return tree.Name(place, self.thread.scope.variable(f".scope_{self.depth}"))
-
-    def inside(self, node: Any) -> Any:
-        if isinstance(node, tree.Loop):
-            return replace(node, over=self.node(node.over), body=self.body(node.body))
-        if isinstance(node, tree.Branch):
-            test, then = self.node(node.test), self.body(node.then)
-            return replace(node, test=test, then=then, otherwise=self.body(node.otherwise))
-        return super().inside(node)
 
     def change(self, node: tree.Node) -> tree.Node:
         if not (isinstance(node, tree.Call) and isinstance(node.function, tree.Attribute)):

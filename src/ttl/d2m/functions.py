@@ -13,7 +13,6 @@ from ttl.language.engine import engine
 from ttl.semantics.kernel_calls import calls_engine
 from ttl.semantics.ops import is_number
 
-from .iteration import counter
 from .mistakes import refused
 from .objects import MemTx, StreamBlock, check_cores, check_remote, rectangle
 
@@ -27,11 +26,6 @@ def core_index(dim: int) -> int:
 def check_dim(dim: Any) -> None:
     if isinstance(dim, bool) or dim not in (0, 1):
         raise refused(f"core_index({dim!r})", "write core_index(0) for y, core_index(1) for x")
-
-
-def iter_index(dim: int) -> int:
-    """The counter of an iterator of `indexing_maps`: the step that the body is run for."""
-    return counter(dim, engine("iter_index()"))
 
 
 @calls_engine

@@ -32,13 +32,12 @@ def make_operands(
     memory_space: str,
     call: str,
 ) -> tuple[Operand, ...]:
-    found: list[Operand] = []
+    found, free = [], dict(names)
     for position, value in enumerate(given):
-        taken = [operand.name for operand in found]
-        free = {name: tensor for name, tensor in names.items() if name not in taken}
         # That of the parameter; a tensor may be given twice.
         known = (name for name, tensor in free.items() if tensor is value)
         name = next(known, f"argument_{position}")
+        free.pop(name, None)
         found.append(_operand(value, name, grids[position], memory_space, call))
     return tuple(found)
 

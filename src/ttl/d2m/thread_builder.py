@@ -32,9 +32,8 @@ from ttl.semantics.ops import BLOCK_OPS
 from ttl.source import tree
 from ttl.target import Target
 
-from . import functions
+from . import functions, iteration
 from .broadcasts import common_shape, spread
-from .iteration import check_counter
 from .mistakes import refused
 from .objects import (
     CircularBuffer,
@@ -128,9 +127,9 @@ def core_index(builder: KernelBuilder, dim: Value) -> Value:
 
 def iter_index(builder: KernelBuilder, dim: Value) -> Value:
     assert isinstance(builder, ThreadBuilder)
-    iteration = builder.generic.iteration
-    count = len(iteration.iterators) if iteration else 0
-    return _counter(builder, d2m.IterIndexOp, dim, lambda dim: check_counter(dim, count))
+    given = builder.generic.iteration
+    count = len(given.iterators) if given else 0
+    return _counter(builder, d2m.IterIndexOp, dim, partial(iteration.check_counter, count))
 
 
 def _counter(
@@ -277,7 +276,7 @@ THREADS = LANGUAGE.extended(
         Scope: opened,
         spread: spread_block,
         functions.core_index: core_index,
-        functions.iter_index: iter_index,
+        iteration.iter_index: iter_index,
         functions.dma: dma,
         functions.sqrt: square_root,
         functions.fill: fill,
