@@ -21,7 +21,6 @@ from ttl.diagnostics import (
 )
 from ttl.diagnostics.frames import calling_span
 from ttl.language.operation import definition_span
-from ttl.semantics.dtypes import dtype_of
 from ttl.semantics.kernel_kinds import KernelKind
 from ttl.semantics.types import Shape
 
@@ -52,9 +51,9 @@ from .iteration import (
 from .memory import check_memory, described_system
 from .mistakes import NotImplementedYet, diagnostic, in_words_of_pykernel, wrong_type, wrong_value
 from .objects import ARGUMENTS, STREAMS, CircularBuffer, MemTx, Semaphore, Stream, TensorBlock
-from .operands import array_of, copy_back, is_tensor, make_operands, write_array
+from .operands import Operand, array_of, copy_back, is_tensor, make_operands, write_array
 from .padding import padding_warnings
-from .program import BoundProgram, Call, Operand, Program, check_call, check_written, make_operation
+from .program import BoundProgram, Call, Program, check_call, check_written, make_operation
 from .threads import Thread, make_thread
 from .ttnn_calls import Calls, made_by
 
@@ -216,8 +215,7 @@ class PykernelFunction:
         from ttl.driver.specs import TensorSpec
         from ttl.integrations.flatbuffer import compile_operation
 
-        pairs = ((each.layout.collapsed_shape, dtype_of(each.tensor)) for each in operands)
-        specs = [TensorSpec(*pair) for pair in pairs]
+        specs = [TensorSpec(each.layout.collapsed_shape, each.dtype) for each in operands]
         with writing(file):
             Path(file).write_bytes(compile_operation(self, specs))
 

@@ -108,7 +108,7 @@ def _unbuilt(body: Block) -> list[Diagnostic]:
 def _handles(call: Call, program: Program) -> list[Any]:
     """Objects for the parameters, made from what the operation's body declared."""
     buffers = [
-        CircularBuffer(buffer, operand.tensor, operand.layout, operand.grid)
+        CircularBuffer(buffer, operand)
         for buffer, operand in zip(program.buffers, call.operands, strict=True)
     ]
     return [*buffers, *(Semaphore(semaphore) for semaphore in program.semaphores)]

@@ -46,9 +46,9 @@ def dma(src: Any, dst: Any, core: Any = None, mcast: Any = None) -> MemTx:
         nodes = rectangle(core, mcast, running.grid)
         return running.multicast(src, dst, nodes)
     if isinstance(src, StreamBlock):
-        src = running.slice(src.stream.tensor, src.slices)
+        src = src.part(running)
     elif isinstance(dst, StreamBlock):
-        dst = running.slice(dst.stream.tensor, dst.slices)
+        dst = dst.part(running)
     return running.copy(src, dst)
 
 

@@ -15,12 +15,12 @@ from ttl.language.engine import scope
 from ttl.language.operation import KernelFunction
 from ttl.language.operation import Program as LanguageProgram
 from ttl.semantics.kernel_kinds import KernelKind
-from ttl.semantics.metal_layout import MetalLayout
 from ttl.semantics.types import Shape
 
 from .iteration import Iteration, Iterations, Mover
 from .mistakes import wrong_type, wrong_value
 from .objects import STREAMS, CircularBuffer, Semaphore, Stream
+from .operands import Operand
 from .running import MethodCall, Moves, calling, one_after_the_other, running
 from .threads import Thread, bound_thread, check_threads
 
@@ -86,17 +86,6 @@ class BoundProgram:
 
 
 @dataclass(frozen=True, slots=True)
-class Operand:
-    """A tensor of the program on its way to the device."""
-
-    name: str
-    argument: Any  # as the user gave it
-    tensor: Any  # of ttnn, collapsed and padded
-    layout: MetalLayout
-    grid: Shape  # the parts it is divided into
-
-
-@dataclass(frozen=True, slots=True)
 class Call:
     """A call of a pykernel program."""
 
@@ -138,8 +127,7 @@ class Call:
                     "give it to the program: Program(...)(lhs, rhs, out)",
                     calling_span(),
                 )
-            stream.tensor, stream.layout = operand.tensor, operand.layout
-            stream.grid = operand.grid
+            stream.operand = operand
         # A stream says that a thread fills its buffer: no shard is put there instead.
         filled = [each.argument for n, each in enumerate(self.operands) if self.is_prefilled(n)]
         for stream in self.program.made_streams:
@@ -288,11 +276,11 @@ class Body:
         for position, name in enumerate(call.names):
             operand = call.operands[position]
             blocks = STREAM_BLOCKS if call.is_streamed(position) else SHARD_BLOCKS
-            shape = operand.layout.shard_shape(operand.grid)
+            shape = operand.block_shape
             buffer = make_dataflow_buffer_like(operand.tensor, shape=shape, block_count=blocks)
             buffer.name = name
             buffer.span = parameter_span(call.program.threads[0], name)
-            cb = CircularBuffer(buffer, operand.tensor, operand.layout, operand.grid)
+            cb = CircularBuffer(buffer, operand)
             cb.is_aliased = position == len(call.operands) - 1
             cb.is_taken = cb.is_aliased and bool(call.takers)
             cb.is_streamed = cb.is_aliased and call.is_output_streamed

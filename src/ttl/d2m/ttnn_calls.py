@@ -23,7 +23,7 @@ from ttl.semantics.dtypes import Array, DType
 from ttl.semantics.graph_ops import GRAPH_OPS
 
 from .mistakes import in_words_of_pykernel, refused
-from .operands import array_of, dtype_of, is_tensor
+from .operands import array_of, checked_dtype, is_tensor
 
 if TYPE_CHECKING:
     from ttl.ttnn.operations.run import Operation
@@ -75,7 +75,7 @@ def _result(op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any
     if not arrays:
         raise refused(f"{op.spelling} without a tensor", "give it tensors of the function")
     first = given[next(iter(arrays))]
-    dtype = dtype_of(first, "argument")
+    dtype = checked_dtype(first, "argument")
     return _like(first, _computed(op, given, arrays, dtype), dtype)
 
 
