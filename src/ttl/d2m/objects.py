@@ -149,7 +149,7 @@ class CircularBuffer(Described):
         return self.buffer, self.is_aliased, self.is_taken, self.is_streamed
 
     @calls_engine
-    def pop(self, scope: Scope) -> TensorBlock:
+    def pop(self, scope: Any = None) -> TensorBlock:  # given by rule SCOPE of bodies.py
         """The next block to read; after reserve() in the same thread: its data are ready."""
         running = engine("CircularBuffer.pop()")
         held = self.stays.get(id(running))
@@ -165,7 +165,7 @@ class CircularBuffer(Described):
         return block
 
     @calls_engine
-    def reserve(self, scope: Scope) -> TensorBlock:
+    def reserve(self, scope: Any = None) -> TensorBlock:
         """Space for one block to write."""
         running = engine("CircularBuffer.reserve()")
         held = self.stays.get(id(running))
