@@ -215,6 +215,9 @@ def choice(builder: KernelBuilder, node: tree.Choice) -> Value:
 
 
 def call_expression(builder: KernelBuilder, node: tree.Call) -> Value:
+    function = node.function
+    first = function.owner if isinstance(function, tree.Attribute) else function
+    owner = expression(builder, first)
     arguments = _items(builder, node.arguments)
     keywords: dict[str, Value] = {}
     for keyword in node.keywords:
@@ -222,10 +225,8 @@ def call_expression(builder: KernelBuilder, node: tree.Call) -> Value:
         if keyword.name is None and not isinstance(value, dict):
             raise python_error(f"argument after ** must be a mapping, not {describe(value)}")
         keywords |= value if keyword.name is None else {keyword.name: value}
-    function = node.function
     if not isinstance(function, tree.Attribute):
-        return call(builder, expression(builder, function), arguments, keywords)
-    owner = expression(builder, function.owner)
+        return call(builder, owner, arguments, keywords)
     if (found := find_method(builder, owner, function.name)) is not None:
         method, owner = found
         return handled(builder, method, [owner, *arguments], keywords, function.name)
