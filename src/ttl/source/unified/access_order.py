@@ -14,14 +14,14 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from functools import reduce
 from itertools import product
 from math import gcd, prod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from ttl.diagnostics import Diagnostic
+from ttl.diagnostics import Diagnostic, Label
 from ttl.language.semaphores import Semaphore
 from ttl.semantics.types import Shape
 
 from .opaque import NotFollowed
-from .problems import NodeAccess, read_back_between_nodes, touched_while_copied
+from .problems import READ_BETWEEN_NODES, TOUCHED_WHILE_COPIED
 from .rehearsal import Awaited, Does, Part, Signal, Step, Steps
 from .units import Thread, Unit
 
@@ -92,9 +92,7 @@ Clock = dict[Thread, int]  # how many steps of each thread have happened before
 class Order:
     """What orders the steps of one node, when they are taken in the order of the text."""
 
-    def __init__(
-        self, units: Sequence[Unit], threads: Mapping[Unit, Thread], cells: Cells
-    ):
+    def __init__(self, units: Sequence[Unit], threads: Mapping[Unit, Thread], cells: Cells):
         self.units, self.threads, self.cells = units, threads, cells
         self.sent: list[tuple[Signal, Clock]] = []
         self.clocks: dict[Thread, Clock] = {thread: {} for thread in Thread}
@@ -134,9 +132,7 @@ def _advance(clock: Clock, other: Clock) -> None:
         clock[thread] = max(count, clock.get(thread, 0))
 
 
-def unordered(
-    steps: Steps, units: Sequence[Unit], threads: Mapping[Unit, Thread]
-) -> list[Pair]:
+def unordered(steps: Steps, units: Sequence[Unit], threads: Mapping[Unit, Thread]) -> list[Pair]:
     """Statements on two threads that touch one tile, of which nothing makes the second wait."""
     cells, signals = Cells(steps), OwnSignals(steps)
     found: dict[Pair, None] = {}
@@ -160,8 +156,9 @@ def before_waited(steps: Steps, units: Sequence[Unit], names: Names) -> Diagnost
     cells = Cells(steps)
     for node, of_node in steps.items():
         for first, second, (memory, tile) in _unwaited(of_node, cells):
-            one, other = NodeAccess(units[first], node), NodeAccess(units[second], node)
-            return touched_while_copied(one, other, tile, names.get(memory, ""))
+            again = Label(units[second].span, "touched again here")
+            facts = _facts(names.get(memory, ""), tile, node)
+            return TOUCHED_WHILE_COPIED.at(units[first], again, **facts)
     return None
 
 
@@ -194,9 +191,15 @@ Accesses = dict[Cell, dict[Shape, list[_Access]]]  # the first and the last of e
 def between_nodes(steps: Steps, units: Sequence[Unit], names: Names) -> Diagnostic | None:
     """What one node writes and another reads, if nothing can order the two."""
     for (memory, tile), write, read in _between(steps):
-        one, other = (NodeAccess(units[each.unit], each.node) for each in (write, read))
-        return read_back_between_nodes(one, other, tile, names.get(memory, ""))
+        again = Label(units[read.unit].span, f"node {read.node} reads it here")
+        facts = _facts(names.get(memory, ""), tile, write.node, read.node)
+        return READ_BETWEEN_NODES.at(units[write.unit], again, **facts)
     return None
+
+
+def _facts(tensor: str, tile: Shape, *nodes: Shape) -> dict[str, Any]:
+    part = f"tile {tile} of `{tensor or 'a tensor'}`"
+    return {"tensor": tensor, "part": part, "nodes": nodes}
 
 
 def _between(steps: Steps) -> Iterator[tuple[Cell, _Access, _Access]]:

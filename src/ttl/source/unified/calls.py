@@ -30,7 +30,7 @@ from ..functions import MISSING, called_function, own_code
 from ..python import as_text
 from ..trees import tree_of
 from .memory import memory_of
-from .problems import expand_only, kernels_in_unified, unknown_call
+from .problems import EXPAND_ONLY, unknown_call
 from .things import (
     OF_KERNELS,
     OF_TILES,
@@ -278,10 +278,6 @@ def _gives(
     return handler
 
 
-def _kernel(reader: Reader, node: tree.Call, given: Given) -> Thing:
-    raise UsageError(kernels_in_unified(reader.frame, node))
-
-
 _LANGUAGE: Final[list[tuple[Any, Handler]]] = [
     (language.copy, _copy),
     (language.make_dataflow_buffer_like, _gives(Kind.BUFFER, "makes")),
@@ -295,8 +291,6 @@ _LANGUAGE: Final[list[tuple[Any, Handler]]] = [
     (language.raw_element_read, _gives(Kind.ELEMENT, "moves_blocks", Effect.MOVE)),
     (language.raw_element_write, _gives(Kind.ELEMENT, "moves_blocks", Effect.MOVE)),
     (language.signpost, _gives(mark="is_signpost")),
-    (language.compute, _kernel),
-    (language.datamovement, _kernel),
 ]
 _TILE_FUNCTIONS: Final = {  # they live as long as the language
     *map(id, FLAT.values()),
@@ -318,7 +312,9 @@ def _method(reader: Reader, node: tree.Call, owner: Thing, name: str, given: Giv
     if owner.kind is Kind.CONTAINER:
         return _of_container(reader, node, owner, name, given)
     if name in OF_BUFFERS_AND_NETS and owner.kind is Kind.TENSOR and node.method:
-        raise UsageError(expand_only(reader.frame, node, owner_text(node)))
+        raise EXPAND_ONLY.error(
+            (reader.frame, node), operation=reader.frame.name, parameter=owner_text(node)
+        )
     is_plain = owner.kind not in OF_KERNELS and name not in OF_BUFFERS_AND_NETS
     if not is_plain and owner.kind not in (Kind.BUFFER, Kind.NET):
         raise UsageError(unknown_call(reader.frame, node))
@@ -337,6 +333,12 @@ def _acquires(end: End) -> Handler:
         return Thing(Kind.BLOCK, sites=frozenset({site}))
 
     return handler
+
+
+def _publish(reader: Reader, node: tree.Call, given: Given, owner: Thing = SCALAR) -> Thing:
+    reader.does(Effect.MOVE, node)
+    reader.unit.publishes = True
+    return _acquires(End.RESERVE)(reader, node, given, owner)
 
 
 def _with_pipe(reader: Reader, node: tree.Call, given: Given, owner: Thing = SCALAR) -> Thing:
@@ -377,7 +379,7 @@ _METHODS: Final[dict[tuple[Kind, str], Handler]] = {
     (Kind.BUFFER, "pop"): _gives(end=End.WAIT),
     (Kind.BUFFER, "can_reserve"): _gives(Kind.ELEMENT, end=End.RESERVE),
     (Kind.BUFFER, "can_wait"): _gives(Kind.ELEMENT, end=End.WAIT),
-    (Kind.BUFFER, "publish"): _gives(mark="publishes", effect=Effect.MOVE, end=End.RESERVE),
+    (Kind.BUFFER, "publish"): _publish,
     (Kind.BLOCK, "store"): _gives(effect=Effect.COMPUTE),
     (Kind.BLOCK, "push"): _gives(),
     (Kind.BLOCK, "pop"): _gives(),

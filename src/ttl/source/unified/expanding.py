@@ -15,7 +15,15 @@ from ..functions import own_code
 from ..trees import tree_of
 from .calls import Given
 from .forms import has_kernels, is_unified
-from .problems import composition, unknown_call
+from .problems import (
+    MULTI_KERNEL,
+    NO_STATEMENT,
+    RECURSION,
+    REFUSED_ARGUMENT,
+    UNPACKED,
+    WRONG_ARGUMENTS,
+    unknown_call,
+)
 from .things import SCALAR, Kind, Thing
 from .units import Frame, Unit
 from .unrolling import unrolled
@@ -26,7 +34,7 @@ if TYPE_CHECKING:
 # What an operation may be given: tensors, buffers, nets, semaphores, and constants.
 STATIC = (Kind.TENSOR, Kind.BUFFER, Kind.NET, Kind.SEMAPHORE, Kind.PIPE, Kind.CONTAINER)
 REFUSED = (Kind.BLOCK, Kind.VALUE, Kind.TRANSFER, Kind.SLICE, Kind.FUNCTION)
-UNPACKED = (Kinds.VAR_POSITIONAL, Kinds.VAR_KEYWORD)
+STARRED = (Kinds.VAR_POSITIONAL, Kinds.VAR_KEYWORD)
 
 
 def new_frame(operation: Operation, caller: Unit | None = None) -> Frame | None:
@@ -49,10 +57,7 @@ def expand(reader: Reader, operation: Operation, node: tree.Call, given: Given) 
     frame = unit.expansion
     _check_recursion(frame, node, reader)
     if not is_unified(frame) and has_kernels(frame):
-        raise composition(
-            reader.frame, node, f"`{operation.__name__}` is a multi-kernel operation",
-            "call unified operations only: those whose kernels are not written by hand",
-        )  # fmt: skip
+        raise MULTI_KERNEL.error((reader.frame, node), operation=frame.name)
     _check_arguments(reader, frame, node)
     known = _given(reader, frame, node)
     with reader.within(frame):
@@ -69,10 +74,8 @@ def _given(reader: Reader, frame: Frame, node: tree.Call) -> dict[Variable, Thin
     for name, value in frame.arguments_of(node).items():
         thing = reader.evaluate(value)
         if thing.kind in REFUSED:
-            raise composition(
-                reader.frame, value, f"`{frame.name}` cannot be given this for `{name}`",
-                "operations take tensors, dataflow buffers, pipe nets, semaphores and numbers",
-            )  # fmt: skip
+            names = {"operation": frame.name, "parameter": name}
+            raise REFUSED_ARGUMENT.error((reader.frame, value), **names)
         argument = _argument(reader, name, value)
         reader.unit = outer
         variable = frame.parameters[name]
@@ -98,10 +101,7 @@ def _argument(reader: Reader, name: str, value: tree.Expression) -> Unit:
 def _check_place(reader: Reader, operation: Operation, node: tree.Call) -> None:
     statement = reader.unit.node
     if reader.functions or not isinstance(statement, tree.Evaluate) or statement.value is not node:
-        raise composition(
-            reader.frame, node, f"operation `{operation.__name__}` is not called as a statement",
-            "call it as a statement of its own, in the body of the operation",
-        )  # fmt: skip
+        raise NO_STATEMENT.error((reader.frame, node), operation=operation.__name__)
 
 
 def _check_recursion(frame: Frame, node: tree.Call, reader: Reader) -> None:
@@ -109,25 +109,16 @@ def _check_recursion(frame: Frame, node: tree.Call, reader: Reader) -> None:
     if frame.operation in chain[1:]:
         end = chain[1:].index(frame.operation) + 2
         cycle = " -> ".join(each.__name__ for each in reversed(chain[:end]))
-        raise composition(
-            reader.frame, node, f"`{frame.name}` calls itself: {cycle}",
-            "operations are expanded in place, so none may lead back to itself: write a loop",
-        )  # fmt: skip
+        raise RECURSION.error((reader.frame, node), operation=frame.name, cycle=cycle)
 
 
 def _check_arguments(reader: Reader, frame: Frame, node: tree.Call) -> None:
     is_unpacked = any(isinstance(each, tree.Starred) for each in node.arguments)
     is_unpacked = is_unpacked or any(each.name is None for each in node.keywords)
-    if is_unpacked or any(each.kind in UNPACKED for each in frame.tree.parameters):
-        raise composition(
-            reader.frame, node, f"the arguments of `{frame.name}` are not written one by one",
-            "write each argument: an expansion takes no `*` and no `**`",
-        )  # fmt: skip
+    if is_unpacked or any(each.kind in STARRED for each in frame.tree.parameters):
+        raise UNPACKED.error((reader.frame, node), operation=frame.name)
     names, given = frame.parameters, frame.arguments_of(node)
     missing = [name for name in names if name not in given]
     if missing or not given.keys() <= names.keys() or len(node.arguments) > len(names):
         wrong = f"without `{missing[0]}`" if missing else "with arguments that it does not have"
-        raise composition(
-            reader.frame, node, f"`{frame.name}` is called {wrong}",
-            "give every parameter once: an expansion has no defaults",
-        )  # fmt: skip
+        raise WRONG_ARGUMENTS.error((reader.frame, node), operation=frame.name, wrong=wrong)

@@ -10,11 +10,13 @@ from inspect import getattr_static
 from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
+from ttl.diagnostics import Label, Span, UsageError
+
 from .. import tree
 from ..functions import MISSING, member
 from ..walking import children
 from .calls import call, spread
-from .problems import no_such_name, not_here
+from .problems import NOT_HERE
 from .things import (
     MOST_ITEMS,
     OF_TILES,
@@ -51,8 +53,17 @@ def _attribute(reader: Reader, node: tree.Attribute) -> Thing:
         if found is not MISSING:
             return thing_of(found)
         if isinstance(owner.value, ModuleType) and owner.value.__name__.startswith("ttl"):
-            raise no_such_name(reader.frame, node, owner.value)
+            raise _no_such_name(reader.frame.span(node), owner.value, node.name)
     return Thing(Kind.METHOD, owner=owner, name=node.name, sites=owner.sites)
+
+
+def _no_such_name(span: Span, module: ModuleType, name: str) -> UsageError:
+    """The language itself tells which names are near."""
+    try:
+        getattr(module, name)
+    except UsageError as error:
+        return UsageError(*(replace(each, primary=Label(span)) for each in error.diagnostics))
+    raise AssertionError(f"{module.__name__} has {name}")
 
 
 def _known_attribute(owner: Any, name: str) -> Any:
@@ -87,9 +98,7 @@ def _slice(reader: Reader, node: tree.Slice) -> Thing:
     return Thing(value=slice(*values)) if is_known else SCALAR
 
 
-def _operator(
-    reader: Reader, node: tree.Unary | tree.Binary | tree.Compare | tree.Logic
-) -> Thing:
+def _operator(reader: Reader, node: tree.Unary | tree.Binary | tree.Compare | tree.Logic) -> Thing:
     """Operators on blocks compute; on numbers they are index arithmetic."""
     things = parts(reader, node)
     kinds = {thing.kind for thing in things}
@@ -203,7 +212,7 @@ def _length(given: Thing) -> int | None:
 def _suspend(reader: Reader, node: tree.Suspend) -> Thing:
     """What a generator of the user's gives is what a loop over it gets."""
     if not reader.functions or node.kind == "await":
-        raise not_here(reader.frame, node, f"`{node.kind}`")
+        raise NOT_HERE.error((reader.frame, node), what=f"`{node.kind}`")
     found = SCALAR if node.value is None else evaluate(reader, node.value)
     reader.returned.append(found.inside if node.kind == "yield from" else found)
     return SCALAR

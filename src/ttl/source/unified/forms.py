@@ -12,7 +12,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from ttl import language
-from ttl.diagnostics import UsageError, codes
+from ttl.diagnostics import Label, UsageError, codes
 from ttl.diagnostics.frames import is_user_file
 from ttl.language.operation import Operation, definition_span
 from ttl.semantics.function_source import help_without_source
@@ -48,9 +48,12 @@ def is_unified(frame: Frame) -> bool:
         return _acts(frame.tree, function, {frame.tree})
     for action in _actions(frame.tree, function):
         if not isinstance(value_of(action.function, function), Operation):
-            from .problems import mixed_forms  # what most runs never need
+            from .problems import STATEMENT_BESIDE  # what most runs never need
 
-            raise UsageError(mixed_forms(frame, *kernel, action))
+            label = f"`{kernel[0].name}` makes all of it a multi-kernel operation"
+            names = {"operation": frame.name, "kernel": kernel[0].name}
+            where = Label(frame.span(kernel[1]), label)
+            raise STATEMENT_BESIDE.error((frame, action), where, **names)
     return False  # the call of an operation among kernels is refused when it is made
 
 

@@ -16,14 +16,14 @@ from inspect import Parameter as Kinds
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from ttl.diagnostics import Diagnostic, RuleBroken, UsageError
+from ttl.diagnostics import Diagnostic, Label, RuleBroken, UsageError
 from ttl.loading.forks import computed_once
 
 from .. import tree
 from .assignment import Assignment
 from .memory import memory_of
 from .opaque import NotFollowed
-from .problems import perhaps_read_back
+from .problems import PERHAPS_READ
 from .sections import all_in_one
 from .splitting import Splitter
 from .units import Frame, Unit
@@ -124,7 +124,9 @@ class ReadBack:
         one, other = read_back[0]
         known = one.saves & other.loads
         names = [name for memory, name in self._names.items() if memory in known]
-        return perhaps_read_back(one, other, next(iter(names), ""))
+        name = next(iter(names), "")
+        read = Label(other.span, "read here")
+        return PERHAPS_READ.at(one, read, tensor=name, part=f"`{name or 'a tensor'}`")
 
 
 def _is_read_back(pair: Pair) -> bool:

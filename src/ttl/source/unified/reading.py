@@ -15,7 +15,6 @@ from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
-from ttl.diagnostics import UsageError
 from ttl.language.operation import operation
 
 from .. import tree
@@ -25,7 +24,7 @@ from ..python import as_text
 from ..walking import own_nodes
 from . import expressions
 from .calls import Given, owner_text, parameters_given
-from .problems import composition, defined_inside, not_here, returns_value
+from .problems import DEFINED_INSIDE, NEW_VALUE, NOT_HERE, RETURNS_VALUE
 from .things import (
     OF_TILES,
     SCALAR,
@@ -155,9 +154,7 @@ class Reader:
         home = self._home_of(name)
         if self._is_of_frame(name):
             if name in self.frame.parameters.values():
-                message = f"the parameter `{name.name}` gets another value"
-                help_text = "give the new value a name of its own"
-                raise composition(self.frame, self.unit.node, message, help_text)
+                raise NEW_VALUE.error((self.frame, self.unit.node), parameter=name.name)
             self.unit.binds.add(name)
             thing = replace(thing, origins=frozenset({self.unit}))
             if home is not self.here and (home, name) in self.state:
@@ -196,7 +193,7 @@ class Reader:
     ) -> Thing:  # rule INLINE
         """`around` is the activation in which it was defined, or the function that Python has."""
         if function.is_async:
-            raise not_here(self.frame, function, "a coroutine")
+            raise NOT_HERE.error((self.frame, function), what="a coroutine")
         if function in self.functions or len(self.functions) > DEEPEST_CALLS:
             return SCALAR
         outer = self.here, self.returned, self.ends, self.left
@@ -237,7 +234,8 @@ class Reader:
     def _statement(self, node: tree.Statement) -> bool | None:
         handler = _STATEMENTS.get(type(node))
         if handler is None or (isinstance(node, tree.Declare) and node.keyword == "global"):
-            raise not_here(self.frame, node, f"`{as_text(node).split()[0].rstrip(':')}`")
+            keyword = as_text(node).split()[0].rstrip(":")
+            raise NOT_HERE.error((self.frame, node), what=f"`{keyword}`")
         return handler(self, node)
 
     def loop(self, unit: Unit, head: Callable[[], None], body: tree.Body) -> None:  # rule FLOW
@@ -301,7 +299,8 @@ def _check_decorators(reader: Reader, function: tree.Function) -> None:
     for each in function.decorators:
         called = each.function if isinstance(each, tree.Call) else each
         if reader.evaluate(called).value is operation:
-            raise defined_inside(reader.frame, function)
+            names = {"inner": function.name, "operation": reader.frame.name}
+            raise DEFINED_INSIDE.error((reader.frame, function), **names)
         reader.evaluate(each)
 
 
@@ -393,7 +392,7 @@ def _with(reader: Reader, node: tree.With) -> bool:
 
 def _return(reader: Reader, node: tree.Return) -> bool:
     if not reader.functions and node.value is not None:
-        raise UsageError(returns_value(reader.frame, node))
+        raise RETURNS_VALUE.error((reader.frame, node), operation=reader.frame.name)
     unit = reader.begin(node)
     unit.is_jump = unit.is_jump or not reader.functions
     if node.value is not None:
