@@ -143,7 +143,7 @@ def parameters_given(function: tree.Function, given: Given, bound: int) -> dict[
 
 def _called(reader: Reader, node: tree.Call, callee: Thing, given: Given) -> Thing:
     if callee.function is not None:
-        return reader.enter(callee.function, callee.around, node, given)
+        return reader.go_in(callee.function, callee.around, node, given)
     value = callee.value
     if isinstance(value, Operation):
         from .expanding import expand  # which reads bodies, too
@@ -165,7 +165,7 @@ def _called(reader: Reader, node: tree.Call, callee: Thing, given: Given) -> Thi
     if function is not None and is_user_file(file) and not is_pyttlang_file(file):
         found = tree_of(function)
         if found is not None and not found.is_async:
-            return reader.enter(found, function, node, given, bound)
+            return reader.go_in(found, function, node, given, bound)
     return _unknown(reader, node, given)
 
 

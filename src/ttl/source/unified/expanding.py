@@ -100,7 +100,7 @@ def _argument(reader: Reader, name: str, value: tree.Expression) -> Unit:
 
 def _check_place(reader: Reader, operation: Operation, node: tree.Call) -> None:
     statement = reader.unit.node
-    if reader.functions or not isinstance(statement, tree.Evaluate) or statement.value is not node:
+    if reader.calls or not isinstance(statement, tree.Evaluate) or statement.value is not node:
         raise NO_STATEMENT.error((reader.frame, node), operation=operation.__name__)
 
 

@@ -211,7 +211,7 @@ def _length(given: Thing) -> int | None:
 
 def _suspend(reader: Reader, node: tree.Suspend) -> Thing:
     """What a generator of the user's gives is what a loop over it gets."""
-    if not reader.functions or node.kind == "await":
+    if not reader.calls or node.kind == "await":
         raise NOT_HERE.error((reader.frame, node), what=f"`{node.kind}`")
     found = SCALAR if node.value is None else evaluate(reader, node.value)
     reader.returned.append(found.inside if node.kind == "yield from" else found)

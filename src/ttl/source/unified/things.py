@@ -114,6 +114,10 @@ class Thing:
     def is_empty(self) -> bool:
         return not self.items and self.item is None
 
+    def without_items(self) -> Thing:
+        is_held = self.kind is Kind.CONTAINER
+        return replace(self, items=None, keys=None, item=None) if is_held else self
+
     def under(self, key: Hashable) -> Thing:
         """An item of a dict."""
         if self.keys is None or self.items is None or key not in self.keys:
