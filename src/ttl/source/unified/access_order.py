@@ -22,14 +22,19 @@ from ttl.semantics.types import Shape
 
 from .opaque import NotFollowed
 from .problems import READ_BETWEEN_NODES, TOUCHED_WHILE_COPIED
-from .rehearsal import Awaited, Does, Part, Signal, Step, Steps
+from .rehearsal import ACCESSES, Awaited, Does, Part, Signal, Step, Steps
 from .units import Thread, Unit
 
 Pair = tuple[Unit, Unit]
 Names = Mapping[Hashable, str]  # of the memory of tensors
 Cell = tuple[Hashable, Shape]
-TENSORS = (Does.LOAD, Does.SAVE)
 MOST_CELLS = 1 << 20
+
+
+def _all(steps: Steps) -> Iterator[tuple[Shape, int, Step]]:
+    for node, of_node in steps.items():
+        for place, step in enumerate(of_node):
+            yield node, place, step
 
 
 class Cells:
@@ -40,8 +45,8 @@ class Cells:
 
     def __init__(self, steps: Steps):
         by_memory: dict[Hashable, set[Part]] = defaultdict(set)
-        for step in (each for of_node in steps.values() for each in of_node):
-            if step.does in TENSORS:
+        for *_, step in _all(steps):
+            if step.does in ACCESSES:
                 by_memory[step.what.memory].add(step.what)
         self._sizes: dict[Hashable, Shape] = {}
         for memory, parts in by_memory.items():
@@ -69,7 +74,7 @@ class OwnSignals:
 
     def __init__(self, steps: Steps):
         self._changes: dict[tuple[Semaphore, Shape], list[Signal]] = defaultdict(list)
-        for step in (each for of_node in steps.values() for each in of_node):
+        for *_, step in _all(steps):
             if isinstance(step.what, Signal):
                 for node in step.what.nodes:
                     self._changes[step.what.semaphore, node].append(step.what)
@@ -92,8 +97,8 @@ Clock = dict[Thread, int]  # how many steps of each thread have happened before
 class Order:
     """What orders the steps of one node, when they are taken in the order of the text."""
 
-    def __init__(self, units: Sequence[Unit], threads: Mapping[Unit, Thread], cells: Cells):
-        self.units, self.threads, self.cells = units, threads, cells
+    def __init__(self, threads: Mapping[Unit, Thread], cells: Cells):
+        self.threads, self.cells = threads, cells
         self.sent: list[tuple[Signal, Clock]] = []
         self.clocks: dict[Thread, Clock] = {thread: {} for thread in Thread}
         self.blocks: dict[Hashable, Clock] = {}
@@ -101,7 +106,7 @@ class Order:
 
     def unordered(self, node: Shape, steps: Sequence[Step], signals: OwnSignals) -> Iterator[Pair]:
         for step in steps:
-            unit = None if step.unit is None else self.units[step.unit]
+            unit = step.unit
             thread = Thread.COMPUTE if unit is None else self.threads[unit]
             clock = self.clocks[thread]
             if step.does is Does.USE:  # rule BLOCKS
@@ -114,7 +119,7 @@ class Order:
                 for signal, before in self.sent:
                     if signals.is_needed(signal, step.what, node):
                         _advance(clock, before)
-            elif step.does in TENSORS and unit is not None:
+            elif step.does in ACCESSES and unit is not None:
                 yield from self._access(unit, thread, step)
 
     def _access(self, unit: Unit, thread: Thread, step: Step) -> Iterator[Pair]:
@@ -132,12 +137,12 @@ def _advance(clock: Clock, other: Clock) -> None:
         clock[thread] = max(count, clock.get(thread, 0))
 
 
-def unordered(steps: Steps, units: Sequence[Unit], threads: Mapping[Unit, Thread]) -> list[Pair]:
+def unordered(steps: Steps, threads: Mapping[Unit, Thread]) -> list[Pair]:
     """Statements on two threads that touch one tile, of which nothing makes the second wait."""
     cells, signals = Cells(steps), OwnSignals(steps)
     found: dict[Pair, None] = {}
     for node, of_node in steps.items():
-        order = Order(units, threads, cells)
+        order = Order(threads, cells)
         found |= dict.fromkeys(order.unordered(node, of_node, signals))
     return list(found)
 
@@ -146,27 +151,26 @@ class _Open(NamedTuple):
     """A copy that is waited for later."""
 
     end: int
-    unit: int
+    unit: Unit
     is_write: bool
     cells: frozenset[Cell]
 
 
-def before_waited(steps: Steps, units: Sequence[Unit], names: Names) -> Diagnostic | None:
+def before_waited(steps: Steps, names: Names) -> Diagnostic | None:
     """Two copies of a node that touch one tile, the second before the first is waited for."""
     cells = Cells(steps)
     for node, of_node in steps.items():
         for first, second, (memory, tile) in _unwaited(of_node, cells):
-            again = Label(units[second].span, "touched again here")
-            facts = _facts(names.get(memory, ""), tile, node)
-            return TOUCHED_WHILE_COPIED.at(units[first], again, **facts)
+            again = Label(second.span, "touched again here")
+            return TOUCHED_WHILE_COPIED.at(first, again, **_facts(names, memory, tile, node))
     return None
 
 
-def _unwaited(steps: Sequence[Step], cells: Cells) -> Iterator[tuple[int, int, Cell]]:
+def _unwaited(steps: Sequence[Step], cells: Cells) -> Iterator[tuple[Unit, Unit, Cell]]:
     ends = {step.what: place for place, step in enumerate(steps) if step.does is Does.END}
     still: list[_Open] = []
     for place, step in enumerate(steps):
-        if step.does in TENSORS and step.unit is not None:
+        if step.does in ACCESSES and step.unit is not None:
             end, is_write = ends.get(place, place), step.does is Does.SAVE
             one = _Open(end, step.unit, is_write, frozenset(cells.of(step.what)))
             still = [each for each in still if each.end > place]
@@ -182,34 +186,36 @@ def _unwaited(steps: Sequence[Step], cells: Cells) -> Iterator[tuple[int, int, C
 class _Access(NamedTuple):
     node: Shape
     place: int  # among the steps of its node
-    unit: int
+    unit: Unit
 
 
 Accesses = dict[Cell, dict[Shape, list[_Access]]]  # the first and the last of each node
 
 
-def between_nodes(steps: Steps, units: Sequence[Unit], names: Names) -> Diagnostic | None:
+def between_nodes(steps: Steps, names: Names) -> Diagnostic | None:
     """What one node writes and another reads, if nothing can order the two."""
     for (memory, tile), write, read in _between(steps):
-        again = Label(units[read.unit].span, f"node {read.node} reads it here")
-        facts = _facts(names.get(memory, ""), tile, write.node, read.node)
-        return READ_BETWEEN_NODES.at(units[write.unit], again, **facts)
+        again = Label(read.unit.span, f"node {read.node} reads it here")
+        facts = _facts(names, memory, tile, write.node, read.node)
+        return READ_BETWEEN_NODES.at(write.unit, again, **facts)
     return None
 
 
-def _facts(tensor: str, tile: Shape, *nodes: Shape) -> dict[str, Any]:
-    part = f"tile {tile} of `{tensor or 'a tensor'}`"
-    return {"tensor": tensor, "part": part, "nodes": nodes}
+def _facts(names: Names, memory: Hashable, tile: Shape, *nodes: Shape) -> dict[str, Any]:
+    tensor = names.get(memory, "")
+    return {"tensor": tensor, "part": f"tile {tile} of `{tensor or 'a tensor'}`", "nodes": nodes}
 
 
 def _between(steps: Steps) -> Iterator[tuple[Cell, _Access, _Access]]:
     """A write and a read on another node that no signal and wait can have ordered."""
-    first_wait = {node: _places(of_node, Does.AWAIT)[:1] for node, of_node in steps.items()}
-    last_signal = {node: _places(of_node, Does.SIGNAL)[-1:] for node, of_node in steps.items()}
+    ordering: dict[tuple[Shape, Does], list[int]] = defaultdict(list)
+    for node, place, step in _all(steps):
+        ordering[node, step.does].append(place)
 
     def may_precede(first: _Access, second: _Access) -> bool:  # rule SIGNALS
-        signals = any(place > first.place for place in last_signal[first.node])
-        return signals and any(place < second.place for place in first_wait[second.node])
+        signals = any(place > first.place for place in ordering[first.node, Does.SIGNAL][-1:])
+        waits = any(place < second.place for place in ordering[second.node, Does.AWAIT][:1])
+        return signals and waits
 
     cells = Cells(steps)
     loads, saves = _accesses(steps, Does.LOAD, cells), _accesses(steps, Does.SAVE, cells)
@@ -220,16 +226,10 @@ def _between(steps: Steps) -> Iterator[tuple[Cell, _Access, _Access]]:
                     yield cell, write, read
 
 
-def _places(steps: Sequence[Step], does: Does) -> list[int]:
-    return [place for place, step in enumerate(steps) if step.does is does]
-
-
 def _accesses(steps: Steps, does: Does, cells: Cells) -> Accesses:
     found: Accesses = defaultdict(dict)
-    for node, of_node in steps.items():
-        for place in _places(of_node, does):
-            step = of_node[place]
-            for cell in cells.of(step.what) if step.unit is not None else ():
-                ends = found[cell].setdefault(node, [])
-                ends[1:] = [_Access(node, place, step.unit)]  # type: ignore[arg-type]
+    for node, place, step in _all(steps):
+        for cell in cells.of(step.what) if step.does is does and step.unit is not None else ():
+            ends = found[cell].setdefault(node, [])
+            ends[1:] = [_Access(node, place, step.unit)]  # type: ignore[arg-type]
     return found

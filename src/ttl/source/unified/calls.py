@@ -29,7 +29,6 @@ from ..captured import CHANGING
 from ..functions import MISSING, called_function, own_code
 from ..python import as_text
 from ..trees import tree_of
-from .memory import memory_of
 from .problems import EXPAND_ONLY, unknown_call
 from .things import (
     OF_KERNELS,
@@ -41,6 +40,7 @@ from .things import (
     container,
     container_of,
     joined,
+    memory_of,
 )
 from .units import Effect
 

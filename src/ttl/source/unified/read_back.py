@@ -21,11 +21,11 @@ from ttl.loading.forks import computed_once
 
 from .. import tree
 from .assignment import Assignment
-from .memory import memory_of
 from .opaque import NotFollowed
 from .problems import PERHAPS_READ
 from .sections import all_in_one
 from .splitting import Splitter
+from .things import memory_of
 from .units import Frame, Unit
 from .weights import grid_of
 
@@ -62,7 +62,7 @@ class ReadBack:
             return apart
         from .access_order import unordered  # what most bodies never need
 
-        return unordered(self._steps, self.units, threads)
+        return unordered(self._steps, threads)
 
     def _rehearsed(self, assignment: Assignment) -> Steps | None:
         """None if it cannot be followed; UsageError if nodes read what others write."""
@@ -72,7 +72,8 @@ class ReadBack:
                 steps = self._follow(assignment, assignment.threads)
                 wrong = self._wrong(steps)
             except NotFollowed:
-                steps = self._alone(assignment)
+                touching = {unit for pair in self.pairs for unit in pair}
+                steps = self._follow(assignment, touching)  # rule ALONE
                 wrong = None if self._has_order else self._wrong(steps)
         except NotFollowed:
             steps, wrong = None, self._perhaps_between_nodes()
@@ -85,14 +86,7 @@ class ReadBack:
     def _wrong(self, steps: Steps) -> Diagnostic | None:
         from .access_order import before_waited, between_nodes
 
-        found = between_nodes(steps, self.units, self._names)
-        return found or before_waited(steps, self.units, self._names)
-
-    def _alone(self, assignment: Assignment) -> Steps:  # rule ALONE
-        from .rehearsal import only_accesses
-
-        touching = {unit for pair in self.pairs for unit in pair}
-        return only_accesses(self._follow(assignment, touching))
+        return between_nodes(steps, self._names) or before_waited(steps, self._names)
 
     @property
     def _has_order(self) -> bool:
@@ -111,7 +105,7 @@ class ReadBack:
         declare = Splitter(sections, numbers).split(self.frame).function(self.frame.function)
         given, named = _as_called(self.frame.tree.parameters, self.arguments)
         has_elements = wanted is not assignment.threads
-        return rehearse(declare, given, named, grid_of(self.frame), has_elements)
+        return rehearse(declare, given, named, grid_of(self.frame), self.units, has_elements)
 
     @property
     def _names(self) -> dict[Hashable, str]:

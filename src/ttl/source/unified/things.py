@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import Enum, IntEnum
 from functools import reduce
@@ -193,3 +194,15 @@ def thing_of(value: Any, depth: int = 0) -> Thing:
         keys = tuple(value) if isinstance(value, dict) else None
         return replace(found, value=value, keys=keys)
     return Thing(Kind.TENSOR if is_tensor(value) else Kind.SCALAR, value)
+
+
+def memory_of(tensor: Any) -> Hashable:
+    """What a tensor's elements lie in: two names may stand for one; None for what is no tensor."""
+    if not is_tensor(tensor):
+        return None
+    storage = getattr(tensor, "storage", None)
+    if storage is not None:
+        return id(storage)
+    with suppress(Exception):  # a tensor that is not on a device
+        return "address", tensor.buffer_address()
+    return id(tensor)

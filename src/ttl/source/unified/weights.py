@@ -6,7 +6,7 @@ rounds of loops are known. A loop whose rounds are not known counts once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from contextlib import suppress
 from math import prod
 from typing import Any
@@ -19,7 +19,8 @@ from ttl.semantics.types import Shape
 
 from ..functions import named_value
 from ..python import as_text
-from .splitting import names_in
+from .sections import Sections, setup_of
+from .splitting import Splitter, names_in
 from .things import Kind, Thing
 from .units import Frame, Site, Unit
 
@@ -34,19 +35,20 @@ def grid_of(frame: Frame) -> Shape:
 
 
 class Weights:
-    """`run` makes what the operation declares, and gives the names of its body."""
-
-    def __init__(self, frame: Frame, run: Callable[[], Mapping[str, Any]]):
-        self.frame = frame
-        self.run = run
+    def __init__(self, frame: Frame, units: Sequence[Unit], arguments: Mapping[str, Any]):
+        self.frame, self.units, self.arguments = frame, units, arguments
 
     @computed_once
     def names(self) -> Mapping[str, Any]:
+        """The names of the body once it has declared everything, without its expansions."""
+        own = frozenset(unit for unit in setup_of(self.units) if unit.frame is self.frame)
         grid = grid_of(self.frame)
         token = SCOPE.set(OperationScope(grid, (0,) * len(grid)))
         try:
             with suppress(Exception):  # what is wrong with it is reported when it is called
-                return self.run()
+                setup = Splitter(Sections(own, {})).setup_alone(self.frame)
+                found: Mapping[str, Any] = setup(**self.arguments)
+                return found
             return {}
         finally:
             SCOPE.reset(token)
