@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import replace
-from inspect import getattr_static
-from types import FunctionType, ModuleType
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from ttl.diagnostics import Label, Span, UsageError
 
 from .. import tree
-from ..functions import MISSING, member
+from ..functions import MISSING, called_function, member
+from ..known import SCALARS, UNKNOWN, calculated
 from ..walking import children
 from .calls import call, spread
 from .problems import NOT_HERE
@@ -69,11 +67,9 @@ def _no_such_name(span: Span, module: ModuleType, name: str) -> UsageError:
 def _known_attribute(owner: Any, name: str) -> Any:
     if isinstance(owner, ModuleType):
         return vars(owner).get(name, MISSING)
-    found = getattr_static(owner, name, MISSING)
-    if isinstance(found, (FunctionType, staticmethod, classmethod)):
-        return member(owner, name)
-    is_computed = hasattr(type(found), "__get__") and found is not MISSING
-    return MISSING if is_computed else found
+    found = member(owner, name)
+    is_function = called_function(found)[0] is not None
+    return found if is_function or not hasattr(type(found), "__get__") else MISSING
 
 
 def _item(reader: Reader, node: tree.Item) -> Thing:
@@ -110,28 +106,15 @@ def _operator(reader: Reader, node: tree.Unary | tree.Binary | tree.Compare | tr
     return Thing(Kind.ELEMENT) if Kind.ELEMENT in kinds else Thing(value=_result(node, things))
 
 
-def _result(node: Any, things: Sequence[Thing]) -> Any:
-    """Of arithmetic on known numbers, by which lists are indexed, and of comparisons."""
+def _result(node: tree.Expression, things: Sequence[Thing]) -> Any:
+    """Of numbers and strings that are known."""
     values = [thing.value for thing in things]
-    sign = node.signs[0] if isinstance(node, tree.Compare) else node.sign
-    calculate = (SIGNS_OF_ONE, SIGNS)[len(values) - 1].get(sign) if len(values) < 3 else None
-    if calculate is None or any(type(each) not in PLAIN for each in values):
+    if any(type(each) not in SCALARS for each in values):
         return MISSING
-    is_string = any(type(each) is str for each in values)
-    if is_string and not isinstance(node, tree.Compare):
-        return MISSING
-    with suppress(Exception):
-        return calculate(*values)
-    return MISSING
+    found = calculated(node, values)
+    return MISSING if found is UNKNOWN else found
 
 
-PLAIN = (int, float, bool, str, type(None))
-SIGNS_OF_ONE: dict[str, Callable[..., Any]] = {"-": operator.neg, "not": operator.not_}
-SIGNS: dict[str, Callable[..., Any]] = {
-    "+": operator.add, "-": operator.sub, "*": operator.mul, "//": operator.floordiv,
-    "%": operator.mod, "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le,
-    ">": operator.gt, ">=": operator.ge, "is": operator.is_, "is not": operator.is_not,
-}  # fmt: skip
 ON_IDENTITY = ("is", "is not", "in", "not in")
 
 
@@ -153,8 +136,7 @@ def _logic(reader: Reader, node: tree.Logic) -> Thing:
 def _choice(reader: Reader, node: tree.Choice) -> Thing:
     test, *sides = parts(reader, node)
     found = joined(sides)
-    is_read = test.kind is Kind.ELEMENT and found.kind is Kind.SCALAR
-    return Thing(Kind.ELEMENT) if is_read else found
+    return test if test.kind is Kind.ELEMENT and found.kind is Kind.SCALAR else found
 
 
 def _bind(reader: Reader, node: tree.Bind) -> Thing:
@@ -172,15 +154,13 @@ def _function(reader: Reader, node: tree.Function) -> Thing:
 
 def _sequence(reader: Reader, node: tree.Sequence) -> Thing:
     found = spread(reader, node.items)
-    if isinstance(found, Thing):
-        return container_of(found)
-    return container(found)
+    return container_of(found) if isinstance(found, Thing) else container(found)
 
 
 def _table(reader: Reader, node: tree.Table) -> Thing:
     keys = [MISSING if key is None else evaluate(reader, key).value for key in node.keys]
     things = [evaluate(reader, each) for each in node.values]
-    if any(type(key) not in PLAIN for key in keys) or len({*keys}) < len(keys):
+    if any(type(key) not in SCALARS for key in keys) or len({*keys}) < len(keys):
         return container_of(joined(thing.inside for thing in things))
     return replace(container(things), keys=tuple(keys))
 
@@ -192,21 +172,15 @@ def _comprehension(reader: Reader, node: tree.Comprehension) -> Thing:
         reader.bind(each.target, item_of(given))
         for test in each.tests:
             evaluate(reader, test)
-        length = None if each.tests else _length(given)
+        over = given.value if given.items is None else given.items
+        is_known = isinstance(over, (range, tuple)) and not each.tests and len(over) <= MOST_ITEMS
+        length = len(over) if is_known else None
     if node.key is not None:
         evaluate(reader, node.key)
     made = container_of(evaluate(reader, node.value))
     if length is None or len(node.generators) > 1 or node.key is not None:
         return made
     return container(made.at(place) for place in range(length))
-
-
-def _length(given: Thing) -> int | None:
-    """Of a container, or of range() of a number."""
-    if given.items is not None:
-        return len(given.items)
-    is_known = isinstance(given.value, range) and len(given.value) <= MOST_ITEMS
-    return len(given.value) if is_known else None
 
 
 def _suspend(reader: Reader, node: tree.Suspend) -> Thing:

@@ -104,12 +104,8 @@ class Frame:
         return tuple(Expansion(name, span.file, span.line) for name, span in calls)
 
     def call_labels(self) -> tuple[Label, ...]:
-        """Where it is expanded, and where that is."""
-        return tuple(
-            Label(frame.caller.span, f"`{frame.name}` is expanded here")
-            for frame in self.chain()
-            if frame.caller is not None
-        )
+        calls = [(frame.name, frame.caller.span) for frame in self.chain() if frame.caller]
+        return tuple(Label(span, f"`{name}` is expanded here") for name, span in calls)
 
     def arguments_of(self, call: Call) -> dict[str, Expression]:
         """The arguments of a call by the names of the parameters."""
@@ -201,10 +197,6 @@ class Unit:
         """Where those are acquired that it uses, or acquires itself."""
         return self.sites | self.acquires
 
-    @property
-    def leaves_loop(self) -> bool:
-        return isinstance(self.node, tree.Jump)
-
     def controls(self) -> Iterator[Unit]:
         """The loops, conditions and calls around it, innermost first."""
         unit = self.control
@@ -214,7 +206,7 @@ class Unit:
 
     def loop(self) -> Unit | None:
         """The one that a `break` or `continue` leaves; None for what leaves the whole body."""
-        around = self.controls() if self.leaves_loop else ()
+        around = self.controls() if isinstance(self.node, tree.Jump) else ()
         return next((control for control in around if control.is_loop), None)
 
 
