@@ -39,6 +39,7 @@ from .things import (
     Thing,
     container,
     container_of,
+    item_of,
     joined,
     memory_of,
 )
@@ -64,7 +65,6 @@ class Given:
 
     things: list[Thing]
     keywords: dict[str, Thing] = field(default_factory=dict)
-    nodes: tuple[tree.Expression, ...] = ()  # of all of them, if no `*` is among them
     rest: Thing | None = None  # what any further one is, of which the number is not known
 
     @property
@@ -95,9 +95,8 @@ def _given(reader: Reader, node: tree.Call) -> Given:
     known = zip(unpacked.keys or (), unpacked.items or (), strict=True)
     keywords |= {str(name): thing for name, thing in known}
     if isinstance(things, Thing):
-        return Given([], keywords, rest=things)
-    is_plain = len(things) + len(keywords) == len(node.given)
-    return Given(things, keywords, node.given if is_plain else ())
+        return Given([], keywords, things)
+    return Given(things, keywords)
 
 
 def spread(reader: Reader, nodes: Iterable[tree.Expression]) -> list[Thing] | Thing:
@@ -213,9 +212,8 @@ def _side_by_side(things: list[Thing], is_numbered: bool) -> Thing:
     """enumerate() or zip()."""
 
     def row(place: int | None) -> Thing:
-        items = [each.at(place) if each.kind is Kind.CONTAINER else SCALAR for each in things]
         number = [Thing(value=MISSING if place is None else place)] if is_numbered else []
-        return container([*number, *items])
+        return container([*number, *(item_of(each, place) for each in things)])
 
     lengths = [len(each.items) for each in things if each.items is not None and each.keys is None]
     is_known = lengths and len(lengths) == len(things)
@@ -246,7 +244,7 @@ def _copy(reader: Reader, node: tree.Call, given: Given) -> Thing:
     reader.does(Effect.MOVE, node)
     unit = reader.unit
     unit.moves_blocks = True
-    for place, thing in zip(given.nodes, given.all, strict=False):
+    for place, thing in zip(node.given, given.all, strict=False):
         if thing.kind is Kind.VALUE:
             reader.does(Effect.COMPUTE, place)
     for position, (name, piped, touched) in enumerate(

@@ -23,6 +23,7 @@ from .things import (
     Thing,
     container,
     container_of,
+    item_of,
     joined,
     thing_of,
 )
@@ -190,15 +191,6 @@ def _suspend(reader: Reader, node: tree.Suspend) -> Thing:
     found = SCALAR if node.value is None else evaluate(reader, node.value)
     reader.returned.append(found.inside if node.kind == "yield from" else found)
     return SCALAR
-
-
-def item_of(thing: Thing, position: int | None = None) -> Thing:
-    """What a loop over it gives, or what one name of `a, b = ...` gets."""
-    if thing.kind is Kind.METHOD and thing.owner is not None and thing.name == "pipes":
-        return replace(thing.owner, kind=Kind.PIPE, value=MISSING)
-    if thing.kind is Kind.CONTAINER:
-        return thing.at(position)
-    return Thing(Kind.ELEMENT) if thing.kind is Kind.ELEMENT else SCALAR
 
 
 def unpacked(

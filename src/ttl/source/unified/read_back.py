@@ -12,7 +12,6 @@ rule UNKNOWN  where data decides which tiles they are, all of the tensor's count
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping, Sequence
-from inspect import Parameter as Kinds
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -103,7 +102,7 @@ class ReadBack:
             raise NotFollowed("a value that a print gives")
         numbers = {unit: number for number, unit in enumerate(self.units)}
         declare = Splitter(sections, numbers).split(self.frame).function(self.frame.function)
-        given, named = _as_called(self.frame.tree.parameters, self.arguments)
+        given, named = self.frame.operation.as_called(self.arguments)
         has_elements = wanted is not assignment.threads
         return rehearse(declare, given, named, grid_of(self.frame), self.units, has_elements)
 
@@ -136,17 +135,3 @@ def _may_share(some: set[Hashable], others: set[Hashable]) -> bool:
     if None in some or None in others:
         return bool(some and others)
     return not some.isdisjoint(others)
-
-
-def _as_called(
-    parameters: Sequence[tree.Parameter], arguments: Mapping[str, Any]
-) -> tuple[list[Any], dict[str, Any]]:
-    """Arguments by their names, those of `*args` with numbers after it, as a call gives them."""
-    left, given = dict(arguments), []
-    for each in parameters:
-        name = each.variable.name
-        if each.kind in (Kinds.POSITIONAL_ONLY, Kinds.POSITIONAL_OR_KEYWORD):
-            given.append(left.pop(name))
-        elif each.kind == Kinds.VAR_POSITIONAL:
-            given += [left.pop(key) for key in [*left] if key.startswith(f"{name}_")]
-    return given, left

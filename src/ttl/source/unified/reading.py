@@ -34,6 +34,7 @@ from .things import (
     Kind,
     Thing,
     container_of,
+    item_of,
     joined,
     thing_of,
 )
@@ -271,7 +272,7 @@ class Reader(Forward[State]):
     def next(self, loop: tree.Loop, state: State) -> State:
         self.state = State(state)
         self.begin(loop.over)
-        self.bind(loop.target, expressions.item_of(self.evaluate(loop.over)))
+        self.bind(loop.target, item_of(self.evaluate(loop.over)))
         return self.state
 
     def widen(self, state: State, rounds: int) -> State:

@@ -175,6 +175,15 @@ def _joined_item(*things: Thing) -> Thing | None:
     return joined(held) if held else None
 
 
+def item_of(thing: Thing, position: int | None = None) -> Thing:
+    """What a loop over it gives, or what one name of `a, b = ...` gets."""
+    if thing.kind is Kind.METHOD and thing.owner is not None and thing.name == "pipes":
+        return replace(thing.owner, kind=Kind.PIPE, value=MISSING)
+    if thing.kind is Kind.CONTAINER:
+        return thing.at(position)
+    return Thing(Kind.ELEMENT) if thing.kind is Kind.ELEMENT else SCALAR
+
+
 KINDS: tuple[tuple[type | tuple[type, ...], Kind], ...] = (
     (DataflowBuffer, Kind.BUFFER),
     (PipeNet, Kind.NET),

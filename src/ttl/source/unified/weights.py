@@ -47,7 +47,8 @@ class Weights:
         try:
             with suppress(Exception):  # what is wrong with it is reported when it is called
                 setup = Splitter(Sections(own, {})).setup_alone(self.frame)
-                found: Mapping[str, Any] = setup(**self.arguments)
+                given, named = self.frame.operation.as_called(self.arguments)
+                found: Mapping[str, Any] = setup(*given, **named)
                 return found
             return {}
         finally:
