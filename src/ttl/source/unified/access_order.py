@@ -10,7 +10,7 @@ rule SIGNALS  a node may be ordered after another one if that signals after its 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from itertools import product
 from math import gcd, prod
@@ -31,42 +31,44 @@ Cell = tuple[Hashable, Shape]
 MOST_CELLS = 1 << 20
 
 
+def with_cells(steps: Steps) -> Steps:
+    """The parts of tensors as sets of equal boxes: those that overlap share one.
+
+    The largest box of which all parts of a tensor consist; all of it for two views of different
+    shapes. NotFollowed if there are too many.
+    """
+    by_memory: dict[Hashable, dict[Part, None]] = defaultdict(dict)
+    for *_, step in _all(steps):
+        if isinstance(step.what, Part):
+            by_memory[step.what.memory][step.what] = None
+    cells: dict[Part, tuple[Cell, ...]] = {}
+    left = MOST_CELLS
+    for memory, parts in by_memory.items():
+        sizes = _box(parts)
+        for part in parts:
+            places = zip(part.starts, part.shape, sizes, strict=bool(sizes))
+            bounds = [range(start, start + size, step) for start, size, step in places]
+            left -= prod(map(len, bounds))
+            if left < 0:
+                raise NotFollowed("too many tiles")
+            cells[part] = tuple((memory, place) for place in product(*bounds))
+    return {
+        node: [s._replace(what=cells[s.what]) if isinstance(s.what, Part) else s for s in of_node]
+        for node, of_node in steps.items()
+    }
+
+
+def _box(parts: Collection[Part]) -> Shape:
+    if len({part.sizes for part in parts}) > 1:
+        return ()
+    sizes = [part.starts for part in parts] + [part.shape for part in parts]
+    return tuple(reduce(gcd, each) for each in zip(*sizes, strict=True))
+
+
 def _all(steps: Steps) -> Iterator[tuple[Shape, int, Step]]:
     for node, of_node in steps.items():
         for place, step in enumerate(of_node):
             yield node, place, step
-
-
-class Cells:
-    """The parts of tensors that a body copies as sets of equal boxes: those that overlap share one.
-
-    The largest box of which all parts of a tensor consist; none for two views of different shapes.
-    """
-
-    def __init__(self, steps: Steps):
-        by_memory: dict[Hashable, set[Part]] = defaultdict(set)
-        for *_, step in _all(steps):
-            if step.does in ACCESSES:
-                by_memory[step.what.memory].add(step.what)
-        self._sizes: dict[Hashable, Shape] = {}
-        for memory, parts in by_memory.items():
-            if len({part.sizes for part in parts}) == 1:
-                sizes = [part.starts for part in parts] + [part.shape for part in parts]
-                self._sizes[memory] = tuple(reduce(gcd, each) for each in zip(*sizes, strict=True))
-        self._found: dict[Part, list[Cell]] = {}
-        self._left = MOST_CELLS
-
-    def of(self, part: Part) -> list[Cell]:
-        """NotFollowed if there are too many."""
-        if part not in self._found:
-            sizes = self._sizes.get(part.memory, ())
-            places = zip(part.starts, part.shape, sizes, strict=bool(sizes))
-            bounds = [range(start, start + size, step) for start, size, step in places]
-            self._left -= prod(map(len, bounds))
-            if self._left < 0:
-                raise NotFollowed("too many tiles")
-            self._found[part] = [(part.memory, place) for place in product(*bounds)]
-        return self._found[part]
 
 
 class OwnSignals:
@@ -97,8 +99,8 @@ Clock = dict[Thread, int]  # how many steps of each thread have happened before
 class Order:
     """What orders the steps of one node, when they are taken in the order of the text."""
 
-    def __init__(self, threads: Mapping[Unit, Thread], cells: Cells):
-        self.threads, self.cells = threads, cells
+    def __init__(self, threads: Mapping[Unit, Thread]):
+        self.threads = threads
         self.sent: list[tuple[Signal, Clock]] = []
         self.clocks: dict[Thread, Clock] = {thread: {} for thread in Thread}
         self.blocks: dict[Hashable, Clock] = {}
@@ -125,7 +127,7 @@ class Order:
     def _access(self, unit: Unit, thread: Thread, step: Step) -> Iterator[Pair]:
         clock, is_write = self.clocks[thread], step.does is Does.SAVE
         clock[thread] = clock.get(thread, 0) + 1
-        for cell in self.cells.of(step.what):
+        for cell in step.what:
             for (other, wrote), (count, before) in self.latest[cell].items():
                 if (wrote or is_write) and clock.get(other, 0) < count:
                     yield before, unit
@@ -139,97 +141,85 @@ def _advance(clock: Clock, other: Clock) -> None:
 
 def unordered(steps: Steps, threads: Mapping[Unit, Thread]) -> list[Pair]:
     """Statements on two threads that touch one tile, of which nothing makes the second wait."""
-    cells, signals = Cells(steps), OwnSignals(steps)
+    signals = OwnSignals(steps)
     found: dict[Pair, None] = {}
     for node, of_node in steps.items():
-        order = Order(threads, cells)
-        found |= dict.fromkeys(order.unordered(node, of_node, signals))
+        found |= dict.fromkeys(Order(threads).unordered(node, of_node, signals))
     return list(found)
 
 
-class _Open(NamedTuple):
-    """A copy that is waited for later."""
-
-    end: int
-    unit: Unit
-    is_write: bool
-    cells: frozenset[Cell]
-
-
-def before_waited(steps: Steps, names: Names) -> Diagnostic | None:
-    """Two copies of a node that touch one tile, the second before the first is waited for."""
-    cells = Cells(steps)
-    for node, of_node in steps.items():
-        for first, second, (memory, tile) in _unwaited(of_node, cells):
-            again = Label(second.span, "touched again here")
-            return TOUCHED_WHILE_COPIED.at(first, again, **_facts(names, memory, tile, node))
-    return None
-
-
-def _unwaited(steps: Sequence[Step], cells: Cells) -> Iterator[tuple[Unit, Unit, Cell]]:
-    ends = {step.what: place for place, step in enumerate(steps) if step.does is Does.END}
-    still: list[_Open] = []
-    for place, step in enumerate(steps):
-        if step.does in ACCESSES and step.unit is not None:
-            end, is_write = ends.get(place, place), step.does is Does.SAVE
-            one = _Open(end, step.unit, is_write, frozenset(cells.of(step.what)))
-            still = [each for each in still if each.end > place]
-            for each in still:
-                if (each.is_write or one.is_write) and (shared := each.cells & one.cells):
-                    yield each.unit, one.unit, min(shared, key=lambda cell: cell[1])
-            still.append(one)
-
-
-# Between nodes ------------------------------------------------------------------------------------
+# What threads cannot order ------------------------------------------------------------------------
 
 
 class _Access(NamedTuple):
+    unit: Unit
     node: Shape
     place: int  # among the steps of its node
-    unit: Unit
+    end: int  # where it is waited for
+    is_write: bool
+    cells: tuple[Cell, ...]
 
 
-Accesses = dict[Cell, dict[Shape, list[_Access]]]  # the first and the last of each node
-
-
-def between_nodes(steps: Steps, names: Names) -> Diagnostic | None:
-    """What one node writes and another reads, if nothing can order the two."""
-    for (memory, tile), write, read in _between(steps):
-        again = Label(read.unit.span, f"node {read.node} reads it here")
-        facts = _facts(names, memory, tile, write.node, read.node)
-        return READ_BETWEEN_NODES.at(write.unit, again, **facts)
+def wrong(steps: Steps, names: Names) -> Diagnostic | None:
+    """What one node writes and another reads, or what is touched while it is copied."""
+    accesses = [*_accesses(steps)]
+    for (memory, tile), write, read in _between(steps, accesses):
+        label = Label(read.unit.span, f"node {read.node} reads it here")
+        facts = _facts(names.get(memory, ""), tile, write.node, read.node)
+        return READ_BETWEEN_NODES.at(write.unit, label, **facts)
+    for (memory, tile), one, other in _unwaited(accesses):
+        label = Label(other.unit.span, "touched again here")
+        return TOUCHED_WHILE_COPIED.at(
+            one.unit, label, **_facts(names.get(memory, ""), tile, one.node)
+        )
     return None
 
 
-def _facts(names: Names, memory: Hashable, tile: Shape, *nodes: Shape) -> dict[str, Any]:
-    tensor = names.get(memory, "")
+def _facts(tensor: str, tile: Shape, *nodes: Shape) -> dict[str, Any]:
     return {"tensor": tensor, "part": f"tile {tile} of `{tensor or 'a tensor'}`", "nodes": nodes}
 
 
-def _between(steps: Steps) -> Iterator[tuple[Cell, _Access, _Access]]:
-    """A write and a read on another node that no signal and wait can have ordered."""
-    ordering: dict[tuple[Shape, Does], list[int]] = defaultdict(list)
+def _accesses(steps: Steps) -> Iterator[_Access]:
+    ends = {(node, s.what): place for node, place, s in _all(steps) if s.does is Does.END}
     for node, place, step in _all(steps):
-        ordering[node, step.does].append(place)
+        if step.does in ACCESSES and step.unit is not None:
+            end, is_write = ends.get((node, place), place), step.does is Does.SAVE
+            yield _Access(step.unit, node, place, end, is_write, step.what)
+
+
+Conflict = tuple[Cell, _Access, _Access]
+
+
+def _unwaited(accesses: Iterable[_Access]) -> Iterator[Conflict]:
+    """The second before the first is waited for."""
+    still: list[_Access] = []
+    for one in accesses:
+        still = [each for each in still if each.node == one.node and each.end > one.place]
+        for each in still:
+            if (each.is_write or one.is_write) and (shared := {*each.cells} & {*one.cells}):
+                yield min(shared, key=lambda cell: cell[1]), each, one
+        still.append(one)
+
+
+def _between(steps: Steps, accesses: Iterable[_Access]) -> Iterator[Conflict]:
+    """A write and a read on another node that no signal and wait can have ordered."""
+    places: dict[tuple[Shape, Does], list[int]] = defaultdict(list)
+    for node, place, step in _all(steps):
+        places[node, step.does].append(place)
 
     def may_precede(first: _Access, second: _Access) -> bool:  # rule SIGNALS
-        signals = any(place > first.place for place in ordering[first.node, Does.SIGNAL][-1:])
-        waits = any(place < second.place for place in ordering[second.node, Does.AWAIT][:1])
+        signals = any(place > first.place for place in places[first.node, Does.SIGNAL][-1:])
+        waits = any(place < second.place for place in places[second.node, Does.AWAIT][:1])
         return signals and waits
 
-    cells = Cells(steps)
-    loads, saves = _accesses(steps, Does.LOAD, cells), _accesses(steps, Does.SAVE, cells)
-    for cell, writers in saves.items():
-        for one, other in product(writers.values(), loads.get(cell, {}).values()):
+    # The first and the last access of each node to a cell.
+    ends: dict[tuple[Cell, bool], dict[Shape, list[_Access]]] = defaultdict(dict)
+    for each in accesses:
+        for cell in each.cells:
+            ends[cell, each.is_write].setdefault(each.node, [])[1:] = [each]
+    for (cell, is_write), writers in ends.items():
+        readers = ends.get((cell, False), {}) if is_write else {}
+        for one, other in product(writers.values(), readers.values()):
             for write, read in product(one, other) if one[0].node != other[0].node else ():
                 if not may_precede(write, read) and not may_precede(read, write):
                     yield cell, write, read
-
-
-def _accesses(steps: Steps, does: Does, cells: Cells) -> Accesses:
-    found: Accesses = defaultdict(dict)
-    for node, place, step in _all(steps):
-        for cell in cells.of(step.what) if step.does is does and step.unit is not None else ():
-            ends = found[cell].setdefault(node, [])
-            ends[1:] = [_Access(node, place, step.unit)]  # type: ignore[arg-type]
-    return found

@@ -83,9 +83,9 @@ class ReadBack:
         return steps
 
     def _wrong(self, steps: Steps) -> Diagnostic | None:
-        from .access_order import before_waited, between_nodes
+        from .access_order import wrong
 
-        return between_nodes(steps, self._names) or before_waited(steps, self._names)
+        return wrong(steps, self._names)
 
     @property
     def _has_order(self) -> bool:
@@ -93,6 +93,7 @@ class ReadBack:
         return any(unit.awaits or unit.receives for unit in self.units)
 
     def _follow(self, assignment: Assignment, wanted: Collection[Unit]) -> Steps:
+        from .access_order import with_cells
         from .rehearsal import rehearse
 
         if any((u.saves or u.loads) and not isinstance(u.node, tree.Statement) for u in self.units):
@@ -104,7 +105,8 @@ class ReadBack:
         declare = Splitter(sections, numbers).split(self.frame).function(self.frame.function)
         given, named = self.frame.operation.as_called(self.arguments)
         has_elements = wanted is not assignment.threads
-        return rehearse(declare, given, named, grid_of(self.frame), self.units, has_elements)
+        steps = rehearse(declare, given, named, grid_of(self.frame), self.units, has_elements)
+        return with_cells(steps)
 
     @property
     def _names(self) -> dict[Hashable, str]:
