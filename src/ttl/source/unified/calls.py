@@ -42,6 +42,7 @@ from .things import (
     item_of,
     joined,
     memory_of,
+    table,
 )
 from .units import Effect
 
@@ -92,8 +93,7 @@ def _given(reader: Reader, node: tree.Call) -> Given:
     things = spread(reader, node.arguments)
     keywords = {each.name or "**": reader.evaluate(each.value) for each in node.keywords}
     unpacked = keywords.pop("**", SCALAR)
-    known = zip(unpacked.keys or (), unpacked.items or (), strict=True)
-    keywords |= {str(name): thing for name, thing in known}
+    keywords |= {str(name): thing for name, thing in (unpacked.items or {}).items()}
     if isinstance(things, Thing):
         return Given([], keywords, things)
     return Given(things, keywords)
@@ -107,8 +107,8 @@ def spread(reader: Reader, nodes: Iterable[tree.Expression]) -> list[Thing] | Th
         thing = reader.evaluate(each)
         if not isinstance(each, tree.Starred):
             found.append(thing)
-        elif thing.items is not None and thing.keys is None:
-            found += thing.items
+        elif thing.listed is not None:
+            found += thing.listed
         else:
             is_known = False
             found.append(thing.inside)
@@ -125,7 +125,7 @@ def parameters_given(function: tree.Function, given: Given, bound: int) -> dict[
             rest = given.things[max(place, 0) :]
             thing = container(rest) if given.rest is None else container_of(given.rest)
         elif each.kind == Kinds.VAR_KEYWORD:
-            thing = replace(container(keywords.values()), keys=tuple(keywords))
+            thing = table(keywords)
         elif name in keywords and each.kind != Kinds.POSITIONAL_ONLY:
             thing = keywords.pop(name)
         elif each.kind != Kinds.KEYWORD_ONLY and 0 <= place < len(given.things):
@@ -203,8 +203,8 @@ def _passed(name: str, held: Thing) -> Thing:
         return held.inside if held.kind is Kind.CONTAINER else SCALAR
     if held.kind is not Kind.CONTAINER:
         return container_of(SCALAR)
-    if name == "reversed" and held.items is not None and held.keys is None:
-        return container(reversed(held.items))
+    if name == "reversed" and held.listed is not None:
+        return container(reversed(held.listed))
     return container_of(held.any_item()) if name in ("set", "sorted") else held
 
 
@@ -215,7 +215,7 @@ def _side_by_side(things: list[Thing], is_numbered: bool) -> Thing:
         number = [Thing(value=MISSING if place is None else place)] if is_numbered else []
         return container([*number, *(item_of(each, place) for each in things)])
 
-    lengths = [len(each.items) for each in things if each.items is not None and each.keys is None]
+    lengths = [len(each.listed) for each in things if each.listed is not None]
     is_known = lengths and len(lengths) == len(things)
     return container(map(row, range(min(lengths)))) if is_known else container_of(row(None))
 
@@ -360,13 +360,13 @@ def _of_container(reader: Reader, node: tree.Call, owner: Thing, name: str, give
         if isinstance(node.function, tree.Attribute):
             reader.change(node.function.owner, container_of(inside))
         return held
+    items = owner.items
     if name in ("values", "copy"):
-        return replace(owner, keys=None) if name == "values" else owner
+        return owner if items is None or name == "copy" else container(items.values())
+    if name == "items" and items is None:
+        return container_of(container((SCALAR, held)))
     if name == "items":
-        names = [Thing(value=key) for key in owner.keys or ()]
-        if owner.keys is None or owner.items is None:
-            return container_of(container((SCALAR, held)))
-        return container(map(container, zip(names, owner.items, strict=True)))
+        return container(container((Thing(value=key), items[key])) for key in items)
     return held if name == "get" else SCALAR
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from inspect import Parameter as Kinds
 from types import FunctionType
 from typing import TYPE_CHECKING
@@ -81,8 +82,7 @@ def _given(reader: Reader, frame: Frame, node: tree.Call) -> dict[Variable, Thin
         variable = frame.parameters[name]
         if thing.kind in STATIC or isinstance(value, tree.Constant):
             argument.must_be_known = True
-            found[variable] = Thing(thing.kind, thing.value, thing.key, items=thing.items,
-                                    keys=thing.keys, item=thing.item)  # fmt: skip
+            found[variable] = replace(thing, sites=frozenset(), origins=frozenset())
             continue
         if argument not in frame.arguments:
             frame.arguments.append(argument)

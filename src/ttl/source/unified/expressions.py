@@ -25,6 +25,7 @@ from .things import (
     container_of,
     item_of,
     joined,
+    table,
     thing_of,
 )
 from .units import Effect
@@ -81,11 +82,9 @@ def _item(reader: Reader, node: tree.Item) -> Thing:
     if owner.kind is not Kind.CONTAINER:
         return Thing(Kind.ELEMENT) if owner.kind is Kind.ELEMENT else SCALAR
     if isinstance(node.index, tree.Slice):
-        is_known = owner.items is not None and place is not MISSING
-        return container(owner.items[place]) if is_known else container_of(owner.any_item())  # type: ignore[index]
-    if owner.keys is not None and place is not MISSING and isinstance(place, Hashable):
-        return owner.under(place)
-    return owner.at(place if isinstance(place, int) else None)
+        is_known = owner.listed is not None and place is not MISSING
+        return container(owner.listed[place]) if is_known else container_of(owner.any_item())  # type: ignore[index]
+    return owner.at(place if place is not MISSING and isinstance(place, Hashable) else None)
 
 
 def _slice(reader: Reader, node: tree.Slice) -> Thing:
@@ -161,9 +160,9 @@ def _sequence(reader: Reader, node: tree.Sequence) -> Thing:
 def _table(reader: Reader, node: tree.Table) -> Thing:
     keys = [MISSING if key is None else evaluate(reader, key).value for key in node.keys]
     things = [evaluate(reader, each) for each in node.values]
-    if any(type(key) not in SCALARS for key in keys) or len({*keys}) < len(keys):
+    if any(type(key) not in SCALARS for key in keys):
         return container_of(joined(thing.inside for thing in things))
-    return replace(container(things), keys=tuple(keys))
+    return table(dict(zip(keys, things, strict=True)))
 
 
 def _comprehension(reader: Reader, node: tree.Comprehension) -> Thing:
@@ -174,7 +173,7 @@ def _comprehension(reader: Reader, node: tree.Comprehension) -> Thing:
         for test in each.tests:
             evaluate(reader, test)
         over = given.value if given.items is None else given.items
-        is_known = isinstance(over, (range, tuple)) and not each.tests and len(over) <= MOST_ITEMS
+        is_known = isinstance(over, (range, dict)) and not each.tests and len(over) <= MOST_ITEMS
         length = len(over) if is_known else None
     if node.key is not None:
         evaluate(reader, node.key)
@@ -204,9 +203,8 @@ def unpacked(
         elif place > starred[0]:
             yield each, item_of(thing, place - len(targets))
         else:
-            end = len(thing.items or ()) - (len(targets) - 1 - place)
-            is_known = thing.items is not None and thing.keys is None
-            rest = container(thing.items[place:end]) if is_known else None  # type: ignore[index]
+            listed, others = thing.listed, len(targets) - 1 - place
+            rest = None if listed is None else container(listed[place : len(listed) - others])
             yield each, rest or container_of(thing.inside)
 
 

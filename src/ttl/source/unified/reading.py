@@ -175,10 +175,10 @@ class Reader(Forward[State]):
             return
         home = self._home_of(owner.binding)
         before = changed = self.state.get((home, owner.binding), SCALAR)
-        if before.kind is Kind.CONTAINER and before.keys is not None and key is not MISSING:
+        if before.is_table and key is not MISSING:
             changed = before.with_item(key, news.any_item())
         elif before.kind is Kind.CONTAINER:
-            held = replace(before, items=None, keys=None, item=before.any_item())
+            held = replace(before, items=None, is_table=False, item=before.any_item())
             changed = news if before.is_empty else joined([held, news])
         origins = before.origins | {self.unit}
         self.state[home, owner.binding] = replace(changed, origins=origins)
