@@ -35,7 +35,6 @@ from .problems import (
 from .things import End
 from .units import MOVEMENT, Effect, Site, Thread, Unit, in_text
 
-Weigh = Callable[[Unit], int]
 Unordered = Callable[["Assignment"], Sequence[tuple[Unit, Unit]]]
 Group = list[Unit]
 
@@ -48,7 +47,7 @@ class Assignment:
     threads: dict[Unit, Thread] = field(default_factory=dict)
 
 
-def assign(units: Sequence[Unit], weigh: Weigh, unordered: Unordered) -> Assignment:
+def assign(units: Sequence[Unit], unordered: Unordered) -> Assignment:
     """UsageError with everything that has no thread, or two.
 
     `unordered` gives the statements that an assignment would let touch a tensor in any order.
@@ -58,12 +57,12 @@ def assign(units: Sequence[Unit], weigh: Weigh, unordered: Unordered) -> Assignm
     groups = _groups(units)
     _refuse(each for group in groups.all() for each in _wrong_group(group))
     _order_semaphores(units, groups)
-    found = _with_threads(units, groups, weigh)
+    found = _with_threads(units, groups)
     while pairs := unordered(found):  # rule TENSORS
         for one, other in pairs:
             groups.join(one, other)
         try:
-            found = _with_threads(units, groups, weigh)
+            found = _with_threads(units, groups)
         except UsageError:
             one, other = pairs[0]
             raise NOT_ON_ONE_THREAD.error(one, Label(other.span, "and here")) from None
@@ -82,14 +81,14 @@ def _refuse(wrong: Iterable[Diagnostic]) -> None:
         raise UsageError(*found)
 
 
-def _with_threads(units: Sequence[Unit], groups: Groups, weigh: Weigh) -> Assignment:
+def _with_threads(units: Sequence[Unit], groups: Groups) -> Assignment:
     found, moving = Assignment(units), []
     for group in groups.all():
         effects = {effect for unit in group for effect in unit.effects}
         if Effect.COMPUTE in effects:
             found.threads |= dict.fromkeys(group, Thread.COMPUTE)
         if Effect.MOVE in effects:
-            moving.append(Moving(group, weigh))
+            moving.append(Moving(group))
     for part, thread in _sides(moving).items():
         found.threads |= dict.fromkeys(part.units, thread)
     return found
@@ -271,11 +270,10 @@ class Moving:
     """A group that moves data."""
 
     units: Group
-    weigh: Weigh
 
     @property
     def weight(self) -> int:
-        return sum(map(self.weigh, self.units))
+        return sum(unit.weight for unit in self.units)
 
     @property
     def side(self) -> Thread | None:  # rule SIDES
@@ -290,7 +288,7 @@ RECEIVES = "this receives"
 
 
 def _sides(groups: Sequence[Moving]) -> Threads:
-    """A thread for each group. Bytes are asked for only where they decide."""
+    """A thread for each group."""
     apart = _apart(groups)
     linked: list[tuple[Threads, Threads]] = []  # for those that pipes link, the two ways
     for group in groups:
@@ -298,31 +296,16 @@ def _sides(groups: Sequence[Moving]) -> Threads:
             linked.append(_two_ways(group, apart))
     chosen: Threads = {}
     for ways in sorted(linked, key=lambda each: not any(group.side for group in each[0])):
-        chosen |= _better(ways, chosen)
+        chosen |= min(ways, key=lambda way: _cost(way, chosen))
     return {group: chosen[group] for group in groups}
 
 
-def _better(ways: tuple[Threads, Threads], chosen: Threads) -> Threads:
-    def wrong(way: Threads) -> list[Moving]:
-        return [group for group, thread in way.items() if group.side not in (None, thread)]
-
-    def moved(way: Threads) -> int:
-        """The bytes of the thread that then moves more."""
-        load = dict.fromkeys(MOVEMENT, 0)
-        for group, thread in (chosen | way).items():
-            load[thread] += group.weight
-        return max(load.values())
-
-    measures: tuple[Callable[[Threads], int], ...] = (
-        lambda way: bool(wrong(way)),
-        lambda way: sum(group.weight for group in wrong(way)),
-        moved,  # rule BALANCE
-    )
-    for measure in measures:
-        one, other = map(measure, ways)
-        if one != other:
-            return ways[one > other]
-    return ways[0]
+def _cost(way: Threads, chosen: Threads) -> tuple[bool, int, int]:
+    wrong = [group for group, thread in way.items() if group.side not in (None, thread)]
+    load = dict.fromkeys(MOVEMENT, 0)
+    for group, thread in (chosen | way).items():
+        load[thread] += group.weight
+    return bool(wrong), sum(group.weight for group in wrong), max(load.values())  # rule BALANCE
 
 
 def _apart(groups: Sequence[Moving]) -> dict[Moving, set[Moving]]:  # rule PIPES

@@ -21,12 +21,17 @@ from ttl.diagnostics import UsageError
 from ttl.diagnostics.frames import is_pyttlang_file, is_user_file
 from ttl.language.functions import FLAT, block_functions
 from ttl.language.functions import math as math_functions
+from ttl.language.grid import flatten_size
 from ttl.language.operation import Operation
+from ttl.semantics.dtypes import find_dtype
+from ttl.semantics.layout import layout_of
+from ttl.semantics.types import block_bytes
 
 from .. import tree
 from ..bindings import Variable
 from ..captured import CHANGING
 from ..functions import MISSING, called_function, own_code
+from ..known import SCALARS, UNKNOWN, calculated
 from ..python import as_text
 from ..trees import tree_of
 from .problems import EXPAND_ONLY, unknown_call
@@ -43,8 +48,9 @@ from .things import (
     joined,
     memory_of,
     table,
+    thing_of,
 )
-from .units import Effect
+from .units import Effect, grid_of
 
 if TYPE_CHECKING:
     from .reading import Reader
@@ -184,18 +190,19 @@ def _of_python(reader: Reader, node: tree.Call, value: Any, given: Given) -> Thi
         return Thing(Kind.VALUE)
     if name in PURE or (isinstance(value, BuiltinFunctionType) and hasattr(math, name)):
         is_read = any(thing.kind is Kind.ELEMENT for thing in given.all)
-        return Thing(Kind.ELEMENT) if is_read else Thing(value=_number(value, given))
+        return Thing(Kind.ELEMENT) if is_read else Thing(value=_number(node, value, given))
     return _unknown(reader, node, given)
 
 
-def _number(value: Any, given: Given) -> Any:
-    """What range() or len() gives, if it is known."""
+def _number(node: tree.Call, value: Any, given: Given) -> Any:
+    """What a function makes of numbers that are known."""
     values = [thing.value for thing in given.things]
-    if value is range and values and all(type(each) is int for each in values):
-        return range(*values) if values[2:] != [0] else MISSING
     if value is len and values and given.things[0].items is not None:
         return len(given.things[0].items)
-    return MISSING
+    if given.rest is not None or any(type(each) not in (*SCALARS, range) for each in values):
+        return MISSING
+    found = calculated(node, [value, *values])
+    return MISSING if found is UNKNOWN else found
 
 
 def _passed(name: str, held: Thing) -> Thing:
@@ -276,16 +283,34 @@ def _gives(
     return handler
 
 
+def _buffer(reader: Reader, node: tree.Call, given: Given) -> Thing:
+    reader.unit.makes = True
+    made = Thing(Kind.BUFFER, key=reader.place(node))
+    tensor, shape = given.at(0, "tensor").value, given.at(1, "shape").known
+    dtype = find_dtype(tensor)
+    sizes = (shape,) if type(shape) is int else shape
+    if not isinstance(sizes, tuple) or any(type(each) is not int for each in sizes):
+        return made
+    if dtype is None:
+        return replace(made, block_bytes=made.block_bytes * math.prod(sizes))
+    return replace(made, block_bytes=block_bytes(sizes, dtype, layout_of(tensor)))
+
+
+def _grid_size(reader: Reader, node: tree.Call, given: Given) -> Thing:
+    dims = given.at(0, "dims").value if given.all else 2
+    return thing_of(flatten_size(grid_of(reader.frame), dims)) if type(dims) is int else SCALAR
+
+
 _LANGUAGE: Final[list[tuple[Any, Handler]]] = [
     (language.copy, _copy),
-    (language.make_dataflow_buffer_like, _gives(Kind.BUFFER, "makes")),
-    (language.make_tensor_backed_dfb, _gives(Kind.BUFFER, "makes")),
+    (language.make_dataflow_buffer_like, _buffer),
+    (language.make_tensor_backed_dfb, _buffer),
     (language.PipeNet, _gives(Kind.NET, "makes")),
     (language.Pipe, _gives(Kind.PIPE, "makes")),
     (language.Semaphore, _gives(Kind.SEMAPHORE, "makes")),
     (language.GroupTransfer, _gives(Kind.TRANSFER, effect=Effect.MOVE)),
     (language.node, _gives(mark="in_kernels")),
-    (language.grid_size, _gives()),
+    (language.grid_size, _grid_size),
     (language.raw_element_read, _gives(Kind.ELEMENT, "moves_blocks", Effect.MOVE)),
     (language.raw_element_write, _gives(Kind.ELEMENT, "moves_blocks", Effect.MOVE)),
     (language.signpost, _gives(mark="is_signpost")),
@@ -327,7 +352,7 @@ def owner_text(node: tree.Call) -> str:
 def _acquires(end: End) -> Handler:
     def handler(reader: Reader, node: tree.Call, given: Given, owner: Thing = SCALAR) -> Thing:
         reader.unit.ends.add((owner.key, end))
-        site = reader.site(node, end, owner.key)
+        site = reader.site(node, end, owner)
         return Thing(Kind.BLOCK, sites=frozenset({site}))
 
     return handler

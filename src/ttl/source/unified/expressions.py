@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -48,6 +48,8 @@ def parts(reader: Reader, node: tree.Node) -> list[Thing]:
 
 def _attribute(reader: Reader, node: tree.Attribute) -> Thing:
     owner = evaluate(reader, node.owner)
+    if owner.kind is Kind.TENSOR and node.name == "shape" and owner.value is not MISSING:
+        return thing_of(tuple(owner.value.shape))
     if owner.value is not MISSING and owner.kind in (Kind.SCALAR, Kind.CONTAINER):
         found = _known_attribute(owner.value, node.name)
         if found is not MISSING:
@@ -135,7 +137,8 @@ def _logic(reader: Reader, node: tree.Logic) -> Thing:
 
 def _choice(reader: Reader, node: tree.Choice) -> Thing:
     test, *sides = parts(reader, node)
-    found = joined(sides)
+    is_known = type(test.value) is bool
+    found = sides[not test.value] if is_known else joined(sides)
     return test if test.kind is Kind.ELEMENT and found.kind is Kind.SCALAR else found
 
 
@@ -172,15 +175,19 @@ def _comprehension(reader: Reader, node: tree.Comprehension) -> Thing:
         reader.bind(each.target, item_of(given))
         for test in each.tests:
             evaluate(reader, test)
-        over = given.value if given.items is None else given.items
-        is_known = isinstance(over, (range, dict)) and not each.tests and len(over) <= MOST_ITEMS
-        length = len(over) if is_known else None
+        length = None if each.tests else length_of(given)
     if node.key is not None:
         evaluate(reader, node.key)
     made = container_of(evaluate(reader, node.value))
-    if length is None or len(node.generators) > 1 or node.key is not None:
+    if length is None or length > MOST_ITEMS or len(node.generators) > 1 or node.key is not None:
         return made
     return container(made.at(place) for place in range(length))
+
+
+def length_of(over: Thing) -> int | None:
+    """How often a loop over it goes round."""
+    held = over.value if over.items is None else over.items
+    return len(held) if isinstance(held, (range, Mapping)) else None
 
 
 def _suspend(reader: Reader, node: tree.Suspend) -> Thing:

@@ -25,8 +25,7 @@ from .problems import PERHAPS_READ
 from .sections import all_in_one
 from .splitting import Splitter
 from .things import memory_of
-from .units import Frame, Unit
-from .weights import grid_of
+from .units import Frame, Unit, grid_of
 
 if TYPE_CHECKING:
     from .rehearsal import Steps

@@ -9,7 +9,7 @@ rule EXPAND  an operation that is called as a statement is a frame of units of i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from importlib import import_module
@@ -110,11 +110,13 @@ class Reader(Forward[State]):
     def place(self, node: tree.Node) -> Place:
         return Place(self.unit, node, tuple(self.calls.values()))
 
-    def site(self, node: tree.Call, end: End, buffer: Hashable) -> Site:
+    def site(self, node: tree.Call, end: End, buffer: Thing) -> Site:
         key = self.place(node)
         if key not in self._sites:
             place = node if not self.calls else self.unit.node
-            self._sites[key] = Site(place, self.unit, end, buffer, owner_text(node))
+            self._sites[key] = Site(
+                place, self.unit, end, buffer.key, owner_text(node), buffer.block_bytes
+            )
         self.unit.acquires.add(self._sites[key])
         return self._sites[key]
 
@@ -267,6 +269,8 @@ class Reader(Forward[State]):
     def start(self, loop: tree.Loop, state: State) -> State:
         if not self.calls:
             self.unit.counts = _counted(self, loop.over)
+            over = self.evaluate(self.unit.counts or loop.over)
+            self.unit.rounds = expressions.length_of(over) or 1
         return state
 
     def next(self, loop: tree.Loop, state: State) -> State:

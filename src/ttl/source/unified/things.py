@@ -81,6 +81,7 @@ class Thing:
     kind: Kind = Kind.SCALAR
     value: Any = field(default=MISSING, compare=False)  # the Python value, where it is known
     key: Hashable = None  # which buffer, net or semaphore it is
+    block_bytes: int = field(default=2048, compare=False)  # of a buffer: a tile of bf16 if unknown
     sites: frozenset[Site] = frozenset()  # the blocks that it is, or holds
     origins: frozenset[Unit] = frozenset()  # the statements that gave it its value
     items: Mapping[Hashable, Thing] | None = None  # of a known container, by place or key
@@ -123,6 +124,14 @@ class Thing:
     def without_items(self) -> Thing:
         is_held = self.kind is Kind.CONTAINER
         return replace(self, items=None, is_table=False, item=None) if is_held else self
+
+    @property
+    def known(self) -> Any:
+        """The value, also of a tuple of known values."""
+        if self.value is not MISSING or self.listed is None:
+            return self.value
+        values = tuple(each.known for each in self.listed)
+        return MISSING if any(each is MISSING for each in values) else values
 
     def with_item(self, key: Hashable, thing: Thing) -> Thing:
         """A dict after `[key] = thing`."""

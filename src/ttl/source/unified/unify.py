@@ -23,8 +23,7 @@ from .reading import Reader
 from .sections import Sections, sections_of
 from .splitting import Split, Splitter
 from .things import container, memory_of, thing_of
-from .units import Frame, Thread
-from .weights import Weights, grid_of
+from .units import Frame, Thread, grid_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,9 +140,8 @@ def _unify(frame: Frame, arguments: Mapping[str, Any]) -> Unified:
         given[variable] = thing_of(arguments[name]) if is_one else container(map(thing_of, starred))
     reader = Reader(frame)
     reader.read_frame(given)
-    weights = Weights(frame, reader.order, arguments)
     read_back = ReadBack(frame, reader.order, arguments)
-    assignment = assign(reader.order, weights.of, read_back.unordered)
+    assignment = assign(reader.order, read_back.unordered)
     sections = sections_of(assignment)
     split = Splitter(sections).split(frame)
     found = Unified(frame, assignment, sections, split, read_back.is_rehearsed)

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum
+from math import prod
 from types import FunctionType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ttl.diagnostics import Label, Span
 from ttl.diagnostics.span import Expansion
 from ttl.language.operation import Operation
+from ttl.semantics.current_engine import SCOPE
 from ttl.semantics.kernel_kinds import KernelKind
+from ttl.semantics.types import Shape
 
 from .. import tree
 from ..bindings import Variable
@@ -131,6 +134,7 @@ class Site:
     end: End
     buffer: Hashable
     buffer_name: str
+    block_bytes: int
 
     @property
     def frame(self) -> Frame:
@@ -149,6 +153,7 @@ class Unit:
     node: Node  # with the place in the text
     control: Unit | None = None  # the loop, the condition or the call that it stands in
     is_loop: bool = False
+    rounds: int = 1  # of a loop, as far as they are known
     counts: Call | None = None  # what a loop goes over where its variable is not used
     effects: dict[Effect, Node] = field(default_factory=dict)
     reads: dict[Variable, set[Unit]] = field(default_factory=dict)  # of its frame: who gave them
@@ -197,6 +202,14 @@ class Unit:
         """Where those are acquired that it uses, or acquires itself."""
         return self.sites | self.acquires
 
+    @property
+    def weight(self) -> int:
+        """The bytes that it moves."""
+        if not self.moves_blocks:
+            return 0
+        rounds = prod(each.rounds for each in self.controls())
+        return rounds * max((site.block_bytes for site in self.blocks), default=0)
+
     def controls(self) -> Iterator[Unit]:
         """The loops, conditions and calls around it, innermost first."""
         unit = self.control
@@ -208,6 +221,13 @@ class Unit:
         """The one that a `break` or `continue` leaves; None for what leaves the whole body."""
         around = self.controls() if isinstance(self.node, tree.Jump) else ()
         return next((control for control in around if control.is_loop), None)
+
+
+def grid_of(frame: Frame) -> Shape:
+    """The grid of the call; where there is none, as far as the decorator tells."""
+    running = SCOPE.get(None)
+    asked: Any = running.grid if running is not None else frame.root.operation.grid
+    return asked if isinstance(asked, tuple) else (1, 1)
 
 
 def in_text(pieces: Iterable[Unit]) -> list[Unit]:
