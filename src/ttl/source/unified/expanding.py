@@ -77,7 +77,9 @@ def _given(reader: Reader, frame: Frame, node: tree.Call) -> dict[Variable, Thin
         if thing.kind in REFUSED:
             names = {"operation": frame.name, "parameter": name}
             raise REFUSED_ARGUMENT.error((reader.frame, value), **names)
-        argument = _argument(reader, name, value)
+        argument = reader.begin(value, name)  # a unit of its own, which parts of kernels ask for
+        argument.argument = name
+        reader.evaluate(value)
         reader.unit = outer
         variable = frame.parameters[name]
         if thing.kind in STATIC or isinstance(value, tree.Constant):
@@ -90,14 +92,6 @@ def _given(reader: Reader, frame: Frame, node: tree.Call) -> dict[Variable, Thin
     return found
 
 
-def _argument(reader: Reader, name: str, value: tree.Expression) -> Unit:
-    """A unit of the calling frame, which the parts of kernels ask for."""
-    argument = reader.begin(value, name)
-    argument.argument = name
-    reader.evaluate(value)
-    return argument
-
-
 def _check_place(reader: Reader, operation: Operation, node: tree.Call) -> None:
     statement = reader.unit.node
     if reader.calls or not isinstance(statement, tree.Evaluate) or statement.value is not node:
@@ -105,16 +99,16 @@ def _check_place(reader: Reader, operation: Operation, node: tree.Call) -> None:
 
 
 def _check_recursion(frame: Frame, node: tree.Call, reader: Reader) -> None:
-    chain = [each.operation for each in frame.chain()]
-    if frame.operation in chain[1:]:
-        end = chain[1:].index(frame.operation) + 2
-        cycle = " -> ".join(each.__name__ for each in reversed(chain[:end]))
-        raise RECURSION.error((reader.frame, node), operation=frame.name, cycle=cycle)
+    own, *outer = (each.operation for each in frame.chain())
+    if own in outer:
+        cycle = [*reversed(outer[: outer.index(own) + 1]), own]
+        names = " -> ".join(each.__name__ for each in cycle)
+        raise RECURSION.error((reader.frame, node), operation=frame.name, cycle=names)
 
 
 def _check_arguments(reader: Reader, frame: Frame, node: tree.Call) -> None:
     is_unpacked = any(isinstance(each, tree.Starred) for each in node.arguments)
-    is_unpacked = is_unpacked or any(each.name is None for each in node.keywords)
+    is_unpacked |= any(each.name is None for each in node.keywords)
     if is_unpacked or any(each.kind in STARRED for each in frame.tree.parameters):
         raise UNPACKED.error((reader.frame, node), operation=frame.name)
     names, given = frame.parameters, frame.arguments_of(node)

@@ -41,13 +41,11 @@ def _lines(
     frame: Frame, units: dict[int, list[Unit]], assignment: Assignment, sections: Sections
 ) -> Iterator[str]:
     yield _title(frame)
-    first, last = frame.tree.lineno, frame.tree.end_lineno or frame.tree.lineno
-    for number in range(first, last + 1):
+    for number in range(frame.tree.lineno, (frame.tree.end_lineno or frame.tree.lineno) + 1):
         here = units.get(number, [])
-        marks = _marks(_threads(here, sections))
         why = "; ".join(dict.fromkeys(reason(unit, assignment, sections) for unit in here))
         text = linecache.getline(frame.file, number).rstrip()
-        yield f"{marks:5} {why:22} {number:4} | {text}".rstrip()
+        yield f"{_marks(_threads(here, sections)):5} {why:22} {number:4} | {text}".rstrip()
 
 
 def _title(frame: Frame) -> str:
