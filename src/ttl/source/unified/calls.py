@@ -32,7 +32,6 @@ from ..bindings import Variable
 from ..captured import CHANGING
 from ..functions import MISSING, called_function, own_code
 from ..known import SCALARS, UNKNOWN, calculated
-from ..python import as_text
 from ..trees import tree_of
 from .problems import EXPAND_ONLY, unknown_call
 from .things import (
@@ -50,7 +49,7 @@ from .things import (
     table,
     thing_of,
 )
-from .units import Effect, grid_of
+from .units import Effect, grid_of, owner_text
 
 if TYPE_CHECKING:
     from .reading import Reader
@@ -342,11 +341,6 @@ def _method(reader: Reader, node: tree.Call, owner: Thing, name: str, given: Giv
     if not is_plain and owner.kind not in (Kind.BUFFER, Kind.NET):
         raise UsageError(unknown_call(reader.frame, node))
     return _unknown(reader, node, given)
-
-
-def owner_text(node: tree.Call) -> str:
-    is_method = isinstance(node.function, tree.Attribute)
-    return as_text(node.function.owner) if is_method else "a buffer"  # type: ignore[attr-defined]
 
 
 def _acquires(end: End) -> Handler:

@@ -6,6 +6,7 @@ import linecache
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from .. import tree
 from .assignment import Assignment
 from .sections import Sections
 from .units import Effect, Frame, Thread, Unit
@@ -75,7 +76,9 @@ def reason(unit: Unit, assignment: Assignment, sections: Sections) -> str:
         return "expanded"
     if unit not in assignment.threads:
         if unit in sections.setup:
-            return "" if unit.stays else "declared" if unit.makes else "known before"
+            node = unit.node
+            is_text = isinstance(node, tree.Evaluate) and isinstance(node.value, tree.Constant)
+            return "" if is_text else "declared" if unit.makes else "known before"
         return "shared"
     if unit.is_breakpoint:
         return "debugs"

@@ -24,7 +24,7 @@ from ..functions import MISSING, named_value
 from ..python import as_text
 from ..walking import own_nodes
 from . import expressions
-from .calls import Given, owner_text, parameters_given
+from .calls import Given, parameters_given
 from .problems import DEFINED_INSIDE, NEW_VALUE, NOT_HERE, RETURNS_VALUE
 from .things import (
     OF_TILES,
@@ -60,7 +60,9 @@ class Reader(Forward[State]):
     def __init__(self, frame: Frame):
         super().__init__()
         self.frame = frame
-        self.here = self.home = Activation(frame.tree.scope, frame.function)  # home: the frame's
+        self.here = self.home = Activation(
+            None, frame.tree.scope, frame.function
+        )  # home: the frame's
         self.state = State()
         self.unit: Unit = None  # type: ignore[assignment]  # the first statement sets it
         self.control: Unit | None = frame.caller  # the loop, the condition or the call around it
@@ -69,14 +71,12 @@ class Reader(Forward[State]):
         self.order: list[Unit] = []  # all units, also those of expansions
         self._units: dict[tuple[Frame, tree.Node, str], Unit] = {}
         self._controls: dict[tuple[Frame, tree.Node], Unit] = {}  # what statements stand in
-        self._sites: dict[Place, Site] = {}
-        self._activations: dict[tuple[Place, tree.Function], Activation] = {}
 
     def read_frame(self, given: Mapping[Variable, Thing]) -> None:
         """What its variables stand for at its end is kept with it."""
         self.state |= {(self.home, variable): thing for variable, thing in given.items()}
         self.run(self.frame.tree)
-        own = [key for key in self.state if key[0] is self.home]
+        own = [key for key in self.state if key[0] == self.home]
         self.frame.final = {key[1]: self.state.pop(key) for key in own}
 
     @contextmanager
@@ -84,7 +84,7 @@ class Reader(Forward[State]):
         outer = self.frame, self.here, self.home, self.unit
         self.frame = frame
         place = self.place(frame.tree)
-        self.here = self.home = self._activation(place, frame.tree, frame.function, None)
+        self.here = self.home = Activation(place, frame.tree.scope, frame.function)
         try:
             yield
         finally:
@@ -111,14 +111,9 @@ class Reader(Forward[State]):
         return Place(self.unit, node, tuple(self.calls.values()))
 
     def site(self, node: tree.Call, end: End, buffer: Thing) -> Site:
-        key = self.place(node)
-        if key not in self._sites:
-            place = node if not self.calls else self.unit.node
-            self._sites[key] = Site(
-                place, self.unit, end, buffer.key, owner_text(node), buffer.block_bytes
-            )
-        self.unit.acquires.add(self._sites[key])
-        return self._sites[key]
+        site = Site(self.place(node), end, buffer.key, buffer.block_bytes)
+        self.unit.acquires.add(site)
+        return site
 
     def evaluate(self, node: tree.Expression) -> Thing:
         return expressions.evaluate(self, node)
@@ -167,7 +162,7 @@ class Reader(Forward[State]):
                 raise NEW_VALUE.error((self.frame, self.unit.node), parameter=name.name)
             self.unit.binds.add(name)
             thing = replace(thing, origins=frozenset({self.unit}))
-            if home is not self.here and (home, name) in self.state:
+            if home != self.here and (home, name) in self.state:
                 thing = joined([self.state[home, name], thing])  # the function may not be called
         self.state[home, name] = thing
 
@@ -200,7 +195,7 @@ class Reader(Forward[State]):
         outer = self.here, self.returned
         is_nested = isinstance(around, Activation)
         names, inner = (around.function, around) if is_nested else (around, None)
-        self.here = self._activation(self.place(call), function, names, inner)
+        self.here = Activation(self.place(call), function.scope, names, inner)
         self.returned = []
         for variable, thing in parameters_given(function, given, bound).items():
             self.state[self.here, variable] = thing
@@ -212,15 +207,6 @@ class Reader(Forward[State]):
         finally:
             del self.calls[function]
             self.here, self.returned = outer
-
-    def _activation(
-        self, place: Place, function: tree.Function, names: Any, outer: Activation | None
-    ) -> Activation:
-        """The one of this place, also when it is read again."""
-        found = self._activations.get((place, function))
-        if found is None or found.function is not names or found.outer is not outer:
-            found = self._activations[place, function] = Activation(function.scope, names, outer)
-        return found
 
     # Statements -----------------------------------------------------------------------------------
 
@@ -268,7 +254,7 @@ class Reader(Forward[State]):
 
     def start(self, loop: tree.Loop, state: State) -> State:
         if not self.calls:
-            self.unit.counts = _counted(self, loop.over)
+            self.unit.counts = self.unit.counts or _counted(self, loop.over)
             over = self.evaluate(self.unit.counts or loop.over)
             self.unit.rounds = expressions.length_of(over) or 1
         return state
@@ -306,9 +292,7 @@ def _is_generator(function: tree.Function) -> bool:
 
 
 def _evaluate(reader: Reader, node: tree.Evaluate) -> None:
-    unit = reader.begin(node)
-    if isinstance(node.value, tree.Constant):
-        unit.stays = True
+    reader.begin(node)
     reader.evaluate(node.value)
 
 
@@ -337,17 +321,15 @@ def _update(reader: Reader, node: tree.Update) -> None:
     reader.begin(node)
     value = reader.evaluate(node.value)
     if isinstance(node.target, tree.Target):
-        value = _updated(reader, node, reader.read(node.target.binding), value)
+        before = reader.read(node.target.binding)
+        if before.kind in OF_TILES or value.kind in OF_TILES:
+            reader.does(Effect.COMPUTE, node)
+            value = before if before.kind is Kind.BLOCK else Thing(Kind.VALUE)
+        elif before.kind is Kind.CONTAINER:
+            value = joined([before, value])
+        else:
+            value = Thing(max(before.kind, value.kind))
     reader.bind(node.target, value)
-
-
-def _updated(reader: Reader, node: tree.Update, before: Thing, value: Thing) -> Thing:
-    if before.kind in OF_TILES or value.kind in OF_TILES:
-        reader.does(Effect.COMPUTE, node)
-        return before if before.kind is Kind.BLOCK else Thing(Kind.VALUE)
-    if before.kind is Kind.CONTAINER:
-        return joined([before, value])
-    return Thing(max(before.kind, value.kind))
 
 
 def _counted(reader: Reader, over: tree.Expression) -> tree.Call | None:

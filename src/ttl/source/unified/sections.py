@@ -58,7 +58,7 @@ def setup_of(units: Sequence[Unit]) -> set[Unit]:  # rule SETUP
     fixed = fixed_units(units)
     setup = {unit for unit in units if unit not in fixed and _may_be_setup(unit)}
     while True:
-        gone = {unit for unit in setup if not unit.stays and _is_kernels(unit, setup)}
+        gone = {unit for unit in setup if _is_kernels(unit, setup)}
         left = [unit for unit in units if unit not in setup or unit in gone]
         gone |= {each for unit in left for each in unit.controls() if each.is_loop} & setup
         if not gone:

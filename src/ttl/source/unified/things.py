@@ -20,7 +20,7 @@ from ..functions import MISSING
 from ..tree import Function
 
 if TYPE_CHECKING:
-    from .units import Site, Unit
+    from .units import Place, Site, Unit
 
 MOST_ITEMS = 256  # that are told apart
 DEEPEST = 4
@@ -60,10 +60,11 @@ class End(Enum):
     WAIT = "wait"
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(frozen=True, slots=True)
 class Activation:
     """A function that is called at one place, for the variables that it has there."""
 
+    place: Place | None
     scope: Scope
     function: FunctionType  # what the names around it are those of
     outer: Activation | None = None

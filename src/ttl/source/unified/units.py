@@ -18,6 +18,7 @@ from ttl.semantics.types import Shape
 
 from .. import tree
 from ..bindings import Variable
+from ..python import as_text
 from ..tree import Call, Expression, Function, Node
 from .things import End
 
@@ -125,16 +126,26 @@ class Place:
     calls: tuple[Node, ...]  # of functions that are read where they are called
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(frozen=True, slots=True)
 class Site:
     """A place at which a block is acquired."""
 
-    node: Node
-    unit: Unit
+    place: Place
     end: End
-    buffer: Hashable
-    buffer_name: str
-    block_bytes: int
+    buffer: Hashable = field(compare=False)
+    block_bytes: int = field(compare=False)
+
+    @property
+    def unit(self) -> Unit:
+        return self.place.unit
+
+    @property
+    def buffer_name(self) -> str:
+        return owner_text(self.place.node)
+
+    @property
+    def node(self) -> Node:
+        return self.unit.node if self.place.calls else self.place.node
 
     @property
     def frame(self) -> Frame:
@@ -178,7 +189,6 @@ class Unit:
     is_breakpoint: bool = False
     is_signpost: bool = False
     is_function: bool = False
-    stays: bool = False  # in the operation's own scope, whatever it reads: the documentation
     unknown: Call | None = None  # a call of something that is not known
     expansion: Frame | None = None  # that it calls
     argument: str | None = None  # of a call: the parameter that it gives
@@ -221,6 +231,12 @@ class Unit:
         """The one that a `break` or `continue` leaves; None for what leaves the whole body."""
         around = self.controls() if isinstance(self.node, tree.Jump) else ()
         return next((control for control in around if control.is_loop), None)
+
+
+def owner_text(call: Node) -> str:
+    """What the method is called of."""
+    is_method = isinstance(call, Call) and isinstance(call.function, tree.Attribute)
+    return as_text(call.function.owner) if is_method else "a buffer"  # type: ignore[attr-defined]
 
 
 def grid_of(frame: Frame) -> Shape:
