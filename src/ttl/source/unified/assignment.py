@@ -295,8 +295,8 @@ def _sides(groups: Sequence[Moving]) -> Threads:
         if not any(group in ways[0] for ways in linked):
             linked.append(_two_ways(group, apart))
     chosen: Threads = {}
-    for ways in sorted(linked, key=lambda each: not any(group.side for group in each[0])):
-        chosen |= min(ways, key=lambda way: _cost(way, chosen))
+    for one, other in sorted(linked, key=lambda each: not any(group.side for group in each[0])):
+        chosen |= other if _cost(other, chosen) < _cost(one, chosen) else one
     return {group: chosen[group] for group in groups}
 
 

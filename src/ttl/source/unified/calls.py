@@ -382,10 +382,9 @@ def _of_container(reader: Reader, node: tree.Call, owner: Thing, name: str, give
     items = owner.items
     if name in ("values", "copy"):
         return owner if items is None or name == "copy" else container(items.values())
-    if name == "items" and items is None:
-        return container_of(container((SCALAR, held)))
     if name == "items":
-        return container(container((Thing(value=key), items[key])) for key in items)
+        rows = [container((Thing(value=key), each)) for key, each in (items or {}).items()]
+        return container_of(container((SCALAR, held))) if items is None else container(rows)
     return held if name == "get" else SCALAR
 
 

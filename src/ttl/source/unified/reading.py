@@ -49,7 +49,7 @@ class State(dict[tuple[Activation, Variable], Thing]):
 
     def __eq__(self, other: object) -> bool:
         is_same = isinstance(other, State) and dict.__eq__(self, other)
-        return is_same and all(self[key].value is other[key].value for key in self)  # type: ignore[index]
+        return is_same and all(self[key].value is other[key].value for key in self)
 
     __hash__ = None  # type: ignore[assignment]
 

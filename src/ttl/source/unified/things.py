@@ -85,7 +85,7 @@ class Thing:
     block_bytes: int = field(default=2048, compare=False)  # of a buffer: a tile of bf16 if unknown
     sites: frozenset[Site] = frozenset()  # the blocks that it is, or holds
     origins: frozenset[Unit] = frozenset()  # the statements that gave it its value
-    items: Mapping[Hashable, Thing] | None = None  # of a known container, by place or key
+    items: Mapping[Any, Thing] | None = None  # of a known container, by place or key
     is_table: bool = False  # a dict
     item: Thing | None = None  # what any item of a container is
     owner: Thing | None = None  # of a method
@@ -102,8 +102,9 @@ class Thing:
         """An item, also of several buffers that one call in a loop makes; None: any."""
         inside = self.any_item()
         if self.items is not None:
-            is_from_end = not self.is_table and isinstance(key, int) and key < 0
-            return self.items.get(key + len(self.items) if is_from_end else key, inside)
+            if isinstance(key, int) and key < 0 and not self.is_table:
+                key += len(self.items)
+            return self.items.get(key, inside)
         if inside.kind in (Kind.BUFFER, Kind.NET, Kind.SEMAPHORE):
             return replace(inside, key=(inside.key, key))
         return inside
@@ -142,7 +143,7 @@ class Thing:
 SCALAR = Thing()
 
 
-def table(items: Mapping[Hashable, Thing], is_table: bool = True) -> Thing:
+def table(items: Mapping[Any, Thing], is_table: bool = True) -> Thing:
     sites: frozenset[Site] = frozenset().union(*(thing.sites for thing in items.values()))
     return Thing(Kind.CONTAINER, items=items, is_table=is_table, sites=sites)
 
