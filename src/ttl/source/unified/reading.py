@@ -48,10 +48,11 @@ class State(dict[tuple[Activation, Variable], Thing]):
     """What the variables stand for."""
 
     def __eq__(self, other: object) -> bool:
-        is_same = isinstance(other, State) and dict.__eq__(self, other)
-        return is_same and all(self[key].value is other[key].value for key in self)
+        if not isinstance(other, State) or not dict.__eq__(self, other):
+            return False
+        return all(thing.value is other[key].value for key, thing in self.items())
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
 
 class Reader(Forward[State]):
