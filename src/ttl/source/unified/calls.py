@@ -60,6 +60,7 @@ PURE: Final = (
     "pow", "range", "repr", "round", "slice", "str", "sum", "type",
 )  # fmt: skip
 PASSING: Final = ("dict", "iter", "list", "next", "reversed", "set", "sorted", "tuple")
+STOPS: Final = (breakpoint, pdb.set_trace)  # where what stands beside them runs
 WAITS: Final = ("wait_eq", "wait_ge")
 SIGNALS: Final = ("set", "inc")
 OF_BUFFERS_AND_NETS: Final = ("reserve", "wait", "publish", "if_src", "if_dst", "is_src", "is_dst")
@@ -153,15 +154,8 @@ def _called(reader: Reader, node: tree.Call, callee: Thing, given: Given) -> Thi
         from .expanding import expand  # which reads bodies, too
 
         return expand(reader, value, node, given)
-    for known, handler in _LANGUAGE:
-        if value is known:
-            return handler(reader, node, given)
-    if value is breakpoint or value is pdb.set_trace:  # where what stands beside it runs
-        reader.unit.is_print = reader.unit.is_breakpoint = True
-        return SCALAR
-    if id(value) in _TILE_FUNCTIONS:
-        reader.does(Effect.COMPUTE, node)
-        return Thing(Kind.VALUE)
+    if (handler := _FUNCTIONS.get(id(value))) is not None:
+        return handler(reader, node, given)
     if getattr(value, "__module__", None) in ("builtins", "math") or value is range:
         return _of_python(reader, node, value, given)
     function, bound = called_function(value)
@@ -178,8 +172,6 @@ def _called(reader: Reader, node: tree.Call, callee: Thing, given: Given) -> Thi
 
 def _of_python(reader: Reader, node: tree.Call, value: Any, given: Given) -> Thing:
     name = getattr(value, "__name__", "")
-    if value is print:
-        return _print(reader, node, given)
     if name in ("enumerate", "zip"):
         return _side_by_side(given.things, name == "enumerate")
     if name in PASSING and getattr(builtins, name) is value:
@@ -266,18 +258,18 @@ def _copy(reader: Reader, node: tree.Call, given: Given) -> Thing:
 
 
 def _gives(
-    kind: Kind = Kind.SCALAR, mark: str = "", effect: Effect | None = None, end: End | None = None
+    kind: Kind = Kind.SCALAR, *marks: str, effect: Effect | None = None, end: End | None = None
 ) -> Handler:
-    """A call that sets a mark of its unit, and does nothing that depends on its arguments."""
+    """A call that sets marks of its unit, and does nothing that depends on its arguments."""
 
     def handler(reader: Reader, node: tree.Call, given: Given, owner: Thing = SCALAR) -> Thing:
         if effect is not None:
             reader.does(effect, node)
-        if mark:
+        for mark in marks:
             setattr(reader.unit, mark, True)
         if end is not None:
             reader.unit.ends.add((owner.key, end))
-        return Thing(kind, key=reader.place(node) if mark == "makes" else None)
+        return Thing(kind, key=reader.place(node) if "makes" in marks else None)
 
     return handler
 
@@ -300,27 +292,26 @@ def _grid_size(reader: Reader, node: tree.Call, given: Given) -> Thing:
     return thing_of(flatten_size(grid_of(reader.frame), dims)) if type(dims) is int else SCALAR
 
 
-_LANGUAGE: Final[list[tuple[Any, Handler]]] = [
-    (language.copy, _copy),
-    (language.make_dataflow_buffer_like, _buffer),
-    (language.make_tensor_backed_dfb, _buffer),
-    (language.PipeNet, _gives(Kind.NET, "makes")),
-    (language.Pipe, _gives(Kind.PIPE, "makes")),
-    (language.Semaphore, _gives(Kind.SEMAPHORE, "makes")),
-    (language.GroupTransfer, _gives(Kind.TRANSFER, effect=Effect.MOVE)),
-    (language.node, _gives(mark="in_kernels")),
-    (language.grid_size, _grid_size),
-    (language.raw_element_read, _gives(Kind.ELEMENT, "moves_blocks", Effect.MOVE)),
-    (language.raw_element_write, _gives(Kind.ELEMENT, "moves_blocks", Effect.MOVE)),
-    (language.signpost, _gives(mark="is_signpost")),
-]
-_TILE_FUNCTIONS: Final = {  # they live as long as the language
-    *map(id, FLAT.values()),
-    *(
-        id(getattr(space, name))
+_FUNCTIONS: Final[dict[int, Handler]] = {  # by their ids: they live as long as the language
+    **{
+        id(each): _gives(Kind.VALUE, effect=Effect.COMPUTE)
         for space in (math_functions, block_functions)
-        for name in space.NAMES
-    ),
+        for each in (*FLAT.values(), *(getattr(space, name) for name in space.NAMES))
+    },
+    id(language.copy): _copy,
+    id(language.make_dataflow_buffer_like): _buffer,
+    id(language.make_tensor_backed_dfb): _buffer,
+    id(language.PipeNet): _gives(Kind.NET, "makes"),
+    id(language.Pipe): _gives(Kind.PIPE, "makes"),
+    id(language.Semaphore): _gives(Kind.SEMAPHORE, "makes"),
+    id(language.GroupTransfer): _gives(Kind.TRANSFER, effect=Effect.MOVE),
+    id(language.node): _gives(Kind.SCALAR, "in_kernels"),
+    id(language.grid_size): _grid_size,
+    id(language.raw_element_read): _gives(Kind.ELEMENT, "moves_blocks", effect=Effect.MOVE),
+    id(language.raw_element_write): _gives(Kind.ELEMENT, "moves_blocks", effect=Effect.MOVE),
+    id(language.signpost): _gives(Kind.SCALAR, "is_signpost"),
+    id(print): _print,
+    **{id(stop): _gives(Kind.SCALAR, "is_print", "is_breakpoint") for stop in STOPS},
 }
 
 
@@ -404,7 +395,7 @@ _METHODS: Final[dict[tuple[Kind, str], Handler]] = {
     (Kind.SEMAPHORE, "get_remote"): _remote,
     (Kind.SEMAPHORE, "get_remote_multicast"): _remote,
     **{(Kind.TRANSFER, name): _gives(effect=Effect.MOVE) for name in ("wait", "add", "wait_all")},
-    **{(Kind.NET, n): _gives(mark="in_kernels") for n in ("is_src", "is_dst", "is_active")},
-    **{(Kind.SEMAPHORE, n): _gives(mark="awaits", effect=Effect.MOVE) for n in WAITS},
-    **{(Kind.SEMAPHORE, n): _gives(mark="signals", effect=Effect.MOVE) for n in SIGNALS},
+    **{(Kind.NET, n): _gives(Kind.SCALAR, "in_kernels") for n in ("is_src", "is_dst", "is_active")},
+    **{(Kind.SEMAPHORE, n): _gives(Kind.SCALAR, "awaits", effect=Effect.MOVE) for n in WAITS},
+    **{(Kind.SEMAPHORE, n): _gives(Kind.SCALAR, "signals", effect=Effect.MOVE) for n in SIGNALS},
 }

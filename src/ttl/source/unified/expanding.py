@@ -61,8 +61,7 @@ def expand(reader: Reader, operation: Operation, node: tree.Call, given: Given) 
         raise MULTI_KERNEL.error((reader.frame, node), operation=frame.name)
     _check_arguments(reader, frame, node)
     known = _given(reader, frame, node)
-    with reader.within(frame):
-        reader.read_frame(known)
+    reader.read_frame(frame, known)
     # What a part of a kernel is given is read by units of its own.
     unit.reads, unit.depends, unit.sites = {}, set(), set()
     return SCALAR

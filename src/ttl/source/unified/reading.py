@@ -9,8 +9,7 @@ rule EXPAND  an operation that is called as a statement is a frame of units of i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from importlib import import_module
 from typing import Any
@@ -73,23 +72,17 @@ class Reader(Forward[State]):
         self._units: dict[tuple[Frame, tree.Node, str], Unit] = {}
         self._controls: dict[tuple[Frame, tree.Node], Unit] = {}  # what statements stand in
 
-    def read_frame(self, given: Mapping[Variable, Thing]) -> None:
+    def read_frame(self, frame: Frame, given: Mapping[Variable, Thing]) -> None:  # rule EXPAND
         """What its variables stand for at its end is kept with it."""
-        self.state |= {(self.home, variable): thing for variable, thing in given.items()}
-        self.run(self.frame.tree)
-        own = [key for key in self.state if key[0] == self.home]
-        self.frame.final = {key[1]: self.state.pop(key) for key in own}
-
-    @contextmanager
-    def within(self, frame: Frame) -> Iterator[None]:  # rule EXPAND
         outer = self.frame, self.here, self.home, self.unit
-        self.frame = frame
-        place = self.place(frame.tree)
+        place = None if frame.caller is None else self.place(frame.tree)
         self.here = self.home = Activation(place, frame.tree.scope, frame.function)
-        try:
-            yield
-        finally:
-            self.frame, self.here, self.home, self.unit = outer
+        self.frame = frame
+        self.state |= {(self.home, variable): thing for variable, thing in given.items()}
+        self.run(frame.tree)
+        own = [key for key in self.state if key[0] == self.home]
+        frame.final = {key[1]: self.state.pop(key) for key in own}
+        self.frame, self.here, self.home, self.unit = outer
 
     # Units ----------------------------------------------------------------------------------------
 
@@ -201,13 +194,11 @@ class Reader(Forward[State]):
         for variable, thing in parameters_given(function, given, bound).items():
             self.state[self.here, variable] = thing
         self.calls[function] = call
-        try:
-            self.run(function)
-            found = joined(self.returned)
-            return container_of(found) if _is_generator(function) else found
-        finally:
-            del self.calls[function]
-            self.here, self.returned = outer
+        self.run(function)
+        found = joined(self.returned)
+        del self.calls[function]
+        self.here, self.returned = outer
+        return container_of(found) if _is_generator(function) else found
 
     # Statements -----------------------------------------------------------------------------------
 

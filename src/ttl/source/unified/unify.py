@@ -139,7 +139,7 @@ def _unify(frame: Frame, arguments: Mapping[str, Any]) -> Unified:
         is_one = name in arguments
         given[variable] = thing_of(arguments[name]) if is_one else container(map(thing_of, starred))
     reader = Reader(frame)
-    reader.read_frame(given)
+    reader.read_frame(frame, given)
     read_back = ReadBack(frame, reader.order, arguments)
     assignment = assign(reader.order, read_back.unordered)
     sections = sections_of(assignment)
