@@ -70,6 +70,7 @@ class Reader(Forward[State]):
         self.returned: list[Thing] = []  # by the function
         self.order: list[Unit] = []  # all units, also those of expansions
         self._units: dict[tuple[Frame, tree.Node, str], Unit] = {}
+        self._heads: dict[tuple[Frame, tree.Loop], State] = {}  # in the last round of each loop
         self._controls: dict[tuple[Frame, tree.Node], Unit] = {}  # what statements stand in
 
     def read_frame(self, frame: Frame, given: Mapping[Variable, Thing]) -> None:  # rule EXPAND
@@ -249,10 +250,14 @@ class Reader(Forward[State]):
             self.unit.counts = self.unit.counts or _counted(self, loop.over)
             over = self.evaluate(self.unit.counts or loop.over)
             self.unit.rounds = expressions.length_of(over) or 1
+            if (head := self._heads.get((self.frame, loop))) is not None:
+                return self.join(state, head)  # states only grow: inner loops end sooner
         return state
 
     def next(self, loop: tree.Loop, state: State) -> State:
         self.state = State(state)
+        if not self.calls:
+            self._heads[self.frame, loop] = state
         self.begin(loop.over)
         self.bind(loop.target, item_of(self.evaluate(loop.over)))
         return self.state
