@@ -15,7 +15,7 @@ from ..bindings import Variable
 from ..functions import own_code
 from ..trees import tree_of
 from .calls import Given
-from .forms import has_kernels, is_unified
+from .forms import first_kernel, is_unified
 from .problems import (
     MULTI_KERNEL,
     NO_STATEMENT,
@@ -57,7 +57,7 @@ def expand(reader: Reader, operation: Operation, node: tree.Call, given: Given) 
         reader.frame.expansions.append(unit.expansion)
     frame = unit.expansion
     _check_recursion(frame, node, reader)
-    if not is_unified(frame) and has_kernels(frame):
+    if not is_unified(frame) and first_kernel(frame.tree, frame.function) is not None:
         raise MULTI_KERNEL.error((reader.frame, node), operation=frame.name)
     _check_arguments(reader, frame, node)
     known = _given(reader, frame, node)

@@ -12,11 +12,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum, auto
 from itertools import count
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 from ttl.language.arguments import is_tensor
 from ttl.language.block import Block, BlockExpression
-from ttl.language.buffer import BufferState, DataflowBuffer
+from ttl.language.buffer import DataflowBuffer
 from ttl.language.declared import OperationScope
 from ttl.language.engine import ENGINE, SCOPE, Engine
 from ttl.language.grid import nodes_of
@@ -120,8 +120,11 @@ def rehearse(
     for node in nodes_of(grid):
         engine = Rehearsal(grid, node, units, left, has_elements)
         with _value_of(ENGINE, engine):
-            for kernel in declared.kernels:
-                kernel.function()
+            try:
+                for kernel in declared.kernels:
+                    kernel.function()
+            except NotImplementedError as error:  # what no Rehearsal can tell: if a block is there
+                raise NotFollowed from error
         found[node], left = engine.steps, engine.left
     return found
 
@@ -145,10 +148,6 @@ class _Block(Block):
         self.buffer, self.number, self.steps = buffer, number, steps
 
     @property
-    def name(self) -> str:
-        return self.buffer.name
-
-    @property
     def place(self) -> Hashable:
         return self.buffer.index, self.number
 
@@ -170,9 +169,6 @@ class _Transfer(Transfer):
 
     def __init__(self, engine: Rehearsal, start: int):
         self.engine, self.start, self.is_done = engine, start, False
-
-    def can_wait(self) -> bool:
-        raise NotFollowed("can_wait()")
 
     def wait(self) -> None:
         self.engine.ended(self.start)
@@ -250,21 +246,6 @@ class Rehearsal(Engine):
     def require_data_movement(self, call: str) -> None:
         """Nothing."""
 
-    def _unknown(self) -> NoReturn:
-        raise NotFollowed("it depends on data, or on which kernel is faster")
-
-    def can_reserve(self, buffer: DataflowBuffer) -> bool:
-        self._unknown()
-
-    def can_wait(self, buffer: DataflowBuffer) -> bool:
-        self._unknown()
-
-    def buffer_state(self, buffer: DataflowBuffer) -> BufferState:
-        self._unknown()
-
-    def multicast(self, source: Any, destination: Any, nodes: tuple[Shape, ...]) -> Transfer:
-        self._unknown()
-
     # Data movement
 
     def slice(self, tensor: Any, index: Any) -> TensorSlice:
@@ -309,7 +290,9 @@ class Rehearsal(Engine):
         self._add(Does.SIGNAL, Signal(semaphore, (node,), value, is_set=False))
 
     def read_element(self, block: Block, coordinates: Shape) -> Any:
-        return OPAQUE if self._has_elements else self._unknown()
+        if not self._has_elements:
+            raise NotFollowed("it depends on data")
+        return OPAQUE
 
     def write_element(self, block: Block, coordinates: Shape, value: float) -> None:
         assert isinstance(block, _Block)
