@@ -412,9 +412,7 @@ def _join_states(state: State, one: State, other: State) -> None:
     state.containers = other.containers | one.containers | state.containers
 
 
-def _selected(
-    builder: KernelBuilder, condition: Scalar, one: RunTime, other: RunTime
-) -> RunTime:
+def _selected(builder: KernelBuilder, condition: Scalar, one: RunTime, other: RunTime) -> RunTime:
     """One of two scalars that are both calculated."""
     if condition.type == one.type and (other is condition or _is_false(other)):
         return calculated(builder, arith.AndIOp, condition, one)

@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 from ttl.source import tree
 
 from .builder import KernelBuilder
-from .continuations import ITERATION_END, LOOP_END, Choice, Do, Iterate, Steps
+from .continuations import ITERATION_END, LOOP_END, Choice, Enter, Steps, doing
 from .desugar import nest_of, without_first
 from .expressions import expression
 from .hir import is_run_time
@@ -175,10 +175,10 @@ class Looping:
         first = self._counter_at(known[0])
         return first, *self.node.body, ITERATION_END, self._others(known[1:], self._state())
 
-    def _counter_at(self, value: object) -> Do:
+    def _counter_at(self, value: object) -> Enter:
         assert isinstance(self.node, tree.Loop)
         target = self.node.target
-        return Do(target, lambda: bind(self.builder, target, value))
+        return doing(target, lambda: bind(self.builder, target, value))
 
     def _state(self) -> Hashable:
         """Of what an iteration reads that another one may have changed."""
@@ -186,17 +186,12 @@ class Looping:
         changed = {each for each in self.whole.variables() if each.of not in flags}
         return state_of(self.builder, read, changed)
 
-    def _others(self, steps: range | RangeValue | None, *states: Hashable) -> Iterate:
+    def _others(self, steps: range | RangeValue | None, *states: Hashable) -> Enter:
         """The iterations over these steps, after some that began with further states."""
         if isinstance(steps, range):
             steps = RangeValue(steps.start, steps.stop, steps.step)
         others = replace(self, steps=steps, states=(*self.states, *states) if states else ())
-
-        def go_on(rest: Steps) -> Steps:
-            with self.builder.at(self.node):
-                return replace(others, rest=rest)._go_on()
-
-        return Iterate(self.node.body, go_on)
+        return Enter(self.node, lambda rest: replace(others, rest=rest)._go_on(), self.node.body)
 
     def _go_on(self) -> Steps:
         if self.count == 0:
@@ -285,7 +280,7 @@ class Looping:
                 builder.state.values.pop(each, None)
             return others.enter(rest)
 
-        begin = Do(self.node, lambda: builder.state.values.update(firsts))
+        begin = doing(self.node, lambda: builder.state.values.update(firsts))
         return begin, *nest[-1].node.body, ITERATION_END, replace(others, enter=go_on)
 
 
@@ -302,4 +297,4 @@ def compile_while(builder: KernelBuilder, node: tree.While, rest: Steps) -> Step
     except EndlessLoop:
         if isinstance(node.test, tree.Constant):
             raise
-        return unrolled_while(builder, node, rest)
+        return (*unrolled_while(builder, node), *rest)

@@ -174,6 +174,7 @@ class State:
         blocks = {v for v in self.values.values() if isinstance(v, HeldBlock) and not v.is_scoped}
         return sorted(blocks - self.released, key=lambda block: block.age)
 
+
 @dataclass(slots=True)
 class Path:
     """What was evaluated apart: how it ends, and its operations."""

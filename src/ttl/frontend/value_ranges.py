@@ -160,9 +160,7 @@ def is_reached(builder: KernelBuilder, index: Scalar, size: int) -> bool:
 # Comparisons --------------------------------------------------------------------------------------
 
 
-def known_comparison(
-    builder: KernelBuilder, sign: str, left: Value, right: Value
-) -> bool | None:
+def known_comparison(builder: KernelBuilder, sign: str, left: Value, right: Value) -> bool | None:
     """What a comparison of integers gives for all values that they may have."""
     terms, constant = difference(left, right)
     found = _sum(builder, terms, constant)

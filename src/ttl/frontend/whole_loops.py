@@ -8,7 +8,7 @@ from ttl.source import tree
 
 from .builder import KernelBuilder
 from .carried import assigned, grow, has_block
-from .continuations import ITERATION_END, Do, Steps, leave, reads_first
+from .continuations import ITERATION_END, Enter, Steps, doing, leave, reads_first
 from .expressions import expression
 from .hir import Body, RunTime, Scalar, Value, kind_of
 from .items import bind
@@ -124,14 +124,13 @@ class WholeLoop:
                 steps = (*steps, self._counter_after(first, node.target, number), *body)
         self.builder.sequence(steps)
 
-    def _counter_after(self, first: Value, target: tree.Target, number: int) -> Do:
+    def _counter_after(self, first: Value, target: tree.Target, number: int) -> Enter:
         assert self.steps is not None
         distance = number * self.steps.step // self.period
-
-        def step() -> None:
-            bind(self.builder, target, binary(self.builder, "+", first, distance))
-
-        return Do(target, step)
+        return doing(
+            target,
+            lambda: bind(self.builder, target, binary(self.builder, "+", first, distance)),
+        )
 
 
 def is_of_outer_loop(builder: KernelBuilder, mistake: Mistake) -> bool:
