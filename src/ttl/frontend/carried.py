@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from copy import copy
 from typing import Any
 
@@ -68,16 +68,13 @@ class Carried:
             self.refused[variable] = value
         if value is MISSING or isinstance(value, Unusable):
             return
-        if isinstance(value, CONSTANTS) and self._may_be_kept(variable, value):
+        if isinstance(value, KEPT) and self._may_be_kept(variable, value):
             self.kept.append(variable)
             return
         mark, block_mark = len(self.start), len(self.blocks.start)
         template = self._template(value, is_read)
         if template is MISSING or not (any(slots_of(template)) or isinstance(value, list)):
             del self.start[mark:], self.blocks.start[block_mark:]
-            if value is None and self._may_be_kept(variable, None):
-                self.kept.append(variable)
-                return
             what = f"a loop that changes `{name}`, which is {describe(value)} at its start"
             self.fixed[variable] = Unusable(flow_broken(what, loop=self.loop))
         else:
@@ -85,21 +82,25 @@ class Carried:
 
     def _may_be_kept(self, variable: Variable, value: Value) -> bool:
         """Does the body set it to what it is before, mostly (None) or always, and it has not turned
-        out that this is not enough?
+        out that this is not enough? A fill is kept until it is seen which block it becomes.
         """
         nodes = [*walk(*self.loop.nodes)]
         resets = _set_to(nodes, value).count(variable.of)
         stores = [n for n in nodes if isinstance(n, tree.Target) and n.binding is variable.of]
         is_reset = resets > 0 and (value is None or resets == len(stores))
+        is_reset |= isinstance(value, Fill)
         return is_reset and (self.loop.nodes[-1], variable) not in self.builder.changing
 
     def _check_kept(self) -> None:
         for variable in self.kept:
             value, end = self.before[variable], self.builder.state.values.get(variable, MISSING)
-            if type(end) is not type(value) or end != value:
+            if type(end) is type(value) and end == value:
+                continue
+            is_block = isinstance(value, Fill) and isinstance(end, BlockValue)
+            if not is_block:
                 self.builder.changing.add((self.loop.nodes[-1], variable))
-                what = f"`{variable.name}` changes"
-                raise FlowBroken(codes.NOT_COMPILED_YET, what, is_tried_again=True)
+            grows = variable, end.type if is_block else None
+            raise FlowBroken(codes.NOT_COMPILED_YET, f"`{variable.name}` changes", grows=grows)
 
     def _check_releases(self) -> None:
         """A loop releases what it acquires: a block from before it only one iteration can."""
@@ -273,7 +274,7 @@ def _finished(builder: KernelBuilder) -> set[HeldBlock]:
     return {handle for handle in handles if isinstance(handle, HeldBlock)}
 
 
-CONSTANTS = (bool, int, str)
+KEPT = (bool, int, str, type(None), Fill)
 
 
 def _set_to(nodes: Iterable[tree.Node], value: Value) -> list[bindings.Binding]:
@@ -345,35 +346,15 @@ def _summed_blocks(builder: KernelBuilder, uses: Uses) -> set[Variable]:
     return {v for v in found if isinstance(builder.state.values.get(v), HeldBlock)}
 
 
-def settle_fills(
-    builder: KernelBuilder, variables: Iterable[Variable], loop: Loop, body: Callable[[], None]
-) -> None:
-    """A fill without a shape that a loop changes has the type that the loop gives it.
-
-    The body is evaluated once more to find out, and what comes of that is dropped.
-    """
-    values = builder.state.values
-    fills = [v for v in variables if isinstance(values.get(v), Fill)]
-    fills.sort(key=lambda each: each.order)
-    if not fills:
-        return
-
-    def trial() -> None:
-        with builder.inside(loop, Body()):
-            body()
-
-    ends = builder.path(trial).state.values
-    for variable in fills:
-        end = ends[variable]
-        if isinstance(end, BlockValue):
-            values[variable] = block_operand(builder, values[variable], block_type(end.type))
-
-
-def grow(builder: KernelBuilder, variable: Variable, kind: type | Attribute) -> bool:
-    """Give a variable the value as a number of another kind; can that be?"""
+def grow(builder: KernelBuilder, variable: Variable, kind: type | Attribute | None) -> bool:
+    """Give a variable the value as a number of another kind or as a block; can that be?"""
+    if kind is None:
+        return True
     value = builder.state.values.get(variable)
     if isinstance(kind, Attribute):
-        if not isinstance(value, BlockValue) or value.type == kind:
+        if isinstance(value, Fill):
+            value = block_operand(builder, value, block_type(kind))
+        elif not isinstance(value, BlockValue) or value.type == kind:
             return False
         builder.state.values[variable] = typed(builder, value, kind)
         return True

@@ -11,7 +11,7 @@ from ttl.source import bindings, tree
 from ttl.source.walking import walk
 
 from .builder import KernelBuilder
-from .carried import Carried, assigned, settle_fills
+from .carried import Carried, assigned
 from .hir import INDEX, Body, Counter, Op, Scalar, Value, value_name
 from .joins import choose
 from .ranges import RangeValue, counted, step_count, upward
@@ -51,12 +51,6 @@ def loop_over(
     assert isinstance(target, tree.Target)
     in_body = uses_of_all(node.body)
     changed = assigned(builder, uses_of(target).then(in_body))
-
-    def trial() -> None:
-        builder.assign(target.binding, builder.index(0))
-        body()
-
-    settle_fills(builder, changed, loop, trial)
     if loop.hidden:
         _counted_while(builder, steps, target, changed, loop, body)
         return
@@ -158,7 +152,6 @@ def loop_while(
     evaluate: Evaluate,
 ) -> None:
     """`while condition:`"""
-    settle_fills(builder, changed, loop, evaluate)
     tested: list[tuple[Carried, Body, bool | Scalar]] = []
 
     def test() -> None:

@@ -23,9 +23,8 @@ class FlowBroken(RuleBroken):
     `loop`: the loop that cannot carry it, where that is known: nothing inside it helps.
     `undecided`: a branch for each value that this may have would help.
     `grows`: a variable that the loop could carry as a number of another kind, or as a block of
-    another type.
+    another type; None: it was taken for a value that the loop leaves as it is.
     `is_of_end`: an iteration ends with it; other last ones may help.
-    `is_tried_again`: it was taken for a value that the loop leaves as it is.
     """
 
     def __init__(
@@ -36,13 +35,12 @@ class FlowBroken(RuleBroken):
         helps: tuple[str, ...] = (),
         loop: Loop | None = None,
         undecided: Undecided | None = None,
-        grows: tuple[Variable, type | Attribute] | None = None,
+        grows: tuple[Variable, type | Attribute | None] | None = None,
         is_of_end: bool = False,
-        is_tried_again: bool = False,
     ):
         super().__init__(code, message, helps=helps)
-        self.loop, self.undecided, self.grows = loop, undecided, grows
-        self.is_of_end, self.is_tried_again = is_of_end, is_tried_again
+        self.loop, self.undecided = loop, undecided
+        self.grows, self.is_of_end = grows, is_of_end
 
 
 class Mistake(Exception):

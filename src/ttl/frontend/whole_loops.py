@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ttl.source import tree
 
@@ -72,12 +72,8 @@ class WholeLoop:
                 builder.state.values[builder.frame.variable(LEFT)] = False
             carries_blocks = is_refused or self._needs_blocks()
             loop = new_loop(builder, self.nodes(), self.jumps, carries_blocks, is_refused)
-            try:
-                path = self._grown(loop)
-            finally:
-                self.cuts.update(loop.cuts)
-                self.periods.update(loop.periods)
-            if path is None:
+            loop = replace(loop, cuts=self.cuts, periods=self.periods)
+            if (path := self._grown(loop)) is None:
                 continue
             kinds = [kind for value in loop.returned if (kind := kind_of(value))]
             if not kinds or path.state.values.get(returned) is not None:
@@ -94,11 +90,9 @@ class WholeLoop:
         try:
             return self.builder.attempt(lambda: self._evaluate_in(loop))
         except Mistake as mistake:
-            if mistake.flow is not None and mistake.flow.is_tried_again:
-                return None
             grows = mistake.flow.grows if mistake.flow is not None else None
-            is_ours = grows is not None and not is_of_outer_loop(self.builder, mistake)
-            if grows is None or not is_ours or not grow(self.builder, *grows):
+            is_outer = is_of_outer_loop(self.builder, mistake)
+            if grows is None or is_outer or not grow(self.builder, *grows):
                 raise
             return None
 
