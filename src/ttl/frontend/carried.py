@@ -18,7 +18,18 @@ from .builder import KernelBuilder, name_value
 from .carried_blocks import CarriedBlocks, is_readable
 from .environment import MISSING
 from .functions import LocalFunction
-from .hir import TYPES, BlockValue, Body, HeldBlock, RunTime, TransferValue, Value, kind_of
+from .hir import (
+    KINDS,
+    BlockValue,
+    Body,
+    HeldBlock,
+    RunTime,
+    TransferValue,
+    Value,
+    items_of,
+    kind_of,
+    leaves,
+)
 from .loop_values import (
     BlockSlot,
     Slot,
@@ -26,7 +37,6 @@ from .loop_values import (
     common_type,
     filled,
     has,
-    parts_of,
     rebuilt,
     slots_of,
     typed,
@@ -73,7 +83,7 @@ class Carried:
             return
         mark, block_mark = len(self.start), len(self.blocks.start)
         template = self._template(value, is_read)
-        if template is MISSING or not (any(slots_of(template)) or isinstance(value, list)):
+        if template is MISSING or not (slots_of(template) or isinstance(value, list)):
             del self.start[mark:], self.blocks.start[block_mark:]
             what = f"a loop that changes `{name}`, which is {describe(value)} at its start"
             self.fixed[variable] = Unusable(flow_broken(what, loop=self.loop))
@@ -114,12 +124,15 @@ class Carried:
 
     def _template(self, value: Value, by_value: bool) -> Any:
         """`by_value`: a block may be what it holds."""
-        if isinstance(value, (tuple, list)):
-            items = [self._template(item, by_value) for item in value]
-            return MISSING if any(item is MISSING for item in items) else rebuilt(value, items)
-        if isinstance(value, slice):
-            items = [None if p is None else self._template(p, False) for p in parts_of(value)]
-            return MISSING if any(item is MISSING for item in items) else slice(*items)
+        if (items := items_of(value)) is not None:
+            by_value = by_value and not isinstance(value, slice)
+            parts = [
+                None
+                if item is None and isinstance(value, slice)
+                else self._template(item, by_value)
+                for item in items
+            ]
+            return MISSING if any(part is MISSING for part in parts) else rebuilt(value, parts)
         if self.loop.carries_blocks and by_value and self.blocks.takes(value):
             return BlockSlot(self.blocks.number(value))
         if self.loop.carries_blocks and by_value and self.blocks.takes_value(value):
@@ -299,7 +312,7 @@ def _fits(builder: KernelBuilder, value: Value, type: Attribute) -> bool:
         if not isinstance(value, RunTime) or common_type(value.type, type) != type:
             return False
         return changes(value) or is_readable(value)
-    wanted = next((k for k, scalar in TYPES.items() if scalar == type), None)
+    wanted = KINDS.get(type)
     if wanted is not None and kind is not wanted:
         builder.mixes_kinds = True
         return not builder.keeps_kinds and common_kind(kind, wanted) is wanted
@@ -368,8 +381,5 @@ def grow(builder: KernelBuilder, variable: Variable, kind: type | Attribute | No
 
 def has_block(value: Value, may_be_read: bool) -> bool:
     """`may_be_read`: one that other kernels wrote is carried by what it holds."""
-    if isinstance(value, (tuple, list)):
-        return any(has_block(item, may_be_read) for item in value)
-    if isinstance(value, HeldBlock):
-        return not (may_be_read and value.is_waited)
-    return isinstance(value, TransferValue)
+    blocks = [leaf for leaf in leaves(value) if isinstance(leaf, (HeldBlock, TransferValue))]
+    return any(not (may_be_read and is_readable(block)) for block in blocks)

@@ -65,17 +65,23 @@ class Generator:
         builder, frame = self.builder, self.frame
         variable, node = consuming(self.node, may_stop)
         builder.state.values[frame.variable(variable)] = consumer
-        builder.state.values[frame.variable(RETURNED)] = None
-        mistakes = len(builder.state.mistakes)
         frame.caller, frame.call_site, frame.unrolls = builder.frame, builder.span, unrolls
-        caller, builder.frame = builder.frame, frame
-        try:
-            builder.evaluate_function(node)
-        finally:
-            builder.frame = caller
+        evaluate_body(builder, frame, node)
         builder.forget(frame)
-        if len(builder.state.mistakes) > mistakes:
-            raise Mistake(None, None)
+
+
+def evaluate_body(builder: KernelBuilder, frame: Frame, node: tree.Function) -> Value:
+    """What a call returns; its arguments are in the frame's variables."""
+    builder.state.values[frame.variable(RETURNED)] = None
+    mistakes = len(builder.state.mistakes)
+    caller, builder.frame = builder.frame, frame
+    try:
+        builder.evaluate_function(node)
+    finally:
+        builder.frame = caller
+    if len(builder.state.mistakes) > mistakes:
+        raise Mistake(None, None)
+    return builder.state.values[frame.variable(RETURNED)]
 
 
 def is_calculation(op: Op) -> bool:

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum, IntFlag
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from xdsl.dialects.builtin import Float64Type, IndexType, IntegerType, f64, i1
+from xdsl.dialects.builtin import IndexType, IntegerType, f64, i1
 from xdsl.ir import Attribute, Operation
 
 from ttl.dialects import ttl
@@ -26,6 +26,7 @@ Value = object  # what an expression is: an object known while compiling, or a R
 
 INDEX = IndexType()
 TYPES: dict[type, Attribute] = {bool: i1, int: INDEX, float: f64}
+KINDS = {type: kind for kind, type in TYPES.items()}
 
 
 class RunTime:
@@ -62,7 +63,7 @@ class Scalar(RunTime):
 
     def __init__(self, type: Attribute, owner: Op | Body):
         super().__init__(type, owner)
-        self.kind = _kind_of_type(type)
+        self.kind = KINDS[type]
         self.is_natural = False  # an integer that is never negative
         self.bounds: tuple[int, int] | None = None  # of a counter or a rest: least, greatest
         self.counter: Counter | None = None  # if it counts the iterations of a loop
@@ -130,15 +131,9 @@ class PipeValue(RunTime):
         return self.type
 
 
-def _kind_of_type(type: Attribute) -> type[bool | int | float]:
-    if isinstance(type, IndexType):
-        return int
-    return float if isinstance(type, Float64Type) else bool
-
-
 def _value(type: Attribute, owner: Op | Body) -> RunTime:
     """The class of a value by its type, and by the operation that makes it."""
-    if isinstance(type, (IndexType, Float64Type)) or type == i1:
+    if type in KINDS:
         return Scalar(type, owner)
     if isinstance(type, ttl.TransferType):
         return TransferValue(type, owner)
@@ -247,13 +242,25 @@ def kind_of(value: Value) -> type | None:
 Number = Scalar | int | float
 
 
+def items_of(value: Any) -> list[Any] | None:
+    """What a tuple, a list or a slice has in it."""
+    if isinstance(value, slice):
+        return [value.start, value.stop, value.step]
+    return [*value] if isinstance(value, (tuple, list)) else None
+
+
+def leaves(value: Value) -> Iterator[Value]:
+    """The value, or what is in its items and theirs."""
+    items = items_of(value)
+    if items is None:
+        yield value
+    for item in items or ():
+        yield from leaves(item)
+
+
 def is_run_time(value: Value) -> bool:
     """Is it, or has it in it, a value that is known only when the kernel runs?"""
-    if isinstance(value, (tuple, list)):
-        return any(is_run_time(item) for item in value)
-    if isinstance(value, slice):
-        return any(is_run_time(part) for part in (value.start, value.stop, value.step))
-    return isinstance(value, RunTime)
+    return any(isinstance(leaf, RunTime) for leaf in leaves(value))
 
 
 def is_natural(value: RunTime) -> bool:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
+from functools import partial
 from typing import Any
 
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import IntegerAttr, i1
 from xdsl.ir import Attribute
 
 from ttl.dialects import ttl
@@ -35,6 +35,7 @@ from .node_values import is_same
 from .problems import OnSomePaths, Unusable, describe, flow_broken
 from .scalars import SPECULATED, arithmetic, calculated, common_kind, truth
 from .state import RESULT, Do, Path, State, Variable, refill
+from .value_ranges import known_constant
 
 
 def choose(
@@ -51,14 +52,10 @@ def choose(
     assert isinstance(asked, Scalar)
     variable = builder.frame.variable(RESULT)
 
-    def put(value: Callable[[], Value]) -> Do:
-        def path() -> None:
-            builder.state.values[variable] = value()
+    def put(value: Callable[[], Value]) -> None:
+        builder.state.values[variable] = value()
 
-        return path
-
-    branches = Branches(builder, asked, put(then), put(otherwise))
-    join = branches.join()
+    join = Branches(builder, asked, partial(put, then), partial(put, otherwise)).join()
     join.close(may_select=True)
     result = builder.state.values.pop(variable)
     if isinstance(result, Unusable):
@@ -262,11 +259,7 @@ class Join:
 
     def _contents(self) -> dict[int, Any] | None:
         """Templates of what containers hold; None if they cannot be joined."""
-        for end in self.ends:
-            assert end is not self.builder.state
-        found: dict[int, Any] = {}
-        for key, one, other in self._changed():
-            found[key] = self._template(one, other, False)
+        found = {key: self._template(one, other, False) for key, one, other in self._changed()}
         return None if any(template is MISSING for template in found.values()) else found
 
     @property
@@ -414,17 +407,11 @@ def _join_states(state: State, one: State, other: State) -> None:
 
 def _selected(builder: KernelBuilder, condition: Scalar, one: RunTime, other: RunTime) -> RunTime:
     """One of two scalars that are both calculated."""
-    if condition.type == one.type and (other is condition or _is_false(other)):
+    if condition.type == one.type and (other is condition or known_constant(other) is False):
         return calculated(builder, arith.AndIOp, condition, one)
     if condition.type == one.type and one is condition:
         return calculated(builder, arith.OrIOp, condition, other)
     return calculated(builder, arith.SelectOp, condition, one, other, type=one.type)
-
-
-def _is_false(value: RunTime) -> bool:
-    op = value.owner
-    is_constant = isinstance(op, Op) and op.becomes is arith.ConstantOp
-    return is_constant and op.properties["value"] == IntegerAttr(0, i1)  # type: ignore[union-attr]
 
 
 def _operands(value: RunTime) -> tuple[RunTime, ...]:

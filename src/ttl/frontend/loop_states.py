@@ -11,7 +11,7 @@ from ttl.source.bindings import Binding
 from ttl.source.walking import walk
 
 from .builder import KernelBuilder
-from .hir import HeldBlock, RunTime, Value, kind_of
+from .hir import HeldBlock, RunTime, Value, kind_of, leaves
 from .state import Variable
 
 
@@ -21,7 +21,9 @@ def state_of(
     """What variables are. Numbers that are changed are any numbers."""
     values, variables = builder.state.values, builder.variables(mentioned)
     ordered = sorted(variables, key=lambda variable: variable.order)
-    blocks = sorted(_blocks_in([values.get(each) for each in ordered]), key=lambda b: b.age)
+    found = leaves([values.get(each) for each in ordered])
+    held = {leaf for leaf in found if isinstance(leaf, HeldBlock)}
+    blocks = sorted(held, key=lambda block: block.age)
     return tuple([shape(builder, values.get(v), blocks, is_any=v in changed) for v in ordered])
 
 
@@ -38,12 +40,6 @@ def flags_of(node: tree.Node) -> frozenset[Binding]:
         if isinstance(target, tree.Target)
     )
     return frozenset(binding for binding, count in constants.items() if count == stores[binding])
-
-
-def _blocks_in(value: Value) -> set[HeldBlock]:
-    if isinstance(value, (list, tuple)):
-        return set[HeldBlock]().union(*map(_blocks_in, value))
-    return {value} if isinstance(value, HeldBlock) else set()
 
 
 def shape(
