@@ -26,7 +26,7 @@ from ttl.language.operation import KernelFunction
 from ttl.language.signposts import signpost
 from ttl.semantics.kernel_kinds import KernelKind, wrong_kind
 from ttl.semantics.tensors import with_tensor_name
-from ttl.source import tree
+from ttl.source import bindings, tree
 from ttl.source.bindings import Around, Binding, Scope
 from ttl.source.functions import own_code, place_of
 
@@ -324,6 +324,17 @@ class KernelBuilder(ABC):
 
     def variables(self, bindings: Iterable[Binding]) -> set[Variable]:
         return {found for each in bindings if (found := self.variable(each))}
+
+    def lost(self, values: Mapping[Variable, Any]) -> dict[bindings.Variable, Unusable]:
+        """The variables of this function that have lost their value on a path from here."""
+        return {
+            variable.of: value
+            for variable, value in values.items()
+            if variable.frame == self.frame.number
+            and isinstance(value, Unusable)
+            and value.is_lost
+            and self.state.values.get(variable) is not value
+        }
 
     def lookup(self, binding: Binding) -> Value:
         variable = self.variable(binding)

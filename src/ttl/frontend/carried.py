@@ -10,8 +10,6 @@ from xdsl.ir import Attribute
 
 from ttl.diagnostics import RuleBroken, codes
 from ttl.dialects.ttcore import block_type
-from ttl.source import bindings, tree
-from ttl.source.walking import walk
 
 from .block_math import Fill, block_operand
 from .builder import KernelBuilder, name_value
@@ -30,13 +28,14 @@ from .hir import (
     kind_of,
     leaves,
 )
+from .loop_states import constants_of
 from .loop_values import (
     BlockSlot,
     Slot,
     changes,
     common_type,
     filled,
-    has,
+    names_of,
     rebuilt,
     slots_of,
     typed,
@@ -94,17 +93,16 @@ class Carried:
         """Does the body set it to what it is before, mostly (None) or always, and it has not turned
         out that this is not enough? A fill is kept until it is seen which block it becomes.
         """
-        nodes = [*walk(*self.loop.nodes)]
-        resets = _set_to(nodes, value).count(variable.of)
-        stores = [n for n in nodes if isinstance(n, tree.Target) and n.binding is variable.of]
-        is_reset = resets > 0 and (value is None or resets == len(stores))
+        given = constants_of(self.loop.nodes).get(variable.of, [])
+        resets = [each for each in given if each and _is_again(each.value, value)]
+        is_reset = len(resets) == len(given) > 0 or (value is None and len(resets) > 0)
         is_reset |= isinstance(value, Fill)
         return is_reset and (self.loop.nodes[-1], variable) not in self.builder.changing
 
     def _check_kept(self) -> None:
         for variable in self.kept:
             value, end = self.before[variable], self.builder.state.values.get(variable, MISSING)
-            if type(end) is type(value) and end == value:
+            if _is_again(end, value):
                 continue
             is_block = isinstance(value, Fill) and isinstance(end, BlockValue)
             if not is_block:
@@ -290,16 +288,8 @@ def _finished(builder: KernelBuilder) -> set[HeldBlock]:
 KEPT = (bool, int, str, type(None), Fill)
 
 
-def _set_to(nodes: Iterable[tree.Node], value: Value) -> list[bindings.Binding]:
-    """The variables that are assigned this constant, once for each time."""
-    return [
-        target.binding
-        for node in nodes
-        if isinstance(node, tree.Assign) and isinstance(node.value, tree.Constant)
-        if type(node.value.value) is type(value) and node.value.value == value
-        for target in node.targets
-        if isinstance(target, tree.Target)
-    ]
+def _is_again(end: Value, start: Value) -> bool:
+    return type(end) is type(start) and end == start
 
 
 def _carries_blocks(template: Any) -> bool:
@@ -349,8 +339,7 @@ def _is_own_list(builder: KernelBuilder, variable: Variable) -> bool:
     value = builder.state.values.get(variable)
     if not isinstance(value, list) or id(value) not in builder.state.containers:
         return False
-    others = [other for each, other in builder.state.values.items() if each != variable]
-    return not any(other is value or has(other, value) for other in others)
+    return names_of(builder.state.values, value) == [variable]
 
 
 def _summed_blocks(builder: KernelBuilder, uses: Uses) -> set[Variable]:
@@ -363,19 +352,21 @@ def grow(builder: KernelBuilder, variable: Variable, kind: type | Attribute | No
     """Give a variable the value as a number of another kind or as a block; can that be?"""
     if kind is None:
         return True
-    value = builder.state.values.get(variable)
+    value = builder.state.values.get(variable, MISSING)
     if isinstance(kind, Attribute):
         if isinstance(value, Fill):
             value = block_operand(builder, value, block_type(kind))
         elif not isinstance(value, BlockValue) or value.type == kind:
             return False
         builder.state.values[variable] = typed(builder, value, kind)
-        return True
-    now = kind_of(value)
-    if now in (None, kind) or common_kind(now or kind, kind) is not kind:
-        return False
-    builder.state.values[variable] = as_kind(builder, value, kind)
-    builder.mixes_kinds = True
+    elif value is None:  # what a function returns from a loop
+        builder.state.values[variable] = kind(0)
+    else:
+        now = kind_of(value)
+        if now in (None, kind) or common_kind(now or kind, kind) is not kind:
+            return False
+        builder.state.values[variable] = as_kind(builder, value, kind)
+        builder.mixes_kinds = True
     return True
 
 

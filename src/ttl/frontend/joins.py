@@ -27,6 +27,7 @@ from .loop_values import (
     common_type,
     filled,
     has,
+    names_of,
     rebuilt,
     typed,
     zipped,
@@ -165,12 +166,12 @@ class Join:
             return None
         if self._have_other_names(one, other):
             return None
-        if self._all(self.carried.takes, one, other) and is_alike(one, other):
+        if self.carried.takes(one) and self.carried.takes(other) and is_alike(one, other):
             if (one, other) not in self.block_pairs:
                 self.block_pairs.append((one, other))
                 self.carried.start.append(one)
             return BlockSlot(self.block_pairs.index((one, other)))
-        if not self._all(self._gives_value, one, other):
+        if not self._gives_value(one) or not self._gives_value(other):
             return None
         if (one, other) not in self.pairs:
             self.pairs.append((one, other))
@@ -181,22 +182,10 @@ class Join:
     def _gives_value(self, value: Value) -> bool:
         return self.carried.takes_value(value) or bool(getattr(value, "is_popped", False))
 
-    def _all(self, holds: Callable[[Value], bool], *values: Value) -> bool:
-        """Is it so for each value where its branch ends?"""
-        found = []
-        for path, value in zip(self.paths, values, strict=True):
-            self.builder.state = path.state
-            found.append(holds(value))
-        self.builder.state = self.before
-        return all(found)
-
     def _has_aliases(self, one: list[Any], other: list[Any]) -> bool:
         """Of a list with several names, a change under one is seen under all."""
-        for end, items in zip(self.ends, (one, other), strict=True):
-            names = [v for v in end.values.values() if v is items or has(v, items)]
-            if len(names) > 1:
-                return True
-        return False
+        pairs = zip(self.ends, (one, other), strict=True)
+        return any(len(names_of(end.values, items)) > 1 for end, items in pairs)
 
     def _have_other_names(self, one: RunTime, other: RunTime) -> bool:
         """A name that is something else in one branch would not know what is carried."""
@@ -276,14 +265,7 @@ class Join:
 
     def lost(self) -> set[bindings.Variable]:
         """The variables of this function that have had a value which is lost here or inside."""
-        return {
-            variable.of
-            for variable, value in self.templates.items()
-            if variable.frame == self.builder.frame.number
-            and isinstance(value, Unusable)
-            and value.is_lost
-            and self.before.values.get(variable) is not value
-        }
+        return {*self.builder.lost(self.templates)}
 
     def lost_inside(self, lost: set[bindings.Variable]) -> bool:
         """Has a branch itself lost one of them, or what a container holds?"""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Sequence
 from functools import lru_cache
 
@@ -28,18 +27,20 @@ def state_of(
 
 
 @lru_cache(maxsize=256)
-def flags_of(node: tree.Node) -> frozenset[Binding]:
+def constants_of(nodes: tuple[tree.Node, ...]) -> dict[Binding, list[tree.Constant | None]]:
+    """What statements assign to each variable; None for what is no constant."""
+    found, given = dict[Binding, list[tree.Constant | None]](), dict[tree.Node, tree.Constant]()
+    for each in walk(*nodes):
+        if isinstance(each, tree.Assign) and isinstance(each.value, tree.Constant):
+            given |= dict.fromkeys(each.targets, each.value)
+        elif isinstance(each, tree.Target):
+            found.setdefault(each.binding, []).append(given.get(each))
+    return found
+
+
+def flags_of(node: tree.Node) -> set[Binding]:
     """The variables that a loop gives nothing but constants: of these it matters which."""
-    nodes = [*walk(node)]
-    stores = Counter(each.binding for each in nodes if isinstance(each, tree.Target))
-    constants = Counter(
-        target.binding
-        for each in nodes
-        if isinstance(each, tree.Assign) and isinstance(each.value, tree.Constant)
-        for target in each.targets
-        if isinstance(target, tree.Target)
-    )
-    return frozenset(binding for binding, count in constants.items() if count == stores[binding])
+    return {binding for binding, given in constants_of((node,)).items() if None not in given}
 
 
 def shape(

@@ -9,7 +9,7 @@ A template is a value with slots in the place of what the operation gives.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +22,7 @@ from ttl.semantics.dtypes import float32
 from .builder import KernelBuilder
 from .hir import KINDS, BlockValue, HeldBlock, RunTime, SliceValue, Value, items_of, kind_of, leaves
 from .scalars import as_kind
+from .state import Variable
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +93,11 @@ def has(container: Value, value: Value) -> bool:
         return False
     items = container.values() if isinstance(container, dict) else container
     return any(item is value or has(item, value) for item in items)
+
+
+def names_of(values: Mapping[Variable, Value], value: Value) -> list[Variable]:
+    """The variables that are it, or have it in them."""
+    return [each for each, found in values.items() if found is value or has(found, value)]
 
 
 def typed(builder: KernelBuilder, value: Value, type: Attribute) -> RunTime:

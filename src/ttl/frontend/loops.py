@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from xdsl.dialects import arith, scf
 
@@ -26,17 +27,19 @@ def new_loop(
     builder: KernelBuilder,
     nodes: tuple[tree.Node, ...],
     jumps: Jumps,
-    carries_blocks: bool = False,
-    may_release: bool = False,
+    **further: Any,
 ) -> Loop:
+    """`further`: what is not as Loop has it else."""
     frame = builder.frame
     going_on = _own_variable(builder, f"<going on {len(builder.loops)}>")
     hidden = {going_on} if jumps else set()
     if "return" in jumps:
         hidden |= {frame.variable(LEFT), frame.variable(RETURNED)}
     held = frozenset((block.buffer, block.is_waited) for block in builder.state.held())
-    return Loop(frame, nodes, going_on, frozenset(hidden), carries_blocks, builder.state.facts,
-                frozenset(builder.state.values), held, may_release)  # fmt: skip
+    variables = frozenset(builder.state.values)
+    return Loop(
+        frame, nodes, going_on, frozenset(hidden), builder.state.facts, variables, held, **further
+    )
 
 
 def _own_variable(builder: KernelBuilder, name: str) -> Variable:

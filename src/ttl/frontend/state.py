@@ -103,12 +103,11 @@ class Loop:
     nodes: tuple[tree.Node, ...]  # its condition and its body
     going_on: Variable
     hidden: frozenset[Variable]
-    carries_blocks: bool  # and transfers too
     facts: Facts  # what its path knows
     variables: frozenset[Variable]  # that have values before it
     held: frozenset[End]  # the ends of buffers of which blocks are held before it
-    may_release: bool  # blocks acquired before it: a mistake, which is reported as one
-    returned: list[Value] = field(default_factory=list)
+    carries_blocks: bool = False  # and transfers too
+    may_release: bool = False  # blocks acquired before it: a mistake, which is reported as one
     cuts: set[int] = field(default_factory=set)  # counts at which a comparison changes
     periods: set[int] = field(default_factory=set)  # after which a remainder is the same again
 

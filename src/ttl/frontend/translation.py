@@ -33,12 +33,12 @@ from .expressions import expression
 from .finishing import finish_scope
 from .functions import LocalFunction
 from .generators import Generator, consumer_of
-from .hir import BlockValue, HeldBlock, Scalar, Value
+from .hir import BlockValue, HeldBlock, Scalar, Value, kind_of
 from .items import bind, iterated
 from .looping import Looping, compile_while
 from .operators import compare
 from .pipes import call_with_pipe, counts_on_nodes, pipe_count
-from .problems import MISTAKEN, Mistake, no_context_manager, not_in_kernels
+from .problems import MISTAKEN, Mistake, Unusable, flow_broken, no_context_manager, not_in_kernels
 from .ranges import steps_of
 from .signposts import refuse_unused_signposts
 from .simple_statements import STATEMENTS
@@ -291,11 +291,12 @@ def return_statement(builder: Translation, node: tree.Return) -> Steps:
     value = None if node.value is None else expression(builder, node.value)
     if builder.frame.caller is None and value is not None:
         raise kernel_returns_value(builder.frame.scope.name)
-    builder.state.values[builder.frame.variable(RETURNED)] = value
-    for loop in builder.loops:
-        if loop.frame is builder.frame:
-            loop.returned.append(value)
-            builder.state.values[builder.frame.variable(LEFT)] = True
+    returned, kind = builder.frame.variable(RETURNED), kind_of(value)
+    if kind is not None and isinstance(builder.state.values[returned], Unusable):
+        raise flow_broken("a loop that returns a number", grows=(returned, kind))
+    builder.state.values[returned] = value
+    if any(loop.frame is builder.frame for loop in builder.loops):
+        builder.state.values[builder.frame.variable(LEFT)] = True
     return (Enter(node, partial(leave_function, builder)),)
 
 

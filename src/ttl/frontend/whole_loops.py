@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from functools import partial
 
 from ttl.source import tree
 
@@ -10,15 +11,15 @@ from .builder import KernelBuilder
 from .carried import assigned, grow, has_block
 from .continuations import ITERATION_END, Enter, Steps, doing, leave, reads_first
 from .expressions import expression
-from .hir import Body, RunTime, Scalar, Value, kind_of
+from .hir import Body, RunTime, Scalar, Value
 from .items import bind
 from .joins import Branches
 from .loops import loop_over, loop_while, new_loop
 from .operators import binary
-from .problems import Mistake, Unusable
+from .problems import Mistake
 from .ranges import RangeValue
-from .scalars import common_kind, truth
-from .state import LEFT, RETURNED, Loop, Path, State, Variable
+from .scalars import truth
+from .state import LEFT, RETURNED, Loop, State, Variable
 from .uses import Jumps, uses_of_all
 
 LEAVING: Jumps = frozenset({"break", "return"})
@@ -62,39 +63,28 @@ class WholeLoop:
         return {v: values[v] for v in self.variables() if v.of in read and v in values}
 
     def evaluate(self, is_refused: bool = False) -> None:
-        """A loop that returns a number needs one before it, of the kind that it returns.
-
-        `total = 0` before a loop that adds floats to it is as a float the same number.
-        """
-        builder, returned = self.builder, self.builder.frame.variable(RETURNED)
-        while True:
+        """`total = 0` before a loop that adds floats to it is as a float the same number."""
+        builder, path = self.builder, None
+        while path is None:
             if "return" in self.jumps:
                 builder.state.values[builder.frame.variable(LEFT)] = False
-            carries_blocks = is_refused or self._needs_blocks()
-            loop = new_loop(builder, self.nodes(), self.jumps, carries_blocks, is_refused)
-            loop = replace(loop, cuts=self.cuts, periods=self.periods)
-            if (path := self._grown(loop)) is None:
-                continue
-            kinds = [kind for value in loop.returned if (kind := kind_of(value))]
-            if not kinds or path.state.values.get(returned) is not None:
-                break
-            if builder.state.values.get(returned) is not None:
-                break
-            builder.state.values[returned] = common_kind(*kinds)(0)
+            loop = new_loop(
+                builder,
+                self.nodes(),
+                self.jumps,
+                carries_blocks=is_refused or self._needs_blocks(),
+                may_release=is_refused,
+                cuts=self.cuts,
+                periods=self.periods,
+            )
+            try:
+                path = builder.attempt(partial(self._evaluate_in, loop))
+            except Mistake as mistake:
+                grows = mistake.flow.grows if mistake.flow is not None else None
+                is_outer = is_of_outer_loop(builder, mistake)
+                if grows is None or is_outer or not grow(builder, *grows):
+                    raise
         builder.adopt(path)
-
-    def _grown(self, loop: Loop) -> Path | None:
-        """The loop; None if a variable before it has grown to a number of another kind, or if it
-        was taken for one that the loop leaves as it is.
-        """
-        try:
-            return self.builder.attempt(lambda: self._evaluate_in(loop))
-        except Mistake as mistake:
-            grows = mistake.flow.grows if mistake.flow is not None else None
-            is_outer = is_of_outer_loop(self.builder, mistake)
-            if grows is None or is_outer or not grow(self.builder, *grows):
-                raise
-            return None
 
     def _evaluate_in(self, loop: Loop) -> None:
         builder, node = self.builder, self.node
@@ -143,14 +133,7 @@ def is_of_outer_loop(builder: KernelBuilder, mistake: Mistake) -> bool:
 
 def require_kept(builder: KernelBuilder, end: State, rest: Steps) -> None:
     """Mistake if what follows reads a variable whose value was lost on the way."""
-    lost = {
-        variable.of: value
-        for variable, value in end.values.items()
-        if variable.frame == builder.frame.number
-        and isinstance(value, Unusable)
-        and value.is_lost
-        and builder.state.values.get(variable) is not value
-    }
+    lost = builder.lost(end.values)
     for variable in sorted(reads_first(rest, lost), key=lambda each: each.name):
         broken = lost[variable].broken
         assert broken is not None
