@@ -30,8 +30,7 @@ from ttl.source import bindings, tree
 from ttl.source.bindings import Around, Binding, Scope
 from ttl.source.functions import own_code, place_of
 
-from .definitions import definition, repaired_trees
-from .environment import MISSING, Environment
+from .environment import MISSING, Environment, definition, repaired_trees
 from .handlers import Handlers
 from .handles import Handles
 from .hir import (
@@ -116,10 +115,6 @@ class KernelBuilder(ABC):
     @abstractmethod
     def call(self, function: Value, arguments: list[Value], keywords: dict[str, Value]) -> Value:
         """Of anything that can be called."""
-
-    @abstractmethod
-    def evaluate_function(self, function: tree.Function) -> None:
-        """The body of a function, in the frame of its call."""
 
     @abstractmethod
     def sequence(self, steps: Steps, after: Steps = ()) -> Steps:

@@ -42,9 +42,9 @@ from .loop_values import (
     zipped,
 )
 from .node_values import is_same
-from .problems import FlowBroken, OnSomePaths, Unusable, describe, flow_broken
+from .problems import FlowBroken, Unusable, describe, flow_broken, on_some_paths
 from .scalars import as_kind, common_kind
-from .state import Frame, Loop, Variable
+from .state import Loop, Variable
 from .uses import Uses, uses_of_all
 
 
@@ -54,8 +54,7 @@ class Carried:
         self.before = builder.state.values
         self.start: list[RunTime] = []
         self.templates: dict[Variable, Any] = {}
-        self.fixed: dict[Variable, Unusable] = {}  # that cannot be carried
-        self.refused: dict[Variable, Unusable] = {}  # that have no usable value before the loop
+        self.fixed: dict[Variable, Unusable] = {}  # that have no value to carry
         self.kept: list[Variable] = []  # that are again after each iteration what they were before
         self.blocks = CarriedBlocks(builder)
         self.values_of_blocks: set[int] = set()  # the slots of blocks that are popped already
@@ -74,7 +73,7 @@ class Carried:
     def _add(self, variable: Variable, is_read: bool) -> None:
         name, value = variable.name, self.before.get(variable, MISSING)
         if isinstance(value, Unusable) and name.isidentifier():
-            self.refused[variable] = value
+            self.fixed[variable] = value
         if value is MISSING or isinstance(value, Unusable):
             return
         if isinstance(value, KEPT) and self._may_be_kept(variable, value):
@@ -199,14 +198,11 @@ class Carried:
                 raise broken.refuse()
             unusable[variable] = broken
         for variable, fixed in self.fixed.items():
-            if ends[variable] is not fixed:
-                unusable[variable] = fixed
-        for variable, refused in self.refused.items():
-            if ends[variable] is not refused:  # a loop around sees that it has changed
-                unusable[variable] = copy(refused)
+            if ends[variable] is not fixed:  # a loop around sees that it has changed
+                unusable[variable] = copy(fixed)
         for variable in ends:
             if variable not in self.before:
-                unusable[variable] = OnSomePaths(variable.name)
+                unusable[variable] = on_some_paths(variable.name)
         self.blocks.pop_blocks(yielded, self.values_of_blocks)
         self.blocks.hand_over([blocks[number] for number in sorted(blocks)])
         return yielded, unusable
@@ -303,49 +299,32 @@ def _fits(builder: KernelBuilder, value: Value, type: Attribute) -> bool:
             return False
         return changes(value) or is_readable(value)
     wanted = KINDS.get(type)
-    if wanted is not None and kind is not wanted:
-        builder.mixes_kinds = True
-        return not builder.keeps_kinds and common_kind(kind, wanted) is wanted
-    return wanted is not None
+    if wanted in (None, kind):
+        return wanted is kind
+    builder.mixes_kinds = True
+    return not builder.keeps_kinds and common_kind(kind, wanted) is wanted
 
 
 def assigned(builder: KernelBuilder, uses: Uses) -> set[Variable]:
     """The variables that statements may assign to, also through functions they call."""
-    found = builder.variables(uses.stored)
-    found -= _summed_blocks(builder, uses)
-    found |= _changed_lists(builder, uses)
-    frame: Frame | None = builder.frame
-    while frame is not None:
+    values, found = builder.state.values, builder.variables(uses.stored)
+    # `block += value` changes what the block holds, not what its name stands for.
+    summed = builder.variables(uses.stored - uses.rebound)
+    found -= {variable for variable in summed if isinstance(values.get(variable), HeldBlock)}
+    found |= {each for each in builder.variables(uses.changed) if _is_own_list(builder, each)}
+    for frame in builder.frame.callers:
         found |= {*frame.shared}
-        frame = frame.caller
-    return found | _of_closures(builder)
-
-
-def _of_closures(builder: KernelBuilder) -> set[Variable]:
-    """The variables of functions that have returned one which assigns to them."""
-    values = builder.state.values
-    frames = [value.frame for value in values.values() if isinstance(value, LocalFunction)]
-    found = {variable for frame in frames for variable in frame.shared}
-    return found & values.keys()
-
-
-def _changed_lists(builder: KernelBuilder, uses: Uses) -> set[Variable]:
-    """Lists of the kernel that it changes in place, under the only name that they have."""
-    found = builder.variables(uses.changed)
-    return {variable for variable in found if _is_own_list(builder, variable)}
+    # A function that has returned another one, which assigns to its variables.
+    returned = [value.frame for value in values.values() if isinstance(value, LocalFunction)]
+    return found | ({each for frame in returned for each in frame.shared} & values.keys())
 
 
 def _is_own_list(builder: KernelBuilder, variable: Variable) -> bool:
+    """A list that the kernel made, under the only name that it has."""
     value = builder.state.values.get(variable)
     if not isinstance(value, list) or id(value) not in builder.state.containers:
         return False
     return names_of(builder.state.values, value) == [variable]
-
-
-def _summed_blocks(builder: KernelBuilder, uses: Uses) -> set[Variable]:
-    """`block += value` changes what the block holds, not what its name stands for."""
-    found = builder.variables(uses.summed - uses.rebound)
-    return {v for v in found if isinstance(builder.state.values.get(v), HeldBlock)}
 
 
 def grow(builder: KernelBuilder, variable: Variable, kind: type | Attribute | None) -> bool:

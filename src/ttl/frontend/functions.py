@@ -16,7 +16,7 @@ from .builder import KernelBuilder
 from .environment import Environment
 from .generators import Generator, evaluate_body, is_generator
 from .hir import Value
-from .items import changed
+from .items import changing_method
 from .node_values import NodeFunctions
 from .problems import Unusable, WrongCall, not_in_kernels
 from .state import Frame
@@ -83,10 +83,8 @@ def inline(
 def _generator(builder: KernelBuilder, node: tree.Function, frame: Frame) -> Generator:
     def items() -> list[Value]:
         found: list[Value] = builder.new([])
-
-        def append(builder: KernelBuilder, found: list[Value], value: Value) -> Value:
-            return changed(builder, found, lambda: found.append(value))
-
+        append = changing_method(found, "append")
+        assert append is not None
         made.run(BoundMethod(found, append))
         return found
 
@@ -117,7 +115,4 @@ MOST_CALLS = 32
 
 def _running(builder: KernelBuilder, node: tree.Function) -> int:
     """How many calls of a function are being evaluated."""
-    count, frame = 0, builder.frame
-    while frame.caller is not None:
-        count, frame = count + (frame.scope is node.scope), frame.caller
-    return count
+    return sum(frame.scope is node.scope for frame in builder.frame.callers if frame.caller)

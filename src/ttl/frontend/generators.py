@@ -76,7 +76,7 @@ def evaluate_body(builder: KernelBuilder, frame: Frame, node: tree.Function) -> 
     mistakes = len(builder.state.mistakes)
     caller, builder.frame = builder.frame, frame
     try:
-        builder.evaluate_function(node)
+        builder.sequence(node.body)
     finally:
         builder.frame = caller
     if len(builder.state.mistakes) > mistakes:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum, IntFlag
 from typing import TYPE_CHECKING, Any
 
-from xdsl.dialects.builtin import IndexType, IntegerType, f64, i1
+from xdsl.dialects.builtin import Float64Type, IndexType, IntegerType, f64, i1
 from xdsl.ir import Attribute, Operation
 
 from ttl.dialects import ttl
@@ -63,7 +63,7 @@ class Scalar(RunTime):
 
     def __init__(self, type: Attribute, owner: Op | Body):
         super().__init__(type, owner)
-        self.kind = KINDS[type]
+        self.kind = int if isinstance(type, IndexType) else bool if type == i1 else float
         self.is_natural = False  # an integer that is never negative
         self.bounds: tuple[int, int] | None = None  # of a counter or a rest: least, greatest
         self.counter: Counter | None = None  # if it counts the iterations of a loop
@@ -133,7 +133,7 @@ class PipeValue(RunTime):
 
 def _value(type: Attribute, owner: Op | Body) -> RunTime:
     """The class of a value by its type, and by the operation that makes it."""
-    if type in KINDS:
+    if isinstance(type, (IndexType, Float64Type)) or type == i1:
         return Scalar(type, owner)
     if isinstance(type, ttl.TransferType):
         return TransferValue(type, owner)
@@ -260,11 +260,8 @@ def leaves(value: Value) -> Iterator[Value]:
 
 def is_run_time(value: Value) -> bool:
     """Is it, or has it in it, a value that is known only when the kernel runs?"""
-    return any(isinstance(leaf, RunTime) for leaf in leaves(value))
-
-
-def is_natural(value: RunTime) -> bool:
-    return isinstance(value, Scalar) and value.is_natural
+    items = items_of(value)
+    return isinstance(value, RunTime) if items is None else any(map(is_run_time, items))
 
 
 def value_name(name: str) -> str:

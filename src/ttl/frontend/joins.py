@@ -33,7 +33,7 @@ from .loop_values import (
     zipped,
 )
 from .node_values import is_same
-from .problems import OnSomePaths, Unusable, describe, flow_broken
+from .problems import Unusable, describe, flow_broken, on_some_paths
 from .scalars import SPECULATED, arithmetic, calculated, common_kind, truth
 from .state import RESULT, Do, Path, State, Variable, refill
 from .value_ranges import known_constant
@@ -121,7 +121,7 @@ class Join:
             if isinstance(value, Unusable):  # a loop around sees by identity if it has changed
                 return value if one is other or is_hidden else copy(value)
         if one is MISSING or other is MISSING:
-            return OnSomePaths(variable.name)
+            return on_some_paths(variable.name)
         template = self._template(one, other, is_hidden)
         if template is not MISSING:
             return template
@@ -269,15 +269,8 @@ class Join:
 
     def lost_inside(self, lost: set[bindings.Variable]) -> bool:
         """Has a branch itself lost one of them, or what a container holds?"""
-        if self.loses_containers_inside:
-            return True
-        variables = [self.builder.frame.variable(each) for each in lost]
-        return any(
-            isinstance(end.values.get(variable), Unusable)
-            and end.values.get(variable) is not self.before.values.get(variable)
-            for end in self.ends
-            for variable in variables
-        )
+        inside = [self.builder.lost(end.values) for end in self.ends]
+        return self.loses_containers_inside or any(not lost.isdisjoint(each) for each in inside)
 
     # The operation --------------------------------------------------------------------------------
 
@@ -351,14 +344,12 @@ class Join:
         blocks = self.carried.resume()
         for key, template in (self.contents or {}).items():
             refill(state.containers[key].container, filled(template, results, blocks))
+        state.values = {}
         for variable, template in self.templates.items():
-            value = filled(template, results, blocks)
-            state.values[variable] = value
+            value = state.values[variable] = filled(template, results, blocks)
             if isinstance(value, list) and value is not template:
                 builder.new(value)
             name_value(value, variable.name)
-        for variable in [v for v in state.values if v not in self.templates]:
-            del state.values[variable]
 
     def _doubtful(self) -> dict[RunTime, tuple[Scalar, bool] | None]:
         """What only one of the branches has finished."""

@@ -35,7 +35,8 @@ from .functions import LocalFunction
 from .generators import Generator, consumer_of
 from .hir import BlockValue, HeldBlock, Scalar, Value, kind_of
 from .items import bind, iterated
-from .looping import Looping, compile_while
+from .looping import Looping, compile_while, unrolled
+from .loops import leave_function, require_kept
 from .operators import compare
 from .pipes import call_with_pipe, counts_on_nodes, pipe_count
 from .problems import MISTAKEN, Mistake, Unusable, flow_broken, no_context_manager, not_in_kernels
@@ -43,10 +44,8 @@ from .ranges import steps_of
 from .signposts import refuse_unused_signposts
 from .simple_statements import STATEMENTS
 from .state import LEFT, RETURNED, State
-from .unrolling import unrolled
 from .uses import NOTHING, uses_of
 from .value_ranges import Undecided, repeated
-from .whole_loops import leave_function, require_kept
 
 PATTERN = "a `case` with the rest of a dict, places in a class or names in one of several patterns"
 
@@ -82,9 +81,6 @@ class Translation(KernelBuilder):
         if not self.state.mistakes:
             refuse_shapeless(self)
             refuse_unused_signposts(self)
-
-    def evaluate_function(self, function: tree.Function) -> None:
-        self.sequence(function.body)
 
     def sequence(self, steps: Steps, after: Steps = ()) -> Steps:
         steps = (*steps, *after)

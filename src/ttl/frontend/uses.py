@@ -27,8 +27,7 @@ class Uses(NamedTuple):
     written_first: Variables = NONE  # are certainly given a value first
     mentioned: Variables = NONE
     stored: Variables = NONE  # may be given a value
-    summed: Variables = NONE  # the targets of `x += ...`
-    rebound: Variables = NONE  # stored by anything else
+    rebound: Variables = NONE  # stored by anything but `x += ...`
     changed: Variables = NONE  # whose items are changed in place
     released: Variables = NONE  # pushed, popped or stored into, as blocks are
     jumps: Jumps = frozenset()  # out of the body that this stands in
@@ -132,8 +131,7 @@ def _update(node: tree.Update) -> Uses:
     found = _inside(node).at_once()
     if not isinstance(node.target, tree.Target):
         return found
-    summed = uses_of(node.target).stored
-    return found._replace(summed=summed, rebound=uses_of(node.value).rebound)
+    return found._replace(rebound=uses_of(node.value).rebound)
 
 
 def _branch(node: tree.Branch) -> Uses:
