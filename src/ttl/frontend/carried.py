@@ -103,11 +103,12 @@ class Carried:
             value, end = self.before[variable], self.builder.state.values.get(variable, MISSING)
             if _is_again(end, value):
                 continue
-            is_block = isinstance(value, Fill) and isinstance(end, BlockValue)
-            if not is_block:
+            is_filled = isinstance(value, Fill)
+            grown = end.type if is_filled and isinstance(end, BlockValue) else None
+            if grown is None:
                 self.builder.changing.add((self.loop.nodes[-1], variable))
-            grows = variable, end.type if is_block else None
-            raise FlowBroken(codes.NOT_COMPILED_YET, f"`{variable.name}` changes", grows=grows)
+            what = f"`{variable.name}` changes"
+            raise FlowBroken(codes.NOT_COMPILED_YET, what, grows=(variable, grown))
 
     def _check_releases(self) -> None:
         """A loop releases what it acquires: a block from before it only one iteration can."""
@@ -132,14 +133,11 @@ class Carried:
             return MISSING if any(part is MISSING for part in parts) else rebuilt(value, parts)
         if self.loop.carries_blocks and by_value and self.blocks.takes(value):
             return BlockSlot(self.blocks.number(value))
-        if self.loop.carries_blocks and by_value and self.blocks.takes_value(value):
-            self.start.append(value)
-            self.values_of_blocks.add(len(self.start) - 1)
-            return Slot(len(self.start) - 1)
         if not changes(value) and not (by_value and is_readable(value)):
             return MISSING
-        kind = kind_of(value)
-        if kind is not None:
+        if self.loop.carries_blocks and self.blocks.takes_value(value):
+            self.values_of_blocks.add(len(self.start))
+        if (kind := kind_of(value)) is not None:
             value = as_kind(self.builder, value, kind)
         assert isinstance(value, RunTime)
         self.start.append(value)

@@ -35,7 +35,7 @@ ITERATION_END, LOOP_END = (End(lambda: None, jump) for jump in ("continue", "bre
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Enter:
-    """Something to do at a node's place: gives the steps that are left, from those that follow."""
+    """Something to do at a node's place; `enter` gets the steps that follow, returns those left."""
 
     node: tree.Node
     enter: Callable[[Steps], Steps]
@@ -43,7 +43,7 @@ class Enter:
 
 
 def doing(node: tree.Node, do: Callable[[], object]) -> Enter:
-    """An action that changes nothing of what follows."""
+    """Makes a step of an action after which everything that follows is left."""
 
     def enter(rest: Steps) -> Steps:
         do()

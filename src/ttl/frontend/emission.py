@@ -123,7 +123,7 @@ class Emission:
                 self._emit(op, block, kept)
 
     def _emit(self, op: Op, block: Block, kept: Sequence[int] = ()) -> None:
-        """`kept`: the positions that the end of a body carries, of those that are known here."""
+        """`kept`: which of the values that it carries are needed, for the end of a body."""
         operands, results = op.operands, op.results
         if op.becomes in BOUNDS:
             if op.bodies:

@@ -141,12 +141,14 @@ class Consumer(NamedTuple):
     """The body of a loop as a function, and what follows the loop if its function returns there."""
 
     function: tree.Function
-    signature: Signature
     may_stop: bool
     returned: bindings.Variable
     result: bindings.Variable
     after: tree.Body
     stored: frozenset[bindings.Variable]
+
+
+ONE_VALUE = Signature([Parameter("value", Parameter.POSITIONAL_ONLY)])
 
 
 @lru_cache(maxsize=1024)
@@ -166,8 +168,7 @@ def consumer_of(node: tree.Loop, scope: bindings.Scope) -> Consumer:
         back = tree.Return(place, tree.Name(place, result))
         after = (tree.Branch(place, tree.Name(place, returned), (back,), ()),)
     stored = uses_of(node).stored | {returned, result}
-    signature = Signature([Parameter("value", Parameter.POSITIONAL_ONLY)])
-    return Consumer(function, signature, jumps.stops, returned, result, after, stored)
+    return Consumer(function, jumps.stops, returned, result, after, stored)
 
 
 class _Jumps(Changer):

@@ -243,7 +243,7 @@ Number = Scalar | int | float
 
 
 def items_of(value: Any) -> list[Any] | None:
-    """What a tuple, a list or a slice has in it."""
+    """The items of a tuple, a list or a slice; None for other values."""
     if isinstance(value, slice):
         return [value.start, value.stop, value.step]
     return [*value] if isinstance(value, (tuple, list)) else None

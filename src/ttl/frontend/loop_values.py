@@ -96,7 +96,7 @@ def has(container: Value, value: Value) -> bool:
 
 
 def names_of(values: Mapping[Variable, Value], value: Value) -> list[Variable]:
-    """The variables that are it, or have it in them."""
+    """The variables whose value it is, or is in."""
     return [each for each, found in values.items() if found is value or has(found, value)]
 
 

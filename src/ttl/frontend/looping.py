@@ -79,7 +79,7 @@ class Looping:
         known, key = self.builder.known_loops, self._key()
         before: Failure | None = known.get(key)
         if before is not None and before.is_final and self.builder.is_trial:
-            raise Mistake(before.mistake.diagnostic, before.mistake.flow)
+            raise before.mistake
         ways = [self._as_loop, self._apart]
         if before is not None and not before.is_final:
             self.failure = before

@@ -32,7 +32,7 @@ from .dispatch import call
 from .expressions import expression
 from .finishing import finish_scope
 from .functions import LocalFunction
-from .generators import Generator, consumer_of
+from .generators import ONE_VALUE, Generator, consumer_of
 from .hir import BlockValue, HeldBlock, Scalar, Value, kind_of
 from .items import bind, iterated
 from .looping import Looping, compile_while, unrolled
@@ -112,10 +112,10 @@ class Translation(KernelBuilder):
     def statement(self, node: tree.Statement, rest: Steps) -> Steps:
         if isinstance(node, tree.Evaluate) and is_call_for_pipes(node.value):
             return for_each_pipe(self, node, rest)
-        return self.in_one_way(node, rest)
+        return self.evaluate_statement(node, rest)
 
-    def in_one_way(self, node: tree.Statement, rest: Steps) -> Steps:
-        """As it is; by branches, where a value cannot be joined or is needed as a constant."""
+    def evaluate_statement(self, node: tree.Statement, rest: Steps) -> Steps:
+        """Uses branches where a value cannot be joined, or is needed as a constant."""
         by_branches, steps = without_choice(node), list[Steps]()
 
         def evaluate() -> None:
@@ -138,7 +138,7 @@ class Translation(KernelBuilder):
         return (*steps[0], *rest)
 
     def _handler(self, node: tree.Statement) -> Callable[..., Steps | None]:
-        """It evaluates what a statement begins with, and gives the steps that are left of it."""
+        """Finds what evaluates the start of a statement and returns the steps left of it."""
         for table in (self.handlers.statements, STATEMENTS, FLOW):
             if (found := table.get(type(node))) is not None:
                 return found
@@ -162,7 +162,7 @@ def by_number(
     cases: Sequence[tuple[int, Steps]],
     deciding: Undecided | None = None,
 ) -> Steps:
-    """The steps of the case that a number is; the last case if it is none of the others."""
+    """Chooses the steps by a number; the last ones if it is none of the others."""
     (case, steps), *others = cases
     if not others:
         return steps
@@ -195,7 +195,7 @@ def for_each_pipe(builder: Translation, node: tree.Evaluate, rest: Steps) -> Ste
     How many there are depends on the node: each number has its branch.
     """
     try:
-        path = builder.attempt(lambda: builder.sequence(builder.in_one_way(node, ())))
+        path = builder.attempt(lambda: builder.sequence(builder.evaluate_statement(node, ())))
         require_kept(builder, path.state, rest)
     except Mistake as mistake:
         if mistake.flow is None:
@@ -259,7 +259,7 @@ def loop_over_generator(
     if over.start(consumer.may_stop):
         return rest
     try:
-        body = LocalFunction(consumer.function, frame, consumer.signature)
+        body = LocalFunction(consumer.function, frame, ONE_VALUE)
         over.run(body, consumer.may_stop, unrolls=bool(consumer.after))
     finally:
         frame.of_bodies = before

@@ -277,10 +277,9 @@ def _sums(builder: KernelBuilder, terms: Terms, constant: int) -> set[int]:
     return found
 
 
-SUMS = [BINARY[sign] for sign in ("+", "-", "*")]
 EVALUATED: dict[type[Operation], Callable[..., Any]] = {
-    **{row.of_integers: row.fold for row in SUMS if row.of_integers},
-    **{row.of_floats: row.fold for row in (*SUMS, BINARY["/"]) if row.of_floats},
+    **{row.of_integers: row.fold for row in BINARY.values() if row.of_integers},
+    **{row.of_floats: row.fold for row in BINARY.values() if row.of_floats},
     arith.DivSIOp: operator.floordiv,  # of numbers that are not negative
     arith.RemSIOp: operator.mod,
     arith.FloorDivSIOp: operator.floordiv,
@@ -289,9 +288,6 @@ EVALUATED: dict[type[Operation], Callable[..., Any]] = {
     arith.NegfOp: operator.neg,
     arith.IndexCastOp: int,
     arith.SIToFPOp: float,
-    arith.AndIOp: operator.and_,
-    arith.OrIOp: operator.or_,
-    arith.XOrIOp: operator.xor,
 }
 COMPARED = {  # by the predicate
     arith.CmpiOp: {arith.CMPI_COMPARISON_OPERATIONS.index(row.of_integers): row.fold
