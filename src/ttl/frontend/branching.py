@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from ttl.dialects.conditions import decided
-
 from .builder import KernelBuilder
 from .continuations import Choice, Steps, jumps_in, live_steps, reads_first, up_to_jumps
 from .hir import Scalar
-from .joins import Branches
+from .joins import Branches, truth_here
 from .problems import FlowBroken, flow_broken
-from .scalars import truth
 
 
 def branch(builder: KernelBuilder, choice: Choice, rest: Steps) -> Steps:
     """rule REST of continuations.py"""
-    condition = truth(builder, choice.test())
-    if isinstance(condition, Scalar):
-        known = decided(builder.state.facts, condition)
-        condition = condition if known is None else known
+    condition = truth_here(builder, choice.test())
     if not isinstance(condition, Scalar):
         return (*(choice.then if condition else choice.otherwise), *rest)
     if jumps := jumps_in(choice):

@@ -39,6 +39,13 @@ from .state import RESULT, Do, Path, State, Variable, refill
 from .value_ranges import known_constant
 
 
+def truth_here(builder: KernelBuilder, value: Value) -> bool | Scalar:
+    """The truth of a value; a bool if the path has decided it."""
+    found = truth(builder, value)
+    known = decided(builder.state.facts, found) if isinstance(found, Scalar) else found
+    return found if known is None else known
+
+
 def choose(
     builder: KernelBuilder,
     condition: Value,
@@ -46,11 +53,9 @@ def choose(
     otherwise: Callable[[], Value],
 ) -> Value:
     """`then if condition else otherwise`: only one of them is evaluated."""
-    asked = truth(builder, condition)
-    known = decided(builder.state.facts, asked) if isinstance(asked, Scalar) else asked
-    if known is not None:
-        return then() if known else otherwise()
-    assert isinstance(asked, Scalar)
+    asked = truth_here(builder, condition)
+    if not isinstance(asked, Scalar):
+        return then() if asked else otherwise()
     variable = builder.frame.variable(RESULT)
 
     def put(value: Callable[[], Value]) -> None:

@@ -19,7 +19,7 @@ from .hir import INDEX, Body, Counter, Op, RunTime, Scalar, Value, value_name
 from .items import bind
 from .joins import Branches, choose
 from .operators import binary
-from .problems import Mistake
+from .problems import Mistake, Unusable
 from .ranges import RangeValue, counted, step_count, upward
 from .scalars import as_kind, calculated, compare, truth
 from .state import LEFT, OWN, RETURNED, Loop, State, Variable
@@ -275,7 +275,8 @@ def is_of_outer_loop(builder: KernelBuilder, mistake: Mistake) -> bool:
     if flow is None or flow.grows is None:
         return flow is not None and flow.loop in builder.loops
     start = values.get(flow.grows[0])
-    return isinstance(start, RunTime) and isinstance(start.owner, Body)
+    is_carried = isinstance(start, RunTime) and isinstance(start.owner, Body)
+    return is_carried or isinstance(start, Unusable)
 
 
 # What follows ------------------------------------------------------------------------------------
