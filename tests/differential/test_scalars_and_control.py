@@ -278,6 +278,24 @@ def test_helpers_with_returns_defaults_and_nested_functions() -> None:
     assert numbers(read, 7) == [*expected, seen + 10, (seen + 10) * 4]
 
 
+def first_of(start, stop):
+    """Returns from the first iteration of a loop that may have none."""
+    for i in range(start, stop):
+        return i * 2 + 1
+    return 20
+
+
+def test_loops_whose_first_iteration_returns() -> None:
+    def read(a, dfb):
+        def kernel():
+            for i in range(5):
+                send(dfb, a, first_of(i, 3) + first_of(2 * i, 5))
+
+        return kernel
+
+    assert numbers(read, 5) == [first_of(i, 3) + first_of(2 * i, 5) for i in range(5)]
+
+
 def test_tuples_slices_and_builtins() -> None:
     def read(a, dfb):
         def kernel():

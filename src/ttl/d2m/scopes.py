@@ -33,12 +33,12 @@ def opened(builder: KernelBuilder, outer: OpenBody | None = None) -> OpenBody:
     return OpenBody(builder.region, outer is None or outer.region is not builder.region)
 
 
-def with_body(builder: Any, node: tree.With, rest: Steps) -> Steps:
+def with_body(builder: Any, node: tree.With) -> Steps:
     (item,) = node.items
     assert item.target is not None
     body: OpenBody = builder.evaluate(item.value)
     bind(builder, item.target, body)
-    return (*node.body, End(lambda: _close(builder, body)), *rest)
+    return (*node.body, End(lambda: _close(builder, body)))
 
 
 def _close(builder: KernelBuilder, body: OpenBody) -> None:

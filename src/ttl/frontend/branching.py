@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from ttl.dialects.conditions import decided
-
 from .builder import KernelBuilder
 from .continuations import Choice, Steps, jumps_in, live_steps, reads_first, up_to_jumps
 from .hir import Scalar
-from .joins import Branches
-from .problems import flow_broken
-from .scalars import truth
+from .joins import Branches, truth_here
+from .problems import FlowBroken, flow_broken
 
 
 def branch(builder: KernelBuilder, choice: Choice, rest: Steps) -> Steps:
     """rule REST of continuations.py"""
-    with builder.at(choice.node):
-        condition = truth(builder, choice.test())
-    if isinstance(condition, Scalar):
-        known = decided(builder.state.facts, condition)
-        condition = condition if known is None else known
+    condition = truth_here(builder, choice.test())
     if not isinstance(condition, Scalar):
         return (*(choice.then if condition else choice.otherwise), *rest)
     if jumps := jumps_in(choice):
@@ -26,14 +19,12 @@ def branch(builder: KernelBuilder, choice: Choice, rest: Steps) -> Steps:
         join = _branches(builder, condition, choice, taken).join()
         join.close()
         if not join.are_local and after:
-            _refuse_containers(builder, choice)
+            raise _changed_containers(choice)
         return after
     return _join_or_split(builder, condition, choice, rest)
 
 
-def _branches(
-    builder: KernelBuilder, condition: Scalar, choice: Choice, taken: Steps
-) -> Branches:
+def _branches(builder: KernelBuilder, condition: Scalar, choice: Choice, taken: Steps) -> Branches:
     return Branches(
         builder,
         condition,
@@ -42,9 +33,7 @@ def _branches(
     )
 
 
-def _join_or_split(
-    builder: KernelBuilder, condition: Scalar, choice: Choice, rest: Steps
-) -> Steps:
+def _join_or_split(builder: KernelBuilder, condition: Scalar, choice: Choice, rest: Steps) -> Steps:
     """Take along as little of what follows as will do."""
     branches, count = _branches(builder, condition, choice, ()), 0
     while True:
@@ -63,7 +52,7 @@ def _join_or_split(
     is_end = builder.frame.caller is None and builder.loop is None
     join.close()
     if not is_end and not branches.has_mistakes and not join.are_local:
-        _refuse_containers(builder, choice)
+        raise _changed_containers(choice)
     return rest[count:]
 
 
@@ -73,9 +62,5 @@ def _with_ends(rest: Steps, count: int) -> int:
     return max(count, len(up_to_jumps(rest, jumps)[0]))
 
 
-def _refuse_containers(builder: KernelBuilder, choice: Choice) -> None:
-    what = "a list, dict or set that a condition changes"
-    with builder.at(choice.node):
-        raise flow_broken(what, undecided=choice.deciding)
-
-
+def _changed_containers(choice: Choice) -> FlowBroken:
+    return flow_broken("a list, dict or set that a condition changes", undecided=choice.deciding)

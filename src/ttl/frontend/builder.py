@@ -26,12 +26,11 @@ from ttl.language.operation import KernelFunction
 from ttl.language.signposts import signpost
 from ttl.semantics.kernel_kinds import KernelKind, wrong_kind
 from ttl.semantics.tensors import with_tensor_name
-from ttl.source import tree
+from ttl.source import bindings, tree
 from ttl.source.bindings import Around, Binding, Scope
 from ttl.source.functions import own_code, place_of
 
-from .definitions import definition, repaired_trees
-from .environment import MISSING, Environment
+from .environment import MISSING, Environment, definition, repaired_trees
 from .handlers import Handlers
 from .handles import Handles
 from .hir import (
@@ -116,10 +115,6 @@ class KernelBuilder(ABC):
     @abstractmethod
     def call(self, function: Value, arguments: list[Value], keywords: dict[str, Value]) -> Value:
         """Of anything that can be called."""
-
-    @abstractmethod
-    def evaluate_function(self, function: tree.Function) -> None:
-        """The body of a function, in the frame of its call."""
 
     @abstractmethod
     def sequence(self, steps: Steps, after: Steps = ()) -> Steps:
@@ -324,6 +319,17 @@ class KernelBuilder(ABC):
 
     def variables(self, bindings: Iterable[Binding]) -> set[Variable]:
         return {found for each in bindings if (found := self.variable(each))}
+
+    def lost(self, values: Mapping[Variable, Any]) -> dict[bindings.Variable, Unusable]:
+        """The variables of this function that have lost their value on a path from here."""
+        return {
+            variable.of: value
+            for variable, value in values.items()
+            if variable.frame == self.frame.number
+            and isinstance(value, Unusable)
+            and value.is_lost
+            and self.state.values.get(variable) is not value
+        }
 
     def lookup(self, binding: Binding) -> Value:
         variable = self.variable(binding)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from copy import copy
 from typing import Any
 
@@ -10,32 +10,41 @@ from xdsl.ir import Attribute
 
 from ttl.diagnostics import RuleBroken, codes
 from ttl.dialects.ttcore import block_type
-from ttl.source import bindings, tree
-from ttl.source.walking import walk
 
 from .block_math import Fill, block_operand
 from .builder import KernelBuilder, name_value
 from .carried_blocks import CarriedBlocks, is_readable
 from .environment import MISSING
 from .functions import LocalFunction
-from .hir import TYPES, BlockValue, Body, HeldBlock, RunTime, TransferValue, Value, kind_of
+from .hir import (
+    KINDS,
+    BlockValue,
+    Body,
+    HeldBlock,
+    RunTime,
+    TransferValue,
+    Value,
+    items_of,
+    kind_of,
+    leaves,
+)
+from .loop_states import constants_of
 from .loop_values import (
     BlockSlot,
     Slot,
     changes,
     common_type,
     filled,
-    has,
-    parts_of,
+    names_of,
     rebuilt,
     slots_of,
     typed,
     zipped,
 )
 from .node_values import is_same
-from .problems import FlowBroken, OnSomePaths, Unusable, describe, flow_broken
+from .problems import FlowBroken, Unusable, describe, flow_broken, on_some_paths
 from .scalars import as_kind, common_kind
-from .state import Frame, Loop, Variable
+from .state import Loop, Variable
 from .uses import Uses, uses_of_all
 
 
@@ -45,8 +54,7 @@ class Carried:
         self.before = builder.state.values
         self.start: list[RunTime] = []
         self.templates: dict[Variable, Any] = {}
-        self.fixed: dict[Variable, Unusable] = {}  # that cannot be carried
-        self.refused: dict[Variable, Unusable] = {}  # that have no usable value before the loop
+        self.fixed: dict[Variable, Unusable] = {}  # that have no value to carry
         self.kept: list[Variable] = []  # that are again after each iteration what they were before
         self.blocks = CarriedBlocks(builder)
         self.values_of_blocks: set[int] = set()  # the slots of blocks that are popped already
@@ -65,19 +73,16 @@ class Carried:
     def _add(self, variable: Variable, is_read: bool) -> None:
         name, value = variable.name, self.before.get(variable, MISSING)
         if isinstance(value, Unusable) and name.isidentifier():
-            self.refused[variable] = value
+            self.fixed[variable] = value
         if value is MISSING or isinstance(value, Unusable):
             return
-        if isinstance(value, CONSTANTS) and self._may_be_kept(variable, value):
+        if isinstance(value, KEPT) and self._may_be_kept(variable, value):
             self.kept.append(variable)
             return
         mark, block_mark = len(self.start), len(self.blocks.start)
         template = self._template(value, is_read)
-        if template is MISSING or not (any(slots_of(template)) or isinstance(value, list)):
+        if template is MISSING or not (slots_of(template) or isinstance(value, list)):
             del self.start[mark:], self.blocks.start[block_mark:]
-            if value is None and self._may_be_kept(variable, None):
-                self.kept.append(variable)
-                return
             what = f"a loop that changes `{name}`, which is {describe(value)} at its start"
             self.fixed[variable] = Unusable(flow_broken(what, loop=self.loop))
         else:
@@ -85,21 +90,25 @@ class Carried:
 
     def _may_be_kept(self, variable: Variable, value: Value) -> bool:
         """Does the body set it to what it is before, mostly (None) or always, and it has not turned
-        out that this is not enough?
+        out that this is not enough? A fill is kept until it is seen which block it becomes.
         """
-        nodes = [*walk(*self.loop.nodes)]
-        resets = _set_to(nodes, value).count(variable.of)
-        stores = [n for n in nodes if isinstance(n, tree.Target) and n.binding is variable.of]
-        is_reset = resets > 0 and (value is None or resets == len(stores))
+        given = constants_of(self.loop.nodes).get(variable.of, [])
+        resets = [each for each in given if each and _is_again(each.value, value)]
+        is_reset = len(resets) == len(given) > 0 or (value is None and len(resets) > 0)
+        is_reset |= isinstance(value, Fill)
         return is_reset and (self.loop.nodes[-1], variable) not in self.builder.changing
 
     def _check_kept(self) -> None:
         for variable in self.kept:
             value, end = self.before[variable], self.builder.state.values.get(variable, MISSING)
-            if type(end) is not type(value) or end != value:
+            if _is_again(end, value):
+                continue
+            is_filled = isinstance(value, Fill)
+            grown = end.type if is_filled and isinstance(end, BlockValue) else None
+            if grown is None:
                 self.builder.changing.add((self.loop.nodes[-1], variable))
-                what = f"`{variable.name}` changes"
-                raise FlowBroken(codes.NOT_COMPILED_YET, what, is_tried_again=True)
+            what = f"`{variable.name}` changes"
+            raise FlowBroken(codes.NOT_COMPILED_YET, what, grows=(variable, grown))
 
     def _check_releases(self) -> None:
         """A loop releases what it acquires: a block from before it only one iteration can."""
@@ -113,22 +122,22 @@ class Carried:
 
     def _template(self, value: Value, by_value: bool) -> Any:
         """`by_value`: a block may be what it holds."""
-        if isinstance(value, (tuple, list)):
-            items = [self._template(item, by_value) for item in value]
-            return MISSING if any(item is MISSING for item in items) else rebuilt(value, items)
-        if isinstance(value, slice):
-            items = [None if p is None else self._template(p, False) for p in parts_of(value)]
-            return MISSING if any(item is MISSING for item in items) else slice(*items)
+        if (items := items_of(value)) is not None:
+            by_value = by_value and not isinstance(value, slice)
+            parts = [
+                None
+                if item is None and isinstance(value, slice)
+                else self._template(item, by_value)
+                for item in items
+            ]
+            return MISSING if any(part is MISSING for part in parts) else rebuilt(value, parts)
         if self.loop.carries_blocks and by_value and self.blocks.takes(value):
             return BlockSlot(self.blocks.number(value))
-        if self.loop.carries_blocks and by_value and self.blocks.takes_value(value):
-            self.start.append(value)
-            self.values_of_blocks.add(len(self.start) - 1)
-            return Slot(len(self.start) - 1)
         if not changes(value) and not (by_value and is_readable(value)):
             return MISSING
-        kind = kind_of(value)
-        if kind is not None:
+        if self.loop.carries_blocks and self.blocks.takes_value(value):
+            self.values_of_blocks.add(len(self.start))
+        if (kind := kind_of(value)) is not None:
             value = as_kind(self.builder, value, kind)
         assert isinstance(value, RunTime)
         self.start.append(value)
@@ -187,14 +196,11 @@ class Carried:
                 raise broken.refuse()
             unusable[variable] = broken
         for variable, fixed in self.fixed.items():
-            if ends[variable] is not fixed:
-                unusable[variable] = fixed
-        for variable, refused in self.refused.items():
-            if ends[variable] is not refused:  # a loop around sees that it has changed
-                unusable[variable] = copy(refused)
+            if ends[variable] is not fixed:  # a loop around sees that it has changed
+                unusable[variable] = copy(fixed)
         for variable in ends:
             if variable not in self.before:
-                unusable[variable] = OnSomePaths(variable.name)
+                unusable[variable] = on_some_paths(variable.name)
         self.blocks.pop_blocks(yielded, self.values_of_blocks)
         self.blocks.hand_over([blocks[number] for number in sorted(blocks)])
         return yielded, unusable
@@ -273,19 +279,11 @@ def _finished(builder: KernelBuilder) -> set[HeldBlock]:
     return {handle for handle in handles if isinstance(handle, HeldBlock)}
 
 
-CONSTANTS = (bool, int, str)
+KEPT = (bool, int, str, type(None), Fill)
 
 
-def _set_to(nodes: Iterable[tree.Node], value: Value) -> list[bindings.Binding]:
-    """The variables that are assigned this constant, once for each time."""
-    return [
-        target.binding
-        for node in nodes
-        if isinstance(node, tree.Assign) and isinstance(node.value, tree.Constant)
-        if type(node.value.value) is type(value) and node.value.value == value
-        for target in node.targets
-        if isinstance(target, tree.Target)
-    ]
+def _is_again(end: Value, start: Value) -> bool:
+    return type(end) is type(start) and end == start
 
 
 def _carries_blocks(template: Any) -> bool:
@@ -298,97 +296,58 @@ def _fits(builder: KernelBuilder, value: Value, type: Attribute) -> bool:
         if not isinstance(value, RunTime) or common_type(value.type, type) != type:
             return False
         return changes(value) or is_readable(value)
-    wanted = next((k for k, scalar in TYPES.items() if scalar == type), None)
-    if wanted is not None and kind is not wanted:
-        builder.mixes_kinds = True
-        return not builder.keeps_kinds and common_kind(kind, wanted) is wanted
-    return wanted is not None
+    wanted = KINDS.get(type)
+    if wanted in (None, kind):
+        return wanted is kind
+    builder.mixes_kinds = True
+    return not builder.keeps_kinds and common_kind(kind, wanted) is wanted
 
 
 def assigned(builder: KernelBuilder, uses: Uses) -> set[Variable]:
     """The variables that statements may assign to, also through functions they call."""
-    found = builder.variables(uses.stored)
-    found -= _summed_blocks(builder, uses)
-    found |= _changed_lists(builder, uses)
-    frame: Frame | None = builder.frame
-    while frame is not None:
+    values, found = builder.state.values, builder.variables(uses.stored)
+    # `block += value` changes what the block holds, not what its name stands for.
+    summed = builder.variables(uses.stored - uses.rebound)
+    found -= {variable for variable in summed if isinstance(values.get(variable), HeldBlock)}
+    found |= {each for each in builder.variables(uses.changed) if _is_own_list(builder, each)}
+    for frame in builder.frame.callers:
         found |= {*frame.shared}
-        frame = frame.caller
-    return found | _of_closures(builder)
-
-
-def _of_closures(builder: KernelBuilder) -> set[Variable]:
-    """The variables of functions that have returned one which assigns to them."""
-    values = builder.state.values
-    frames = [value.frame for value in values.values() if isinstance(value, LocalFunction)]
-    found = {variable for frame in frames for variable in frame.shared}
-    return found & values.keys()
-
-
-def _changed_lists(builder: KernelBuilder, uses: Uses) -> set[Variable]:
-    """Lists of the kernel that it changes in place, under the only name that they have."""
-    found = builder.variables(uses.changed)
-    return {variable for variable in found if _is_own_list(builder, variable)}
+    # A function that has returned another one, which assigns to its variables.
+    returned = [value.frame for value in values.values() if isinstance(value, LocalFunction)]
+    return found | ({each for frame in returned for each in frame.shared} & values.keys())
 
 
 def _is_own_list(builder: KernelBuilder, variable: Variable) -> bool:
+    """A list that the kernel made, under the only name that it has."""
     value = builder.state.values.get(variable)
     if not isinstance(value, list) or id(value) not in builder.state.containers:
         return False
-    others = [other for each, other in builder.state.values.items() if each != variable]
-    return not any(other is value or has(other, value) for other in others)
+    return names_of(builder.state.values, value) == [variable]
 
 
-def _summed_blocks(builder: KernelBuilder, uses: Uses) -> set[Variable]:
-    """`block += value` changes what the block holds, not what its name stands for."""
-    found = builder.variables(uses.summed - uses.rebound)
-    return {v for v in found if isinstance(builder.state.values.get(v), HeldBlock)}
-
-
-def settle_fills(
-    builder: KernelBuilder, variables: Iterable[Variable], loop: Loop, body: Callable[[], None]
-) -> None:
-    """A fill without a shape that a loop changes has the type that the loop gives it.
-
-    The body is evaluated once more to find out, and what comes of that is dropped.
-    """
-    values = builder.state.values
-    fills = [v for v in variables if isinstance(values.get(v), Fill)]
-    fills.sort(key=lambda each: each.order)
-    if not fills:
-        return
-
-    def trial() -> None:
-        with builder.inside(loop, Body()):
-            body()
-
-    ends = builder.path(trial).state.values
-    for variable in fills:
-        end = ends[variable]
-        if isinstance(end, BlockValue):
-            values[variable] = block_operand(builder, values[variable], block_type(end.type))
-
-
-def grow(builder: KernelBuilder, variable: Variable, kind: type | Attribute) -> bool:
-    """Give a variable the value as a number of another kind; can that be?"""
-    value = builder.state.values.get(variable)
+def grow(builder: KernelBuilder, variable: Variable, kind: type | Attribute | None) -> bool:
+    """Give a variable the value as a number of another kind or as a block; can that be?"""
+    if kind is None:
+        return True
+    value = builder.state.values.get(variable, MISSING)
     if isinstance(kind, Attribute):
-        if not isinstance(value, BlockValue) or value.type == kind:
+        if isinstance(value, Fill):
+            value = block_operand(builder, value, block_type(kind))
+        elif not isinstance(value, BlockValue) or value.type == kind:
             return False
         builder.state.values[variable] = typed(builder, value, kind)
-        return True
-    now = kind_of(value)
-    if now in (None, kind) or common_kind(now or kind, kind) is not kind:
-        return False
-    builder.state.values[variable] = as_kind(builder, value, kind)
-    builder.mixes_kinds = True
+    elif value is None:  # what a function returns from a loop
+        builder.state.values[variable] = kind(0)
+    else:
+        now = kind_of(value)
+        if now in (None, kind) or common_kind(now or kind, kind) is not kind:
+            return False
+        builder.state.values[variable] = as_kind(builder, value, kind)
+        builder.mixes_kinds = True
     return True
 
 
 def has_block(value: Value, may_be_read: bool) -> bool:
     """`may_be_read`: one that other kernels wrote is carried by what it holds."""
-    if isinstance(value, (tuple, list)):
-        return any(has_block(item, may_be_read) for item in value)
-    if isinstance(value, HeldBlock):
-        return not (may_be_read and value.is_waited)
-    return isinstance(value, TransferValue)
+    blocks = [leaf for leaf in leaves(value) if isinstance(leaf, (HeldBlock, TransferValue))]
+    return any(not (may_be_read and is_readable(block)) for block in blocks)

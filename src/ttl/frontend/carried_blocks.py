@@ -37,10 +37,14 @@ class CarriedBlocks:
         self.order: list[int] = []  # in which they are handed over, oldest first
 
     def takes(self, value: Value) -> TypeGuard[HeldBlock | TransferValue]:
-        """rule NAME"""
-        if self.builder.kernel.kind is not KernelKind.DATAMOVEMENT:
-            return False
-        return self._is_left_to_program(value) or self._is_under_way(value)
+        """rule NAME: what the program itself will release or wait for.
+
+        A transfer of a pipe has counters.
+        """
+        is_movement = self.builder.kernel.kind is KernelKind.DATAMOVEMENT
+        if isinstance(value, TransferValue) and value.kind in ("read", "write"):
+            return is_movement and value not in self.builder.state.released
+        return is_movement and self._is_left_to_program(value)
 
     def takes_value(self, value: Value) -> TypeGuard[HeldBlock]:
         """rule VALUE"""
@@ -48,16 +52,9 @@ class CarriedBlocks:
         return is_compute and self._is_left_to_program(value) and is_readable(value)
 
     def _is_left_to_program(self, value: Value) -> TypeGuard[HeldBlock]:
-        """A block that the program itself will release."""
         if not isinstance(value, HeldBlock):
             return False
         return not value.is_scoped and value not in self.builder.state.released
-
-    def _is_under_way(self, value: Value) -> bool:
-        """A transfer that the program itself will wait for; those of pipes have counters."""
-        if not isinstance(value, TransferValue):
-            return False
-        return value.kind in ("read", "write") and value not in self.builder.state.released
 
     def pop_blocks(self, values: list[RunTime], numbers: Collection[int]) -> None:
         """rule VALUE: put what they hold in place of the blocks among some of the values."""

@@ -1,7 +1,7 @@
 """What a kernel still has to do at some place: statements, and the ends of what they stand in.
 
-A statement is handed what follows it and returns what is left to do after it. So a branch can take
-what follows along, and a jump is leaving steps out:
+A step gets the steps that follow it and returns those that are left to do. So a branch can take
+what follows along, and a jump leaves steps out:
 rule REST   what follows an `if` is done in both its branches if they end with values that cannot
             be joined and are read later, or if a branch may jump; else after it, once.
 rule JUMP   `return`, `break` and `continue` leave out the steps up to their end, except that every
@@ -34,19 +34,22 @@ ITERATION_END, LOOP_END = (End(lambda: None, jump) for jump in ("continue", "bre
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Do:
-    """Something to do at a statement's place that no name of the program takes part in."""
+class Enter:
+    """Something to do at a node's place; `enter` gets the steps that follow, returns those left."""
 
     node: tree.Node
-    do: Callable[[], None]
+    enter: Callable[[Steps], Steps]
+    body: Sequence[tree.Statement] = ()  # of a loop that is entered
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Iterate:
-    """Iterations of a loop: gives the steps that stand for them, the next one or all the others."""
+def doing(node: tree.Node, do: Callable[[], object]) -> Enter:
+    """Makes a step of an action after which everything that follows is left."""
 
-    body: Sequence[tree.Statement]
-    enter: Callable[[Steps], Steps]  # from what follows
+    def enter(rest: Steps) -> Steps:
+        do()
+        return rest
+
+    return Enter(node, enter)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,14 +63,14 @@ class Choice:
     deciding: Undecided | None = None  # where it is called, the value may be decided
 
 
-Step = tree.Statement | End | Do | Iterate | Choice
+Step = tree.Statement | End | Enter | Choice
 Steps = tuple[Step, ...]
 
 
 def uses_of_step(step: Step) -> Uses:
     if isinstance(step, tree.Statement):
         return uses_of(step)
-    if isinstance(step, Iterate):
+    if isinstance(step, Enter):
         return uses_of_all(step.body).perhaps()
     if isinstance(step, Choice):
         return uses_of_steps(step.then).either(uses_of_steps(step.otherwise))
@@ -81,7 +84,7 @@ def uses_of_steps(steps: Iterable[Step]) -> Uses:
 def jumps_in(step: Step) -> Jumps:
     found = uses_of_step(step).jumps
     # The end of an iteration comes with it.
-    return found - {"continue"} if isinstance(step, Iterate) else found
+    return found - {"continue"} if isinstance(step, Enter) else found
 
 
 def split_after_end(steps: Steps, jump: str) -> tuple[Steps, Steps]:

@@ -1,4 +1,4 @@
-"""The form before IR (hir.py) as operations of the dialect: one walk, once all is decided.
+"""Makes operations of the dialect from the form before IR (hir.py): one walk, once all is decided.
 
 While a loop is evaluated it is not known which of its variables matter after it: all that it
 changes become results. Here those are left out that nothing needs:
@@ -23,16 +23,14 @@ from ttl.dialects.locations import location_of
 from .handles import Handles
 from .hir import Body, Op, Place, RunTime
 
-# Of loops and branches: how many operands are not starts, and how many arguments of their bodies
-# are not what they carry.
-SHAPES: dict[type[Operation], tuple[int, int]] = {
-    scf.IfOp: (1, 0),
-    scf.ForOp: (3, 1),
-    scf.WhileOp: (0, 0),
-    ttl.IfSrcOp: (0, 1),
-    ttl.IfDstOp: (0, 1),
+# Of loops and branches, and of the ends of their bodies: the operands before those that they carry.
+BOUNDS: dict[type[Operation], int] = {
+    **dict.fromkeys((scf.WhileOp, ttl.IfSrcOp, ttl.IfDstOp, scf.YieldOp, ttl.YieldOp), 0),
+    **dict.fromkeys((scf.IfOp, scf.ConditionOp), 1),
+    scf.ForOp: 3,
 }
-ENDS = (scf.YieldOp, ttl.YieldOp, scf.ConditionOp)
+# The arguments of a body before those that it carries.
+FIRST: dict[type[Operation], int] = {scf.ForOp: 1, ttl.IfSrcOp: 1, ttl.IfDstOp: 1}
 CALCULATIONS = (
     ttl.NodeIndexOp, ttl.FloatDivisionOp, ttl.TensorSliceOp, ttl.PipeValueOp, ttl.RoleOp,
     ttl.NoTransferOp,
@@ -48,11 +46,9 @@ class _Needed:
         self.waiting: list[RunTime] = []
         for op in body.walk():
             self.carriers.update(dict.fromkeys(op.bodies, op))
-            if op.becomes in SHAPES:
-                self.add(*op.operands[: SHAPES[op.becomes][0]])
-            elif op.becomes is scf.ConditionOp:
-                self.add(op.operands[0])
-            elif op.becomes not in ENDS and not is_left_out_unless_needed(op):
+            if op.becomes in BOUNDS:
+                self.add(*op.operands[: BOUNDS[op.becomes]])
+            elif not is_left_out_unless_needed(op):
                 self.add(*op.operands)
         while self.waiting:
             self._follow(self.waiting.pop())
@@ -64,27 +60,26 @@ class _Needed:
     def _follow(self, value: RunTime) -> None:
         owner = value.owner
         if isinstance(owner, Op):
-            if owner.becomes in SHAPES:
+            if owner.becomes in BOUNDS:
                 self._position(owner, owner.results.index(value))
             elif is_left_out_unless_needed(owner):
                 self.add(*owner.operands)
             return
         carrier = self.carriers.get(owner)
         if carrier is not None:
-            position = owner.args.index(value) - SHAPES[carrier.becomes][1]
+            position = owner.args.index(value) - FIRST.get(carrier.becomes, 0)
             if position >= 0:
                 self._position(carrier, position)
 
     def _position(self, op: Op, position: int) -> None:
-        bounds, first = SHAPES[op.becomes]
-        self.add(op.results[position], *(carried(body)[position] for body in op.bodies))
-        if starts := op.operands[bounds:]:
+        first = FIRST.get(op.becomes, 0)
+        self.add(op.results[position], *(carried(body.end)[position] for body in op.bodies))
+        if starts := carried(op):
             self.add(starts[position], *(body.args[first + position] for body in op.bodies))
 
 
-def carried(body: Body) -> tuple[RunTime, ...]:
-    """What a body carries for the results; a test says first whether to go on."""
-    return body.end.operands[body.end.becomes is scf.ConditionOp :]
+def carried(op: Op) -> tuple[RunTime, ...]:
+    return op.operands[BOUNDS[op.becomes] :]
 
 
 @lru_cache(maxsize=256)
@@ -122,35 +117,33 @@ class Emission:
             result.name_hint = value.hint
             self.values[value] = result
 
-    def _emit_all(self, body: Body, block: Block) -> None:
+    def _emit_all(self, body: Body, block: Block, kept: Sequence[int] = ()) -> None:
         for op in body.ops:
             if not is_left_out_unless_needed(op) or self.needed.intersection(op.results):
-                self._emit(op, block)
+                self._emit(op, block, kept)
 
-    def _emit(self, op: Op, block: Block) -> None:
-        kept = self._kept(op) if op.becomes in SHAPES else None
+    def _emit(self, op: Op, block: Block, kept: Sequence[int] = ()) -> None:
+        """`kept`: which of the values that it carries are needed, for the end of a body."""
         operands, results = op.operands, op.results
-        if kept is not None:
-            bounds = SHAPES[op.becomes][0]
-            starts = operands[bounds:]
-            operands = (*operands[:bounds], *(starts[n] for n in kept if starts))
-            results = tuple([results[n] for n in kept])
+        if op.becomes in BOUNDS:
+            if op.bodies:
+                kept = [n for n, result in enumerate(results) if result in self.needed]
+                results = tuple([results[n] for n in kept])
+            starts = carried(op)
+            operands = (*operands[: BOUNDS[op.becomes]], *(starts[n] for n in kept if starts))
         made = op.becomes.create(
             operands=[self.values[operand] for operand in operands],
             properties=op.properties,
             attributes=op.attributes,
             result_types=[result.type for result in results],
-            regions=self._regions(op, kept or []),
+            regions=self._regions(op, kept),
         )
         if op.place is not None:
             made.location = location_of_place(op.place)
         block.add_op(made)
         self._bind(results, made.results)
 
-    def _kept(self, op: Op) -> list[int]:
-        return [n for n, result in enumerate(op.results) if result in self.needed]
-
-    def _regions(self, op: Op, kept: list[int]) -> list[Region]:
+    def _regions(self, op: Op, kept: Sequence[int]) -> list[Region]:
         regions = [Region(self._region_block(op, body, kept)) for body in op.bodies]
         if op.becomes is scf.IfOp:
             if len(regions) > 1 and not kept and len(regions[1].block.ops) == 1:
@@ -158,22 +151,12 @@ class Emission:
             regions += [Region()] * (2 - len(regions))
         return regions
 
-    def _region_block(self, op: Op, body: Body, kept: list[int]) -> Block:
-        first = SHAPES[op.becomes][1]
+    def _region_block(self, op: Op, body: Body, kept: Sequence[int]) -> Block:
+        first = FIRST.get(op.becomes, 0)
         arguments = [*body.args[:first], *(body.args[first + n] for n in kept if body.args[first:])]
         block = self._block_with(arguments)
-        *before, end = body.ops
-        self._emit_all(Body(before), block)
-        self._emit_end(end, kept, block)
+        self._emit_all(body, block, kept)
         return block
-
-    def _emit_end(self, end: Op, kept: list[int], block: Block) -> None:
-        first = int(end.becomes is scf.ConditionOp)
-        operands = (*end.operands[:first], *(end.operands[first + n] for n in kept))
-        made = end.becomes.create(operands=[self.values[operand] for operand in operands])
-        if end.place is not None:
-            made.location = location_of_place(end.place)
-        block.add_op(made)
 
 
 def location_of_place(place: Place) -> LocationAttr:

@@ -1,12 +1,17 @@
-"""Names around a kernel: what it captures, the globals of its module, Python's own."""
+"""What is around a kernel: the names that its functions use, and the trees of those functions."""
 
 from __future__ import annotations
 
-from types import FunctionType
+from types import CodeType, FunctionType
 from typing import Any
 
+from ttl.diagnostics import codes
+from ttl.semantics.function_source import help_without_source
+from ttl.source import tree
+from ttl.source.facts.releases import function_points
 from ttl.source.functions import MISSING as MISSING
-from ttl.source.functions import named_value, own_code
+from ttl.source.functions import named_value, own_code, place_of
+from ttl.source.trees import tree_of
 
 from .node_values import MakeArgument, merged
 
@@ -27,3 +32,18 @@ class Environment:
             values = [named_value(name, each) for each in self.functions]
             self._found[name] = merged(name, values, make)
         return self._found[name]
+
+
+def definition(function: Any) -> tree.Function:
+    found = tree_of(function)
+    if found is None or found.is_async:
+        code = own_code(function)
+        raise codes.NO_SOURCE.broken(
+            f"the source of `{code.co_name}` is not available", help_without_source(code)
+        )
+    return found
+
+
+def repaired_trees(function: Any) -> dict[tuple[CodeType, str], tree.Function]:
+    """The definitions of the kernel and its helpers that leave out releases or waits, with them."""
+    return {place_of(points.code): points.function for points in function_points(function)}

@@ -61,15 +61,8 @@ def _finish_on_other_path(builder: KernelBuilder, handle: RunTime) -> None:
     if decided is None:
         raise not_yet("a block or transfer that several conditions have finished or not")
     condition, is_then = decided
-
-    def finish() -> None:
-        _finish(builder, handle)
-
-    def nothing() -> None:
-        pass
-
-    sides = (nothing, finish) if is_then else (finish, nothing)
-    Branches(builder, condition, *sides).join().close()
+    sides = (lambda: None, lambda: _finish(builder, handle))
+    Branches(builder, condition, *(sides if is_then else sides[::-1])).join().close()
     builder.state.doubtful = {h: d for h, d in builder.state.doubtful.items() if h is not handle}
 
 

@@ -14,12 +14,12 @@ from ttl.source.functions import own_code
 
 from .builder import KernelBuilder
 from .environment import Environment
-from .generators import Generator, is_generator
+from .generators import Generator, evaluate_body, is_generator
 from .hir import Value
-from .items import changed
+from .items import changing_method
 from .node_values import NodeFunctions
-from .problems import Mistake, Unusable, WrongCall, not_in_kernels
-from .state import RETURNED, Frame
+from .problems import Unusable, WrongCall, not_in_kernels
+from .state import Frame
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,9 +72,7 @@ def inline(
         builder.state.values[frame.variable(node.scope.variables[name])] = value
     if is_generator(node):
         return _generator(builder, node, frame)
-    builder.state.values[frame.variable(RETURNED)] = None
-    _evaluate(builder, frame, node)
-    result = builder.state.values[frame.variable(RETURNED)]
+    result = evaluate_body(builder, frame, node)
     if not isinstance(result, LocalFunction):  # one that is returned still has their variables
         builder.forget(frame)
     if isinstance(result, Unusable):
@@ -85,26 +83,13 @@ def inline(
 def _generator(builder: KernelBuilder, node: tree.Function, frame: Frame) -> Generator:
     def items() -> list[Value]:
         found: list[Value] = builder.new([])
-
-        def append(builder: KernelBuilder, found: list[Value], value: Value) -> Value:
-            return changed(builder, found, lambda: found.append(value))
-
+        append = changing_method(found, "append")
+        assert append is not None
         made.run(BoundMethod(found, append))
         return found
 
     made = Generator(builder, node, frame, builder.loop, items)
     return made
-
-
-def _evaluate(builder: KernelBuilder, frame: Frame, node: tree.Function) -> None:
-    mistakes = len(builder.state.mistakes)
-    caller, builder.frame = builder.frame, frame
-    try:
-        builder.evaluate_function(node)
-    finally:
-        builder.frame = caller
-    if len(builder.state.mistakes) > mistakes:
-        raise Mistake(None, None)
 
 
 def _entered(
@@ -130,7 +115,4 @@ MOST_CALLS = 32
 
 def _running(builder: KernelBuilder, node: tree.Function) -> int:
     """How many calls of a function are being evaluated."""
-    count, frame = 0, builder.frame
-    while frame.caller is not None:
-        count, frame = count + (frame.scope is node.scope), frame.caller
-    return count
+    return sum(frame.scope is node.scope for frame in builder.frame.callers if frame.caller)

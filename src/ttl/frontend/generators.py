@@ -65,17 +65,23 @@ class Generator:
         builder, frame = self.builder, self.frame
         variable, node = consuming(self.node, may_stop)
         builder.state.values[frame.variable(variable)] = consumer
-        builder.state.values[frame.variable(RETURNED)] = None
-        mistakes = len(builder.state.mistakes)
         frame.caller, frame.call_site, frame.unrolls = builder.frame, builder.span, unrolls
-        caller, builder.frame = builder.frame, frame
-        try:
-            builder.evaluate_function(node)
-        finally:
-            builder.frame = caller
+        evaluate_body(builder, frame, node)
         builder.forget(frame)
-        if len(builder.state.mistakes) > mistakes:
-            raise Mistake(None, None)
+
+
+def evaluate_body(builder: KernelBuilder, frame: Frame, node: tree.Function) -> Value:
+    """What a call returns; its arguments are in the frame's variables."""
+    builder.state.values[frame.variable(RETURNED)] = None
+    mistakes = len(builder.state.mistakes)
+    caller, builder.frame = builder.frame, frame
+    try:
+        builder.sequence(node.body)
+    finally:
+        builder.frame = caller
+    if len(builder.state.mistakes) > mistakes:
+        raise Mistake(None, None)
+    return builder.state.values[frame.variable(RETURNED)]
 
 
 def is_calculation(op: Op) -> bool:
@@ -135,12 +141,14 @@ class Consumer(NamedTuple):
     """The body of a loop as a function, and what follows the loop if its function returns there."""
 
     function: tree.Function
-    signature: Signature
     may_stop: bool
     returned: bindings.Variable
     result: bindings.Variable
     after: tree.Body
     stored: frozenset[bindings.Variable]
+
+
+ONE_VALUE = Signature([Parameter("value", Parameter.POSITIONAL_ONLY)])
 
 
 @lru_cache(maxsize=1024)
@@ -160,8 +168,7 @@ def consumer_of(node: tree.Loop, scope: bindings.Scope) -> Consumer:
         back = tree.Return(place, tree.Name(place, result))
         after = (tree.Branch(place, tree.Name(place, returned), (back,), ()),)
     stored = uses_of(node).stored | {returned, result}
-    signature = Signature([Parameter("value", Parameter.POSITIONAL_ONLY)])
-    return Consumer(function, signature, jumps.stops, returned, result, after, stored)
+    return Consumer(function, jumps.stops, returned, result, after, stored)
 
 
 class _Jumps(Changer):

@@ -25,8 +25,5 @@ class Handlers:
     def extended(self, **tables: Mapping[Any, Any]) -> Handlers:
         """With further rows in some of the tables."""
         return Handlers(
-            **{
-                name: {**getattr(self, name), **tables.get(name, {})}
-                for name in Handlers.__slots__
-            }
+            **{name: {**getattr(self, name), **tables.get(name, {})} for name in Handlers.__slots__}
         )

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum, IntFlag
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import Float64Type, IndexType, IntegerType, f64, i1
 from xdsl.ir import Attribute, Operation
@@ -26,6 +26,7 @@ Value = object  # what an expression is: an object known while compiling, or a R
 
 INDEX = IndexType()
 TYPES: dict[type, Attribute] = {bool: i1, int: INDEX, float: f64}
+KINDS = {type: kind for kind, type in TYPES.items()}
 
 
 class RunTime:
@@ -62,7 +63,7 @@ class Scalar(RunTime):
 
     def __init__(self, type: Attribute, owner: Op | Body):
         super().__init__(type, owner)
-        self.kind = _kind_of_type(type)
+        self.kind = int if isinstance(type, IndexType) else bool if type == i1 else float
         self.is_natural = False  # an integer that is never negative
         self.bounds: tuple[int, int] | None = None  # of a counter or a rest: least, greatest
         self.counter: Counter | None = None  # if it counts the iterations of a loop
@@ -128,12 +129,6 @@ class PipeValue(RunTime):
     def pipe_type(self) -> ttl.PipeType:
         assert isinstance(self.type, ttl.PipeType)
         return self.type
-
-
-def _kind_of_type(type: Attribute) -> type[bool | int | float]:
-    if isinstance(type, IndexType):
-        return int
-    return float if isinstance(type, Float64Type) else bool
 
 
 def _value(type: Attribute, owner: Op | Body) -> RunTime:
@@ -247,17 +242,26 @@ def kind_of(value: Value) -> type | None:
 Number = Scalar | int | float
 
 
+def items_of(value: Any) -> list[Any] | None:
+    """The items of a tuple, a list or a slice; None for other values."""
+    if isinstance(value, slice):
+        return [value.start, value.stop, value.step]
+    return [*value] if isinstance(value, (tuple, list)) else None
+
+
+def leaves(value: Value) -> Iterator[Value]:
+    """The value, or what is in its items and theirs."""
+    items = items_of(value)
+    if items is None:
+        yield value
+    for item in items or ():
+        yield from leaves(item)
+
+
 def is_run_time(value: Value) -> bool:
     """Is it, or has it in it, a value that is known only when the kernel runs?"""
-    if isinstance(value, (tuple, list)):
-        return any(is_run_time(item) for item in value)
-    if isinstance(value, slice):
-        return any(is_run_time(part) for part in (value.start, value.stop, value.step))
-    return isinstance(value, RunTime)
-
-
-def is_natural(value: RunTime) -> bool:
-    return isinstance(value, Scalar) and value.is_natural
+    items = items_of(value)
+    return isinstance(value, RunTime) if items is None else any(map(is_run_time, items))
 
 
 def value_name(name: str) -> str:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
+from functools import partial
 from typing import Any
 
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import IntegerAttr, i1
 from xdsl.ir import Attribute
 
 from ttl.dialects import ttl
@@ -27,14 +27,23 @@ from .loop_values import (
     common_type,
     filled,
     has,
+    names_of,
     rebuilt,
     typed,
     zipped,
 )
 from .node_values import is_same
-from .problems import OnSomePaths, Unusable, describe, flow_broken
+from .problems import Unusable, describe, flow_broken, on_some_paths
 from .scalars import SPECULATED, arithmetic, calculated, common_kind, truth
 from .state import RESULT, Do, Path, State, Variable, refill
+from .value_ranges import known_constant
+
+
+def truth_here(builder: KernelBuilder, value: Value) -> bool | Scalar:
+    """The truth of a value; a bool if the path has decided it."""
+    found = truth(builder, value)
+    known = decided(builder.state.facts, found) if isinstance(found, Scalar) else found
+    return found if known is None else known
 
 
 def choose(
@@ -44,21 +53,15 @@ def choose(
     otherwise: Callable[[], Value],
 ) -> Value:
     """`then if condition else otherwise`: only one of them is evaluated."""
-    asked = truth(builder, condition)
-    known = decided(builder.state.facts, asked) if isinstance(asked, Scalar) else asked
-    if known is not None:
-        return then() if known else otherwise()
-    assert isinstance(asked, Scalar)
+    asked = truth_here(builder, condition)
+    if not isinstance(asked, Scalar):
+        return then() if asked else otherwise()
     variable = builder.frame.variable(RESULT)
 
-    def put(value: Callable[[], Value]) -> Do:
-        def path() -> None:
-            builder.state.values[variable] = value()
+    def put(value: Callable[[], Value]) -> None:
+        builder.state.values[variable] = value()
 
-        return path
-
-    branches = Branches(builder, asked, put(then), put(otherwise))
-    join = branches.join()
+    join = Branches(builder, asked, partial(put, then), partial(put, otherwise)).join()
     join.close(may_select=True)
     result = builder.state.values.pop(variable)
     if isinstance(result, Unusable):
@@ -123,7 +126,7 @@ class Join:
             if isinstance(value, Unusable):  # a loop around sees by identity if it has changed
                 return value if one is other or is_hidden else copy(value)
         if one is MISSING or other is MISSING:
-            return OnSomePaths(variable.name)
+            return on_some_paths(variable.name)
         template = self._template(one, other, is_hidden)
         if template is not MISSING:
             return template
@@ -168,12 +171,12 @@ class Join:
             return None
         if self._have_other_names(one, other):
             return None
-        if self._all(self.carried.takes, one, other) and is_alike(one, other):
+        if self.carried.takes(one) and self.carried.takes(other) and is_alike(one, other):
             if (one, other) not in self.block_pairs:
                 self.block_pairs.append((one, other))
                 self.carried.start.append(one)
             return BlockSlot(self.block_pairs.index((one, other)))
-        if not self._all(self._gives_value, one, other):
+        if not self._gives_value(one) or not self._gives_value(other):
             return None
         if (one, other) not in self.pairs:
             self.pairs.append((one, other))
@@ -184,22 +187,10 @@ class Join:
     def _gives_value(self, value: Value) -> bool:
         return self.carried.takes_value(value) or bool(getattr(value, "is_popped", False))
 
-    def _all(self, holds: Callable[[Value], bool], *values: Value) -> bool:
-        """Is it so for each value where its branch ends?"""
-        found = []
-        for path, value in zip(self.paths, values, strict=True):
-            self.builder.state = path.state
-            found.append(holds(value))
-        self.builder.state = self.before
-        return all(found)
-
     def _has_aliases(self, one: list[Any], other: list[Any]) -> bool:
         """Of a list with several names, a change under one is seen under all."""
-        for end, items in zip(self.ends, (one, other), strict=True):
-            names = [v for v in end.values.values() if v is items or has(v, items)]
-            if len(names) > 1:
-                return True
-        return False
+        pairs = zip(self.ends, (one, other), strict=True)
+        return any(len(names_of(end.values, items)) > 1 for end, items in pairs)
 
     def _have_other_names(self, one: RunTime, other: RunTime) -> bool:
         """A name that is something else in one branch would not know what is carried."""
@@ -262,11 +253,7 @@ class Join:
 
     def _contents(self) -> dict[int, Any] | None:
         """Templates of what containers hold; None if they cannot be joined."""
-        for end in self.ends:
-            assert end is not self.builder.state
-        found: dict[int, Any] = {}
-        for key, one, other in self._changed():
-            found[key] = self._template(one, other, False)
+        found = {key: self._template(one, other, False) for key, one, other in self._changed()}
         return None if any(template is MISSING for template in found.values()) else found
 
     @property
@@ -283,26 +270,12 @@ class Join:
 
     def lost(self) -> set[bindings.Variable]:
         """The variables of this function that have had a value which is lost here or inside."""
-        return {
-            variable.of
-            for variable, value in self.templates.items()
-            if variable.frame == self.builder.frame.number
-            and isinstance(value, Unusable)
-            and value.is_lost
-            and self.before.values.get(variable) is not value
-        }
+        return {*self.builder.lost(self.templates)}
 
     def lost_inside(self, lost: set[bindings.Variable]) -> bool:
         """Has a branch itself lost one of them, or what a container holds?"""
-        if self.loses_containers_inside:
-            return True
-        variables = [self.builder.frame.variable(each) for each in lost]
-        return any(
-            isinstance(end.values.get(variable), Unusable)
-            and end.values.get(variable) is not self.before.values.get(variable)
-            for end in self.ends
-            for variable in variables
-        )
+        inside = [self.builder.lost(end.values) for end in self.ends]
+        return self.loses_containers_inside or any(not lost.isdisjoint(each) for each in inside)
 
     # The operation --------------------------------------------------------------------------------
 
@@ -376,14 +349,12 @@ class Join:
         blocks = self.carried.resume()
         for key, template in (self.contents or {}).items():
             refill(state.containers[key].container, filled(template, results, blocks))
+        state.values = {}
         for variable, template in self.templates.items():
-            value = filled(template, results, blocks)
-            state.values[variable] = value
+            value = state.values[variable] = filled(template, results, blocks)
             if isinstance(value, list) and value is not template:
                 builder.new(value)
             name_value(value, variable.name)
-        for variable in [v for v in state.values if v not in self.templates]:
-            del state.values[variable]
 
     def _doubtful(self) -> dict[RunTime, tuple[Scalar, bool] | None]:
         """What only one of the branches has finished."""
@@ -412,21 +383,13 @@ def _join_states(state: State, one: State, other: State) -> None:
     state.containers = other.containers | one.containers | state.containers
 
 
-def _selected(
-    builder: KernelBuilder, condition: Scalar, one: RunTime, other: RunTime
-) -> RunTime:
+def _selected(builder: KernelBuilder, condition: Scalar, one: RunTime, other: RunTime) -> RunTime:
     """One of two scalars that are both calculated."""
-    if condition.type == one.type and (other is condition or _is_false(other)):
+    if condition.type == one.type and (other is condition or known_constant(other) is False):
         return calculated(builder, arith.AndIOp, condition, one)
     if condition.type == one.type and one is condition:
         return calculated(builder, arith.OrIOp, condition, other)
     return calculated(builder, arith.SelectOp, condition, one, other, type=one.type)
-
-
-def _is_false(value: RunTime) -> bool:
-    op = value.owner
-    is_constant = isinstance(op, Op) and op.becomes is arith.ConstantOp
-    return is_constant and op.properties["value"] == IntegerAttr(0, i1)  # type: ignore[union-attr]
 
 
 def _operands(value: RunTime) -> tuple[RunTime, ...]:

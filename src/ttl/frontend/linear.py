@@ -27,9 +27,8 @@ Terms = dict[Term, int]
 
 def known_difference(stop: Value, start: Value) -> int | None:
     """`stop - start` where it is a constant, as in `row * 2 : row * 2 + 2`."""
-    stop_terms, stop_constant = linear(stop)
-    start_terms, start_constant = linear(start)
-    return stop_constant - start_constant if stop_terms == start_terms else None
+    terms, constant = difference(stop, start)
+    return None if terms else constant
 
 
 def difference(one: Value, other: Value) -> tuple[Terms, int]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Sequence
 from functools import lru_cache
 
@@ -11,7 +10,7 @@ from ttl.source.bindings import Binding
 from ttl.source.walking import walk
 
 from .builder import KernelBuilder
-from .hir import HeldBlock, RunTime, Value, kind_of
+from .hir import HeldBlock, RunTime, Value, kind_of, leaves
 from .state import Variable
 
 
@@ -21,29 +20,27 @@ def state_of(
     """What variables are. Numbers that are changed are any numbers."""
     values, variables = builder.state.values, builder.variables(mentioned)
     ordered = sorted(variables, key=lambda variable: variable.order)
-    blocks = sorted(_blocks_in([values.get(each) for each in ordered]), key=lambda b: b.age)
+    found = leaves([values.get(each) for each in ordered])
+    held = {leaf for leaf in found if isinstance(leaf, HeldBlock)}
+    blocks = sorted(held, key=lambda block: block.age)
     return tuple([shape(builder, values.get(v), blocks, is_any=v in changed) for v in ordered])
 
 
 @lru_cache(maxsize=256)
-def flags_of(node: tree.Node) -> frozenset[Binding]:
+def constants_of(nodes: tuple[tree.Node, ...]) -> dict[Binding, list[tree.Constant | None]]:
+    """What statements assign to each variable; None for what is no constant."""
+    found, given = dict[Binding, list[tree.Constant | None]](), dict[tree.Node, tree.Constant]()
+    for each in walk(*nodes):
+        if isinstance(each, tree.Assign) and isinstance(each.value, tree.Constant):
+            given |= dict.fromkeys(each.targets, each.value)
+        elif isinstance(each, tree.Target):
+            found.setdefault(each.binding, []).append(given.get(each))
+    return found
+
+
+def flags_of(node: tree.Node) -> set[Binding]:
     """The variables that a loop gives nothing but constants: of these it matters which."""
-    nodes = [*walk(node)]
-    stores = Counter(each.binding for each in nodes if isinstance(each, tree.Target))
-    constants = Counter(
-        target.binding
-        for each in nodes
-        if isinstance(each, tree.Assign) and isinstance(each.value, tree.Constant)
-        for target in each.targets
-        if isinstance(target, tree.Target)
-    )
-    return frozenset(binding for binding, count in constants.items() if count == stores[binding])
-
-
-def _blocks_in(value: Value) -> set[HeldBlock]:
-    if isinstance(value, (list, tuple)):
-        return set[HeldBlock]().union(*map(_blocks_in, value))
-    return {value} if isinstance(value, HeldBlock) else set()
+    return {binding for binding, given in constants_of((node,)).items() if None not in given}
 
 
 def shape(

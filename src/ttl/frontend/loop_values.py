@@ -9,7 +9,7 @@ A template is a value with slots in the place of what the operation gives.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,8 +20,9 @@ from ttl.dialects.ttcore import block_type, tensor_of
 from ttl.semantics.dtypes import float32
 
 from .builder import KernelBuilder
-from .hir import TYPES, BlockValue, HeldBlock, RunTime, SliceValue, Value, kind_of
+from .hir import KINDS, BlockValue, HeldBlock, RunTime, SliceValue, Value, items_of, kind_of, leaves
 from .scalars import as_kind
+from .state import Variable
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,34 +62,23 @@ def filled(template: Any, results: Sequence[RunTime], blocks: Sequence[RunTime] 
         return blocks[template.number]
     if isinstance(template, Rebuilt):
         return template.make(*(filled(part, results, blocks) for part in template.parts))
-    if isinstance(template, (tuple, list)):
-        items = [filled(item, results, blocks) for item in template]
-        is_itself = all(one is other for one, other in zip(items, template, strict=True))
-        return template if is_itself else rebuilt(template, items)
-    if isinstance(template, slice):
-        return slice(*(filled(part, results) for part in parts_of(template)))
-    return template
+    if (parts := items_of(template)) is None:
+        return template
+    items = [filled(part, results, blocks) for part in parts]
+    is_itself = all(one is other for one, other in zip(items, parts, strict=True))
+    return template if is_itself else rebuilt(template, items)
 
 
-def slots_of(template: Any) -> Iterator[Slot | BlockSlot]:
-    if isinstance(template, (Slot, BlockSlot)):
-        yield template
-    elif isinstance(template, (tuple, list, slice)):
-        for item in parts_of(template) if isinstance(template, slice) else template:
-            yield from slots_of(item)
-
-
-def parts_of(value: slice) -> tuple[Any, Any, Any]:
-    return value.start, value.stop, value.step
+def slots_of(template: Any) -> list[Slot | BlockSlot]:
+    return [leaf for leaf in leaves(template) if isinstance(leaf, (Slot, BlockSlot))]
 
 
 def zipped(one: Any, other: Any) -> Iterator[tuple[Any, Any]] | None:
     """The items of two containers of the same kind and length."""
-    if type(one) is not type(other):
+    items, others = items_of(one), items_of(other)
+    if type(one) is not type(other) or items is None or others is None:
         return None
-    if isinstance(one, (tuple, list)) and len(one) == len(other):
-        return zip(one, other, strict=True)
-    return zip(parts_of(one), parts_of(other), strict=True) if isinstance(one, slice) else None
+    return zip(items, others, strict=True) if len(items) == len(others) else None
 
 
 def rebuilt(like: Any, items: list[Any]) -> Any:
@@ -105,10 +95,14 @@ def has(container: Value, value: Value) -> bool:
     return any(item is value or has(item, value) for item in items)
 
 
+def names_of(values: Mapping[Variable, Value], value: Value) -> list[Variable]:
+    """The variables whose value it is, or is in."""
+    return [each for each, found in values.items() if found is value or has(found, value)]
+
+
 def typed(builder: KernelBuilder, value: Value, type: Attribute) -> RunTime:
-    for kind, scalar in TYPES.items():
-        if scalar == type:
-            return as_kind(builder, value, kind)
+    if (kind := KINDS.get(type)) is not None:
+        return as_kind(builder, value, kind)
     assert isinstance(value, RunTime)
     if value.type != type:
         return builder.block_value(ttl.BLOCK_MATH["typecast"], [value], type)

@@ -3,7 +3,7 @@
 The iterations are evaluated from the first on until what is left of them is a loop:
 rule LOOP    an iteration is evaluated for all that are left: with run-time values in the place of
              what it changes, and with what takes the place of each block and transfer. If it ends
-             as it began, but for these, it is the body of a loop (whole_loops.py)
+             as it began, but for these, it is the body of a loop (loops.py)
 rule APART   else the next iteration stands by itself. It may give the others what they go on with
 rule CUT     where a condition that tells some iterations from others does not let them be a loop,
              those before it changes are one loop, those after it another
@@ -15,27 +15,26 @@ What was found out about a loop is kept for when it comes again, as loops in loo
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Set
 from dataclasses import dataclass, replace
+from typing import Any
 
 from ttl.source import tree
 
 from .builder import KernelBuilder
-from .continuations import ITERATION_END, LOOP_END, Choice, Do, Iterate, Steps
+from .continuations import ITERATION_END, LOOP_END, Choice, Enter, Steps, doing
 from .desugar import nest_of, without_first
 from .expressions import expression
-from .hir import is_run_time
+from .hir import RunTime, is_run_time
 from .items import bind
 from .loop_states import flags_of, shape, state_of
-from .loops import EndlessLoop
+from .loops import EndlessLoop, WholeLoop, after_loop, endless_loop, is_of_outer_loop, require_kept
 from .operators import binary
 from .problems import Mistake, flow_broken
 from .ranges import RangeValue, steps_of
-from .scalars import compare
+from .scalars import compare, truth
 from .state import Path
-from .unrolling import unrolled_while
 from .uses import uses_of, uses_of_all
-from .whole_loops import WholeLoop, after_loop, is_of_outer_loop, require_kept
 
 MOST_TRIED = 16  # iterations after which nobody tries any more to make a loop of the others
 
@@ -45,8 +44,8 @@ class Failure:
     """Why a loop is none as a whole, where it may be cut, and after what it may repeat itself."""
 
     mistake: Mistake
-    cuts: frozenset[int] = frozenset()
-    periods: frozenset[int] = frozenset()
+    cuts: Set[int] = frozenset()
+    periods: Set[int] = frozenset()
     is_final: bool = False  # does nothing else help, either?
 
 
@@ -68,15 +67,19 @@ class Looping:
         return WholeLoop(self.builder, self.node, self.steps)
 
     @property
+    def known(self) -> range | None:
+        return None if self.steps is None else self.steps.known
+
+    @property
     def count(self) -> int | None:
-        return None if self.steps is None or self.steps.known is None else len(self.steps.known)
+        return None if self.known is None else len(self.known)
 
     def compile(self) -> Steps:
         """What is left to do after the loop."""
         known, key = self.builder.known_loops, self._key()
         before: Failure | None = known.get(key)
         if before is not None and before.is_final and self.builder.is_trial:
-            raise Mistake(before.mistake.diagnostic, before.mistake.flow)
+            raise before.mistake
         ways = [self._as_loop, self._apart]
         if before is not None and not before.is_final:
             self.failure = before
@@ -118,7 +121,7 @@ class Looping:
         except Mistake as mistake:
             if mistake.flow is None or is_of_outer_loop(builder, mistake):
                 raise
-            self.failure = Failure(mistake, frozenset(loop.cuts), frozenset(loop.periods))
+            self.failure = Failure(mistake, loop.cuts, loop.periods)
             return None
         finally:
             builder.may_be_unrolled = outer
@@ -163,9 +166,9 @@ class Looping:
 
     def _parts(self, is_hopeless: bool = False) -> Steps:
         """`is_hopeless`: one more apart gives the others nothing that they could go on with."""
-        if self.steps is None or self.steps.known is None:
+        known, cut = self.known, self._cut()
+        if known is None:
             return (self._first_if_any(),)
-        known, cut = self.steps.known, self._cut()
         if cut is not None and (is_hopeless or not self._is_of_start()):
             return self._others(known[:cut]), self._others(known[cut:])
         if self.may_all_be_apart and not self.builder.may_unroll(1):
@@ -175,10 +178,10 @@ class Looping:
         first = self._counter_at(known[0])
         return first, *self.node.body, ITERATION_END, self._others(known[1:], self._state())
 
-    def _counter_at(self, value: object) -> Do:
+    def _counter_at(self, value: object) -> Enter:
         assert isinstance(self.node, tree.Loop)
         target = self.node.target
-        return Do(target, lambda: bind(self.builder, target, value))
+        return doing(target, lambda: bind(self.builder, target, value))
 
     def _state(self) -> Hashable:
         """Of what an iteration reads that another one may have changed."""
@@ -186,17 +189,12 @@ class Looping:
         changed = {each for each in self.whole.variables() if each.of not in flags}
         return state_of(self.builder, read, changed)
 
-    def _others(self, steps: range | RangeValue | None, *states: Hashable) -> Iterate:
+    def _others(self, steps: range | RangeValue | None, *states: Hashable) -> Enter:
         """The iterations over these steps, after some that began with further states."""
-        if isinstance(steps, range):
-            steps = RangeValue(steps.start, steps.stop, steps.step)
-        others = replace(self, steps=steps, states=(*self.states, *states) if states else ())
-
-        def go_on(rest: Steps) -> Steps:
-            with self.builder.at(self.node):
-                return replace(others, rest=rest)._go_on()
-
-        return Iterate(self.node.body, go_on)
+        others = replace(
+            self, steps=steps_of(steps), states=(*self.states, *states) if states else ()
+        )
+        return Enter(self.node, lambda rest: replace(others, rest=rest)._go_on(), self.node.body)
 
     def _go_on(self) -> Steps:
         if self.count == 0:
@@ -223,7 +221,7 @@ class Looping:
 
     def _as_periods(self, period: int) -> Steps | None:
         """rule PERIOD: at least one iteration is left, so the counter is what Python leaves it."""
-        known = None if self.steps is None else self.steps.known
+        known = self.known
         if known is None or period == 1 or len(known) < 2 * period or self.whole.jumps:
             return None
         count = (len(known) - 1) // period * period
@@ -238,7 +236,7 @@ class Looping:
 
     def _cut(self) -> int | None:
         """rule CUT: how many iterations come before the first that differs from them."""
-        known = None if self.steps is None else self.steps.known
+        known = self.known
         if self.failure is None or known is None or self.whole.jumps:
             return None
         first, step = (known.start, known.step) if known.step > 0 else (0, 1)
@@ -285,7 +283,7 @@ class Looping:
                 builder.state.values.pop(each, None)
             return others.enter(rest)
 
-        begin = Do(self.node, lambda: builder.state.values.update(firsts))
+        begin = doing(self.node, lambda: builder.state.values.update(firsts))
         return begin, *nest[-1].node.body, ITERATION_END, replace(others, enter=go_on)
 
 
@@ -302,4 +300,37 @@ def compile_while(builder: KernelBuilder, node: tree.While, rest: Steps) -> Step
     except EndlessLoop:
         if isinstance(node.test, tree.Constant):
             raise
-        return unrolled_while(builder, node, rest)
+        return (*unrolled_while(builder, node), *rest)
+
+
+# Every iteration by itself ------------------------------------------------------------------------
+
+
+def unrolled(builder: KernelBuilder, node: tree.Loop, items: list[Any]) -> Steps:
+    """The body once for each item."""
+
+    def iteration(position: int) -> Steps:
+        def enter(rest: Steps) -> Steps:
+            bind(builder, node.target, items[position])
+            return (*node.body, ITERATION_END, *iteration(position + 1), *rest)
+
+        return (Enter(node.target, enter, node.body),) if position < len(items) else ()
+
+    return (*iteration(0), LOOP_END)
+
+
+def unrolled_while(builder: KernelBuilder, node: tree.While) -> Steps:
+    """`while pending:` on a list: the body as often as the condition is true."""
+
+    def enter(rest: Steps) -> Steps:
+        condition = truth(builder, builder.evaluate(node.test))
+        if isinstance(condition, RunTime):
+            raise flow_broken("a `while` whose condition a list and the run decide")
+        if not condition:
+            return rest
+        if not builder.may_unroll(1):
+            raise endless_loop(node.body)
+        return (*node.body, ITERATION_END, iteration, *rest)
+
+    iteration = Enter(node, enter, node.body)
+    return (iteration, LOOP_END)

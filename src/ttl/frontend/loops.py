@@ -1,8 +1,10 @@
-"""Loops that stay loops: over ranges, and while a condition holds."""
+"""Loops that stay loops: over ranges, and while a condition holds. And what follows them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 
 from xdsl.dialects import arith, scf
 
@@ -11,15 +13,19 @@ from ttl.source import bindings, tree
 from ttl.source.walking import walk
 
 from .builder import KernelBuilder
-from .carried import Carried, assigned, settle_fills
-from .hir import INDEX, Body, Counter, Op, Scalar, Value, value_name
-from .joins import choose
+from .carried import Carried, assigned, grow, has_block
+from .continuations import ITERATION_END, Enter, Steps, doing, leave, reads_first
+from .hir import INDEX, Body, Counter, Op, RunTime, Scalar, Value, value_name
+from .items import bind
+from .joins import Branches, choose
+from .operators import binary
+from .problems import Mistake, Unusable
 from .ranges import RangeValue, counted, step_count, upward
 from .scalars import as_kind, calculated, compare, truth
-from .state import LEFT, OWN, RETURNED, Loop, Variable
-from .uses import Jumps, uses_of, uses_of_all
+from .state import LEFT, OWN, RETURNED, Loop, State, Variable
+from .uses import Jumps, uses_of_all
 
-Evaluate = Callable[[], None]
+LEAVING: Jumps = frozenset({"break", "return"})
 
 
 def new_loop(
@@ -35,104 +41,21 @@ def new_loop(
     if "return" in jumps:
         hidden |= {frame.variable(LEFT), frame.variable(RETURNED)}
     held = frozenset((block.buffer, block.is_waited) for block in builder.state.held())
-    return Loop(frame, nodes, going_on, frozenset(hidden), carries_blocks, builder.state.facts,
-                frozenset(builder.state.values), held, may_release)  # fmt: skip
+    return Loop(
+        frame,
+        nodes,
+        going_on,
+        frozenset(hidden),
+        carries_blocks,
+        builder.state.facts,
+        frozenset(builder.state.values),
+        held,
+        may_release,
+    )
 
 
 def _own_variable(builder: KernelBuilder, name: str) -> Variable:
     return builder.frame.variable(bindings.Variable(name, OWN))
-
-
-def loop_over(
-    builder: KernelBuilder, steps: RangeValue, node: tree.Loop, loop: Loop, body: Evaluate
-) -> None:
-    """`for target in range(...)`"""
-    target = node.target
-    assert isinstance(target, tree.Target)
-    in_body = uses_of_all(node.body)
-    changed = assigned(builder, uses_of(target).then(in_body))
-
-    def trial() -> None:
-        builder.assign(target.binding, builder.index(0))
-        body()
-
-    settle_fills(builder, changed, loop, trial)
-    if loop.hidden:
-        _counted_while(builder, steps, target, changed, loop, body)
-        return
-    _counted_for(builder, steps, target.binding, Carried(builder, changed, loop), body)
-    is_left = builder.variable(target.binding) not in assigned(builder, in_body)
-    if steps.known and is_left:
-        builder.assign(target.binding, steps.known[-1])  # as Python leaves it
-
-
-def _counted_for(
-    builder: KernelBuilder,
-    steps: RangeValue,
-    target: bindings.Binding,
-    carried: Carried,
-    evaluate: Evaluate,
-) -> None:
-    bounds = upward(builder, steps)
-    body = Body.with_args([INDEX, *carried.types])
-    counter, *arguments = body.args
-    assert isinstance(counter, Scalar)
-    counter.hint = _hint(target.name)
-    counter.is_natural = bounds[0].is_natural
-    counter.bounds = _bounds(steps)
-    if steps.known:
-        first, step = (steps.start, steps.step) if steps.counts_up else (0, 1)
-        counter.counter = Counter(first, step, carried.loop.cuts, carried.loop.periods)
-    with builder.inside(carried.loop, body):
-        carried.enter(arguments)
-        builder.assign(target, counted(builder, steps, counter, counter.hint))
-        evaluate()
-        yielded, unusable = carried.leave(body, arguments)
-        builder.emit(scf.YieldOp, yielded)
-    op = Op(scf.ForOp, [*bounds, *carried.start], carried.types, bodies=[body])
-    carried.finish(builder.add(op).results, unusable)
-
-
-def _bounds(steps: RangeValue) -> tuple[int, int] | None:
-    if not steps.known:
-        return None
-    return (steps.known[0], steps.known[-1]) if steps.step > 0 else (0, len(steps.known) - 1)
-
-
-def _hint(name: str) -> str:
-    return value_name(name).strip("_") or "i"
-
-
-def _counted_while(
-    builder: KernelBuilder,
-    steps: RangeValue,
-    target: tree.Target,
-    changed: set[Variable],
-    loop: Loop,
-    body: Evaluate,
-) -> None:
-    """A `for` that may be left early counts in a `while`."""
-    hint, values = _hint(target.binding.name), builder.state.values
-    count = _own_variable(builder, f"<{hint} of {len(builder.loops)}>")
-    total = step_count(builder, steps)
-    values[count] = builder.index(0)
-    variable = builder.variable(target.binding)
-    if steps.known and variable is not None:
-        values[variable] = as_kind(builder, steps.start, int)
-
-    def condition() -> Value:
-        return compare(builder, "<", builder.state.values[count], total)
-
-    def step() -> None:
-        number = builder.state.values[count]
-        assert isinstance(number, Scalar)
-        number.is_natural = True
-        builder.assign(target.binding, counted(builder, steps, number, hint, from_zero=True))
-        body()
-        builder.state.values[count] = calculated(builder, arith.AddiOp, number, builder.index(1))
-
-    loop_while(builder, {*changed, count}, loop, condition, step)
-    builder.state.values.pop(count, None)
 
 
 class EndlessLoop(RuleBroken):
@@ -150,40 +73,183 @@ def endless_loop(nodes: Sequence[tree.Node]) -> EndlessLoop:
     )
 
 
-def loop_while(
-    builder: KernelBuilder,
-    changed: set[Variable],
-    loop: Loop,
-    condition: Callable[[], Value],
-    evaluate: Evaluate,
-) -> None:
-    """`while condition:`"""
-    settle_fills(builder, changed, loop, evaluate)
-    tested: list[tuple[Carried, Body, bool | Scalar]] = []
+@dataclass(frozen=True, slots=True)
+class WholeLoop:
+    """A `for` over a range or a `while`, of which every iteration does the same."""
 
-    def test() -> None:
-        tested.append(_tested(builder, changed, loop, condition))
+    builder: KernelBuilder
+    node: tree.Loop | tree.While
+    steps: RangeValue | None  # of a `for`
+    period: int = 1  # iterations in its body
+    cuts: set[int] = field(default_factory=set)  # as Counter has them
+    periods: set[int] = field(default_factory=set)
 
-    path = builder.path(test)
-    carried, test_body, decided = tested[0]
-    if decided is True:
-        raise endless_loop(loop.nodes)
-    if decided is False:
-        return  # nothing is carried
-    builder.adopt(path)
-    body = Body.with_args(carried.types)
-    with builder.inside(loop, body):
-        carried.enter(body.args)
-        evaluate()
-        yielded, unusable = carried.leave(body, body.args)
-        builder.emit(scf.YieldOp, yielded)
-    op = Op(scf.WhileOp, carried.start, carried.types, bodies=[test_body, body])
-    carried.finish(builder.add(op).results, unusable)
-    builder.state.values.pop(loop.going_on, None)
+    @property
+    def jumps(self) -> Jumps:
+        """Those that leave it."""
+        return uses_of_all(self.node.body).jumps & LEAVING
+
+    @property
+    def target(self) -> tree.Target:
+        """The variable of a `for`."""
+        assert isinstance(self.node, tree.Loop) and isinstance(self.node.target, tree.Target)
+        return self.node.target
+
+    def variables(self) -> set[Variable]:
+        target = [self.target] if isinstance(self.node, tree.Loop) else []
+        return assigned(self.builder, uses_of_all([*target, *self.node.body]))
+
+    def nodes(self) -> tuple[tree.Node, ...]:
+        test = [self.node.test] if isinstance(self.node, tree.While) else []
+        return (*test, *self.node.body)
+
+    def _needs_blocks(self) -> bool:
+        """Does the next iteration read a block or transfer that this one changes?"""
+        released = uses_of_all(self.nodes()).released
+        return any(
+            has_block(value, may_be_read=variable.of not in released)
+            for variable, value in self.read().items()
+        )
+
+    def read(self) -> dict[Variable, Value]:
+        """What the loop starts with of that which an iteration changes and the next one reads."""
+        read, values = uses_of_all(self.nodes()).read_first, self.builder.state.values
+        return {v: values[v] for v in self.variables() if v.of in read and v in values}
+
+    def evaluate(self, is_refused: bool = False) -> None:
+        """`total = 0` before a loop that adds floats to it is as a float the same number."""
+        builder, path = self.builder, None
+        while path is None:
+            if "return" in self.jumps:
+                builder.state.values[builder.frame.variable(LEFT)] = False
+            carries_blocks = is_refused or self._needs_blocks()
+            loop = new_loop(builder, self.nodes(), self.jumps, carries_blocks, is_refused)
+            try:
+                path = builder.attempt(partial(self._evaluate_in, loop))
+            except Mistake as mistake:
+                grows = mistake.flow.grows if mistake.flow is not None else None
+                is_outer = is_of_outer_loop(builder, mistake)
+                if grows is None or is_outer or not grow(builder, *grows):
+                    raise
+        builder.adopt(path)
+
+    def _evaluate_in(self, loop: Loop) -> None:
+        node = self.node
+        if isinstance(node, tree.While):
+            test = partial(self.builder.evaluate, node.test)
+            self._while(loop, self.variables(), test, self._evaluate_period)
+        elif loop.hidden:
+            self._counted_while(loop)
+        else:
+            self._counted_for(loop)
+
+    def _evaluate_period(self) -> None:
+        body: Steps = (*self.node.body, ITERATION_END)
+        steps = body
+        if self.period > 1:
+            first = self.builder.lookup(self.target.binding)
+            for number in range(1, self.period):
+                steps = (*steps, self._counter_after(first, number), *body)
+        self.builder.sequence(steps)
+
+    def _counter_after(self, first: Value, number: int) -> Enter:
+        assert self.steps is not None
+        builder, distance = self.builder, number * self.steps.step // self.period
+        return doing(
+            self.target,
+            lambda: bind(builder, self.target, binary(builder, "+", first, distance)),
+        )
+
+    # Over a range ---------------------------------------------------------------------------------
+
+    def _counted_for(self, loop: Loop) -> None:
+        builder, steps, target = self.builder, self.steps, self.target.binding
+        assert steps is not None
+        carried = Carried(builder, self.variables(), loop)
+        bounds = upward(builder, steps)
+        body = Body.with_args([INDEX, *carried.types])
+        counter, *arguments = body.args
+        assert isinstance(counter, Scalar)
+        counter.hint = _hint(target.name)
+        counter.is_natural = bounds[0].is_natural
+        if steps.known:
+            first, step = (steps.start, steps.step) if steps.counts_up else (0, 1)
+            counter.bounds = first, first + (len(steps.known) - 1) * step
+            counter.counter = Counter(first, step, self.cuts, self.periods)
+        with builder.inside(loop, body):
+            carried.enter(arguments)
+            builder.assign(target, counted(builder, steps, counter, counter.hint))
+            self._evaluate_period()
+            yielded, unusable = carried.leave(body, arguments)
+            builder.emit(scf.YieldOp, yielded)
+        op = Op(scf.ForOp, [*bounds, *carried.start], carried.types, bodies=[body])
+        carried.finish(builder.add(op).results, unusable)
+        in_body = assigned(builder, uses_of_all(self.node.body))
+        if steps.known and builder.variable(target) not in in_body:
+            builder.assign(target, steps.known[-1])  # as Python leaves it
+
+    def _counted_while(self, loop: Loop) -> None:
+        """A `for` that may be left early counts in a `while`."""
+        builder, steps, target = self.builder, self.steps, self.target.binding
+        assert steps is not None
+        changed, hint, values = self.variables(), _hint(target.name), builder.state.values
+        count = _own_variable(builder, f"<{hint} of {len(builder.loops)}>")
+        total = step_count(builder, steps)
+        values[count] = builder.index(0)
+        variable = builder.variable(target)
+        if steps.known and variable is not None:
+            values[variable] = as_kind(builder, steps.start, int)
+
+        def condition() -> Value:
+            return compare(builder, "<", builder.state.values[count], total)
+
+        def step() -> None:
+            number = builder.state.values[count]
+            assert isinstance(number, Scalar)
+            number.is_natural = True
+            builder.assign(target, counted(builder, steps, number, hint, from_zero=True))
+            self._evaluate_period()
+            one_more = calculated(builder, arith.AddiOp, number, builder.index(1))
+            builder.state.values[count] = one_more
+
+        self._while(loop, {*changed, count}, condition, step)
+        builder.state.values.pop(count, None)
+
+    # While a condition holds ----------------------------------------------------------------------
+
+    def _while(
+        self,
+        loop: Loop,
+        changed: set[Variable],
+        condition: Callable[[], Value],
+        step: Callable[[], None],
+    ) -> None:
+        builder = self.builder
+        tested: list[tuple[Carried, Body, bool | Scalar]] = []
+        path = builder.path(lambda: tested.append(_tested(builder, loop, changed, condition)))
+        carried, test_body, decided = tested[0]
+        if decided is True:
+            raise endless_loop(loop.nodes)
+        if decided is False:
+            return  # nothing is carried
+        builder.adopt(path)
+        body = Body.with_args(carried.types)
+        with builder.inside(loop, body):
+            carried.enter(body.args)
+            step()
+            yielded, unusable = carried.leave(body, body.args)
+            builder.emit(scf.YieldOp, yielded)
+        op = Op(scf.WhileOp, carried.start, carried.types, bodies=[test_body, body])
+        carried.finish(builder.add(op).results, unusable)
+        builder.state.values.pop(loop.going_on, None)
+
+
+def _hint(name: str) -> str:
+    return value_name(name).strip("_") or "i"
 
 
 def _tested(
-    builder: KernelBuilder, changed: set[Variable], loop: Loop, condition: Callable[[], Value]
+    builder: KernelBuilder, loop: Loop, changed: set[Variable], condition: Callable[[], Value]
 ) -> tuple[Carried, Body, bool | Scalar]:
     if loop.hidden:
         builder.state.values[loop.going_on] = True
@@ -191,13 +257,62 @@ def _tested(
     body = Body.with_args(carried.types)
     carried.enter(body.args, is_test=True)
     with builder.into(body):
-        decided = truth(builder, _goes_on(builder, loop, condition))
+        goes_on = condition
+        if loop.hidden:
+            is_on = builder.state.values[loop.going_on]
+            goes_on = partial(choose, builder, is_on, condition, lambda: False)
+        decided = truth(builder, goes_on())
         if isinstance(decided, Scalar):
             builder.emit(scf.ConditionOp, [decided, *body.args])
     return carried, body, decided
 
 
-def _goes_on(builder: KernelBuilder, loop: Loop, condition: Callable[[], Value]) -> Value:
-    if not loop.hidden:
-        return condition()
-    return choose(builder, builder.state.values[loop.going_on], condition, lambda: False)
+def is_of_outer_loop(builder: KernelBuilder, mistake: Mistake) -> bool:
+    """Nothing helps a loop if one around it cannot carry something, or has to carry a number of
+    another kind to it.
+    """
+    flow, values = mistake.flow, builder.state.values
+    if flow is None or flow.grows is None:
+        return flow is not None and flow.loop in builder.loops
+    start = values.get(flow.grows[0])
+    is_carried = isinstance(start, RunTime) and isinstance(start.owner, Body)
+    return is_carried or isinstance(start, Unusable)
+
+
+# What follows ------------------------------------------------------------------------------------
+
+
+def require_kept(builder: KernelBuilder, end: State, rest: Steps) -> None:
+    """Mistake if what follows reads a variable whose value was lost on the way."""
+    lost = builder.lost(end.values)
+    for variable in sorted(reads_first(rest, lost), key=lambda each: each.name):
+        broken = lost[variable].broken
+        assert broken is not None
+        raise builder.mistake(broken)
+
+
+def after_loop(builder: KernelBuilder, jumps: Jumps, rest: Steps) -> Steps:
+    """What follows a loop is left out where the loop has returned."""
+    if "return" not in jumps:
+        return rest
+    left, returned = builder.frame.variable(LEFT), builder.frame.variable(RETURNED)
+    has_left = truth(builder, builder.state.values[left])
+    if not isinstance(has_left, Scalar):
+        return leave_function(builder, rest) if has_left else rest
+
+    def otherwise() -> None:
+        builder.state.values[returned] = None
+        builder.state.values[left] = False
+        builder.sequence(rest)
+
+    Branches(
+        builder, has_left, lambda: builder.sequence(leave_function(builder, rest)), otherwise
+    ).join().close()
+    return ()
+
+
+def leave_function(builder: KernelBuilder, rest: Steps) -> Steps:
+    left = leave(rest, "return")
+    if builder.loop is not None and builder.loop.frame is builder.frame:
+        builder.state.values[builder.loop.going_on] = False
+    return left

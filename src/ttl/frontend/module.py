@@ -104,9 +104,7 @@ def _declare(buffer: DataflowBuffer, program: Program) -> ttl.DeclareBufferOp:
 def _page_buffers(kernels: list[func.FuncOp], program: Program) -> list[ttl.DeclareBufferOp]:
     """The buffers that kernels have for themselves, to print tensors."""
     known = {buffer.name for buffer in program.buffers}
-    binds = [
-        op for kernel in kernels for op in kernel.walk() if isinstance(op, ttl.BindBufferOp)
-    ]
+    binds = [op for kernel in kernels for op in kernel.walk() if isinstance(op, ttl.BindBufferOp)]
     return [
         ttl.DeclareBufferOp.create(
             properties={
@@ -136,9 +134,7 @@ def _build_function(
     kernel = program.kernels[number]
     argument_types = [argument.type for argument in body.args]
     name = f"{program.operation.__name__}_{kernel.name}"
-    function = func.FuncOp(
-        name, FunctionType.from_lists(argument_types, []), Region(body)
-    )
+    function = func.FuncOp(name, FunctionType.from_lists(argument_types, []), Region(body))
     function.attributes |= _attributes(program, kernel, translation.handles)
     return function
 
@@ -170,9 +166,7 @@ def _environment(program: Program, number: int) -> Environment:
     return Environment(tuple(kernel.function for kernel in kernels))  # type: ignore[misc]
 
 
-def _attributes(
-    program: Program, kernel: KernelFunction, handles: Handles
-) -> dict[str, Attribute]:
+def _attributes(program: Program, kernel: KernelFunction, handles: Handles) -> dict[str, Attribute]:
     positions = {name: position for position, name in enumerate(program.tensors)}
     attributes: dict[str, Attribute] = {
         ttkernel.NAME: StringAttr(kernel.name),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from math import prod
 
 from xdsl.dialects.builtin import SymbolRefAttr
 from xdsl.ir import Operation
@@ -47,10 +46,6 @@ class Nets:
 
     def is_named(self, net: PipeNet, symbol: SymbolRefAttr) -> bool:
         return self.one_of_all_nodes(net) is self.by_name[symbol.root_reference.data]
-
-    @property
-    def node_count(self) -> int:
-        return prod(self.grid)
 
     def declarations(self) -> list[Operation]:
         return [self._declaration(name, net) for name, net in self.by_name.items()]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
+from math import prod
 
 from xdsl.dialects.builtin import StringAttr, SymbolRefAttr, i1
 
@@ -112,7 +113,7 @@ def counts_on_nodes(builder: KernelBuilder, net: PipeNet, role: str) -> list[int
     having = Counter(node for route in routes for node in nodes_with_role(route, role))
     known = builder.state.facts.get((symbol, role))
     counts = {*having.values()} if known is not False else set()
-    if known is not True and (known is False or len(having) < builder.nets.node_count):
+    if known is not True and (known is False or len(having) < prod(builder.grid)):
         counts.add(0)
     return sorted(counts)
 

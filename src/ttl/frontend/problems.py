@@ -18,31 +18,18 @@ if TYPE_CHECKING:
 
 
 class FlowBroken(RuleBroken):
-    """A value that a loop or branch cannot carry; with other paths it may do.
+    """A value that a loop or branch cannot carry; with other paths it may do."""
 
-    `loop`: the loop that cannot carry it, where that is known: nothing inside it helps.
-    `undecided`: a branch for each value that this may have would help.
-    `grows`: a variable that the loop could carry as a number of another kind, or as a block of
-    another type.
-    `is_of_end`: an iteration ends with it; other last ones may help.
-    `is_tried_again`: it was taken for a value that the loop leaves as it is.
-    """
+    loop: Loop | None = None  # that cannot carry it, where that is known: nothing inside it helps
+    undecided: Undecided | None = None  # a branch for each value that this may have would help
+    # A variable that the loop could carry as a number of another kind, or as a block of another
+    # type; None: it was taken for a value that the loop leaves as it is.
+    grows: tuple[Variable, type | Attribute | None] | None = None
+    is_of_end = False  # an iteration ends with it: other last ones may help
 
-    def __init__(
-        self,
-        code: Code,
-        message: str,
-        *,
-        helps: tuple[str, ...] = (),
-        loop: Loop | None = None,
-        undecided: Undecided | None = None,
-        grows: tuple[Variable, type | Attribute] | None = None,
-        is_of_end: bool = False,
-        is_tried_again: bool = False,
-    ):
+    def __init__(self, code: Code, message: str, *, helps: tuple[str, ...] = (), **why: Any):
         super().__init__(code, message, helps=helps)
-        self.loop, self.undecided, self.grows = loop, undecided, grows
-        self.is_of_end, self.is_tried_again = is_of_end, is_tried_again
+        vars(self).update(why)
 
 
 class Mistake(Exception):
@@ -57,16 +44,10 @@ class Unusable:
     """Bound to a name that has no value a kernel could use from here on, and why."""
 
     def __init__(self, broken: RuleBroken | None):
-        self._broken = broken
-
-    @property
-    def broken(self) -> RuleBroken | None:
-        """None: its statement has a mistake that is reported already."""
-        return self._broken
+        self.broken = broken  # None: its statement has a mistake that is reported already
 
     def refuse(self) -> Mistake | RuleBroken:
-        broken = self.broken
-        return Mistake(None, None) if broken is None else broken
+        return self.broken or Mistake(None, None)
 
     @property
     def is_lost(self) -> bool:
@@ -136,24 +117,13 @@ class WrongCall(RuleBroken):
     """A function of the program does not take these arguments; its subject is the function."""
 
 
-class OnSomePaths(Unusable):
-    """A variable that has a value on some paths only; most are never read."""
-
-    def __init__(self, name: str):
-        super().__init__(None)
-        self.name = name
-
-    @property
-    def broken(self) -> RuleBroken:
-        return FlowBroken(
-            codes.NOT_IN_KERNELS,
-            f"`{self.name}` has a value on some paths only",
-            helps=("assign it before the `if` or the loop",),
-        )
-
-    @property
-    def is_lost(self) -> bool:
-        return True
+def on_some_paths(name: str) -> Unusable:
+    """Stands for a variable that has a value on some paths only; most are never read."""
+    message, help = (
+        f"`{name}` has a value on some paths only",
+        "assign it before the `if` or the loop",
+    )
+    return Unusable(FlowBroken(codes.NOT_IN_KERNELS, message, helps=(help,)))
 
 
 def describe(value: Value) -> str:

@@ -78,9 +78,7 @@ def delete(builder: KernelBuilder, node: tree.Delete) -> None:
             refuse_attribute(builder, target, "`del` of")
         if not isinstance(target, tree.Item):
             raise not_in_kernels("`del` of anything but a variable or an item")
-        delete_item(
-            builder, expression(builder, target.owner), expression(builder, target.index)
-        )
+        delete_item(builder, expression(builder, target.owner), expression(builder, target.index))
 
 
 def import_names(builder: KernelBuilder, node: tree.Import) -> None:

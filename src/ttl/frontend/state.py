@@ -79,20 +79,21 @@ class Frame:
 
     def expanded_at(self) -> tuple[Expansion, ...]:
         """Of the innermost operation on the way here that is expanded in another."""
+        around = [frame.environment for frame in self.callers if frame.environment is not None]
+        found = (expansions_of(own_code(each.functions[0])) for each in around)
+        return next(filter(None, found), ())
+
+    @property
+    def callers(self) -> Iterator[Frame]:
+        """This one first, the kernel last."""
         frame: Frame | None = self
         while frame is not None:
-            if frame.environment is not None:
-                code = own_code(frame.environment.functions[0])
-                if found := expansions_of(code):
-                    return found
+            yield frame
             frame = frame.caller
-        return ()
 
     def call_sites(self) -> tuple[Span, ...]:
         """Where the function is called, innermost first."""
-        if self.caller is None or self.call_site is None:
-            return ()
-        return (self.call_site, *self.caller.call_sites())
+        return tuple([frame.call_site for frame in self.callers if frame.call_site is not None])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -108,9 +109,6 @@ class Loop:
     variables: frozenset[Variable]  # that have values before it
     held: frozenset[End]  # the ends of buffers of which blocks are held before it
     may_release: bool  # blocks acquired before it: a mistake, which is reported as one
-    returned: list[Value] = field(default_factory=list)
-    cuts: set[int] = field(default_factory=set)  # counts at which a comparison changes
-    periods: set[int] = field(default_factory=set)  # after which a remainder is the same again
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +171,7 @@ class State:
         """The blocks that variables have and the program is still to release, oldest first."""
         blocks = {v for v in self.values.values() if isinstance(v, HeldBlock) and not v.is_scoped}
         return sorted(blocks - self.released, key=lambda block: block.age)
+
 
 @dataclass(slots=True)
 class Path:

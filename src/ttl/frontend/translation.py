@@ -1,14 +1,15 @@
 """Statements of a kernel. Handlers are plain functions, one for each syntax class.
 
-A handler gets what follows its statement and returns what is left to do after it
+A handler evaluates what its statement begins with and returns the steps that are left of it
 (continuations.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from functools import partial
+from typing import Any
 
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import StringAttr, UnitAttr
@@ -25,29 +26,27 @@ from .block_math import refuse_shapeless
 from .branching import branch
 from .builder import KernelBuilder
 from .carried import assigned
-from .continuations import Choice, Do, End, Iterate, Step, Steps, leave, uses_of_steps
+from .continuations import Choice, End, Enter, Step, Steps, doing, leave, uses_of_steps
 from .desugar import tested_inside, without_choice
 from .dispatch import call
 from .expressions import expression
 from .finishing import finish_scope
 from .functions import LocalFunction
-from .generators import Generator, consumer_of
-from .hir import BlockValue, HeldBlock, Scalar, Value
+from .generators import ONE_VALUE, Generator, consumer_of
+from .hir import BlockValue, HeldBlock, Scalar, Value, kind_of
 from .items import bind, iterated
-from .looping import Looping, compile_while
+from .looping import Looping, compile_while, unrolled
+from .loops import leave_function, require_kept
 from .operators import compare
 from .pipes import call_with_pipe, counts_on_nodes, pipe_count
-from .problems import MISTAKEN, Mistake, no_context_manager, not_in_kernels
+from .problems import MISTAKEN, Mistake, Unusable, flow_broken, no_context_manager, not_in_kernels
 from .ranges import steps_of
 from .signposts import refuse_unused_signposts
-from .simple_statements import STATEMENTS, evaluate
+from .simple_statements import STATEMENTS
 from .state import LEFT, RETURNED, State
-from .unrolling import unrolled
 from .uses import NOTHING, uses_of
 from .value_ranges import Undecided, repeated
-from .whole_loops import leave_function, require_kept
 
-T = TypeVar("T")
 PATTERN = "a `case` with the rest of a dict, places in a class or names in one of several patterns"
 
 
@@ -83,9 +82,6 @@ class Translation(KernelBuilder):
             refuse_shapeless(self)
             refuse_unused_signposts(self)
 
-    def evaluate_function(self, function: tree.Function) -> None:
-        self.sequence(function.body)
-
     def sequence(self, steps: Steps, after: Steps = ()) -> Steps:
         steps = (*steps, *after)
         while len(steps) > len(after):
@@ -95,121 +91,87 @@ class Translation(KernelBuilder):
 
     def step(self, step: Step, rest: Steps) -> Steps:
         """Evaluate a step; what is left to do."""
-        if isinstance(step, tree.Statement):
-            return self.statement(step, rest)
         try:
-            if isinstance(step, Choice):
-                return branch(self, step, rest)
-            if isinstance(step, Iterate):
-                return step.enter(rest)
-            if isinstance(step, Do):
-                with self.at(step.node):
-                    step.do()
-            else:
+            if isinstance(step, tree.Statement):
+                return self.statement(step, rest)
+            if isinstance(step, End):
                 step.do()
+                return rest
+            with self.at(step.node):
+                return branch(self, step, rest) if isinstance(step, Choice) else step.enter(rest)
         except Mistake as mistake:
             if mistake.flow is not None and self.is_trial:
                 raise
             self.report(mistake)
+            # Mistakes of other statements are reported too, but none that only follow.
+            node = getattr(step, "node", step)
+            stored = NOTHING.stored if isinstance(step, End) else uses_of(node).stored
+            self.state.values |= dict.fromkeys(self.variables(stored), MISTAKEN)
         return rest
 
     def statement(self, node: tree.Statement, rest: Steps) -> Steps:
-        try:
-            with self.at(node):
-                return self._statement(node, rest)
-        except HeaderUndecided as mistake:
-            assert mistake.flow is not None
-            choice = by_value(self, mistake.flow.undecided, node)
-            if choice is not None:
-                return self.step(choice, rest)
-            return self._given_up(node, mistake, rest)
-        except Mistake as mistake:
-            return self._given_up(node, mistake, rest)
-
-    def _statement(self, node: tree.Statement, rest: Steps) -> Steps:
-        flow = self.handlers.statements.get(type(node)) or FLOW.get(type(node))
-        if flow is not None:
-            return flow(self, node, rest)
-        if (simple := STATEMENTS.get(type(node))) is None:
-            keyword = getattr(node, "keyword", "try")
-            raise not_in_kernels(PATTERN if keyword == "match" else f"`{keyword}`")
         if isinstance(node, tree.Evaluate) and is_call_for_pipes(node.value):
             return for_each_pipe(self, node, rest)
-        return simple_statement(self, simple, node, rest)
+        return self.evaluate_statement(node, rest)
 
-    def _given_up(self, node: tree.Statement, mistake: Mistake, rest: Steps) -> Steps:
-        """Go on: mistakes of other statements are reported too, but none that only follow."""
-        if mistake.flow is not None and self.is_trial:
-            raise mistake
-        self.report(mistake)
-        self.state.values |= dict.fromkeys(self.variables(uses_of(node).stored), MISTAKEN)
-        return rest
+    def evaluate_statement(self, node: tree.Statement, rest: Steps) -> Steps:
+        """Uses branches where a value cannot be joined, or is needed as a constant."""
+        by_branches, steps = without_choice(node), list[Steps]()
+
+        def evaluate() -> None:
+            with self.at(node):
+                steps.append(self._handler(node)(self, node) or ())
+
+        try:
+            path = self.attempt(evaluate)
+        except Mistake as mistake:
+            if mistake.flow is None:
+                raise
+            if by_branches is not None:
+                return (by_branches, *rest)
+            if (undecided := mistake.flow.undecided) is None:
+                raise
+            return (*by_value(self, undecided, node), *rest)
+        if by_branches is not None and _is_released(self, path.state, node, rest):
+            return (by_branches, *rest)
+        self.adopt(path)
+        return (*steps[0], *rest)
+
+    def _handler(self, node: tree.Statement) -> Callable[..., Steps | None]:
+        """Finds what evaluates the start of a statement and returns the steps left of it."""
+        for table in (self.handlers.statements, STATEMENTS, FLOW):
+            if (found := table.get(type(node))) is not None:
+                return found
+        keyword = getattr(node, "keyword", "try")
+        raise not_in_kernels(PATTERN if keyword == "match" else f"`{keyword}`")
 
 
-# Constants that a statement needs -----------------------------------------------------------------
+# Branches that a statement needs ------------------------------------------------------------------
 
 
-class HeaderUndecided(Mistake):
-    """A value that the statement begins with is needed as a constant."""
-
-
-def header(builder: KernelBuilder, evaluate: Callable[[], T]) -> T:
-    """What a statement with a body begins with."""
-    found: list[T] = []
-    try:
-        path = builder.attempt(lambda: found.append(evaluate()))
-    except Mistake as mistake:
-        if mistake.flow is None or mistake.flow.undecided is None:
-            raise
-        raise HeaderUndecided(mistake.diagnostic, mistake.flow) from None
-    builder.adopt(path)
-    return found[0]
-
-
-def by_value(
-    builder: KernelBuilder, undecided: Undecided | None, node: tree.Statement
-) -> Choice | None:
+def by_value(builder: KernelBuilder, undecided: Undecided, node: tree.Statement) -> Steps:
     """`blocks[i].push()` as `if i == 0: ...` for each value that i may have."""
-    if undecided is None:
-        return None
-
-    def is_number(number: int) -> Callable[[], Value]:
-        return lambda: compare(builder, "==", repeated(builder, undecided.value), number)
-
-    step: Step = node
-    for number in reversed(undecided.values[:-1]):
-        step = Choice(node, is_number(number), (node,), (step,), undecided)
-    return step if isinstance(step, Choice) else None
+    cases: list[tuple[int, Steps]] = [(value, (node,)) for value in undecided.values]
+    return by_number(builder, node, lambda: repeated(builder, undecided.value), cases, undecided)
 
 
-def simple_statement(
-    builder: Translation, handler: Callable[..., None], node: tree.Statement, rest: Steps
+def by_number(
+    builder: KernelBuilder,
+    node: tree.Statement,
+    number: Callable[[], Value],
+    cases: Sequence[tuple[int, Steps]],
+    deciding: Undecided | None = None,
 ) -> Steps:
-    """`x = a if c else b` is an `if` where a and b cannot be joined."""
-    by_branches: Step | None = without_choice(node)
-
-    def evaluate() -> None:
-        with builder.at(node):
-            handler(builder, node)
-
-    try:
-        path = builder.attempt(evaluate)
-    except Mistake as mistake:
-        if mistake.flow is None:
-            raise
-        other_way = by_branches or by_value(builder, mistake.flow.undecided, node)
-        if other_way is None:
-            raise
-        return builder.step(other_way, rest)
-    if by_branches is not None and _is_released(builder, path.state, node, rest):
-        return builder.step(by_branches, rest)
-    builder.adopt(path)
-    return rest
+    """Chooses the steps by a number; the last ones if it is none of the others."""
+    (case, steps), *others = cases
+    if not others:
+        return steps
+    otherwise = by_number(builder, node, number, others, deciding)
+    is_case = lambda: compare(builder, "==", number(), case)  # noqa: E731
+    return (Choice(node, is_case, steps, otherwise, deciding),)
 
 
-def _is_released(
-    builder: KernelBuilder, end: State, node: tree.Statement, rest: Steps
-) -> bool:
+def _is_released(builder: KernelBuilder, end: State, node: tree.Statement, rest: Steps) -> bool:
     """Is one block or another, of which the statement gives the value, used as a block later? In a
     data movement kernel nothing else can be done with it.
     """
@@ -233,14 +195,13 @@ def for_each_pipe(builder: Translation, node: tree.Evaluate, rest: Steps) -> Ste
     How many there are depends on the node: each number has its branch.
     """
     try:
-        path = builder.attempt(
-            lambda: builder.sequence(simple_statement(builder, evaluate, node, ()))
-        )
+        path = builder.attempt(lambda: builder.sequence(builder.evaluate_statement(node, ())))
         require_kept(builder, path.state, rest)
     except Mistake as mistake:
         if mistake.flow is None:
             raise
-        steps = _one_by_one(builder, node)
+        with builder.at(node):
+            steps = _one_by_one(builder, node)
         if steps is None:
             raise
         return (*steps, *rest)
@@ -257,42 +218,34 @@ def _one_by_one(builder: KernelBuilder, node: tree.Evaluate) -> Steps | None:
     counts = counts_on_nodes(builder, net, role) if isinstance(net, PipeNet) else []
     if not counts or len(arguments) != 1 or not builder.may_unroll(sum(counts)):
         return None
-    assert isinstance(net, PipeNet)
     number = pipe_count(builder, net, role) if len(counts) > 1 else None
-
-    def calls(count: int) -> Steps:
-        return tuple(Do(node, call_with_pipe(builder, net, role, n, arguments[0]))
-                     for n in range(count))  # fmt: skip
-
-    def by_count(first: int, *others: int) -> Steps:
-        if not others:
-            return calls(first)
-        is_first = lambda: compare(builder, "==", number, first)  # noqa: E731
-        return (Choice(node, is_first, calls(first), by_count(*others)),)
-
-    return by_count(*counts)
+    calls = [
+        doing(node, call_with_pipe(builder, net, role, place, arguments[0]))
+        for place in range(max(counts))
+    ]
+    cases = [(count, tuple(calls[:count])) for count in counts]
+    return by_number(builder, node, lambda: number, cases)
 
 
 # Control flow -------------------------------------------------------------------------------------
 
 
-def if_statement(builder: Translation, node: tree.Branch, rest: Steps) -> Steps:
-    condition = header(builder, lambda: expression(builder, node.test))
-    choice = Choice(node, lambda: condition, node.then, node.otherwise)
-    return branch(builder, choice, rest)
+def if_statement(builder: Translation, node: tree.Branch) -> Steps:
+    condition = expression(builder, node.test)
+    return (Choice(node, lambda: condition, node.then, node.otherwise),)
 
 
-def for_loop(builder: Translation, node: tree.Loop, rest: Steps) -> Steps:
-    over = header(builder, lambda: expression(builder, node.over))
+def for_loop(builder: Translation, node: tree.Loop) -> Steps:
+    over = expression(builder, node.over)
     if isinstance(over, Generator):
-        return loop_over_generator(builder, node, over, rest)
+        return (Enter(node, partial(loop_over_generator, builder, node, over)),)
     steps = steps_of(over)
     is_range = steps is not None and isinstance(node.target, tree.Target)
     count = None if steps is None or steps.known is None else len(steps.known)
     is_unrolled = count is not None and builder.frame.unrolls and builder.may_unroll(count)
     if not is_range or is_unrolled or count in (0, 1):
-        return unrolled(builder, node, iterated(over), rest)
-    return Looping(builder, node, steps, rest).compile()
+        return unrolled(builder, node, iterated(over))
+    return (Enter(node, lambda rest: Looping(builder, node, steps, rest).compile()),)
 
 
 def loop_over_generator(
@@ -306,39 +259,41 @@ def loop_over_generator(
     if over.start(consumer.may_stop):
         return rest
     try:
-        body = LocalFunction(consumer.function, frame, consumer.signature)
+        body = LocalFunction(consumer.function, frame, ONE_VALUE)
         over.run(body, consumer.may_stop, unrolls=bool(consumer.after))
     finally:
         frame.of_bodies = before
     return (*consumer.after, *rest)
 
 
-def while_loop(builder: Translation, node: tree.While, rest: Steps) -> Steps:
+def while_loop(builder: Translation, node: tree.While) -> Steps:
     calls = any(isinstance(part, tree.Call) for part in walk(node.test))
     if calls and assigned(builder, NOTHING):  # a function may change variables around it
-        return (tested_inside(node), *rest)
-    return compile_while(builder, node, rest)
+        return (tested_inside(node),)
+    return (Enter(node, partial(compile_while, builder, node)),)
 
 
-def jump(builder: Translation, node: tree.Jump, rest: Steps) -> Steps:
-    is_unrolled = any(isinstance(step, End) and step.jump == node.kind for step in rest)
-    if node.kind == "break" and not is_unrolled:
-        builder.state.values[builder.loops[-1].going_on] = False
-    return leave(rest, node.kind)
+def jump(builder: Translation, node: tree.Jump) -> Steps:
+    def go(rest: Steps) -> Steps:
+        is_unrolled = any(isinstance(step, End) and step.jump == node.kind for step in rest)
+        if node.kind == "break" and not is_unrolled:
+            builder.state.values[builder.loops[-1].going_on] = False
+        return leave(rest, node.kind)
+
+    return (Enter(node, go),)
 
 
-def return_statement(builder: Translation, node: tree.Return, rest: Steps) -> Steps:
-    returned, value = node.value, None
-    if returned is not None:
-        value = header(builder, lambda: expression(builder, returned))
+def return_statement(builder: Translation, node: tree.Return) -> Steps:
+    value = None if node.value is None else expression(builder, node.value)
     if builder.frame.caller is None and value is not None:
         raise kernel_returns_value(builder.frame.scope.name)
-    builder.state.values[builder.frame.variable(RETURNED)] = value
-    for loop in builder.loops:
-        if loop.frame is builder.frame:
-            loop.returned.append(value)
-            builder.state.values[builder.frame.variable(LEFT)] = True
-    return leave_function(builder, rest)
+    returned, kind = builder.frame.variable(RETURNED), kind_of(value)
+    if kind is not None and isinstance(builder.state.values[returned], Unusable):
+        raise flow_broken("a loop that returns a number", grows=(returned, kind))
+    builder.state.values[returned] = value
+    if any(loop.frame is builder.frame for loop in builder.loops):
+        builder.state.values[builder.frame.variable(LEFT)] = True
+    return (Enter(node, partial(leave_function, builder)),)
 
 
 # `with` -------------------------------------------------------------------------------------------
@@ -353,14 +308,14 @@ class Scope:
     after: list[str] = field(default_factory=list)
 
 
-def with_scope(builder: Translation, node: tree.With, rest: Steps) -> Steps:
-    scope = header(builder, lambda: _begun(builder, node))
+def with_scope(builder: Translation, node: tree.With) -> Steps:
+    scope = _begun(builder, node)
 
     def close() -> None:
         with builder.at(node):
             _close(builder, scope)
 
-    return (*node.body, End(close), *rest)
+    return (*node.body, End(close))
 
 
 def _begun(builder: KernelBuilder, node: tree.With) -> Scope:
@@ -396,7 +351,7 @@ def _signpost(builder: KernelBuilder, name: str, is_end: bool) -> None:
     builder.emit(ttl.SignpostOp, (), {"region_name": StringAttr(name), **end})
 
 
-FLOW: dict[type[tree.Statement], Callable[[Translation, Any, Steps], Steps]] = {
+FLOW: dict[type[tree.Statement], Callable[[Translation, Any], Steps]] = {
     tree.Branch: if_statement,
     tree.Loop: for_loop,
     tree.While: while_loop,

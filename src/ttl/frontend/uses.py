@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
 from functools import lru_cache, reduce
-from typing import Any
+from operator import or_
+from typing import Any, NamedTuple
 
 from ttl.source import tree
 from ttl.source.bindings import Variable
@@ -20,16 +20,14 @@ NONE: Variables = frozenset()
 RELEASING = (*RELEASES, "store")
 
 
-@dataclass(frozen=True, slots=True)
-class Uses:
+class Uses(NamedTuple):
     """The variables that a piece of a program uses, by how it does."""
 
     read_first: Variables = NONE  # may be read before they are given a value
     written_first: Variables = NONE  # are certainly given a value first
     mentioned: Variables = NONE
     stored: Variables = NONE  # may be given a value
-    summed: Variables = NONE  # the targets of `x += ...`
-    rebound: Variables = NONE  # stored by anything else
+    rebound: Variables = NONE  # stored by anything but `x += ...`
     changed: Variables = NONE  # whose items are changed in place
     released: Variables = NONE  # pushed, popped or stored into, as blocks are
     jumps: Jumps = frozenset()  # out of the body that this stands in
@@ -38,34 +36,26 @@ class Uses:
         """The uses of one piece after the other."""
         if self is NOTHING or following is NOTHING:
             return following if self is NOTHING else self
-        return Uses(
-            self.read_first | (following.read_first - self.written_first),
-            self.written_first | (following.written_first - self.read_first),
-            self.mentioned | following.mentioned,
-            self.stored | following.stored,
-            self.summed | following.summed,
-            self.rebound | following.rebound,
-            self.changed | following.changed,
-            self.released | following.released,
-            self.jumps | following.jumps,
+        return Uses(*map(or_, self, following))._replace(
+            read_first=self.read_first | (following.read_first - self.written_first),
+            written_first=self.written_first | (following.written_first - self.read_first),
         )
 
     def either(self, other: Uses) -> Uses:
         """The uses of two branches."""
         joined = self.then(other)
-        return replace(
-            joined,
+        return joined._replace(
             read_first=self.read_first | other.read_first,
             written_first=self.written_first & other.written_first,
         )
 
     def perhaps(self) -> Uses:
         """The uses of what may not be done at all."""
-        return replace(self, written_first=NONE)
+        return self._replace(written_first=NONE)
 
     def at_once(self) -> Uses:
         """The uses of what reads before it writes."""
-        return replace(self, read_first=self.mentioned, written_first=NONE)
+        return self._replace(read_first=self.mentioned, written_first=NONE)
 
 
 NOTHING = Uses()
@@ -92,7 +82,7 @@ def uses_of(node: tree.Node) -> Uses:
 def _inside(node: tree.Node) -> Uses:
     found = uses_of_all(children(node))
     changed = frozenset(_owners(getattr(node, "target", None), *getattr(node, "targets", ())))
-    return replace(found, changed=found.changed | changed) if changed else found
+    return found._replace(changed=found.changed | changed) if changed else found
 
 
 def _owners(*targets: tree.Expression | None) -> Iterator[Variable]:
@@ -126,8 +116,7 @@ def _target(node: tree.Target) -> Uses:
 
 def _attribute(node: tree.Attribute) -> Uses:
     found, owner = uses_of(node.owner), named(node.owner)
-    return replace(
-        found,
+    return found._replace(
         changed=found.changed | owner if node.name in CHANGING[list] else found.changed,
         released=found.released | owner if node.name in RELEASING else found.released,
     )
@@ -135,15 +124,14 @@ def _attribute(node: tree.Attribute) -> Uses:
 
 def _function(node: tree.Function) -> Uses:
     """It may be called later, or not at all."""
-    return replace(_inside(node).at_once(), stored=NONE, jumps=frozenset())
+    return _inside(node).at_once()._replace(stored=NONE, jumps=frozenset())
 
 
 def _update(node: tree.Update) -> Uses:
     found = _inside(node).at_once()
     if not isinstance(node.target, tree.Target):
         return found
-    summed = uses_of(node.target).stored
-    return replace(found, summed=summed, rebound=uses_of(node.value).rebound)
+    return found._replace(rebound=uses_of(node.value).rebound)
 
 
 def _branch(node: tree.Branch) -> Uses:
@@ -153,7 +141,7 @@ def _branch(node: tree.Branch) -> Uses:
 
 def _loop(node: tree.Loop | tree.While) -> Uses:
     found = _inside(node).perhaps()
-    return replace(found, jumps=found.jumps & {"return"})
+    return found._replace(jumps=found.jumps & {"return"})
 
 
 def _finish(node: tree.Finish) -> Uses:
@@ -171,11 +159,11 @@ _SPECIAL: dict[type[tree.Node], Callable[[Any], Uses]] = {
     tree.Evaluate: _inside,
     tree.With: _inside,
     tree.Update: _update,
-    tree.Delete: lambda node: replace(_inside(node).at_once(), stored=NONE, rebound=NONE),
+    tree.Delete: lambda node: _inside(node).at_once()._replace(stored=NONE, rebound=NONE),
     tree.Branch: _branch,
     tree.Loop: _loop,
     tree.While: _loop,
-    tree.Return: lambda node: replace(_inside(node).at_once(), jumps=frozenset({"return"})),
+    tree.Return: lambda node: _inside(node).at_once()._replace(jumps=frozenset({"return"})),
     tree.Jump: lambda node: Uses(jumps=frozenset({node.kind})),
     tree.Finish: _finish,
 }

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 import struct
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import gcd
 from typing import Any
@@ -42,45 +42,42 @@ def interval(builder: KernelBuilder, value: Scalar) -> Interval | None:
 def _sum(builder: KernelBuilder, terms: Terms, constant: int) -> Interval | None:
     low = high = constant
     for term, factor in terms.items():
-        found = _interval_of_term(builder, term.value)
-        if found is None:
+        values = _values_of_term(builder, term.value)
+        if not values:
             return None
-        ends = sorted(end * factor for end in found)
+        ends = sorted((values[0] * factor, values[-1] * factor))
         low, high = low + ends[0], high + ends[1]
     return low, high
 
 
-def _interval_of_term(builder: KernelBuilder, value: Scalar) -> Interval | None:
+def _values_of_term(builder: KernelBuilder, value: Scalar) -> Sequence[int]:
+    """What it may be, in order; nothing if that is not known."""
     if value.bounds is not None:
-        return value.bounds
+        return _between(value.bounds)
     op = value.owner
     if not isinstance(op, Op):
-        return None
+        return ()
     if op.becomes is ttl.NodeIndexOp:
-        return 0, builder.grid[_integer(op.properties["dimension"])] - 1
-    if numbers := _numbers(builder, value):
-        return min(numbers), max(numbers)
+        return range(builder.grid[_integer(op.properties["dimension"])])
+    if op.becomes is ttl.RuntimeArgOp and value.kind is int:
+        words = builder.handles.words_of(value)[1]
+        return sorted({word - (1 << 32) if word >= 1 << 31 else word for word in words})
+    if op.becomes is ttl.PipeValueOp:
+        return sorted(_numbers_of_pipes(builder, op))
     if op.becomes in (arith.RemSIOp, arith.DivSIOp, arith.FloorDivSIOp):
-        return _quotient(builder, op)
+        return _between(_quotient(builder, op))
     arms = [interval(builder, arm) for arm in arms_of(value)]
     ends = [end for arm in arms if arm is not None for end in arm]
-    return (min(ends), max(ends)) if ends and None not in arms else None
+    return _between((min(ends), max(ends))) if ends and None not in arms else ()
+
+
+def _between(found: Interval | None) -> range:
+    return range(0) if found is None else range(found[0], found[1] + 1)
 
 
 def _integer(attribute: Attribute) -> int:
     assert isinstance(attribute, IntegerAttr)
     return attribute.value.data
-
-
-def _numbers(builder: KernelBuilder, value: Scalar) -> set[int]:
-    """All that a value may be which is looked up; empty if it is another one."""
-    if value.made_by is ttl.RuntimeArgOp and value.kind is int:
-        words = builder.handles.words_of(value)[1]
-        return {word - (1 << 32) if word >= 1 << 31 else word for word in words}
-    if value.made_by is ttl.PipeValueOp:
-        assert isinstance(value.owner, Op)
-        return _numbers_of_pipes(builder, value.owner)
-    return set()
 
 
 def _numbers_of_pipes(builder: KernelBuilder, op: Op) -> set[int]:
@@ -160,9 +157,7 @@ def is_reached(builder: KernelBuilder, index: Scalar, size: int) -> bool:
 # Comparisons --------------------------------------------------------------------------------------
 
 
-def known_comparison(
-    builder: KernelBuilder, sign: str, left: Value, right: Value
-) -> bool | None:
+def known_comparison(builder: KernelBuilder, sign: str, left: Value, right: Value) -> bool | None:
     """What a comparison of integers gives for all values that they may have."""
     terms, constant = difference(left, right)
     found = _sum(builder, terms, constant)
@@ -273,10 +268,7 @@ def _sums(builder: KernelBuilder, terms: Terms, constant: int) -> set[int]:
     """3 * i - 1 is only every third number between its ends."""
     found = {constant}
     for term, factor in terms.items():
-        own: Collection[int] = _numbers(builder, term.value)
-        ends = None if own else _interval_of_term(builder, term.value)
-        if ends is not None and ends[1] - ends[0] < MOST_VALUES:
-            own = range(ends[0], ends[1] + 1)
+        own = _values_of_term(builder, term.value)
         if not 0 < len(own) <= MOST_VALUES:
             return set()
         found = {so_far + factor * number for so_far in found for number in own}
@@ -285,10 +277,9 @@ def _sums(builder: KernelBuilder, terms: Terms, constant: int) -> set[int]:
     return found
 
 
-SUMS = [BINARY[sign] for sign in ("+", "-", "*")]
 EVALUATED: dict[type[Operation], Callable[..., Any]] = {
-    **{row.of_integers: row.fold for row in SUMS if row.of_integers},
-    **{row.of_floats: row.fold for row in (*SUMS, BINARY["/"]) if row.of_floats},
+    **{row.of_integers: row.fold for row in BINARY.values() if row.of_integers},
+    **{row.of_floats: row.fold for row in BINARY.values() if row.of_floats},
     arith.DivSIOp: operator.floordiv,  # of numbers that are not negative
     arith.RemSIOp: operator.mod,
     arith.FloorDivSIOp: operator.floordiv,
@@ -297,9 +288,6 @@ EVALUATED: dict[type[Operation], Callable[..., Any]] = {
     arith.NegfOp: operator.neg,
     arith.IndexCastOp: int,
     arith.SIToFPOp: float,
-    arith.AndIOp: operator.and_,
-    arith.OrIOp: operator.or_,
-    arith.XOrIOp: operator.xor,
 }
 COMPARED = {  # by the predicate
     arith.CmpiOp: {arith.CMPI_COMPARISON_OPERATIONS.index(row.of_integers): row.fold
