@@ -22,6 +22,7 @@ from xdsl.ir import Attribute
 from ttl.diagnostics import RuleBroken, wrong_argument
 from ttl.dialects import ttl
 from ttl.dialects.ttcore import block_type, tensor_of
+from ttl.language import BlockExpression
 from ttl.language.described import described, help_with
 from ttl.semantics.dtypes import DType, bfloat16
 from ttl.semantics.kernel_kinds import KernelKind
@@ -46,19 +47,32 @@ from ttl.semantics.types import BlockType, Shape, at_least_matrix
 
 from .block_shapes import completed
 from .builder import KernelBuilder
-from .hir import BlockValue, HeldBlock, Number, Op, RunTime, Scalar, SliceValue, Value, kind_of
+from .hir import (
+    BlockValue,
+    HeldBlock,
+    Number,
+    Op,
+    RunTime,
+    Scalar,
+    SliceValue,
+    StandIn,
+    Value,
+    kind_of,
+)
+from .in_python import example
 from .problems import describe, flow_broken, not_yet
 from .scalars import as_kind
 from .value_ranges import as_constant
 
 
-class Fill:
+class Fill(StandIn):
     """A fill that has not met a shape yet, or not its element type.
 
     Its value is a number, or a scalar that is known when the kernel runs.
     """
 
     described = "a fill without a shape"
+    python_class = BlockExpression
 
     def __init__(self, value: Number, shape: Shape | None, dtype: DType | None = None):
         self.value = value
@@ -77,7 +91,7 @@ class FillExpression(Fill):
 
 def is_block(value: Value) -> TypeGuard[Fill | BlockValue]:
     """A block, a block expression or a fill."""
-    return isinstance(value, (Fill, BlockValue))
+    return isinstance(value, (Fill, BlockValue)) and not isinstance(value, SliceValue)
 
 
 def store(builder: KernelBuilder, block: BlockValue, value: Value, *, acc: Value = False) -> None:
@@ -205,9 +219,7 @@ def _reduction(
     rank = len(result.shape)
     inner_dims = [dim for dim in normal_dims(parameters["dims"], rank, op.name) if dim >= rank - 2]
     is_inside = number == 1 or (
-        number is not None
-        and op.name == "reduce_sum"
-        and fits_scaler_tile(number, len(inner_dims))
+        number is not None and op.name == "reduce_sum" and fits_scaler_tile(number, len(inner_dims))
     )
     in_tile: Value = Fill(number if is_inside and number is not None else 1.0, (1, 1))
     if number is None and _takes_scaler(op, scaler, len(inner_dims), parameters):
@@ -352,9 +364,7 @@ def _not_a_block(
     return wrong_argument(f"{call} works on blocks and block expressions, not on {found}", *helps)
 
 
-def _made_of_fills(
-    builder: KernelBuilder, fills: FillExpression, context: BlockType
-) -> BlockValue:
+def _made_of_fills(builder: KernelBuilder, fills: FillExpression, context: BlockType) -> BlockValue:
     """Among fills alone numbers are floats."""
     if fills.type.dtype is None and context.dtype is not None and not context.dtype.is_float:
         raise not_yet(f"an expression of fills alone as {context.dtype}")
@@ -407,21 +417,13 @@ def math_function(op: BlockOp, builder: KernelBuilder, *args: Value, **kwargs: V
     return block_math(builder, op, list(operands), dict(parameters))
 
 
-class Described:
-    """In the place of a run-time value that is no number: messages show it as the program has it.
-
-    Of a block only the type counts; one that is acquired is told, as in the language, by store().
-    """
-
-    def __init__(self, value: RunTime):
-        self.text = describe(value)
-        if isinstance(value, BlockValue) and not isinstance(value, SliceValue):
-            self.type = block_type(value.type)
-        if isinstance(value, HeldBlock):
-            self.store = store
-
-    def __repr__(self) -> str:
-        return self.text
+def _typed(value: Value) -> Any:
+    """Of a block, one of the language with its type; of anything else itself."""
+    if not isinstance(value, BlockValue) or not is_block(value):
+        return value
+    found = example(value)
+    found.type = block_type(value.type)
+    return found
 
 
 def _parameter(builder: KernelBuilder, op: BlockOp, value: Value) -> Value:
@@ -429,7 +431,7 @@ def _parameter(builder: KernelBuilder, op: BlockOp, value: Value) -> Value:
     if isinstance(value, (tuple, list)):
         return type(value)(_parameter(builder, op, item) for item in value)
     if isinstance(value, RunTime) and kind_of(value) is None:
-        return Described(value)
+        return _typed(value)
     what = f"a parameter of {op.spelling} that is known only at run time"
     return as_constant(builder, value, what)
 
@@ -441,13 +443,9 @@ def fill(builder: KernelBuilder, *args: Value, **kwargs: Value) -> Value:
     builder.require(KernelKind.COMPUTE, "ttl.math.fill()")
     scalars = [v for v in (*args, *kwargs.values()) if isinstance(v, Scalar)]
 
-    def checked(value: Value) -> Value:
-        """What is known later is checked as a number."""
-        if isinstance(value, RunTime):
-            if not isinstance(value, Scalar):
-                return Described(value)
-            return False if value.kind is bool else 0.0
-        return value
+    def checked(value: Value) -> Any:
+        """A number of the run is checked as one of its kind."""
+        return example(value) if isinstance(value, Scalar) else _typed(value)
 
     values = {name: checked(value) for name, value in kwargs.items()}
     _, given = bind(FILL_BLOCK, tuple(map(checked, args)), values)

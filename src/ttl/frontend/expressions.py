@@ -15,11 +15,12 @@ from .dispatch import call, handled
 from .functions import local_function
 from .generators import Generator, function_of
 from .hir import Scalar, Value, is_run_time
-from .items import comprehended, unpacked
+from .in_python import in_python
+from .items import comprehended, iterated
 from .joins import choose
 from .node_values import NodeObjects, PerNode
-from .operators import binary, compare, folded, unary
-from .problems import describe, not_in_kernels, python_error
+from .operators import binary, compare, unary
+from .problems import describe, not_in_kernels, raised
 from .subscripts import item_at
 from .texts import CONVERSIONS, RunTimeText, spec_of_text
 from .value_ranges import node_object
@@ -57,7 +58,7 @@ def table(builder: KernelBuilder, node: tree.Table) -> Value:
             if is_run_time(made):
                 raise not_in_kernels("a key that is known only at run time")
             if isinstance(made, PerNode):
-                folded("a key", hash, made)
+                in_python(hash, made)
                 raise codes.NODES_DIFFER.broken(f"a key of a dict that is {describe(made)}")
             found[made] = expression(builder, value)
     return builder.new(found)
@@ -107,7 +108,7 @@ def _items(builder: KernelBuilder, nodes: Iterable[tree.Expression]) -> list[Val
     items: list[Value] = []
     for node in nodes:
         if isinstance(node, tree.Starred):
-            items += unpacked(expression(builder, node.value))
+            items += iterated(expression(builder, node.value))
         else:
             items.append(expression(builder, node))
     return items
@@ -131,9 +132,7 @@ def text(builder: KernelBuilder, node: tree.Text) -> Value:
     return "".join(map(str, pieces))
 
 
-def _formatted(
-    builder: KernelBuilder, part: tree.Formatted
-) -> list[str | tuple[Scalar, str]]:
+def _formatted(builder: KernelBuilder, part: tree.Formatted) -> list[str | tuple[Scalar, str]]:
     value = expression(builder, part.value)
     spec = "" if part.spec is None else expression(builder, part.spec)
     if isinstance(value, RunTimeText):
@@ -142,7 +141,7 @@ def _formatted(
         raise not_in_kernels("formats that are known only at run time, in texts")
     if not is_run_time(value):
         value = CONVERSIONS[part.conversion](value)
-        return [str(_of_this_path(builder, folded("this text", format, value, spec)))]
+        return [str(_of_this_path(builder, in_python(format, value, spec)))]
     if not isinstance(value, Scalar):
         raise not_in_kernels(f"text with {describe(value)}")
     return [(value, spec if part.conversion == -1 else spec_of_text(value, spec))]
@@ -185,9 +184,7 @@ def _compared(
     )
 
 
-def _logic(
-    builder: KernelBuilder, is_and: bool, nodes: tuple[tree.Expression, ...]
-) -> Value:
+def _logic(builder: KernelBuilder, is_and: bool, nodes: tuple[tree.Expression, ...]) -> Value:
     """`and` gives its first operand that is false, `or` the first that is true, else the last."""
     first = expression(builder, nodes[0])
     if len(nodes) == 1:
@@ -220,7 +217,8 @@ def call_expression(builder: KernelBuilder, node: tree.Call) -> Value:
     for keyword in node.keywords:
         value = expression(builder, keyword.value)
         if keyword.name is None and not isinstance(value, dict):
-            raise python_error(f"argument after ** must be a mapping, not {describe(value)}")
+            error = f"TypeError: argument after ** must be a mapping, not {describe(value)}"
+            raise raised(error)
         keywords |= value if keyword.name is None else {keyword.name: value}
     function = node.function
     if not isinstance(function, tree.Attribute):

@@ -87,7 +87,7 @@ def _generator(builder: KernelBuilder, node: tree.Function, frame: Frame) -> Gen
         found: list[Value] = builder.new([])
 
         def append(builder: KernelBuilder, found: list[Value], value: Value) -> Value:
-            return changed(builder, found, lambda: found.append(value))
+            return changed(builder, found, list.append, value)
 
         made.run(BoundMethod(found, append))
         return found

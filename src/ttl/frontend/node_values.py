@@ -10,7 +10,6 @@ rule CASES     where their forms differ, or a number needs more than 32 bits, ea
 from __future__ import annotations
 
 import inspect
-import operator
 import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -67,7 +66,7 @@ class PerNode:
         return merged(f"{self.name}_{name}" if name else self.name, values, self.make)
 
     def attribute(self, name: str) -> Any:
-        return self.merged([getattr(each, name) for each in self.objects], name)
+        return self.merged([getattr(each, name) for each in self.objects], name.strip("_"))
 
 
 class NodeFunctions(PerNode):
@@ -110,26 +109,6 @@ class NodeObjects(PerNode):
         pairs = zip(words, self.objects, strict=True)
         return self.merged([each if word == number else any_of_them for word, each in pairs])
 
-    @property
-    def call(self) -> tuple[Any, list[Any], dict[str, Any]] | None:
-        """Of a method, a partial() or an object with `__call__`: the function, and what it is given
-        before the arguments of a call.
-        """
-        if isinstance(self.first, partial):
-            parts = (self.attribute(name) for name in ("func", "args", "keywords"))
-            function, arguments, keywords = parts
-            return function, list(arguments), keywords
-        if isinstance(self.first, MethodType):
-            owners = self.merged([each.__self__ for each in self.objects], "self")
-            return self.merged([each.__func__ for each in self.objects]), [owners], {}
-        own = own_call(self.first)
-        return (own, [self], {}) if isinstance(own, FunctionType) else None
-
-
-def own_call(value: Any) -> Any:
-    """What the class of an object says that a call of the object is; or None."""
-    return inspect.getattr_static(type(value), "__call__", None)
-
 
 def differs(value: Any) -> bool:
     """Is it, or has it in it, an object that differs between nodes?"""
@@ -159,11 +138,6 @@ def _on_node(value: Any, number: int) -> Any:
     if not differs(value):
         return value
     return type(value)(_on_node(each, number) for each in value)
-
-
-def item_of(owner: Any, index: Any) -> Any:
-    """`owner[index]`, of which one differs between nodes."""
-    return on_each_node(operator.getitem, [owner, index])
 
 
 # One value for all nodes --------------------------------------------------------------------------

@@ -12,7 +12,8 @@ from typing import Any
 
 from .builder import KernelBuilder
 from .hir import Scalar, Value, kind_of
-from .problems import describe, error_text, python_error
+from .in_python import in_python, require_python
+from .problems import describe
 from .value_ranges import as_constant
 
 
@@ -26,12 +27,7 @@ def with_other_numbers(
     builder: KernelBuilder, sign: str, fold: Callable[..., Any], *values: Value
 ) -> Any:
     """Let Python calculate, on each path, what the chip cannot."""
-    try:
-        fold(*[value.kind(1) if isinstance(value, Scalar) else value for value in values])
-    except TypeError as error:  # numbers of these kinds do not go together
-        raise python_error(f"`{sign}` raised {error_text(error)}") from None
-    except ArithmeticError:
-        pass  # others may do
+    require_python(fold, *values)
     other = next(value for value in values if kind_of(value) is None)
     what = f"`{sign}` of {describe(other)} and a number that only the run knows"
     help_text = "convert it first: float(value) or int(value)"
@@ -39,7 +35,4 @@ def with_other_numbers(
         as_constant(builder, value, what, help_text) if isinstance(value, Scalar) else value
         for value in values
     ]
-    try:
-        return fold(*known)
-    except (ArithmeticError, TypeError, ValueError) as error:
-        raise python_error(f"`{sign}` raised {error_text(error)}") from None
+    return in_python(fold, *known)

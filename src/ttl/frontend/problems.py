@@ -13,7 +13,7 @@ from ttl.language.mistakes import impossible_use
 from .hir import RunTime, Scalar, Value
 
 if TYPE_CHECKING:
-    from .state import Frame, Loop, Variable
+    from .state import Loop, Variable
     from .value_ranges import Undecided
 
 
@@ -107,11 +107,13 @@ def not_in_kernels(what: str, *helps: str) -> RuleBroken:
     )
 
 
-def raised(frame: Frame, error: str, helps: tuple[str, ...] = ()) -> RuleBroken:
+class Raised(RuleBroken):
+    """What Python raises when the kernel runs; whoever reports it names the kernel."""
+
+
+def raised(error: str, *helps: str) -> Raised:
     """Python code of a kernel fails when it is evaluated, as it would when it runs."""
-    while (around := frame.caller or frame.outer) is not None:
-        frame = around
-    return codes.KERNEL_EXCEPTION.broken(f"kernel `{frame.scope.name}` raised {error}", *helps)
+    return Raised(codes.KERNEL_EXCEPTION, error, helps=helps)
 
 
 def error_text(error: BaseException) -> str:

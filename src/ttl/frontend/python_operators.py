@@ -1,5 +1,4 @@
-"""The operators of Python, by their signs: what they make of constants, and of run-time integers
-and floats."""
+"""The operators of Python by their signs: what they make of constants and of run-time numbers."""
 
 from __future__ import annotations
 
@@ -13,42 +12,49 @@ from xdsl.ir import Operation
 Kind = type[Operation]
 
 
-class Binary(NamedTuple):
-    fold: Callable[[Any, Any], Any]
-    of_integers: Kind | None = None  # None: it takes more than one operation, or has no meaning
-    of_floats: Kind | None = None
+class Operator(NamedTuple):
+    """`of_integers` and `of_floats`: operations of arith, or predicates of its comparisons; None if
+    it takes more than one operation, or has no meaning.
+    """
+
+    name: str  # of Python's method, without underscores
+    of_integers: Any = None
+    of_floats: Any = None
+
+    @property
+    def fold(self) -> Callable[..., Any]:
+        found: Callable[..., Any] = FOLDS.get(self.name) or getattr(operator, f"__{self.name}__")
+        return found
 
 
-class Comparison(NamedTuple):
-    fold: Callable[[Any, Any], bool]
-    of_integers: str = ""  # the predicate; "" for what compares no numbers
-    of_floats: str = ""
-
-
-BINARY: dict[str, Binary] = {
-    "+": Binary(operator.add, arith.AddiOp, arith.AddfOp),
-    "-": Binary(operator.sub, arith.SubiOp, arith.SubfOp),
-    "*": Binary(operator.mul, arith.MuliOp, arith.MulfOp),
-    "//": Binary(operator.floordiv),
-    "%": Binary(operator.mod),
-    "/": Binary(operator.truediv, None, arith.DivfOp),
-    "**": Binary(operator.pow),
-    "@": Binary(operator.matmul),
-    "&": Binary(operator.and_, arith.AndIOp),
-    "|": Binary(operator.or_, arith.OrIOp),
-    "^": Binary(operator.xor, arith.XOrIOp),
-    "<<": Binary(operator.lshift),
-    ">>": Binary(operator.rshift),
+FOLDS: dict[str, Callable[[Any, Any], bool]] = {
+    "is": operator.is_,
+    "is not": operator.is_not,
+    "in": lambda item, items: item in items,
+    "not in": lambda item, items: item not in items,
 }
-COMPARISONS: dict[str, Comparison] = {
-    "<": Comparison(operator.lt, "slt", "olt"),
-    "<=": Comparison(operator.le, "sle", "ole"),
-    ">": Comparison(operator.gt, "sgt", "ogt"),
-    ">=": Comparison(operator.ge, "sge", "oge"),
-    "==": Comparison(operator.eq, "eq", "oeq"),
-    "!=": Comparison(operator.ne, "ne", "une"),
-    "is": Comparison(operator.is_),
-    "is not": Comparison(operator.is_not),
-    "in": Comparison(lambda a, b: a in b),
-    "not in": Comparison(lambda a, b: a not in b),
+BINARY: dict[str, Operator] = {
+    "+": Operator("add", arith.AddiOp, arith.AddfOp),
+    "-": Operator("sub", arith.SubiOp, arith.SubfOp),
+    "*": Operator("mul", arith.MuliOp, arith.MulfOp),
+    "//": Operator("floordiv"),
+    "%": Operator("mod"),
+    "/": Operator("truediv", None, arith.DivfOp),
+    "**": Operator("pow"),
+    "@": Operator("matmul"),
+    "&": Operator("and", arith.AndIOp),
+    "|": Operator("or", arith.OrIOp),
+    "^": Operator("xor", arith.XOrIOp),
+    "<<": Operator("lshift"),
+    ">>": Operator("rshift"),
 }
+COMPARISONS: dict[str, Operator] = {
+    "<": Operator("lt", "slt", "olt"),
+    "<=": Operator("le", "sle", "ole"),
+    ">": Operator("gt", "sgt", "ogt"),
+    ">=": Operator("ge", "sge", "oge"),
+    "==": Operator("eq", "eq", "oeq"),
+    "!=": Operator("ne", "ne", "une"),
+    **{sign: Operator(sign) for sign in FOLDS},
+}
+SIGN_OF = {row.fold: sign for sign, row in (BINARY | COMPARISONS).items()}

@@ -12,14 +12,16 @@ from ttl.diagnostics import codes
 from ttl.language.mistakes import NUMBER
 
 from .builder import KernelBuilder
-from .hir import BlockValue, RunTime, Scalar, Value, is_run_time, kind_of
+from .hir import BlockValue, RunTime, Scalar, StandIn, Value, is_run_time, kind_of
 from .problems import python_error
 from .scalars import as_kind, calculated, integer, negate
 
 
 @dataclass(frozen=True, slots=True)
-class RangeValue:
+class RangeValue(StandIn):
     """range(start, stop, step) with bounds that may be run-time values."""
+
+    python_class = range
 
     start: Any
     stop: Any

@@ -11,7 +11,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr, StringAttr, SymbolRefAttr, UnitAttr, i64
 from xdsl.ir import Operation
 
-from ttl.diagnostics import codes, wrong_argument
+from ttl.diagnostics import wrong_argument
 from ttl.dialects import ttl
 from ttl.dialects.locations import location_of
 from ttl.language import Semaphore
@@ -25,7 +25,7 @@ from ttl.semantics.kernel_kinds import KernelKind
 from ttl.semantics.nodes import nodes_at, read_place
 
 from .builder import KernelBuilder
-from .hir import Scalar, Value, is_run_time, kind_of
+from .hir import Scalar, StandIn, Value, is_run_time, kind_of
 from .node_values import NodeObjects
 from .problems import describe, not_yet
 from .scalars import as_kind, calculated
@@ -50,7 +50,7 @@ def _declare(semaphore: Semaphore) -> Operation:
 
 
 @dataclass(frozen=True, slots=True)
-class RemotePlace:
+class RemotePlace(StandIn):
     """A semaphore on other nodes: each place is x and y, or the corners of a rectangle.
 
     They are known at run time; more than one are those of a range that is no rectangle.
@@ -59,6 +59,10 @@ class RemotePlace:
     semaphore: Semaphore
     places: tuple[tuple[Value, ...], ...]
     is_range: bool
+
+    @property
+    def python_class(self) -> type:
+        return MulticastRemoteSemaphore if self.is_range else UnicastRemoteSemaphore
 
 
 # The node's own -----------------------------------------------------------------------------------
@@ -210,14 +214,3 @@ UNICAST_METHODS = {
 MULTICAST_METHODS = {
     "set": partial(change, ttl.SemaphoreSetMulticastOp, "MulticastRemoteSemaphore.set()"),
 }
-LANGUAGE_CLASSES = {False: UnicastRemoteSemaphore, True: MulticastRemoteSemaphore}
-
-
-def remote_method(builder: KernelBuilder, remote: RemotePlace, name: str) -> Callable[..., Value]:
-    methods = MULTICAST_METHODS if remote.is_range else UNICAST_METHODS
-    if name not in methods:
-        owner = LANGUAGE_CLASSES[remote.is_range].__name__
-        raise codes.UNKNOWN_NAME.broken(
-            f"{owner} has no method `{name}`", f"it has {', '.join(methods)}"
-        )
-    return methods[name]

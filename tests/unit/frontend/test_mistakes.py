@@ -126,7 +126,7 @@ CASES = {
     ),
     "for over a number": Case(
         "TTL5002",
-        "a run-time value cannot be iterated over",
+        "kernel `read` raised TypeError: 'int' object is not iterable",
         read="[[for _ in row:\n                pass]]",
     ),
     "step of zero": Case(
@@ -232,7 +232,9 @@ CASES = {
         "TTL1003", "PipeNet.if_src() needs `function`", read="[[NET.if_src()]]"
     ),
     "a function of Python for a block": Case(
-        "TTL1042", "`max()` of a block", compute="y_blk.store([[max(a_blk, 1)]])"
+        "TTL1042",
+        "a block has as many truth values as elements, not one",
+        compute="y_blk.store([[max(a_blk, 1)]])",
     ),
     "a function of a library for a block": Case(
         "TTL1042", "`exp()` of a block", compute="y_blk.store([[math.exp(a_blk)]])"
@@ -298,7 +300,11 @@ CASES = {
         "slices whose extent is not a constant",
         read="ttl.copy([[a[0:row, 0]]], a_blk).wait()",
     ),
-    "division by zero": Case("TTL5002", "`//` by zero", read="half = [[row // 0]]"),
+    "division by zero": Case(
+        "TTL5002",
+        "kernel `read` raised ZeroDivisionError: integer division or modulo by zero",
+        read="half = [[row // 0]]",
+    ),
     "assignment to an attribute": Case("TTL1004", "a block has no `x`", "[[a_blk.x]] = 1"),
     "slice in a compute kernel": Case(
         "TTL1002", "a tensor slice is not allowed in a compute kernel", "x = [[a[0, 0]]]"
@@ -381,7 +387,9 @@ CASES = {
         "TTL5002", "2 values for 3 names", read="[[one, two, three = ttl.node(dims=2)]]"
     ),
     "arithmetic of constants": Case(
-        "TTL5002", "2 // 0: integer division or modulo by zero", "x = [[SIZE // 0]]"
+        "TTL5002",
+        "kernel `compute` raised ZeroDivisionError: integer division or modulo by zero",
+        "x = [[SIZE // 0]]",
     ),
 }
 
