@@ -72,7 +72,7 @@ class Fill(StandIn):
     """
 
     described = "a fill without a shape"
-    python_class = BlockExpression
+    python_class: type = BlockExpression
 
     def __init__(self, value: Number, shape: Shape | None, dtype: DType | None = None):
         self.value = value
@@ -133,16 +133,15 @@ def block_math(
     """An operation of the op table; its type rule is the table's."""
     builder.require(KernelKind.COMPUTE, op.spelling)
     if builder.device_api not in op.tile:
-        raise not_yet(f"`{op.operator}` on blocks" if op.operator else f"`{op.spelling}`")
-    if op.operator == "**":
-        operands = [operands[0], *(_parameter(builder, op, each) for each in operands[1:])]
-        (*operands,), parameters = bind(op, tuple(operands), parameters or {})
+        raise not_yet(f"`{op.operator or op.spelling}` of blocks")
     if len(operands) != op.operands:
         raise wrong_argument(f"{op.name} takes {op.operands} operands")
     operands = _with_numbers_as_fills(op, operands)
     types = [operand_type(operand) for operand in operands]
     result = result_type(op, types, parameters or {})
-    _require_tiles(builder, op, operand_dtype(types) or result.dtype)
+    dtype = operand_dtype(types) or result.dtype
+    if dtype is not None and op.tile[builder.device_api].of(dtype) is None:
+        raise refuse_integers(op, dtype)
     if result.shape is None or result.dtype is None:
         value: Value = FillExpression(op, operands, result, parameters or {})
     elif op.name in REDUCTIONS:
@@ -170,11 +169,6 @@ def refuse_shapeless(builder: KernelBuilder) -> None:
         assert place is not None
         builder.frame, builder.node = place.frame, place.node
         builder.report(builder.mistake(shapeless_value()))
-
-
-def _require_tiles(builder: KernelBuilder, op: BlockOp, dtype: DType | None) -> None:
-    if dtype is not None and op.tile[builder.device_api].of(dtype) is None:
-        raise refuse_integers(op, dtype)
 
 
 def _emit(
@@ -315,9 +309,6 @@ def _attributes(
     return found
 
 
-PLAIN = (bool, int, float, str, type(None))
-
-
 def operand_type(operand: Value) -> BlockType:
     if isinstance(operand, Fill):
         return operand.type
@@ -360,7 +351,8 @@ def _not_a_block(
         helps = fill_helps("value", op, operands)
     elif (known := help_with(value)) is not None:
         helps = (known,)
-    found = described(value) if isinstance(value, PLAIN) else describe(value)
+    is_plain = value is None or isinstance(value, (bool, int, float, str))
+    found = described(value) if is_plain else describe(value)
     return wrong_argument(f"{call} works on blocks and block expressions, not on {found}", *helps)
 
 
@@ -402,8 +394,6 @@ def _float32(value: float) -> FloatAttr:
 
 
 def math_function(op: BlockOp, builder: KernelBuilder, *args: Value, **kwargs: Value) -> Value:
-    if builder.device_api not in op.tile:
-        raise not_yet(f"`{op.spelling}`")
     op = op.called_with(kwargs)
     args = tuple(
         _parameter(builder, op, value) if position >= op.operands else value
@@ -422,7 +412,7 @@ def _typed(value: Value) -> Any:
     if not isinstance(value, BlockValue) or not is_block(value):
         return value
     found = example(value)
-    found.type = block_type(value.type)
+    found.type = operand_type(value)
     return found
 
 

@@ -24,9 +24,9 @@ from .builder import KernelBuilder
 from .functions import BoundMethod, LocalFunction, inline
 from .generators import FOR, Generator, is_calculation
 from .hir import RunTime, Scalar, StandIn, Value, is_run_time
-from .in_python import all_in, example, in_python, refusal
+from .in_python import example, in_python, refused
 from .items import iterated
-from .node_values import NodeFunctions, NodeObjects, PerNode
+from .node_values import NodeFunctions, NodeObjects, PerNode, all_in
 from .problems import not_in_kernels, not_yet, raised
 from .python_functions import ALWAYS, PYTHON, is_pure
 from .ranges import RangeValue
@@ -106,7 +106,8 @@ def _inside(function: Value) -> tuple[Value, list[Value], dict[str, Value]] | No
     """The function in a method, a partial() or an object of the program's own, and what it is
     given first.
     """
-    first, part = function, partial(getattr, function)
+    first: Any = function
+    part: Callable[[str], Any] = partial(getattr, function)
     if isinstance(function, NodeObjects):
         first, part = function.first, function.attribute
     if isinstance(first, partial):
@@ -122,9 +123,7 @@ def _require_callable(builder: KernelBuilder, function: Any, given: list[Value])
     """Refuse what cannot be called now, on constants."""
     function = function.first if isinstance(function, PerNode) else function
     if not callable(function) or isinstance(function, StandIn):
-        shown = example(function)
-        error = TypeError(f"'{type(shown).__name__}' object is not callable")
-        raise refusal(error, [shown])
+        raise refused(function, "is not callable")
     if has_block(given) and (_library(function) in NUMERIC or _is_one_of(function, OF_NUMBERS)):
         raise codes.BLOCK_IN_PYTHON.broken(f"`{called(function)}()` of a block", NUMBER)
     if _ends_process(function) and not builder.state.facts:

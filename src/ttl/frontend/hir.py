@@ -95,7 +95,7 @@ class BlockValue(RunTime):
     """A block expression, or an argument that stands for one."""
 
     described = "a block expression"
-    python_class = BlockExpression
+    python_class: type = BlockExpression
     is_popped = False  # what a block held that was popped before the program says so
 
 

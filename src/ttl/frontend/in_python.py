@@ -5,14 +5,14 @@ A value that only the run knows is refused where Python refuses every other of i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from ttl.diagnostics import RuleBroken, TTLError
 from ttl.language.mistakes import impossible_use, missing_name
 
 from .hir import StandIn, Value, is_run_time
-from .node_values import differs, on_each_node
+from .node_values import all_in, differs, on_each_node
 from .problems import error_text, raised
 
 EXAMPLES: dict[type, Any] = {bool: True, int: 1, float: 1.0, range: range(1)}
@@ -34,6 +34,12 @@ def refusal(error: Exception, about: Iterable[Any] = ()) -> RuleBroken:
     return missing or impossible_use(error, all_in(about)) or raised(error_text(error))
 
 
+def refused(value: Value, why: str) -> RuleBroken:
+    """What Python says of an object: `'int' object is not iterable`."""
+    shown = example(value)
+    return refusal(TypeError(f"'{type(shown).__name__}' object {why}"), [shown])
+
+
 def require_python(function: Callable[..., Any], *operands: Value) -> Any:
     """What Python makes of examples; a refusal if it does not do that with such values."""
     return in_python(function, *map(_with_examples, operands))
@@ -43,7 +49,7 @@ def example(value: Value) -> Any:
     """An object of the class that Python has in the place of a value."""
     if not isinstance(value, StandIn):
         return value
-    found = value.python_class
+    found: Any = value.python_class
     return EXAMPLES[found] if found in EXAMPLES else found.__new__(found)
 
 
@@ -51,8 +57,3 @@ def _with_examples(value: Value) -> Any:
     if isinstance(value, (tuple, list)) and is_run_time(value):
         return type(value)(map(_with_examples, value))
     return example(value)
-
-
-def all_in(values: Iterable[Any]) -> Iterator[Any]:
-    for value in values:
-        yield from all_in(value) if isinstance(value, (tuple, list)) else (value,)

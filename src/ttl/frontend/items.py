@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NoReturn, TypeVar, cast
 
-from ttl.diagnostics import RuleBroken, codes
+from ttl.diagnostics import codes
 from ttl.language.arguments import is_tensor
 from ttl.language.mistakes import impossible_use
 from ttl.semantics.numpy_numbers import python_number
@@ -16,10 +16,10 @@ from ttl.source.captured import CHANGING
 from . import scalars
 from .builder import KernelBuilder
 from .hir import RunTime, Scalar, StandIn, Value, is_run_time, kind_of
-from .in_python import example, in_python, refusal
+from .in_python import example, in_python, refusal, refused
 from .joins import choose
 from .node_values import PerNode, on_each_node
-from .problems import FEW_STEPS, FlowBroken, describe, not_in_kernels, python_error
+from .problems import FEW_STEPS, FlowBroken, describe, not_in_kernels, raised
 from .ranges import RangeValue
 from .value_ranges import as_constant
 
@@ -43,7 +43,7 @@ def iterated(value: Any) -> list[Any]:
         return sorted(map(python_number, value), key=repr)  # the order of a set is not one
     is_iterable = hasattr(type(value), "__iter__") and not is_tensor(value)
     if isinstance(value, RunTime) or not is_iterable:
-        raise not_iterable(value)
+        raise refused(value, "is not iterable")
     return list(map(python_number, value))
 
 
@@ -55,11 +55,6 @@ def _iterated_on_each(value: PerNode) -> list[Any]:
             "give every node as many",
         )
     return found
-
-
-def not_iterable(value: Value) -> RuleBroken:
-    shown = example(value)
-    return refusal(TypeError(f"'{type(shown).__name__}' object is not iterable"), [shown])
 
 
 def changing_method(owner: Value, name: str) -> Callable[..., Value] | None:
@@ -188,8 +183,12 @@ def _bind_all(
     builder: KernelBuilder, targets: tuple[tree.Expression, ...], values: list[Value]
 ) -> None:
     starred = [p for p, part in enumerate(targets) if isinstance(part, tree.Starred)]
-    if len(values) < len(targets) - len(starred) or (not starred and len(values) > len(targets)):
-        raise python_error(f"{len(values)} values for {len(targets)} names")
+    needed = len(targets) - len(starred)
+    if len(values) < needed or (not starred and len(values) > needed):
+        amount = "not enough" if len(values) < needed else "too many"
+        raise raised(
+            f"ValueError: {amount} values to unpack (expected {needed}, got {len(values)})"
+        )
     if starred:
         end = len(values) - (len(targets) - starred[0] - 1)
         middle = builder.new(values[starred[0] : end])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -42,7 +42,8 @@ def call_method(
 
     None if `owner` is not one of the language's objects.
     """
-    handlers, methods = builder.handlers, None
+    handlers = builder.handlers
+    methods: Mapping[str, Callable[..., Value]] | None
     if (remote := as_place(builder, owner)) is not None:
         owner, methods = remote, MULTICAST_METHODS if remote.is_range else UNICAST_METHODS
     elif isinstance(owner, BlockValue):

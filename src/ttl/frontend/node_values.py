@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import inspect
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
@@ -112,24 +112,20 @@ class NodeObjects(PerNode):
 
 def differs(value: Any) -> bool:
     """Is it, or has it in it, an object that differs between nodes?"""
-    if isinstance(value, (tuple, list)):
-        return any(map(differs, value))
-    return isinstance(value, PerNode)
+    return any(isinstance(each, PerNode) for each in all_in([value]))
+
+
+def all_in(values: Iterable[Any]) -> Iterator[Any]:
+    """The values, of tuples and lists what is in them."""
+    for value in values:
+        yield from all_in(value) if isinstance(value, (tuple, list)) else (value,)
 
 
 def on_each_node(function: Callable[..., Any], operands: Sequence[Any]) -> Any:
     """What Python makes of operands of which some differ between nodes."""
-    known = _some_of(operands)
-    assert known is not None
+    known = next(each for each in all_in(operands) if isinstance(each, PerNode))
     numbers = range(len(known.objects))
     return known.merged([function(*_on_node(list(operands), number)) for number in numbers])
-
-
-def _some_of(value: Any) -> PerNode | None:
-    if isinstance(value, PerNode):
-        return value
-    inside = value if isinstance(value, (tuple, list)) else ()
-    return next((found for each in inside if (found := _some_of(each)) is not None), None)
 
 
 def _on_node(value: Any, number: int) -> Any:

@@ -69,16 +69,12 @@ def length(builder: KernelBuilder, value: Value) -> Value:
     return in_python(len, example(value))
 
 
-def _operator(sign: str) -> Handler:
-    return lambda builder, left, right: binary(builder, sign, left, right)
+def _of_two(function: Callable[..., Value], sign: str) -> Handler:
+    return lambda builder, left, right: function(builder, sign, left, right)
 
 
 def _reflected(sign: str) -> Handler:
     return lambda builder, right, left: binary(builder, sign, left, right)
-
-
-def _comparison(sign: str) -> Handler:
-    return lambda builder, left, right: compare(builder, sign, left, right)
 
 
 def _unary(sign: str) -> Handler:
@@ -100,19 +96,15 @@ def in_place(builder: KernelBuilder, sign: str, owner: Any, value: Any) -> Value
     return owner
 
 
-def _in_place(sign: str) -> Handler:
-    return lambda builder, owner, value: in_place(builder, sign, owner, value)
-
-
 CHANGING: dict[str, Handler] = {
-    **{f"__i{row.name}__": _in_place(sign) for sign, row in BINARY.items()},
+    **{f"__i{row.name}__": _of_two(in_place, sign) for sign, row in BINARY.items()},
     "__setitem__": set_item,
     "__delitem__": delete_item,
 }
 METHODS: dict[str, Handler] = {
-    **{f"__{row.name}__": _operator(sign) for sign, row in BINARY.items()},
+    **{f"__{row.name}__": _of_two(binary, sign) for sign, row in BINARY.items()},
     **{f"__r{row.name}__": _reflected(sign) for sign, row in BINARY.items()},
-    **{f"__{row.name}__": _comparison(sign) for sign, row in COMPARISONS.items()
+    **{f"__{row.name}__": _of_two(compare, sign) for sign, row in COMPARISONS.items()
        if row.of_integers},
     **{f"__{fold.__name__}__": _unary(sign) for sign, (fold, _) in UNARY.items()},
     **CHANGING,
@@ -133,8 +125,8 @@ METHODS: dict[str, Handler] = {
 OPERATOR_FUNCTIONS: dict[Any, Handler] = {
     **{function: handler for name, handler in METHODS.items()
        if (function := getattr(operator, name, None)) is not None},
-    operator.is_: _comparison("is"),
-    operator.is_not: _comparison("is not"),
+    operator.is_: _of_two(compare, "is"),
+    operator.is_not: _of_two(compare, "is not"),
     operator.not_: scalars.negation,
     operator.truth: scalars.truth,
 }  # fmt: skip

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
-from functools import reduce
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from ttl.diagnostics import codes
@@ -14,11 +14,10 @@ from ttl.language.described import public_class
 from ttl.semantics.ops import BLOCK_OPS, BY_OPERATOR
 
 from . import scalars
-from .block_math import block_math, is_block
+from .block_math import block_math, is_block, math_function
 from .builder import KernelBuilder
 from .hir import BlockValue, RunTime, StandIn, Value, is_run_time, kind_of
-from .in_python import in_python
-from .items import not_iterable
+from .in_python import in_python, refused
 from .joins import choose
 from .problems import describe, not_in_kernels
 from .python_operators import BINARY, COMPARISONS
@@ -28,8 +27,10 @@ from .texts import known_text
 
 def binary(builder: KernelBuilder, sign: str, left: Value, right: Value) -> Value:
     if sign in BY_OPERATOR and (is_block(left) or is_block(right)):
-        if sign == "**" and not is_block(left):
-            raise block_as_exponent()
+        if sign == "**":
+            if not is_block(left):
+                raise block_as_exponent()
+            return math_function(BY_OPERATOR["**"], builder, left, right)
         return block_math(builder, BY_OPERATOR[sign], [left, right])
     if isinstance(left, StandIn) or isinstance(right, StandIn):
         return scalars.arithmetic(builder, sign, left, right)
@@ -63,7 +64,7 @@ def compare(builder: KernelBuilder, sign: str, left: Value, right: Any) -> Value
         return in_python(fold, left, right)
     left, right = known_text(builder, left), known_text(builder, right)
     if sign.endswith("in") and (isinstance(right, RunTime) or is_tensor(right)):
-        raise not_iterable(right)
+        raise refused(right, "is not iterable")
     bounds = right.bounds if isinstance(right, RangeValue) else right
     if is_run_time(left) or is_run_time(bounds):
         return _compare_at_run_time(builder, sign, left, right)
@@ -101,18 +102,11 @@ def _is_in_range(builder: KernelBuilder, value: Value, steps: RangeValue) -> Val
     """`value in range(...)` without going over it."""
     if is_run_time(steps.step) or kind_of(value) is not int:
         raise not_in_kernels(f"`in` of a range for {describe(value)}, or with a run-time step")
-
-    def compared(sign: str, one: Value, other: Value) -> Callable[[], Value]:
-        return lambda: compare(builder, sign, one, other)
-
-    first, last = (">=", "<") if steps.step > 0 else ("<=", ">")
     distance = binary(builder, "-", value, steps.start)
     rest = binary(builder, "%", distance, steps.step)
-    tests = [compared(first, value, steps.start), compared(last, value, steps.stop),
-             compared("==", rest, 0)]  # fmt: skip
-    return reduce(
-        lambda so_far, test: choose(builder, so_far, test, lambda: False), tests[1:], tests[0]()
-    )
+    first, last = (">=", "<") if steps.step > 0 else ("<=", ">")
+    tests = [(first, value, steps.start), (last, value, steps.stop), ("==", rest, 0)]
+    return logic(builder, True, [partial(compare, builder, *test) for test in tests])
 
 
 def _are_equal(builder: KernelBuilder, left: Value, right: Value) -> Value:
@@ -121,17 +115,29 @@ def _are_equal(builder: KernelBuilder, left: Value, right: Value) -> Value:
         return compare(builder, "==", left, right)
     if type(left) is not type(right) or len(left) != len(right):
         return False
-    if not left:
-        return True
-    first = _are_equal(builder, left[0], right[0])
-    return choose(builder, first, lambda: _are_equal(builder, left[1:], right[1:]), lambda: False)
+    pairs = zip(left, right, strict=True)
+    return logic(builder, True, [partial(_are_equal, builder, *pair) for pair in pairs])
 
 
 def _is_among(builder: KernelBuilder, value: Value, items: list[Value]) -> Value:
-    if not items:
-        return False
-    first = _are_equal(builder, value, items[0])
-    return choose(builder, first, lambda: True, lambda: _is_among(builder, value, items[1:]))
+    return logic(builder, False, [partial(_are_equal, builder, value, item) for item in items])
+
+
+def logic(builder: KernelBuilder, is_and: bool, steps: Sequence[Callable[[], Value]]) -> Value:
+    """`and` gives its first operand that is false, `or` the first that is true, else the last."""
+    if not steps:
+        return is_and
+    first, rest = steps[0](), steps[1:]
+    if not rest:
+        return first
+
+    def others() -> Value:
+        return logic(builder, is_and, rest)
+
+    def itself() -> Value:
+        return False if is_and and kind_of(first) is bool else first
+
+    return choose(builder, first, *((others, itself) if is_and else (itself, others)))
 
 
 def _are_scalars(*values: Value) -> bool:

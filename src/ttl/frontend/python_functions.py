@@ -27,8 +27,7 @@ from .items import iterated
 from .joins import choose
 from .lazily import numbered, rows
 from .operator_methods import CHANGING_FUNCTIONS, OPERATOR_FUNCTIONS, length
-from .operators import binary
-from .other_numbers import has_other_number, with_other_numbers
+from .operators import binary, logic
 from .problems import not_in_kernels, not_yet, raised
 from .ranges import RangeValue, range_value, step_count
 from .subscripts import item_at
@@ -157,18 +156,12 @@ def total(builder: KernelBuilder, values: Value, start: Value = 0) -> Value:
 
 def truth_of(is_all: bool, builder: KernelBuilder, values: Value) -> Value:
     """any() or all()"""
-    found: Value = is_all
-    for value in iterated(values):
-        now, so_far = scalars.truth(builder, value), found
 
-        def last(now: Value = now) -> Value:
-            return now
+    def joined(found: Value, value: Value) -> Value:
+        now = scalars.truth(builder, value)
+        return logic(builder, is_all, [lambda: found, lambda: now])
 
-        def first(so_far: Value = so_far) -> Value:
-            return so_far
-
-        found = choose(builder, so_far, *((last, first) if is_all else (first, last)))
-    return found
+    return reduce(joined, iterated(values), is_all)
 
 
 def quotient_and_rest(builder: KernelBuilder, one: Value, other: Value) -> Value:
@@ -202,8 +195,8 @@ def extreme(function: Callable[..., Any], sign: str) -> Callable[..., Value]:
     def best(builder: KernelBuilder, *values: Any) -> Value:
         values = tuple(iterated(values[0])) if len(values) == 1 else values
         _refuse_comparison(builder, values)
-        if has_other_number(*values):
-            return with_other_numbers(builder, f"{function.__name__}()", function, *values)
+        if scalars.has_other_number(*values):
+            return scalars.with_other_numbers(builder, f"{function.__name__}()", function, *values)
         kinds = scalars.scalar_kinds(function, *values)
         if {*kinds} <= {int}:
             return scalars.extreme(builder, function, values)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from xdsl.dialects import arith
-from xdsl.ir import Operation
 
-Kind = type[Operation]
+from ttl.source.known import OPERATORS
 
 
 class Operator(NamedTuple):
@@ -17,44 +15,33 @@ class Operator(NamedTuple):
     it takes more than one operation, or has no meaning.
     """
 
-    name: str  # of Python's method, without underscores
+    fold: Callable[..., Any]
     of_integers: Any = None
     of_floats: Any = None
 
     @property
-    def fold(self) -> Callable[..., Any]:
-        found: Callable[..., Any] = FOLDS.get(self.name) or getattr(operator, f"__{self.name}__")
-        return found
+    def name(self) -> str:
+        """Of Python's method, without underscores."""
+        return self.fold.__name__.strip("_")
 
 
-FOLDS: dict[str, Callable[[Any, Any], bool]] = {
-    "is": operator.is_,
-    "is not": operator.is_not,
-    "in": lambda item, items: item in items,
-    "not in": lambda item, items: item not in items,
+OF_NUMBERS: dict[str, tuple[Any, Any]] = {
+    "+": (arith.AddiOp, arith.AddfOp),
+    "-": (arith.SubiOp, arith.SubfOp),
+    "*": (arith.MuliOp, arith.MulfOp),
+    "/": (None, arith.DivfOp),
+    "&": (arith.AndIOp, None),
+    "|": (arith.OrIOp, None),
+    "^": (arith.XOrIOp, None),
+    "<": ("slt", "olt"),
+    "<=": ("sle", "ole"),
+    ">": ("sgt", "ogt"),
+    ">=": ("sge", "oge"),
+    "==": ("eq", "oeq"),
+    "!=": ("ne", "une"),
 }
-BINARY: dict[str, Operator] = {
-    "+": Operator("add", arith.AddiOp, arith.AddfOp),
-    "-": Operator("sub", arith.SubiOp, arith.SubfOp),
-    "*": Operator("mul", arith.MuliOp, arith.MulfOp),
-    "//": Operator("floordiv"),
-    "%": Operator("mod"),
-    "/": Operator("truediv", None, arith.DivfOp),
-    "**": Operator("pow"),
-    "@": Operator("matmul"),
-    "&": Operator("and", arith.AndIOp),
-    "|": Operator("or", arith.OrIOp),
-    "^": Operator("xor", arith.XOrIOp),
-    "<<": Operator("lshift"),
-    ">>": Operator("rshift"),
-}
-COMPARISONS: dict[str, Operator] = {
-    "<": Operator("lt", "slt", "olt"),
-    "<=": Operator("le", "sle", "ole"),
-    ">": Operator("gt", "sgt", "ogt"),
-    ">=": Operator("ge", "sge", "oge"),
-    "==": Operator("eq", "eq", "oeq"),
-    "!=": Operator("ne", "ne", "une"),
-    **{sign: Operator(sign) for sign in FOLDS},
-}
-SIGN_OF = {row.fold: sign for sign, row in (BINARY | COMPARISONS).items()}
+ALL = {sign: Operator(fold, *OF_NUMBERS.get(sign, ())) for sign, fold in OPERATORS.items()}
+COMPARED = ("<", "<=", ">", ">=", "==", "!=", "is", "is not", "in", "not in")
+COMPARISONS = {sign: ALL[sign] for sign in COMPARED}
+BINARY = {sign: row for sign, row in ALL.items() if sign not in COMPARED}
+SIGN_OF = {row.fold: sign for sign, row in ALL.items()}

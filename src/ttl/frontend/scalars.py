@@ -6,6 +6,7 @@ run-time value, so that whatever can be calculated now is.
 
 from __future__ import annotations
 
+import numbers
 import operator
 from collections.abc import Callable, Sequence
 from enum import IntFlag
@@ -19,9 +20,8 @@ from ttl.diagnostics import codes
 from ttl.dialects import ttl
 
 from .builder import KernelBuilder
-from .hir import INDEX, TYPES, Body, Number, Op, RunTime, Scalar, Value, kind_of
+from .hir import INDEX, TYPES, Body, Op, RunTime, Scalar, StandIn, Value, kind_of
 from .in_python import example, in_python, require_python
-from .other_numbers import has_other_number, with_other_numbers
 from .problems import describe, not_in_kernels, not_yet
 from .python_operators import BINARY, COMPARISONS, SIGN_OF
 from .value_ranges import (
@@ -102,6 +102,26 @@ def scalar_kinds(function: Callable[..., Any], *values: Value) -> list[type]:
         name = SIGN_OF.get(function) or f"{function.__name__}()"
         raise not_in_kernels(f"`{name}` of {describe(other)}")
     return kinds
+
+
+# Numbers that Python has and the chip has not: Decimal, Fraction, complex -------------------------
+
+
+def has_other_number(*values: Value) -> bool:
+    """Is one of the values such a number, and are all others numbers?"""
+    others = [value for value in values if kind_of(value) is None]
+    return bool(others) and all(isinstance(value, numbers.Number) for value in others)
+
+
+def with_other_numbers(
+    builder: KernelBuilder, sign: str, fold: Callable[..., Any], *values: Value
+) -> Any:
+    """What Python makes of captured ones and run-time numbers, on each path that knows these."""
+    require_python(fold, *values)
+    other = next(value for value in values if kind_of(value) is None)
+    what = f"`{sign}` of {describe(other)} and a number that only the run knows"
+    help_text = "convert it first: float(value) or int(value)"
+    return in_python(fold, *as_constant(builder, values, what, help_text))
 
 
 # Arithmetic ---------------------------------------------------------------------------------------
@@ -215,7 +235,8 @@ MOST_FACTORS = 16
 def _power(builder: KernelBuilder, kinds: list[type], base: Value, exponent: Any) -> Value:
     if isinstance(exponent, RunTime) and (known := known_number(builder, exponent)) is not None:
         exponent = known
-    if float in kinds or not _is_natural(builder, exponent):
+    is_natural = exponent.is_natural if isinstance(exponent, Scalar) else exponent >= 0
+    if float in kinds or not is_natural:
         return _float_power(builder, base, exponent)
     factor = as_kind(builder, base, int)
     if isinstance(exponent, RunTime) or exponent > MOST_FACTORS:
@@ -224,10 +245,6 @@ def _power(builder: KernelBuilder, kinds: list[type], base: Value, exponent: Any
     for _ in range(exponent - 1):
         result = integer(builder, arith.MuliOp, result, factor)
     return result
-
-
-def _is_natural(builder: KernelBuilder, value: Number) -> bool:
-    return value.is_natural if isinstance(value, Scalar) else value >= 0
 
 
 def _float_power(builder: KernelBuilder, base: Value, exponent: Value) -> Value:
@@ -279,6 +296,8 @@ def truth(builder: KernelBuilder, value: Value) -> bool | Scalar:
     """What `if value:` asks."""
     if isinstance(value, Scalar):
         return value if value.kind is bool else compare(builder, "!=", value, 0)
+    if isinstance(value, StandIn) and value.python_class is range:
+        raise not_in_kernels("the truth of a range", "compare its ends")
     found: bool | Scalar = in_python(bool, example(value))
     return found
 
@@ -329,29 +348,18 @@ def _compare_chosen(
     builder: KernelBuilder, sign: str, left: Value, right: Value
 ) -> bool | Scalar | None:
     """`(3 if c else 0) == 3` is c: so paths know it. None if it is not such a comparison."""
-    if isinstance(right, RunTime) or not isinstance(left, Scalar):
+    if sign not in ("==", "!=") or isinstance(right, RunTime) or not isinstance(left, Scalar):
         return None
-    chosen = _chosen_constants(left)
-    if chosen is None:
+    chosen = [known_constant(arm) for arm in arms_of(left)]
+    if len(chosen) != 2 or not all(isinstance(number, int) for number in chosen):
         return None
-    condition, *numbers = chosen
-    if sign not in ("==", "!="):
-        return None
-    then, otherwise = (COMPARISONS[sign].fold(number, right) for number in numbers)
+    assert isinstance(left.owner, Op)
+    condition = left.owner.operands[0]
+    assert isinstance(condition, Scalar)
+    then, otherwise = (COMPARISONS[sign].fold(number, right) for number in chosen)
     if then == otherwise:
         return bool(then)
     return condition if then else negation(builder, condition)
-
-
-def _chosen_constants(value: Scalar) -> tuple[Scalar, int, int] | None:
-    """The condition and the two constants of a value that is one or the other."""
-    numbers = [known_constant(arm) for arm in arms_of(value)]
-    if len(numbers) != 2 or not all(isinstance(number, int) for number in numbers):
-        return None
-    assert isinstance(value.owner, Op)
-    condition = value.owner.operands[0]
-    assert isinstance(condition, Scalar)
-    return condition, int(numbers[0] or 0), int(numbers[1] or 0)
 
 
 def either(builder: KernelBuilder, one: bool | Scalar, other: bool | Scalar) -> bool | Scalar:

@@ -15,9 +15,10 @@ from .builder import KernelBuilder
 from .expressions import expression, item
 from .finishing import finish_handles
 from .hir import RunTime, Value
+from .in_python import in_python
 from .items import bind, delete_item, refuse_attribute
 from .operator_methods import in_place
-from .problems import Unusable, error_text, not_in_kernels, python_error, raised
+from .problems import Unusable, error_text, not_in_kernels, raised
 from .scalars import check, truth
 
 
@@ -74,7 +75,7 @@ def delete(builder: KernelBuilder, node: tree.Delete) -> None:
 
 
 def import_names(builder: KernelBuilder, node: tree.Import) -> None:
-    module = _module("." * node.level + node.module)
+    module: ModuleType = in_python(import_module, "." * node.level + node.module)
     for part in node.names:
         name = part.name
         if name is None:
@@ -82,15 +83,8 @@ def import_names(builder: KernelBuilder, node: tree.Import) -> None:
         elif hasattr(module, name):
             value = attribute_of(builder, module, name)
         else:
-            raise python_error(f"import of {name!r} from {module.__name__}: it is not there")
+            raise raised(f"ImportError: cannot import name {name!r} from {module.__name__!r}")
         builder.assign(part.target.binding, value)
-
-
-def _module(name: str) -> ModuleType:
-    try:
-        return import_module(name)
-    except (ImportError, TypeError) as error:
-        raise python_error(f"import of {name!r}: {error}") from None
 
 
 def assertion(builder: KernelBuilder, node: tree.Assert) -> None:

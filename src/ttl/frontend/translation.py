@@ -33,11 +33,12 @@ from .finishing import finish_scope
 from .functions import LocalFunction
 from .generators import Generator, consumer_of
 from .hir import BlockValue, HeldBlock, Scalar, Value
+from .in_python import refused
 from .items import bind, iterated
 from .looping import Looping, compile_while
 from .operators import compare
 from .pipes import call_with_pipe, counts_on_nodes, pipe_count
-from .problems import MISTAKEN, Mistake, no_context_manager, not_in_kernels
+from .problems import MISTAKEN, Mistake, not_in_kernels
 from .ranges import steps_of
 from .signposts import refuse_unused_signposts
 from .simple_statements import STATEMENTS, evaluate
@@ -376,7 +377,7 @@ def _begun(builder: KernelBuilder, node: tree.With) -> Scope:
             continue
         if not isinstance(value, HeldBlock):
             if isinstance(value, Scalar) or not hasattr(type(value), "__enter__"):
-                raise no_context_manager(value)
+                raise refused(value, "does not support the context manager protocol")
             raise not_in_kernels("`with` over anything but reserve(), wait() and ttl.signpost()")
         scope.blocks.append(value)
         value.is_scoped = True

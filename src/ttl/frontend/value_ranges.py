@@ -120,8 +120,10 @@ def _quotient(builder: KernelBuilder, op: Op) -> Interval | None:
     return None if found is None else (found[0] // divisor, found[1] // divisor)
 
 
-def node_object(builder: KernelBuilder, found: NodeObjects) -> Value:
-    """What an object of several forms is on this path."""
+def of_this_path(builder: KernelBuilder, found: Value) -> Value:
+    """The value; of one that has another form on each node, that of the nodes that come here."""
+    if not isinstance(found, NodeObjects) or not found.has_cases:
+        return found
     case = builder.handles.argument(found.cases, INDEX)
     what = f"`{found.name}`, which differs between nodes, here"
     return found.of_case(as_constant(builder, case, what))
@@ -160,9 +162,7 @@ def is_reached(builder: KernelBuilder, index: Scalar, size: int) -> bool:
 # Comparisons --------------------------------------------------------------------------------------
 
 
-def known_comparison(
-    builder: KernelBuilder, sign: str, left: Value, right: Value
-) -> bool | None:
+def known_comparison(builder: KernelBuilder, sign: str, left: Value, right: Value) -> bool | None:
     """What a comparison of integers gives for all values that they may have."""
     terms, constant = difference(left, right)
     found = _sum(builder, terms, constant)

@@ -75,7 +75,9 @@ CASES = {
         read="[[try:\n                pass\n            finally:\n                pass]]",
     ),
     "import": Case(
-        "TTL5002", "import of 'nowhere': No module named 'nowhere'", read="[[import nowhere]]"
+        "TTL5002",
+        "kernel `read` raised ModuleNotFoundError: No module named 'nowhere'",
+        read="[[import nowhere]]",
     ),
     "del": Case("TTL7003", "`del` of an attribute", read="[[del a_dfb.name]]"),
     "deleted": Case("TTL5002", "`row` has no value here", read="del row\n            x = [[row]]"),
@@ -131,8 +133,11 @@ CASES = {
     ),
     "step of zero": Case(
         "TTL5002",
-        "range() with a step of zero",
+        "kernel `read` raised ValueError: range() arg 3 must not be zero",
         read="for i in [[range(1, 2, 0)]]:\n                pass",
+    ),
+    "truth of a range": Case(
+        "TTL7003", "the truth of a range", read="[[if range(row):\n                pass]]"
     ),
     "kernel that returns": Case(
         "TTL1043", "kernel `read` returns a value", read="[[return row]]"
@@ -144,7 +149,8 @@ CASES = {
     ),
     "with over a number": Case(
         "TTL5002",
-        "'int' object does not support the context manager protocol",
+        "kernel `read` raised TypeError: 'int' object does not support the context manager "
+        "protocol",
         read="[[with row:\n                pass]]",
     ),
     "value on no path": Case(
@@ -384,7 +390,9 @@ CASES = {
         read="ttl.copy([[a[0:2:2, 0]]], a_blk).wait()",
     ),
     "number of targets": Case(
-        "TTL5002", "2 values for 3 names", read="[[one, two, three = ttl.node(dims=2)]]"
+        "TTL5002",
+        "kernel `read` raised ValueError: not enough values to unpack (expected 3, got 2)",
+        read="[[one, two, three = ttl.node(dims=2)]]",
     ),
     "arithmetic of constants": Case(
         "TTL5002",
