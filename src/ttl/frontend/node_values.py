@@ -87,20 +87,11 @@ class NodeFunctions(PerNode):
 
 class NodeObjects(PerNode):
     @property
-    def has_cases(self) -> bool:
-        """Is it known only as a whole? Then there is nothing to take apart."""
-        return len(self._forms) > 1
-
-    @property
-    def _forms(self) -> list[Any]:
-        return list(dict.fromkeys(map(form_of, self.objects)))
-
-    @property
     def cases(self) -> RuntimeArgument:
-        """Which of the forms each node has."""
-        forms = self._forms
-        words = tuple(forms.index(form_of(each)) for each in self.objects)
-        return RuntimeArgument(f"{self.name}_case", words)
+        """Which of the forms each node has; 0 on all nodes if there is one form."""
+        found = [form_of(each) for each in self.objects]
+        forms = list(dict.fromkeys(found))
+        return RuntimeArgument(f"{self.name}_case", tuple(map(forms.index, found)))
 
     def of_case(self, number: int) -> Any:
         """What the nodes with this form have; the others do not come here."""

@@ -161,7 +161,8 @@ def truth_of(is_all: bool, builder: KernelBuilder, values: Value) -> Value:
         now = scalars.truth(builder, value)
         return logic(builder, is_all, [lambda: found, lambda: now])
 
-    return reduce(joined, iterated(values), is_all)
+    start: Value = is_all
+    return reduce(joined, iterated(values), start)
 
 
 def quotient_and_rest(builder: KernelBuilder, one: Value, other: Value) -> Value:

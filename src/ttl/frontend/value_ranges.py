@@ -122,7 +122,7 @@ def _quotient(builder: KernelBuilder, op: Op) -> Interval | None:
 
 def of_this_path(builder: KernelBuilder, found: Value) -> Value:
     """The value; of one that has another form on each node, that of the nodes that come here."""
-    if not isinstance(found, NodeObjects) or not found.has_cases:
+    if not isinstance(found, NodeObjects) or not any(found.cases.words):
         return found
     case = builder.handles.argument(found.cases, INDEX)
     what = f"`{found.name}`, which differs between nodes, here"
