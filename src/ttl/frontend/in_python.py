@@ -31,7 +31,7 @@ def in_python(function: Callable[..., Any], *operands: Any) -> Any:
 def refusal(error: Exception, about: Iterable[Any] = ()) -> RuleBroken:
     """What Python raised, of these objects, in the words of the simulator."""
     missing = missing_name(error) if isinstance(error, AttributeError) else None
-    return missing or impossible_use(error, all_in(about)) or raised(error_text(error))
+    return missing or impossible_use(error, [*all_in(about)]) or raised(error_text(error))
 
 
 def refused(value: Value, why: str) -> RuleBroken:
