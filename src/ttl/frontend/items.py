@@ -72,7 +72,8 @@ def changing_method(owner: Value, name: str) -> Callable[..., Value] | None:
 
 def set_item(builder: KernelBuilder, container: Any, index: Any, value: Value) -> None:
     """A number in a list may get one at a place that only the run knows: each is it or is not."""
-    is_of_scalars = isinstance(container, list) and all(map(_is_scalar, [*container, value]))
+    kinds = map(kind_of, [*container, value]) if isinstance(container, list) else [None]
+    is_of_scalars = None not in kinds
     if not is_of_scalars or not isinstance(index, Scalar) or index.kind is not int:
         changed(builder, container, operator.setitem, _constant(builder, index), value)
         return
@@ -84,10 +85,6 @@ def set_item(builder: KernelBuilder, container: Any, index: Any, value: Value) -
 
     items = [chosen(position) for position in range(len(container))]
     changed(builder, container, operator.setitem, slice(None), items)
-
-
-def _is_scalar(value: Value) -> bool:
-    return kind_of(value) is not None
 
 
 def from_start(

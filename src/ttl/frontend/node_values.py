@@ -189,14 +189,14 @@ def _bounds(value: slice) -> tuple[Any, Any, Any]:
 def _fits(value: float) -> bool:
     if isinstance(value, int):
         return -(2**31) <= value < 2**31
-    return is_same(value, _of_bits(_bits(value))) if abs(value) < 2**128 else value != value
+    return is_same(value, of_bits(_bits(value))) if abs(value) < 2**128 else value != value
 
 
 def _bits(value: float) -> int:
     return int(struct.unpack("<I", struct.pack("<f", value))[0])
 
 
-def _of_bits(word: int) -> float:
+def of_bits(word: int) -> float:
     return float(struct.unpack("<f", struct.pack("<I", word))[0])
 
 

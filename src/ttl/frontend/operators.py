@@ -60,7 +60,7 @@ def compare(builder: KernelBuilder, sign: str, left: Value, right: Any) -> Value
     if (is_block(left) or is_block(right)) and sign in BY_OPERATOR:
         return block_math(builder, BY_OPERATOR[sign], [left, right])
     fold = COMPARISONS[sign].fold
-    if sign in ("is", "is not") and not _are_scalars(left, right):
+    if sign in ("is", "is not") and None in (kind_of(left), kind_of(right)):
         return in_python(fold, left, right)
     left, right = known_text(builder, left), known_text(builder, right)
     if sign.endswith("in") and (isinstance(right, RunTime) or is_tensor(right)):
@@ -138,7 +138,3 @@ def logic(builder: KernelBuilder, is_and: bool, steps: Sequence[Callable[[], Val
         return False if is_and and kind_of(first) is bool else first
 
     return choose(builder, first, *((others, itself) if is_and else (itself, others)))
-
-
-def _are_scalars(*values: Value) -> bool:
-    return all(kind_of(value) is not None for value in values)

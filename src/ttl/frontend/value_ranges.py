@@ -7,7 +7,6 @@ may have; in the branch it is that constant. What all possible values agree on i
 from __future__ import annotations
 
 import operator
-import struct
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from math import gcd
@@ -24,7 +23,7 @@ from .builder import KernelBuilder
 from .hir import INDEX, Op, PipeValue, RunTime, Scalar, Value
 from .linear import Terms, difference, linear
 from .nets import nodes_with_role
-from .node_values import NodeObjects, RuntimeArgument
+from .node_values import NodeObjects, RuntimeArgument, of_bits
 from .problems import FlowBroken, flow_broken
 from .python_operators import BINARY, COMPARISONS
 
@@ -258,7 +257,7 @@ def _fold_of(op: Op) -> Callable[..., Any]:
 
 
 def _of_word(word: int, kind: type) -> float | bool:
-    return bool(word) if kind is bool else float(struct.unpack("<f", struct.pack("<I", word))[0])
+    return bool(word) if kind is bool else of_bits(word)
 
 
 def _possible(builder: KernelBuilder, value: Scalar) -> list[int]:
