@@ -337,6 +337,14 @@ def star_arguments(x, node):
     return x * (many(*args, *[4], **kwargs) + many(node, *(5,)) + inner(*range(3), k=node))
 
 
+def an_owner_before_the_arguments(x, node):
+    numbers = [[10], [20]]
+    first = numbers[0]
+    numbers.pop(0).append(numbers.pop(0)[0])
+    pick = [lambda v: v + 1, lambda v: v * 5, 3]
+    return x * (first[-1] + pick.pop(0)(pick.pop()) + node)
+
+
 def nested_functions(x, node):
     s = 0
 
@@ -464,6 +472,7 @@ FORMS: dict[Form, list[float]] = {
     else_of_while: [71, 6, 12],
     walrus: [23, 19, 20],
     star_arguments: [7292, 7301, 7310],
+    an_owner_before_the_arguments: [24, 25, 26],
     nested_functions: [8, 22, 36],
     composed_callbacks: [13, 14, 15],
     stored_callbacks: [5, 7, 9],

@@ -21,7 +21,6 @@ from ttl.diagnostics import (
 )
 from ttl.diagnostics.frames import calling_span
 from ttl.language.operation import definition_span
-from ttl.semantics.dtypes import dtype_of
 from ttl.semantics.kernel_kinds import KernelKind
 from ttl.semantics.types import Shape
 
@@ -31,7 +30,6 @@ from .functions import (
     dma,
     exp,
     fill,
-    iter_index,
     maximum,
     recip,
     rowmax,
@@ -45,6 +43,7 @@ from .iteration import (
     eltwise_fused_template,
     eltwise_template,
     explicit_template,
+    iter_index,
     make_iteration,
     matmul_fused_template,
     matmul_template,
@@ -52,11 +51,11 @@ from .iteration import (
 from .memory import check_memory, described_system
 from .mistakes import NotImplementedYet, diagnostic, in_words_of_pykernel, wrong_type, wrong_value
 from .objects import ARGUMENTS, STREAMS, CircularBuffer, MemTx, Semaphore, Stream, TensorBlock
-from .operands import array_of, copy_back, is_tensor, make_operands, write_array
+from .operands import Operand, array_of, copy_back, is_tensor, make_operands, write_array
 from .padding import padding_warnings
-from .program import BoundProgram, Call, Operand, Program, check_call, check_written, make_operation
+from .program import BoundProgram, Call, Program, check_call, check_written, make_operation
 from .threads import Thread, make_thread
-from .ttnn_calls import lowered
+from .ttnn_calls import Calls, made_by
 
 __all__ = [
     "CircularBuffer", "MemTx", "Program", "Semaphore", "Stream", "TensorBlock", "bcast", "compute",
@@ -65,7 +64,6 @@ __all__ = [
     "maximum", "pykernel_gen", "recip", "rowmax", "rowsum", "rsqrt", "sqrt", "transpose",
 ]  # fmt: skip
 
-INJECTED = ("block_factors", "grid", "memory_space", "tiled")
 Maker = Callable[[Any], Thread]
 
 
@@ -89,7 +87,6 @@ class PykernelFunction:
     grid: Any
     block_factors: Any
     memory_space: str
-    tiled: bool
     kernel_folder: str | None
     loads_kernels: bool
     use_tile_matmul: bool
@@ -102,10 +99,9 @@ class PykernelFunction:
     def __call__(self, *args: Any, **kwargs: Any) -> None:
         """Run on these tensors; the last one is written."""
         arguments = self._bind(args, kwargs)
+        grid, factors = self._grid(args), self._factors(args)
+        self._inject(arguments, grid, factors)
         tensors = {name: value for name, value in arguments.items() if is_tensor(value)}
-        grid = self._grid(args)
-        self._inject(arguments, grid, args)
-        self._check_complete(arguments)
         known = list(tensors)
         bound = self._threads(arguments, tensors)
         if not isinstance(bound, BoundProgram):
@@ -113,8 +109,7 @@ class PykernelFunction:
             return
         iteration = self.iteration
         if iteration is not None:
-            count, span = len(bound.tensors), self._span()
-            iteration = iteration.with_factors(self._factors(args), count, span)
+            iteration = iteration.with_factors(factors, len(bound.tensors), self._span())
         self._run(bound, arguments | tensors, grid, iteration)
 
     def _write_result(self, result: Any, name: str, output: Any) -> None:
@@ -129,9 +124,8 @@ class PykernelFunction:
         try:
             bound = inspect.signature(self.function).bind_partial(*args, **kwargs)
         except TypeError as error:
-            raise wrong_type(
-                f"{self.__name__}: {error}", "call it with its tensors", calling_span()
-            ) from None
+            text = f"{self.__name__}: {error}"
+            raise wrong_type(text, "call it with its tensors", calling_span()) from None
         bound.apply_defaults()
         return dict(bound.arguments)
 
@@ -142,50 +136,43 @@ class PykernelFunction:
             raise wrong_value(f"grid={grid!r}", "write grid=(rows, columns)", self._span())
         return tuple(grid)
 
-    def _inject(self, arguments: dict[str, Any], grid: Shape, args: Sequence[Any]) -> None:
-        factors, rank = self._factors(args), len(grid)
-        if self.iteration is not None:
-            rank = len(self.iteration.iterators)
+    def _inject(self, arguments: dict[str, Any], grid: Shape, factors: Any) -> None:
+        """Give the parameters that are named as options their values; WrongType for others."""
+        rank = len(grid) if self.iteration is None else len(self.iteration.iterators)
         values = {
             "block_factors": [1] * rank if factors is None else factors,
             "grid": grid,
             "memory_space": self.memory_space,
-            "tiled": self.tiled,
+            "tiled": True,
         }
-        for name in inspect.signature(self.function).parameters:
-            if name in INJECTED and arguments.get(name) is None:
-                arguments[name] = values[name]
-
-    def _factors(self, args: Sequence[Any]) -> Any:
-        return self.block_factors(*args) if callable(self.block_factors) else self.block_factors
-
-    def _check_complete(self, arguments: dict[str, Any]) -> None:
         parameters = inspect.signature(self.function).parameters
+        for name in parameters:
+            if name in values and arguments.get(name) is None:
+                arguments[name] = values[name]
         missing = [f"`{name}`" for name in parameters if name not in arguments]
         if missing:
             text = f"{self.__name__} is called without {' and '.join(missing)}"
             raise wrong_type(text, "call it with its tensors", calling_span())
 
+    def _factors(self, args: Sequence[Any]) -> Any:
+        return self.block_factors(*args) if callable(self.block_factors) else self.block_factors
+
     def _threads(self, arguments: dict[str, Any], tensors: dict[str, Any]) -> Any:
         """The program; or a tensor that calls of ttnn gave, without one."""
-        token, streams = ARGUMENTS.set(tensors), STREAMS.set([])
+        token, streams, calls = ARGUMENTS.set(tensors), STREAMS.set([]), Calls(tensors)
         try:
-            with lowered(tensors) as calls:
+            with made_by(calls):
                 bound = self.function(**arguments)
         finally:
             ARGUMENTS.reset(token)
             STREAMS.reset(streams)
         if isinstance(bound, BoundProgram) or any(bound is each for each in calls.results):
             return bound
+        help_text = "end the function with: return Program(thread, ...)(lhs, rhs, out)"
         if isinstance(bound, Program):
             help_text = "call the program with the tensors: return Program(...)(lhs, rhs, out)"
-        else:
-            help_text = "end the function with: return Program(thread, ...)(lhs, rhs, out)"
-        raise wrong_type(
-            f"{self.__name__} returns {type(bound).__name__}, not a program",
-            help_text,
-            self._span(),
-        )
+        text = f"{self.__name__} returns {type(bound).__name__}, not a program"
+        raise wrong_type(text, help_text, self._span())
 
     def _run(
         self, bound: BoundProgram, named: dict[str, Any], grid: Shape, iteration: Iteration | None
@@ -228,8 +215,7 @@ class PykernelFunction:
         from ttl.driver.specs import TensorSpec
         from ttl.integrations.flatbuffer import compile_operation
 
-        pairs = ((each.layout.collapsed_shape, dtype_of(each.tensor)) for each in operands)
-        specs = [TensorSpec(*pair) for pair in pairs]
+        specs = [TensorSpec(each.layout.collapsed_shape, each.dtype) for each in operands]
         with writing(file):
             Path(file).write_bytes(compile_operation(self, specs))
 
@@ -258,39 +244,33 @@ def pykernel_gen(
     what is there, which may have been edited, on the host executor or a device.
     """
     span = calling_span()
-    if grid is None:
-        raise wrong_value("@pykernel_gen() needs a grid", "write grid=(rows, columns)", span)
-    if num_outs != 1:
-        raise wrong_value(
-            f"num_outs={num_outs!r}: a program has one output",
-            "write one kernel for each output",
-            span,
-        )
-    if memory_space not in ("L1", "DRAM"):
-        raise wrong_value(f"memory_space={memory_space!r}", 'write "L1" or "DRAM"', span)
-    if not isinstance(tiled, bool):
-        raise wrong_type(f"tiled={tiled!r}", "write True or False", span)
-    if iterator_types is not None and indexing_maps is None:
-        raise wrong_value("iterator_types without indexing_maps", "give both or none", span)
+    wrong: list[tuple[bool, Callable[..., Exception], str, str]] = [
+        (grid is None, wrong_value, "@pykernel_gen() needs a grid", "write grid=(rows, columns)"),
+        (num_outs != 1, wrong_value, f"num_outs={num_outs!r}: a program has one output",
+         "write one kernel for each output"),
+        (memory_space not in ("L1", "DRAM"), wrong_value, f"memory_space={memory_space!r}",
+         'write "L1" or "DRAM"'),
+        (not isinstance(tiled, bool), wrong_type, f"tiled={tiled!r}", "write True or False"),
+        (iterator_types is not None and indexing_maps is None, wrong_value,
+         "iterator_types without indexing_maps", "give both or none"),
+        (kernel_source_mode not in (None, "store", "load"), wrong_value,
+         f"kernel_source_mode={kernel_source_mode!r}", 'write "store" or "load"'),
+    ]  # fmt: skip
+    for is_wrong, mistake, text, help_text in wrong:
+        if is_wrong:
+            raise mistake(text, help_text, span)
     iteration = make_iteration(indexing_maps, iterator_types, span)
     if not tiled:
         text = "tiled=False: blocks of rows are not implemented, math needs tiles"
         raise NotImplementedYet(diagnostic(text, "leave tiled out", span))
-    folder = _folder(kernel_source_dir, kernel_source_mode, span)
 
     def decorate(function: Any) -> PykernelFunction:
+        folder = None
+        if kernel_source_mode is not None:
+            folder = f"{kernel_source_dir or '.pykernel_gen'}/{function.__name__}"
+        loads = kernel_source_mode == "load"
         return PykernelFunction(
-            function, grid, block_factors, memory_space, tiled,
-            folder if folder is None else f"{folder}/{function.__name__}",
-            kernel_source_mode == "load", use_tile_matmul, iteration,
-        )  # fmt: skip
+            function, grid, block_factors, memory_space, folder, loads, use_tile_matmul, iteration
+        )
 
     return decorate
-
-
-def _folder(folder: str | None, mode: str | None, span: Span | None) -> str | None:
-    if mode in ("store", "load"):
-        return folder or ".pykernel_gen"
-    if mode is not None:
-        raise wrong_value(f"kernel_source_mode={mode!r}", 'write "store" or "load"', span)
-    return None

@@ -1,45 +1,71 @@
-"""Threads rewritten body by body: of the thread itself, of its loops and of their branches."""
+"""Threads rewritten for both backends: the simulator runs and the frontend evaluates the result.
+
+rule VALUE   `a += b` gives `a` a new value; the language's blocks would be added to in place
+rule SCOPE   each body (of the thread, a loop, a branch) is a `with` that releases the blocks which
+             pop() and reserve() acquired in it
+rule PRODUCT `block.store(value)` adds if its value is that of `a @ b`
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Collection
 from typing import Any
 
 from ttl.source import tree
-from ttl.source.making import read_again
+from ttl.source.bindings import Place
+from ttl.source.making import around, called, method_call, read_again
 from ttl.source.walking import Changer
 
+ACQUIRING = ("pop", "reserve")
+SCOPE = ".scope"  # the name of objects.Scope in a thread that was rewritten
 
-class InBodies(Changer):
-    """`rewritten()` gives what takes the place of a body, which is `depth` bodies deep."""
 
-    depth = 0
+def without_updates(thread: tree.Function) -> tree.Function:
+    """Apply rule VALUE, and leave out `await`."""
+    found: tree.Function = _WithoutUpdates().node(thread)
+    return found
 
-    def body(self, statements: tree.Body) -> tree.Body:
+
+class _WithoutUpdates(Changer):
+    def change(self, node: tree.Node) -> tree.Node:
+        if isinstance(node, tree.Suspend) and node.kind == "await" and node.value is not None:
+            return node.value
+        if not isinstance(node, tree.Update):
+            return node
+        value = tree.Binary(node.place, node.sign, read_again(node.target), node.value)
+        return tree.Assign(node.place, (node.target,), value)
+
+
+def with_scopes(thread: tree.Function, parameters: Collection[str]) -> tree.Function:
+    """Apply rules SCOPE and PRODUCT."""
+    found: tree.Function = _WithScopes(thread, parameters).node(thread)
+    return found
+
+
+class _WithScopes(Changer):
+    def __init__(self, thread: tree.Function, parameters: Collection[str]) -> None:
+        self.thread, self.parameters, self.depth = thread, parameters, 0
+
+    def sequence(self, nodes: tuple[Any, ...]) -> tuple[Any, ...]:
+        if not nodes or not isinstance(nodes[0], tree.Statement):
+            return super().sequence(nodes)
+        place = nodes[0].place
+        outer = [self._scope(place)] * bool(self.depth)
         self.depth += 1
-        found = self.sequence(statements)
-        found = self.rewritten(found) if found else found
+        target = tree.Target(place, self._scope(place).binding)
+        entered = tree.Entered(place, called(around(SCOPE, place), *outer), target)
+        found = tree.With(place, (entered,), super().sequence(nodes))
         self.depth -= 1
-        return found
+        return (found,)
 
-    def rewritten(self, body: tree.Body) -> tree.Body:
-        return body
+    def _scope(self, place: Place) -> tree.Name:
+        return tree.Name(place, self.thread.scope.variable(f".scope_{self.depth}"))
 
-    def inside(self, node: Any) -> Any:
-        if isinstance(node, tree.Loop):
-            return replace(node, over=self.node(node.over), body=self.body(node.body))
-        if isinstance(node, tree.Branch):
-            test, then = self.node(node.test), self.body(node.then)
-            return replace(node, test=test, then=then, otherwise=self.body(node.otherwise))
-        return super().inside(node)
-
-
-def in_new_value(node: tree.Update) -> tree.Assign:
-    """`a += b` gives `a` a new value; the language's blocks would be added to in place."""
-    value = tree.Binary(node.place, node.sign, read_again(node.target), node.value)
-    return tree.Assign(node.place, (node.target,), value)
-
-
-class InNewValues(InBodies):
-    def change(self, node: tree.Node) -> Any:
-        return in_new_value(node) if isinstance(node, tree.Update) else node
+    def change(self, node: tree.Node) -> tree.Node:
+        if not (isinstance(node, tree.Call) and isinstance(node.function, tree.Attribute)):
+            return node
+        owner, scope = node.function.owner, self._scope(node.place)
+        if node.method == "store" and len(node.given) == len(node.arguments) == 1:
+            return method_call(scope, "store", node.place, owner, *node.arguments)
+        is_parameter = isinstance(owner, tree.Name) and owner.binding.name in self.parameters
+        return called(node.function, scope) if is_parameter and node.method in ACQUIRING else node

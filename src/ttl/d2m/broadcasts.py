@@ -3,8 +3,7 @@
 `rowmax` and `rowsum` give tiles whose first column is the value, a tensor of one row has it in the
 first row of its tiles. With a whole block they are calculated as numpy does: repeated along the
 dimension that they have once. One tile has the shape of one tile, so what a value has once is read
-from the statements of a thread: they are walked in order, loops until what an iteration leaves to
-the next is known.
+from the statements of a thread.
 """
 
 from __future__ import annotations
@@ -18,17 +17,19 @@ from ttl.language import math
 from ttl.semantics.types import Shape
 from ttl.source import tree
 from ttl.source.bindings import Binding, Scope
-from ttl.source.making import around
+from ttl.source.flow import Forward
+from ttl.source.making import around, called
 from ttl.source.trees import value_around
 from ttl.source.walking import Changer
 
 from . import functions
-from .bodies import InNewValues
+from .bodies import ACQUIRING
 
 # The dimensions along which there is one value: {-1} of a column. None: a number, a fill, or not
 # known.
 Once = frozenset[int]
 Kind = Once | None
+Kinds = Mapping[Binding, Kind]
 WHOLE: Once = frozenset()
 MIXED: Once = frozenset({0})  # one on one path, another on the other
 
@@ -36,14 +37,14 @@ REDUCING = (functions.rowmax, functions.rowsum)
 ELEMENTWISE_CALLS = (
     functions.exp, functions.sqrt, functions.rsqrt, functions.recip, functions.maximum,
 )  # fmt: skip
-ACQUIRING = ("pop", "reserve")
 SPREAD = ".spread"  # the name of spread() in a thread that was rewritten
 
 Elementwise = tree.Binary | tree.Call
+Needed = Mapping[Elementwise, list[Once]]  # what each operand is repeated along
 
 
 def once_of(shape: Iterable[int]) -> Once:
-    """Of a tensor."""
+    """The dimensions that a tensor of this shape has once."""
     *rows, columns = shape
     found = {-1} if columns == 1 else set()
     return frozenset(found | ({-2} if all(size == 1 for size in rows) else set()))
@@ -51,26 +52,23 @@ def once_of(shape: Iterable[int]) -> Once:
 
 def undecided(thread: tree.Function, function: FunctionType) -> list[Elementwise]:
     """Operations with a value that has not the same dimensions once on all paths."""
-    walk = _Walk(function, {})
-    walk.statements(InNewValues().node(thread).body)
-    return sorted(walk.mixed, key=lambda node: node.place)
+    mixed = [node for node, needed in _needed(thread, function, {}).items() if needed is None]
+    return sorted(mixed, key=lambda node: node.place)
 
 
 def with_broadcasts(
     thread: tree.Function, function: FunctionType, parameters: Mapping[str, Once]
 ) -> tree.Function:
-    """The tree of a thread, in which `.spread(x, like, dims)` stands for what is broadcast."""
-    found: tree.Function = InNewValues().node(thread)
-    walk = _Walk(function, parameters)
-    walk.statements(found.body)
-    if not walk.needed:
-        return thread
-    changed: tree.Function = _Spreading(walk.needed, thread.scope).node(found)
-    return changed
+    """Write `.spread(x, like, dims)` for the operands that are broadcast."""
+    found = _needed(thread, function, parameters)
+    needed = {node: dims for node, dims in found.items() if dims is not None and any(dims)}
+    return _Spreading(needed, thread.scope).node(thread)  # type: ignore[no-any-return]
 
 
 def spread(x: Any, like: Any, dims: tuple[int, ...]) -> Any:
-    """`x` repeated along dimensions, to calculate with a block that has more of them."""
+    """Repeat `x` along dimensions, to calculate with a block that has more of them."""
+    if not dims:
+        return x
     return math.broadcast(x, dims=list(dims), shape=common_shape(x.type.shape, like.type.shape))
 
 
@@ -78,91 +76,72 @@ def common_shape(first: Shape, second: Shape) -> Shape:
     return tuple(map(max, first, second))
 
 
-class _Walk:
+def _needed(
+    thread: tree.Function, function: FunctionType, parameters: Mapping[str, Once]
+) -> dict[Elementwise, list[Once] | None]:
+    """What operands are repeated along; None if that differs between paths."""
+    analysis = _Analysis(function, parameters)
+    analysis.function(thread, {})
+    return analysis.needed
+
+
+class _Analysis(Forward[Kinds]):
     def __init__(self, function: FunctionType, parameters: Mapping[str, Once]) -> None:
-        self.function, self.parameters = function, parameters
-        self.kinds: dict[Binding, Kind] = {}
-        self.needed: dict[Elementwise, list[Once]] = {}  # what each operand is repeated along
-        self.mixed: set[Elementwise] = set()
+        super().__init__()
+        self.thread, self.parameters = function, parameters
+        # The last time that a node is passed all is known of its operands.
+        self.needed: dict[Elementwise, list[Once] | None] = {}
 
-    def statements(self, body: Iterable[tree.Statement]) -> None:
-        for statement in body:
-            self.statement(statement)
+    def join(self, one: Kinds, other: Kinds) -> Kinds:
+        return {name: _joined(one.get(name), other.get(name)) for name in {**one, **other}}
 
-    def statement(self, node: tree.Statement) -> None:
-        if isinstance(node, tree.Assign):
-            kind = self.expression(node.value)
-            for target in node.targets:
-                if isinstance(target, tree.Target):
-                    self.kinds[target.binding] = kind
-        elif isinstance(node, tree.Loop):
-            self.loop(node)
-        elif isinstance(node, tree.Branch):
-            before = dict(self.kinds)
-            self.statements(node.then)
-            after, self.kinds = self.kinds, before
-            self.statements(node.otherwise)
-            self.kinds = _joined(self.kinds, after)
-        elif isinstance(node, tree.Evaluate):
-            self.expression(node.value)
+    def step(self, node: tree.Statement, state: Kinds) -> Kinds:
+        if not isinstance(node, (tree.Assign, tree.Evaluate)):
+            return state
+        kind = self.kind(node.value, state)
+        targets = node.targets if isinstance(node, tree.Assign) else ()
+        names = [each.binding for each in targets if isinstance(each, tree.Target)]
+        return {**state, **dict.fromkeys(names, kind)}
 
-    def loop(self, node: tree.Loop) -> None:
-        """What is known of a value can only become less: that ends."""
-        found = dict(self.needed), set(self.mixed)
-        while True:
-            before = dict(self.kinds)
-            self.needed, self.mixed = dict(found[0]), set(found[1])
-            self.statements(node.body)
-            self.kinds = _joined(before, self.kinds)
-            if self.kinds == before:
-                return
-
-    def expression(self, node: tree.Expression) -> Kind:
+    def kind(self, node: tree.Expression, state: Kinds) -> Kind:
         if isinstance(node, tree.Name):
-            return self.kinds.get(node.binding)
+            return state.get(node.binding)
         if isinstance(node, tree.Binary):
-            left, right = self.expression(node.left), self.expression(node.right)
-            return (
-                _product(left, right) if node.sign == "@" else self.elementwise(node, [left, right])
-            )
+            kinds = [self.kind(node.left, state), self.kind(node.right, state)]
+            return _product(*kinds) if node.sign == "@" else self.elementwise(node, kinds)
         if isinstance(node, tree.Unary):
-            return self.expression(node.operand)
-        return self.call(node) if isinstance(node, tree.Call) else None
+            return self.kind(node.operand, state)
+        return self.call(node, state) if isinstance(node, tree.Call) else None
 
-    def call(self, node: tree.Call) -> Kind:
-        kinds = [self.expression(argument) for argument in node.arguments]
+    def call(self, node: tree.Call, state: Kinds) -> Kind:
+        kinds = [self.kind(argument, state) for argument in node.arguments]
         first = kinds[0] if kinds else None
         if isinstance(node.function, tree.Attribute) and node.method in ACQUIRING:
             owner = node.function.owner
             is_name = isinstance(owner, tree.Name)
             return self.parameters.get(owner.binding.name, WHOLE) if is_name else None  # type: ignore[attr-defined]
-        which = value_around(node.function, self.function)
+        which = value_around(node.function, self.thread)
         if is_one_of(which, REDUCING):
-            return self.reduction(node, (first or WHOLE) | {-1}, kinds[1:])
+            kind = (first or WHOLE) | {-1}
+            # rowmax(x, other) is no less than another column
+            is_mixed = any(other not in (None, kind) for other in kinds[1:])
+            self.needed[node] = None if is_mixed else []
+            return kind
         if is_one_of(which, ELEMENTWISE_CALLS):
             return self.elementwise(node, kinds)
         if which is functions.transpose and first is not None and first is not MIXED:
             return frozenset(-3 - dim for dim in first)
         return WHOLE if is_one_of(which, (functions.bcast, functions.transpose)) else None
 
-    def reduction(self, node: tree.Call, kind: Once, others: list[Kind]) -> Kind:
-        """`rowmax(x, other)`, which is no less than another column."""
-        if any(other not in (None, kind) for other in others):
-            self.mixed.add(node)
-        return kind
-
     def elementwise(self, node: Elementwise, kinds: list[Kind]) -> Kind:
         known = [kind for kind in kinds if kind is not None]
         if not known:
             return None
         if MIXED in known:
-            if len(kinds) > 1:
-                self.mixed.add(node)
+            self.needed[node] = None if len(kinds) > 1 else []
             return MIXED
         common = frozenset.intersection(*known)
-        needed = [WHOLE if kind is None else kind - common for kind in kinds]
-        if any(needed):
-            self.needed[node] = needed
+        self.needed[node] = [WHOLE if kind is None else kind - common for kind in kinds]
         return common
 
 
@@ -171,46 +150,37 @@ def is_one_of(value: object, several: Iterable[object]) -> bool:
 
 
 def _product(left: Kind, right: Kind) -> Kind:
-    """Rows of the left and columns of the right: of a value that has them once, once."""
+    """Give the product rows of the left and columns of the right."""
     rows = (left or WHOLE) & {-2}
     return rows | ((right or WHOLE) & {-1})
 
 
-def _joined(first: Mapping[Binding, Kind], second: Mapping[Binding, Kind]) -> dict[Binding, Kind]:
-    """Where two paths meet."""
-    found = dict(first)
-    for name, kind in second.items():
-        other = found.get(name)
-        if other is None or kind is None or other == kind:
-            found[name] = kind if other is None else other
-        else:
-            found[name] = MIXED
-    return found
+def _joined(one: Kind, other: Kind) -> Kind:
+    if one is None or other is None:
+        return other if one is None else one
+    return one if one == other else MIXED
 
 
 class _Spreading(Changer):
-    """`a - b` becomes `(.n := a) - .spread(b, .n, (-1,))`: both are evaluated once, in order."""
+    """Makes `.spread(.1 := a, .2 := b, ()) - .spread(.2, .1, (-1,))` of `a - b`: both are evaluated
+    once, in order.
+    """
 
-    def __init__(self, needed: Mapping[Elementwise, list[Once]], scope: Scope):
+    def __init__(self, needed: Needed, scope: Scope) -> None:
         self.needed, self.scope, self.count = needed, scope, 0
 
     def node(self, node: Any) -> Any:
-        dims = self.needed.get(node)
-        found = super().node(node)
+        dims, found = self.needed.get(node), super().node(node)
         if dims is None:
             return found
-        if isinstance(found, tree.Binary):
-            left, right = self._pair([found.left, found.right], dims)
-            return replace(found, left=left, right=right)
-        return replace(found, arguments=tuple(self._pair(found.arguments, dims)))
-
-    def _pair(self, operands: Iterable[tree.Expression], dims: list[Once]) -> list[tree.Expression]:
-        kept = [self._kept(each) for each in operands]
-        names = [tree.Name(each.place, each.target.binding) for each in kept]
-        if not dims[0]:
-            return [kept[0], _spread(kept[1].value, names[0], dims[1])]
-        left = _spread(kept[0], kept[1], dims[0])
-        return [left, _spread(names[1], names[0], dims[1]) if dims[1] else names[1]]
+        is_call = isinstance(found, tree.Call)
+        operands = found.arguments if is_call else (found.left, found.right)
+        first, second = (self._kept(each) for each in operands)
+        left = _spread(first, second, dims[0])
+        right = _spread(_again(second), _again(first), dims[1])
+        if is_call:
+            return replace(found, arguments=(left, right))
+        return replace(found, left=left, right=right)
 
     def _kept(self, operand: tree.Expression) -> tree.Bind:
         self.count += 1
@@ -218,8 +188,11 @@ class _Spreading(Changer):
         return tree.Bind(operand.place, tree.Target(operand.place, variable), operand)
 
 
+def _again(kept: tree.Bind) -> tree.Name:
+    return tree.Name(kept.place, kept.target.binding)
+
+
 def _spread(value: tree.Expression, like: tree.Expression, dims: Once) -> tree.Expression:
     place = value.place
     numbers = tuple(tree.Constant(place, dim) for dim in sorted(dims))
-    arguments = (value, like, tree.Sequence(place, "tuple", numbers))
-    return tree.Call(place, around(SPREAD, place), arguments, ())
+    return called(around(SPREAD, place), value, like, tree.Sequence(place, "tuple", numbers))

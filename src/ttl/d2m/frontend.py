@@ -75,7 +75,7 @@ def _region(
         if isinstance(handle, CircularBuffer):
             type = d2m.CBType(tensor_of(handle.buffer.shape, handle.buffer.dtype))
         builder.bind(argument.variable.name, handle, type, thread.span(argument))
-    builder.evaluate_body(builder.tree)
+    builder.evaluate_body(thread.definition)
     if builder.state.mistakes:
         mistakes += builder.state.mistakes
         return Region(Block())
@@ -108,7 +108,7 @@ def _unbuilt(body: Block) -> list[Diagnostic]:
 def _handles(call: Call, program: Program) -> list[Any]:
     """Objects for the parameters, made from what the operation's body declared."""
     buffers = [
-        CircularBuffer(buffer, operand.tensor, operand.layout, operand.grid)
+        CircularBuffer(buffer, operand)
         for buffer, operand in zip(program.buffers, call.operands, strict=True)
     ]
     return [*buffers, *(Semaphore(semaphore) for semaphore in program.semaphores)]

@@ -13,25 +13,19 @@ from ttl.language.engine import engine
 from ttl.semantics.kernel_calls import calls_engine
 from ttl.semantics.ops import is_number
 
-from .iteration import counter
 from .mistakes import refused
 from .objects import MemTx, StreamBlock, check_cores, check_remote, rectangle
 
 
 def core_index(dim: int) -> int:
     """The coordinate of the core: dimension 0 is y, 1 is x."""
-    check_dim("core_index", dim)
+    check_dim(dim)
     return engine("core_index()").node()[1 - dim]
 
 
-def check_dim(call: str, dim: Any) -> None:
+def check_dim(dim: Any) -> None:
     if isinstance(dim, bool) or dim not in (0, 1):
-        raise refused(f"{call}({dim!r})", f"write {call}(0) for y, {call}(1) for x")
-
-
-def iter_index(dim: int) -> int:
-    """The counter of an iterator of `indexing_maps`: the step that the body is run for."""
-    return counter(dim, engine("iter_index()"))
+        raise refused(f"core_index({dim!r})", "write core_index(0) for y, core_index(1) for x")
 
 
 @calls_engine
@@ -52,9 +46,9 @@ def dma(src: Any, dst: Any, core: Any = None, mcast: Any = None) -> MemTx:
         nodes = rectangle(core, mcast, running.grid)
         return running.multicast(src, dst, nodes)
     if isinstance(src, StreamBlock):
-        src = running.slice(src.stream.tensor, src.slices)
+        src = src.part(running)
     elif isinstance(dst, StreamBlock):
-        dst = running.slice(dst.stream.tensor, dst.slices)
+        dst = dst.part(running)
     return running.copy(src, dst)
 
 

@@ -15,7 +15,7 @@ from itertools import product
 from typing import Any
 
 from ttl.diagnostics import Span
-from ttl.language.engine import Engine, engine
+from ttl.language.engine import engine
 from ttl.semantics.types import Shape
 
 from .mistakes import refused, wrong_type, wrong_value
@@ -185,15 +185,15 @@ class Mover:
             self.buffers[-1].empty(self.iteration.block(-1, core, steps[0]))
 
 
-def counter(dim: Any, running: Engine) -> int:
-    """Of the iteration that the calling kernel is in."""
-    counters = _COUNTERS.get(id(running), ())
-    check_counter(dim, len(counters))
+def iter_index(dim: int) -> int:
+    """The counter of an iterator of `indexing_maps`: the step that the body is run for."""
+    counters = _COUNTERS.get(id(engine("iter_index()")), ())
+    check_counter(len(counters), dim)
     step: int = counters[dim]
     return step
 
 
-def check_counter(dim: Any, count: int) -> None:
+def check_counter(count: int, dim: Any) -> None:
     if not count:
         raise refused(
             "iter_index() in a thread that writes its loops itself",

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from ttl.config import Config
 from ttl.diagnostics import WrongValue, codes, reading, usage_error
-from ttl.semantics.dtypes import dtype_of
 from ttl.target import CHOICES, Target, load
 from ttl.target.system_desc import NotASystemDesc, read_system_desc, target_from_text, text_of
 
@@ -42,7 +41,7 @@ def check_memory(call: Call, config: Config) -> None:
     )
     largest = max(needs, key=lambda need: need[2])[0]
     first = call.program.threads[0]
-    span = parameter_span(first, call.program.names("cb", first)[largest])
+    span = parameter_span(first, first.buffers[largest])
     raise WrongValue(broken.at(span, "the largest"))
 
 
@@ -78,9 +77,8 @@ def _needs(call: Call) -> list[Need]:
     for position, operand in enumerate(call.operands):
         if operand.layout.memory_space != "l1":
             continue
-        tiles = operand.layout.shard_shape(operand.grid)
-        size = prod(tiles) * dtype_of(operand.tensor).tile_bytes
-        shape = "x".join(map(str, tiles))
+        size = prod(operand.block_shape) * operand.dtype.tile_bytes
+        shape = "x".join(map(str, operand.block_shape))
         found.append((position, f"{shape} tiles", size))
         if call.is_streamed(position):
             what = f"{STREAM_BLOCKS} buffers of {shape} tiles"

@@ -20,10 +20,10 @@ from ttl.language.engine import Engine, engine
 from ttl.language.transfer import Transfer as MemTx
 from ttl.semantics.block_protocol import State
 from ttl.semantics.kernel_calls import calls_engine
-from ttl.semantics.metal_layout import MetalLayout
 from ttl.semantics.types import Shape
 
 from .mistakes import NotImplementedYet, diagnostic, refused, wrong_type
+from .operands import Operand
 
 __all__ = ["CircularBuffer", "MemTx", "Scope", "Semaphore", "Stream", "TensorBlock"]
 
@@ -34,7 +34,7 @@ class Stream(Described):
     The block at grid coordinate (i, j) has the tiles that core (i, j) would have.
     """
 
-    __slots__ = ("argument", "grid", "layout", "name", "span", "tensor")
+    __slots__ = ("argument", "name", "operand", "span")
 
     noun = "a stream"
     instead = {"shape": "index it by a coordinate of the grid: stream[y, x]"}  # noqa: RUF012
@@ -55,14 +55,11 @@ class Stream(Described):
         self.name = name
         self.argument, self.span = tensor, span
         STREAMS.get().append(self)
-        # Known when the program is called.
-        self.tensor: Any = None
-        self.grid: Shape = ()
-        self.layout: MetalLayout | None = None
+        self.operand: Any = None  # known when the program is called
 
     @property
     def key_parts(self) -> tuple[Any, ...]:
-        return self.name, self.grid, self.layout is None or self.layout.logical_shape
+        return self.name, self.operand.grid, self.operand.layout.logical_shape
 
     def __getitem__(self, index: Any) -> StreamBlock:
         return StreamBlock(self, checked_index(self, index))
@@ -77,29 +74,22 @@ class StreamBlock:
         self.stream = stream
         self.index = index
 
-    @property
-    def slices(self) -> tuple[slice, ...]:
-        """Its tiles of the tensor."""
-        assert self.stream.layout is not None
-        return tiles_at(self.index, self.stream.layout, self.stream.grid)
-
-
-def tiles_at(index: Sequence[Any], layout: MetalLayout, grid: Shape) -> tuple[slice, ...]:
-    """Of a tensor in parts, that at a coordinate of its grid."""
-    pairs = zip(index, layout.shard_shape(grid), strict=True)
-    return tuple(slice(i * size, (i + 1) * size) for i, size in pairs)
+    def part(self, running: Engine) -> Any:
+        """Its slice of the tensor."""
+        operand = self.stream.operand
+        return running.slice(operand.tensor, operand.part(self.index))
 
 
 def checked_index(stream: Stream, index: Any) -> tuple[Any, ...]:
     """A grid coordinate, each part of it in range as far as it is known."""
     items = index if isinstance(index, tuple) else (index,)
-    if len(items) != len(stream.grid):
+    if len(items) != len(stream.operand.grid):
         raise refused(
             f"{len(items)} indices for the stream of `{stream.name}`",
             "write stream[y, x], a coordinate of the grid",
             codes.SLICE_OUT_OF_RANGE,
         )
-    for dim, (item, size) in enumerate(zip(items, stream.grid, strict=True)):
+    for dim, (item, size) in enumerate(zip(items, stream.operand.grid, strict=True)):
         if item is None or isinstance(item, (slice, float, str)):
             raise refused(
                 f"index {item!r} of the stream of `{stream.name}`",
@@ -112,9 +102,7 @@ def checked_index(stream: Stream, index: Any) -> tuple[Any, ...]:
 
 
 def out_of_range(stream: Stream, dim: int, index: int) -> RuleBroken:
-    size = stream.grid[dim]
-    assert stream.layout is not None
-    shape = stream.layout.device_shape(stream.grid)
+    size, shape = stream.operand.grid[dim], stream.operand.device_shape
     return codes.SLICE_OUT_OF_RANGE.broken(
         f"index {index} of the stream of `{stream.name}`: dimension {dim} of its grid has {size} "
         f"{'rows' if dim == 0 else 'columns'}, 0 to {size - 1}",
@@ -132,9 +120,7 @@ STREAMS: ContextVar[list[Stream]] = ContextVar("pykernel_streams", default=[])  
 class CircularBuffer(Described):
     """A queue of blocks of one tensor argument, between two threads of a core."""
 
-    __slots__ = (
-        "buffer", "grid", "is_aliased", "is_streamed", "is_taken", "layout", "stays", "tensor",
-    )  # fmt: skip
+    __slots__ = ("buffer", "is_aliased", "is_streamed", "is_taken", "operand", "stays")
 
     noun = "a circular buffer"
     names = ("pop", "reserve")
@@ -143,9 +129,8 @@ class CircularBuffer(Described):
         "push": "leave it out: what was reserved is pushed at the end of its body",
     }
 
-    def __init__(self, buffer: DataflowBuffer, tensor: Any, layout: MetalLayout, grid: Shape):
-        self.buffer = buffer
-        self.tensor, self.layout, self.grid = tensor, layout, grid
+    def __init__(self, buffer: DataflowBuffer, operand: Operand):
+        self.buffer, self.operand = buffer, operand
         # The output: one block that is the core's shard, reserved once and held to the end.
         self.is_aliased = False
         # Or taken by another thread: then each block is pushed when it is published.
@@ -164,9 +149,9 @@ class CircularBuffer(Described):
         return self.buffer, self.is_aliased, self.is_taken, self.is_streamed
 
     @calls_engine
-    def pop(self, scope: Scope | None = None) -> TensorBlock:
+    def pop(self, scope: Any = None) -> TensorBlock:  # given by rule SCOPE of bodies.py
         """The next block to read; after reserve() in the same thread: its data are ready."""
-        running = _engine("pop()", scope)
+        running = engine("CircularBuffer.pop()")
         held = self.stays.get(id(running))
         if held is not None:
             if self.is_taken:
@@ -176,13 +161,13 @@ class CircularBuffer(Described):
             return held
         block: TensorBlock = running.wait(self.buffer)
         is_written = self.is_taken and not self.is_streamed
-        _hold(scope, block, (lambda: self._write(running, block)) if is_written else block.pop)
+        scope.hold(block, (lambda: self._write(running, block)) if is_written else block.pop)
         return block
 
     @calls_engine
-    def reserve(self, scope: Scope | None = None) -> TensorBlock:
+    def reserve(self, scope: Any = None) -> TensorBlock:
         """Space for one block to write."""
-        running = _engine("reserve()", scope)
+        running = engine("CircularBuffer.reserve()")
         held = self.stays.get(id(running))
         if held is not None:
             return held
@@ -190,9 +175,9 @@ class CircularBuffer(Described):
         if self.is_aliased:
             self.stays[id(running)] = block
         if self.is_taken:
-            _hold(scope, block, lambda: self._push(running))
+            scope.hold(block, lambda: self._push(running))
         elif not self.is_aliased:
-            _hold(scope, block, block.push)
+            scope.hold(block, block.push)
         return block
 
     def _push(self, running: Engine) -> None:
@@ -234,22 +219,7 @@ class CircularBuffer(Described):
 
     def _part(self, running: Engine, index: Shape | None) -> Any:
         place = running.node()[::-1] if index is None else index
-        return running.slice(self.tensor, tiles_at(place, self.layout, self.grid))
-
-
-def _engine(call: str, scope: Scope | None) -> Engine:
-    running = engine(f"CircularBuffer.{call}")
-    if scope is None:
-        raise refused(
-            f"{call} of a circular buffer that is not called on a parameter of the thread",
-            "call it in the thread, on the parameter itself: lhs_cb.pop()",
-        )
-    return running
-
-
-def _hold(scope: Scope | None, block: TensorBlock, release: Callable[[], object]) -> None:
-    assert scope is not None
-    scope.held.append((block, release))
+        return running.slice(self.operand.tensor, self.operand.part(place))
 
 
 def _publish(block: Any) -> None:
@@ -258,31 +228,28 @@ def _publish(block: Any) -> None:
         block.state = State.READ_WRITE
 
 
-def _released(block: Any, release: Callable[[], object]) -> None:
-    """What is wrong with it is shown where the block was acquired."""
-    place = block.place
-    try:
-        release()
-    except RuleBroken as broken:
-        raise broken.with_place(broken.place or place) from None
-
-
 class Scope:
     """The body of a thread, of a loop or of a branch: its blocks are released at its end."""
 
     __slots__ = ("held",)
 
-    def __init__(self) -> None:
+    def __init__(self, outer: Scope | None = None) -> None:
         self.held: list[tuple[Any, Callable[[], object]]] = []
 
     def __enter__(self) -> Scope:
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
-        if error is None:
-            for block, release in self.held:
-                _publish(block)
-                _released(block, release)
+        for block, release in self.held if error is None else ():
+            _publish(block)
+            place = block.place
+            try:
+                release()
+            except RuleBroken as broken:  # shown where the block was acquired
+                raise broken.with_place(broken.place or place) from None
+
+    def hold(self, block: TensorBlock, release: Callable[[], object]) -> None:
+        self.held.append((block, release))
 
     def store(self, block: Any, value: Any) -> None:
         """A matrix product is made where it is stored, on top of what is there."""

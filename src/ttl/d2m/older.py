@@ -33,14 +33,19 @@ def in_todays_spelling(thread: tree.Function, tensors: set[str]) -> tree.Functio
     waits = (n.owner for n in walk(thread) if isinstance(n, tree.Attribute) and n.name == "wait")
     waited: set[Binding] = {owner.binding for owner in waits if isinstance(owner, tree.Name)}
     variables = {each.variable for each in thread.parameters if each.variable.name in tensors}
-    return replace(thread, body=_Rewriting(variables, waited).statements(thread.body))
+    found: tree.Function = _Rewriting(variables, waited).node(thread)
+    return found
 
 
 class _Rewriting(Changer):
     def __init__(self, variables: set[Variable], waited: set[Binding]):
         self.variables, self.waited = variables, waited
 
-    def statements(self, body: tree.Body) -> tree.Body:
+    def sequence(self, nodes: tuple[Any, ...]) -> tuple[Any, ...]:
+        is_body = bool(nodes) and isinstance(nodes[0], tree.Statement)
+        return self._statements(nodes) if is_body else super().sequence(nodes)
+
+    def _statements(self, body: tree.Body) -> tree.Body:
         stored = {each for statement in body for each in self._assigned(statement)}
         yielded = {each for statement in body for each in self._suspended(statement, "yield")}
         first = sorted(yielded - stored, key=lambda each: each.name)  # rule YIELD
@@ -73,11 +78,8 @@ class _Rewriting(Changer):
             block = _block(stored[0], node.place)
             call = method_call(block, "store", node.place, self.node(node.value))
             yield tree.Evaluate(node.place, call)
-        elif isinstance(node, tree.Loop):
-            yield replace(node, body=self.statements(node.body))
-        elif isinstance(node, tree.Branch):
-            otherwise = self.statements(node.otherwise)
-            yield replace(node, then=self.statements(node.then), otherwise=otherwise)
+        elif isinstance(node, (tree.Loop, tree.Branch)):
+            yield self.node(node)
         else:
             yield from (*self._sent(node), self.node(node), *self._started(node), *_kept(node))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import ml_dtypes
@@ -11,14 +12,41 @@ import numpy as np
 from ttl import ttnn
 from ttl.diagnostics import codes
 from ttl.diagnostics.frames import calling_span
-from ttl.semantics.dtypes import DType, bfloat16, float16, float32
+from ttl.semantics.dtypes import DType, bfloat16, dtype_of, float16, float32
 from ttl.semantics.metal_layout import MetalLayout
 from ttl.semantics.types import Shape
 
 from .mistakes import wrong_type, wrong_value
-from .program import Operand
 
 ELEMENTS: dict[str, DType] = {"float32": float32, "float16": float16, "bfloat16": bfloat16}
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """A tensor of the program on its way to the device."""
+
+    name: str
+    argument: Any  # as the user gave it
+    tensor: Any  # of ttnn, collapsed and padded
+    layout: MetalLayout
+    grid: Shape  # the parts it is divided into
+
+    @property
+    def dtype(self) -> DType:
+        return dtype_of(self.tensor)
+
+    @property
+    def block_shape(self) -> Shape:
+        return self.layout.shard_shape(self.grid)
+
+    @property
+    def device_shape(self) -> Shape:
+        return self.layout.device_shape(self.grid)
+
+    def part(self, index: Sequence[Any]) -> tuple[slice, ...]:
+        """The tiles of the part at a coordinate of the grid."""
+        pairs = zip(index, self.block_shape, strict=True)
+        return tuple(slice(i * size, (i + 1) * size) for i, size in pairs)
 
 
 def is_tensor(value: Any) -> bool:
@@ -32,13 +60,12 @@ def make_operands(
     memory_space: str,
     call: str,
 ) -> tuple[Operand, ...]:
-    found: list[Operand] = []
+    found, free = [], dict(names)
     for position, value in enumerate(given):
-        taken = [operand.name for operand in found]
-        free = {name: tensor for name, tensor in names.items() if name not in taken}
         # That of the parameter; a tensor may be given twice.
         known = (name for name, tensor in free.items() if tensor is value)
         name = next(known, f"argument_{position}")
+        free.pop(name, None)
         found.append(_operand(value, name, grids[position], memory_space, call))
     return tuple(found)
 
@@ -55,7 +82,7 @@ def _operand(value: Any, name: str, grid: Shape, memory_space: str, call: str) -
     return Operand(name, value, to_layout(value, name, layout), layout, grid)
 
 
-def dtype_of(value: Any, name: str) -> DType:
+def checked_dtype(value: Any, name: str) -> DType:
     text = str(value.dtype).rpartition(".")[2].lower()
     if text not in ELEMENTS:
         raise wrong_type(
@@ -68,7 +95,7 @@ def dtype_of(value: Any, name: str) -> DType:
 
 def to_layout(value: Any, name: str, layout: MetalLayout) -> Any:
     """The tensor as the device has it."""
-    dtype = dtype_of(value, name)
+    dtype = checked_dtype(value, name)
     if isinstance(value, ttnn.Tensor):
         if tuple(value.shape) != layout.collapsed_shape or value.layout is not ttnn.TILE_LAYOUT:
             raise codes.WRONG_ARGUMENT.broken(

@@ -31,25 +31,16 @@ def padding_warnings(call: Call) -> list[Diagnostic]:
 
 
 def _reductions(thread: Thread, tensor: str) -> Iterator[Diagnostic]:
-    loaded = {
-        target.binding
-        for node in thread.nodes
-        if isinstance(node, tree.Assign)
-        and isinstance(node.value, tree.Call)
-        and node.value.method == "pop"
-        for target in node.targets
-        if isinstance(target, tree.Target)
-    }
     calls = (node for node in thread.nodes if isinstance(node, tree.Call) and node.arguments)
     for node in calls:
         which = value_around(node.function, thread.function)
-        if not is_one_of(which, REDUCING):
-            continue
-        first = node.arguments[0]
-        if which is rowsum and isinstance(first, tree.Name) and first.binding in loaded:
-            continue
-        yield codes.PADDING_REDUCED.broken(
-            f"{which.__name__}() takes the padding of `{tensor}` into account: its columns do not "
-            "fill their tiles",
-            f"give the program tensors whose columns are a multiple of {TILE_SIZE}",
-        ).at(thread.span(node), notes=(f"in thread `{thread.name}`",))
+        values = thread.values_of(node.arguments[0])
+        is_loaded = any(isinstance(each, tree.Call) and each.method == "pop" for each in values)
+        if is_one_of(which, REDUCING) and not (which is rowsum and is_loaded):
+            text = (
+                f"{which.__name__}() takes the padding of `{tensor}` into account: its columns do "
+                "not fill their tiles"
+            )
+            help_text = f"give the program tensors whose columns are a multiple of {TILE_SIZE}"
+            broken = codes.PADDING_REDUCED.broken(text, help_text)
+            yield broken.at(thread.span(node), notes=(f"in thread `{thread.name}`",))

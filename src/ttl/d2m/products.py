@@ -12,7 +12,7 @@ from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Block, SSAValue
 
-from ttl.diagnostics import Diagnostic, RuleBroken, codes
+from ttl.diagnostics import Diagnostic, codes
 from ttl.dialects import ttl
 from ttl.dialects.locations import span_of
 
@@ -20,61 +20,40 @@ PRODUCT = ttl.BLOCK_MATH["matmul"]
 
 
 def undecided_stores(body: Block) -> list[Diagnostic]:
-    stores = [op for op in body.walk() if isinstance(op, ttl.StoreOp)]
-    return [_undecided().at(span_of(op.location)) for op in stores if _is_undecided(op.value)]
-
-
-def _undecided() -> RuleBroken:
-    return codes.NOT_COMPILED_YET.broken(
+    carried: set[SSAValue] = set()
+    left = [op.results[0] for op in body.walk() if isinstance(op, PRODUCT)]
+    while left:
+        found = {*_carried_on(left.pop())} - carried
+        carried |= found
+        left += found
+    broken = codes.NOT_COMPILED_YET.broken(
         "the compiler does not translate store() of a product that a branch or loop carries yet",
         "store the product in the body that makes it: store(a @ b) adds to the block",
     )
+    stores = [op for op in body.walk() if isinstance(op, ttl.StoreOp) and op.value in carried]
+    return [broken.at(span_of(op.location)) for op in stores]
 
 
-def _is_undecided(value: SSAValue) -> bool:
-    seen: set[SSAValue] = set()
-    left = list(_handed_on(value))
-    while left:
-        each = left.pop()
-        if isinstance(each.owner, PRODUCT):
-            return True
-        if each not in seen:
-            seen.add(each)
-            left += _handed_on(each)
-    return False
-
-
-def _handed_on(value: SSAValue) -> Iterator[SSAValue]:
-    """What the value may be, if a branch or a loop gives it."""
-    owner = value.owner
-    if isinstance(owner, scf.IfOp):
-        for region in owner.regions:
-            yield _yielded(region.block, owner.results.index(value))
-    elif isinstance(owner, scf.ForOp):
-        yield from _of_loop(owner, owner.results.index(value), runs=_runs(owner))
-    elif isinstance(owner, Block) and isinstance(loop := owner.parent_op(), scf.ForOp):
-        yield from _of_loop(loop, owner.args.index(value) - 1, runs=False)
-
-
-def _of_loop(loop: scf.ForOp, position: int, runs: bool) -> Iterator[SSAValue]:
-    yield _yielded(loop.body.block, position)
-    if not runs:
-        yield loop.iter_args[position]
+def _carried_on(value: SSAValue) -> Iterator[SSAValue]:
+    """What else a branch or a loop makes of the value."""
+    for use in value.uses:
+        op, parent = use.operation, use.operation.parent_op()
+        if isinstance(op, scf.YieldOp) and isinstance(parent, (scf.IfOp, scf.ForOp)):
+            yield parent.results[use.index]
+            if isinstance(parent, scf.ForOp):
+                yield parent.body.block.args[1 + use.index]
+        elif isinstance(op, scf.ForOp):  # its first operands are the bounds and the step
+            yield op.body.block.args[use.index - 2]
+            if not _runs(op):
+                yield op.results[use.index - 3]
 
 
 def _runs(loop: scf.ForOp) -> bool:
     """At least once, for all that is known."""
-    start, stop = _constant(loop.lb), _constant(loop.ub)
-    return start is not None and stop is not None and start < stop
-
-
-def _constant(value: SSAValue) -> int | None:
-    owner = value.owner
-    if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
-        return owner.value.value.data
-    return None
-
-
-def _yielded(block: Block, position: int) -> SSAValue:
-    assert block.last_op is not None
-    return block.last_op.operands[position]
+    bounds = [each.owner for each in (loop.lb, loop.ub)]
+    known = [
+        owner.value.value.data
+        for owner in bounds
+        if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr)
+    ]
+    return len(known) == 2 and known[0] < known[1]

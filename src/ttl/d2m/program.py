@@ -15,17 +15,18 @@ from ttl.language.engine import scope
 from ttl.language.operation import KernelFunction
 from ttl.language.operation import Program as LanguageProgram
 from ttl.semantics.kernel_kinds import KernelKind
-from ttl.semantics.metal_layout import MetalLayout
 from ttl.semantics.types import Shape
 
 from .iteration import Iteration, Iterations, Mover
 from .mistakes import wrong_type, wrong_value
 from .objects import STREAMS, CircularBuffer, Semaphore, Stream
-from .running import Moves, calling, mover, one_after_the_other, running
-from .threads import Thread, broadcasting, check_threads, reading_own_parts
+from .operands import Operand
+from .running import MethodCall, Moves, calling, one_after_the_other, running
+from .threads import Thread, bound_thread, check_threads
 
 STREAM_BLOCKS = 2  # a stream is filled while its last block is used
 SHARD_BLOCKS = 1
+MOVER = ".mover"
 
 
 class Program:
@@ -47,25 +48,21 @@ class Program:
         self.threads = tuple(sorted(threads, key=lambda thread: thread.is_compute))
 
     def __call__(self, *args: Any, **kwargs: Any) -> BoundProgram:
-        parameters = self.threads[0].parameters
-        kinds = self.threads[0].kinds
-        buffers = [each for each in parameters if kinds[each.variable.name] == "cb"]
-        if kwargs or len(args) != len(buffers):
+        first = self.threads[0]
+        if kwargs or len(args) != len(first.buffers):
             raise wrong_type(
-                f"the program takes {len(buffers)} tensors, one for each circular buffer of its "
-                f"threads, and was called with {len(args) + len(kwargs)}",
+                f"the program takes {len(first.buffers)} tensors, one for each circular buffer of "
+                f"its threads, and was called with {len(args) + len(kwargs)}",
                 "call it with the tensors in the order of the threads' parameters",
                 calling_span(),
             )
-        if any(kinds[each.variable.name] == "cb" for each in parameters[len(buffers) :]):
+        if first.names_of_parameters != first.buffers + first.semaphores:
             raise wrong_type(
                 "a circular buffer stands after a semaphore",
                 "write the circular buffers first, then the semaphores",
-                self.threads[0].span(parameters[-1]),
+                first.span(first.parameters[-1]),
             )
-        shapes = [tuple(getattr(tensor, "shape", ())) for tensor in args]
-        read = [reading_own_parts(thread, args) for thread in self.threads]
-        threads = tuple(broadcasting(thread, shapes) for thread in read)
+        threads = tuple(bound_thread(thread, args) for thread in self.threads)
         return BoundProgram(threads, args, tuple(STREAMS.get()))
 
 
@@ -87,21 +84,6 @@ class BoundProgram:
                     found.append(value)
         return found
 
-    def names(self, kind: str, thread: Thread | None = None) -> list[str]:
-        kinds = (thread or self.threads[0]).kinds
-        return [name for name, each in kinds.items() if each == kind]
-
-
-@dataclass(frozen=True, slots=True)
-class Operand:
-    """A tensor of the program on its way to the device."""
-
-    name: str
-    argument: Any  # as the user gave it
-    tensor: Any  # of ttnn, collapsed and padded
-    layout: MetalLayout
-    grid: Shape  # the parts it is divided into
-
 
 @dataclass(frozen=True, slots=True)
 class Call:
@@ -119,6 +101,11 @@ class Call:
     def output(self) -> Operand:
         return self.operands[-1]
 
+    @property
+    def names(self) -> list[str]:
+        """The names that the threads have for the operands; those of the first count."""
+        return self.program.threads[0].buffers
+
     def is_streamed(self, position: int) -> bool:
         if self.iteration is not None:
             return position < len(self.operands) - 1
@@ -127,66 +114,50 @@ class Call:
             return False
         # A tensor that is given twice may be streamed once: then its buffer is the one filled.
         same = [n for n, each in enumerate(self.operands) if each.argument is argument]
-        return position in ([n for n in same if self._is_filled(n)] or same)
-
-    def _is_filled(self, position: int) -> bool:
-        return any("reserve" in self.calls_on(position, each) for each in self.program.threads)
+        return position in ([n for n in same if self.callers("reserve", n)] or same)
 
     def bind_streams(self) -> None:
-        for stream in self.program.streams:
-            found = [each for each in self.operands if each.argument is stream.argument]
-            if not found:
+        """WrongValue if the program cannot do without one, or a stream is not of it."""
+        read = self.program.streams
+        for stream in read:
+            operand = next((o for o in self.operands if o.argument is stream.argument), None)
+            if operand is None:
                 raise wrong_value(
                     f"`{stream.name}` is streamed, but the program is not called with it",
                     "give it to the program: Program(...)(lhs, rhs, out)",
                     calling_span(),
                 )
-            operand = found[0]
-            stream.tensor, stream.layout = operand.tensor, operand.layout
-            stream.grid = operand.grid
-        self.check_streams()
-
-    def check_streams(self) -> None:
-        """A stream says that a thread fills its buffer: no shard is put there instead."""
-        read = self.program.streams
-        for stream in (each for each in self.program.made_streams if each not in read):
-            for position, operand in enumerate(self.operands):
-                if operand.argument is stream.argument and self.is_prefilled(position):
-                    raise wrong_value(
-                        f"`{stream.name}` is streamed, but no thread reads the stream and none "
-                        "fills its buffer",
-                        "fill it: dma(stream[y, x], cb.reserve()); or leave Stream() out",
-                        stream.span,
-                    )
+            stream.operand = operand
+        # A stream says that a thread fills its buffer: no shard is put there instead.
+        filled = [each.argument for n, each in enumerate(self.operands) if self.is_prefilled(n)]
+        for stream in self.program.made_streams:
+            if stream not in read and any(stream.argument is each for each in filled):
+                raise wrong_value(
+                    f"`{stream.name}` is streamed, but no thread reads the stream and none "
+                    "fills its buffer",
+                    "fill it: dma(stream[y, x], cb.reserve()); or leave Stream() out",
+                    stream.span,
+                )
 
     # Who does what to which buffer ----------------------------------------------------------------
 
-    def calls_on(self, position: int, thread: Thread) -> set[str]:
-        return thread.calls_on(self.program.names("cb", thread)[position])
+    def callers(self, method: str, position: int = -1) -> list[Thread]:
+        """The threads that call a method of a buffer: the output's, if none is named."""
+        return [t for t in self.program.threads if method in t.calls_on(t.buffers[position])]
 
     def is_prefilled(self, position: int) -> bool:
         """An input that nobody fills and that is not streamed: it is the core's shard."""
-        calls = [self.calls_on(position, thread) for thread in self.program.threads]
-        is_read = any("pop" in each for each in calls)
-        is_input = position < len(self.operands) - 1
-        is_there = not self._is_filled(position) and not self.is_streamed(position)
-        return is_input and is_read and is_there
+        is_read = position < len(self.operands) - 1 and bool(self.callers("pop", position))
+        return is_read and not self.callers("reserve", position) and not self.is_streamed(position)
 
     @property
     def writers(self) -> list[Thread]:
-        """The threads that reserve the output."""
-        last = len(self.operands) - 1
-        return [t for t in self.program.threads if "reserve" in self.calls_on(last, t)]
+        return self.callers("reserve")
 
     @property
     def takers(self) -> list[Thread]:
-        """Other threads, which take the output's blocks."""
-        last = len(self.operands) - 1
-        return [
-            thread
-            for thread in self.program.threads
-            if "pop" in self.calls_on(last, thread) and thread not in self.writers
-        ]
+        """Threads that take the output's blocks from another."""
+        return [thread for thread in self.callers("pop") if thread not in self.writers]
 
     @property
     def is_output_streamed(self) -> bool:
@@ -201,44 +172,49 @@ class Call:
     @property
     def movers(self) -> list[tuple[Thread, ...]]:
         """The data movement kernels: a core has two, so the second does what further ones do."""
-        threads = [thread for thread in self.program.threads if not thread.is_compute]
-        return [group for group in (tuple(threads[:1]), tuple(threads[1:])) if group]
+        threads = tuple(thread for thread in self.program.threads if not thread.is_compute)
+        return [group for group in (threads[:1], threads[1:]) if group]
+
+    @property
+    def kernels(self) -> list[tuple[Thread, ...]]:
+        return [*self.movers, *((each,) for each in self.program.threads if each.is_compute)]
 
     def moves(self, thread: Thread) -> Moves:
-        names = self.program.names("cb", thread)
-        is_first = any(thread is each[0] for each in self.movers[:1])
+        """What the thread does for the buffers that are a core's part of a tensor."""
+        fills = any(thread is each[0] for each in self.movers[:1])
         pushes = thread in self.writers and self.is_written_back and self.iteration is None
-        writes = self.is_written_back and any(thread is each[-1] for each in self.movers[1:])
+        empties = self.is_written_back and any(thread is each[-1] for each in self.movers[1:])
+        output = thread.buffers[-1]
         return Moves(
-            self._prefilled(names) if is_first else (),
-            (names[-1],) if pushes else (),
-            (names[-1],) if writes else (),
+            self._fills(thread) if fills else (),
+            ((output, "push_shard"),) * pushes + ((output, "empty"),) * empties,
         )
 
-    def _prefilled(self, names: list[str]) -> tuple[str, ...]:
-        return tuple(name for n, name in enumerate(names) if self.is_prefilled(n))
+    def _fills(self, thread: Thread) -> tuple[MethodCall, ...]:
+        names = enumerate(thread.buffers)
+        return tuple((name, "fill") for n, name in names if self.is_prefilled(n))
+
+    @property
+    def extra(self) -> Moves:
+        """What a further data movement kernel does, if there is room for one."""
+        thread = self.program.threads[-1]
+        has_room = self.is_written_back and len(self.movers) < 2
+        fills = () if self.movers else self._fills(thread)
+        return Moves(fills, ((thread.buffers[-1], "empty"),) * has_room)
 
     def uses(self, threads: Sequence[Thread]) -> frozenset[tuple[str, str]]:
         """What the threads and their moves do, in the words of the language."""
-        names, found = self.program.names("cb"), set()
-        for thread in threads:
-            moves, own = self.moves(thread), self.program.names("cb", thread)
-            for position, name in enumerate(names):
-                calls = self.calls_on(position, thread)
-                if "reserve" in calls or own[position] in moves.fills:
-                    found.add(("reserve", name))
-                if "pop" in calls or own[position] in moves.writes:
-                    found.add(("wait", name))
-        return frozenset(found)
+        return frozenset(
+            (USES[method], name)
+            for thread in threads
+            for name, own in zip(self.names, thread.buffers, strict=True)
+            for method in thread.calls_on(own) | self.moves(thread).methods_of(own)
+            if method in USES
+        )
 
-    @property
-    def extra(self) -> Moves | None:
-        """What a further data movement kernel does, if there is room for one."""
-        names = self.program.names("cb")
-        fills = () if self.movers else self._prefilled(names)
-        has_room = len(self.movers) < 2
-        writes = (names[-1],) if self.is_written_back and has_room else ()
-        return Moves(fills=fills, writes=writes) if fills or writes else None
+
+# What methods of circular buffers do, in the words of the language.
+USES = {"reserve": "reserve", "fill": "reserve", "pop": "wait", "empty": "wait"}
 
 
 class Body:
@@ -256,13 +232,12 @@ class Body:
         collected = scope(self.call.name)
         objects = self._declare()
         call = self.call
-        computes = [(thread,) for thread in call.program.threads if thread.is_compute]
         iterations = None
         if call.iteration is not None:
-            buffers = tuple(objects[: len(call.operands)])
-            iterations = Iterations(call.iteration, buffers[-1])
-            collected.kernels += self._movers(Mover(call.iteration, buffers))
-        for threads in (*call.movers, *computes):
+            mover = Mover(call.iteration, tuple(objects[: len(call.operands)]))
+            iterations = Iterations(call.iteration, mover.buffers[-1])
+            collected.kernels += self._movers(mover)
+        for threads in call.kernels:
             functions = [
                 running(t, _by_parameter(t, objects), call.moves(t), iterations) for t in threads
             ]
@@ -270,43 +245,47 @@ class Body:
             written_as = tuple(thread.function for thread in threads)
             kernel = KernelFunction(threads[0].kind, function, call.uses(threads), written_as)
             collected.kernels.append(kernel)
-        if call.extra is not None and call.iteration is None:
-            first = call.program.threads[-1]
-            name = "write_shards" if call.extra.writes else "read_shards"
-            function = mover(first, name, _by_parameter(first, objects), call.extra)
+        moves = (*call.extra.before, *call.extra.after)
+        if moves and call.iteration is None:
+            last = call.program.threads[-1]
+            name = "write_shards" if call.extra.after else "read_shards"
+            function = calling(last, name, moves, _by_parameter(last, objects))
             collected.kernels.append(KernelFunction(KernelKind.DATAMOVEMENT, function))
 
     def _movers(self, mover: Mover) -> list[KernelFunction]:
         """The kernels that move what the maps name; they stand where the thread stands."""
         (thread,) = self.call.program.threads
-        *inputs, output = self.call.program.names("cb")
-        found = []
+        *inputs, output = self.call.names
+        wanted = []
         if inputs:
-            uses = frozenset(("reserve", name) for name in inputs)
-            function = calling(thread, "read_blocks", mover, "read")
-            found.append(KernelFunction(KernelKind.DATAMOVEMENT, function, uses))
+            wanted.append(("read_blocks", "read", [("reserve", name) for name in inputs]))
         if self.call.is_written_back:
-            uses = frozenset({("wait", output)})
-            function = calling(thread, "write_shards", mover, "write")
-            found.append(KernelFunction(KernelKind.DATAMOVEMENT, function, uses))
-        return found
+            wanted.append(("write_shards", "write", [("wait", output)]))
+        return [
+            KernelFunction(
+                KernelKind.DATAMOVEMENT,
+                calling(thread, name, [(MOVER, method)], {MOVER: mover}),
+                frozenset(uses),
+            )
+            for name, method, uses in wanted
+        ]
 
     def _declare(self) -> list[Any]:
         call = self.call
         found: list[Any] = []
-        for position, name in enumerate(call.program.names("cb")):
+        for position, name in enumerate(call.names):
             operand = call.operands[position]
             blocks = STREAM_BLOCKS if call.is_streamed(position) else SHARD_BLOCKS
-            shape = operand.layout.shard_shape(operand.grid)
+            shape = operand.block_shape
             buffer = make_dataflow_buffer_like(operand.tensor, shape=shape, block_count=blocks)
             buffer.name = name
             buffer.span = parameter_span(call.program.threads[0], name)
-            cb = CircularBuffer(buffer, operand.tensor, operand.layout, operand.grid)
+            cb = CircularBuffer(buffer, operand)
             cb.is_aliased = position == len(call.operands) - 1
             cb.is_taken = cb.is_aliased and bool(call.takers)
             cb.is_streamed = cb.is_aliased and call.is_output_streamed
             found.append(cb)
-        for name in call.program.names("semaphore"):
+        for name in call.program.threads[0].semaphores:
             semaphore = LanguageSemaphore(0)
             semaphore.name = name
             semaphore.span = parameter_span(call.program.threads[0], name)
@@ -345,31 +324,24 @@ def check_call(call: Call) -> None:
         )  # fmt: skip
     for position in range(len(call.operands) - 1):
         _check_ends(call, position)
-        calls = {thread: call.calls_on(position, thread) for thread in call.program.threads}
-        makers = [t for t in calls if t.is_compute and t.stores and "reserve" in calls[t]]
-        if makers and not any("pop" in each for each in calls.values()):
+        writers = [t for t in call.callers("reserve", position) if t.is_compute and t.stores]
+        if writers and not call.callers("pop", position):
             raise _wrong_end(
-                call, makers[0], position, "writes `{}`, which nobody pops: a second output",
+                call, writers[0], position, "writes `{}`, which nobody pops: a second output",
                 "a program has one output, its last tensor; write one program for each",
             )  # fmt: skip
 
 
 def _check_ends(call: Call, position: int) -> None:
     """One kernel fills an input and one takes its blocks."""
-    kernels = [*call.movers, *((thread,) for thread in call.program.threads if thread.is_compute)]
     for method, what in (("reserve", "reserves"), ("pop", "pops")):
-        found = [
-            thread
-            for threads in kernels
-            for thread in threads
-            if method in call.calls_on(position, thread)
-        ]
-        others = [t for t in found if not any(t in each and found[0] in each for each in kernels)]
-        if others:
-            raise _wrong_end(
-                call, others[0], position, f"{what} `{{}}` beside thread `{found[0].name}`",
-                f"let one thread call {method}() on it",
-            )  # fmt: skip
+        callers = call.callers(method, position)
+        for thread in callers:
+            if not any(thread in each and callers[0] in each for each in call.kernels):
+                raise _wrong_end(
+                    call, thread, position, f"{what} `{{}}` beside thread `{callers[0].name}`",
+                    f"let one thread call {method}() on it",
+                )  # fmt: skip
 
 
 def check_written(call: Call) -> None:
@@ -398,7 +370,7 @@ def _check_affine(call: Call) -> None:
 
 
 def _wrong_end(call: Call, thread: Thread, position: int, what: str, help_text: str) -> Exception:
-    name = call.program.names("cb", thread)[position]
+    name = thread.buffers[position]
     text = f"thread `{thread.name}` {what.format(name)}"
     return wrong_value(text, help_text, parameter_span(thread, name), codes.BUFFER_ENDS)
 

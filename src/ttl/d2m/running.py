@@ -1,11 +1,8 @@
 """The kernels of the language that the threads of a pykernel program become.
 
-A thread is run recompiled:
-rule SCOPE   each body (of the thread, a loop, a branch) is a `with` that releases the blocks which
-             pop() and reserve() acquired in it
-rule PRODUCT `block.store(value)` adds if its value is that of `a @ b`
-rule MOVE    the thread fills and empties the buffers that are a core's part of a tensor
-All of it has the lines of the user's code; the names it needs start with a dot.
+A thread is recompiled as bodies.py has rewritten it; before and after its body it fills and empties
+the buffers that are a core's part of a tensor. All of it has the lines of the user's code; the
+names it needs start with a dot.
 """
 
 from __future__ import annotations
@@ -16,74 +13,39 @@ from types import FunctionType
 from typing import Any
 
 from ttl.source import tree
-from ttl.source.bindings import Place, Scope
+from ttl.source.bindings import Scope
 from ttl.source.code import with_names
 from ttl.source.making import around, called, method_call, without_parameters
 from ttl.source.python import as_code
 
-from .bodies import InNewValues
-from .broadcasts import ACQUIRING
-from .objects import Scope as Held
 from .threads import Thread
 
-HELD, COUNTERS, ITERATIONS, CALLED = ".scope", ".counters", ".iterations", ".called"
+COUNTERS, ITERATIONS = ".counters", ".iterations"
+MethodCall = tuple[str, str]  # the name of an object, a method of it
 
 
 @dataclass(frozen=True, slots=True)
 class Moves:
-    """What a thread does beside its body, by parameter."""
+    """What a thread calls beside its body, on its parameters."""
 
-    fills: tuple[str, ...] = ()  # the buffers that it fills at its start
-    pushes: tuple[str, ...] = ()  # the output, if the thread writes it
-    writes: tuple[str, ...] = ()  # the output, which it writes back at its end
+    before: tuple[MethodCall, ...] = ()
+    after: tuple[MethodCall, ...] = ()
 
-
-class _Running(InNewValues):
-    """Rules SCOPE and PRODUCT."""
-
-    def __init__(self, thread: Thread):
-        self.scope, self.parameters = thread.definition.scope, frozenset(thread.names_of_parameters)
-
-    def _held(self, place: Place) -> tree.Name:
-        return tree.Name(place, self.scope.variable(f".held_{self.depth}"))
-
-    def rewritten(self, body: tree.Body) -> tree.Body:
-        place = body[0].place
-        target = tree.Target(place, self._held(place).binding)
-        entered = tree.Entered(place, called(around(HELD, place)), target)
-        return (tree.With(place, (entered,), body),)
-
-    def change(self, node: tree.Node) -> Any:
-        if isinstance(node, tree.Suspend) and node.kind == "await":
-            return node.value
-        if isinstance(node, tree.Call) and isinstance(node.function, tree.Attribute):
-            return self._method(node, node.function.owner)
-        return super().change(node)
-
-    def _method(self, node: tree.Call, owner: tree.Expression) -> tree.Call:
-        if node.method == "store" and len(node.given) == len(node.arguments) == 1:
-            held = self._held(node.place)
-            return method_call(held, "store", node.place, owner, *node.arguments)
-        is_parameter = isinstance(owner, tree.Name) and owner.binding.name in self.parameters
-        if is_parameter and node.method in ACQUIRING:
-            return called(node.function, self._held(node.place))
-        return node
+    def methods_of(self, name: str) -> set[str]:
+        return {method for each, method in (*self.before, *self.after) if each == name}
 
 
 def running(
     thread: Thread, values: dict[str, Any], moves: Moves, iterations: Any = None
 ) -> FunctionType:
-    """The thread as a kernel of the language, its parameters bound to `values`.
-
-    Its body is run for each of `iterations`, if there are any.
-    """
-    body = _Running(thread).body(thread.definition.body)
+    """Bind the thread's parameters to `values`; its body runs for each of `iterations`."""
+    body = thread.definition.body
     if iterations is not None:
         place = thread.definition.place
         target = tree.Target(place, thread.definition.scope.variable(COUNTERS))
         body = (tree.Loop(place, target, around(ITERATIONS, place), body),)
         values = values | {ITERATIONS: iterations}
-    before, after = _moving(thread, moves)
+    before, after = (_calls(thread, calls) for calls in (moves.before, moves.after))
     return _bound(thread, thread.definition.name, (*before, *body, *after), values)
 
 
@@ -100,37 +62,27 @@ def one_after_the_other(threads: Sequence[Thread], functions: list[FunctionType]
     return _bound(threads[0], name, body, parts)
 
 
-def mover(thread: Thread, name: str, values: dict[str, Any], moves: Moves) -> FunctionType:
-    """A kernel that only moves; it stands where `thread` names the parameter."""
-    before, after = _moving(thread, moves)
-    return _bound(thread, name, (*before, *after), values)
+def calling(
+    thread: Thread, name: str, calls: Iterable[MethodCall], values: dict[str, Any]
+) -> FunctionType:
+    """A kernel that only calls methods of ours; its lines are those of `thread`."""
+    return _bound(thread, name, _calls(thread, calls), values)
 
 
-def _moving(thread: Thread, moves: Moves) -> tuple[tree.Body, tree.Body]:
-    """What is done at the start of a kernel, and at its end."""
+def _calls(thread: Thread, calls: Iterable[MethodCall]) -> tree.Body:
+    """Each stands where the thread names the parameter."""
     places = {each.variable.name: each.place for each in thread.parameters}
-
-    def calls(names: Iterable[str], method: str) -> tree.Body:
-        return tuple(_statement(name, method, places[name]) for name in names)
-
-    after = calls(moves.pushes, "push_shard") + calls(moves.writes, "empty")
-    return calls(moves.fills, "fill"), after
-
-
-def calling(thread: Thread, name: str, owner: Any, method: str) -> FunctionType:
-    """A kernel that calls a method of ours; it stands where `thread` does."""
-    body = (_statement(CALLED, method, thread.definition.place),)
-    return _bound(thread, name, body, {CALLED: owner})
-
-
-def _statement(name: str, method: str, place: Place) -> tree.Statement:
-    return tree.Evaluate(place, method_call(around(name, place), method, place))
+    found = []
+    for name, method in calls:
+        place = places.get(name, thread.definition.place)
+        found.append(tree.Evaluate(place, method_call(around(name, place), method, place)))
+    return tuple(found)
 
 
 def _bound(thread: Thread, name: str, body: tree.Body, values: dict[str, Any]) -> FunctionType:
     """A function whose free names are the thread's own cells and cells with `values`."""
     function = without_parameters(name, body, thread.definition.place, Scope(name))
-    own, bound = thread.function.__code__, {**values, HELD: Held, **thread.names}
+    own, bound = thread.function.__code__, {**values, **thread.names}
     names = dict.fromkeys((*own.co_freevars, *bound))
     code = as_code(function, names, own.co_filename)
     return with_names(thread.function, code, bound)

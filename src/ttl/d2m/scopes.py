@@ -11,75 +11,43 @@ from typing import Any
 
 from ttl.diagnostics import RuleBroken, codes
 from ttl.dialects import d2m
+from ttl.frontend.attributes import attribute_of
 from ttl.frontend.builder import KernelBuilder
-from ttl.frontend.hir import Body, Op, RunTime
+from ttl.frontend.continuations import End, Steps
+from ttl.frontend.hir import Body, Op, RunTime, Value
+from ttl.frontend.items import bind
 from ttl.frontend.problems import Unusable
 from ttl.source import tree
 
-from .bodies import InBodies
-
-
-@tree.node
-class BodyStart(tree.Statement):
-    """Stands before the first statement of a body that is `depth` bodies deep."""
-
-    depth: int
-
-
-@tree.node
-class BodyEnd(BodyStart):
-    """Stands after the last one."""
-
-
-def with_bodies_marked(thread: tree.Function) -> tree.Function:
-    found: tree.Function = _Marker().node(thread)
-    return found
-
-
-class _Marker(InBodies):
-    def rewritten(self, body: tree.Body) -> tree.Body:
-        start = BodyStart(body[0].place, self.depth)
-        return (start, *body, BodyEnd(body[-1].place, self.depth))
-
 
 @dataclass(slots=True)
-class Scope:
-    body: Body
+class OpenBody:
+    """Stands for objects.Scope while a thread is compiled."""
+
+    region: Body
     is_region: bool
     acquired: list[RunTime] = field(default_factory=list)
 
 
-class Bodies:
-    """Those around the statement that is translated; a translation may start over in any."""
-
-    def __init__(self, entry: Body):
-        self._stack = [Scope(entry, is_region=True)]
-
-    def enter(self, depth: int, body: Body) -> None:
-        del self._stack[depth:]
-        self._stack.append(Scope(body, body is not self._stack[-1].body))
-
-    def note(self, block: RunTime) -> None:
-        self._stack[-1].acquired.append(block)
-
-    def leave(self, depth: int) -> Scope:
-        left = self._stack[depth]
-        del self._stack[depth:]
-        return left
+def opened(builder: KernelBuilder, outer: OpenBody | None = None) -> OpenBody:
+    return OpenBody(builder.region, outer is None or outer.region is not builder.region)
 
 
-def _leave(builder: Any, node: BodyEnd) -> None:
-    scope: Scope = builder.bodies.leave(node.depth)
-    if not scope.is_region:
-        for block in scope.acquired:
+def with_body(builder: Any, node: tree.With, rest: Steps) -> Steps:
+    (item,) = node.items
+    assert item.target is not None
+    body: OpenBody = builder.evaluate(item.value)
+    bind(builder, item.target, body)
+    return (*node.body, End(lambda: _close(builder, body)), *rest)
+
+
+def _close(builder: KernelBuilder, body: OpenBody) -> None:
+    if not body.is_region:
+        for block in body.acquired:
             builder.emit(d2m.ReleaseOp, [block])
-    _forget(builder, scope.acquired)
-
-
-def _forget(builder: KernelBuilder, acquired: list[RunTime]) -> None:
-    """What has a released block for its value has none from here on."""
+    # What has a released block for its value has none from here on.
     for variable, value in list(builder.state.values.items()):
-        if isinstance(value, RunTime) and value in acquired:
+        if isinstance(value, RunTime) and value in body.acquired:
             builder.state.values[variable] = Unusable(_released(value))
 
 
@@ -93,7 +61,6 @@ def _released(block: RunTime) -> RuleBroken:
     )
 
 
-STATEMENTS = {
-    BodyStart: lambda builder, node: builder.bodies.enter(node.depth, builder.region),
-    BodyEnd: _leave,
-}
+def store(builder: Any, body: OpenBody, block: Value, value: Value) -> Value:
+    """Leave what is a product to the lowering: it adds."""
+    return builder.call(attribute_of(builder, block, "store"), [value], {})

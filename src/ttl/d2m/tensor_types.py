@@ -8,15 +8,13 @@ from xdsl.dialects.builtin import TensorType
 
 from ttl.dialects.metal import MetalLayoutAttr
 from ttl.dialects.ttcore import TileType
-from ttl.semantics.dtypes import dtype_of
 
-from .program import Operand
+from .operands import Operand
 
 
 def device_type(operand: Operand) -> TensorType[Any]:
-    shape = operand.layout.device_shape(operand.grid)
-    element = TileType.of(dtype_of(operand.tensor))
-    return TensorType(element, shape, MetalLayoutAttr.of(operand.layout))
+    layout = MetalLayoutAttr.of(operand.layout)
+    return TensorType(TileType.of(operand.dtype), operand.device_shape, layout)
 
 
 def stream_type(type: TensorType[Any]) -> TensorType[Any]:
@@ -28,5 +26,4 @@ def stream_type(type: TensorType[Any]) -> TensorType[Any]:
 
 
 def host_type(operand: Operand) -> TensorType[Any]:
-    element = TileType.of(dtype_of(operand.tensor)).element
-    return TensorType(element, operand.layout.logical_shape)
+    return TensorType(TileType.of(operand.dtype).element, operand.layout.logical_shape)

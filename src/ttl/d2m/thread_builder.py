@@ -18,7 +18,7 @@ from ttl.frontend import block_math
 from ttl.frontend.builder import KernelBuilder
 from ttl.frontend.emission import Emission
 from ttl.frontend.environment import Environment
-from ttl.frontend.hir import INDEX, RunTime, Scalar, Value
+from ttl.frontend.hir import INDEX, Op, RunTime, Value
 from ttl.frontend.language_calls import LANGUAGE
 from ttl.frontend.nets import Nets
 from ttl.frontend.node_values import MakeArgument
@@ -29,14 +29,15 @@ from ttl.language import math
 from ttl.language.operation import KernelFunction, Program
 from ttl.semantics.kernel_kinds import KernelKind
 from ttl.semantics.ops import BLOCK_OPS
+from ttl.source import tree
 from ttl.target import Target
 
-from . import functions
+from . import functions, iteration
 from .broadcasts import common_shape, spread
-from .iteration import check_counter
 from .mistakes import refused
 from .objects import (
     CircularBuffer,
+    Scope,
     Semaphore,
     Stream,
     StreamBlock,
@@ -49,7 +50,7 @@ from .objects import (
     rectangle,
 )
 from .program import Call
-from .scopes import STATEMENTS, Bodies, with_bodies_marked
+from .scopes import OpenBody, opened, store, with_body
 from .tensor_types import device_type, stream_type
 from .threads import Thread
 
@@ -75,11 +76,9 @@ class ThreadBuilder(Translation):
         api = target.device_api
         super().__init__(kernel, environment, program.grid, {}, api, nets, THREADS)
         self.generic, self.thread = call, thread
-        self.tree = with_bodies_marked(thread.definition)
-        self.frame.scope = self.tree.scope
+        self.frame.scope = thread.definition.scope
         self.arguments: dict[int, RunTime] = {}
         self.argument_spans: list[Span] = []
-        self.bodies = Bodies(self.entry)
 
     def bind(self, name: str, handle: Any, type: Attribute, span: Span) -> None:
         argument = self.entry.add_arg(type)
@@ -112,40 +111,40 @@ def _require(builder: KernelBuilder, call: str) -> ThreadBuilder:
     return builder
 
 
-def acquire(kind: type[d2m.AcquireOp], builder: ThreadBuilder, cb: CircularBuffer) -> Value:
+def acquire(
+    kind: type[d2m.AcquireOp], builder: ThreadBuilder, cb: CircularBuffer, body: OpenBody
+) -> Value:
     buffer = cb.buffer
     block = builder.value(kind, [builder.handle(cb)], tensor_of(buffer.shape, buffer.dtype))
     if not builder.is_held(cb, kind is d2m.WaitOp):
-        builder.bodies.note(block)
+        body.acquired.append(block)
     return block
 
 
 def core_index(builder: KernelBuilder, dim: Value) -> Value:
-    _require_known("core_index", dim)
-    functions.check_dim("core_index", dim)
-    return _counter(builder, d2m.CoreIndexOp, dim)
-
-
-def _counter(builder: KernelBuilder, kind: type[Operation], dim: Any) -> Scalar:
-    value = builder.scalar(kind, (), INDEX, {"dim": IntegerAttr(dim, i64)})
-    value.is_natural = True
-    return value
-
-
-def _require_known(call: str, dim: Value) -> None:
-    if isinstance(dim, RunTime):
-        raise refused(
-            f"{call}() of a dimension that is known only when the kernel runs",
-            f"write it as a number: {call}(0)",
-        )
+    return _counter(builder, d2m.CoreIndexOp, dim, functions.check_dim)
 
 
 def iter_index(builder: KernelBuilder, dim: Value) -> Value:
     assert isinstance(builder, ThreadBuilder)
-    _require_known("iter_index", dim)
-    iteration = builder.generic.iteration
-    check_counter(dim, len(iteration.iterators) if iteration else 0)
-    return _counter(builder, d2m.IterIndexOp, dim)
+    given = builder.generic.iteration
+    count = len(given.iterators) if given else 0
+    return _counter(builder, d2m.IterIndexOp, dim, partial(iteration.check_counter, count))
+
+
+def _counter(
+    builder: KernelBuilder, kind: type[Operation], dim: Any, check: Callable[[Any], None]
+) -> Value:
+    if isinstance(dim, RunTime):
+        name = "core_index" if kind is d2m.CoreIndexOp else "iter_index"
+        raise refused(
+            f"{name}() of a dimension that is known only when the kernel runs",
+            f"write it as a number: {name}(0)",
+        )
+    check(dim)
+    value = builder.scalar(kind, (), INDEX, {"dim": IntegerAttr(dim, i64)})
+    value.is_natural = True
+    return value
 
 
 def dma(
@@ -154,22 +153,18 @@ def dma(
     thread = _require(builder, "dma()")
     check_cores(core, mcast)
     check_remote(isinstance(src, StreamBlock), isinstance(dst, StreamBlock), core)
-    _check_rectangle(thread, core, mcast)
-    ends = [_end(thread, end) for end in (src, dst)]
-    parts: list[list[RunTime]] = [part for end in ends for part in end]
-    parts += [_pair(builder, core, "core"), _pair(builder, mcast, "mcast")]
+    parts = [*_end(thread, src), *_end(thread, dst), *_places(thread, core, mcast)]
     _check_shapes(parts[0][0], parts[2][0])
-    return builder.value(
-        d2m.DmaOp,
-        [operand for part in parts for operand in part],
-        d2m.MemTxType(),
-        _segments(parts),
-    )
+    return _add(builder, d2m.DmaOp, parts, d2m.MemTxType()).results[0]
 
 
-def _segments(parts: list[list[RunTime]]) -> dict[str, Attribute]:
-    """How many operands each part of an operation has."""
-    return {"operandSegmentSizes": DenseArrayBase.from_list(i32, [len(p) for p in parts])}
+def _add(
+    builder: KernelBuilder, kind: type[Operation], parts: list[list[RunTime]], *types: Attribute
+) -> Op:
+    """An operation that says how many operands each of its parts has."""
+    sizes = DenseArrayBase.from_list(i32, [len(part) for part in parts])
+    operands = [operand for part in parts for operand in part]
+    return builder.add(Op(kind, operands, types, {"operandSegmentSizes": sizes}))
 
 
 def _check_shapes(*ends: Any) -> None:
@@ -206,18 +201,14 @@ def _get_global(builder: ThreadBuilder, stream: Stream) -> RunTime:
     return builder.value(d2m.GetGlobalOp, (), type, name, operand.name)
 
 
-def _check_rectangle(builder: ThreadBuilder, core: Value, mcast: Value) -> None:
-    """As far as it is known."""
-    if core is not None and mcast is not None:
-        known = [*pair(core, "core"), *pair(mcast, "mcast")]
-        if all(isinstance(each, int) for each in known):
-            rectangle(core, mcast, builder.generic.grid[::-1])
-
-
-def _pair(builder: KernelBuilder, value: Value, what: str) -> list[RunTime]:
-    if value is None:
-        return []
-    return [builder.index(each) for each in pair(value, what)]
+def _places(builder: ThreadBuilder, core: Value, mcast: Value) -> list[list[RunTime]]:
+    """The rectangle of receivers, checked as far as it is known."""
+    pairs = [() if core is None else pair(core, "core")]
+    pairs.append(() if mcast is None else pair(mcast, "mcast"))
+    known = [*pairs[0], *(pairs[1] or (1, 1))]
+    if core is not None and all(isinstance(each, int) for each in known):
+        rectangle(known[:2], known[2:], builder.generic.grid[::-1])
+    return [[builder.index(each) for each in places] for places in pairs]
 
 
 def dma_wait(builder: KernelBuilder, tx: RunTime) -> None:
@@ -236,22 +227,19 @@ def change_semaphore(
 ) -> None:
     check(core, mcast)
     thread = _require(builder, call)
-    _check_rectangle(thread, core, (1, 1) if mcast is None else mcast)
-    places = [_pair(builder, core, "core"), _pair(builder, mcast, "mcast")]
+    places = _places(thread, core, mcast)
     number = semaphore_number(builder, value, call)
-    parts: list[list[RunTime]] = [[thread.handle(semaphore)], [number], *places]
-    builder.emit(kind, [operand for part in parts for operand in part], _segments(parts))
+    _add(builder, kind, [[thread.handle(semaphore)], [number], *places])
 
 
 def semaphore_wait(
     builder: KernelBuilder, semaphore: Semaphore, value: Value, reset: Value = None
 ) -> None:
-    thread = _require(builder, "Semaphore.wait()")
     call = "Semaphore.wait()"
+    thread = _require(builder, call)
     again: list[RunTime] = [] if reset is None else [semaphore_number(builder, reset, call)]
     number = semaphore_number(builder, value, call)
-    parts: list[list[RunTime]] = [[thread.handle(semaphore)], [number], again]
-    builder.emit(d2m.SemaphoreWaitOp, [each for part in parts for each in part], _segments(parts))
+    _add(builder, d2m.SemaphoreWaitOp, [[thread.handle(semaphore)], [number], again])
 
 
 def square_root(builder: KernelBuilder, x: Value) -> Value:
@@ -277,16 +265,18 @@ def broadcast(builder: KernelBuilder, x: Value, like: Any) -> Value:
 
 
 def spread_block(builder: KernelBuilder, x: Value, like: Value, dims: Any) -> Value:
-    shapes = [block_math.operand_type(each).shape or () for each in (x, like)]
-    shape = common_shape(*shapes)
+    if not dims:
+        return x
+    shape = common_shape(*(block_math.operand_type(each).shape or () for each in (x, like)))
     return LANGUAGE.calls[math.broadcast](builder, x, dims=list(dims), shape=shape)
 
 
 THREADS = LANGUAGE.extended(
     calls={
+        Scope: opened,
         spread: spread_block,
         functions.core_index: core_index,
-        functions.iter_index: iter_index,
+        iteration.iter_index: iter_index,
         functions.dma: dma,
         functions.sqrt: square_root,
         functions.fill: fill,
@@ -296,6 +286,7 @@ THREADS = LANGUAGE.extended(
     },
     methods={d2m.MemTxType: {"wait": dma_wait}},
     object_methods={
+        OpenBody: {"store": store},
         CircularBuffer: {
             "pop": partial(acquire, d2m.WaitOp),
             "reserve": partial(acquire, d2m.ReserveOp),
@@ -309,5 +300,5 @@ THREADS = LANGUAGE.extended(
     subscripts={
         Stream: lambda builder, stream, index: StreamBlock(stream, checked_index(stream, index))
     },
-    statements=STATEMENTS,
+    statements={tree.With: with_body},
 )

@@ -8,19 +8,20 @@ from inspect import Parameter as Kinds
 from types import FunctionType
 from typing import Any
 
-from ttl.diagnostics import Diagnostic, Span, codes
+from ttl.diagnostics import Code, Diagnostic, Span, codes
 from ttl.language.operation import KernelFunction
 from ttl.semantics.kernel_kinds import KernelKind
 from ttl.source import tree
-from ttl.source.bindings import Around, Variable
+from ttl.source.bindings import Around, Binding
 from ttl.source.functions import MISSING, named_value
 from ttl.source.python import as_text
 from ttl.source.trees import tree_of
 from ttl.source.walking import own_nodes, walk
 
-from .broadcasts import ACQUIRING, SPREAD, once_of, spread, undecided, with_broadcasts
+from .bodies import ACQUIRING, SCOPE, with_scopes, without_updates
+from .broadcasts import SPREAD, once_of, spread, undecided, with_broadcasts
 from .mistakes import WrongType, diagnostic
-from .objects import STREAMS, Stream
+from .objects import STREAMS, Scope, Stream
 from .older import OWN, in_todays_spelling
 
 ANNOTATIONS = {
@@ -61,8 +62,21 @@ class Thread:
     def names_of_parameters(self) -> list[str]:
         return [each.variable.name for each in self.parameters]
 
+    @property
+    def buffers(self) -> list[str]:
+        return [name for name in self.names_of_parameters if self.kinds[name] == "cb"]
+
+    @property
+    def semaphores(self) -> list[str]:
+        return [name for name in self.names_of_parameters if self.kinds[name] == "semaphore"]
+
     def span(self, node: tree.Node) -> Span:
         return Span.of_node(self.function.__code__.co_filename, node)
+
+    def mistake(
+        self, node: tree.Node, text: str, help_text: str, code: Code = codes.WRONG_ARGUMENT
+    ) -> Diagnostic:
+        return diagnostic(text, help_text, self.span(node), code)
 
     def captures(self) -> dict[str, Any]:
         """The captured variables that have a value."""
@@ -91,6 +105,35 @@ class Thread:
         is_own = any(each.variable is binding for each in self.parameters)
         return binding.name if binding is not None and is_own else None
 
+    def acquired(self, node: tree.Node, *methods: str) -> str | None:
+        """The buffer of `name.pop()` or `name.reserve()`."""
+        if not isinstance(node, tree.Call) or node.method not in (methods or ACQUIRING):
+            return None
+        assert isinstance(node.function, tree.Attribute)
+        name = self.parameter(node.function.owner)
+        return name if name in self.buffers else None
+
+    def values_of(self, node: tree.Expression) -> list[tree.Expression]:
+        """What a variable is given somewhere; any other expression is its value itself."""
+        if not isinstance(node, tree.Name):
+            return [node]
+        found = [value for each in self.nodes for value in _given(each, node.binding)]
+        return found or [node]
+
+    @property
+    def names_around(self) -> list[tree.Name]:
+        names = [node for node in self.nodes if isinstance(node, tree.Name)]
+        return [node for node in names if isinstance(node.binding, Around)]
+
+
+def _given(node: tree.Node, binding: Binding) -> Iterator[tree.Expression]:
+    for target in node.targets if isinstance(node, tree.Assign) else ():
+        assert isinstance(node, tree.Assign)
+        pairs = [(target, node.value)]
+        if isinstance(target, tree.Sequence) and isinstance(node.value, tree.Sequence):
+            pairs = list(zip(target.items, node.value.items, strict=False))
+        yield from (v for t, v in pairs if isinstance(t, tree.Target) and t.binding is binding)
+
 
 def make_thread(kind: KernelKind, function: Any, verbose: bool, span: Span | None) -> Thread:
     found = tree_of(function) if isinstance(function, FunctionType) else None
@@ -102,7 +145,7 @@ def make_thread(kind: KernelKind, function: Any, verbose: bool, span: Span | Non
     if OLDER in written.values():
         found = in_todays_spelling(found, {name for name in written if written[name] == OLDER})
     kinds = {name: ANNOTATIONS.get(word) for name, word in written.items()}
-    return Thread(kind, function, found, kinds, verbose)
+    return Thread(kind, function, without_updates(found), kinds, verbose)
 
 
 def _annotation(parameter: tree.Parameter, function: FunctionType) -> str:
@@ -122,117 +165,21 @@ def _annotation(parameter: tree.Parameter, function: FunctionType) -> str:
     return getattr(found, "__name__", "") if is_ours else word
 
 
-# Checks -------------------------------------------------------------------------------------------
-
-
-def check_threads(threads: Sequence[Thread]) -> None:
-    """WrongType with everything that is wrong with the threads before they run."""
-    found = [mistake for thread in threads for check in CHECKS for mistake in check(thread)]
-    if not found:
-        found = list(_different(threads))
-    if found:
-        raise WrongType(*found)
-
-
-def _annotations(thread: Thread) -> Iterator[Diagnostic]:
-    help_text = "write `name: CircularBuffer` for each tensor, then `name: Semaphore`"
-    for each in thread.definition.parameters:
-        name = each.variable.name
-        if each.kind != PLAIN:
-            text = f"parameter `{name}` of thread `{thread.name}` is not a plain one"
-        elif each.annotation is None:
-            text = f"parameter `{name}` of thread `{thread.name}` has no annotation"
-        elif thread.kinds[name] is None:
-            text = (
-                f"parameter `{name}` of thread `{thread.name}` is annotated "
-                f"`{as_text(each.annotation)}`"
-            )
-        else:
-            continue
-        yield diagnostic(text, help_text, thread.span(each))
-
-
-def _captures(thread: Thread) -> Iterator[Diagnostic]:
-    for name, value in thread.captures().items():
-        if isinstance(value, Stream) or type(value) is int:
-            continue
-        place = next(n for n in _names_around(thread) if n.binding.name == name)
-        text = f"thread `{thread.name}` captures `{name}`, a {type(value).__name__}"
-        help_text = "threads capture integers and streams: write Stream(tensor) for a tensor"
-        yield diagnostic(text, help_text, thread.span(place))
-
-
-def _names_around(thread: Thread) -> Iterator[tree.Name]:
-    for node in thread.nodes:
-        if isinstance(node, tree.Name) and isinstance(node.binding, Around):
-            yield node
-
-
-def _unknown_names(thread: Thread) -> Iterator[Diagnostic]:
-    """Names that nobody has given a value, each once."""
-    seen = {*thread.names}
-    for node in _names_around(thread):
-        name = node.binding.name
-        if name not in seen and name[0] != "." and named_value(name, thread.function) is MISSING:
-            yield _unknown(thread, node)
-        seen.add(name)
-
-
-def _unknown(thread: Thread, node: tree.Name) -> Diagnostic:
-    name = node.binding.name
-    help_text = "give it a value before the thread, or pass it as a parameter"
-    if name.endswith("_stream"):
-        help_text = f"write {name} = Stream({name.removesuffix('_stream')}) before the thread"
-    text = f"`{name}` is not defined in thread `{thread.name}`"
-    return diagnostic(text, help_text, thread.span(node), codes.UNKNOWN_NAME)
-
-
-def _handed_on(thread: Thread) -> Iterator[Diagnostic]:
-    """Who fills and empties a buffer is read from the methods that are called on it by name."""
-    owners = {node.owner for node in thread.nodes if isinstance(node, tree.Attribute)}
-    for node in thread.nodes:
-        if node not in owners and (name := thread.parameter(node)) is not None:
-            text = f"parameter `{name}` of thread `{thread.name}` is passed on"
-            help_text = f"call its methods where they are needed: {name}.pop()"
-            yield diagnostic(text, help_text, thread.span(node))
-
-
-def _arguments(thread: Thread) -> Iterator[Diagnostic]:
-    """pop() and reserve() take one block, always."""
-    for node in thread.nodes:
-        if isinstance(node, tree.Call) and node.given and _acquired(thread, node) is not None:
-            text = f"`{as_text(node)}`: {node.method}() takes no argument"
-            help_text = "a block is the core's part of the tensor; take them one by one"
-            yield diagnostic(text, help_text, thread.span(node))
-
-
-def _acquired(thread: Thread, node: tree.Node, *methods: str) -> str | None:
-    """The buffer of `name.pop()` or `name.reserve()`."""
-    if not isinstance(node, tree.Call) or node.method not in (methods or ACQUIRING):
-        return None
-    assert isinstance(node.function, tree.Attribute)
-    name = thread.parameter(node.function.owner)
-    return name if name is not None and thread.kinds[name] == "cb" else None
-
-
-def _broadcasts(thread: Thread) -> Iterator[Diagnostic]:
-    for node in undecided(thread.definition, thread.function):
-        text = f"`{as_text(node)}` calculates with a column of values on one path only"
-        help_text = "write bcast(column, block) for what rowmax() or rowsum() gives"
-        yield diagnostic(text, help_text, thread.span(node), codes.SHAPE_MISMATCH)
-
-
-def broadcasting(thread: Thread, shapes: Sequence[Any]) -> Thread:
-    """The thread, its blocks calculated by the shapes of the tensors as numpy does."""
+def bound_thread(thread: Thread, tensors: Sequence[Any]) -> Thread:
+    """The thread as both backends evaluate it in a call with these tensors."""
+    thread = _reading_own_parts(thread, tensors)
+    shapes = [tuple(getattr(tensor, "shape", ())) for tensor in tensors]
     pairs = zip(thread.names_of_parameters, shapes, strict=False)
     known = {name: once_of(shape) for name, shape in pairs if shape}
     found = with_broadcasts(thread.definition, thread.function, known)
-    return replace(thread, definition=found, names={**thread.names, SPREAD: spread})
+    found = with_scopes(found, thread.names_of_parameters)
+    names = {**thread.names, SPREAD: spread, SCOPE: Scope}
+    return replace(thread, definition=found, names=names)
 
 
-def reading_own_parts(thread: Thread, tensors: Sequence[Any]) -> Thread:
+def _reading_own_parts(thread: Thread, tensors: Sequence[Any]) -> Thread:
     """In the older spelling the streams of tensors have no names: see older.py, rule OWN."""
-    used = {node.binding.name for node in _names_around(thread)}
+    used = {node.binding.name for node in thread.names_around}
     pairs = zip(thread.names_of_parameters, tensors, strict=False)
     found = {OWN + name: tensor for name, tensor in pairs if OWN + name in used}
     return replace(thread, names={name: _stream(tensor) for name, tensor in found.items()})
@@ -243,34 +190,95 @@ def _stream(tensor: Any) -> Stream:
     return next(made, None) or Stream(tensor)
 
 
+# Checks -------------------------------------------------------------------------------------------
+
+
+def check_threads(threads: Sequence[Thread]) -> None:
+    """WrongType with everything that is wrong with the threads before they run."""
+    found = [mistake for thread in threads for check in CHECKS for mistake in check(thread)]
+    if not found:
+        found = [mistake for each in threads for mistake in _different(each, threads[0])]
+    if found:
+        raise WrongType(*found)
+
+
+def _annotations(thread: Thread) -> Iterator[Diagnostic]:
+    for each in thread.definition.parameters:
+        name = each.variable.name
+        if each.kind != PLAIN:
+            what = "is not a plain one"
+        elif each.annotation is None:
+            what = "has no annotation"
+        elif thread.kinds[name] is None:
+            what = f"is annotated `{as_text(each.annotation)}`"
+        else:
+            continue
+        text = f"parameter `{name}` of thread `{thread.name}` {what}"
+        help_text = "write `name: CircularBuffer` for each tensor, then `name: Semaphore`"
+        yield thread.mistake(each, text, help_text)
+
+
+def _captures(thread: Thread) -> Iterator[Diagnostic]:
+    for name, value in thread.captures().items():
+        if isinstance(value, Stream) or type(value) is int:
+            continue
+        place = next(n for n in thread.names_around if n.binding.name == name)
+        text = f"thread `{thread.name}` captures `{name}`, a {type(value).__name__}"
+        help_text = "threads capture integers and streams: write Stream(tensor) for a tensor"
+        yield thread.mistake(place, text, help_text)
+
+
+def _unknown_names(thread: Thread) -> Iterator[Diagnostic]:
+    """Names that nobody has given a value, each once."""
+    first: dict[str, tree.Name] = {}
+    for node in thread.names_around:
+        first.setdefault(node.binding.name, node)
+    for name, node in first.items():
+        if name[0] == "." or named_value(name, thread.function) is not MISSING:
+            continue
+        help_text = "give it a value before the thread, or pass it as a parameter"
+        if name.endswith("_stream"):
+            help_text = f"write {name} = Stream({name.removesuffix('_stream')}) before the thread"
+        text = f"`{name}` is not defined in thread `{thread.name}`"
+        yield thread.mistake(node, text, help_text, codes.UNKNOWN_NAME)
+
+
+def _handed_on(thread: Thread) -> Iterator[Diagnostic]:
+    """Who fills and empties a buffer is read from the methods that are called on it by name."""
+    functions = [node.function for node in thread.nodes if isinstance(node, tree.Call)]
+    owners = {node.owner for node in functions if isinstance(node, tree.Attribute)}
+    for node in thread.nodes:
+        if node not in owners and (name := thread.parameter(node)) is not None:
+            text = f"parameter `{name}` of thread `{thread.name}` is passed on"
+            help_text = f"call its methods where they are needed: {name}.pop()"
+            yield thread.mistake(node, text, help_text)
+
+
+def _arguments(thread: Thread) -> Iterator[Diagnostic]:
+    """pop() and reserve() take one block, always."""
+    for node in thread.nodes:
+        if isinstance(node, tree.Call) and node.given and thread.acquired(node) is not None:
+            text = f"`{as_text(node)}`: {node.method}() takes no argument"
+            help_text = "a block is the core's part of the tensor; take them one by one"
+            yield thread.mistake(node, text, help_text)
+
+
+def _broadcasts(thread: Thread) -> Iterator[Diagnostic]:
+    for node in undecided(thread.definition, thread.function):
+        text = f"`{as_text(node)}` calculates with a column of values on one path only"
+        help_text = "write bcast(column, block) for what rowmax() or rowsum() gives"
+        yield thread.mistake(node, text, help_text, codes.SHAPE_MISMATCH)
+
+
 def _stores_to_inputs(thread: Thread) -> Iterator[Diagnostic]:
     """A block that pop() gave is read; of the output, which is reserved first, it is the same."""
-    popped: dict[Variable, set[str | None]] = {}
-    for node in thread.nodes:
-        for variable, value in _assigned(node):
-            popped.setdefault(variable, set()).add(_acquired(thread, value, "pop"))
     for node in thread.nodes:
         if not (isinstance(node, tree.Attribute) and node.name == "store"):
             continue
-        binding = node.owner.binding if isinstance(node.owner, tree.Name) else None
-        owners = {_acquired(thread, node.owner, "pop")}
-        if isinstance(binding, Variable):
-            owners = popped.get(binding, {None})
-        if not any(owner is None or "reserve" in thread.calls_on(owner) for owner in owners):
+        owners = [thread.acquired(value, "pop") for value in thread.values_of(node.owner)]
+        if all(each is not None and "reserve" not in thread.calls_on(each) for each in owners):
             text = f"`{as_text(node)}()` writes a block that pop() gave to read"
-            help_text = "store into a block of reserve()"
-            yield diagnostic(text, help_text, thread.span(node), codes.BLOCK_STATE)
-
-
-def _assigned(node: tree.Node) -> Iterator[tuple[Variable, tree.Expression]]:
-    for target in node.targets if isinstance(node, tree.Assign) else ():
-        assert isinstance(node, tree.Assign)
-        pairs = [(target, node.value)]
-        if isinstance(target, tree.Sequence) and isinstance(node.value, tree.Sequence):
-            pairs = list(zip(target.items, node.value.items, strict=False))
-        for each, value in pairs:
-            if isinstance(each, tree.Target) and isinstance(each.binding, Variable):
-                yield each.binding, value
+            yield thread.mistake(node, text, "store into a block of reserve()", codes.BLOCK_STATE)
 
 
 def _syntax(thread: Thread) -> Iterator[Diagnostic]:
@@ -278,7 +286,7 @@ def _syntax(thread: Thread) -> Iterator[Diagnostic]:
         if (keyword := _refused(node)) is not None:
             text = f"`{keyword}` in thread `{thread.name}`"
             help_text = "threads have assignments, calls, for over range(...), if and else"
-            yield diagnostic(text, help_text, thread.span(node), codes.NOT_IN_KERNELS)
+            yield thread.mistake(node, text, help_text, codes.NOT_IN_KERNELS)
 
 
 _REFUSED: dict[type[tree.Node], str] = {
@@ -294,14 +302,11 @@ def _refused(node: tree.Node) -> str | None:
     return _REFUSED.get(type(node))
 
 
-def _different(threads: Sequence[Thread]) -> Iterator[Diagnostic]:
-    first = threads[0]
-    kinds = [*first.kinds.values()]
-    for thread in threads[1:]:
-        if [*thread.kinds.values()] != kinds:
-            text = f"threads `{first.name}` and `{thread.name}` have different parameters"
-            help_text = "all threads take the same circular buffers, then the same semaphores"
-            yield diagnostic(text, help_text, thread.span(thread.definition))
+def _different(thread: Thread, first: Thread) -> Iterator[Diagnostic]:
+    if [*thread.kinds.values()] != [*first.kinds.values()]:
+        text = f"threads `{first.name}` and `{thread.name}` have different parameters"
+        help_text = "all threads take the same circular buffers, then the same semaphores"
+        yield thread.mistake(thread.definition, text, help_text)
 
 
 CHECKS = (

@@ -7,7 +7,7 @@ refuse what does not become threads.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -23,7 +23,7 @@ from ttl.semantics.dtypes import Array, DType
 from ttl.semantics.graph_ops import GRAPH_OPS
 
 from .mistakes import in_words_of_pykernel, refused
-from .operands import array_of, dtype_of, is_tensor
+from .operands import array_of, checked_dtype, is_tensor
 
 if TYPE_CHECKING:
     from ttl.ttnn.operations.run import Operation
@@ -37,57 +37,51 @@ _SAME = {"div": "divide", "mul": "multiply", "sub": "subtract"}
 _REDUCTIONS = ("max", "mean", "min", "sum")
 
 
+_LOWERED = (*_UNARY, *_BINARY, "matmul", "linear", *_REDUCTIONS, "softmax")
+Arrays = Mapping[str, Array]
+
+
 @dataclass(slots=True)
 class Calls:
-    """Those of one call of a pykernel function."""
+    """The calls of ttnn that one call of a pykernel function makes."""
 
     named: dict[str, Any]  # its tensors; results are added
     results: list[Any] = field(default_factory=list)
 
     def __call__(self, op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         try:
-            result = self._result(op, args, kwargs)
+            with made_by(None):
+                result = _result(op, args, kwargs)
         except RuleBroken as broken:
             raise WrongValue(broken.at(calling_span())) from None
         self.named[f"{op.name}_{len(self.results)}"] = result
         self.results.append(result)
         return result
 
-    def _result(self, op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        given = _bound(op, args, kwargs)
-        tensors = {name: value for name, value in given.items() if is_tensor(value)}
-        if not tensors:
-            raise refused(f"{op.spelling} without a tensor", "give it tensors of the function")
-        first = next(iter(tensors.values()))
-        dtype = dtype_of(first, "argument")
-        arrays = {name: array_of(value) for name, value in tensors.items()}
-        return _like(first, _computed(op, given, arrays, dtype), dtype)
-
 
 @contextmanager
-def lowered(named: dict[str, Any]) -> Iterator[Calls]:
-    """While the body of a pykernel function runs."""
-    calls = Calls(named)
+def made_by(calls: Calls | None) -> Iterator[None]:
+    """Hand the calls of ttnn inside to `calls`; None: they are ttnn's own."""
     token = CALLS.set(calls)
-    try:
-        yield calls
-    finally:
-        CALLS.reset(token)
-
-
-@contextmanager
-def outside() -> Iterator[None]:
-    token = CALLS.set(None)
     try:
         yield
     finally:
         CALLS.reset(token)
 
 
+def _result(op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    given = _bound(op, args, kwargs)
+    arrays = {name: array_of(value) for name, value in given.items() if is_tensor(value)}
+    if not arrays:
+        raise refused(f"{op.spelling} without a tensor", "give it tensors of the function")
+    first = given[next(iter(arrays))]
+    dtype = checked_dtype(first, "argument")
+    return _like(first, _computed(op, given, arrays, dtype), dtype)
+
+
 def _bound(op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
     kwargs = {op.also.get(name, name): value for name, value in kwargs.items()}
-    for name in kwargs.keys() - op.signature.parameters.keys():
-        raise refused(f"{op.spelling} with `{name}` in a pykernel function", "leave it out")
+    _require_nothing(op, [name for name in kwargs if name not in op.signature.parameters])
     try:
         found = op.signature.bind(*args, **kwargs)
     except TypeError as error:
@@ -99,8 +93,7 @@ def _bound(op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict
 def _like(first: Any, values: Array, dtype: DType) -> Any:
     if isinstance(first, ttnn.Tensor):
         place: dict[str, Any] = dict(layout=ttnn.TILE_LAYOUT, device=ttnn.open_device(device_id=0))
-        with outside():
-            return ttnn.from_numpy(np.ascontiguousarray(values), dtype=dtype, **place)
+        return ttnn.from_numpy(np.ascontiguousarray(values), dtype=dtype, **place)
     if not hasattr(first, "detach"):
         return values.astype(first.dtype)
     import torch
@@ -111,71 +104,61 @@ def _like(first: Any, values: Array, dtype: DType) -> Any:
 # TTIR ---------------------------------------------------------------------------------------------
 
 
-def _computed(
-    op: Operation, given: Mapping[str, Any], arrays: Mapping[str, Array], dtype: DType
-) -> Array:
+def _computed(op: Operation, given: Mapping[str, Any], arrays: Arrays, dtype: DType) -> Array:
     from ttl.integrations.d2m_graph import lower_ttir, run_ttir
 
     name, operands, attributes = _call(op, given, arrays)
-    with outside():
-        wanted = np.asarray(op.meaning(**{**given, **arrays}))
+    wanted = np.asarray(op.meaning(**{**given, **arrays}))
     module = _module(name, operands, attributes, wanted.shape, dtype)
-    inputs = [array.astype(dtype.storage) for array in operands]
     config = Config.current()
     try:
-        with outside():
-            if config.backend == "host" and not config.compile_only:
-                return run_ttir(module, inputs)[0]
-            lower_ttir(module)
+        if config.backend == "host" and not config.compile_only:
+            return run_ttir(module, [array.astype(dtype.storage) for array in operands])[0]
+        lower_ttir(module)
     except TTLError as error:
         raise in_words_of_pykernel(error) from error.__cause__
     return wanted.astype(dtype.storage)
 
 
-def _call(
-    op: Operation, given: Mapping[str, Any], arrays: Mapping[str, Array]
-) -> tuple[str, list[Array], str]:
+def _call(op: Operation, given: Mapping[str, Any], arrays: Arrays) -> tuple[str, list[Array], str]:
     """The name in ttir, its operands, and its attributes as text; RuleBroken if it has none."""
-    name = _SAME.get(op.name, op.name)
-    others = {key: value for key, value in given.items() if key not in arrays and value is not None}
-    if name in _UNARY and len(arrays) == 1:
-        _require_nothing(op, {key: value for key, value in others.items() if value})
-        return name, list(arrays.values()), ""
+    name, operands, attributes = _SAME.get(op.name, op.name), [*arrays.values()], ""
+    defaults = op.signature.parameters
+    options = {
+        key: value
+        for key, value in given.items()
+        if key not in arrays and value != defaults[key].default
+    }
+    rank = max(array.ndim for array in operands)
     if name in _BINARY:
-        values = list(given.values())[:2]
-        rank = max(array.ndim for array in arrays.values())
-        pairs = zip(list(given)[:2], values, strict=True)
-        operands = [arrays[k] if k in arrays else np.full((1,) * rank, v) for k, v in pairs]
-        rest = [value for key, value in others.items() if key not in list(given)[:2]]
-        _require_nothing(op, {"an option": rest} if any(rest) else {})
-        return GRAPH_OPS[name].ttir, operands, ""
-    if name in ("matmul", "linear"):
-        turned = {name: others.pop(name, False) for name in ("transpose_a", "transpose_b")}
-        _require_nothing(op, others)
-        flags = [f"{name} = {str(is_on).lower()}" for name, is_on in turned.items()]
-        return name, list(arrays.values()), ", ".join(flags)
-    if name in (*_REDUCTIONS, "softmax"):
-        return name, list(arrays.values()), _along(op, name, others, arrays)
-    raise refused(
-        f"{op.spelling} in a pykernel function does not become threads",
-        f"use one of {', '.join((*_UNARY, *_BINARY, 'matmul', 'linear', *_REDUCTIONS, 'softmax'))}",
-        codes.GRAPH_NOT_LOWERED,
-    )
+        both = list(given)[:2]
+        numbers = {key: np.full((1,) * rank, options.pop(key)) for key in both if key in options}
+        operands = [{**arrays, **numbers}[key] for key in both]
+        name = GRAPH_OPS[name].ttir
+    elif name in ("matmul", "linear"):
+        turned = {each: options.pop(each, False) for each in ("transpose_a", "transpose_b")}
+        attributes = ", ".join(f"{each} = {str(is_on).lower()}" for each, is_on in turned.items())
+    elif name == "softmax":
+        attributes = f"dimension = {options.pop('dim', -1) % rank} : si32"
+    elif name in _REDUCTIONS:
+        attributes = _along(options.pop("dim", None), options.pop("keepdim", False), rank)
+    elif name not in _UNARY or len(operands) > 1:
+        raise refused(
+            f"{op.spelling} in a pykernel function does not become threads",
+            f"use one of {', '.join(_LOWERED)}",
+            codes.GRAPH_NOT_LOWERED,
+        )
+    _require_nothing(op, options)
+    return name, operands, attributes
 
 
-def _along(op: Operation, name: str, others: dict[str, Any], arrays: Mapping[str, Array]) -> str:
-    (array,) = arrays.values()
-    dim = others.pop("dim", -1 if name == "softmax" else None)
-    keeps = others.pop("keepdim", False)
-    _require_nothing(op, {key: value for key, value in others.items() if value not in (True, 1.0)})
-    if name == "softmax":
-        return f"dimension = {dim % array.ndim} : si32"
-    dims = range(array.ndim) if dim is None else (dim if isinstance(dim, (list, tuple)) else [dim])
-    listed = ", ".join(f"{each % array.ndim} : i32" for each in dims)
+def _along(dim: Any, keeps: bool, rank: int) -> str:
+    dims = range(rank) if dim is None else (dim if isinstance(dim, (list, tuple)) else [dim])
+    listed = ", ".join(f"{each % rank} : i32" for each in dims)
     return f"dim_arg = [{listed}], keep_dim = {str(keeps).lower()}"
 
 
-def _require_nothing(op: Operation, options: Mapping[str, Any]) -> None:
+def _require_nothing(op: Operation, options: Iterable[str]) -> None:
     for name in options:
         raise refused(f"{op.spelling} with `{name}` in a pykernel function", "leave it out")
 

@@ -181,6 +181,9 @@ def choice(builder: KernelBuilder, node: tree.Choice) -> Value:
 
 
 def call_expression(builder: KernelBuilder, node: tree.Call) -> Value:
+    function = node.function
+    first = function.owner if isinstance(function, tree.Attribute) else function
+    called = expression(builder, first)
     arguments = _items(builder, node.arguments)
     keywords: dict[str, Value] = {}
     for keyword in node.keywords:
@@ -189,15 +192,9 @@ def call_expression(builder: KernelBuilder, node: tree.Call) -> Value:
             error = f"TypeError: argument after ** must be a mapping, not {describe(value)}"
             raise raised(error)
         keywords |= value if keyword.name is None else {keyword.name: value}
-    if isinstance(node.function, tree.Attribute):
-        function = attribute(builder, node.function)
-    else:
-        function = expression(builder, node.function)
-    return call(builder, function, arguments, keywords)
-
-
-def attribute(builder: KernelBuilder, node: tree.Attribute) -> Value:
-    return attribute_of(builder, expression(builder, node.owner), node.name)
+    if isinstance(function, tree.Attribute):
+        called = attribute_of(builder, called, function.name)
+    return call(builder, called, arguments, keywords)
 
 
 EXPRESSIONS: dict[type[tree.Node], Callable[[KernelBuilder, Any], Value]] = {
@@ -210,7 +207,9 @@ EXPRESSIONS: dict[type[tree.Node], Callable[[KernelBuilder, Any], Value]] = {
     tree.Text: text,
     tree.Bind: bound_expression,
     tree.Function: local_function,
-    tree.Attribute: attribute,
+    tree.Attribute: lambda builder, node: attribute_of(
+        builder, expression(builder, node.owner), node.name
+    ),
     tree.Item: item,
     tree.Binary: binary_expression,
     tree.Unary: lambda builder, node: unary(builder, node.sign, expression(builder, node.operand)),

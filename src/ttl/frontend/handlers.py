@@ -20,7 +20,7 @@ class Handlers:
     methods: Mapping[type, Methods]  # by the type of a run-time value
     object_methods: Mapping[type, Methods]  # by the class of an object of the language
     subscripts: Mapping[type, Handler] = field(default_factory=dict)  # `owner[index]`
-    statements: Mapping[type[tree.Statement], Handler] = field(default_factory=dict)  # of their own
+    statements: Mapping[type[tree.Statement], Handler] = field(default_factory=dict)  # instead
 
     def extended(self, **tables: Mapping[Any, Any]) -> Handlers:
         """With further rows in some of the tables."""

@@ -98,15 +98,7 @@ def print_values(
     num_pages = 1 if num_pages is None else num_pages
     objects = [value for value in values if _is_object(builder, value)]
     printing.check_print(len(objects), num_pages, sep, end, thread)
-    between = escaped(" " if sep is None else sep)
-    line = before = _Line()
-    after = _Line()
-    for number, value in enumerate(values):
-        line.format += between if number else ""
-        if _is_object(builder, value):
-            line = after
-        else:
-            line.add(builder, value)
+    before, after = _lines(builder, values, escaped(" " if sep is None else sep))
     shown = [_shown(builder, value) for value in objects]
     texts = {"before": before.format, "after": after.format}
     for kind, heading, _ in shown:
@@ -122,6 +114,19 @@ def print_values(
         {name: StringAttr(text) for name, text in texts.items()}
         | {name: IntegerAttr(number, i64) for name, number in numbers.items()},
     )
+
+
+def _lines(builder: KernelBuilder, values: tuple[Value, ...], between: str) -> tuple[_Line, _Line]:
+    """What stands before and after the object that is shown."""
+    line = before = _Line()
+    after = _Line()
+    for number, value in enumerate(values):
+        line.format += between if number else ""
+        if _is_object(builder, value):
+            line = after
+        else:
+            line.add(builder, value)
+    return before, after
 
 
 def _is_object(builder: KernelBuilder, value: Value) -> bool:

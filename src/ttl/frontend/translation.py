@@ -128,11 +128,9 @@ class Translation(KernelBuilder):
             return self._given_up(node, mistake, rest)
 
     def _statement(self, node: tree.Statement, rest: Steps) -> Steps:
-        if (flow := FLOW.get(type(node))) is not None:
+        flow = self.handlers.statements.get(type(node)) or FLOW.get(type(node))
+        if flow is not None:
             return flow(self, node, rest)
-        if (own := self.handlers.statements.get(type(node))) is not None:
-            own(self, node)
-            return rest
         if (simple := STATEMENTS.get(type(node))) is None:
             keyword = getattr(node, "keyword", "try")
             raise not_in_kernels(PATTERN if keyword == "match" else f"`{keyword}`")

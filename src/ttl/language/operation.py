@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain
@@ -248,6 +248,10 @@ class Operation:
         )
 
     def _call(self, arguments: dict[str, Any]) -> Any:
+        positional, named = self.as_called(arguments)
+        return LAUNCH_HOOK.body_of(self, arguments)(*positional, **named)
+
+    def as_called(self, arguments: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
         """The inverse of named_arguments()."""
         left, positional = dict(arguments), []
         for name, parameter in self.signature.parameters.items():
@@ -255,9 +259,9 @@ class Operation:
                 positional += [left.pop(key) for key in self._starred(arguments)]
             elif parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
                 positional.append(left.pop(name))
-        return LAUNCH_HOOK.body_of(self, arguments)(*positional, **left)
+        return positional, left
 
-    def _starred(self, arguments: dict[str, Any]) -> list[str]:
+    def _starred(self, arguments: Mapping[str, Any]) -> list[str]:
         """The names that the values of `*args` have."""
         starred = [n for n, p in self.signature.parameters.items() if p.kind is p.VAR_POSITIONAL]
         names = (f"{name}_{number}" for name in starred for number in range(len(arguments)))

@@ -39,17 +39,11 @@ MOST_MADE = 4096
 _MADE: dict[tuple[CodeType, str], FunctionTree] = {}
 
 
-def definition_of(code: CodeType) -> ast.FunctionDef | None:
+def function_tree(code: CodeType) -> FunctionTree | None:
     """The definition of a function; None if the source it was loaded from is not available.
 
     It is parsed at its place in the file: lines and columns are what the user sees.
     """
-    found = function_tree(code)
-    return found if isinstance(found, ast.FunctionDef) else None
-
-
-def function_tree(code: CodeType) -> FunctionTree | None:
-    """The same, also of a lambda or of a coroutine."""
     made = _MADE.get((code, code.co_filename))
     if made is not None:
         return made
@@ -143,18 +137,16 @@ def _found(code: CodeType, file: str) -> FunctionTree:
     Codes are equal also where they stand in different files, and decorators are not in them.
     """
     functions: list[dict[CodeType, FunctionTree]] = []
-    for look in (_kept_texts, _texts_now):
-        for text in look(file):
-            # A cell of a notebook has the flags of the cells before it, too.
-            flags = code.co_flags & FUTURE_FLAGS
-            part = _part_around(text, code.co_firstlineno)
-            if code in (near := _functions(part, flags)):
-                return near[code]
-            functions.append(_functions(text, flags))
-            if code not in functions[-1] and not os.path.isfile(file):  # rule CELL
-                functions.append(_functions(text, flags, one_by_one=True))
-            if code in functions[-1]:
-                return functions[-1][code]
+    flags = code.co_flags & FUTURE_FLAGS  # of a cell of a notebook also those of earlier cells
+    for text in _texts(file):
+        part = _part_around(text, code.co_firstlineno)
+        if code in (near := _functions(part, flags)):
+            return near[code]
+        functions.append(_functions(text, flags))
+        if code not in functions[-1] and not os.path.isfile(file):  # rule CELL
+            functions.append(_functions(text, flags, one_by_one=True))
+        if code in functions[-1]:
+            return functions[-1][code]
     for each in functions:
         for compiled, tree in each.items():
             if _is_rewritten(code, compiled, tree):
@@ -162,19 +154,11 @@ def _found(code: CodeType, file: str) -> FunctionTree:
     raise LookupError(code.co_name)
 
 
-def _kept_texts(file: str) -> tuple[str, ...]:
-    return _TEXTS.get(file, ())[::-1]
-
-
-def _texts_now(file: str) -> tuple[str, ...]:
+def _texts(file: str) -> Iterator[str]:
+    """The texts that are kept, the newest first; then those of now."""
+    yield from _TEXTS.get(file, ())[::-1]
     _keep_text(file)
-    return _kept_texts(file)
-
-
-@lru_cache(maxsize=256)
-def nodes_of(tree: ast.AST) -> tuple[ast.AST, ...]:
-    """All nodes of a function, in the order of ast.walk(), which is slow: several look for some."""
-    return tuple(walk(tree))
+    yield from _TEXTS.get(file, ())[::-1]
 
 
 def _part_around(text: str, line: int) -> str:
@@ -215,7 +199,7 @@ def _functions(text: str, flags: int, one_by_one: bool = False) -> dict[CodeType
         codes = [code for each in compiled for code in nested_codes(each)]
     except (SyntaxError, ValueError):  # edited, and not to its end
         return {}
-    return _by_code(codes, _function_trees(module, "lambda" in text))
+    return _by_code(codes, [node for node in walk(module) if isinstance(node, FunctionTree)])
 
 
 def _compiled(unit: ast.Module, text: str, flags: int) -> CodeType:
@@ -225,21 +209,6 @@ def _compiled(unit: ast.Module, text: str, flags: int) -> CodeType:
     except RecursionError:  # a text may be deeper than a tree
         code = compile(text, "", "exec", flags, dont_inherit=True)
     return code
-
-
-def _function_trees(module: ast.Module, has_lambdas: bool) -> list[FunctionTree]:
-    """Without lambdas only statements have to be looked at, of a file that may be long."""
-    if has_lambdas:
-        return [node for node in walk(module) if isinstance(node, FunctionTree)]
-    found: list[FunctionTree] = []
-    rest: list[ast.AST] = [module]
-    while rest:
-        node = rest.pop()
-        if isinstance(node, Definition):
-            found.append(node)
-        for part in ("body", "orelse", "finalbody", "handlers", "cases"):
-            rest += getattr(node, part, ())
-    return found
 
 
 def _by_code(

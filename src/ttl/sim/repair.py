@@ -77,7 +77,7 @@ def with_numbers(function: FunctionType, points: CodePoints | None) -> CodeType 
     found = tree_of(function) if points is None else points.function
     if found is None:
         return None
-    return _recompiled(with_python_numbers(found, function), *place_of(own_code(function)))
+    return _recompiled(with_python_numbers(found), *place_of(own_code(function)))
 
 
 @lru_cache(maxsize=1024)

@@ -5,7 +5,7 @@ An analysis says how states join and what a statement makes of one.
 rule WAYS    a body is left at its end, by `return`, `break`, `continue` or an exception
 rule AGAIN   a loop is passed until an iteration adds nothing
 rule RAISED  an exception may come before any statement of a `try`, and after the last
-rule FINALLY `finally`, and the end of a `with`, are on every way out
+rule FINALLY `finally` is on every way out
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Forward(Generic[State]):
     def catch(self, handler: tree.Handler, state: State) -> State:
         return state
 
-    def leave(self, node: tree.With | tree.Try, state: State) -> State:
+    def leave(self, node: tree.Try, state: State) -> State:
         """By another way than its end."""
         return state
 
@@ -122,13 +122,12 @@ class Forward(Generic[State]):
 
     def _simple(self, node: Statement, state: State) -> State | None:
         state = self.step(node, state)
-        way = WAYS.get(type(node), "")
-        way = node.kind if isinstance(node, tree.Jump) else way
-        if way == RAISE and not self._tries:
-            return None
-        if way:
+        way = node.kind if isinstance(node, tree.Jump) else WAYS.get(type(node))
+        if way is None:
+            return state
+        if way != RAISE or self._tries:
             self._go(way, state)
-        return None if way else state
+        return None
 
     def _branch(self, node: tree.Branch, state: State) -> State | None:
         then, otherwise = self.decide(node.test, state)
@@ -160,16 +159,7 @@ class Forward(Generic[State]):
         return self.joined(ended, inner.get(BREAK))
 
     def _with(self, node: tree.With, state: State) -> State | None:
-        outer, self._ways = self._ways, {}
-        end = self.body(node.body, self.enter(node, state))
-        self._leave(node, outer, ())
-        return end
-
-    def _leave(self, node: tree.With | tree.Try, outer: dict[str, State], last: Body) -> None:
-        inner, self._ways = self._ways, outer
-        for way, each in inner.items():  # rule FINALLY
-            left = self.body(last, each)
-            self._go(way, None if left is None else self.leave(node, left))
+        return self.body(node.body, self.enter(node, state))
 
     def _try(self, node: tree.Try, state: State) -> State | None:
         outer, self._ways = self._ways, {}
@@ -183,7 +173,10 @@ class Forward(Generic[State]):
             ends = self.joined(ends, self.body(handler.body, self.catch(handler, raised)))
         if self._tries:  # nobody says that it is caught here
             self._go(RAISE, raised)
-        self._leave(node, outer, node.finally_)
+        inner, self._ways = self._ways, outer
+        for way, each in inner.items():  # rule FINALLY
+            left = self.body(node.finally_, each)
+            self._go(way, None if left is None else self.leave(node, left))
         return self.body(node.finally_, ends)
 
 

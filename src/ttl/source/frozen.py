@@ -50,7 +50,7 @@ from ttl.semantics.ttnn_values import is_ttnn_value
 
 from . import tree
 from .bindings import Around
-from .functions import builtins_of, own_code
+from .functions import builtins_of, own_code, slots_of
 from .trees import tree_of_code
 from .walking import walk
 
@@ -62,16 +62,11 @@ class NoKey(TypeError):
     """A value may change in ways that nobody sees."""
 
 
-def freeze(value: object, tensors: Tensors = ()) -> Key:
-    """The key of one value. Tensors of the program are known by their position.
-
-    NoKey if the value, or something it holds, has none.
-    """
-    return freeze_all([value], tensors)
-
-
 def freeze_all(values: Iterable[object], tensors: Tensors = ()) -> Key:
-    """One key of several values, which may share what they hold."""
+    """One key of several values, which may share what they hold.
+
+    Tensors of the program are known by their position. NoKey if something has no key.
+    """
     freezer = _Freezer(tensors)
     try:
         return (*freezer.keys(values), *freezer.module_names())
@@ -256,7 +251,7 @@ class _Freezer:
         if any(base not in HELD for base in foreign):
             raise NoKey(f"a {kind.__qualname__} may change between calls")
         held = HELD[foreign[0]](value) if foreign else ()
-        slots = [(name, getattr(value, name, NO_VALUE)) for name in _slots(kind)]
+        slots = [(name, getattr(value, name, NO_VALUE)) for name in slots_of(kind)]
         own = getattr(value, "__dict__", {})
         return self.key(kind), self.keys(held), self.named(slots), self.named(own.items())
 
@@ -318,12 +313,6 @@ def _numbers_of_builtins(
         value = builtins_of(function).get(name)
         if type(value) in NUMBERS_AND_TEXTS and name not in function.__globals__:
             yield name, value
-
-
-def _slots(kind: type) -> Iterator[str]:
-    for base in kind.__mro__:
-        slots = vars(base).get("__slots__", ())
-        yield from (slots,) if isinstance(slots, str) else slots
 
 
 def _is_generated(code: CodeType) -> bool:

@@ -151,6 +151,18 @@ def items_of(value: object, depth: int = 0) -> Iterator[object]:
         yield from items_of(item, depth + 1)
 
 
+def slots_of(kind: type) -> Iterator[str]:
+    for base in kind.__mro__:
+        slots = vars(base).get("__slots__", ())
+        yield from (slots,) if isinstance(slots, str) else slots
+
+
+def fields_of(value: object) -> Iterator[object]:
+    """The values of an object's attributes."""
+    yield from getattr(value, "__dict__", {}).values()
+    yield from (getattr(value, name, None) for name in slots_of(type(value)))
+
+
 def member(owner: object, name: str) -> object:
     """What an attribute is, without the user's code that may compute it."""
     found = getattr_static(owner, name, MISSING)

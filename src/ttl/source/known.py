@@ -13,7 +13,6 @@ from ttl.semantics.numpy_numbers import python_number
 
 from . import tree
 from .numpy_numbers import has_numpy
-from .walking import children
 
 UNKNOWN: Final = object()
 SCALARS = (bool, int, float, str, type(None))
@@ -34,11 +33,7 @@ SIGNS: dict[str, Callable[[Any], Any]] = {
 PURE = (abs, bool, float, getattr, hasattr, int, isinstance, len, max, min, range, str, sum, tuple)
 
 
-def operands(node: tree.Expression) -> Sequence[tree.Node | None]:
-    return (node.start, node.stop, node.step) if isinstance(node, tree.Slice) else children(node)
-
-
-def calculated(node: tree.Expression, values: Sequence[Any]) -> Any:
+def calculated(node: tree.Node, values: Sequence[Any]) -> Any:
     """What an operation gives of these operands; UNKNOWN if one is, or if nobody can tell.
 
     A kernel calculates with Python's numbers, not with numpy's.
@@ -48,7 +43,7 @@ def calculated(node: tree.Expression, values: Sequence[Any]) -> Any:
     return attempt(_result, node, values)
 
 
-def _result(node: tree.Expression, values: Sequence[Any]) -> Any:
+def _result(node: tree.Node, values: Sequence[Any]) -> Any:
     match node:
         case tree.Item() if not is_tensor(values[0]):
             return values[0][values[1]]

@@ -13,7 +13,7 @@ from ttl.diagnostics import Span, UsageError, codes
 from ttl.semantics.function_source import function_tree
 
 from .functions import own_code, reachable_functions
-from .read_expressions import Nest, nests
+from .read_expressions import Nest, deepest_nest
 
 DEEP = 100  # far below what ends in an error
 SHORTER = "add up in a loop, or store a part of it into a block"
@@ -22,7 +22,7 @@ SHORTER = "add up in a loop, or store a part of it into a block"
 def too_deep(operation: Callable[..., None]) -> UsageError | None:
     """For the deepest expression or statement of an operation, or of a function that it can call;
     None if there is no deep one."""
-    found: list[tuple[Nest, str]] = []
+    found: list[Nest | None] = []
     for function in reachable_functions(operation):
         code = own_code(function)
         try:
@@ -30,12 +30,11 @@ def too_deep(operation: Callable[..., None]) -> UsageError | None:
         except RecursionError:  # Python loaded it, with fewer calls around
             message = f"an expression or a statement of `{function.__name__}` is too deep"
             return _refused(message, SHORTER, Span.of_instruction(code, 0))
-        if definition is not None:
-            found += [(nest, code.co_filename) for nest in nests(definition)]
-    deepest, file = max(found, key=lambda each: each[0].depth, default=(None, ""))
+        found += [] if definition is None else [deepest_nest(definition, code.co_filename)]
+    deepest = max(filter(None, found), key=lambda nest: nest.depth, default=None)
     if deepest is None or deepest.depth < DEEP:
         return None
-    return _refused(*_explained(deepest), Span.of_node(file, deepest.outermost))
+    return _refused(*_explained(deepest), Span.of_node(deepest.file, deepest.outermost))
 
 
 def _refused(message: str, help_text: str, span: Span) -> UsageError:

@@ -10,7 +10,7 @@ rule SEEN   numbers and arrays of numpy among what the names around a kernel and
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from enum import Enum
 from functools import cached_property, partial
 from types import FunctionType, MethodType, ModuleType, SimpleNamespace
@@ -20,7 +20,7 @@ import numpy as np
 
 from ttl.diagnostics.frames import is_user_file
 
-from .functions import environment, reachable_functions
+from .functions import environment, fields_of, reachable_functions
 
 COMPUTED = (property, cached_property)
 PLAIN = (bool, int, float, complex, str, bytes, type(None), range, slice)
@@ -53,34 +53,33 @@ def has_numpy(value: Any, depth: int = 0) -> bool:
         return True
     if isinstance(value, ModuleType):
         return value.__name__.partition(".")[0] == "numpy"
-    if isinstance(value, (tuple, list, set, frozenset, dict)):
-        items = [*value, *value.values()] if isinstance(value, dict) else value
-        return _is_any(items, depth)
-    if isinstance(value, type):
-        return is_users(value) and _is_any([*_class_values(value)], depth)
-    return not isinstance(value, FunctionType) and _object_has_numpy(value, depth)
-
-
-def _is_any(items: Any, depth: int) -> bool:
-    if len(items) > MOST_ITEMS or depth > DEEPEST:  # who knows
-        return True
-    return any(has_numpy(item, depth + 1) for item in items)
-
-
-def _object_has_numpy(value: Any, depth: int) -> bool:
-    """In the fields of an object of a class of the user's, or computed by it."""
-    if isinstance(value, partial):
-        return _is_any([value.args, value.keywords], depth)
-    if isinstance(value, MethodType):
-        return has_numpy(value.__self__, depth + 1)
-    if isinstance(value, Enum):
-        return has_numpy(value.value, depth + 1)
-    kind = type(value)
-    if not is_users(kind):
+    if isinstance(value, FunctionType):
         return False
+    parts = _parts(value)
+    if parts is None or len(parts) > MOST_ITEMS or depth > DEEPEST:  # who knows
+        return True
+    return any(has_numpy(part, depth + 1) for part in parts)
+
+
+def _parts(value: Any) -> Collection[Any] | None:
+    """What a value is made of, an object of the user's of its fields; None if it computes some."""
+    if isinstance(value, dict):
+        return [*value, *value.values()]
+    if isinstance(value, (tuple, list, set, frozenset)):
+        return value
+    if isinstance(value, partial):
+        return [value.args, value.keywords]
+    if isinstance(value, (MethodType, Enum)):
+        return [value.__self__ if isinstance(value, MethodType) else value.value]
+    kind = value if isinstance(value, type) else type(value)
+    if not is_users(kind):
+        return []
+    if isinstance(value, type):
+        return [*_class_values(value)]
     members = [each for base in kind.__mro__ for each in vars(base).values()]
-    computes = hasattr(kind, "__getattr__") or any(isinstance(each, COMPUTED) for each in members)
-    return computes or _is_any([*_fields(value), *_class_values(kind)], depth)
+    if hasattr(kind, "__getattr__") or any(isinstance(each, COMPUTED) for each in members):
+        return None
+    return [*fields_of(value), *_class_values(kind)]
 
 
 def _class_values(kind: type) -> Iterator[Any]:
@@ -96,11 +95,3 @@ def _class_values(kind: type) -> Iterator[Any]:
 def is_users(kind: type) -> bool:
     file = getattr(sys.modules.get(kind.__module__), "__file__", None)
     return kind is SimpleNamespace or file is None or is_user_file(file)
-
-
-def _fields(value: Any) -> Iterator[Any]:
-    yield from getattr(value, "__dict__", {}).values()
-    for base in type(value).__mro__:
-        slots = vars(base).get("__slots__", ())
-        for name in (slots,) if isinstance(slots, str) else slots:
-            yield getattr(value, name, None)

@@ -17,13 +17,12 @@ from typing import Any
 from ttl.semantics.function_source import FUTURE_FLAGS
 
 from . import tree
-from .read_expressions import SIGNS, UNARY_SIGNS
+from .ast_forms import SIGNS, UNARY_SIGNS, WRITTEN_FORMS
 
 OPERATORS: dict[str, Any] = {sign: kind for kind, sign in SIGNS.items()}
 UNARY: dict[str, Any] = {sign: kind for kind, sign in UNARY_SIGNS.items()}
-SEQUENCES = {"tuple": ast.Tuple, "list": ast.List, "set": ast.Set}
 COMPREHENSIONS = {"list": ast.ListComp, "set": ast.SetComp, "generator": ast.GeneratorExp}
-SUSPENDING = {"await": ast.Await, "yield": ast.Yield, "yield from": ast.YieldFrom}
+BODIES = ("body", "then", "otherwise", "finally_")
 
 # `Finish` has no Python of its own: whoever runs the code says what stands for it.
 MakeFinish = Callable[[tree.Finish], ast.stmt]
@@ -43,49 +42,59 @@ class Writer:
         self.hoisted: list[ast.stmt] = []  # before the statement that is being written
         self.count = 0
 
-    def expression(self, node: tree.Expression) -> Any:
-        return _placed(EXPRESSIONS[type(node)](self, node), node)
+    def expression(self, node: tree.Node) -> Any:
+        special = EXPRESSIONS.get(type(node))
+        return _placed(self.same_form(node) if special is None else special(self, node), node)
 
-    def optional(self, node: tree.Expression | None) -> Any:
-        return None if node is None else self.expression(node)
+    def same_form(self, node: tree.Node) -> Any:
+        form = WRITTEN_FORMS.get((type(node),)) or WRITTEN_FORMS[type(node), node.kind]  # type: ignore[attr-defined]
+        made: Any = form.python()
+        for field, name in form.parts:
+            setattr(made, name, self.part(field, getattr(node, field)))
+        if "ctx" in made._fields:
+            made.ctx = ast.Load()
+        if isinstance(node, tree.Statement):
+            _complete(made, node)
+        return made
 
-    def expressions(self, nodes: Iterable[tree.Expression]) -> list[Any]:
-        return [self.expression(each) for each in nodes]
+    def part(self, field: str, part: Any) -> Any:
+        if isinstance(part, tuple):
+            return self.body(part) if field in BODIES else [self.part(field, p) for p in part]
+        if field in ("sign", "signs"):
+            return OPERATORS[part]()
+        if field in ("target", "targets") and part is not None:
+            return self.target(part)
+        return self.expression(part) if isinstance(part, tree.Node) else part
 
     def target(self, node: tree.Expression, context: ast.expr_context | None = None) -> Any:
-        context = context or ast.Store()
-        if isinstance(node, tree.Sequence):
-            made: Any = SEQUENCES[node.kind]([self.target(each, context) for each in node.items])
-        elif isinstance(node, tree.Starred):
-            made = ast.Starred(self.target(node.value, context))
-        else:
-            made = EXPRESSIONS[type(node)](self, node)
-        made.ctx = context
-        return _placed(made, node)
+        made = self.expression(node)
+        _set_context(made, context or ast.Store())
+        return made
 
-    def body(self, nodes: Iterable[tree.Statement], place: tree.Node) -> list[ast.stmt]:
-        found = [made for node in nodes for made in self.statement(node)]
-        return found or [_placed(ast.Pass(), place)]
+    def body(self, nodes: Iterable[tree.Statement]) -> list[ast.stmt]:
+        return [made for node in nodes for made in self.statement(node)]
 
     def statement(self, node: tree.Statement) -> list[ast.stmt]:
         outer, self.hoisted = self.hoisted, []
-        made = _placed(STATEMENTS[type(node)](self, node), node)
-        found = [*self.hoisted, made]
+        special = STATEMENTS.get(type(node))
+        made = self.same_form(node) if special is None else special(self, node)
+        found = [*self.hoisted, _placed(made, node)]
         self.hoisted = outer
         return found
 
     def definition(self, node: tree.Function, name: str = "") -> ast.stmt:
         kind: Any = ast.AsyncFunctionDef if node.is_async else ast.FunctionDef
-        decorators = self.expressions(node.decorators)
-        made = kind(name or node.name, self.arguments(node), self.body(node.body, node), decorators)
-        made.returns = self.optional(node.returns)
-        return _placed(made, node)  # type: ignore[no-any-return]
+        decorators = self.part("decorators", node.decorators)
+        made = kind(name or node.name, self.arguments(node), self.body(node.body), decorators)
+        made.returns = self.part("returns", node.returns)
+        return _placed(_complete(made, node), node)  # type: ignore[no-any-return]
 
     def arguments(self, node: tree.Function) -> ast.arguments:
         made = ast.arguments([], [], None, [], [], None, [])
         for each in node.parameters:
-            argument = _placed(ast.arg(each.variable.name, self.optional(each.annotation)), each)
-            default = self.optional(each.default)
+            annotation = self.part("annotation", each.annotation)
+            argument = _placed(ast.arg(each.variable.name, annotation), each)
+            default = self.part("default", each.default)
             if each.kind == Kinds.VAR_POSITIONAL:
                 made.vararg = argument
             elif each.kind == Kinds.VAR_KEYWORD:
@@ -105,21 +114,30 @@ def _placed(made: Any, node: tree.Node) -> Any:
     return made
 
 
+def _complete(made: Any, node: tree.Node) -> Any:
+    """A statement whose body is empty says `pass`; a loop has no `else`."""
+    if "body" in made._fields and not made.body:
+        made.body = [_placed(ast.Pass(), node)]
+    if isinstance(made, (ast.For, ast.While)):
+        made.orelse = []
+    if isinstance(made, ast.Try) and not made.handlers and not made.finalbody:
+        made.finalbody = [_placed(ast.Pass(), node)]
+    return made
+
+
+def _set_context(made: Any, context: ast.expr_context) -> None:
+    made.ctx = context
+    inside = [made.value] if isinstance(made, ast.Starred) else getattr(made, "elts", ())
+    for each in inside:
+        _set_context(each, context)
+
+
 # Expressions --------------------------------------------------------------------------------------
 
 
 def _name(writer: Writer, node: tree.Name | tree.Target) -> ast.expr:
     context = ast.Load() if isinstance(node, tree.Name) else ast.Store()
     return ast.Name(node.binding.name, context)
-
-
-def _table(writer: Writer, node: tree.Table) -> ast.expr:
-    return ast.Dict([writer.optional(key) for key in node.keys], writer.expressions(node.values))
-
-
-def _compare(writer: Writer, node: tree.Compare) -> ast.expr:
-    signs = [OPERATORS[sign]() for sign in node.signs]
-    return ast.Compare(writer.expression(node.first), signs, writer.expressions(node.others))
 
 
 def _binary(writer: Writer, node: tree.Binary) -> ast.expr:
@@ -134,28 +152,6 @@ def _binary(writer: Writer, node: tree.Binary) -> ast.expr:
     return found  # type: ignore[no-any-return]
 
 
-def _choice(writer: Writer, node: tree.Choice) -> ast.expr:
-    return ast.IfExp(*writer.expressions((node.test, node.then, node.otherwise)))
-
-
-def _formatted(writer: Writer, node: tree.Formatted) -> ast.expr:
-    value, spec = writer.expression(node.value), writer.optional(node.spec)
-    return ast.FormattedValue(value, node.conversion, spec)
-
-
-def _bind(writer: Writer, node: tree.Bind) -> ast.expr:
-    return ast.NamedExpr(writer.target(node.target), writer.expression(node.value))
-
-
-def _call(writer: Writer, node: tree.Call) -> ast.expr:
-    keywords = [
-        _placed(ast.keyword(each.name, writer.expression(each.value)), each)
-        for each in node.keywords
-    ]
-    function = writer.expression(node.function)
-    return ast.Call(function, writer.expressions(node.arguments), keywords)
-
-
 def _function(writer: Writer, node: tree.Function) -> ast.expr:
     returned = node.body[0] if node.is_lambda and len(node.body) == 1 else None
     if isinstance(returned, tree.Return) and returned.value is not None:
@@ -167,57 +163,34 @@ def _function(writer: Writer, node: tree.Function) -> ast.expr:
 
 
 def _comprehension(writer: Writer, node: tree.Comprehension) -> ast.expr:
-    generators = [_generator(writer, each) for each in node.generators]
+    generators = writer.part("generators", node.generators)
     value = writer.expression(node.value)
     if node.key is not None:
         return ast.DictComp(writer.expression(node.key), value, generators)
     return COMPREHENSIONS[node.kind](value, generators)
 
 
-def _generator(writer: Writer, node: tree.Generator) -> ast.comprehension:
-    target, over = writer.target(node.target), writer.expression(node.over)
-    return ast.comprehension(target, over, writer.expressions(node.tests), int(node.is_async))
+def _unary(writer: Writer, node: tree.Unary) -> ast.expr:
+    return ast.UnaryOp(UNARY[node.sign](), writer.expression(node.operand))
 
 
+def _handler(writer: Writer, node: tree.Handler) -> ast.ExceptHandler:
+    name = None if node.target is None else node.target.binding.name
+    made = ast.ExceptHandler(writer.part("kind", node.kind), name, writer.body(node.body))
+    return _complete(made, node)  # type: ignore[no-any-return]
+
+
+# The others have the same form in Python (ast_forms.py).
 EXPRESSIONS: dict[type[tree.Node], Callable[[Writer, Any], Any]] = {
     tree.Constant: lambda writer, node: ast.Constant(node.value),
     tree.Name: _name,
     tree.Target: _name,
-    tree.Attribute: lambda writer, node: ast.Attribute(
-        writer.expression(node.owner), node.name, ast.Load()
-    ),
-    tree.Item: lambda writer, node: ast.Subscript(
-        writer.expression(node.owner), writer.expression(node.index), ast.Load()
-    ),
-    tree.Slice: lambda writer, node: ast.Slice(
-        *map(writer.optional, (node.start, node.stop, node.step))
-    ),
-    tree.Sequence: lambda writer, node: _sequence(node.kind, writer.expressions(node.items)),
-    tree.Table: _table,
-    tree.Starred: lambda writer, node: ast.Starred(writer.expression(node.value), ast.Load()),
-    tree.Unary: lambda writer, node: ast.UnaryOp(
-        UNARY[node.sign](), writer.expression(node.operand)
-    ),
+    tree.Unary: _unary,
     tree.Binary: _binary,
-    tree.Compare: _compare,
-    tree.Logic: lambda writer, node: ast.BoolOp(
-        OPERATORS[node.sign](), writer.expressions(node.operands)
-    ),
-    tree.Choice: _choice,
-    tree.Text: lambda writer, node: ast.JoinedStr(writer.expressions(node.pieces)),
-    tree.Formatted: _formatted,
-    tree.Bind: _bind,
-    tree.Call: _call,
-    tree.LanguageCall: _call,
-    tree.Suspend: lambda writer, node: SUSPENDING[node.kind](writer.optional(node.value)),
     tree.Comprehension: _comprehension,
     tree.Function: _function,
+    tree.Handler: _handler,
 }
-
-
-def _sequence(kind: str, items: list[Any]) -> ast.expr:
-    return ast.Set(items) if kind == "set" else SEQUENCES[kind](items, ast.Load())
-
 
 # Statements ---------------------------------------------------------------------------------------
 
@@ -225,51 +198,13 @@ def _sequence(kind: str, items: list[Any]) -> ast.expr:
 def _assign(writer: Writer, node: tree.Assign) -> ast.stmt:
     if isinstance(node.value, tree.Function) and not node.value.is_lambda:
         return writer.definition(node.value, _only_name(node.targets))
-    return ast.Assign([writer.target(each) for each in node.targets], writer.expression(node.value))
+    return writer.same_form(node)  # type: ignore[no-any-return]
 
 
 def _only_name(targets: tuple[tree.Expression, ...]) -> str:
     (target,) = targets
     assert isinstance(target, tree.Target)
     return target.binding.name
-
-
-def _branch(writer: Writer, node: tree.Branch) -> ast.stmt:
-    otherwise = writer.body(node.otherwise, node) if node.otherwise else []
-    return ast.If(writer.expression(node.test), writer.body(node.then, node), otherwise)
-
-
-def _loop(writer: Writer, node: tree.Loop) -> ast.stmt:
-    over, target = writer.expression(node.over), writer.target(node.target)
-    return ast.For(target, over, writer.body(node.body, node), [])
-
-
-def _with(writer: Writer, node: tree.With) -> ast.stmt:
-    items = [
-        ast.withitem(
-            writer.expression(each.value),
-            None if each.target is None else writer.target(each.target),
-        )
-        for each in node.items
-    ]
-    return ast.With(items, writer.body(node.body, node))
-
-
-def _try(writer: Writer, node: tree.Try) -> ast.stmt:
-    handlers = [
-        _placed(
-            ast.ExceptHandler(
-                writer.optional(each.kind),
-                None if each.target is None else each.target.binding.name,
-                writer.body(each.body, each),
-            ),
-            each,
-        )
-        for each in node.handlers
-    ]
-    otherwise = writer.body(node.otherwise, node) if node.otherwise else []
-    finally_ = writer.body(node.finally_, node) if node.finally_ or not handlers else []
-    return ast.Try(writer.body(node.body, node), handlers, otherwise, finally_)
 
 
 def _import(writer: Writer, node: tree.Import) -> ast.stmt:
@@ -293,30 +228,9 @@ def _declare(writer: Writer, node: tree.Declare) -> ast.stmt:
 
 STATEMENTS: dict[type[tree.Node], Callable[[Writer, Any], Any]] = {
     tree.Assign: _assign,
-    tree.Update: lambda writer, node: ast.AugAssign(
-        writer.target(node.target),
-        OPERATORS[node.sign](),
-        writer.expression(node.value),
-    ),
     tree.Delete: lambda writer, node: ast.Delete(
         [writer.target(each, ast.Del()) for each in node.targets]
     ),
-    tree.Evaluate: lambda writer, node: ast.Expr(writer.expression(node.value)),
-    tree.Branch: _branch,
-    tree.Loop: _loop,
-    tree.While: lambda writer, node: ast.While(
-        writer.expression(node.test), writer.body(node.body, node), []
-    ),
-    tree.With: _with,
-    tree.Return: lambda writer, node: ast.Return(writer.optional(node.value)),
-    tree.Jump: lambda writer, node: ast.Break() if node.kind == "break" else ast.Continue(),
-    tree.Assert: lambda writer, node: ast.Assert(
-        writer.expression(node.test), writer.optional(node.message)
-    ),
-    tree.Raise: lambda writer, node: ast.Raise(
-        writer.optional(node.error), writer.optional(node.cause)
-    ),
-    tree.Try: _try,
     tree.Import: _import,
     tree.Declare: _declare,
     tree.Foreign: lambda writer, node: node.python,
@@ -334,9 +248,7 @@ def as_ast(function: tree.Function, finish: MakeFinish = no_finish) -> Any:
     return writer.definition(function)
 
 
-def as_code(
-    function: tree.Function, free: Iterable[str], file: str, flags: int = 0
-) -> CodeType:
+def as_code(function: tree.Function, free: Iterable[str], file: str, flags: int = 0) -> CodeType:
     """In which the names `free` are those of a function around it; `flags`: of the original code,
     for its `from __future__` statements."""
     factory: Any = ast.parse("def factory(): pass").body[0]

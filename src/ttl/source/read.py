@@ -7,26 +7,26 @@ rule FOREIGN  what has no form in the tree keeps its own Python, with the names 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 from . import tree
+from .ast_forms import READ_FORMS, SIGNS, UNARY_SIGNS
 from .bindings import Around, Binding, Place, Scope, Variable
+from .making import assigned
 from .read_expressions import (
     EXPRESSIONS,
-    SIGNS,
     Definition,
     FunctionNode,
+    NoFormError,
     Pattern,
     declared,
     parameter_nodes,
-    pattern_of,
     place_of,
     stored_names,
 )
-from .tree import Body, Expression, Statement
+from .tree import Body, Statement
 
 Recognize = Callable[[tree.Call], tree.Call]
 ReadStatement = Callable[["Reader", Any], Iterable[Statement]]
@@ -52,26 +52,14 @@ def read_module(text: str | bytes, file: str = "<unknown>") -> tree.Function:
     return tree.Function(place, scope.name, (), (), body, scope)
 
 
-@dataclass(slots=True)
-class _Loop:
-    """One that is being read, and the variable that tells whether it ended by itself."""
-
-    ended: Variable | None
-
-
 class Reader:
-    def __init__(
-        self,
-        recognize: Recognize = lambda call: call,
-        statements: Mapping[type[ast.stmt], ReadStatement] | None = None,
-    ):
-        """`statements`: how further classes of statements are read."""
+    def __init__(self, recognize: Recognize):
         self.recognized = recognize
-        self.statements = {**STATEMENTS, **(statements or {})}
         self.scope: Scope | None = None
         self.elsewhere: dict[Scope, set[str]] = {}  # names that a function declares as global
         self.globally: dict[str, Variable] = {}  # of a module that is read as a whole
-        self.loops: list[_Loop] = []  # around this place, in this function
+        # Of the loops around this place: the variable that tells whether one ended by itself.
+        self.loops: list[Variable | None] = []
 
     # Names ----------------------------------------------------------------------------------------
 
@@ -87,15 +75,14 @@ class Reader:
 
     def outside_comprehensions(self, name: str) -> Binding:
         """`:=` in a comprehension is of the function around it."""
-        inner = self.scope
-        while self.scope is not None and self.scope not in self.elsewhere:
-            self.scope = self.scope.outer
-        found = self.binding(name)
-        self.scope = inner
-        return found
+        scope = self.scope
+        while scope is not None and scope not in self.elsewhere:
+            scope = scope.outer
+        with self.inside(scope):
+            return self.binding(name)
 
     @contextmanager
-    def inside(self, scope: Scope) -> Iterator[None]:
+    def inside(self, scope: Scope | None) -> Iterator[None]:
         outer, self.scope = self.scope, scope
         try:
             yield
@@ -108,28 +95,37 @@ class Reader:
         assert scope is not None
         return scope.variable(name)
 
-    # Expressions ----------------------------------------------------------------------------------
+    # Nodes ----------------------------------------------------------------------------------------
 
-    def expression(self, node: ast.expr) -> Expression:
-        return EXPRESSIONS[type(node)](self, node)
+    def expression(self, node: ast.AST) -> Any:
+        special = EXPRESSIONS.get(type(node))
+        return self.same_form(node) if special is None else special(self, node)
 
-    def optional(self, node: ast.expr | None) -> Expression | None:
-        return None if node is None else self.expression(node)
+    def same_form(self, node: ast.AST) -> Any:
+        form = READ_FORMS[type(node)]
+        parts = [self.part(getattr(node, name)) for _, name in form.parts]
+        return form.node(place_of(node), *form.kind, *parts)
 
-    def expressions(self, nodes: Iterable[ast.expr]) -> tuple[Expression, ...]:
-        return tuple(map(self.expression, nodes))
+    def part(self, part: Any) -> Any:
+        """What a field of a node of `ast` has in it."""
+        if isinstance(part, list):
+            is_body = bool(part) and isinstance(part[0], ast.stmt)
+            return self.body(part) if is_body else tuple(map(self.part, part))
+        if (sign := ALL_SIGNS.get(type(part))) is not None:
+            return sign
+        return self.expression(part) if isinstance(part, ast.AST) else part
 
     # Functions ------------------------------------------------------------------------------------
 
     def function(self, node: FunctionNode) -> tree.Function:
         is_lambda = isinstance(node, ast.Lambda)
         name = "<lambda>" if is_lambda else node.name  # type: ignore[union-attr]
-        scope = self._scope(node, name)
-        decorators = () if is_lambda else self.expressions(node.decorator_list)  # type: ignore[union-attr]
+        scope = self.scope_of(node, name)
+        decorators = self.part(getattr(node, "decorator_list", []))
         parameters = tuple(
             tree.Parameter(
-                place_of(each), scope.variable(each.arg), kind, self.optional(default),
-                self.optional(each.annotation),
+                place_of(each), scope.variable(each.arg), kind, self.part(default),
+                self.part(each.annotation),
             )
             for kind, each, default in parameter_nodes(node.args)
         )  # fmt: skip
@@ -138,7 +134,7 @@ class Reader:
             body = self._function_body(node)
         self.loops = loops
         is_async = isinstance(node, ast.AsyncFunctionDef)
-        returns = None if is_lambda else self.optional(node.returns)  # type: ignore[union-attr]
+        returns = self.part(getattr(node, "returns", None))
         return tree.Function(
             place_of(node), name, decorators, parameters, body, scope, is_lambda, is_async, returns
         )
@@ -148,12 +144,13 @@ class Reader:
             return (tree.Return(place_of(node.body), self.expression(node.body)),)
         return self.body(node.body)
 
-    def _scope(self, node: FunctionNode, name: str) -> Scope:
+    def scope_of(self, node: FunctionNode | ast.ClassDef, name: str) -> Scope:
         body: Sequence[ast.AST] = [node.body] if isinstance(node, ast.Lambda) else node.body
-        scope = Scope(name, self.scope)
+        is_class = isinstance(node, ast.ClassDef)
+        scope = Scope(name, self.scope, is_class=is_class)
         globally, around = declared(ast.Global, body), declared(ast.Nonlocal, body)
         self.elsewhere[scope] = globally
-        own = [each.arg for _, each, _ in parameter_nodes(node.args)]
+        own = [] if is_class else [each.arg for _, each, _ in parameter_nodes(node.args)]  # type: ignore[union-attr]
         for each in (*own, *sorted({*stored_names(*body)} - globally - around)):
             scope.variable(each)
         for each in around:
@@ -167,21 +164,13 @@ class Reader:
         return tuple(made for node in nodes for made in self.statement(node))
 
     def statement(self, node: ast.stmt) -> Iterable[Statement]:
-        return self.statements.get(type(node), _foreign)(self, node)
-
-    def loop_body(self, nodes: Iterable[ast.stmt], ended: Variable | None) -> Body:
-        self.loops.append(_Loop(ended))
-        found = self.body(nodes)
-        self.loops.pop()
-        return found
+        special = STATEMENTS.get(type(node))
+        if special is None and type(node) in READ_FORMS:
+            return (self.same_form(node),)
+        return (special or _foreign)(self, node)
 
 
 # Simple statements --------------------------------------------------------------------------------
-
-
-def _assign(reader: Reader, node: ast.Assign) -> Iterable[Statement]:
-    value = reader.expression(node.value)
-    yield tree.Assign(place_of(node), reader.expressions(node.targets), value)
 
 
 def _annotated(reader: Reader, node: ast.AnnAssign) -> Iterable[Statement]:
@@ -190,46 +179,25 @@ def _annotated(reader: Reader, node: ast.AnnAssign) -> Iterable[Statement]:
         yield tree.Assign(place_of(node), (reader.expression(node.target),), value)
 
 
-def _update(reader: Reader, node: ast.AugAssign) -> Iterable[Statement]:
-    target, value = reader.expression(node.target), reader.expression(node.value)
-    yield tree.Update(place_of(node), target, SIGNS[type(node.op)], value)
-
-
 def _definition(reader: Reader, node: Definition) -> Iterable[Statement]:
     function = reader.function(node)
-    yield tree.Assign(place_of(node), (_target(reader, node.name, place_of(node)),), function)
-
-
-def _target(reader: Reader, name: str, place: Place) -> tree.Target:
-    return tree.Target(place, reader.binding(name))
-
-
-def _raise(reader: Reader, node: ast.Raise) -> Iterable[Statement]:
-    yield tree.Raise(place_of(node), reader.optional(node.exc), reader.optional(node.cause))
-
-
-def _assert(reader: Reader, node: ast.Assert) -> Iterable[Statement]:
-    test, message = reader.expression(node.test), reader.optional(node.msg)
-    yield tree.Assert(place_of(node), test, message)
+    yield assigned(reader.binding(node.name), function, place_of(node))
 
 
 def _import(reader: Reader, node: ast.Import) -> Iterable[Statement]:
     for each in node.names:
-        place, name = place_of(each), each.asname or each.name.partition(".")[0]
-        target = _target(reader, name, place)
-        made = tree.Imported(place, None, target, each.asname is not None)
-        yield tree.Import(place_of(node), each.name, 0, (made,))
+        name = each.asname or each.name.partition(".")[0]
+        yield tree.Import(place_of(node), each.name, 0, (_imported(reader, each, None, name),))
 
 
 def _import_from(reader: Reader, node: ast.ImportFrom) -> Iterable[Statement]:
-    names = tuple(
-        tree.Imported(
-            place_of(each), each.name, _target(reader, each.asname or each.name, place_of(each)),
-            each.asname is not None,
-        )
-        for each in node.names
-    )  # fmt: skip
-    yield tree.Import(place_of(node), node.module or "", node.level, names)
+    names = [_imported(reader, each, each.name, each.asname or each.name) for each in node.names]
+    yield tree.Import(place_of(node), node.module or "", node.level, tuple(names))
+
+
+def _imported(reader: Reader, node: ast.alias, name: str | None, local: str) -> tree.Imported:
+    target = tree.Target(place_of(node), reader.binding(local))
+    return tree.Imported(place_of(node), name, target, node.asname is not None)
 
 
 def _declare(reader: Reader, node: ast.Global | ast.Nonlocal) -> Iterable[Statement]:
@@ -237,45 +205,32 @@ def _declare(reader: Reader, node: ast.Global | ast.Nonlocal) -> Iterable[Statem
     yield tree.Declare(place_of(node), keyword, tuple(map(reader.binding, node.names)))
 
 
-def _return(reader: Reader, node: ast.Return) -> Iterable[Statement]:
-    yield tree.Return(place_of(node), reader.optional(node.value))
-
-
-def _jump(reader: Reader, node: ast.Break | ast.Continue) -> Iterable[Statement]:
-    is_break = isinstance(node, ast.Break)
-    if is_break and (ended := reader.loops[-1].ended) is not None:
+def _break(reader: Reader, node: ast.Break) -> Iterable[Statement]:
+    if (ended := reader.loops[-1]) is not None:
         yield _flag(ended, False, place_of(node))
-    yield tree.Jump(place_of(node), "break" if is_break else "continue")
+    yield tree.Jump(place_of(node), "break")
 
 
 def _flag(variable: Variable, value: bool, place: Place) -> Statement:
-    target = tree.Target(place, variable)
-    return tree.Assign(place, (target,), tree.Constant(place, value))
+    return assigned(variable, tree.Constant(place, value), place)
 
 
 # Control flow -------------------------------------------------------------------------------------
 
 
 def _if(reader: Reader, node: ast.If) -> Iterable[Statement]:
-    yield from _branch(reader, node, node.test, node.body, node.orelse)
-
-
-def _branch(
-    reader: Reader, node: ast.If, test: ast.expr, then: list[ast.stmt], otherwise: list[ast.stmt]
-) -> Iterable[Statement]:
     """rule SIMPLER: `if a and (x := f()):` is an `if` in an `if`; x has a value wherever f() was
     called."""
+    test = node.test
     first = test.values[0] if isinstance(test, ast.BoolOp) else test
     if isinstance(test, ast.BoolOp) and _assigns(*test.values[1:], *_parts(first)[1:]):
         others = test.values[1:]
         rest = others[0] if len(others) == 1 else ast.BoolOp(test.op, others)
         ast.copy_location(rest, test)
-        inner: list[ast.stmt] = [ast.copy_location(ast.If(rest, then, otherwise), node)]
-        sides = (inner, otherwise) if isinstance(test.op, ast.And) else (then, inner)
-        yield from _branch(reader, node, first, *sides)
-        return
-    parts = reader.expression(test), reader.body(then), reader.body(otherwise)
-    yield tree.Branch(place_of(node), *parts)
+        inner: list[ast.stmt] = [ast.copy_location(ast.If(rest, node.body, node.orelse), node)]
+        sides = (inner, node.orelse) if isinstance(test.op, ast.And) else (node.body, inner)
+        return _if(reader, ast.copy_location(ast.If(first, *sides), node))
+    return (reader.same_form(node),)
 
 
 def _parts(node: ast.expr) -> Sequence[ast.expr]:
@@ -286,64 +241,30 @@ def _assigns(*nodes: ast.expr) -> bool:
     return any(isinstance(part, ast.NamedExpr) for node in nodes for part in ast.walk(node))
 
 
-def _for(reader: Reader, node: ast.For) -> Iterable[Statement]:
-    over, target = reader.expression(node.iter), reader.expression(node.target)
-
-    def loop(ended: Variable | None) -> Statement:
-        return tree.Loop(place_of(node), target, over, reader.loop_body(node.body, ended))
-
-    yield from _with_else(reader, node, loop)
-
-
-def _while(reader: Reader, node: ast.While) -> Iterable[Statement]:
-    def loop(ended: Variable | None) -> Statement:
-        test, place = reader.expression(node.test), place_of(node)
-        body = reader.loop_body(node.body, ended)
-        if not _assigns(node.test):
-            return tree.While(place, test, body)
-        negated = tree.Unary(test.place, "not", test)  # rule SIMPLER
-        leave = tree.Branch(place, negated, (tree.Jump(place, "break"),), ())
-        return tree.While(place, tree.Constant(place, True), (leave, *body))
-
-    yield from _with_else(reader, node, loop)
+def _loop(reader: Reader, node: ast.For | ast.While) -> Iterable[Statement]:
+    """rule SIMPLER: `else` is an `if` after the loop, on a variable that every `break` clears."""
+    place, ended = place_of(node), None
+    if node.orelse:
+        ended = reader.own(f"<not left {node.lineno}.{node.col_offset}>")
+        yield _flag(ended, True, place)
+    reader.loops.append(ended)
+    if isinstance(node, ast.For):
+        over, target = reader.expression(node.iter), reader.expression(node.target)
+        yield tree.Loop(place, target, over, reader.body(node.body))
+    else:
+        yield _while(reader, node)
+    reader.loops.pop()
+    if ended is not None:
+        yield tree.Branch(place, tree.Name(place, ended), reader.body(node.orelse), ())
 
 
-def _with_else(
-    reader: Reader,
-    node: ast.For | ast.While,
-    loop: Callable[[Variable | None], Statement],
-) -> Iterable[Statement]:
-    """rule SIMPLER: an `if` after the loop, on a variable that every `break` clears."""
-    if not node.orelse:
-        yield loop(None)
-        return
-    place = place_of(node)
-    ended = reader.own(f"<not left {node.lineno}.{node.col_offset}>")
-    yield _flag(ended, True, place)
-    yield loop(ended)
-    yield tree.Branch(place, tree.Name(place, ended), reader.body(node.orelse), ())
-
-
-def _with(reader: Reader, node: ast.With) -> Iterable[Statement]:
-    items = []
-    for each in node.items:
-        value, target = reader.expression(each.context_expr), reader.optional(each.optional_vars)
-        items.append(tree.Entered(value.place, value, target))
-    yield tree.With(place_of(node), tuple(items), reader.body(node.body))
-
-
-def _try(reader: Reader, node: ast.Try) -> Iterable[Statement]:
-    body = reader.body(node.body)
-    handlers = tuple(
-        tree.Handler(
-            place_of(each), reader.optional(each.type),
-            _target(reader, each.name, place_of(each)) if each.name else None,
-            reader.body(each.body),
-        )
-        for each in node.handlers
-    )  # fmt: skip
-    others = reader.body(node.orelse), reader.body(node.finalbody)
-    yield tree.Try(place_of(node), body, handlers, *others)
+def _while(reader: Reader, node: ast.While) -> tree.While:
+    place, test, body = place_of(node), reader.expression(node.test), reader.body(node.body)
+    if not _assigns(node.test):
+        return tree.While(place, test, body)
+    negated = tree.Unary(test.place, "not", test)  # rule SIMPLER
+    leave = tree.Branch(place, negated, (tree.Jump(place, "break"),), ())
+    return tree.While(place, tree.Constant(place, True), (leave, *body))
 
 
 # match --------------------------------------------------------------------------------------------
@@ -352,23 +273,25 @@ def _try(reader: Reader, node: ast.Try) -> Iterable[Statement]:
 def _match(reader: Reader, node: ast.Match) -> Iterable[Statement]:
     """rule SIMPLER: `if` on a variable of the subject."""
     subject, place = reader.own(f"<subject {node.lineno}.{node.col_offset}>"), place_of(node)
-    patterns = [pattern_of(reader, each.pattern, tree.Name(place, subject)) for each in node.cases]
-    if None in patterns:
+    patterns = [Pattern(reader) for _ in node.cases]
+    try:
+        for each, pattern in zip(node.cases, patterns, strict=True):
+            pattern.add(each.pattern, tree.Name(place, subject))
+    except NoFormError:
         yield from _foreign(reader, node, "match")
         return
-    yield tree.Assign(place, (tree.Target(place, subject),), reader.expression(node.subject))
+    yield assigned(subject, reader.expression(node.subject), place)
     yield from _cases(reader, [*zip(node.cases, patterns, strict=True)])
 
 
-def _cases(reader: Reader, cases: list[tuple[ast.match_case, Pattern | None]]) -> Body:
+def _cases(reader: Reader, cases: list[tuple[ast.match_case, Pattern]]) -> Body:
     """A condition may ask for the names, so it is asked once they are there."""
     if not cases:
         return ()
     (case, pattern), *others = cases
-    assert pattern is not None
     place = place_of(case.pattern)
     then: Body = tuple(
-        tree.Assign(place, (_target(reader, name, place),), value) for name, value in pattern.names
+        assigned(reader.binding(name), value, place) for name, value in pattern.names
     )
     if case.guard is None:
         then = (*then, *reader.body(case.body))
@@ -392,50 +315,30 @@ KEYWORDS: dict[type[ast.AST], str] = {
 def _foreign(
     reader: Reader, node: ast.stmt, keyword: str = ""
 ) -> Iterable[Statement]:  # rule FOREIGN
-    names: list[tree.Name] = []
-    for each in ast.walk(node):
-        if isinstance(each, ast.Name):
-            names.append(tree.Name(place_of(each), reader.binding(each.id)))
-    targets = tuple(_target(reader, name, place_of(node)) for name in stored_names(node))
+    place, named = place_of(node), (each for each in ast.walk(node) if isinstance(each, ast.Name))
+    names = [tree.Name(place_of(each), reader.binding(each.id)) for each in named]
+    targets = tuple(tree.Target(place, reader.binding(name)) for name in stored_names(node))
     word = keyword or KEYWORDS.get(type(node), type(node).__name__)
-    body = _class_body(reader, node) if isinstance(node, ast.ClassDef) else ()
-    yield tree.Foreign(place_of(node), word, tuple(names), targets, node, body)
+    body: Body = ()
+    if isinstance(node, ast.ClassDef):
+        with reader.inside(reader.scope_of(node, node.name)):
+            body = reader.body(node.body)
+    yield tree.Foreign(place, word, tuple(names), targets, node, body)
 
 
-def _class_body(reader: Reader, node: ast.ClassDef) -> Body:
-    scope = Scope(node.name, reader.scope, is_class=True)
-    reader.elsewhere[scope] = declared(ast.Global, node.body)
-    around = declared(ast.Nonlocal, node.body)
-    for name in sorted({*stored_names(*node.body)} - reader.elsewhere[scope] - around):
-        scope.variable(name)
-    with reader.inside(scope):
-        return reader.body(node.body)
-
-
-STATEMENTS: dict[type[ast.stmt], ReadStatement] = {
-    ast.Assign: _assign,
+ALL_SIGNS = SIGNS | UNARY_SIGNS
+STATEMENTS: dict[type[ast.AST], ReadStatement] = {
     ast.AnnAssign: _annotated,
-    ast.AugAssign: _update,
-    ast.Delete: lambda reader, node: [
-        tree.Delete(place_of(node), reader.expressions(node.targets))
-    ],
-    ast.Expr: lambda reader, node: [tree.Evaluate(place_of(node), reader.expression(node.value))],
     ast.FunctionDef: _definition,
     ast.AsyncFunctionDef: _definition,
-    ast.Raise: _raise,
-    ast.Assert: _assert,
     ast.Import: _import,
     ast.ImportFrom: _import_from,
     ast.Global: _declare,
     ast.Nonlocal: _declare,
     ast.Pass: lambda reader, node: [],
-    ast.Return: _return,
-    ast.Break: _jump,
-    ast.Continue: _jump,
+    ast.Break: _break,
     ast.If: _if,
-    ast.For: _for,
-    ast.While: _while,
-    ast.With: _with,
-    ast.Try: _try,
+    ast.For: _loop,
+    ast.While: _loop,
     ast.Match: _match,
 }

@@ -12,6 +12,7 @@ rule TARGETS what gets a value is a `Target`, an `Attribute`, an `Item`, or a `S
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar, dataclass_transform
 
@@ -20,18 +21,23 @@ from .bindings import Binding, Place, Scope, Variable
 
 # Nodes --------------------------------------------------------------------------------------------
 
-NodeClass = TypeVar("NodeClass")
+NodeClass = TypeVar("NodeClass", bound="Node")
 
 
 @dataclass_transform(frozen_default=True, eq_default=False)
-def node(made: type[NodeClass]) -> type[NodeClass]:
-    return dataclass(frozen=True, slots=True, eq=False)(made)
+def node(*parts: str) -> Callable[[type[NodeClass]], type[NodeClass]]:
+    """`parts`: the fields that have nodes in them, in the order in which they are evaluated."""
+
+    def made(kind: type[NodeClass]) -> type[NodeClass]:
+        kind.parts = parts or kind.parts
+        return dataclass(frozen=True, slots=True, eq=False)(kind)
+
+    return made
 
 
-@node
+@node()
 class Node:
     place: Place
-    # The fields that have nodes in them, in the order in which they are evaluated.
     parts: ClassVar[tuple[str, ...]] = ()
 
     # As nodes of `ast` are asked for their places.
@@ -63,148 +69,132 @@ class Statement(Node):
 Body = tuple[Statement, ...]
 
 
-@node
+@node()
 class Constant(Expression):
     value: Any
 
 
-@node
+@node()
 class Name(Expression):
     binding: Binding
 
 
-@node
+@node()
 class Target(Expression):
     """A name that gets a value, or loses it."""
 
     binding: Binding
 
 
-@node
+@node("owner")
 class Attribute(Expression):
-    parts = ("owner",)
     owner: Expression
     name: str
 
 
-@node
+@node("owner", "index")
 class Item(Expression):
-    parts = ("owner", "index")
     owner: Expression
     index: Expression
 
 
-@node
+@node("start", "stop", "step")
 class Slice(Expression):
-    parts = ("start", "stop", "step")
     start: Expression | None
     stop: Expression | None
     step: Expression | None
 
 
-@node
+@node("items")
 class Sequence(Expression):
     """A tuple, a list or a set, by `kind`."""
 
-    parts = ("items",)
     kind: str
     items: tuple[Expression, ...]
 
 
-@node
+@node("keys", "values")
 class Table(Expression):
     """A dict; where a key is None, `**value`."""
 
-    parts = ("keys", "values")
     keys: tuple[Expression | None, ...]
     values: tuple[Expression, ...]
 
 
-@node
+@node("value")
 class Starred(Expression):
-    parts = ("value",)
     value: Expression
 
 
-@node
+@node("operand")
 class Unary(Expression):
-    parts = ("operand",)
     sign: str  # -, +, ~, not
     operand: Expression
 
 
-@node
+@node("left", "right")
 class Binary(Expression):
-    parts = ("left", "right")
     sign: str
     left: Expression
     right: Expression
 
 
-@node
+@node("first", "others")
 class Compare(Expression):
     """`a < b <= c`"""
 
-    parts = ("first", "others")
     signs: tuple[str, ...]
     first: Expression
     others: tuple[Expression, ...]
 
 
-@node
+@node("operands")
 class Logic(Expression):
-    parts = ("operands",)
     sign: str  # and, or
     operands: tuple[Expression, ...]
 
 
-@node
+@node("test", "then", "otherwise")
 class Choice(Expression):
     """`then if test else otherwise`"""
 
-    parts = ("test", "then", "otherwise")
     test: Expression
     then: Expression
     otherwise: Expression
 
 
-@node
+@node("pieces")
 class Text(Expression):
     """An f-string."""
 
-    parts = ("pieces",)
     pieces: tuple[Expression, ...]  # constants, and what is formatted
 
 
-@node
+@node("value", "spec")
 class Formatted(Expression):
-    parts = ("value", "spec")
     value: Expression
     conversion: int  # as in `ast`
     spec: Expression | None
 
 
-@node
+@node("value", "target")
 class Bind(Expression):
     """`target := value`"""
 
-    parts = ("value", "target")
     target: Target
     value: Expression
 
 
-@node
+@node("value")
 class Keyword(Node):
     """An argument that is given by name; `**value` without one."""
 
-    parts = ("value",)
     name: str | None
     value: Expression
 
 
-@node
+@node("function", "arguments", "keywords")
 class Call(Expression):
-    parts = ("function", "arguments", "keywords")
     function: Expression
     arguments: tuple[Expression, ...]
     keywords: tuple[Keyword, ...]
@@ -220,7 +210,7 @@ class Call(Expression):
         return self.function.name if isinstance(self.function, Attribute) else ""
 
 
-@node
+@node()
 class LanguageCall(Call):
     """Of a function of the language, with its arguments by the names of its parameters."""
 
@@ -228,31 +218,28 @@ class LanguageCall(Call):
     named: dict[str, Expression]
 
 
-@node
+@node("value")
 class Suspend(Expression):
     """`await`, `yield` or `yield from`, by `kind`."""
 
-    parts = ("value",)
     kind: str
     value: Expression | None
 
 
-@node
+@node("over", "target", "tests")
 class Generator(Node):
     """`for target in over if test ...`"""
 
-    parts = ("over", "target", "tests")
     target: Expression
     over: Expression
     tests: tuple[Expression, ...]
     is_async: bool = False
 
 
-@node
+@node("generators", "key", "value")
 class Comprehension(Expression):
     """A list, a set, a dict (with `key`) or a generator, by `kind`; its targets are its own."""
 
-    parts = ("generators", "key", "value")
     kind: str
     generators: tuple[Generator, ...]
     key: Expression | None
@@ -260,20 +247,18 @@ class Comprehension(Expression):
     scope: Scope
 
 
-@node
+@node("default")
 class Parameter(Node):
-    parts = ("default",)
     variable: Variable
     kind: int  # as in `inspect`
     default: Expression | None
     annotation: Expression | None = None
 
 
-@node
+@node("decorators", "parameters", "body")
 class Function(Expression):
     """A definition or a lambda, whose body is what it returns."""
 
-    parts = ("decorators", "parameters", "body")
     name: str
     decorators: tuple[Expression, ...]
     parameters: tuple[Parameter, ...]
@@ -287,139 +272,123 @@ class Function(Expression):
 # Statements ---------------------------------------------------------------------------------------
 
 
-@node
+@node("value", "targets")
 class Assign(Statement):
     """Also `def`, whose value is the function."""
 
-    parts = ("value", "targets")
     targets: tuple[Expression, ...]
     value: Expression
 
 
-@node
+@node("target", "value")
 class Update(Statement):
     """`target += value`"""
 
-    parts = ("target", "value")
     target: Expression
     sign: str
     value: Expression
 
 
-@node
+@node("targets")
 class Delete(Statement):
-    parts = ("targets",)
     targets: tuple[Expression, ...]
 
 
-@node
+@node("value")
 class Evaluate(Statement):
-    parts = ("value",)
     value: Expression
 
 
-@node
+@node("test", "then", "otherwise")
 class Branch(Statement):
-    parts = ("test", "then", "otherwise")
     test: Expression
     then: Body
     otherwise: Body
 
 
-@node
+@node("over", "target", "body")
 class Loop(Statement):
     """`for target in over`"""
 
-    parts = ("over", "target", "body")
     target: Expression
     over: Expression
     body: Body
 
 
-@node
+@node("test", "body")
 class While(Statement):
-    parts = ("test", "body")
     test: Expression
     body: Body
 
 
-@node
+@node("value", "target")
 class Entered(Node):
     """`value as target`"""
 
-    parts = ("value", "target")
     value: Expression
     target: Expression | None
 
 
-@node
+@node("items", "body")
 class With(Statement):
-    parts = ("items", "body")
     items: tuple[Entered, ...]
     body: Body
 
 
-@node
+@node("value")
 class Return(Statement):
-    parts = ("value",)
     value: Expression | None
 
 
-@node
+@node()
 class Jump(Statement):
     kind: str  # break, continue
 
 
-@node
+@node("test", "message")
 class Assert(Statement):
-    parts = ("test", "message")
     test: Expression
     message: Expression | None
 
 
-@node
+@node("error", "cause")
 class Raise(Statement):
-    parts = ("error", "cause")
     error: Expression | None
     cause: Expression | None
 
 
-@node
+@node("kind", "target", "body")
 class Handler(Node):
-    parts = ("kind", "target", "body")
     kind: Expression | None
     target: Target | None
     body: Body
 
 
-@node
+@node("body", "handlers", "otherwise", "finally_")
 class Try(Statement):
-    parts = ("body", "handlers", "otherwise", "finally_")
     body: Body
     handlers: tuple[Handler, ...]
     otherwise: Body
     finally_: Body
 
 
-@node
+@node("target")
 class Imported(Node):
     """`name` of the module, or (None) the module itself."""
 
-    parts = ("target",)
     name: str | None
     target: Target
     has_alias: bool
 
 
-@node
+@node("names")
 class Import(Statement):
-    parts = ("names",)
     module: str
     level: int
     names: tuple[Imported, ...]
 
 
-@node
+@node()
 class Declare(Statement):
     """`global` or `nonlocal`: which names are meant is known from their bindings."""
 
@@ -427,14 +396,13 @@ class Declare(Statement):
     bindings: tuple[Binding, ...]
 
 
-@node
+@node("names", "targets", "body")
 class Foreign(Statement):
     """What no kernel can have: a class, say. Its own Python is kept, and the names in it.
 
     The statements of a class are read, too: a module has some.
     """
 
-    parts = ("names", "targets", "body")
     keyword: str
     names: tuple[Name, ...]
     targets: tuple[Target, ...]
@@ -442,7 +410,7 @@ class Foreign(Statement):
     body: Body = ()
 
 
-@node
+@node()
 class Finish(Statement):
     """Waits for the transfers, or releases the blocks, that the variables `names` have.
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import lru_cache, partial
-from inspect import getattr_static
 from types import CodeType, FunctionType, MethodType
 from typing import Any
 
@@ -22,7 +21,7 @@ from ttl.diagnostics.frames import is_pyttlang_file, is_user_file
 
 from . import tree
 from .bindings import Binding, Variable
-from .functions import MISSING, named_value, own_code, reachable_functions
+from .functions import MISSING, member, named_value, own_code, reachable_functions
 from .trees import Path, path_of, tree_of_code
 from .walking import walk
 
@@ -110,8 +109,7 @@ def _has_items_of_run(node: tree.Node) -> bool:
 def _value(path: Path, function: FunctionType) -> Any:
     value = named_value(path[0], function)
     for name in path[1:]:
-        value = MISSING if value is MISSING else getattr_static(value, name, MISSING)
-        value = value.__func__ if isinstance(value, (staticmethod, classmethod)) else value
+        value = MISSING if value is MISSING else member(value, name)
     return value
 
 

@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from .tree import Body, Comprehension, Function, LanguageCall, Node, Sequence, Starred
+from .tree import Binary, Body, Function, LanguageCall, Node, Sequence, Starred
 
 AnyNode = TypeVar("AnyNode", bound=Node)
-SCOPED = (Function, Comprehension)
 
 
 def children(node: Node) -> list[Node]:
@@ -22,6 +21,17 @@ def children(node: Node) -> list[Node]:
         elif part is not None:
             found += [each for each in part if each is not None]
     return found
+
+
+def terms(node: Node) -> list[Node]:
+    """Like children(), but all terms of a sum, which is deep to its left."""
+    if not isinstance(node, Binary):
+        return children(node)
+    found: list[Node] = []
+    while isinstance(node, Binary):
+        found.append(node.right)
+        node = node.left
+    return [node, *reversed(found)]
 
 
 def walk(*nodes: Node) -> Iterator[Node]:

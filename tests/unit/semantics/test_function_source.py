@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ttl.semantics import function_source
-from ttl.semantics.function_source import definition_of
+from ttl.semantics.function_source import function_tree
 
 OTHERS = "\n".join(f"def other_{i}():\n    return {i}\n" for i in range(20))
 FUNCTION = """
@@ -53,7 +53,7 @@ def test_a_part_of_the_file_is_enough(
     parsed: list[str] = []
     parse = ast.parse
     monkeypatch.setattr(ast, "parse", lambda part: parsed.append(part) or parse(part))
-    tree, inner = definition_of(outer.__code__), definition_of(outer(4.0).__code__)
+    tree, inner = function_tree(outer.__code__), function_tree(outer(4.0).__code__)
     assert tree is not None
     assert inner is not None
     assert (tree.name, len(tree.decorator_list), inner.name) == ("outer", 2, "inner")

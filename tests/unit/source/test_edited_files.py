@@ -13,7 +13,7 @@ import pytest
 import ttl
 from ttl import ttnn
 from ttl.diagnostics import TTLError
-from ttl.semantics.function_source import definition_of, function_tree
+from ttl.semantics.function_source import function_tree
 
 DEVICE = ttnn.open_device(device_id=0)
 
@@ -165,8 +165,8 @@ def test_functions_with_asserts_which_pytest_rewrites(backend) -> None:
         return inner(x)
 
     assert any(name.startswith("@py") for name in checked.__code__.co_names)
-    assert definition_of(checked.__code__).name == "checked"
-    assert definition_of(nested.__code__).name == "nested"
+    assert function_tree(checked.__code__).name == "checked"
+    assert function_tree(nested.__code__).name == "nested"
 
 
 def test_lambdas_of_one_line(backend) -> None:

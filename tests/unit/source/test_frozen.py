@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections import OrderedDict, defaultdict, deque, namedtuple
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from enum import Enum, IntEnum
 from functools import lru_cache, partial, wraps
@@ -18,10 +18,14 @@ import pytest
 
 import ttl
 from ttl import ttnn
-from ttl.source.frozen import NoKey, freeze, freeze_all
+from ttl.source.frozen import Key, NoKey, freeze_all
 
 Pair = namedtuple("Pair", "first second")
 Other = namedtuple("Other", "first second")
+
+
+def freeze(value: object, tensors: Iterable[Any] = ()) -> Key:
+    return freeze_all([value], tensors)
 
 
 class Typed(NamedTuple):

@@ -16,7 +16,7 @@ from ttl import ttnn
 from ttl.config import process_variables
 from ttl.diagnostics import Severity, TTLError
 from ttl.driver.check import check_operation
-from ttl.source.unified.memory import memory_of
+from ttl.source.unified.things import memory_of
 from ttl.source.unified.unify import forget, threads_of
 from ttl.source.unified.units import Thread, Unit
 from ttl.target import load as load_target
@@ -372,6 +372,20 @@ def test_what_blocks_order_keeps_its_threads() -> None:
     y = tensor(16, 1.0)
     call(in_place, "strict", y)
     assert rows(y) == [2.0] * 16
+
+
+def test_a_measured_region_is_followed() -> None:
+    @ttl.operation(grid=(1, 1))
+    def operation(y):
+        a_dfb, o_dfb = buffers(y, 2)
+        for i in range(8):
+            with ttl.signpost("load"), a_dfb.reserve() as block:
+                ttl.copy(y[i, 0], block).wait()
+            twice(a_dfb, o_dfb)
+        for i in range(8):
+            save(o_dfb, y, i)
+
+    assert movers(operation, tensor(8)) == BOTH
 
 
 def test_parts_that_do_not_overlap_keep_their_threads() -> None:

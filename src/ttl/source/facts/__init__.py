@@ -6,20 +6,15 @@ compiler cannot decide differently.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
-from types import FunctionType, ModuleType
 from typing import Any
 
-from ttl.language.arguments import is_tensor
-from ttl.language.buffer import DataflowBuffer
 from ttl.language.operation import KernelFunction, Program
 from ttl.loading.forks import computed_once
-from ttl.semantics.dtypes import DType, dtype_of, float16
+from ttl.semantics.dtypes import DType, float16
 from ttl.semantics.kernel_config import WIDE, Sum, dest_dtype, needs_fp32_dest
 from ttl.semantics.kernel_kinds import KernelKind
 
-from ..functions import fingerprint
-from ..known import SCALARS
+from ..frozen import NoKey, freeze_all
 from ..name_uses import reads_what_it_writes
 from ..numpy_numbers import may_meet_numpy
 from ..recent import Recent
@@ -97,55 +92,23 @@ class Facts:
         return found
 
 
-MOST_KEPT = 1024
-# What a kernel uses, by what that depends on: its code, and what the names in it stand for. No
-# lru_cache: with the function as a key the tensors and buffers of its operation would be kept.
-_USES: Recent[Uses] = Recent(MOST_KEPT)
+# What a kernel uses, by its code and by what the names in it stand for. No lru_cache: with the
+# function as a key the tensors and buffers of its operation would be kept.
+_USES: Recent[Uses] = Recent(1024)
 
 
 def _kernel_uses(kernel: KernelFunction) -> Uses:
     functions: tuple[Any, ...] = kernel.written_as or (kernel.function,)
     held = {buffer.dtype for buffer in kernel.buffers()} if kernel.written_as else set()
+
+    def read() -> Uses:
+        found = Uses(held)
+        for function in functions:
+            live_uses(function, found)
+        return found
+
     try:
-        key = frozenset(held), tuple(fingerprint(each, _token) for each in functions)
-    except (TypeError, RecursionError):
-        return _read_uses(functions, held)
-    return _USES.get(key, lambda: _read_uses(functions, held))
-
-
-def _read_uses(functions: Iterable[Any], held: set[DType]) -> Uses:
-    found = Uses(held)
-    for function in functions:
-        live_uses(function, found)
-    return found
-
-
-MOST_ITEMS = 64
-DEEPEST_ITEMS = 32
-
-
-def _token(value: Any, depth: int = 0) -> Hashable:
-    """Equal for values that a kernel uses alike; TypeError if that cannot be told."""
-    if depth > DEEPEST_ITEMS:  # a list that is in itself, say
-        raise TypeError(f"{type(value).__name__} inside many others")
-
-    def inside(item: Any) -> Hashable:
-        return _token(item, depth + 1)
-
-    if isinstance(value, SCALARS):
-        return type(value), value
-    if isinstance(value, DataflowBuffer):
-        return "buffer", value.dtype
-    if isinstance(value, FunctionType):  # the language's own functions share their code
-        return value.__qualname__, fingerprint(value, inside)
-    if isinstance(value, (tuple, list, dict)) and len(value) <= MOST_ITEMS:
-        items = value.items() if isinstance(value, dict) else value
-        return type(value), tuple([inside(item) for item in items])
-    if isinstance(value, (DType, ModuleType)):
-        return getattr(value, "__name__", value)
-    if is_tensor(value):
-        return "tensor", tuple(value.shape), dtype_of(value)
-    kind = value if isinstance(value, type) else type(value)
-    if kind.__module__.partition(".")[0] in ("ttl", "ttnn", "builtins", "numpy"):
-        return kind.__qualname__, getattr(value, "__name__", "")
-    raise TypeError(f"{value!r} may be anything")
+        key = frozenset(held), freeze_all(functions)
+    except NoKey:
+        return read()
+    return _USES.get(key, read)

@@ -12,13 +12,13 @@ rule CALLED  whoever gets a function may call it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from .. import tree
 from ..bindings import Around, Binding, Variable
-from ..walking import children
+from ..walking import children, terms
 from . import values
 from .handles import Handle, Hidden, State, as_states, test_of
 from .liveness import ACQUIRES, RELEASES
@@ -46,6 +46,7 @@ BLOCK, TRANSFER = frozenset({Sort.BLOCK}), frozenset({Sort.TRANSFER})
 MOST_RESULTS = 64
 
 Result = list[tuple[State, Value]]
+Results = Iterator[tuple[State, Value]]
 
 
 class Evaluation:
@@ -65,8 +66,8 @@ class Evaluation:
         if node is None:
             return [(state, NOTHING)]
         if (found := EXPRESSIONS.get(type(node))) is not None:
-            return few(found(self, node, state))
-        return [(after, NOTHING) for after, _ in self.several(children(node), state)]
+            return few([*found(self, node, state)])
+        return [(after, NOTHING) for after, _ in self.several(terms(node), state)]
 
     def several(
         self, nodes: Iterable[tree.Node], state: State
@@ -91,8 +92,7 @@ class Evaluation:
                 return values.around(binding.name, self.around)
             return state.known_of(binding)
         if isinstance(node, tree.Attribute):
-            owners = self.known(node.owner, state)
-            return frozenset(k for owner in owners for k in values.attribute(owner, node.name))
+            return values.attributes(self.known(node.owner, state), node.name)
         if isinstance(node, tree.Constant) and isinstance(node.value, (bool, type(None))):
             return frozenset({Thing(node.value)})
         return values.NOTHING_KNOWN if isinstance(node, tree.Constant) else ANYTHING
@@ -104,17 +104,14 @@ class Evaluation:
             return [(state, Value(known=known))]
         return [(state, Value(frozenset({node.binding}), known))]
 
-    def attribute(self, node: tree.Attribute, state: State) -> Result:
-        found: Result = []
+    def attribute(self, node: tree.Attribute, state: State) -> Results:
         for after, owner in self.value(node.owner, state):
-            known = frozenset(k for each in owner.known for k in values.attribute(each, node.name))
+            known = values.attributes(owner.known, node.name)
             self.reading.note(known)
             after = after.escaped(owner) if node.name in TAKEN else after  # somebody calls it
-            found.append((after, Value(known=known)))
-        return found
+            yield after, Value(known=known)
 
-    def item(self, node: tree.Item, state: State) -> Result:
-        found: Result = []
+    def item(self, node: tree.Item, state: State) -> Results:
         for after, (owner, _) in self.several((node.owner, node.index), state):
             value = owner.item
             if isinstance(node.index, tree.Constant):
@@ -122,8 +119,7 @@ class Evaluation:
                 known = frozenset(k for each in owner.known for k in values.item_at(each, key))
                 value = replace(value, known=known)
             self.reading.note(value.known)
-            found.append((after, value))
-        return found
+            yield after, value
 
     def bind(self, node: tree.Bind, state: State) -> Result:
         return [
@@ -223,9 +219,7 @@ class Evaluation:
         others = value.known - ANYTHING if known != ANYTHING else values.NOTHING_KNOWN
         return state.held(variable, value).knowing(variable, others)
 
-    def finish(
-        self, value: Value, state: State, is_transfer: bool | None = None
-    ) -> State:
+    def finish(self, value: Value, state: State, is_transfer: bool | None = None) -> State:
         """Of an item of a container nobody knows which it is: the program finishes all of them."""
         gone = [h for h in state.held_by(value) if is_transfer in (None, h.is_transfer)]
         for each in gone:
@@ -265,8 +259,8 @@ class Evaluation:
             return [(after, owner.item) for after, _ in self.several(node.given, state)]
         is_own = bool(owner.known) and owner.known <= BLOCK | TRANSFER
         if is_own or (name == "store" and is_guessed):
-            return self.other(node, values.LEAVES, state)
-        known = frozenset(k for each in owner.known for k in values.attribute(each, name))
+            return [*self.other(node, values.LEAVES, state)]
+        known = values.attributes(owner.known, name)
         self.reading.note(known)
         return self.apply(node, known, state)
 
@@ -281,17 +275,14 @@ class Evaluation:
                 found += self.other(node, values.KEEPS, state)
             else:
                 found += self.given(node, callee, closure, state)
-        return found or self.unknown(node, state)
+        if found:
+            return found
+        # What a variable stands for may return a block that it gets, and does not keep it.
+        binding = getattr(node.function, "binding", None)
+        is_variable = isinstance(binding, Variable)
+        return [*self.other(node, values.PASSES if is_variable else values.KEEPS, state)]
 
-    def unknown(self, node: tree.Call, state: State) -> Result:
-        """What a variable stands for may return a block that it gets, and does not keep it."""
-        function = node.function
-        is_variable = isinstance(function, tree.Name) and isinstance(function.binding, Variable)
-        return self.other(node, values.PASSES if is_variable else values.KEEPS, state)
-
-    def given(
-        self, node: tree.Call, callee: Callee, closure: Closure, state: State
-    ) -> Result:
+    def given(self, node: tree.Call, callee: Callee, closure: Closure, state: State) -> Result:
         found: list[tuple[State, dict[Variable, Value]]] = [(state, {})]
         for argument, parameter in values.given_arguments(node, closure.function, callee.bound):
             found = [
@@ -306,9 +297,8 @@ class Evaluation:
             for each in self.reading.go_in(self, node, closure, given, after)
         ]
 
-    def other(self, node: tree.Call, effect: Effect, state: State) -> Result:  # rule CALLED
+    def other(self, node: tree.Call, effect: Effect, state: State) -> Results:  # rule CALLED
         """Of something that is not read."""
-        found: Result = []
         for after, given in self.several(node.given, state):
             states = [after]
             for closure in self.reading.closures(known for each in given for known in each.known):
@@ -319,8 +309,7 @@ class Evaluation:
                 ]
             is_kept = effect in (values.KEEPS, values.BINDS)
             kept = united(each for each in given if is_kept and not values.captured(each.known))
-            found += [(each.escaped(kept), _result(effect, given)) for each in states]
-        return found
+            yield from ((each.escaped(kept), _result(effect, given)) for each in states)
 
     # The language's own ---------------------------------------------------------------------------
 
@@ -370,18 +359,17 @@ class Evaluation:
             return state.finished(oldest)
         return self.finish(owner, state, False)
 
-    def copy(self, node: tree.Call, state: State) -> Result:
-        found: Result = []
+    def copy(self, node: tree.Call, state: State) -> Results:
         for after, ends in self.several(node.given, state):
             if len(ends) != 2:  # the call is refused
-                return [(after, NOTHING)]
+                yield after, NOTHING
+                return
             tensors = [self.tensor(each, after) for each in node.given]
             source, destination = (
                 each.holders - {tensor} for each, tensor in zip(ends, tensors, strict=True)
             )
             handle = Handle(node, True, frozenset(), reads=source, writes=destination)
-            found += self.make(replace(handle, tensor=tensors[1]), TRANSFER, after)
-        return found
+            yield from self.make(replace(handle, tensor=tensors[1]), TRANSFER, after)
 
     def tensor(self, node: tree.Expression, state: State) -> Binding | None:
         """`a` of `a[0, i]`, and not of `blocks[i]`."""
@@ -392,7 +380,7 @@ class Evaluation:
         return None if is_held or isinstance(node.index, tree.Constant) else name
 
 
-EXPRESSIONS: dict[type[tree.Node], Callable[[Evaluation, Any, State], Result]] = {
+EXPRESSIONS: dict[type[tree.Node], Callable[[Evaluation, Any, State], Iterable[Any]]] = {
     tree.Attribute: Evaluation.attribute,
     tree.Bind: Evaluation.bind,
     tree.Call: Evaluation.call,

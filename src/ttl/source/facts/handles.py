@@ -9,14 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from functools import lru_cache
 
 from .. import tree
 from ..bindings import Binding, Variable
-from ..walking import children, walk
-from .values import ANYTHING, Holder, Known, Thing, Value
+from ..python import as_text
+from ..walking import walk
+from .values import ANYTHING, Holder, Known, Value
 
-# Beyond these less is known: outcomes of tests, then which handles there are together.
+# Beyond these nobody knows which handles there are together.
 MOST_STATES = 64
 
 End = tuple[Known | Binding, str]  # of a buffer: what it is, and the method that releases
@@ -80,7 +81,7 @@ HOLDING = ("holders", "weak", "leads", "reads", "writes")
 class Test:
     """What two tests with the same outcome have in common."""
 
-    key: Any
+    text: str
     variables: frozenset[Variable]
 
 
@@ -167,13 +168,6 @@ class State:
             return None
         return replace(self, tests=self.tests | {(test, outcome)})
 
-    def careful(self) -> State:
-        """Without outcomes of tests, and flags."""
-        known = frozenset(each for each in self.known if each[1] not in CONSTANTS)
-        return State(self.handles, known)
-
-
-CONSTANTS = (Thing(True), Thing(False), Thing(None))
 
 # Sets of states -----------------------------------------------------------------------------------
 
@@ -182,8 +176,6 @@ States = dict[State, None]  # a set in a fixed order
 
 def as_states(several: Iterable[State]) -> States:
     states = dict.fromkeys(several)
-    if len(states) > MOST_STATES:
-        states = dict.fromkeys(state.careful() for state in states)
     return {merged(states): None} if len(states) > MOST_STATES else states
 
 
@@ -229,6 +221,7 @@ STABLE_CALLS = ("is_src", "is_dst", "is_active")
 CHANGING = (tree.Bind, tree.Suspend, tree.Item, tree.Function, tree.Comprehension)
 
 
+@lru_cache(maxsize=1024)
 def test_of(node: tree.Expression) -> tuple[Test | None, bool]:
     """What tests with the same outcome have in common, and what `true` means for it.
 
@@ -244,11 +237,4 @@ def test_of(node: tree.Expression) -> tuple[Test | None, bool]:
         return None, truth
     names = (each.binding for each in nodes if isinstance(each, tree.Name))
     variables = frozenset(each for each in names if isinstance(each, Variable))
-    return Test(tuple(map(_word, nodes)), variables), truth
-
-
-def _word(node: tree.Node) -> Any:
-    """A row of these says what tree it is."""
-    words = tuple(getattr(node, name, None) for name in ("binding", "sign", "signs", "name"))
-    value = (type(node.value), repr(node.value)) if isinstance(node, tree.Constant) else None
-    return type(node), len(children(node)), words, value
+    return Test(as_text(node), variables), truth

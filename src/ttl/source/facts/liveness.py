@@ -1,13 +1,12 @@
 """Which variables are used after each statement of a function, on some path: one backward pass.
 
-`variable` is in a state if it is mentioned later, `Wanted(variable)` if what it has may be waited
-for, released or given to somebody; the node of `buffer.pop` if the buffer itself releases a block.
+A variable is in a state if it is mentioned later; the node of `buffer.pop` if the buffer itself
+releases a block.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from ttl.diagnostics.buffer_ends import CALLS
 
@@ -15,18 +14,11 @@ from .. import tree
 from ..bindings import Variable
 from ..flow import Backward
 from ..tree import Expression, Statement
-from ..walking import children, walk
+from ..walking import children, terms, walk
 
 RELEASES, ACQUIRES = tuple(CALLS), tuple(CALLS.values())
-ASKING = ("is_completed", "is_done", "block", "shape", "dtype", "layout")
 
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    variable: Variable
-
-
-Mention = Variable | Wanted | tree.Attribute
+Mention = Variable | tree.Attribute
 Live = frozenset[Mention]
 NONE: Live = frozenset()
 
@@ -55,7 +47,7 @@ class Liveness(Backward[Live]):
         """The variables that it gives values: those it does not mention, those it reads before."""
         if node not in self._replaced:
             new = stored(node)
-            self._replaced[node] = new - self.uses(node), new & certainly_read(node)
+            self._replaced[node] = new - self.uses(node), new & _variables(node, tree.Name)
         return self._replaced[node]
 
     # What statements do ---------------------------------------------------------------------------
@@ -64,19 +56,19 @@ class Liveness(Backward[Live]):
         return one | other
 
     def step(self, node: Statement, state: Live) -> Live:
-        return _without(state, stored(node)) | self.uses(node)
+        return (state - stored(node)) | self.uses(node)
 
     def evaluate(self, node: Expression, state: Live) -> Live:
-        return _without(state, stored(node)) | self.uses(node)
+        return (state - stored(node)) | self.uses(node)
 
     def assign(self, target: Expression, state: Live) -> Live:
-        return _without(state, stored(target)) | self.mentions(target)
+        return (state - stored(target)) | self.mentions(target)
 
     # Mentions -------------------------------------------------------------------------------------
 
     def uses(self, node: tree.Node) -> Live:
         """What it mentions of that which variables have before it."""
-        return _without(self.mentions(node), given_first(node) - self._captured_ones)
+        return self.mentions(node) - (given_first(node) - self._captured_ones)
 
     def mentions(self, node: tree.Node) -> Live:
         if node not in self._mentions:
@@ -85,35 +77,26 @@ class Liveness(Backward[Live]):
 
     def _in(self, node: tree.Node, seen: frozenset[Variable]) -> Iterator[Mention]:
         if isinstance(node, tree.Name):
-            yield from self._name(node, True, seen)
+            yield from self._name(node, seen)
         elif isinstance(node, tree.Update) and isinstance(node.target, tree.Target):
-            yield from self._name(node.target, True, seen)
-        elif isinstance(node, tree.Attribute):
-            if node.name in RELEASES:
-                yield node
-            if isinstance(node.owner, tree.Name):
-                yield from self._name(node.owner, node.name not in ASKING, seen)
-                return
+            yield from self._name(node.target, seen)
+        elif isinstance(node, tree.Attribute) and node.name in RELEASES:
+            yield node
         for child in _evaluated(node):
             yield from self._in(child, seen)
 
-    def _name(
-        self, node: tree.Name | tree.Target, is_wanted: bool, seen: frozenset[Variable]
-    ) -> Iterator[Mention]:
+    def _name(self, node: tree.Name | tree.Target, seen: frozenset[Variable]) -> Iterator[Mention]:
         """A function that is mentioned uses the variables around it."""
         variable = node.binding
         if not isinstance(variable, Variable):
             return
         yield variable
-        if is_wanted:
-            yield Wanted(variable)
         for function in self._functions.get(variable, ()) if variable not in seen else ():
             yield from self._captured(function, seen | {variable})
 
     def _captured(self, function: tree.Function, seen: frozenset[Variable]) -> Iterator[Mention]:
         for found in (each for node in function.body for each in self._in(node, seen)):
-            variable = found.variable if isinstance(found, Wanted) else found
-            if not isinstance(variable, Variable) or not variable.scope.is_in(function.scope):
+            if not isinstance(found, Variable) or not found.scope.is_in(function.scope):
                 yield found
 
     def _kept_functions(self, function: tree.Function) -> Live:
@@ -152,11 +135,7 @@ def _evaluated(node: tree.Node) -> list[tree.Node]:
     if isinstance(node, tree.Assign) and isinstance(node.value, tree.Function):
         function = node.value
         return [*function.decorators, *function.parameters, *node.targets]
-    return children(node)
-
-
-def _without(live: Live, gone: frozenset[Variable]) -> Live:
-    return live - gone - {Wanted(each) for each in gone} if gone else live
+    return terms(node)
 
 
 # What is certain ----------------------------------------------------------------------------------
@@ -177,23 +156,19 @@ def given_first(node: tree.Node) -> frozenset[Variable]:
     return frozenset(variable for variable, each in first.items() if each in given)
 
 
-def certainly_read(node: tree.Node) -> frozenset[Variable]:
-    """The variables that the evaluation reads on every path."""
-    return _variables(node, tree.Name)
-
-
 def _variables(node: tree.Node, kind: type[tree.Name | tree.Target]) -> frozenset[Variable]:
     names = (each.binding for each in _certain(node) if isinstance(each, kind))
     return frozenset(each for each in names if isinstance(each, Variable))
 
 
-def _certain(node: tree.Node) -> Iterator[tree.Node]:
+def _certain(node: tree.Node) -> list[tree.Node]:
     """The parts that are evaluated on every path."""
-    yield node
-    parts = children(node)
-    if isinstance(node, (tree.Choice, tree.Logic)):
-        parts = parts[:1]
-    elif isinstance(node, tree.Update):
-        parts = [node.value]
-    for each in parts if not isinstance(node, (tree.Function, tree.Comprehension)) else ():
-        yield from _certain(each)
+    found = [node]
+    for each in found:  # grows meanwhile
+        if isinstance(each, (tree.Choice, tree.Logic)):
+            found += children(each)[:1]
+        elif isinstance(each, tree.Update):
+            found.append(each.value)
+        elif not isinstance(each, (tree.Function, tree.Comprehension)):
+            found += children(each)
+    return found

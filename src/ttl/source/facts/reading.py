@@ -3,25 +3,22 @@
 rule RETURNED what a function made, and its caller has from then on, the call made
 rule ONCE     of a call with the same arguments on the same path the ends are kept
 rule ALONE    functions that are named, and not called, are read with unknown arguments
-rule NOTHING  a kernel that makes no handle, by itself or by functions, is not read
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from types import BuiltinFunctionType, CodeType, FunctionType
-
-from ttl.language.copies import copy
+from types import CodeType, FunctionType
 
 from .. import tree
 from ..bindings import Variable
-from ..functions import own_code, place_of, reachable_functions
-from ..trees import tree_of, value_around
-from ..walking import children, own_nodes
+from ..functions import own_code, place_of
+from ..trees import tree_of
+from ..walking import own_nodes
 from .evaluation import Evaluation, Result
 from .handles import Handle, Hidden, State
-from .liveness import ACQUIRES, Liveness
+from .liveness import Liveness
 from .supplies import Bodies, Supplies, Supply
 from .values import (
     UNKNOWN,
@@ -56,8 +53,6 @@ class Reading:
 
     def read(self, function: FunctionType) -> None:
         self.note({Thing(function)})
-        if all(_makes_nothing(each.function, function) for each in self.named.values()):
-            return
         done: set[tree.Function] = set()
         while waiting := [each for each in self.named if each not in done]:  # rule ALONE
             done.update(waiting)
@@ -81,8 +76,9 @@ class Reading:
         if isinstance(function, Effect):
             return None
         if isinstance(function, Closure):
-            is_known = not function.function.is_async and not _is_suspended(function.function)
-            return function if is_known else None
+            inner = function.function
+            waits = any(isinstance(node, tree.Suspend) for node in own_nodes(inner))
+            return None if inner.is_async or waits else function
         code = own_code(function)
         if place_of(code) not in self.trees:
             self.trees[place_of(code)] = None if code.co_flags & GENERATOR else tree_of(function)
@@ -196,33 +192,3 @@ class _Back:
             elif each is self.call.returned:
                 found.add(self.token)
         return frozenset(found)
-
-
-def _is_suspended(function: tree.Function) -> bool:
-    return any(isinstance(node, tree.Suspend) for node in own_nodes(function))
-
-
-def _makes_nothing(function: tree.Function, around: FunctionType) -> bool:  # rule NOTHING
-    """Does it call nothing but functions of the language, outside of `with`?"""
-    is_alone = [*reachable_functions(around)] == [around]
-    return is_alone and all(_is_harmless(node, around) for node in function.body)
-
-
-def _is_harmless(node: tree.Node, around: FunctionType) -> bool:
-    parts = children(node)
-    if isinstance(node, tree.Entered) and isinstance(node.value, tree.Call):
-        parts = [*node.value.given] if node.value.method in ACQUIRES else parts
-    elif isinstance(node, tree.LanguageCall):
-        if node.which is copy or node.method in ACQUIRES:
-            return False
-    elif isinstance(node, tree.Call):
-        called = type(value_around(node.function, around))
-        is_method = bool(node.method) and node.method not in ACQUIRES
-        if not is_method and called not in (type, BuiltinFunctionType):
-            return False
-    elif isinstance(node, tree.Function):
-        return False
-    for part in parts:  # noqa: SIM110  # one call for each operation: the depth is limited
-        if not _is_harmless(part, around):
-            return False
-    return True

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from inspect import Parameter as Kinds
-from types import BuiltinMethodType, CodeType, FunctionType, MethodType, ModuleType
+from types import BuiltinMethodType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 from ttl.diagnostics.frames import is_user_file
@@ -31,10 +31,10 @@ from ttl.semantics.numpy_numbers import python_number
 
 from .. import tree
 from ..bindings import Around, Binding, Variable
-from ..functions import MISSING, environment, named_value, own_code
-from ..known import PURE, SCALARS, UNKNOWN, attribute, calculated, operands, truth
+from ..functions import MISSING, environment, fields_of, named_value, own_code
+from ..known import PURE, SCALARS, UNKNOWN, attribute, calculated, truth
 from ..trees import tree_of
-from ..walking import walk
+from ..walking import children, walk
 
 SUMS_BY_NAME = {function.__name__: kind for function, kind in SUMS.items()}
 DEEPEST_CALL = 32
@@ -106,7 +106,7 @@ class _Reader:
         self, callee: Callee, arguments: Sequence[Any], keywords: dict[str, Any], depth: int
     ) -> Any:  # rule FOLLOWED
         """What it returns, if that is known."""
-        found = _tree_of(callee)
+        found = callee.tree if isinstance(callee, _Nested) else tree_of(callee)
         if found is None or len(self.results) > MOST_CALLS or depth > DEEPEST_CALL:
             self.unread(callee, (*arguments, *keywords.values()))
             return UNKNOWN
@@ -134,7 +134,8 @@ class _Reader:
         arguments: Sequence[Any],
         keywords: dict[str, Any],
     ) -> None:
-        positional = _positional(function)
+        kinds = (Kinds.POSITIONAL_ONLY, Kinds.POSITIONAL_OR_KEYWORD)
+        positional = [each.variable.name for each in function.parameters if each.kind in kinds]
         given = _defaults(callee, positional) | dict(zip(positional, arguments, strict=False))
         given |= keywords
         self.use(*arguments[len(positional) :])
@@ -154,12 +155,6 @@ class _Reader:
             names = (node for node in walk(callee.tree) if isinstance(node, tree.Name))
             self.use(*(callee.frame.lookup(node.binding) for node in names))
 
-    def _see(self, node: tree.Node) -> None:
-        if isinstance(node, (tree.Binary, tree.Update)) and node.sign == "@":
-            self.found.sums.add(Sum.MATMUL)
-        elif isinstance(node, tree.Foreign):  # no kernel can have it; its Python is not read
-            self.found.sums |= {*Sum}
-
     def use(self, *values: Any) -> None:  # rule USED
         for value in values:
             if value is UNKNOWN or isinstance(value, SCALARS) or id(value) in self.used:
@@ -171,9 +166,10 @@ class _Reader:
                 self.found.sums.add(Sum.MATMUL)
             elif _is_followed(value):
                 self.call(value, [], {}, 1)
-            elif isinstance(value, FunctionType):
-                named = sums_named_in(own_code(value))
-                self.found.sums |= {SUMS[value]} if value in SUMS else named
+            elif isinstance(value, FunctionType):  # of a library
+                named = SUMS_BY_NAME.keys() & global_names(own_code(value))
+                sums = {SUMS_BY_NAME[name] for name in named}
+                self.found.sums |= {SUMS[value]} if value in SUMS else sums
             else:
                 self.use(*_parts(value))
 
@@ -186,8 +182,9 @@ class _Reader:
     def statement(self, node: tree.Statement, frame: _Frame) -> bool:
         if isinstance(node, tree.Branch):
             test = truth(self.visit(node.test, frame))
-            bodies = [node.then, node.otherwise] if test is None else [_side(node, test)]
-            return any([self.body(body, frame) for body in bodies])  # both are read
+            sides = ((True, node.then), (False, node.otherwise))
+            live = [body for outcome, body in sides if test in (None, outcome)]
+            return any([self.body(body, frame) for body in live])  # both are read
         if isinstance(node, (tree.Loop, tree.While)):
             self._loop(node, frame)
         elif isinstance(node, tree.Assign):
@@ -195,10 +192,9 @@ class _Reader:
             for target in node.targets:
                 self._bind(target, value, frame)
         elif isinstance(node, tree.Return):
-            frame.returned.append(None if node.value is None else self.visit(node.value, frame))
+            frame.returned.append(self.visit(node.value, frame))
         else:
-            self._see(node)
-            self._inside(node, frame)
+            self.visit(node, frame)
         return not isinstance(node, (tree.Return, tree.Raise, tree.Jump))
 
     def _loop(self, node: tree.Loop | tree.While, frame: _Frame) -> None:
@@ -221,40 +217,31 @@ class _Reader:
             for part, item in zip(target.items, value, strict=True):
                 self._bind(part, item, frame)
         else:
-            self.use(value)
-            self._inside(target, frame)
+            self.use(value, *(self.visit(part, frame) for part in children(target)))
 
-    def _inside(self, node: tree.Node, frame: _Frame) -> None:
-        """In the order of evaluation; what the parts are known to be is used."""
+    # Expressions ----------------------------------------------------------------------------------
+
+    def visit(self, node: tree.Node | None, frame: _Frame) -> Any:
+        """What it is known to be; all that it may be else is used."""
+        if isinstance(node, (tree.Binary, tree.Update)) and node.sign == "@":
+            self.found.sums.add(Sum.MATMUL)
+        elif isinstance(node, tree.Foreign):  # no kernel can have it; its Python is not read
+            self.found.sums |= {*Sum}
+        if node is None:
+            return None
+        if (special := VISITS.get(type(node))) is not None:
+            return special(self, node, frame)
+        values: list[Any] = []
         for name in node.parts:
             part = getattr(node, name)
             parts = part if isinstance(part, tuple) else (part,)
             if parts and isinstance(parts[0], tree.Statement):
                 self.body(parts, frame)
-                continue
-            for child in parts:
-                if isinstance(child, tree.Expression):
-                    self.use(self.visit(child, frame))
-                elif child is not None:
-                    self._inside(child, frame)
+            else:
+                values += [self.visit(each, frame) for each in parts]
+        return self.calculated(node, values)
 
-    # Expressions ----------------------------------------------------------------------------------
-
-    def visit(self, node: tree.Expression, frame: _Frame) -> Any:
-        """What it is known to be; all that it may be else is used."""
-        self._see(node)
-        if (special := VISITS.get(type(node))) is not None:
-            return special(self, node, frame)
-        return self.calculated(node, [self._value(part, frame) for part in operands(node)])
-
-    def _value(self, node: tree.Node | None, frame: _Frame) -> Any:
-        if isinstance(node, tree.Expression):
-            return self.visit(node, frame)
-        if node is not None:
-            self._inside(node, frame)
-        return None if node is None else UNKNOWN
-
-    def calculated(self, node: tree.Expression, values: Sequence[Any]) -> Any:
+    def calculated(self, node: tree.Node, values: Sequence[Any]) -> Any:
         found = calculated(node, values)
         if found is UNKNOWN:
             self.use(*values)
@@ -268,7 +255,7 @@ class _Reader:
         value = self.visit(chain.pop(), frame)
         for each in reversed(chain):
             assert isinstance(each, tree.Binary)
-            self._see(each)
+            self.found.sums |= {Sum.MATMUL} if each.sign == "@" else set()
             value = self.calculated(each, [value, self.visit(each.right, frame)])
         return value
 
@@ -354,15 +341,7 @@ VISITS: dict[type[tree.Node], Callable[[_Reader, Any, _Frame], Any]] = {
 }
 
 
-def _side(node: tree.Branch, test: bool) -> tree.Body:
-    return node.then if test else node.otherwise
-
-
 # Functions ----------------------------------------------------------------------------------------
-
-
-def _tree_of(callee: Callee) -> tree.Function | None:
-    return callee.tree if isinstance(callee, _Nested) else tree_of(callee)
 
 
 def _frame_of(callee: Callee, function: tree.Function, depth: int) -> _Frame:
@@ -388,11 +367,6 @@ def _assigned_once(function: tree.Function) -> frozenset[Variable]:
     )
 
 
-def _positional(function: tree.Function) -> list[str]:
-    kinds = (Kinds.POSITIONAL_ONLY, Kinds.POSITIONAL_OR_KEYWORD)
-    return [each.variable.name for each in function.parameters if each.kind in kinds]
-
-
 def _defaults(callee: Callee, positional: Sequence[str]) -> dict[str, Any]:
     if isinstance(callee, _Nested):
         return dict(callee.defaults)
@@ -404,11 +378,6 @@ def _is_followed(value: Any) -> bool:
     if isinstance(value, FunctionType):
         return is_user_file(own_code(value).co_filename)
     return isinstance(value, _Nested)
-
-
-def sums_named_in(code: CodeType) -> set[Sum]:
-    """What a function of a library adds up."""
-    return {SUMS_BY_NAME[name] for name in global_names(code) if name in SUMS_BY_NAME}
 
 
 # Values -------------------------------------------------------------------------------------------
@@ -437,8 +406,4 @@ def _parts(value: Any) -> Iterator[Any]:
     elif isinstance(value, BuiltinMethodType):
         yield value.__self__
     elif not isinstance(value, (type, ModuleType, DType)) and not is_tensor(value):
-        yield from getattr(value, "__dict__", {}).values()
-        slots = [each.__dict__.get("__slots__", ()) for each in type(value).__mro__]
-        for names in slots:
-            for name in (names,) if isinstance(names, str) else names:
-                yield getattr(value, name, None)
+        yield from fields_of(value)

@@ -72,7 +72,9 @@ def _read_points(function: FunctionType) -> tuple[CodePoints, ...]:
     reading = Reading()
     reading.read(function)
     return tuple(
-        CodePoints(place[0], (*several.values(),), with_supplies(found, several.values(), reading))
+        CodePoints(
+            place[0], (*several.values(),), _Inserter([*several.values()], reading).node(found)
+        )
         for place, several in reading.supplies().items()
         if several and (found := reading.trees[place]) is not None
     )
@@ -81,16 +83,9 @@ def _read_points(function: FunctionType) -> tuple[CodePoints, ...]:
 # The function with what is supplied ---------------------------------------------------------------
 
 
-def with_supplies(
-    function: tree.Function, supplies: Iterable[Supply], reading: Reading
-) -> tree.Function:
-    """New nodes have the places of the acquires and copies they belong to."""
-    found = _Inserter(list(supplies), reading).node(function)
-    assert isinstance(found, tree.Function)
-    return found
-
-
 class _Inserter(Changer):
+    """New nodes have the places of the acquires and copies they belong to."""
+
     def __init__(self, supplies: list[Supply], reading: Reading):
         self.at_once: set[tree.Node] = set()
         self.held: dict[tree.Node, Hidden] = {}
@@ -111,7 +106,9 @@ class _Inserter(Changer):
                 self.saves[node].append(tree.Assign(node.place, (target,), value))
 
     def _add(self, supply: Supply) -> None:
-        names, kept = (tuple(sorted(part, key=_name)) for part in (supply.names, supply.kept))
+        names, kept = (
+            tuple(sorted(part, key=lambda each: each.name)) for part in (supply.names, supply.kept)
+        )
         here = self.places[supply.spot]
         if all((each.names, each.kept, each.is_wait) != (names, kept, supply.is_wait)
                for each in here):  # fmt: skip
@@ -140,10 +137,6 @@ class _Inserter(Changer):
             before.append(evaluated)
         around = (*before, *leaving, new, *after)
         return around if len(around) > 1 else new
-
-
-def _name(variable: Variable) -> str:
-    return variable.name
 
 
 def _is_whole(node: tree.Statement, site: tree.Node) -> bool:

@@ -39,13 +39,13 @@ from .handles import (
     names_of,
     unless_used,
 )
-from .liveness import ACQUIRES, Live, Wanted
+from .liveness import ACQUIRES, Live
 from .values import Closure, Value, united, with_captured
 
 if TYPE_CHECKING:
     from .reading import Reading
 
-SOME_ROUNDS, MANY_ROUNDS = 8, 24
+MOST_ROUNDS = 24  # through a loop
 NO_NAMES: frozenset[Variable] = frozenset()
 SIMPLE = (tree.Assign, tree.Evaluate, tree.Delete)
 
@@ -116,9 +116,7 @@ class Supplies(Forward[States], Evaluation):
         return as_states((*one, *other))
 
     def widen(self, state: States, rounds: int) -> States:
-        if rounds >= MANY_ROUNDS:
-            return {merged(state): None}
-        return as_states(each.careful() for each in state) if rounds >= SOME_ROUNDS else state
+        return {merged(state): None} if rounds >= MOST_ROUNDS else state
 
     def forget(self, loop: tree.Loop | tree.While) -> None:
         around = self.bodies.around
@@ -278,8 +276,8 @@ class Supplies(Forward[States], Evaluation):
 
         return self.settle(Spot("leaving", node), states, left)
 
-    def leave(self, node: tree.With | tree.Try, state: States) -> States:
-        if isinstance(node, tree.With) or not node.finally_ or not self._has_own(state):
+    def leave(self, node: tree.Try, state: States) -> States:
+        if not node.finally_ or not self._has_own(state):
             return state
         last = node.finally_[-1]
         live = self.liveness.live_after(last)
@@ -368,8 +366,7 @@ class Supplies(Forward[States], Evaluation):
 
     def _is_awaited(self, transfer: Handle, live: Live) -> bool:
         names = transfer.names
-        is_wanted = any(Wanted(n) in live or self._is_outer(n) for n in names)
-        return not transfer.is_named or is_wanted
+        return not transfer.is_named or any(n in live or self._is_outer(n) for n in names)
 
     # Putting it down ------------------------------------------------------------------------------
 

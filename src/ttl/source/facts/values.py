@@ -198,7 +198,11 @@ def around(name: str, function: FunctionType) -> frozenset[Known]:
     return known_of(named_value(name, function))
 
 
-def attribute(known: Known, name: str) -> frozenset[Known]:
+def attributes(several: Iterable[Known], name: str) -> frozenset[Known]:
+    return frozenset(found for known in several for found in _attribute(known, name))
+
+
+def _attribute(known: Known, name: str) -> frozenset[Known]:
     """Of a module, of an object of the language, or a function of any other object."""
     if not isinstance(known, Thing):
         return ANYTHING

@@ -10,58 +10,65 @@ rule SIGNALS  a node may be ordered after another one if that signals after its 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from itertools import product
 from math import gcd, prod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from ttl.diagnostics import Diagnostic
+from ttl.diagnostics import Diagnostic, Label
 from ttl.language.semaphores import Semaphore
 from ttl.semantics.types import Shape
 
 from .opaque import NotFollowed
-from .problems import NodeAccess, read_back_between_nodes, touched_while_copied
-from .rehearsal import Awaited, Does, Part, Signal, Step, Steps
+from .problems import READ_BETWEEN_NODES, TOUCHED_WHILE_COPIED
+from .rehearsal import ACCESSES, Awaited, Does, Part, Signal, Step, Steps
 from .units import Thread, Unit
 
 Pair = tuple[Unit, Unit]
 Names = Mapping[Hashable, str]  # of the memory of tensors
 Cell = tuple[Hashable, Shape]
-TENSORS = (Does.LOAD, Does.SAVE)
 MOST_CELLS = 1 << 20
 
 
-class Cells:
-    """The parts of tensors that a body copies as sets of equal boxes: those that overlap share one.
+def with_cells(steps: Steps) -> Steps:
+    """The parts of tensors as sets of equal boxes: those that overlap share one.
 
-    The largest box of which all parts of a tensor consist; none for two views of different shapes.
+    The largest box of which all parts of a tensor consist; all of it for two views of different
+    shapes. NotFollowed if there are too many.
     """
-
-    def __init__(self, steps: Steps):
-        by_memory: dict[Hashable, set[Part]] = defaultdict(set)
-        for step in (each for of_node in steps.values() for each in of_node):
-            if step.does in TENSORS:
-                by_memory[step.what.memory].add(step.what)
-        self._sizes: dict[Hashable, Shape] = {}
-        for memory, parts in by_memory.items():
-            if len({part.sizes for part in parts}) == 1:
-                sizes = [part.starts for part in parts] + [part.shape for part in parts]
-                self._sizes[memory] = tuple(reduce(gcd, each) for each in zip(*sizes, strict=True))
-        self._found: dict[Part, list[Cell]] = {}
-        self._left = MOST_CELLS
-
-    def of(self, part: Part) -> list[Cell]:
-        """NotFollowed if there are too many."""
-        if part not in self._found:
-            sizes = self._sizes.get(part.memory, ())
+    by_memory: dict[Hashable, dict[Part, None]] = defaultdict(dict)
+    for *_, step in _all(steps):
+        if isinstance(step.what, Part):
+            by_memory[step.what.memory][step.what] = None
+    cells: dict[Part, tuple[Cell, ...]] = {}
+    left = MOST_CELLS
+    for memory, parts in by_memory.items():
+        sizes = _box(parts)
+        for part in parts:
             places = zip(part.starts, part.shape, sizes, strict=bool(sizes))
             bounds = [range(start, start + size, step) for start, size, step in places]
-            self._left -= prod(map(len, bounds))
-            if self._left < 0:
+            left -= prod(map(len, bounds))
+            if left < 0:
                 raise NotFollowed("too many tiles")
-            self._found[part] = [(part.memory, place) for place in product(*bounds)]
-        return self._found[part]
+            cells[part] = tuple((memory, place) for place in product(*bounds))
+    return {
+        node: [s._replace(what=cells[s.what]) if isinstance(s.what, Part) else s for s in of_node]
+        for node, of_node in steps.items()
+    }
+
+
+def _box(parts: Collection[Part]) -> Shape:
+    if len({part.sizes for part in parts}) > 1:
+        return ()
+    sizes = [part.starts for part in parts] + [part.shape for part in parts]
+    return tuple(reduce(gcd, each) for each in zip(*sizes, strict=True))
+
+
+def _all(steps: Steps) -> Iterator[tuple[Shape, int, Step]]:
+    for node, of_node in steps.items():
+        for place, step in enumerate(of_node):
+            yield node, place, step
 
 
 class OwnSignals:
@@ -69,7 +76,7 @@ class OwnSignals:
 
     def __init__(self, steps: Steps):
         self._changes: dict[tuple[Semaphore, Shape], list[Signal]] = defaultdict(list)
-        for step in (each for of_node in steps.values() for each in of_node):
+        for *_, step in _all(steps):
             if isinstance(step.what, Signal):
                 for node in step.what.nodes:
                     self._changes[step.what.semaphore, node].append(step.what)
@@ -92,10 +99,8 @@ Clock = dict[Thread, int]  # how many steps of each thread have happened before
 class Order:
     """What orders the steps of one node, when they are taken in the order of the text."""
 
-    def __init__(
-        self, units: Sequence[Unit], threads: Mapping[Unit, Thread], cells: Cells
-    ):
-        self.units, self.threads, self.cells = units, threads, cells
+    def __init__(self, threads: Mapping[Unit, Thread]):
+        self.threads = threads
         self.sent: list[tuple[Signal, Clock]] = []
         self.clocks: dict[Thread, Clock] = {thread: {} for thread in Thread}
         self.blocks: dict[Hashable, Clock] = {}
@@ -103,7 +108,7 @@ class Order:
 
     def unordered(self, node: Shape, steps: Sequence[Step], signals: OwnSignals) -> Iterator[Pair]:
         for step in steps:
-            unit = None if step.unit is None else self.units[step.unit]
+            unit = step.unit
             thread = Thread.COMPUTE if unit is None else self.threads[unit]
             clock = self.clocks[thread]
             if step.does is Does.USE:  # rule BLOCKS
@@ -116,13 +121,13 @@ class Order:
                 for signal, before in self.sent:
                     if signals.is_needed(signal, step.what, node):
                         _advance(clock, before)
-            elif step.does in TENSORS and unit is not None:
+            elif step.does in ACCESSES and unit is not None:
                 yield from self._access(unit, thread, step)
 
     def _access(self, unit: Unit, thread: Thread, step: Step) -> Iterator[Pair]:
         clock, is_write = self.clocks[thread], step.does is Does.SAVE
         clock[thread] = clock.get(thread, 0) + 1
-        for cell in self.cells.of(step.what):
+        for cell in step.what:
             for (other, wrote), (count, before) in self.latest[cell].items():
                 if (wrote or is_write) and clock.get(other, 0) < count:
                     yield before, unit
@@ -134,99 +139,87 @@ def _advance(clock: Clock, other: Clock) -> None:
         clock[thread] = max(count, clock.get(thread, 0))
 
 
-def unordered(
-    steps: Steps, units: Sequence[Unit], threads: Mapping[Unit, Thread]
-) -> list[Pair]:
+def unordered(steps: Steps, threads: Mapping[Unit, Thread]) -> list[Pair]:
     """Statements on two threads that touch one tile, of which nothing makes the second wait."""
-    cells, signals = Cells(steps), OwnSignals(steps)
+    signals = OwnSignals(steps)
     found: dict[Pair, None] = {}
     for node, of_node in steps.items():
-        order = Order(units, threads, cells)
-        found |= dict.fromkeys(order.unordered(node, of_node, signals))
+        found |= dict.fromkeys(Order(threads).unordered(node, of_node, signals))
     return list(found)
 
 
-class _Open(NamedTuple):
-    """A copy that is waited for later."""
-
-    end: int
-    unit: int
-    is_write: bool
-    cells: frozenset[Cell]
-
-
-def before_waited(steps: Steps, units: Sequence[Unit], names: Names) -> Diagnostic | None:
-    """Two copies of a node that touch one tile, the second before the first is waited for."""
-    cells = Cells(steps)
-    for node, of_node in steps.items():
-        for first, second, (memory, tile) in _unwaited(of_node, cells):
-            one, other = NodeAccess(units[first], node), NodeAccess(units[second], node)
-            return touched_while_copied(one, other, tile, names.get(memory, ""))
-    return None
-
-
-def _unwaited(steps: Sequence[Step], cells: Cells) -> Iterator[tuple[int, int, Cell]]:
-    ends = {step.what: place for place, step in enumerate(steps) if step.does is Does.END}
-    still: list[_Open] = []
-    for place, step in enumerate(steps):
-        if step.does in TENSORS and step.unit is not None:
-            end, is_write = ends.get(place, place), step.does is Does.SAVE
-            one = _Open(end, step.unit, is_write, frozenset(cells.of(step.what)))
-            still = [each for each in still if each.end > place]
-            for each in still:
-                if (each.is_write or one.is_write) and (shared := each.cells & one.cells):
-                    yield each.unit, one.unit, min(shared, key=lambda cell: cell[1])
-            still.append(one)
-
-
-# Between nodes ------------------------------------------------------------------------------------
+# What threads cannot order ------------------------------------------------------------------------
 
 
 class _Access(NamedTuple):
+    unit: Unit
     node: Shape
     place: int  # among the steps of its node
-    unit: int
+    end: int  # where it is waited for
+    is_write: bool
+    cells: tuple[Cell, ...]
 
 
-Accesses = dict[Cell, dict[Shape, list[_Access]]]  # the first and the last of each node
-
-
-def between_nodes(steps: Steps, units: Sequence[Unit], names: Names) -> Diagnostic | None:
-    """What one node writes and another reads, if nothing can order the two."""
-    for (memory, tile), write, read in _between(steps):
-        one, other = (NodeAccess(units[each.unit], each.node) for each in (write, read))
-        return read_back_between_nodes(one, other, tile, names.get(memory, ""))
+def wrong(steps: Steps, names: Names) -> Diagnostic | None:
+    """What one node writes and another reads, or what is touched while it is copied."""
+    accesses = [*_accesses(steps)]
+    for (memory, tile), write, read in _between(steps, accesses):
+        label = Label(read.unit.span, f"node {read.node} reads it here")
+        facts = _facts(names.get(memory, ""), tile, write.node, read.node)
+        return READ_BETWEEN_NODES.at(write.unit, label, **facts)
+    for (memory, tile), one, other in _unwaited(accesses):
+        label = Label(other.unit.span, "touched again here")
+        return TOUCHED_WHILE_COPIED.at(
+            one.unit, label, **_facts(names.get(memory, ""), tile, one.node)
+        )
     return None
 
 
-def _between(steps: Steps) -> Iterator[tuple[Cell, _Access, _Access]]:
+def _facts(tensor: str, tile: Shape, *nodes: Shape) -> dict[str, Any]:
+    return {"tensor": tensor, "part": f"tile {tile} of `{tensor or 'a tensor'}`", "nodes": nodes}
+
+
+def _accesses(steps: Steps) -> Iterator[_Access]:
+    ends = {(node, s.what): place for node, place, s in _all(steps) if s.does is Does.END}
+    for node, place, step in _all(steps):
+        if step.does in ACCESSES and step.unit is not None:
+            end, is_write = ends.get((node, place), place), step.does is Does.SAVE
+            yield _Access(step.unit, node, place, end, is_write, step.what)
+
+
+Conflict = tuple[Cell, _Access, _Access]
+
+
+def _unwaited(accesses: Iterable[_Access]) -> Iterator[Conflict]:
+    """The second before the first is waited for."""
+    still: list[_Access] = []
+    for one in accesses:
+        still = [each for each in still if each.node == one.node and each.end > one.place]
+        for each in still:
+            if (each.is_write or one.is_write) and (shared := {*each.cells} & {*one.cells}):
+                yield min(shared, key=lambda cell: cell[1]), each, one
+        still.append(one)
+
+
+def _between(steps: Steps, accesses: Iterable[_Access]) -> Iterator[Conflict]:
     """A write and a read on another node that no signal and wait can have ordered."""
-    first_wait = {node: _places(of_node, Does.AWAIT)[:1] for node, of_node in steps.items()}
-    last_signal = {node: _places(of_node, Does.SIGNAL)[-1:] for node, of_node in steps.items()}
+    places: dict[tuple[Shape, Does], list[int]] = defaultdict(list)
+    for node, place, step in _all(steps):
+        places[node, step.does].append(place)
 
     def may_precede(first: _Access, second: _Access) -> bool:  # rule SIGNALS
-        signals = any(place > first.place for place in last_signal[first.node])
-        return signals and any(place < second.place for place in first_wait[second.node])
+        signals = any(place > first.place for place in places[first.node, Does.SIGNAL][-1:])
+        waits = any(place < second.place for place in places[second.node, Does.AWAIT][:1])
+        return signals and waits
 
-    cells = Cells(steps)
-    loads, saves = _accesses(steps, Does.LOAD, cells), _accesses(steps, Does.SAVE, cells)
-    for cell, writers in saves.items():
-        for one, other in product(writers.values(), loads.get(cell, {}).values()):
+    # The first and the last access of each node to a cell.
+    ends: dict[tuple[Cell, bool], dict[Shape, list[_Access]]] = defaultdict(dict)
+    for each in accesses:
+        for cell in each.cells:
+            ends[cell, each.is_write].setdefault(each.node, [])[1:] = [each]
+    for (cell, is_write), writers in ends.items():
+        readers = ends.get((cell, False), {}) if is_write else {}
+        for one, other in product(writers.values(), readers.values()):
             for write, read in product(one, other) if one[0].node != other[0].node else ():
                 if not may_precede(write, read) and not may_precede(read, write):
                     yield cell, write, read
-
-
-def _places(steps: Sequence[Step], does: Does) -> list[int]:
-    return [place for place, step in enumerate(steps) if step.does is does]
-
-
-def _accesses(steps: Steps, does: Does, cells: Cells) -> Accesses:
-    found: Accesses = defaultdict(dict)
-    for node, of_node in steps.items():
-        for place in _places(of_node, does):
-            step = of_node[place]
-            for cell in cells.of(step.what) if step.unit is not None else ():
-                ends = found[cell].setdefault(node, [])
-                ends[1:] = [_Access(node, place, step.unit)]  # type: ignore[arg-type]
-    return found

@@ -18,24 +18,23 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from ttl.diagnostics import Diagnostic, UsageError
+from ttl.diagnostics import Diagnostic, Label, UsageError
 
 from .problems import (
-    mixed_statement,
-    needed_elsewhere,
-    no_thread,
-    no_users,
-    not_on_one_thread,
-    pipe_ends,
-    published_and_reserved,
-    skipped_elsewhere,
-    two_ends,
-    two_threads,
+    MIXED_STATEMENT,
+    NEEDED_ELSEWHERE,
+    NO_THREAD,
+    NO_USERS,
+    NOT_ON_ONE_THREAD,
+    PIPE_ENDS,
+    PUBLISHED_AND_RESERVED,
+    SKIPPED_ELSEWHERE,
+    TWO_ENDS,
+    TWO_THREADS,
 )
 from .things import End
 from .units import MOVEMENT, Effect, Site, Thread, Unit, in_text
 
-Weigh = Callable[[Unit], int]
 Unordered = Callable[["Assignment"], Sequence[tuple[Unit, Unit]]]
 Group = list[Unit]
 
@@ -48,25 +47,33 @@ class Assignment:
     threads: dict[Unit, Thread] = field(default_factory=dict)
 
 
-def assign(units: Sequence[Unit], weigh: Weigh, unordered: Unordered) -> Assignment:
+def assign(units: Sequence[Unit], unordered: Unordered) -> Assignment:
     """UsageError with everything that has no thread, or two.
 
     `unordered` gives the statements that an assignment would let touch a tensor in any order.
     """
-    _refuse(mixed_statement(unit) for unit in units if len(unit.effects) > 1)
+    _refuse(_mixed(unit) for unit in units if len(unit.effects) > 1)
     _refuse(_blocks_without_one(units))
     groups = _groups(units)
     _refuse(each for group in groups.all() for each in _wrong_group(group))
     _order_semaphores(units, groups)
-    found = _with_threads(units, groups, weigh)
+    found = _with_threads(units, groups)
     while pairs := unordered(found):  # rule TENSORS
         for one, other in pairs:
             groups.join(one, other)
         try:
-            found = _with_threads(units, groups, weigh)
+            found = _with_threads(units, groups)
         except UsageError:
-            raise UsageError(not_on_one_thread(*pairs[0])) from None
+            one, other = pairs[0]
+            raise NOT_ON_ONE_THREAD.error(one, Label(other.span, "and here")) from None
     return found
+
+
+def _mixed(unit: Unit) -> Diagnostic:
+    compute, move = unit.effects[Effect.COMPUTE], unit.effects[Effect.MOVE]
+    is_apart = compute is not unit.node and compute is not move
+    labels = [Label(unit.frame.span(compute), "this computes")] if is_apart else []
+    return MIXED_STATEMENT.at((unit.frame, move), *labels)
 
 
 def _refuse(wrong: Iterable[Diagnostic]) -> None:
@@ -74,14 +81,14 @@ def _refuse(wrong: Iterable[Diagnostic]) -> None:
         raise UsageError(*found)
 
 
-def _with_threads(units: Sequence[Unit], groups: Groups, weigh: Weigh) -> Assignment:
+def _with_threads(units: Sequence[Unit], groups: Groups) -> Assignment:
     found, moving = Assignment(units), []
     for group in groups.all():
         effects = {effect for unit in group for effect in unit.effects}
         if Effect.COMPUTE in effects:
             found.threads |= dict.fromkeys(group, Thread.COMPUTE)
         if Effect.MOVE in effects:
-            moving.append(Moving(group, weigh))
+            moving.append(Moving(group))
     for part, thread in _sides(moving).items():
         found.threads |= dict.fromkeys(part.units, thread)
     return found
@@ -90,10 +97,13 @@ def _with_threads(units: Sequence[Unit], groups: Groups, weigh: Weigh) -> Assign
 def _blocks_without_one(units: Sequence[Unit]) -> Iterator[Diagnostic]:
     """Blocks whose users are on two threads, or that have none."""
     for site in sorted({s for unit in units for s in unit.acquires}, key=lambda each: each.span):
-        users = [(u, u.effect.value) for u in units if u.effect and site in u.blocks]
-        threads = {title for _, title in users}
-        if len(threads) != 1:
-            yield two_threads(site, users) if threads else no_users(site)
+        users = [unit for unit in units if unit.effect and site in unit.blocks]
+        effects = {unit.effect for unit in users}
+        if len(effects) > 1:
+            labels = [Label(unit.span, f"used on {_title(unit)}") for unit in users]
+            yield TWO_THREADS.at(site, *labels, buffer=site.buffer_name)
+        elif not users:
+            yield NO_USERS.at(site, buffer=site.buffer_name)
 
 
 # Groups -------------------------------------------------------------------------------------------
@@ -103,24 +113,19 @@ class Groups:
     """A partition that is made coarser step by step; members keep the order they came in."""
 
     def __init__(self, members: Iterable[Unit]):
-        self._parents: dict[Unit, Unit] = {member: member for member in members}
-
-    def first(self, member: Unit) -> Unit:
-        """The one that stands for the group of a member."""
-        while self._parents[member] is not member:
-            self._parents[member] = self._parents[self._parents[member]]
-            member = self._parents[member]
-        return member
+        self._groups: dict[Unit, Group] = {member: [member] for member in members}
 
     def join(self, one: Unit, other: Unit) -> None:
         """Also of units that are in no group, which changes nothing."""
-        if one in self._parents and other in self._parents:
-            self._parents[self.first(other)] = self.first(one)
+        first, second = self._groups.get(one), self._groups.get(other)
+        if first is not None and second is not None and first is not second:
+            first += second
+            self._groups |= dict.fromkeys(second, first)
 
     def all(self) -> list[Group]:
-        found: dict[Unit, Group] = {}
-        for member in self._parents:
-            found.setdefault(self.first(member), []).append(member)
+        found: dict[int, Group] = {}
+        for member, group in self._groups.items():
+            found.setdefault(id(group), []).append(member)
         return [*found.values()]
 
 
@@ -175,8 +180,8 @@ def _wrong_group(group: Group) -> list[Diagnostic]:
     if len(effects) == 1:
         return []
     if not effects:  # it asks whether a block could be acquired, or releases what nobody acquires
-        return [no_thread(group[0])]
-    return [*_ends_on_two(group)] or [next(_on_two(group))]
+        return [NO_THREAD.at(group[0])]
+    return [*_ends_on_two(group)] or [_on_two(group)]
 
 
 def _ends_on_two(group: Group) -> Iterator[Diagnostic]:
@@ -186,47 +191,49 @@ def _ends_on_two(group: Group) -> Iterator[Diagnostic]:
         for effect in {u.effect for u in group if u.effect and site in u.blocks}:
             by_end[_whole_key(site.buffer, whole), site.end].append((site, effect.value))
     for (first, title), *others in by_end.values():
-        different = [(site, where) for site, where in others if where != title]
-        if different:
-            yield two_ends(first, title, different[:3])
+        acquired = "reserved" if first.end is End.RESERVE else "waited for"
+        labels = [Label(s.span, f"{acquired} on {where}") for s, where in others if where != title]
+        if labels:
+            facts = {"buffer": first.buffer_name, "acquired": acquired, "thread": title}
+            problem = PUBLISHED_AND_RESERVED if first.unit.publishes else TWO_ENDS
+            yield problem.at(first, *labels[:3], **facts)
 
 
-def _on_two(group: Group) -> Iterator[Diagnostic]:
+def _on_two(group: Group) -> Diagnostic:
     """Why units of a group are on two threads, the plainest reason first."""
-    reserved = [s for u in group for s in u.acquires if s.end is End.RESERVE]
-    for published in (unit for unit in group if unit.publishes and reserved):
-        yield published_and_reserved(published, min(reserved, key=lambda s: s.unit.span))
-    for unit in group:
-        for source in _sources(unit):
-            if _are_apart(unit, source):
-                yield needed_elsewhere(unit, _title(unit), source, _title(source))
+    reasons: list[tuple[Unit, Unit, Unit | None]] = [
+        (unit, source, None) for unit in group for source in _sources(unit)
+    ]
     for jump in (unit for unit in group if unit.is_jump):
-        for source in _sources(jump):
-            for unit in jumped_over(jump, group):
-                if _are_apart(unit, source):
-                    yield skipped_elsewhere(unit, _title(unit), jump, source, _title(source))
-    yield from _linked(group)
+        skipped = [*jumped_over(jump, group)]
+        reasons += [(unit, source, jump) for source in _sources(jump) for unit in skipped]
+    for is_reason in (_are_apart, _are_linked):
+        for unit, source, by_jump in reasons:
+            if source in group and is_reason(unit, source):
+                return _needed(unit, source, by_jump)
+    return _needed(*(next(u for u in group if effect in u.effects) for effect in Effect))
 
 
-def _linked(group: Group) -> Iterator[Diagnostic]:
-    """Units of both threads that something without a thread of its own links, such as a question
-    whether a block is there.
-    """
-    links = {unit for unit in group if not unit.effects and not unit.acquires}
-    for unit in (each for each in group if each.effect):
-        for source in (each for each in _sources(unit) if each in links):
-            other = Effect.MOVE if unit.effect is Effect.COMPUTE else Effect.COMPUTE
-            yield needed_elsewhere(unit, _title(unit), source, other.value)
-    one, other_one = (next(u for u in group if effect in u.effects) for effect in Effect)
-    yield needed_elsewhere(one, _title(one), other_one, _title(other_one))
+def _are_apart(unit: Unit, source: Unit) -> bool:
+    return None not in (unit.effect, source.effect) and unit.effect is not source.effect
+
+
+def _are_linked(unit: Unit, source: Unit) -> bool:
+    """Is the source on no thread by itself, such as a question whether a block is there?"""
+    return bool(unit.effect) and not source.effects and not source.acquires
+
+
+def _needed(unit: Unit, source: Unit, jump: Unit | None = None) -> Diagnostic:
+    """`source` gave a value that is known on its own thread only."""
+    other = Effect.MOVE if unit.effect is Effect.COMPUTE else Effect.COMPUTE
+    problem = NEEDED_ELSEWHERE if jump is None else SKIPPED_ELSEWHERE
+    skips = [] if jump is None else [Label(jump.span, "this may skip it")]
+    made = Label(source.span, f"made on {other.value}")
+    return problem.at(unit, *skips, made, thread=_title(unit), other=other.value)
 
 
 def _title(unit: Unit) -> str:
     return unit.effect.value if unit.effect else ""
-
-
-def _are_apart(one: Unit, other: Unit) -> bool:
-    return None not in (one.effect, other.effect) and one.effect is not other.effect
 
 
 def _sources(unit: Unit) -> list[Unit]:
@@ -263,11 +270,10 @@ class Moving:
     """A group that moves data."""
 
     units: Group
-    weigh: Weigh
 
     @property
     def weight(self) -> int:
-        return sum(map(self.weigh, self.units))
+        return sum(unit.weight for unit in self.units)
 
     @property
     def side(self) -> Thread | None:  # rule SIDES
@@ -278,42 +284,28 @@ class Moving:
 
 
 Threads = dict[Moving, Thread]
+RECEIVES = "this receives"
 
 
 def _sides(groups: Sequence[Moving]) -> Threads:
-    """A thread for each group. Bytes are asked for only where they decide."""
+    """A thread for each group."""
     apart = _apart(groups)
     linked: list[tuple[Threads, Threads]] = []  # for those that pipes link, the two ways
     for group in groups:
         if not any(group in ways[0] for ways in linked):
             linked.append(_two_ways(group, apart))
     chosen: Threads = {}
-    for ways in sorted(linked, key=lambda each: not any(group.side for group in each[0])):
-        chosen |= _better(ways, chosen)
+    for one, other in sorted(linked, key=lambda each: not any(group.side for group in each[0])):
+        chosen |= other if _cost(other, chosen) < _cost(one, chosen) else one
     return {group: chosen[group] for group in groups}
 
 
-def _better(ways: tuple[Threads, Threads], chosen: Threads) -> Threads:
-    def wrong(way: Threads) -> list[Moving]:
-        return [group for group, thread in way.items() if group.side not in (None, thread)]
-
-    def moved(way: Threads) -> int:
-        """The bytes of the thread that then moves more."""
-        load = dict.fromkeys(MOVEMENT, 0)
-        for group, thread in (chosen | way).items():
-            load[thread] += group.weight
-        return max(load.values())
-
-    measures: tuple[Callable[[Threads], int], ...] = (
-        lambda way: bool(wrong(way)),
-        lambda way: sum(group.weight for group in wrong(way)),
-        moved,  # rule BALANCE
-    )
-    for measure in measures:
-        one, other = map(measure, ways)
-        if one != other:
-            return ways[one > other]
-    return ways[0]
+def _cost(way: Threads, chosen: Threads) -> tuple[bool, int, int]:
+    wrong = [group for group, thread in way.items() if group.side not in (None, thread)]
+    load = dict.fromkeys(MOVEMENT, 0)
+    for group, thread in (chosen | way).items():
+        load[thread] += group.weight
+    return bool(wrong), sum(group.weight for group in wrong), max(load.values())  # rule BALANCE
 
 
 def _apart(groups: Sequence[Moving]) -> dict[Moving, set[Moving]]:  # rule PIPES
@@ -325,7 +317,8 @@ def _apart(groups: Sequence[Moving]) -> dict[Moving, set[Moving]]:  # rule PIPES
             if one is other and (nets := send.sends & receive.receives):
                 shared = sorted(send.blocks & receive.blocks, key=lambda site: site.unit.span)
                 name = min(send.net_names[net] for net in nets)
-                raise UsageError(pipe_ends(name, send, receive, shared[0] if shared else None))
+                blocks = [Label(site.span, "the block") for site in shared[:1]]
+                raise PIPE_ENDS.error(send, Label(receive.span, RECEIVES), *blocks, net=name)
             if send.sends & receive.receives:
                 apart[one].add(other)
                 apart[other].add(one)
@@ -343,8 +336,8 @@ def _two_ways(first: Moving, apart: dict[Moving, set[Moving]]) -> tuple[Threads,
                 found[other] = _other(found[group])
                 waiting.append(other)
             elif found[other] is found[group]:
-                ends = group.units[0], other.units[0]
-                raise UsageError(pipe_ends("several nets", *ends, None))
+                received = Label(other.units[0].span, RECEIVES)
+                raise PIPE_ENDS.error(group.units[0], received, net="several nets")
     return found, {group: _other(thread) for group, thread in found.items()}
 
 

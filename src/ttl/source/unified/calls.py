@@ -21,16 +21,19 @@ from ttl.diagnostics import UsageError
 from ttl.diagnostics.frames import is_pyttlang_file, is_user_file
 from ttl.language.functions import FLAT, block_functions
 from ttl.language.functions import math as math_functions
+from ttl.language.grid import flatten_size
 from ttl.language.operation import Operation
+from ttl.semantics.dtypes import find_dtype
+from ttl.semantics.layout import layout_of
+from ttl.semantics.types import block_bytes
 
 from .. import tree
 from ..bindings import Variable
 from ..captured import CHANGING
 from ..functions import MISSING, called_function, own_code
-from ..python import as_text
+from ..known import SCALARS, UNKNOWN, calculated
 from ..trees import tree_of
-from .memory import memory_of
-from .problems import expand_only, kernels_in_unified, unknown_call
+from .problems import EXPAND_ONLY, unknown_call
 from .things import (
     OF_KERNELS,
     OF_TILES,
@@ -40,9 +43,13 @@ from .things import (
     Thing,
     container,
     container_of,
+    item_of,
     joined,
+    memory_of,
+    table,
+    thing_of,
 )
-from .units import Effect
+from .units import Effect, grid_of, owner_text
 
 if TYPE_CHECKING:
     from .reading import Reader
@@ -53,6 +60,7 @@ PURE: Final = (
     "pow", "range", "repr", "round", "slice", "str", "sum", "type",
 )  # fmt: skip
 PASSING: Final = ("dict", "iter", "list", "next", "reversed", "set", "sorted", "tuple")
+STOPS: Final = (breakpoint, pdb.set_trace)  # where what stands beside them runs
 WAITS: Final = ("wait_eq", "wait_ge")
 SIGNALS: Final = ("set", "inc")
 OF_BUFFERS_AND_NETS: Final = ("reserve", "wait", "publish", "if_src", "if_dst", "is_src", "is_dst")
@@ -64,7 +72,6 @@ class Given:
 
     things: list[Thing]
     keywords: dict[str, Thing] = field(default_factory=dict)
-    nodes: tuple[tree.Expression, ...] = ()  # of all of them, if no `*` is among them
     rest: Thing | None = None  # what any further one is, of which the number is not known
 
     @property
@@ -92,12 +99,10 @@ def _given(reader: Reader, node: tree.Call) -> Given:
     things = spread(reader, node.arguments)
     keywords = {each.name or "**": reader.evaluate(each.value) for each in node.keywords}
     unpacked = keywords.pop("**", SCALAR)
-    known = zip(unpacked.keys or (), unpacked.items or (), strict=True)
-    keywords |= {str(name): thing for name, thing in known}
+    keywords |= {str(name): thing for name, thing in (unpacked.items or {}).items()}
     if isinstance(things, Thing):
-        return Given([], keywords, rest=things)
-    is_plain = len(things) + len(keywords) == len(node.given)
-    return Given(things, keywords, node.given if is_plain else ())
+        return Given([], keywords, things)
+    return Given(things, keywords)
 
 
 def spread(reader: Reader, nodes: Iterable[tree.Expression]) -> list[Thing] | Thing:
@@ -108,8 +113,8 @@ def spread(reader: Reader, nodes: Iterable[tree.Expression]) -> list[Thing] | Th
         thing = reader.evaluate(each)
         if not isinstance(each, tree.Starred):
             found.append(thing)
-        elif thing.items is not None and thing.keys is None:
-            found += thing.items
+        elif thing.listed is not None:
+            found += thing.listed
         else:
             is_known = False
             found.append(thing.inside)
@@ -126,7 +131,7 @@ def parameters_given(function: tree.Function, given: Given, bound: int) -> dict[
             rest = given.things[max(place, 0) :]
             thing = container(rest) if given.rest is None else container_of(given.rest)
         elif each.kind == Kinds.VAR_KEYWORD:
-            thing = replace(container(keywords.values()), keys=tuple(keywords))
+            thing = table(keywords)
         elif name in keywords and each.kind != Kinds.POSITIONAL_ONLY:
             thing = keywords.pop(name)
         elif each.kind != Kinds.KEYWORD_ONLY and 0 <= place < len(given.things):
@@ -143,21 +148,14 @@ def parameters_given(function: tree.Function, given: Given, bound: int) -> dict[
 
 def _called(reader: Reader, node: tree.Call, callee: Thing, given: Given) -> Thing:
     if callee.function is not None:
-        return reader.enter(callee.function, callee.around, node, given)
+        return reader.go_in(callee.function, callee.around, node, given)
     value = callee.value
     if isinstance(value, Operation):
         from .expanding import expand  # which reads bodies, too
 
         return expand(reader, value, node, given)
-    for known, handler in _LANGUAGE:
-        if value is known:
-            return handler(reader, node, given)
-    if value is breakpoint or value is pdb.set_trace:  # where what stands beside it runs
-        reader.unit.is_print = reader.unit.is_breakpoint = True
-        return SCALAR
-    if id(value) in _TILE_FUNCTIONS:
-        reader.does(Effect.COMPUTE, node)
-        return Thing(Kind.VALUE)
+    if (handler := _FUNCTIONS.get(id(value))) is not None:
+        return handler(reader, node, given)
     if getattr(value, "__module__", None) in ("builtins", "math") or value is range:
         return _of_python(reader, node, value, given)
     function, bound = called_function(value)
@@ -165,7 +163,7 @@ def _called(reader: Reader, node: tree.Call, callee: Thing, given: Given) -> Thi
     if function is not None and is_user_file(file) and not is_pyttlang_file(file):
         found = tree_of(function)
         if found is not None and not found.is_async:
-            return reader.enter(found, function, node, given, bound)
+            return reader.go_in(found, function, node, given, bound)
     return _unknown(reader, node, given)
 
 
@@ -174,8 +172,6 @@ def _called(reader: Reader, node: tree.Call, callee: Thing, given: Given) -> Thi
 
 def _of_python(reader: Reader, node: tree.Call, value: Any, given: Given) -> Thing:
     name = getattr(value, "__name__", "")
-    if value is print:
-        return _print(reader, node, given)
     if name in ("enumerate", "zip"):
         return _side_by_side(given.things, name == "enumerate")
     if name in PASSING and getattr(builtins, name) is value:
@@ -185,18 +181,19 @@ def _of_python(reader: Reader, node: tree.Call, value: Any, given: Given) -> Thi
         return Thing(Kind.VALUE)
     if name in PURE or (isinstance(value, BuiltinFunctionType) and hasattr(math, name)):
         is_read = any(thing.kind is Kind.ELEMENT for thing in given.all)
-        return Thing(Kind.ELEMENT) if is_read else Thing(value=_number(value, given))
+        return Thing(Kind.ELEMENT) if is_read else Thing(value=_number(node, value, given))
     return _unknown(reader, node, given)
 
 
-def _number(value: Any, given: Given) -> Any:
-    """What range() or len() gives, if it is known."""
+def _number(node: tree.Call, value: Any, given: Given) -> Any:
+    """What a function makes of numbers that are known."""
     values = [thing.value for thing in given.things]
-    if value is range and values and all(type(each) is int for each in values):
-        return range(*values) if values[2:] != [0] else MISSING
     if value is len and values and given.things[0].items is not None:
         return len(given.things[0].items)
-    return MISSING
+    if given.rest is not None or any(type(each) not in (*SCALARS, range) for each in values):
+        return MISSING
+    found = calculated(node, [value, *values])
+    return MISSING if found is UNKNOWN else found
 
 
 def _passed(name: str, held: Thing) -> Thing:
@@ -204,8 +201,8 @@ def _passed(name: str, held: Thing) -> Thing:
         return held.inside if held.kind is Kind.CONTAINER else SCALAR
     if held.kind is not Kind.CONTAINER:
         return container_of(SCALAR)
-    if name == "reversed" and held.items is not None and held.keys is None:
-        return container(reversed(held.items))
+    if name == "reversed" and held.listed is not None:
+        return container(reversed(held.listed))
     return container_of(held.any_item()) if name in ("set", "sorted") else held
 
 
@@ -213,11 +210,10 @@ def _side_by_side(things: list[Thing], is_numbered: bool) -> Thing:
     """enumerate() or zip()."""
 
     def row(place: int | None) -> Thing:
-        items = [each.at(place) if each.kind is Kind.CONTAINER else SCALAR for each in things]
         number = [Thing(value=MISSING if place is None else place)] if is_numbered else []
-        return container([*number, *items])
+        return container([*number, *(item_of(each, place) for each in things)])
 
-    lengths = [len(each.items) for each in things if each.items is not None and each.keys is None]
+    lengths = [len(each.listed) for each in things if each.listed is not None]
     is_known = lengths and len(lengths) == len(things)
     return container(map(row, range(min(lengths)))) if is_known else container_of(row(None))
 
@@ -246,7 +242,7 @@ def _copy(reader: Reader, node: tree.Call, given: Given) -> Thing:
     reader.does(Effect.MOVE, node)
     unit = reader.unit
     unit.moves_blocks = True
-    for place, thing in zip(given.nodes, given.all, strict=False):
+    for place, thing in zip(node.given, given.all, strict=False):
         if thing.kind is Kind.VALUE:
             reader.does(Effect.COMPUTE, place)
     for position, (name, piped, touched) in enumerate(
@@ -262,49 +258,60 @@ def _copy(reader: Reader, node: tree.Call, given: Given) -> Thing:
 
 
 def _gives(
-    kind: Kind = Kind.SCALAR, mark: str = "", effect: Effect | None = None, end: End | None = None
+    kind: Kind = Kind.SCALAR, *marks: str, effect: Effect | None = None, end: End | None = None
 ) -> Handler:
-    """A call that sets a mark of its unit, and does nothing that depends on its arguments."""
+    """A call that sets marks of its unit, and does nothing that depends on its arguments."""
 
     def handler(reader: Reader, node: tree.Call, given: Given, owner: Thing = SCALAR) -> Thing:
         if effect is not None:
             reader.does(effect, node)
-        if mark:
+        for mark in marks:
             setattr(reader.unit, mark, True)
         if end is not None:
             reader.unit.ends.add((owner.key, end))
-        return Thing(kind, key=reader.place(node) if mark == "makes" else None)
+        return Thing(kind, key=reader.place(node) if "makes" in marks else None)
 
     return handler
 
 
-def _kernel(reader: Reader, node: tree.Call, given: Given) -> Thing:
-    raise UsageError(kernels_in_unified(reader.frame, node))
+def _buffer(reader: Reader, node: tree.Call, given: Given) -> Thing:
+    reader.unit.makes = True
+    made = Thing(Kind.BUFFER, key=reader.place(node))
+    tensor, shape = given.at(0, "tensor").value, given.at(1, "shape").known
+    dtype = find_dtype(tensor)
+    sizes = (shape,) if type(shape) is int else shape
+    if not isinstance(sizes, tuple) or any(type(each) is not int for each in sizes):
+        return made
+    if dtype is None:
+        return replace(made, block_bytes=made.block_bytes * math.prod(sizes))
+    return replace(made, block_bytes=block_bytes(sizes, dtype, layout_of(tensor)))
 
 
-_LANGUAGE: Final[list[tuple[Any, Handler]]] = [
-    (language.copy, _copy),
-    (language.make_dataflow_buffer_like, _gives(Kind.BUFFER, "makes")),
-    (language.make_tensor_backed_dfb, _gives(Kind.BUFFER, "makes")),
-    (language.PipeNet, _gives(Kind.NET, "makes")),
-    (language.Pipe, _gives(Kind.PIPE, "makes")),
-    (language.Semaphore, _gives(Kind.SEMAPHORE, "makes")),
-    (language.GroupTransfer, _gives(Kind.TRANSFER, effect=Effect.MOVE)),
-    (language.node, _gives(mark="in_kernels")),
-    (language.grid_size, _gives()),
-    (language.raw_element_read, _gives(Kind.ELEMENT, "moves_blocks", Effect.MOVE)),
-    (language.raw_element_write, _gives(Kind.ELEMENT, "moves_blocks", Effect.MOVE)),
-    (language.signpost, _gives(mark="is_signpost")),
-    (language.compute, _kernel),
-    (language.datamovement, _kernel),
-]
-_TILE_FUNCTIONS: Final = {  # they live as long as the language
-    *map(id, FLAT.values()),
-    *(
-        id(getattr(space, name))
+def _grid_size(reader: Reader, node: tree.Call, given: Given) -> Thing:
+    dims = given.at(0, "dims").value if given.all else 2
+    return thing_of(flatten_size(grid_of(reader.frame), dims)) if type(dims) is int else SCALAR
+
+
+_FUNCTIONS: Final[dict[int, Handler]] = {  # by their ids: they live as long as the language
+    **{
+        id(each): _gives(Kind.VALUE, effect=Effect.COMPUTE)
         for space in (math_functions, block_functions)
-        for name in space.NAMES
-    ),
+        for each in (*FLAT.values(), *(getattr(space, name) for name in space.NAMES))
+    },
+    id(language.copy): _copy,
+    id(language.make_dataflow_buffer_like): _buffer,
+    id(language.make_tensor_backed_dfb): _buffer,
+    id(language.PipeNet): _gives(Kind.NET, "makes"),
+    id(language.Pipe): _gives(Kind.PIPE, "makes"),
+    id(language.Semaphore): _gives(Kind.SEMAPHORE, "makes"),
+    id(language.GroupTransfer): _gives(Kind.TRANSFER, effect=Effect.MOVE),
+    id(language.node): _gives(Kind.SCALAR, "in_kernels"),
+    id(language.grid_size): _grid_size,
+    id(language.raw_element_read): _gives(Kind.ELEMENT, "moves_blocks", effect=Effect.MOVE),
+    id(language.raw_element_write): _gives(Kind.ELEMENT, "moves_blocks", effect=Effect.MOVE),
+    id(language.signpost): _gives(Kind.SCALAR, "is_signpost"),
+    id(print): _print,
+    **{id(stop): _gives(Kind.SCALAR, "is_print", "is_breakpoint") for stop in STOPS},
 }
 
 
@@ -318,25 +325,28 @@ def _method(reader: Reader, node: tree.Call, owner: Thing, name: str, given: Giv
     if owner.kind is Kind.CONTAINER:
         return _of_container(reader, node, owner, name, given)
     if name in OF_BUFFERS_AND_NETS and owner.kind is Kind.TENSOR and node.method:
-        raise UsageError(expand_only(reader.frame, node, owner_text(node)))
+        raise EXPAND_ONLY.error(
+            (reader.frame, node), operation=reader.frame.name, parameter=owner_text(node)
+        )
     is_plain = owner.kind not in OF_KERNELS and name not in OF_BUFFERS_AND_NETS
     if not is_plain and owner.kind not in (Kind.BUFFER, Kind.NET):
         raise UsageError(unknown_call(reader.frame, node))
     return _unknown(reader, node, given)
 
 
-def owner_text(node: tree.Call) -> str:
-    is_method = isinstance(node.function, tree.Attribute)
-    return as_text(node.function.owner) if is_method else "a buffer"  # type: ignore[attr-defined]
-
-
 def _acquires(end: End) -> Handler:
     def handler(reader: Reader, node: tree.Call, given: Given, owner: Thing = SCALAR) -> Thing:
         reader.unit.ends.add((owner.key, end))
-        site = reader.site(node, end, owner.key)
+        site = reader.site(node, end, owner)
         return Thing(Kind.BLOCK, sites=frozenset({site}))
 
     return handler
+
+
+def _publish(reader: Reader, node: tree.Call, given: Given, owner: Thing = SCALAR) -> Thing:
+    reader.does(Effect.MOVE, node)
+    reader.unit.publishes = True
+    return _acquires(End.RESERVE)(reader, node, given, owner)
 
 
 def _with_pipe(reader: Reader, node: tree.Call, given: Given, owner: Thing = SCALAR) -> Thing:
@@ -360,13 +370,12 @@ def _of_container(reader: Reader, node: tree.Call, owner: Thing, name: str, give
         if isinstance(node.function, tree.Attribute):
             reader.change(node.function.owner, container_of(inside))
         return held
+    items = owner.items
     if name in ("values", "copy"):
-        return replace(owner, keys=None) if name == "values" else owner
+        return owner if items is None or name == "copy" else container(items.values())
     if name == "items":
-        names = [Thing(value=key) for key in owner.keys or ()]
-        if owner.keys is None or owner.items is None:
-            return container_of(container((SCALAR, held)))
-        return container(map(container, zip(names, owner.items, strict=True)))
+        rows = [container((Thing(value=key), each)) for key, each in (items or {}).items()]
+        return container_of(container((SCALAR, held))) if items is None else container(rows)
     return held if name == "get" else SCALAR
 
 
@@ -377,7 +386,7 @@ _METHODS: Final[dict[tuple[Kind, str], Handler]] = {
     (Kind.BUFFER, "pop"): _gives(end=End.WAIT),
     (Kind.BUFFER, "can_reserve"): _gives(Kind.ELEMENT, end=End.RESERVE),
     (Kind.BUFFER, "can_wait"): _gives(Kind.ELEMENT, end=End.WAIT),
-    (Kind.BUFFER, "publish"): _gives(mark="publishes", effect=Effect.MOVE, end=End.RESERVE),
+    (Kind.BUFFER, "publish"): _publish,
     (Kind.BLOCK, "store"): _gives(effect=Effect.COMPUTE),
     (Kind.BLOCK, "push"): _gives(),
     (Kind.BLOCK, "pop"): _gives(),
@@ -386,7 +395,7 @@ _METHODS: Final[dict[tuple[Kind, str], Handler]] = {
     (Kind.SEMAPHORE, "get_remote"): _remote,
     (Kind.SEMAPHORE, "get_remote_multicast"): _remote,
     **{(Kind.TRANSFER, name): _gives(effect=Effect.MOVE) for name in ("wait", "add", "wait_all")},
-    **{(Kind.NET, n): _gives(mark="in_kernels") for n in ("is_src", "is_dst", "is_active")},
-    **{(Kind.SEMAPHORE, n): _gives(mark="awaits", effect=Effect.MOVE) for n in WAITS},
-    **{(Kind.SEMAPHORE, n): _gives(mark="signals", effect=Effect.MOVE) for n in SIGNALS},
+    **{(Kind.NET, n): _gives(Kind.SCALAR, "in_kernels") for n in ("is_src", "is_dst", "is_active")},
+    **{(Kind.SEMAPHORE, n): _gives(Kind.SCALAR, "awaits", effect=Effect.MOVE) for n in WAITS},
+    **{(Kind.SEMAPHORE, n): _gives(Kind.SCALAR, "signals", effect=Effect.MOVE) for n in SIGNALS},
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from inspect import Parameter as Kinds
 from types import FunctionType
 from typing import TYPE_CHECKING
@@ -14,8 +15,16 @@ from ..bindings import Variable
 from ..functions import own_code
 from ..trees import tree_of
 from .calls import Given
-from .forms import has_kernels, is_unified
-from .problems import composition, unknown_call
+from .forms import first_kernel, is_unified
+from .problems import (
+    MULTI_KERNEL,
+    NO_STATEMENT,
+    RECURSION,
+    REFUSED_ARGUMENT,
+    UNPACKED,
+    WRONG_ARGUMENTS,
+    unknown_call,
+)
 from .things import SCALAR, Kind, Thing
 from .units import Frame, Unit
 from .unrolling import unrolled
@@ -26,7 +35,7 @@ if TYPE_CHECKING:
 # What an operation may be given: tensors, buffers, nets, semaphores, and constants.
 STATIC = (Kind.TENSOR, Kind.BUFFER, Kind.NET, Kind.SEMAPHORE, Kind.PIPE, Kind.CONTAINER)
 REFUSED = (Kind.BLOCK, Kind.VALUE, Kind.TRANSFER, Kind.SLICE, Kind.FUNCTION)
-UNPACKED = (Kinds.VAR_POSITIONAL, Kinds.VAR_KEYWORD)
+STARRED = (Kinds.VAR_POSITIONAL, Kinds.VAR_KEYWORD)
 
 
 def new_frame(operation: Operation, caller: Unit | None = None) -> Frame | None:
@@ -48,15 +57,11 @@ def expand(reader: Reader, operation: Operation, node: tree.Call, given: Given) 
         reader.frame.expansions.append(unit.expansion)
     frame = unit.expansion
     _check_recursion(frame, node, reader)
-    if not is_unified(frame) and has_kernels(frame):
-        raise composition(
-            reader.frame, node, f"`{operation.__name__}` is a multi-kernel operation",
-            "call unified operations only: those whose kernels are not written by hand",
-        )  # fmt: skip
+    if not is_unified(frame) and first_kernel(frame.tree, frame.function) is not None:
+        raise MULTI_KERNEL.error((reader.frame, node), operation=frame.name)
     _check_arguments(reader, frame, node)
     known = _given(reader, frame, node)
-    with reader.within(frame):
-        reader.read_frame(known)
+    reader.read_frame(frame, known)
     # What a part of a kernel is given is read by units of its own.
     unit.reads, unit.depends, unit.sites = {}, set(), set()
     return SCALAR
@@ -69,17 +74,16 @@ def _given(reader: Reader, frame: Frame, node: tree.Call) -> dict[Variable, Thin
     for name, value in frame.arguments_of(node).items():
         thing = reader.evaluate(value)
         if thing.kind in REFUSED:
-            raise composition(
-                reader.frame, value, f"`{frame.name}` cannot be given this for `{name}`",
-                "operations take tensors, dataflow buffers, pipe nets, semaphores and numbers",
-            )  # fmt: skip
-        argument = _argument(reader, name, value)
+            names = {"operation": frame.name, "parameter": name}
+            raise REFUSED_ARGUMENT.error((reader.frame, value), **names)
+        argument = reader.begin(value, name)  # a unit of its own, which parts of kernels ask for
+        argument.argument = name
+        reader.evaluate(value)
         reader.unit = outer
         variable = frame.parameters[name]
         if thing.kind in STATIC or isinstance(value, tree.Constant):
             argument.must_be_known = True
-            found[variable] = Thing(thing.kind, thing.value, thing.key, items=thing.items,
-                                    keys=thing.keys, item=thing.item)  # fmt: skip
+            found[variable] = replace(thing, sites=frozenset(), origins=frozenset())
             continue
         if argument not in frame.arguments:
             frame.arguments.append(argument)
@@ -87,47 +91,27 @@ def _given(reader: Reader, frame: Frame, node: tree.Call) -> dict[Variable, Thin
     return found
 
 
-def _argument(reader: Reader, name: str, value: tree.Expression) -> Unit:
-    """A unit of the calling frame, which the parts of kernels ask for."""
-    argument = reader.begin(value, name)
-    argument.argument = name
-    reader.evaluate(value)
-    return argument
-
-
 def _check_place(reader: Reader, operation: Operation, node: tree.Call) -> None:
     statement = reader.unit.node
-    if reader.functions or not isinstance(statement, tree.Evaluate) or statement.value is not node:
-        raise composition(
-            reader.frame, node, f"operation `{operation.__name__}` is not called as a statement",
-            "call it as a statement of its own, in the body of the operation",
-        )  # fmt: skip
+    if reader.calls or not isinstance(statement, tree.Evaluate) or statement.value is not node:
+        raise NO_STATEMENT.error((reader.frame, node), operation=operation.__name__)
 
 
 def _check_recursion(frame: Frame, node: tree.Call, reader: Reader) -> None:
-    chain = [each.operation for each in frame.chain()]
-    if frame.operation in chain[1:]:
-        end = chain[1:].index(frame.operation) + 2
-        cycle = " -> ".join(each.__name__ for each in reversed(chain[:end]))
-        raise composition(
-            reader.frame, node, f"`{frame.name}` calls itself: {cycle}",
-            "operations are expanded in place, so none may lead back to itself: write a loop",
-        )  # fmt: skip
+    own, *outer = (each.operation for each in frame.chain())
+    if own in outer:
+        cycle = [*reversed(outer[: outer.index(own) + 1]), own]
+        names = " -> ".join(each.__name__ for each in cycle)
+        raise RECURSION.error((reader.frame, node), operation=frame.name, cycle=names)
 
 
 def _check_arguments(reader: Reader, frame: Frame, node: tree.Call) -> None:
     is_unpacked = any(isinstance(each, tree.Starred) for each in node.arguments)
-    is_unpacked = is_unpacked or any(each.name is None for each in node.keywords)
-    if is_unpacked or any(each.kind in UNPACKED for each in frame.tree.parameters):
-        raise composition(
-            reader.frame, node, f"the arguments of `{frame.name}` are not written one by one",
-            "write each argument: an expansion takes no `*` and no `**`",
-        )  # fmt: skip
+    is_unpacked |= any(each.name is None for each in node.keywords)
+    if is_unpacked or any(each.kind in STARRED for each in frame.tree.parameters):
+        raise UNPACKED.error((reader.frame, node), operation=frame.name)
     names, given = frame.parameters, frame.arguments_of(node)
     missing = [name for name in names if name not in given]
     if missing or not given.keys() <= names.keys() or len(node.arguments) > len(names):
         wrong = f"without `{missing[0]}`" if missing else "with arguments that it does not have"
-        raise composition(
-            reader.frame, node, f"`{frame.name}` is called {wrong}",
-            "give every parameter once: an expansion has no defaults",
-        )  # fmt: skip
+        raise WRONG_ARGUMENTS.error((reader.frame, node), operation=frame.name, wrong=wrong)

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Hashable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from inspect import getattr_static
-from types import FunctionType, ModuleType
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from ttl.diagnostics import Label, Span, UsageError
+
 from .. import tree
-from ..functions import MISSING, member
+from ..functions import MISSING, called_function, member
+from ..known import SCALARS, UNKNOWN, calculated
 from ..walking import children
 from .calls import call, spread
-from .problems import no_such_name, not_here
+from .problems import NOT_HERE
 from .things import (
     MOST_ITEMS,
     OF_TILES,
@@ -23,7 +23,9 @@ from .things import (
     Thing,
     container,
     container_of,
+    item_of,
     joined,
+    table,
     thing_of,
 )
 from .units import Effect
@@ -46,23 +48,32 @@ def parts(reader: Reader, node: tree.Node) -> list[Thing]:
 
 def _attribute(reader: Reader, node: tree.Attribute) -> Thing:
     owner = evaluate(reader, node.owner)
+    if owner.kind is Kind.TENSOR and node.name == "shape" and owner.value is not MISSING:
+        return thing_of(tuple(owner.value.shape))
     if owner.value is not MISSING and owner.kind in (Kind.SCALAR, Kind.CONTAINER):
         found = _known_attribute(owner.value, node.name)
         if found is not MISSING:
             return thing_of(found)
         if isinstance(owner.value, ModuleType) and owner.value.__name__.startswith("ttl"):
-            raise no_such_name(reader.frame, node, owner.value)
+            raise _no_such_name(reader.frame.span(node), owner.value, node.name)
     return Thing(Kind.METHOD, owner=owner, name=node.name, sites=owner.sites)
+
+
+def _no_such_name(span: Span, module: ModuleType, name: str) -> UsageError:
+    """The language itself tells which names are near."""
+    try:
+        getattr(module, name)
+    except UsageError as error:
+        return UsageError(*(replace(each, primary=Label(span)) for each in error.diagnostics))
+    raise AssertionError(f"{module.__name__} has {name}")
 
 
 def _known_attribute(owner: Any, name: str) -> Any:
     if isinstance(owner, ModuleType):
         return vars(owner).get(name, MISSING)
-    found = getattr_static(owner, name, MISSING)
-    if isinstance(found, (FunctionType, staticmethod, classmethod)):
-        return member(owner, name)
-    is_computed = hasattr(type(found), "__get__") and found is not MISSING
-    return MISSING if is_computed else found
+    found = member(owner, name)
+    is_function = called_function(found)[0] is not None
+    return found if is_function or not hasattr(type(found), "__get__") else MISSING
 
 
 def _item(reader: Reader, node: tree.Item) -> Thing:
@@ -73,11 +84,9 @@ def _item(reader: Reader, node: tree.Item) -> Thing:
     if owner.kind is not Kind.CONTAINER:
         return Thing(Kind.ELEMENT) if owner.kind is Kind.ELEMENT else SCALAR
     if isinstance(node.index, tree.Slice):
-        is_known = owner.items is not None and place is not MISSING
-        return container(owner.items[place]) if is_known else container_of(owner.any_item())  # type: ignore[index]
-    if owner.keys is not None and place is not MISSING and isinstance(place, Hashable):
-        return owner.under(place)
-    return owner.at(place if isinstance(place, int) else None)
+        is_known = owner.listed is not None and place is not MISSING
+        return container(owner.listed[place]) if is_known else container_of(owner.any_item())  # type: ignore[index]
+    return owner.at(place if place is not MISSING and isinstance(place, Hashable) else None)
 
 
 def _slice(reader: Reader, node: tree.Slice) -> Thing:
@@ -87,9 +96,7 @@ def _slice(reader: Reader, node: tree.Slice) -> Thing:
     return Thing(value=slice(*values)) if is_known else SCALAR
 
 
-def _operator(
-    reader: Reader, node: tree.Unary | tree.Binary | tree.Compare | tree.Logic
-) -> Thing:
+def _operator(reader: Reader, node: tree.Unary | tree.Binary | tree.Compare | tree.Logic) -> Thing:
     """Operators on blocks compute; on numbers they are index arithmetic."""
     things = parts(reader, node)
     kinds = {thing.kind for thing in things}
@@ -101,28 +108,15 @@ def _operator(
     return Thing(Kind.ELEMENT) if Kind.ELEMENT in kinds else Thing(value=_result(node, things))
 
 
-def _result(node: Any, things: Sequence[Thing]) -> Any:
-    """Of arithmetic on known numbers, by which lists are indexed, and of comparisons."""
+def _result(node: tree.Expression, things: Sequence[Thing]) -> Any:
+    """Of numbers and strings that are known."""
     values = [thing.value for thing in things]
-    sign = node.signs[0] if isinstance(node, tree.Compare) else node.sign
-    calculate = (SIGNS_OF_ONE, SIGNS)[len(values) - 1].get(sign) if len(values) < 3 else None
-    if calculate is None or any(type(each) not in PLAIN for each in values):
+    if any(type(each) not in SCALARS for each in values):
         return MISSING
-    is_string = any(type(each) is str for each in values)
-    if is_string and not isinstance(node, tree.Compare):
-        return MISSING
-    with suppress(Exception):
-        return calculate(*values)
-    return MISSING
+    found = calculated(node, values)
+    return MISSING if found is UNKNOWN else found
 
 
-PLAIN = (int, float, bool, str, type(None))
-SIGNS_OF_ONE: dict[str, Callable[..., Any]] = {"-": operator.neg, "not": operator.not_}
-SIGNS: dict[str, Callable[..., Any]] = {
-    "+": operator.add, "-": operator.sub, "*": operator.mul, "//": operator.floordiv,
-    "%": operator.mod, "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le,
-    ">": operator.gt, ">=": operator.ge, "is": operator.is_, "is not": operator.is_not,
-}  # fmt: skip
 ON_IDENTITY = ("is", "is not", "in", "not in")
 
 
@@ -143,9 +137,9 @@ def _logic(reader: Reader, node: tree.Logic) -> Thing:
 
 def _choice(reader: Reader, node: tree.Choice) -> Thing:
     test, *sides = parts(reader, node)
-    found = joined(sides)
-    is_read = test.kind is Kind.ELEMENT and found.kind is Kind.SCALAR
-    return Thing(Kind.ELEMENT) if is_read else found
+    is_known = type(test.value) is bool
+    found = sides[not test.value] if is_known else joined(sides)
+    return test if test.kind is Kind.ELEMENT and found.kind is Kind.SCALAR else found
 
 
 def _bind(reader: Reader, node: tree.Bind) -> Thing:
@@ -163,17 +157,15 @@ def _function(reader: Reader, node: tree.Function) -> Thing:
 
 def _sequence(reader: Reader, node: tree.Sequence) -> Thing:
     found = spread(reader, node.items)
-    if isinstance(found, Thing):
-        return container_of(found)
-    return container(found)
+    return container_of(found) if isinstance(found, Thing) else container(found)
 
 
 def _table(reader: Reader, node: tree.Table) -> Thing:
     keys = [MISSING if key is None else evaluate(reader, key).value for key in node.keys]
     things = [evaluate(reader, each) for each in node.values]
-    if any(type(key) not in PLAIN for key in keys) or len({*keys}) < len(keys):
+    if any(type(key) not in SCALARS for key in keys):
         return container_of(joined(thing.inside for thing in things))
-    return replace(container(things), keys=tuple(keys))
+    return table(dict(zip(keys, things, strict=True)))
 
 
 def _comprehension(reader: Reader, node: tree.Comprehension) -> Thing:
@@ -183,39 +175,28 @@ def _comprehension(reader: Reader, node: tree.Comprehension) -> Thing:
         reader.bind(each.target, item_of(given))
         for test in each.tests:
             evaluate(reader, test)
-        length = None if each.tests else _length(given)
+        length = None if each.tests else length_of(given)
     if node.key is not None:
         evaluate(reader, node.key)
     made = container_of(evaluate(reader, node.value))
-    if length is None or len(node.generators) > 1 or node.key is not None:
+    if length is None or length > MOST_ITEMS or len(node.generators) > 1 or node.key is not None:
         return made
     return container(made.at(place) for place in range(length))
 
 
-def _length(given: Thing) -> int | None:
-    """Of a container, or of range() of a number."""
-    if given.items is not None:
-        return len(given.items)
-    is_known = isinstance(given.value, range) and len(given.value) <= MOST_ITEMS
-    return len(given.value) if is_known else None
+def length_of(over: Thing) -> int | None:
+    """How often a loop over it goes round."""
+    held = over.value if over.items is None else over.items
+    return len(held) if isinstance(held, (range, Mapping)) else None
 
 
 def _suspend(reader: Reader, node: tree.Suspend) -> Thing:
     """What a generator of the user's gives is what a loop over it gets."""
-    if not reader.functions or node.kind == "await":
-        raise not_here(reader.frame, node, f"`{node.kind}`")
+    if not reader.calls or node.kind == "await":
+        raise NOT_HERE.error((reader.frame, node), what=f"`{node.kind}`")
     found = SCALAR if node.value is None else evaluate(reader, node.value)
     reader.returned.append(found.inside if node.kind == "yield from" else found)
     return SCALAR
-
-
-def item_of(thing: Thing, position: int | None = None) -> Thing:
-    """What a loop over it gives, or what one name of `a, b = ...` gets."""
-    if thing.kind is Kind.METHOD and thing.owner is not None and thing.name == "pipes":
-        return replace(thing.owner, kind=Kind.PIPE, value=MISSING)
-    if thing.kind is Kind.CONTAINER:
-        return thing.at(position)
-    return Thing(Kind.ELEMENT) if thing.kind is Kind.ELEMENT else SCALAR
 
 
 def unpacked(
@@ -229,9 +210,8 @@ def unpacked(
         elif place > starred[0]:
             yield each, item_of(thing, place - len(targets))
         else:
-            end = len(thing.items or ()) - (len(targets) - 1 - place)
-            is_known = thing.items is not None and thing.keys is None
-            rest = container(thing.items[place:end]) if is_known else None  # type: ignore[index]
+            listed, others = thing.listed, len(targets) - 1 - place
+            rest = None if listed is None else container(listed[place : len(listed) - others])
             yield each, rest or container_of(thing.inside)
 
 

@@ -12,7 +12,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from ttl import language
-from ttl.diagnostics import UsageError, codes
+from ttl.diagnostics import Label, UsageError, codes
 from ttl.diagnostics.frames import is_user_file
 from ttl.language.operation import Operation, definition_span
 from ttl.semantics.function_source import help_without_source
@@ -35,7 +35,7 @@ METHODS = ("reserve", "wait", "publish", "store", "if_src", "if_dst")
 def is_multi_kernel(function: Any) -> bool:
     """Is all that kernels do in its kernels? False also where its source is not found."""
     found = tree_of(function) if isinstance(function, FunctionType) else None
-    if found is None or next(_kernels(found, function), None) is None:
+    if found is None or first_kernel(found, function) is None:
         return False
     return next(_actions(found, function), None) is None
 
@@ -43,19 +43,18 @@ def is_multi_kernel(function: Any) -> bool:
 def is_unified(frame: Frame) -> bool:
     """UsageError if it has a kernel, and statements of kernels beside it."""
     function = frame.function
-    kernel = next(_kernels(frame.tree, function), None)
+    kernel = first_kernel(frame.tree, function)
     if kernel is None:
         return _acts(frame.tree, function, {frame.tree})
     for action in _actions(frame.tree, function):
         if not isinstance(value_of(action.function, function), Operation):
-            from .problems import mixed_forms  # what most runs never need
+            from .problems import STATEMENT_BESIDE  # what most runs never need
 
-            raise UsageError(mixed_forms(frame, *kernel, action))
+            label = f"`{kernel[0].name}` makes all of it a multi-kernel operation"
+            names = {"operation": frame.name, "kernel": kernel[0].name}
+            where = Label(frame.span(kernel[1]), label)
+            raise STATEMENT_BESIDE.error((frame, action), where, **names)
     return False  # the call of an operation among kernels is refused when it is made
-
-
-def has_kernels(frame: Frame) -> bool:
-    return next(_kernels(frame.tree, frame.function), None) is not None
 
 
 def refuse_without_source(function: FunctionType) -> None:
@@ -85,15 +84,17 @@ def _calls(function: tree.Function) -> tuple[tree.Call, ...]:
     return tuple(sorted(calls, key=lambda each: each.place[:2]))
 
 
-def _kernels(
+def first_kernel(
     outer: tree.Function, function: FunctionType
-) -> Iterator[tuple[tree.Function, tree.Expression]]:
+) -> tuple[tree.Function, tree.Expression] | None:
+    """A kernel that is defined there, and the decorator that makes it one."""
     for inner in _nested(outer):
         for decorator in inner.decorators:
             made = decorator.function if isinstance(decorator, tree.Call) else decorator
             value = value_of(made, function)
             if any(value is kernel for kernel in KERNELS):
-                yield inner, decorator
+                return inner, decorator
+    return None
 
 
 def _acts(body: tree.Function, function: FunctionType, seen: set[tree.Function]) -> bool:

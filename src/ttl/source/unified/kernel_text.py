@@ -35,7 +35,7 @@ DECORATORS = {f".{kind.value}": kind.value for kind in KernelKind}
 
 def kernel_text(split: Split, function: FunctionType) -> str:
     """Everything that it needs, then the operation."""
-    made = _readable(split, function)
+    made = _Readable(function).inside(split.tree)
     made = replace(made, decorators=tuple(_decorators(split, function)))
     names = {*_around(made), "ttl"}
     made = replace(made, body=(*_inner_functions(split), *made.body))
@@ -55,15 +55,11 @@ def _inner_functions(split: Split) -> Body:
     inner: list[Statement] = []
     for name, expansion in split.expansions.items():
         function = expansion.frame.function
-        made = _readable(expansion, function)
+        made = _Readable(function).inside(expansion.tree)
         needed = _definitions(_around(made), function, set())
         body = (*needed, *_inner_functions(expansion), *made.body)
         inner.append(_defined(replace(made, name=_identifier(name), body=body)))
     return tuple(inner)
-
-
-def _readable(split: Split, function: FunctionType) -> tree.Function:
-    return _Readable(function).inside(split.tree)
 
 
 def _defined(function: tree.Function, name: str = "") -> Statement:
@@ -72,9 +68,7 @@ def _defined(function: tree.Function, name: str = "") -> Statement:
 
 def _around(function: tree.Function) -> set[str]:
     """The names that a function, and those in it, do not define themselves."""
-    parameters = (each for each in walk(function) if isinstance(each, tree.Parameter))
-    annotations = [each.annotation for each in parameters if each.annotation is not None]
-    named = (each for each in walk(function, *annotations) if isinstance(each, tree.Name))
+    named = (each for each in walk(function) if isinstance(each, tree.Name))
     return {each.binding.name for each in named if isinstance(each.binding, Around)}
 
 
@@ -84,21 +78,21 @@ def _identifier(name: str) -> str:
 
 
 class _Readable(Changer):
-    """Names that a program could have, in place of those that only code can have; in an operation
-    constants in the place of what objects outside hold.
+    """Names that a program could have, in place of those that only code can have; constants in the
+    place of what objects outside hold; no annotations.
     """
 
-    def __init__(self, function: FunctionType | None = None):
+    def __init__(self, function: FunctionType):
         self.function = function
 
     def change(self, node: tree.Node) -> tree.Node | Body:
-        if isinstance(node, tree.Attribute) and self.function is not None:
+        if isinstance(node, tree.Attribute):
             value = value_of(node, self.function)
             is_known = value is not MISSING and _is_constant(value)
             return tree.Constant(node.place, value) if is_known else node
         if isinstance(node, (tree.Name, tree.Target)):
             return self._named(node)
-        if isinstance(node, tree.Parameter) and self.function is None:
+        if isinstance(node, tree.Parameter):
             return replace(node, annotation=None)
         called = node.value if isinstance(node, tree.Evaluate) else None
         if isinstance(called, tree.Call) and isinstance(called.function, tree.Name):
@@ -137,7 +131,7 @@ def _definition(
     seen.add(place)
     inner = tree_of(value) if isinstance(value, FunctionType) else None
     if inner is not None and not any(value is known for known in _language().values()):
-        made = _Readable().inside(inner)
+        made = _Readable(value).inside(inner)
         yield from _definitions(_around(made), value, seen)
         yield _defined(made, name)
     else:

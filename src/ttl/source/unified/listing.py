@@ -6,6 +6,7 @@ import linecache
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from .. import tree
 from .assignment import Assignment
 from .sections import Sections
 from .units import Effect, Frame, Thread, Unit
@@ -41,13 +42,11 @@ def _lines(
     frame: Frame, units: dict[int, list[Unit]], assignment: Assignment, sections: Sections
 ) -> Iterator[str]:
     yield _title(frame)
-    first, last = frame.tree.lineno, frame.tree.end_lineno or frame.tree.lineno
-    for number in range(first, last + 1):
+    for number in range(frame.tree.lineno, (frame.tree.end_lineno or frame.tree.lineno) + 1):
         here = units.get(number, [])
-        marks = _marks(_threads(here, sections))
         why = "; ".join(dict.fromkeys(reason(unit, assignment, sections) for unit in here))
         text = linecache.getline(frame.file, number).rstrip()
-        yield f"{marks:5} {why:22} {number:4} | {text}".rstrip()
+        yield f"{_marks(_threads(here, sections)):5} {why:22} {number:4} | {text}".rstrip()
 
 
 def _title(frame: Frame) -> str:
@@ -77,7 +76,9 @@ def reason(unit: Unit, assignment: Assignment, sections: Sections) -> str:
         return "expanded"
     if unit not in assignment.threads:
         if unit in sections.setup:
-            return "" if unit.stays else "declared" if unit.makes else "known before"
+            node = unit.node
+            is_text = isinstance(node, tree.Evaluate) and isinstance(node.value, tree.Constant)
+            return "" if is_text else "declared" if unit.makes else "known before"
         return "shared"
     if unit.is_breakpoint:
         return "debugs"

@@ -12,22 +12,20 @@ rule UNKNOWN  where data decides which tiles they are, all of the tensor's count
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping, Sequence
-from inspect import Parameter as Kinds
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from ttl.diagnostics import Diagnostic, RuleBroken, UsageError
+from ttl.diagnostics import Diagnostic, Label, RuleBroken, UsageError
 from ttl.loading.forks import computed_once
 
 from .. import tree
 from .assignment import Assignment
-from .memory import memory_of
 from .opaque import NotFollowed
-from .problems import perhaps_read_back
+from .problems import PERHAPS_READ
 from .sections import all_in_one
 from .splitting import Splitter
-from .units import Frame, Unit
-from .weights import grid_of
+from .things import memory_of
+from .units import Frame, Unit, grid_of
 
 if TYPE_CHECKING:
     from .rehearsal import Steps
@@ -62,7 +60,7 @@ class ReadBack:
             return apart
         from .access_order import unordered  # what most bodies never need
 
-        return unordered(self._steps, self.units, threads)
+        return unordered(self._steps, threads)
 
     def _rehearsed(self, assignment: Assignment) -> Steps | None:
         """None if it cannot be followed; UsageError if nodes read what others write."""
@@ -72,7 +70,8 @@ class ReadBack:
                 steps = self._follow(assignment, assignment.threads)
                 wrong = self._wrong(steps)
             except NotFollowed:
-                steps = self._alone(assignment)
+                touching = {unit for pair in self.pairs for unit in pair}
+                steps = self._follow(assignment, touching)  # rule ALONE
                 wrong = None if self._has_order else self._wrong(steps)
         except NotFollowed:
             steps, wrong = None, self._perhaps_between_nodes()
@@ -83,16 +82,9 @@ class ReadBack:
         return steps
 
     def _wrong(self, steps: Steps) -> Diagnostic | None:
-        from .access_order import before_waited, between_nodes
+        from .access_order import wrong
 
-        found = between_nodes(steps, self.units, self._names)
-        return found or before_waited(steps, self.units, self._names)
-
-    def _alone(self, assignment: Assignment) -> Steps:  # rule ALONE
-        from .rehearsal import only_accesses
-
-        touching = {unit for pair in self.pairs for unit in pair}
-        return only_accesses(self._follow(assignment, touching))
+        return wrong(steps, self._names)
 
     @property
     def _has_order(self) -> bool:
@@ -100,6 +92,7 @@ class ReadBack:
         return any(unit.awaits or unit.receives for unit in self.units)
 
     def _follow(self, assignment: Assignment, wanted: Collection[Unit]) -> Steps:
+        from .access_order import with_cells
         from .rehearsal import rehearse
 
         if any((u.saves or u.loads) and not isinstance(u.node, tree.Statement) for u in self.units):
@@ -109,9 +102,10 @@ class ReadBack:
             raise NotFollowed("a value that a print gives")
         numbers = {unit: number for number, unit in enumerate(self.units)}
         declare = Splitter(sections, numbers).split(self.frame).function(self.frame.function)
-        given, named = _as_called(self.frame.tree.parameters, self.arguments)
+        given, named = self.frame.operation.as_called(self.arguments)
         has_elements = wanted is not assignment.threads
-        return rehearse(declare, given, named, grid_of(self.frame), has_elements)
+        steps = rehearse(declare, given, named, grid_of(self.frame), self.units, has_elements)
+        return with_cells(steps)
 
     @property
     def _names(self) -> dict[Hashable, str]:
@@ -124,7 +118,9 @@ class ReadBack:
         one, other = read_back[0]
         known = one.saves & other.loads
         names = [name for memory, name in self._names.items() if memory in known]
-        return perhaps_read_back(one, other, next(iter(names), ""))
+        name = next(iter(names), "")
+        read = Label(other.span, "read here")
+        return PERHAPS_READ.at(one, read, tensor=name, part=f"`{name or 'a tensor'}`")
 
 
 def _is_read_back(pair: Pair) -> bool:
@@ -140,17 +136,3 @@ def _may_share(some: set[Hashable], others: set[Hashable]) -> bool:
     if None in some or None in others:
         return bool(some and others)
     return not some.isdisjoint(others)
-
-
-def _as_called(
-    parameters: Sequence[tree.Parameter], arguments: Mapping[str, Any]
-) -> tuple[list[Any], dict[str, Any]]:
-    """Arguments by their names, those of `*args` with numbers after it, as a call gives them."""
-    left, given = dict(arguments), []
-    for each in parameters:
-        name = each.variable.name
-        if each.kind in (Kinds.POSITIONAL_ONLY, Kinds.POSITIONAL_OR_KEYWORD):
-            given.append(left.pop(name))
-        elif each.kind == Kinds.VAR_POSITIONAL:
-            given += [left.pop(key) for key in [*left] if key.startswith(f"{name}_")]
-    return given, left

@@ -9,23 +9,22 @@ rule EXPAND  an operation that is called as a statement is a frame of units of i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
-from ttl.diagnostics import UsageError
 from ttl.language.operation import operation
 
 from .. import tree
 from ..bindings import Around, Binding, Variable
+from ..flow import Forward
 from ..functions import MISSING, named_value
 from ..python import as_text
 from ..walking import own_nodes
 from . import expressions
-from .calls import Given, owner_text, parameters_given
-from .problems import composition, defined_inside, not_here, returns_value
+from .calls import Given, parameters_given
+from .problems import DEFINED_INSIDE, NEW_VALUE, NOT_HERE, RETURNS_VALUE
 from .things import (
     OF_TILES,
     SCALAR,
@@ -34,6 +33,7 @@ from .things import (
     Kind,
     Thing,
     container_of,
+    item_of,
     joined,
     thing_of,
 )
@@ -42,51 +42,53 @@ from .units import Effect, Frame, Place, Site, Unit
 MOST_ROUNDS = 8  # of one loop: kinds only grow
 DEEPEST_CALLS = 32
 
-State = dict[tuple[Activation, Variable], Thing]
+
+class State(dict[tuple[Activation, Variable], Thing]):
+    """What the variables stand for."""
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, State) or not dict.__eq__(self, other):
+            return False
+        return all(thing.value is other[key].value for key, thing in self.items())
+
+    __hash__ = None
 
 
-class Reader:
+class Reader(Forward[State]):
     """Where the reading stands: the frame, the names, the unit and what it stands in."""
 
     def __init__(self, frame: Frame):
+        super().__init__()
         self.frame = frame
-        self.here = self.home = Activation(frame.tree.scope, frame.function)  # home: the frame's
-        self.state: State = {}
+        self.here = self.home = Activation(
+            None, frame.tree.scope, frame.function
+        )  # home: the frame's
+        self.state = State()
         self.unit: Unit = None  # type: ignore[assignment]  # the first statement sets it
-        self.control: Unit | None = frame.caller
-        self.functions: list[tree.Function] = []  # that are being read where they are called
-        self.calls: list[tree.Node] = []  # and the calls of them
+        self.control: Unit | None = frame.caller  # the loop, the condition or the call around it
+        self.calls: dict[tree.Function, tree.Node] = {}  # that are read where they are called
         self.returned: list[Thing] = []  # by the function
-        self.ends: list[State] = []  # where it returns
-        self.left: list[State] = []  # where `break` or `continue` leaves a round of the loop
         self.order: list[Unit] = []  # all units, also those of expansions
         self._units: dict[tuple[Frame, tree.Node, str], Unit] = {}
-        self._sites: dict[Place, Site] = {}
-        self._activations: dict[tuple[Place, tree.Function], Activation] = {}
-        self._loops: dict[Unit, tuple[State, State]] = {}  # what was known before them, and after
+        self._heads: dict[tuple[Frame, tree.Loop], State] = {}  # in the last round of each loop
+        self._controls: dict[tuple[Frame, tree.Node], Unit] = {}  # what statements stand in
 
-    def read_frame(self, given: Mapping[Variable, Thing]) -> None:
+    def read_frame(self, frame: Frame, given: Mapping[Variable, Thing]) -> None:  # rule EXPAND
         """What its variables stand for at its end is kept with it."""
+        outer = self.frame, self.here, self.home, self.unit
+        place = None if frame.caller is None else self.place(frame.tree)
+        self.here = self.home = Activation(place, frame.tree.scope, frame.function)
+        self.frame = frame
         self.state |= {(self.home, variable): thing for variable, thing in given.items()}
-        self.body(self.frame.tree.body)
-        own = [key for key in self.state if key[0] is self.home]
-        self.frame.final = {key[1]: self.state.pop(key) for key in own}
-
-    @contextmanager
-    def within(self, frame: Frame) -> Iterator[None]:  # rule EXPAND
-        outer = self.frame, self.here, self.home, self.control, self.unit
-        self.frame, self.control = frame, frame.caller
-        place = self.place(frame.tree)
-        self.here = self.home = self._activation(place, frame.tree, frame.function, None)
-        try:
-            yield
-        finally:
-            self.frame, self.here, self.home, self.control, self.unit = outer
+        self.run(frame.tree)
+        own = [key for key in self.state if key[0] == self.home]
+        frame.final = {key[1]: self.state.pop(key) for key in own}
+        self.frame, self.here, self.home, self.unit = outer
 
     # Units ----------------------------------------------------------------------------------------
 
     def begin(self, node: tree.Node, argument: str = "") -> Unit:  # rule UNIT
-        if self.functions:
+        if self.calls:
             return self.unit
         key = self.frame, node, argument
         if key not in self._units:
@@ -97,19 +99,16 @@ class Reader:
         return self.unit
 
     def does(self, effect: Effect, node: tree.Node) -> None:
-        place = self.unit.node if self.functions else node
+        place = self.unit.node if self.calls else node
         self.unit.effects.setdefault(effect, place)
 
     def place(self, node: tree.Node) -> Place:
-        return Place(self.unit, node, tuple(self.calls))
+        return Place(self.unit, node, tuple(self.calls.values()))
 
-    def site(self, node: tree.Call, end: End, buffer: Hashable) -> Site:
-        key = self.place(node)
-        if key not in self._sites:
-            place = node if not self.functions else self.unit.node
-            self._sites[key] = Site(place, self.unit, end, buffer, owner_text(node))
-        self.unit.acquires.add(self._sites[key])
-        return self._sites[key]
+    def site(self, node: tree.Call, end: End, buffer: Thing) -> Site:
+        site = Site(self.place(node), end, buffer.key, buffer.block_bytes)
+        self.unit.acquires.add(site)
+        return site
 
     def evaluate(self, node: tree.Expression) -> Thing:
         return expressions.evaluate(self, node)
@@ -155,12 +154,10 @@ class Reader:
         home = self._home_of(name)
         if self._is_of_frame(name):
             if name in self.frame.parameters.values():
-                message = f"the parameter `{name.name}` gets another value"
-                help_text = "give the new value a name of its own"
-                raise composition(self.frame, self.unit.node, message, help_text)
+                raise NEW_VALUE.error((self.frame, self.unit.node), parameter=name.name)
             self.unit.binds.add(name)
             thing = replace(thing, origins=frozenset({self.unit}))
-            if home is not self.here and (home, name) in self.state:
+            if home != self.here and (home, name) in self.state:
                 thing = joined([self.state[home, name], thing])  # the function may not be called
         self.state[home, name] = thing
 
@@ -170,109 +167,121 @@ class Reader:
             return
         home = self._home_of(owner.binding)
         before = changed = self.state.get((home, owner.binding), SCALAR)
-        if before.kind is Kind.CONTAINER and before.keys is not None and key is not MISSING:
+        if before.is_table and key is not MISSING:
             changed = before.with_item(key, news.any_item())
         elif before.kind is Kind.CONTAINER:
-            held = replace(before, items=None, keys=None, item=before.any_item())
+            held = replace(before, items=None, is_table=False, item=before.any_item())
             changed = news if before.is_empty else joined([held, news])
         origins = before.origins | {self.unit}
         self.state[home, owner.binding] = replace(changed, origins=origins)
         if self._is_of_frame(owner.binding):
             self.unit.binds.add(owner.binding)
 
-    @contextmanager
-    def under(self, unit: Unit) -> Iterator[None]:
-        outer = self.control
-        self.control = outer if self.functions else unit
-        try:
-            yield
-        finally:
-            self.control = outer
-
     # Functions ------------------------------------------------------------------------------------
 
-    def enter(
+    def go_in(
         self, function: tree.Function, around: Any, call: tree.Node, given: Given, bound: int = 0
     ) -> Thing:  # rule INLINE
         """`around` is the activation in which it was defined, or the function that Python has."""
         if function.is_async:
-            raise not_here(self.frame, function, "a coroutine")
-        if function in self.functions or len(self.functions) > DEEPEST_CALLS:
+            raise NOT_HERE.error((self.frame, function), what="a coroutine")
+        if function in self.calls or len(self.calls) > DEEPEST_CALLS:
             return SCALAR
-        outer = self.here, self.returned, self.ends, self.left
+        outer = self.here, self.returned
         is_nested = isinstance(around, Activation)
         names, inner = (around.function, around) if is_nested else (around, None)
-        self.here = self._activation(self.place(call), function, names, inner)
-        self.returned, self.ends, self.left = [], [], []
+        self.here = Activation(self.place(call), function.scope, names, inner)
+        self.returned = []
         for variable, thing in parameters_given(function, given, bound).items():
             self.state[self.here, variable] = thing
-        self.functions.append(function)
-        self.calls.append(call)
-        try:
-            if self.body(function.body):
-                self.ends.append(self.state)
-            self.state = _joined(*self.ends) if self.ends else self.state
-            found = joined(self.returned)
-            return container_of(found) if _is_generator(function) else found
-        finally:
-            self.functions.pop()
-            self.calls.pop()
-            self.here, self.returned, self.ends, self.left = outer
-
-    def _activation(
-        self, place: Place, function: tree.Function, names: Any, outer: Activation | None
-    ) -> Activation:
-        """The one of this place, also when it is read again."""
-        found = self._activations.get((place, function))
-        if found is None or found.function is not names or found.outer is not outer:
-            found = self._activations[place, function] = Activation(function.scope, names, outer)
-        return found
+        self.calls[function] = call
+        self.run(function)
+        found = joined(self.returned)
+        del self.calls[function]
+        self.here, self.returned = outer
+        return container_of(found) if _is_generator(function) else found
 
     # Statements -----------------------------------------------------------------------------------
 
-    def body(self, statements: tree.Body) -> bool:
-        """Is the end of these reached?"""
-        return all(self._statement(each) is not False for each in statements)
+    def run(self, function: tree.Function) -> None:  # rule FLOW
+        """Where its end is not reached, nobody asks what is known there."""
+        end = self.function(function, self.state)
+        self.state = self.state if end is None else end
 
-    def _statement(self, node: tree.Statement) -> bool | None:
-        handler = _STATEMENTS.get(type(node))
-        if handler is None or (isinstance(node, tree.Declare) and node.keyword == "global"):
-            raise not_here(self.frame, node, f"`{as_text(node).split()[0].rstrip(':')}`")
-        return handler(self, node)
-
-    def loop(self, unit: Unit, head: Callable[[], None], body: tree.Body) -> None:  # rule FLOW
-        start = before = dict(self.state)
-        known = self._loops.get(unit)
-        if known is not None and not self.functions and _is_same(known[0], start):
-            self.state = dict(known[1])
-            return
-        outer, self.left = self.left, []
-        for _ in range(MOST_ROUNDS):
-            self.state = dict(before)
-            head()
-            with self.under(unit):
-                if self.body(body):
-                    self.left.append(self.state)
-            after = _joined(before, *self.left)
-            if _is_same(after, before):
-                break
-            before = after
-        self.state, self.left = dict(before), outer
-        if not self.functions:
-            self._loops[unit] = start, before
-
-
-def _joined(first: State, *others: State) -> State:
-    """Where paths meet."""
-    found = dict(first)
-    for state in others:
-        for key, thing in state.items():
+    def join(self, one: State, other: State) -> State:
+        found = State(one)
+        for key, thing in other.items():
             found[key] = joined((found[key], thing)) if key in found else thing
-    return found
+        return found
+
+    def before(self, node: tree.Statement, state: State) -> State:
+        self.state = State(state)
+        if not isinstance(node, _KNOWN) or _is_global(node):
+            keyword = as_text(node).split()[0].rstrip(":")
+            raise NOT_HERE.error((self.frame, node), what=f"`{keyword}`")
+        if not self.calls:
+            self.control = self._controls.get((self.frame, node), self.frame.caller)
+            if isinstance(node, tree.Branch):
+                self._stand_in(self.begin(node.test), (*node.then, *node.otherwise))
+            elif isinstance(node, (tree.Loop, tree.While)):
+                unit = self.begin(node.over if isinstance(node, tree.Loop) else node.test)
+                unit.is_loop = True
+                self._stand_in(unit, node.body)
+        return self.state
+
+    def _stand_in(self, unit: Unit | None, body: tree.Body) -> None:
+        if unit is not None and not self.calls:
+            self._controls |= {(self.frame, each): unit for each in body}
+
+    def step(self, node: tree.Statement, state: State) -> State:
+        _SIMPLE[type(node)](self, node)
+        return self.state
+
+    def decide(self, test: tree.Expression, state: State) -> tuple[State | None, State | None]:
+        self.state = State(state)
+        self.begin(test)
+        known = self.evaluate(test).value
+        if self.calls and type(known) is bool:  # rule INLINE: what this call does
+            return (self.state, None) if known else (None, self.state)
+        return self.state, self.state
+
+    def start(self, loop: tree.Loop, state: State) -> State:
+        if not self.calls:
+            self.unit.counts = self.unit.counts or _counted(self, loop.over)
+            over = self.evaluate(self.unit.counts or loop.over)
+            self.unit.rounds = expressions.length_of(over) or 1
+            if (head := self._heads.get((self.frame, loop))) is not None:
+                return self.join(state, head)  # states only grow: inner loops end sooner
+        return state
+
+    def next(self, loop: tree.Loop, state: State) -> State:
+        self.state = State(state)
+        if not self.calls:
+            self._heads[self.frame, loop] = state
+        self.begin(loop.over)
+        self.bind(loop.target, item_of(self.evaluate(loop.over)))
+        return self.state
+
+    def widen(self, state: State, rounds: int) -> State:
+        """Lists in lists may grow for ever."""
+        if rounds < MOST_ROUNDS:
+            return state
+        return State({key: thing.without_items() for key, thing in state.items()})
+
+    def enter(self, node: tree.With, state: State) -> State:
+        for item in node.items:
+            unit = self.begin(item.value)
+            thing = self.evaluate(item.value)
+            if item.target is not None:
+                self.bind(item.target, thing)
+            if unit.is_signpost and not self.calls:
+                self.control = unit
+        self._stand_in(self.control, node.body)
+        return self.state
 
 
-def _is_same(one: State, other: State) -> bool:
-    return one == other and all(thing.value is other[key].value for key, thing in one.items())
+def _is_global(node: tree.Node) -> bool:
+    return isinstance(node, tree.Declare) and node.keyword == "global"
 
 
 def _is_generator(function: tree.Function) -> bool:
@@ -280,9 +289,7 @@ def _is_generator(function: tree.Function) -> bool:
 
 
 def _evaluate(reader: Reader, node: tree.Evaluate) -> None:
-    unit = reader.begin(node)
-    if isinstance(node.value, tree.Constant):
-        unit.stays = True
+    reader.begin(node)
     reader.evaluate(node.value)
 
 
@@ -291,7 +298,7 @@ def _assign(reader: Reader, node: tree.Assign) -> None:
     if isinstance(node.value, tree.Function):
         _check_decorators(reader, node.value)
     thing = reader.evaluate(node.value)
-    if thing.kind is Kind.FUNCTION and not reader.functions:
+    if thing.kind is Kind.FUNCTION and not reader.calls:
         unit.is_function = True
     for target in node.targets:
         reader.bind(target, thing)
@@ -301,7 +308,8 @@ def _check_decorators(reader: Reader, function: tree.Function) -> None:
     for each in function.decorators:
         called = each.function if isinstance(each, tree.Call) else each
         if reader.evaluate(called).value is operation:
-            raise defined_inside(reader.frame, function)
+            names = {"inner": function.name, "operation": reader.frame.name}
+            raise DEFINED_INSIDE.error((reader.frame, function), **names)
         reader.evaluate(each)
 
 
@@ -310,45 +318,15 @@ def _update(reader: Reader, node: tree.Update) -> None:
     reader.begin(node)
     value = reader.evaluate(node.value)
     if isinstance(node.target, tree.Target):
-        value = _updated(reader, node, reader.read(node.target.binding), value)
+        before = reader.read(node.target.binding)
+        if before.kind in OF_TILES or value.kind in OF_TILES:
+            reader.does(Effect.COMPUTE, node)
+            value = before if before.kind is Kind.BLOCK else Thing(Kind.VALUE)
+        elif before.kind is Kind.CONTAINER:
+            value = joined([before, value])
+        else:
+            value = Thing(max(before.kind, value.kind))
     reader.bind(node.target, value)
-
-
-def _updated(reader: Reader, node: tree.Update, before: Thing, value: Thing) -> Thing:
-    if before.kind in OF_TILES or value.kind in OF_TILES:
-        reader.does(Effect.COMPUTE, node)
-        return before if before.kind is Kind.BLOCK else Thing(Kind.VALUE)
-    if before.kind is Kind.CONTAINER:
-        return joined([before, value])
-    return Thing(max(before.kind, value.kind))
-
-
-def _branch(reader: Reader, node: tree.Branch) -> bool:
-    unit = reader.begin(node.test)
-    test = reader.evaluate(node.test)
-    if reader.functions and type(test.value) is bool:  # rule INLINE: what this call does
-        return reader.body(node.then if test.value else node.otherwise)
-    before = reader.state
-    ends: list[State] = []
-    for branch in (node.then, node.otherwise):
-        reader.state = dict(before)
-        with reader.under(unit):
-            if reader.body(branch):
-                ends.append(reader.state)
-    reader.state = _joined(*ends) if ends else before
-    return bool(ends)
-
-
-def _for(reader: Reader, node: tree.Loop) -> None:
-    unit = reader.begin(node.over)
-    if not reader.functions:
-        unit.is_loop, unit.counts = True, _counted(reader, node.over)
-
-    def head() -> None:
-        reader.begin(node.over)
-        reader.bind(node.target, expressions.item_of(reader.evaluate(node.over)))
-
-    reader.loop(unit, head, node.body)
 
 
 def _counted(reader: Reader, over: tree.Expression) -> tree.Call | None:
@@ -368,47 +346,18 @@ def _counted(reader: Reader, over: tree.Expression) -> tree.Call | None:
     return replace(over, arguments=(*zero, stop.right, *step))
 
 
-def _while(reader: Reader, node: tree.While) -> None:
-    unit = reader.begin(node.test)
-    unit.is_loop = unit.is_loop or not reader.functions
-
-    def head() -> None:
-        reader.begin(node.test)
-        reader.evaluate(node.test)
-
-    reader.loop(unit, head, node.body)
-
-
-def _with(reader: Reader, node: tree.With) -> bool:
-    with ExitStack() as around:
-        for item in node.items:
-            unit = reader.begin(item.value)
-            thing = reader.evaluate(item.value)
-            if item.target is not None:
-                reader.bind(item.target, thing)
-            if unit.is_signpost:
-                around.enter_context(reader.under(unit))
-        return reader.body(node.body)
-
-
-def _return(reader: Reader, node: tree.Return) -> bool:
-    if not reader.functions and node.value is not None:
-        raise UsageError(returns_value(reader.frame, node))
-    unit = reader.begin(node)
-    unit.is_jump = unit.is_jump or not reader.functions
+def _return(reader: Reader, node: tree.Return) -> None:
+    if not reader.calls and node.value is not None:
+        raise RETURNS_VALUE.error((reader.frame, node), operation=reader.frame.name)
+    _jump(reader, node)
     if node.value is not None:
         reader.returned.append(reader.evaluate(node.value))
-    reader.ends.append(reader.state)
-    return False
 
 
-def _jump(reader: Reader, node: tree.Jump | tree.Raise | tree.Assert) -> bool:
+def _jump(reader: Reader, node: tree.Return | tree.Jump | tree.Raise | tree.Assert) -> None:
     unit = reader.begin(node)
-    unit.is_jump = unit.is_jump or not reader.functions
+    unit.is_jump = unit.is_jump or not reader.calls
     expressions.parts(reader, node)
-    if isinstance(node, tree.Jump):
-        reader.left.append(reader.state)
-    return isinstance(node, tree.Assert)
 
 
 def _import(reader: Reader, node: tree.Import) -> None:
@@ -421,14 +370,10 @@ def _import(reader: Reader, node: tree.Import) -> None:
         reader.bind(each.target, thing_of(value))
 
 
-_STATEMENTS: dict[type[tree.Statement], Callable[[Reader, Any], bool | None]] = {
+_SIMPLE: dict[type[tree.Statement], Callable[[Reader, Any], None]] = {
     tree.Evaluate: _evaluate,
     tree.Assign: _assign,
     tree.Update: _update,
-    tree.Branch: _branch,
-    tree.Loop: _for,
-    tree.While: _while,
-    tree.With: _with,
     tree.Return: _return,
     tree.Jump: _jump,
     tree.Raise: _jump,
@@ -436,3 +381,4 @@ _STATEMENTS: dict[type[tree.Statement], Callable[[Reader, Any], bool | None]] = 
     tree.Import: _import,
     tree.Declare: lambda reader, node: None,
 }
+_KNOWN = (*_SIMPLE, tree.Branch, tree.Loop, tree.While, tree.With)

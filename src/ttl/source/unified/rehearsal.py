@@ -12,11 +12,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum, auto
 from itertools import count
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 from ttl.language.arguments import is_tensor
 from ttl.language.block import Block, BlockExpression
-from ttl.language.buffer import BufferState, DataflowBuffer
+from ttl.language.buffer import DataflowBuffer
 from ttl.language.declared import OperationScope
 from ttl.language.engine import ENGINE, SCOPE, Engine
 from ttl.language.grid import nodes_of
@@ -27,8 +27,9 @@ from ttl.semantics.ops import BlockOp
 from ttl.semantics.tensors import TensorSlice, slice_tensor
 from ttl.semantics.types import BlockType, Shape
 
-from .memory import memory_of
 from .opaque import OPAQUE, NotFollowed
+from .things import memory_of
+from .units import Unit
 
 MOST_STEPS = 400_000  # of all nodes together: what takes longer is not followed
 
@@ -69,12 +70,13 @@ class Awaited(NamedTuple):
 
 
 class Step(NamedTuple):
-    unit: int | None  # None: on the compute thread
+    unit: Unit | None  # None: on the compute thread
     does: Does
     what: Any = None  # a Part, a Signal, Awaited, a place, or which block
 
 
 Steps = Mapping[Shape, Sequence[Step]]  # of each node
+ACCESSES = (Does.LOAD, Does.SAVE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,27 +105,28 @@ def rehearse(
     arguments: Sequence[Any],
     named: Mapping[str, Any],
     grid: Shape,
+    units: Sequence[Unit],
     has_elements: bool,
 ) -> Steps:
-    """The steps of each node. `declare` declares one kernel; may data decide what it does?"""
+    """The steps of each node. `declare` declares one kernel, which numbers the units.
+
+    If data may decide what it does, the steps are accesses to tensors and nothing orders them.
+    """
     declared = OperationScope(grid, (0,) * len(grid))
     with _value_of(SCOPE, declared):
         declare(*map(stand_in, arguments), **stand_in(dict(named)))
     found: dict[Shape, list[Step]] = {}
     left = MOST_STEPS
     for node in nodes_of(grid):
-        engine = Rehearsal(grid, node, left, has_elements)
+        engine = Rehearsal(grid, node, units, left, has_elements)
         with _value_of(ENGINE, engine):
-            for kernel in declared.kernels:
-                kernel.function()
+            try:
+                for kernel in declared.kernels:
+                    kernel.function()
+            except NotImplementedError as error:  # what no Rehearsal can tell: if a block is there
+                raise NotFollowed from error
         found[node], left = engine.steps, engine.left
     return found
-
-
-def only_accesses(steps: Steps) -> Steps:
-    """Without what orders them: of a body that was followed in part."""
-    kept = (Does.LOAD, Does.SAVE)
-    return {node: [s for s in of_node if s.does in kept] for node, of_node in steps.items()}
 
 
 @contextmanager
@@ -143,10 +146,6 @@ class _Block(Block):
     def __init__(self, buffer: DataflowBuffer, number: int, steps: Rehearsal):
         super().__init__(BlockType(buffer.shape, buffer.dtype, buffer.layout))
         self.buffer, self.number, self.steps = buffer, number, steps
-
-    @property
-    def name(self) -> str:
-        return self.buffer.name
 
     @property
     def place(self) -> Hashable:
@@ -171,9 +170,6 @@ class _Transfer(Transfer):
     def __init__(self, engine: Rehearsal, start: int):
         self.engine, self.start, self.is_done = engine, start, False
 
-    def can_wait(self) -> bool:
-        raise NotFollowed("can_wait()")
-
     def wait(self) -> None:
         self.engine.ended(self.start)
 
@@ -188,23 +184,25 @@ class Rehearsal(Engine):
     """The engine of one node."""
 
     __slots__ = (
-        "_has_elements", "_here", "_reserved", "_unit", "_waited", "grid", "is_compute", "left",
+        "_blocks", "_has_elements", "_here", "_unit", "_units", "grid", "is_compute", "left",
         "steps",
     )  # fmt: skip
 
-    def __init__(self, grid: Shape, node: Shape, left: int, has_elements: bool):
+    def __init__(
+        self, grid: Shape, node: Shape, units: Sequence[Unit], left: int, has_elements: bool
+    ):
         self.is_compute = True  # tensors then ask it for their parts
         self.grid = grid
         self.steps: list[Step] = []
         self.left = left
         self._here = node
         self._has_elements = has_elements
-        self._unit: int | None = None
-        self._reserved: dict[DataflowBuffer, count[int]] = defaultdict(count)
-        self._waited: dict[DataflowBuffer, count[int]] = defaultdict(count)
+        self._units = units
+        self._unit: Unit | None = None
+        self._blocks: dict[tuple[DataflowBuffer, str], count[int]] = defaultdict(count)
 
     def reached(self, unit: int) -> None:
-        self._unit = unit
+        self._unit = self._units[unit]
         self._spend()
 
     def _spend(self) -> None:
@@ -214,7 +212,8 @@ class Rehearsal(Engine):
 
     def _add(self, does: Does, what: Any = None, is_compute: bool = False) -> None:
         self._spend()
-        self.steps.append(Step(None if is_compute else self._unit, does, what))
+        if does in ACCESSES or not self._has_elements:
+            self.steps.append(Step(None if is_compute else self._unit, does, what))
 
     def node(self) -> Shape:
         return self._here
@@ -222,10 +221,10 @@ class Rehearsal(Engine):
     # Buffers
 
     def reserve(self, buffer: DataflowBuffer) -> Block:
-        return _Block(buffer, next(self._reserved[buffer]), self)
+        return _Block(buffer, next(self._blocks[buffer, "reserve"]), self)
 
     def wait(self, buffer: DataflowBuffer) -> Block:
-        return _Block(buffer, next(self._waited[buffer]), self)
+        return _Block(buffer, next(self._blocks[buffer, "wait"]), self)
 
     # In the order of the text nothing waits, and the thread of each statement is known.
 
@@ -241,23 +240,11 @@ class Rehearsal(Engine):
     def signpost(self, name: str, is_end: bool) -> None:
         """Nothing."""
 
-    def require_data_movement(self, call: str) -> None:
+    def signpost_made(self, made: object) -> None:
         """Nothing."""
 
-    def _unknown(self) -> NoReturn:
-        raise NotFollowed("it depends on data, or on which kernel is faster")
-
-    def can_reserve(self, buffer: DataflowBuffer) -> bool:
-        self._unknown()
-
-    def can_wait(self, buffer: DataflowBuffer) -> bool:
-        self._unknown()
-
-    def buffer_state(self, buffer: DataflowBuffer) -> BufferState:
-        self._unknown()
-
-    def multicast(self, source: Any, destination: Any, nodes: tuple[Shape, ...]) -> Transfer:
-        self._unknown()
+    def require_data_movement(self, call: str) -> None:
+        """Nothing."""
 
     # Data movement
 
@@ -303,7 +290,9 @@ class Rehearsal(Engine):
         self._add(Does.SIGNAL, Signal(semaphore, (node,), value, is_set=False))
 
     def read_element(self, block: Block, coordinates: Shape) -> Any:
-        return OPAQUE if self._has_elements else self._unknown()
+        if not self._has_elements:
+            raise NotFollowed("it depends on data")
+        return OPAQUE
 
     def write_element(self, block: Block, coordinates: Shape, value: float) -> None:
         assert isinstance(block, _Block)

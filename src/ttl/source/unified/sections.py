@@ -13,13 +13,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from ttl.diagnostics import UsageError
+from ttl.diagnostics import Label, UsageError
 
 from .. import tree
 from ..bindings import Variable
 from ..walking import walk
 from .assignment import Assignment, fixed_units
-from .problems import made_in_loop, name_used_again, not_known_before, unknown_call
+from .problems import MADE_IN_LOOP, NAME_USED_AGAIN, NOT_KNOWN_BEFORE, unknown_call
 from .units import Frame, Thread, Unit, in_text
 
 
@@ -34,9 +34,7 @@ class Sections:
 
     def has(self, frame: Frame, thread: Thread) -> bool:
         """Has a kernel anything to do there?"""
-        return any(
-            unit.frame is frame and unit.argument is None for unit in self.kernels[thread]
-        )
+        return any(unit.frame is frame and unit.argument is None for unit in self.kernels[thread])
 
 
 def all_in_one(assignment: Assignment, wanted: Collection[Unit]) -> Sections:
@@ -60,7 +58,7 @@ def setup_of(units: Sequence[Unit]) -> set[Unit]:  # rule SETUP
     fixed = fixed_units(units)
     setup = {unit for unit in units if unit not in fixed and _may_be_setup(unit)}
     while True:
-        gone = {unit for unit in setup if not unit.stays and _is_kernels(unit, setup)}
+        gone = {unit for unit in setup if _is_kernels(unit, setup)}
         left = [unit for unit in units if unit not in setup or unit in gone]
         gone |= {each for unit in left for each in unit.controls() if each.is_loop} & setup
         if not gone:
@@ -86,8 +84,8 @@ def _is_kernels(unit: Unit, setup: set[Unit]) -> bool:
 
 def _check_made(units: Iterable[Unit], setup: set[Unit]) -> None:
     others = [unit for unit in units if unit not in setup]
-    wrong = [made_in_loop(unit) for unit in others if unit.makes]
-    wrong += [not_known_before(unit) for unit in others if unit.must_be_known]
+    wrong = [MADE_IN_LOOP.at(unit) for unit in others if unit.makes]
+    wrong += [NOT_KNOWN_BEFORE.at(u, parameter=u.argument) for u in others if u.must_be_known]
     wrong += [unknown_call(u.frame, u.unknown) for u in others if u.unknown is not None]
     if wrong:
         raise UsageError(*wrong)
@@ -188,5 +186,5 @@ def _kernel(assignment: Assignment, thread: Thread, setup: set[Unit]) -> frozens
 def _refuse_local(unit: Unit, kernel: _Kernel) -> None:
     for name in sorted(unit.binds, key=lambda each: each.name):
         for other in in_text(kernel.binders[unit.frame, name] - {unit}):
-            raise UsageError(name_used_again(unit, name.name, other))
-    raise UsageError(made_in_loop(unit))
+            raise NAME_USED_AGAIN.error(unit, Label(other.span, "here"), name=name.name)
+    raise MADE_IN_LOOP.error(unit)

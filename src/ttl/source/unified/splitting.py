@@ -52,21 +52,6 @@ class Split:
     definition: Any
     code: CodeType
 
-    @classmethod
-    def of(
-        cls, frame: Frame, made: Function, expansions: dict[str, Split], made_last: int
-    ) -> Split:
-        """`made_last`: how many of the last statements are none of the operation's own."""
-        own, running = own_code(frame.function), made
-        free = [*own.co_freevars, NAMED, *FOLLOWING, *KERNELS, *USED, *expansions]
-        if frame.root.meets_numpy:  # rule NUMBERS
-            count = len(made.body) - made_last
-            converted = statements_with_python_numbers(made.body[:count])
-            running = replace(made, body=(*converted, *made.body[count:]))
-        code = as_code(running, free, own.co_filename, own.co_flags)
-        code = with_expansions(code, frame.expanded_at())
-        return cls(frame, made, expansions, as_ast(made), code)
-
     def function(self, own: FunctionType) -> FunctionType:
         """Its names stand for what they stand for around this function of the user's."""
         keep_definitions(self.code, self.definition)
@@ -91,6 +76,13 @@ def names_in(*nodes: tree.Node) -> set[str]:
     return found
 
 
+def _code(frame: Frame, made: Function, expansions: Iterable[str]) -> CodeType:
+    own = own_code(frame.function)
+    free = [*own.co_freevars, NAMED, *FOLLOWING, *KERNELS, *USED, *expansions]
+    code = as_code(made, free, own.co_filename, own.co_flags)
+    return with_expansions(code, frame.expanded_at())
+
+
 @dataclass(slots=True)
 class Splitter:
     sections: Sections
@@ -107,32 +99,24 @@ class Splitter:
                 for thread in self.sections.kernels
                 if self.sections.has(inner, thread)
             }
-        kernels = self._kernels(frame, taken)
-        is_part = frame.caller is not None
-        made = self._tree(frame, kernels)
-        return Split.of(frame, made, expansions, len(kernels) + is_part)
-
-    def _kernels(self, frame: Frame, taken: set[str]) -> list[tree.Function]:
         threads = [each for each in self.sections.kernels if self.sections.has(frame, each)]
-        return [self._kernel(frame, thread, _unused(thread.value, taken)) for thread in threads]
+        kernels = [self._kernel(frame, each, _unused(each.value, taken)) for each in threads]
+        return self._made(frame, kernels, expansions)
 
-    def _tree(self, frame: Frame, kernels: list[tree.Function]) -> tree.Function:
-        place = frame.tree.place
-        body = [*_Part(self, frame, None).statements(frame.tree.body)]
-        body += [assigned(Around(k.name), k, k.place) for k in kernels]
-        if frame.caller is None:
-            return replace(frame.tree, decorators=(), body=tuple(body))
-        names = tuple(around(each.name, place) for each in kernels)
-        body.append(tree.Return(place, tree.Sequence(place, "tuple", names)))
-        given = _parameters(frame, self.static(frame))
-        return replace(frame.tree, decorators=(), parameters=given, body=tuple(body))
-
-    def setup_alone(self, frame: Frame) -> FunctionType:
-        """A function that does what the operation does before its kernels, and gives its names."""
-        called = tree.Return(frame.tree.place, call_of("locals", frame.tree))
-        body = (*_Part(self, frame, None).statements(frame.tree.body), called)
-        made = replace(frame.tree, decorators=(), body=body)
-        return Split.of(frame, made, {}, made_last=1).function(frame.function)
+    def _made(self, frame: Frame, kernels: list[Function], expansions: dict[str, Split]) -> Split:
+        own = _Part(self, frame, None).statements(frame.tree.body)
+        added: list[Statement] = [assigned(Around(k.name), k, k.place) for k in kernels]
+        parameters, place = frame.tree.parameters, frame.tree.place
+        if frame.caller is not None:
+            names = tuple(around(each.name, place) for each in kernels)
+            added.append(tree.Return(place, tree.Sequence(place, "tuple", names)))
+            parameters = _parameters(frame, self.static(frame))
+        made = replace(frame.tree, decorators=(), parameters=parameters, body=(*own, *added))
+        running = made
+        if frame.root.meets_numpy:  # rule NUMBERS
+            running = replace(made, body=(*statements_with_python_numbers(own), *added))
+        code = _code(frame, running, expansions)
+        return Split(frame, made, expansions, as_ast(made), code)
 
     def static(self, frame: Frame) -> list[str]:
         """The parameters that are known before kernels run."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import Enum, IntEnum
 from functools import reduce
@@ -19,7 +20,7 @@ from ..functions import MISSING
 from ..tree import Function
 
 if TYPE_CHECKING:
-    from .units import Site, Unit
+    from .units import Place, Site, Unit
 
 MOST_ITEMS = 256  # that are told apart
 DEEPEST = 4
@@ -59,10 +60,11 @@ class End(Enum):
     WAIT = "wait"
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(frozen=True, slots=True)
 class Activation:
     """A function that is called at one place, for the variables that it has there."""
 
+    place: Place | None
     scope: Scope
     function: FunctionType  # what the names around it are those of
     outer: Activation | None = None
@@ -80,29 +82,36 @@ class Thing:
     kind: Kind = Kind.SCALAR
     value: Any = field(default=MISSING, compare=False)  # the Python value, where it is known
     key: Hashable = None  # which buffer, net or semaphore it is
+    block_bytes: int = field(default=2048, compare=False)  # of a buffer: a tile of bf16 if unknown
     sites: frozenset[Site] = frozenset()  # the blocks that it is, or holds
     origins: frozenset[Unit] = frozenset()  # the statements that gave it its value
-    items: tuple[Thing, ...] | None = None  # of a container of a known length
-    keys: tuple[Hashable, ...] | None = None  # of these, in a dict
+    items: Mapping[Any, Thing] | None = None  # of a known container, by place or key
+    is_table: bool = False  # a dict
     item: Thing | None = None  # what any item of a container is
     owner: Thing | None = None  # of a method
     name: str = ""
     function: Function | None = None
     around: Activation | None = None  # where a function was defined
 
-    def at(self, position: int | None) -> Thing:
-        """An item, also of several buffers that one call in a loop makes."""
-        if self.items is not None and self.keys is None and position is not None:
-            is_there = -len(self.items) <= position < len(self.items)
-            return self.items[position] if is_there else SCALAR
+    @property
+    def listed(self) -> list[Thing] | None:
+        """The items of a list or tuple of known length."""
+        return None if self.items is None or self.is_table else [*self.items.values()]
+
+    def at(self, key: Hashable) -> Thing:
+        """An item, also of several buffers that one call in a loop makes; None: any."""
         inside = self.any_item()
-        if inside.kind in (Kind.BUFFER, Kind.NET, Kind.SEMAPHORE) and self.items is None:
-            return replace(inside, key=(inside.key, position))
+        if self.items is not None:
+            if isinstance(key, int) and key < 0 and not self.is_table:
+                key += len(self.items)
+            return self.items.get(key, inside)
+        if inside.kind in (Kind.BUFFER, Kind.NET, Kind.SEMAPHORE):
+            return replace(inside, key=(inside.key, key))
         return inside
 
     def any_item(self) -> Thing:
         if self.items is not None:
-            return joined(self.items)
+            return joined(self.items.values())
         return self.item or replace(SCALAR, origins=self.origins)
 
     @property
@@ -114,25 +123,33 @@ class Thing:
     def is_empty(self) -> bool:
         return not self.items and self.item is None
 
-    def under(self, key: Hashable) -> Thing:
-        """An item of a dict."""
-        if self.keys is None or self.items is None or key not in self.keys:
-            return self.any_item()
-        return self.items[self.keys.index(key)]
+    def without_items(self) -> Thing:
+        is_held = self.kind is Kind.CONTAINER
+        return replace(self, items=None, is_table=False, item=None) if is_held else self
+
+    @property
+    def known(self) -> Any:
+        """The value, also of a tuple of known values."""
+        if self.value is not MISSING or self.listed is None:
+            return self.value
+        values = tuple(each.known for each in self.listed)
+        return MISSING if any(each is MISSING for each in values) else values
 
     def with_item(self, key: Hashable, thing: Thing) -> Thing:
         """A dict after `[key] = thing`."""
-        held = dict(zip(self.keys or (), self.items or (), strict=True)) | {key: thing}
-        return replace(container(held.values()), keys=tuple(held), origins=self.origins)
+        return replace(table({**(self.items or {}), key: thing}), origins=self.origins)
 
 
 SCALAR = Thing()
 
 
+def table(items: Mapping[Any, Thing], is_table: bool = True) -> Thing:
+    sites: frozenset[Site] = frozenset().union(*(thing.sites for thing in items.values()))
+    return Thing(Kind.CONTAINER, items=items, is_table=is_table, sites=sites)
+
+
 def container(items: Iterable[Thing]) -> Thing:
-    held = tuple(items)
-    sites: frozenset[Site] = frozenset().union(*(thing.sites for thing in held))
-    return Thing(Kind.CONTAINER, items=held, sites=sites)
+    return table(dict(enumerate(items)), is_table=False)
 
 
 def container_of(item: Thing) -> Thing:
@@ -148,10 +165,9 @@ def _join(one: Thing, other: Thing) -> Thing:
     if one is other or (one == other and one.value is other.value):
         return one
     first, second = sorted((one, other), key=lambda thing: -thing.kind)
-    items: tuple[Thing, ...] | None = None
-    if first.items is not None and second.items is not None and first.keys == second.keys:
-        pairs = zip(first.items, second.items, strict=False)
-        items = tuple(map(joined, pairs)) if len(first.items) == len(second.items) else None
+    here, there = first.items, second.items
+    is_alike = here is not None and there is not None and [*here] == [*there]
+    items = {key: joined((here[key], there[key])) for key in here} if is_alike else None  # type: ignore[index, union-attr]
     is_container = items is None and first.kind is Kind.CONTAINER
     return replace(
         first,
@@ -160,7 +176,7 @@ def _join(one: Thing, other: Thing) -> Thing:
         sites=first.sites | second.sites,
         origins=first.origins | second.origins,
         items=items,
-        keys=first.keys if items is not None else None,
+        is_table=first.is_table and items is not None,
         item=_joined_item(first, second) if is_container else None,
     )
 
@@ -168,6 +184,15 @@ def _join(one: Thing, other: Thing) -> Thing:
 def _joined_item(*things: Thing) -> Thing | None:
     held = [each.any_item() for each in things if each.kind is Kind.CONTAINER and not each.is_empty]
     return joined(held) if held else None
+
+
+def item_of(thing: Thing, position: int | None = None) -> Thing:
+    """What a loop over it gives, or what one name of `a, b = ...` gets."""
+    if thing.kind is Kind.METHOD and thing.owner is not None and thing.name == "pipes":
+        return replace(thing.owner, kind=Kind.PIPE, value=MISSING)
+    if thing.kind is Kind.CONTAINER:
+        return thing.at(position)
+    return Thing(Kind.ELEMENT) if thing.kind is Kind.ELEMENT else SCALAR
 
 
 KINDS: tuple[tuple[type | tuple[type, ...], Kind], ...] = (
@@ -184,8 +209,19 @@ def thing_of(value: Any, depth: int = 0) -> Thing:
         if isinstance(value, kinds):
             return Thing(kind, value, id(value))
     if type(value) in (list, tuple, dict) and depth < DEEPEST and len(value) <= MOST_ITEMS:
-        held = value.values() if isinstance(value, dict) else value
-        found = container(thing_of(each, depth + 1) for each in held)
-        keys = tuple(value) if isinstance(value, dict) else None
-        return replace(found, value=value, keys=keys)
+        held = value if isinstance(value, dict) else dict(enumerate(value))
+        things = {key: thing_of(each, depth + 1) for key, each in held.items()}
+        return replace(table(things, isinstance(value, dict)), value=value)
     return Thing(Kind.TENSOR if is_tensor(value) else Kind.SCALAR, value)
+
+
+def memory_of(tensor: Any) -> Hashable:
+    """What a tensor's elements lie in: two names may stand for one; None for what is no tensor."""
+    if not is_tensor(tensor):
+        return None
+    storage = getattr(tensor, "storage", None)
+    if storage is not None:
+        return id(storage)
+    with suppress(Exception):  # a tensor that is not on a device
+        return "address", tensor.buffer_address()
+    return id(tensor)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from types import CellType, FunctionType
 from typing import Any
@@ -18,14 +18,12 @@ from ..recent import Recent
 from .assignment import Assignment, assign
 from .expanding import new_frame
 from .forms import is_unified, refuse_without_source
-from .memory import memory_of
 from .read_back import ReadBack
 from .reading import Reader
-from .sections import Sections, sections_of, setup_of
+from .sections import Sections, sections_of
 from .splitting import Split, Splitter
-from .things import container, thing_of
-from .units import Frame, Thread, Unit
-from .weights import Weights, grid_of
+from .things import container, memory_of, thing_of
+from .units import Frame, Thread, grid_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,36 +64,23 @@ def threads_of(operation: Operation, arguments: Mapping[str, Any]) -> Unified | 
         return None
     if not is_unified(frame):
         return None
-    tokens = tuple((name, _token(value)) for name, value in arguments.items())
-    around = tuple((name, _token(value)) for name, value in environment(function))
-    tensors = _shared(operation, arguments)
-    frame.meets_numpy = _meets_numpy(operation, arguments)
-    key = fingerprint(function, _token), around, tokens, tensors, grid_of(frame), frame.meets_numpy
-    made: list[Unified] = []
-    found = _UNIFIED.get(key, lambda: _noted(made, _unify(frame, arguments)))
-    if found.is_rehearsed and not made:
+    called = _called(operation, [])
+    frame.meets_numpy = may_meet_numpy(each.function for each in called) or any(
+        map(has_numpy, arguments.values())
+    )
+    tokens = fingerprint(function, _token), _token(arguments), _shared(called, arguments)
+    key = tokens, grid_of(frame), frame.meets_numpy
+    found = _UNIFIED.get(key, lambda: _unify(frame, arguments))
+    if found.is_rehearsed and found.frame is not frame:
         again = _unify(frame, arguments)
         return found if again.threads == found.threads else again
     return found
 
 
-def _meets_numpy(operation: Operation, arguments: Mapping[str, Any]) -> bool:
-    """May the body, or one that is expanded in it, meet numbers of numpy?"""
-    called = _called(operation, [])
-    return may_meet_numpy(each.function for each in called) or any(
-        map(has_numpy, arguments.values())
-    )
-
-
-def _noted(made: list[Unified], one: Unified) -> Unified:
-    made.append(one)
-    return one
-
-
-def _shared(operation: Operation, arguments: Mapping[str, Any]) -> tuple[int, ...]:
-    """Which of the tensors that a body sees lie in the same memory."""
+def _shared(operations: Iterable[Operation], arguments: Mapping[str, Any]) -> tuple[int, ...]:
+    """Which of the tensors that these bodies see lie in the same memory."""
     seen = [*arguments.items()]
-    for each in _called(operation, []):
+    for each in operations:
         seen += environment(each.function) if isinstance(each.function, FunctionType) else ()
     values = (value for name, held in seen for _, value in parts_of(name, held))
     memories = [memory_of(value) for value in values if is_tensor(value)]
@@ -154,10 +139,9 @@ def _unify(frame: Frame, arguments: Mapping[str, Any]) -> Unified:
         is_one = name in arguments
         given[variable] = thing_of(arguments[name]) if is_one else container(map(thing_of, starred))
     reader = Reader(frame)
-    reader.read_frame(given)
-    weights = Weights(frame, lambda: _names_of_setup(frame, reader.order, arguments))
+    reader.read_frame(frame, given)
     read_back = ReadBack(frame, reader.order, arguments)
-    assignment = assign(reader.order, weights.of, read_back.unordered)
+    assignment = assign(reader.order, read_back.unordered)
     sections = sections_of(assignment)
     split = Splitter(sections).split(frame)
     found = Unified(frame, assignment, sections, split, read_back.is_rehearsed)
@@ -172,13 +156,3 @@ def _let_go(frame: Frame) -> None:
     frame.function = FunctionType(own_code(own), own.__globals__, own.__name__, None, cells)
     for each in frame.all():
         each.final = {}
-
-
-def _names_of_setup(
-    frame: Frame, units: Sequence[Unit], arguments: Mapping[str, Any]
-) -> Mapping[str, Any]:
-    """The names of the body once everything is declared; expansions have not declared theirs."""
-    setup = frozenset(unit for unit in setup_of(units) if unit.frame is frame)
-    alone = Splitter(Sections(setup, {})).setup_alone(frame)
-    found: Mapping[str, Any] = alone(**arguments)
-    return found

@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum
+from math import prod
 from types import FunctionType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ttl.diagnostics import Label, Span
 from ttl.diagnostics.span import Expansion
 from ttl.language.operation import Operation
+from ttl.semantics.current_engine import SCOPE
 from ttl.semantics.kernel_kinds import KernelKind
+from ttl.semantics.types import Shape
 
 from .. import tree
 from ..bindings import Variable
+from ..python import as_text
 from ..tree import Call, Expression, Function, Node
 from .things import End
 
@@ -104,12 +108,8 @@ class Frame:
         return tuple(Expansion(name, span.file, span.line) for name, span in calls)
 
     def call_labels(self) -> tuple[Label, ...]:
-        """Where it is expanded, and where that is."""
-        return tuple(
-            Label(frame.caller.span, f"`{frame.name}` is expanded here")
-            for frame in self.chain()
-            if frame.caller is not None
-        )
+        calls = [(frame.name, frame.caller.span) for frame in self.chain() if frame.caller]
+        return tuple(Label(span, f"`{name}` is expanded here") for name, span in calls)
 
     def arguments_of(self, call: Call) -> dict[str, Expression]:
         """The arguments of a call by the names of the parameters."""
@@ -126,15 +126,26 @@ class Place:
     calls: tuple[Node, ...]  # of functions that are read where they are called
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(frozen=True, slots=True)
 class Site:
     """A place at which a block is acquired."""
 
-    node: Node
-    unit: Unit
+    place: Place
     end: End
-    buffer: Hashable
-    buffer_name: str
+    buffer: Hashable = field(compare=False)
+    block_bytes: int = field(compare=False)
+
+    @property
+    def unit(self) -> Unit:
+        return self.place.unit
+
+    @property
+    def buffer_name(self) -> str:
+        return owner_text(self.place.node)
+
+    @property
+    def node(self) -> Node:
+        return self.unit.node if self.place.calls else self.place.node
 
     @property
     def frame(self) -> Frame:
@@ -153,6 +164,7 @@ class Unit:
     node: Node  # with the place in the text
     control: Unit | None = None  # the loop, the condition or the call that it stands in
     is_loop: bool = False
+    rounds: int = 1  # of a loop, as far as they are known
     counts: Call | None = None  # what a loop goes over where its variable is not used
     effects: dict[Effect, Node] = field(default_factory=dict)
     reads: dict[Variable, set[Unit]] = field(default_factory=dict)  # of its frame: who gave them
@@ -177,7 +189,6 @@ class Unit:
     is_breakpoint: bool = False
     is_signpost: bool = False
     is_function: bool = False
-    stays: bool = False  # in the operation's own scope, whatever it reads: the documentation
     unknown: Call | None = None  # a call of something that is not known
     expansion: Frame | None = None  # that it calls
     argument: str | None = None  # of a call: the parameter that it gives
@@ -202,8 +213,12 @@ class Unit:
         return self.sites | self.acquires
 
     @property
-    def leaves_loop(self) -> bool:
-        return isinstance(self.node, tree.Jump)
+    def weight(self) -> int:
+        """The bytes that it moves."""
+        if not self.moves_blocks:
+            return 0
+        rounds = prod(each.rounds for each in self.controls())
+        return rounds * max((site.block_bytes for site in self.blocks), default=0)
 
     def controls(self) -> Iterator[Unit]:
         """The loops, conditions and calls around it, innermost first."""
@@ -214,8 +229,21 @@ class Unit:
 
     def loop(self) -> Unit | None:
         """The one that a `break` or `continue` leaves; None for what leaves the whole body."""
-        around = self.controls() if self.leaves_loop else ()
+        around = self.controls() if isinstance(self.node, tree.Jump) else ()
         return next((control for control in around if control.is_loop), None)
+
+
+def owner_text(call: Node) -> str:
+    """What the method is called of."""
+    is_method = isinstance(call, Call) and isinstance(call.function, tree.Attribute)
+    return as_text(call.function.owner) if is_method else "a buffer"  # type: ignore[attr-defined]
+
+
+def grid_of(frame: Frame) -> Shape:
+    """The grid of the call; where there is none, as far as the decorator tells."""
+    running = SCOPE.get(None)
+    asked: Any = running.grid if running is not None else frame.root.operation.grid
+    return asked if isinstance(asked, tuple) else (1, 1)
 
 
 def in_text(pieces: Iterable[Unit]) -> list[Unit]:
