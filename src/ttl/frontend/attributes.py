@@ -29,8 +29,6 @@ def attribute_of(builder: KernelBuilder, owner: Any, name: str) -> Value:
         raise not_in_kernels(f"`{name}` of a generator", FOR)
     if isinstance(owner, StandIn):
         return _of_stand_in(builder, owner, name)
-    if isinstance(owner, PerNode) and (found := find_method(builder, owner, name)) is not None:
-        return BoundMethod(found[1], found[0], name)
     if name == "shape" and builder.is_tensor(owner):
         return tuple(owner.shape)  # the real ttnn's is not one
     try:

@@ -10,9 +10,9 @@ from ttl.diagnostics import codes
 from ttl.semantics.numpy_numbers import python_number
 from ttl.source import tree
 
-from .attributes import attribute_of
+from .attributes import attribute_of, find_method
 from .builder import KernelBuilder
-from .dispatch import call
+from .dispatch import call, handled
 from .functions import local_function
 from .generators import Generator, function_of
 from .hir import Scalar, Value, is_run_time
@@ -192,9 +192,12 @@ def call_expression(builder: KernelBuilder, node: tree.Call) -> Value:
             error = f"TypeError: argument after ** must be a mapping, not {describe(value)}"
             raise raised(error)
         keywords |= value if keyword.name is None else {keyword.name: value}
-    if isinstance(function, tree.Attribute):
-        called = attribute_of(builder, called, function.name)
-    return call(builder, called, arguments, keywords)
+    if not isinstance(function, tree.Attribute):
+        return call(builder, called, arguments, keywords)
+    if (found := find_method(builder, called, function.name)) is not None:
+        method, owner = found
+        return handled(builder, method, [owner, *arguments], keywords, function.name)
+    return call(builder, attribute_of(builder, called, function.name), arguments, keywords)
 
 
 EXPRESSIONS: dict[type[tree.Node], Callable[[KernelBuilder, Any], Value]] = {
