@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
-from ttl.diagnostics import codes
+from ttl.diagnostics import RuleBroken, codes
 from ttl.semantics.numpy_numbers import python_number
 from ttl.source import tree
 
@@ -29,10 +29,15 @@ from .value_ranges import of_this_path
 
 def expression(builder: KernelBuilder, node: tree.Expression) -> Any:
     handler = EXPRESSIONS.get(type(node))
-    with builder.at(node):
+    outer, builder.node = builder.node, node  # as builder.at(), which takes longer
+    try:
         if handler is None:
             raise not_in_kernels(f"`{getattr(node, 'kind', type(node).__name__)}` expressions")
         return python_number(of_this_path(builder, handler(builder, node)))
+    except RuleBroken as broken:
+        raise builder.mistake(broken) from None
+    finally:
+        builder.node = outer
 
 
 def table(builder: KernelBuilder, node: tree.Table) -> Value:
