@@ -22,6 +22,7 @@ from xdsl.ir import Attribute
 from ttl.diagnostics import RuleBroken, wrong_argument
 from ttl.dialects import ttl
 from ttl.dialects.ttcore import block_type, tensor_of
+from ttl.language import BlockExpression
 from ttl.language.described import described, help_with
 from ttl.semantics.dtypes import DType, bfloat16
 from ttl.semantics.kernel_kinds import KernelKind
@@ -46,19 +47,32 @@ from ttl.semantics.types import BlockType, Shape, at_least_matrix
 
 from .block_shapes import completed
 from .builder import KernelBuilder
-from .hir import BlockValue, HeldBlock, Number, Op, RunTime, Scalar, SliceValue, Value, kind_of
+from .hir import (
+    BlockValue,
+    HeldBlock,
+    Number,
+    Op,
+    RunTime,
+    Scalar,
+    SliceValue,
+    StandIn,
+    Value,
+    kind_of,
+)
+from .in_python import example
 from .problems import describe, flow_broken, not_yet
 from .scalars import as_kind
 from .value_ranges import as_constant
 
 
-class Fill:
+class Fill(StandIn):
     """A fill that has not met a shape yet, or not its element type.
 
     Its value is a number, or a scalar that is known when the kernel runs.
     """
 
     described = "a fill without a shape"
+    python_class: type = BlockExpression
 
     def __init__(self, value: Number, shape: Shape | None, dtype: DType | None = None):
         self.value = value
@@ -77,7 +91,7 @@ class FillExpression(Fill):
 
 def is_block(value: Value) -> TypeGuard[Fill | BlockValue]:
     """A block, a block expression or a fill."""
-    return isinstance(value, (Fill, BlockValue))
+    return isinstance(value, (Fill, BlockValue)) and not isinstance(value, SliceValue)
 
 
 def store(builder: KernelBuilder, block: BlockValue, value: Value, *, acc: Value = False) -> None:
@@ -119,16 +133,15 @@ def block_math(
     """An operation of the op table; its type rule is the table's."""
     builder.require(KernelKind.COMPUTE, op.spelling)
     if builder.device_api not in op.tile:
-        raise not_yet(f"`{op.operator}` on blocks" if op.operator else f"`{op.spelling}`")
-    if op.operator == "**":
-        operands = [operands[0], *(_parameter(builder, op, each) for each in operands[1:])]
-        (*operands,), parameters = bind(op, tuple(operands), parameters or {})
+        raise not_yet(f"`{op.operator or op.spelling}` of blocks")
     if len(operands) != op.operands:
         raise wrong_argument(f"{op.name} takes {op.operands} operands")
     operands = _with_numbers_as_fills(op, operands)
     types = [operand_type(operand) for operand in operands]
     result = result_type(op, types, parameters or {})
-    _require_tiles(builder, op, operand_dtype(types) or result.dtype)
+    dtype = operand_dtype(types) or result.dtype
+    if dtype is not None and op.tile[builder.device_api].of(dtype) is None:
+        raise refuse_integers(op, dtype)
     if result.shape is None or result.dtype is None:
         value: Value = FillExpression(op, operands, result, parameters or {})
     elif op.name in REDUCTIONS:
@@ -156,11 +169,6 @@ def refuse_shapeless(builder: KernelBuilder) -> None:
         assert place is not None
         builder.frame, builder.node = place.frame, place.node
         builder.report(builder.mistake(shapeless_value()))
-
-
-def _require_tiles(builder: KernelBuilder, op: BlockOp, dtype: DType | None) -> None:
-    if dtype is not None and op.tile[builder.device_api].of(dtype) is None:
-        raise refuse_integers(op, dtype)
 
 
 def _emit(
@@ -205,9 +213,7 @@ def _reduction(
     rank = len(result.shape)
     inner_dims = [dim for dim in normal_dims(parameters["dims"], rank, op.name) if dim >= rank - 2]
     is_inside = number == 1 or (
-        number is not None
-        and op.name == "reduce_sum"
-        and fits_scaler_tile(number, len(inner_dims))
+        number is not None and op.name == "reduce_sum" and fits_scaler_tile(number, len(inner_dims))
     )
     in_tile: Value = Fill(number if is_inside and number is not None else 1.0, (1, 1))
     if number is None and _takes_scaler(op, scaler, len(inner_dims), parameters):
@@ -303,9 +309,6 @@ def _attributes(
     return found
 
 
-PLAIN = (bool, int, float, str, type(None))
-
-
 def operand_type(operand: Value) -> BlockType:
     if isinstance(operand, Fill):
         return operand.type
@@ -348,13 +351,12 @@ def _not_a_block(
         helps = fill_helps("value", op, operands)
     elif (known := help_with(value)) is not None:
         helps = (known,)
-    found = described(value) if isinstance(value, PLAIN) else describe(value)
+    is_plain = value is None or isinstance(value, (bool, int, float, str))
+    found = described(value) if is_plain else describe(value)
     return wrong_argument(f"{call} works on blocks and block expressions, not on {found}", *helps)
 
 
-def _made_of_fills(
-    builder: KernelBuilder, fills: FillExpression, context: BlockType
-) -> BlockValue:
+def _made_of_fills(builder: KernelBuilder, fills: FillExpression, context: BlockType) -> BlockValue:
     """Among fills alone numbers are floats."""
     if fills.type.dtype is None and context.dtype is not None and not context.dtype.is_float:
         raise not_yet(f"an expression of fills alone as {context.dtype}")
@@ -392,8 +394,6 @@ def _float32(value: float) -> FloatAttr:
 
 
 def math_function(op: BlockOp, builder: KernelBuilder, *args: Value, **kwargs: Value) -> Value:
-    if builder.device_api not in op.tile:
-        raise not_yet(f"`{op.spelling}`")
     op = op.called_with(kwargs)
     args = tuple(
         _parameter(builder, op, value) if position >= op.operands else value
@@ -407,21 +407,13 @@ def math_function(op: BlockOp, builder: KernelBuilder, *args: Value, **kwargs: V
     return block_math(builder, op, list(operands), dict(parameters))
 
 
-class Described:
-    """In the place of a run-time value that is no number: messages show it as the program has it.
-
-    Of a block only the type counts; one that is acquired is told, as in the language, by store().
-    """
-
-    def __init__(self, value: RunTime):
-        self.text = describe(value)
-        if isinstance(value, BlockValue) and not isinstance(value, SliceValue):
-            self.type = block_type(value.type)
-        if isinstance(value, HeldBlock):
-            self.store = store
-
-    def __repr__(self) -> str:
-        return self.text
+def _typed(value: Value) -> Any:
+    """Of a block, one of the language with its type; of anything else itself."""
+    if not isinstance(value, BlockValue) or not is_block(value):
+        return value
+    found = example(value)
+    found.type = operand_type(value)
+    return found
 
 
 def _parameter(builder: KernelBuilder, op: BlockOp, value: Value) -> Value:
@@ -429,7 +421,7 @@ def _parameter(builder: KernelBuilder, op: BlockOp, value: Value) -> Value:
     if isinstance(value, (tuple, list)):
         return type(value)(_parameter(builder, op, item) for item in value)
     if isinstance(value, RunTime) and kind_of(value) is None:
-        return Described(value)
+        return _typed(value)
     what = f"a parameter of {op.spelling} that is known only at run time"
     return as_constant(builder, value, what)
 
@@ -441,13 +433,9 @@ def fill(builder: KernelBuilder, *args: Value, **kwargs: Value) -> Value:
     builder.require(KernelKind.COMPUTE, "ttl.math.fill()")
     scalars = [v for v in (*args, *kwargs.values()) if isinstance(v, Scalar)]
 
-    def checked(value: Value) -> Value:
-        """What is known later is checked as a number."""
-        if isinstance(value, RunTime):
-            if not isinstance(value, Scalar):
-                return Described(value)
-            return False if value.kind is bool else 0.0
-        return value
+    def checked(value: Value) -> Any:
+        """A number of the run is checked as one of its kind."""
+        return example(value) if isinstance(value, Scalar) else _typed(value)
 
     values = {name: checked(value) for name, value in kwargs.items()}
     _, given = bind(FILL_BLOCK, tuple(map(checked, args)), values)

@@ -51,6 +51,7 @@ from .problems import (
     MOST_UNROLLED,
     FlowBroken,
     Mistake,
+    Raised,
     Unusable,
     describe,
     not_in_kernels,
@@ -213,6 +214,8 @@ class KernelBuilder(ABC):
         sites = dict.fromkeys(self.frame.call_sites())  # one that calls itself does so at one
         broken = with_tensor_name(broken, self.handles.tensor_name(broken.subject))
         found = broken.at(self.span)
+        if isinstance(broken, Raised):
+            found = replace(found, message=f"kernel `{self.kernel.name}` raised {found.message}")
         calls = tuple(Label(span, "called here") for span in sites)
         return Mistake(replace(found, secondary=found.secondary + calls), broken)
 

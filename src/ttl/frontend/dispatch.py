@@ -13,26 +13,21 @@ from typing import Any
 from ttl.diagnostics import RuleBroken, codes, wrong_argument
 from ttl.diagnostics.frames import is_pyttlang_file
 from ttl.language.arguments import is_tensor
-from ttl.language.mistakes import (
-    ENDS,
-    NUMBER,
-    impossible_use,
-    wrong_function_call,
-    wrong_method_call,
-)
+from ttl.language.described import public_class
+from ttl.language.mistakes import ENDS, NUMBER, wrong_function_call, wrong_method_call
 from ttl.language.operation import ONE_BY_ONE, Operation
 from ttl.semantics.numpy_numbers import own_sum
 
-from .attributes import find_method, public_name
-from .block_math import is_block
+from .attributes import find_method
+from .block_math import Fill, is_block
 from .builder import KernelBuilder
 from .functions import BoundMethod, LocalFunction, inline
 from .generators import FOR, Generator, is_calculation
-from .hir import GroupValue, PipeValue, RunTime, Scalar, TransferValue, Value, is_run_time
+from .hir import RunTime, Scalar, StandIn, Value, is_run_time
+from .in_python import example, in_python, refused
 from .items import iterated
-from .node_values import NodeFunctions, NodeObjects, PerNode, own_call
-from .operators import folded
-from .problems import describe, error_text, not_in_kernels, not_yet, python_error, raised
+from .node_values import NodeFunctions, NodeObjects, PerNode, all_in
+from .problems import not_in_kernels, not_yet, raised
 from .python_functions import ALWAYS, PYTHON, is_pure
 from .ranges import RangeValue
 from .value_ranges import as_constant
@@ -61,9 +56,11 @@ def handled(
 def _wrong_call(called_as: Any, error: TypeError, arguments: list[Value]) -> RuleBroken:
     """In the words of the simulator."""
     if called_as in PYTHON_NAMES:
-        return python_error(f"{called_as}(): {error}")
-    if isinstance(called_as, str) and (public := public_name(arguments[0])) is not None:
-        found = wrong_method_call(public, called_as, error, len(arguments) - 1)
+        return raised(f"TypeError: {called_as}(): {error}")
+    public = public_class(example(arguments[0])) if isinstance(called_as, str) else None
+    if public is not None:
+        name = public.type.__name__
+        found = wrong_method_call(name, called_as, error, len(arguments) - 1)
     else:
         found = wrong_function_call(called_as, error, len(arguments))
     return found or wrong_argument(f"in this call: {error}")
@@ -109,31 +106,29 @@ def _inside(function: Value) -> tuple[Value, list[Value], dict[str, Value]] | No
     """The function in a method, a partial() or an object of the program's own, and what it is
     given first.
     """
+    first: Any = function
+    part: Callable[[str], Any] = partial(getattr, function)
     if isinstance(function, NodeObjects):
-        return function.call
-    if isinstance(function, partial):
-        return function.func, [*function.args], function.keywords
-    if isinstance(function, MethodType):
-        is_users = _is_users(function.__func__)
-        return (function.__func__, [function.__self__], {}) if is_users else None
-    own = own_call(function)
+        first, part = function.first, function.attribute
+    if isinstance(first, partial):
+        return part("func"), [*part("args")], part("keywords")
+    if isinstance(first, MethodType):
+        is_users = _is_users(first.__func__)
+        return (part("__func__"), [part("__self__")], {}) if is_users else None
+    own = inspect.getattr_static(type(first), "__call__", None)
     return (own, [function], {}) if _is_users(own) else None
 
 
 def _require_callable(builder: KernelBuilder, function: Any, given: list[Value]) -> None:
     """Refuse what cannot be called now, on constants."""
     function = function.first if isinstance(function, PerNode) else function
-    if not callable(function) and not isinstance(function, RunTime):
-        raise _not_callable(builder, function)
+    if not callable(function) or isinstance(function, StandIn):
+        raise refused(function, "is not callable")
     if has_block(given) and (_library(function) in NUMERIC or _is_one_of(function, OF_NUMBERS)):
         raise codes.BLOCK_IN_PYTHON.broken(f"`{called(function)}()` of a block", NUMBER)
-    if is_block(function):
-        raise codes.BLOCK_IN_PYTHON.broken(f"{describe(function)} is not a function")
-    if isinstance(function, RunTime):
-        raise _not_callable(builder, function)
     if _ends_process(function) and not builder.state.facts:
         code = given[0] if given else None
-        raise raised(builder.frame, f"SystemExit: {code}", (ENDS,))
+        raise raised(f"SystemExit: {code}", ENDS)
     if _has_object(given) or not is_pure(function):
         raise _not_called(function)
 
@@ -147,8 +142,7 @@ def _called_now(
         arguments = as_constant(builder, arguments, what)
         keywords = {name: as_constant(builder, v, what) for name, v in keywords.items()}
     constants = [list(iterated(g)) if isinstance(g, RangeValue) else g for g in arguments]
-    operands = (own_sum(function), constants, [*keywords], [*keywords.values()])
-    return folded(name, _called, *operands, about=constants)
+    return in_python(_called, own_sum(function), constants, [*keywords], [*keywords.values()])
 
 
 def _items_of(builder: KernelBuilder, function: Any, given: Value) -> Value:
@@ -167,9 +161,7 @@ def _items_of(builder: KernelBuilder, function: Any, given: Value) -> Value:
 AT_ONCE = (dict, frozenset, list, max, min, set, sorted, sum, tuple)
 
 
-def _called(
-    function: Any, arguments: list[Value], names: list[str], values: list[Value]
-) -> Value:
+def _called(function: Any, arguments: list[Value], names: list[str], values: list[Value]) -> Value:
     return function(*arguments, **dict(zip(names, values, strict=True)))
 
 
@@ -183,31 +175,14 @@ def _not_called(function: Value) -> RuleBroken:
     return not_in_kernels(f"a call of {called(function)!r}", *helps)
 
 
-def _not_callable(builder: KernelBuilder, value: Value) -> RuleBroken:
-    if isinstance(value, RunTime) and not isinstance(value, Scalar):
-        return wrong_argument(f"{describe(value)} is not a function")
-    kind = value.kind if isinstance(value, Scalar) else type(value)
-    error = TypeError(f"'{kind.__name__}' object is not callable")
-    return impossible_use(error, [value]) or raised(builder.frame, error_text(error))
-
-
 def has_block(values: Any) -> bool:
-    return _any_of(values, is_block)
+    return any(map(is_block, all_in(values)))
 
 
 def _has_object(values: Any) -> bool:
     """A block, a transfer or a pipe, which Python's functions know nothing of."""
-    return _any_of(values, lambda value: is_block(value) or isinstance(value, OBJECTS))
-
-
-OBJECTS = (GroupValue, PipeValue, TransferValue)
-
-
-def _any_of(values: Any, test: Callable[[Value], bool]) -> bool:
-    return any(
-        _any_of(value, test) if isinstance(value, (tuple, list)) else test(value)
-        for value in values
-    )
+    found = (each for each in all_in(values) if isinstance(each, (RunTime, Fill)))
+    return not all(isinstance(each, Scalar) for each in found)
 
 
 def _is_users(function: Value) -> bool:

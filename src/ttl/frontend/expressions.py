@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 from ttl.diagnostics import RuleBroken, codes
@@ -15,36 +16,28 @@ from .dispatch import call, handled
 from .functions import local_function
 from .generators import Generator, function_of
 from .hir import Scalar, Value, is_run_time
-from .items import comprehended, unpacked
+from .in_python import in_python
+from .items import comprehended, iterated
 from .joins import choose
-from .node_values import NodeObjects, PerNode
-from .operators import binary, compare, folded, unary
-from .problems import describe, not_in_kernels, python_error
+from .node_values import PerNode
+from .operators import binary, compare, logic, unary
+from .problems import describe, not_in_kernels, raised
 from .subscripts import item_at
 from .texts import CONVERSIONS, RunTimeText, spec_of_text
-from .value_ranges import node_object
+from .value_ranges import of_this_path
 
 
 def expression(builder: KernelBuilder, node: tree.Expression) -> Any:
     handler = EXPRESSIONS.get(type(node))
-    outer, builder.node = builder.node, node
+    outer, builder.node = builder.node, node  # as builder.at(), which takes longer
     try:
         if handler is None:
-            keyword = getattr(node, "kind", type(node).__name__)
-            raise not_in_kernels(f"`{keyword}` expressions")
-        value = _of_this_path(builder, handler(builder, node))
+            raise not_in_kernels(f"`{getattr(node, 'kind', type(node).__name__)}` expressions")
+        return python_number(of_this_path(builder, handler(builder, node)))
     except RuleBroken as broken:
         raise builder.mistake(broken) from None
     finally:
         builder.node = outer
-    return python_number(value)
-
-
-def _of_this_path(builder: KernelBuilder, value: Value) -> Value:
-    """The value; of one that has another form on each node, that of the nodes that come here."""
-    if not isinstance(value, NodeObjects) or not value.has_cases:
-        return value
-    return node_object(builder, value)
 
 
 def table(builder: KernelBuilder, node: tree.Table) -> Value:
@@ -57,7 +50,7 @@ def table(builder: KernelBuilder, node: tree.Table) -> Value:
             if is_run_time(made):
                 raise not_in_kernels("a key that is known only at run time")
             if isinstance(made, PerNode):
-                folded("a key", hash, made)
+                in_python(hash, made)
                 raise codes.NODES_DIFFER.broken(f"a key of a dict that is {describe(made)}")
             found[made] = expression(builder, value)
     return builder.new(found)
@@ -107,7 +100,7 @@ def _items(builder: KernelBuilder, nodes: Iterable[tree.Expression]) -> list[Val
     items: list[Value] = []
     for node in nodes:
         if isinstance(node, tree.Starred):
-            items += unpacked(expression(builder, node.value))
+            items += iterated(expression(builder, node.value))
         else:
             items.append(expression(builder, node))
     return items
@@ -131,9 +124,7 @@ def text(builder: KernelBuilder, node: tree.Text) -> Value:
     return "".join(map(str, pieces))
 
 
-def _formatted(
-    builder: KernelBuilder, part: tree.Formatted
-) -> list[str | tuple[Scalar, str]]:
+def _formatted(builder: KernelBuilder, part: tree.Formatted) -> list[str | tuple[Scalar, str]]:
     value = expression(builder, part.value)
     spec = "" if part.spec is None else expression(builder, part.spec)
     if isinstance(value, RunTimeText):
@@ -142,7 +133,7 @@ def _formatted(
         raise not_in_kernels("formats that are known only at run time, in texts")
     if not is_run_time(value):
         value = CONVERSIONS[part.conversion](value)
-        return [str(_of_this_path(builder, folded("this text", format, value, spec)))]
+        return [str(of_this_path(builder, in_python(format, value, spec)))]
     if not isinstance(value, Scalar):
         raise not_in_kernels(f"text with {describe(value)}")
     return [(value, spec if part.conversion == -1 else spec_of_text(value, spec))]
@@ -169,37 +160,17 @@ def binary_expression(builder: KernelBuilder, node: tree.Binary) -> Value:
     return binary(builder, node.sign, left, right)
 
 
-def _compared(
-    builder: KernelBuilder,
-    left: Value,
-    signs: tuple[str, ...],
-    rest: tuple[tree.Expression, ...],
-) -> Value:
+def comparison(builder: KernelBuilder, node: tree.Compare) -> Value:
     """`a < b <= c`: b is evaluated once, c only if it matters."""
-    right = expression(builder, rest[0])
-    first = compare(builder, signs[0], left, right)
-    if len(signs) == 1:
-        return first
-    return choose(
-        builder, first, lambda: _compared(builder, right, signs[1:], rest[1:]), lambda: False
-    )
+    left = expression(builder, node.first)
 
+    def step(sign: str, other: tree.Expression) -> Value:
+        nonlocal left
+        one, left = left, expression(builder, other)
+        return compare(builder, sign, one, left)
 
-def _logic(
-    builder: KernelBuilder, is_and: bool, nodes: tuple[tree.Expression, ...]
-) -> Value:
-    """`and` gives its first operand that is false, `or` the first that is true, else the last."""
-    first = expression(builder, nodes[0])
-    if len(nodes) == 1:
-        return first
-
-    def rest() -> Value:
-        return _logic(builder, is_and, nodes[1:])
-
-    def itself() -> Value:
-        return first
-
-    return choose(builder, first, *((rest, itself) if is_and else (itself, rest)))
+    pairs = zip(node.signs, node.others, strict=True)
+    return logic(builder, True, [partial(step, *pair) for pair in pairs])
 
 
 def choice(builder: KernelBuilder, node: tree.Choice) -> Value:
@@ -217,20 +188,21 @@ def choice(builder: KernelBuilder, node: tree.Choice) -> Value:
 def call_expression(builder: KernelBuilder, node: tree.Call) -> Value:
     function = node.function
     first = function.owner if isinstance(function, tree.Attribute) else function
-    owner = expression(builder, first)
+    called = expression(builder, first)
     arguments = _items(builder, node.arguments)
     keywords: dict[str, Value] = {}
     for keyword in node.keywords:
         value = expression(builder, keyword.value)
         if keyword.name is None and not isinstance(value, dict):
-            raise python_error(f"argument after ** must be a mapping, not {describe(value)}")
+            error = f"TypeError: argument after ** must be a mapping, not {describe(value)}"
+            raise raised(error)
         keywords |= value if keyword.name is None else {keyword.name: value}
     if not isinstance(function, tree.Attribute):
-        return call(builder, owner, arguments, keywords)
-    if (found := find_method(builder, owner, function.name)) is not None:
+        return call(builder, called, arguments, keywords)
+    if (found := find_method(builder, called, function.name)) is not None:
         method, owner = found
         return handled(builder, method, [owner, *arguments], keywords, function.name)
-    return call(builder, attribute_of(builder, owner, function.name), arguments, keywords)
+    return call(builder, attribute_of(builder, called, function.name), arguments, keywords)
 
 
 EXPRESSIONS: dict[type[tree.Node], Callable[[KernelBuilder, Any], Value]] = {
@@ -249,10 +221,10 @@ EXPRESSIONS: dict[type[tree.Node], Callable[[KernelBuilder, Any], Value]] = {
     tree.Item: item,
     tree.Binary: binary_expression,
     tree.Unary: lambda builder, node: unary(builder, node.sign, expression(builder, node.operand)),
-    tree.Compare: lambda builder, node: _compared(
-        builder, expression(builder, node.first), node.signs, node.others
+    tree.Compare: comparison,
+    tree.Logic: lambda builder, node: logic(
+        builder, node.sign == "and", [partial(expression, builder, each) for each in node.operands]
     ),
-    tree.Logic: lambda builder, node: _logic(builder, node.sign == "and", node.operands),
     tree.Choice: choice,
     tree.Call: call_expression,
     tree.LanguageCall: call_expression,

@@ -16,6 +16,14 @@ from xdsl.dialects.builtin import Float64Type, IndexType, IntegerType, f64, i1
 from xdsl.ir import Attribute, Operation
 
 from ttl.dialects import ttl
+from ttl.language import (
+    Block,
+    BlockExpression,
+    DstPipeIdentity,
+    GroupTransfer,
+    SrcPipeIdentity,
+    Transfer,
+)
 from ttl.semantics.tensors import TensorSlice
 from ttl.source import tree
 
@@ -29,7 +37,18 @@ TYPES: dict[type, Attribute] = {bool: i1, int: INDEX, float: f64}
 KINDS = {type: kind for kind, type in TYPES.items()}
 
 
-class RunTime:
+class StandIn:
+    """Evaluated in the place of an object of Python's or of the language's."""
+
+    __slots__ = ()
+
+    @property
+    def python_class(self) -> type:
+        """That of the object in the simulator."""
+        return object
+
+
+class RunTime(StandIn):
     """A value that is known only when the kernel runs."""
 
     __slots__ = ("hint", "owner", "type")
@@ -68,11 +87,16 @@ class Scalar(RunTime):
         self.bounds: tuple[int, int] | None = None  # of a counter or a rest: least, greatest
         self.counter: Counter | None = None  # if it counts the iterations of a loop
 
+    @property
+    def python_class(self) -> type:
+        return self.kind
+
 
 class BlockValue(RunTime):
     """A block expression, or an argument that stands for one."""
 
     described = "a block expression"
+    python_class: type = BlockExpression
     is_popped = False  # what a block held that was popped before the program says so
 
 
@@ -80,6 +104,7 @@ class HeldBlock(BlockValue):
     """A block that the kernel has acquired."""
 
     described = "a block"
+    python_class = Block
     age = 0  # in the order of acquisition
     number: int | None = None  # tells its release which block it is of
     is_scoped = False  # the end of a `with` releases it
@@ -103,11 +128,13 @@ class SliceValue(BlockValue):
     """A slice of a tensor; where it starts is run time's."""
 
     described = "a tensor slice"
+    python_class = TensorSlice
     part: TensorSlice  # as written
 
 
 class TransferValue(RunTime):
     described = "a transfer"
+    python_class = Transfer
     is_grouped = False
 
     @property
@@ -119,6 +146,7 @@ class TransferValue(RunTime):
 class GroupValue(RunTime):
     __slots__ = ()
     described = "a group of transfers"
+    python_class = GroupTransfer
 
 
 class PipeValue(RunTime):
@@ -129,6 +157,10 @@ class PipeValue(RunTime):
     def pipe_type(self) -> ttl.PipeType:
         assert isinstance(self.type, ttl.PipeType)
         return self.type
+
+    @property
+    def python_class(self) -> type:
+        return SrcPipeIdentity if self.pipe_type.role.data == "src" else DstPipeIdentity
 
 
 def _value(type: Attribute, owner: Op | Body) -> RunTime:

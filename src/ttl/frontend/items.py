@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NoReturn, TypeVar, cast
 
-from ttl.diagnostics import RuleBroken, codes, wrong_argument
+from ttl.diagnostics import codes
 from ttl.language.arguments import is_tensor
-from ttl.language.mistakes import WHOLE, WRITTEN, impossible_use
+from ttl.language.mistakes import impossible_use
 from ttl.semantics.numpy_numbers import python_number
 from ttl.source import tree
 from ttl.source.captured import CHANGING
 
 from . import scalars
 from .builder import KernelBuilder
-from .hir import BlockValue, RunTime, Scalar, Value, is_run_time, kind_of
+from .hir import RunTime, Scalar, StandIn, Value, is_run_time, kind_of
+from .in_python import example, in_python, refusal, refused
 from .joins import choose
 from .node_values import PerNode, on_each_node
-from .problems import (
-    FEW_STEPS,
-    FlowBroken,
-    describe,
-    error_text,
-    not_in_kernels,
-    python_error,
-    raised,
-)
+from .problems import FEW_STEPS, FlowBroken, describe, not_in_kernels, raised
 from .ranges import RangeValue
 from .value_ranges import as_constant
 
@@ -47,15 +41,9 @@ def iterated(value: Any) -> list[Any]:
         return _iterated_on_each(value)
     if isinstance(value, (set, frozenset)):
         return sorted(map(python_number, value), key=repr)  # the order of a set is not one
-    if not hasattr(type(value), "__iter__") or isinstance(value, RunTime) or is_tensor(value):
-        if isinstance(value, BlockValue):
-            raise _not_iterable(value)
-        if isinstance(value, RunTime) and not isinstance(value, Scalar):
-            raise wrong_argument(f"{describe(value)} cannot be iterated over")
-        if kind_of(value) is not None:
-            raise python_error(f"{describe(value)} cannot be iterated over")
-        error = TypeError(f"'{type(value).__name__}' object is not iterable")
-        raise impossible_use(error, [value]) or python_error(error_text(error))
+    is_iterable = hasattr(type(value), "__iter__") and not is_tensor(value)
+    if isinstance(value, RunTime) or not is_iterable:
+        raise refused(value, "is not iterable")
     return list(map(python_number, value))
 
 
@@ -69,22 +57,6 @@ def _iterated_on_each(value: PerNode) -> list[Any]:
     return found
 
 
-def _not_iterable(block: BlockValue) -> RuleBroken:
-    return codes.BLOCK_IN_PYTHON.broken(f"{describe(block)} cannot be iterated over", WHOLE)
-
-
-def unpacked(value: Value) -> list[Value]:
-    """For several names, or after `*`."""
-    if isinstance(value, BlockValue):
-        raise _not_iterable(value)
-    if isinstance(value, Scalar):
-        raise python_error(f"{describe(value)} for several names")
-    try:
-        return iterated(value)
-    except TypeError:
-        raise python_error("a single value for several names") from None
-
-
 def changing_method(owner: Value, name: str) -> Callable[..., Value] | None:
     """The handler of a method that changes a list, dict or set; None if it does not."""
     if name not in CHANGING.get(type(owner), ()):
@@ -93,41 +65,26 @@ def changing_method(owner: Value, name: str) -> Callable[..., Value] | None:
     def change(builder: KernelBuilder, container: Any, *args: Any, **kwargs: Value) -> Value:
         if name == "extend":
             args = (iterated(args[0]),)
-        return changed(builder, container, lambda: getattr(container, name)(*args, **kwargs))
+        return changed(builder, container, getattr(type(owner), name), *args, **kwargs)
 
     return change
 
 
 def set_item(builder: KernelBuilder, container: Any, index: Any, value: Value) -> None:
-    container = _of_its_kind(container)
-
-    def put() -> None:
-        container[index] = value
-
-    if _is_list_of_scalars(container) and kind_of(value) is not None and kind_of(index) is int:
-        _set_scalar(builder, container, index, value)
+    """A number in a list may get one at a place that only the run knows: each is it or is not."""
+    kinds = map(kind_of, [*container, value]) if isinstance(container, list) else [None]
+    is_of_scalars = None not in kinds
+    if not is_of_scalars or not isinstance(index, Scalar) or index.kind is not int:
+        changed(builder, container, operator.setitem, _constant(builder, index), value)
         return
-    index = _constant(builder, index)
-    changed(builder, container, put)
-
-
-def _is_list_of_scalars(container: Value) -> bool:
-    return isinstance(container, list) and all(kind_of(item) is not None for item in container)
-
-
-def _set_scalar(builder: KernelBuilder, items: list[Any], index: Any, value: Value) -> None:
-    """A number in a list, at a place that may be known only at run time: each is it or is not."""
-    if not is_run_time(index):
-        changed(builder, items, lambda: items.__setitem__(index, value))
-        return
-    index = from_start(builder, items, index, "assignment ")
+    place = from_start(builder, container, index, "assignment ")
 
     def chosen(position: int) -> Value:
-        is_here = scalars.compare(builder, "==", index, position)
-        return choose(builder, is_here, lambda: value, lambda: items[position])
+        is_here = scalars.compare(builder, "==", place, position)
+        return choose(builder, is_here, lambda: value, lambda: container[position])
 
-    new_items = [chosen(position) for position in range(len(items))]
-    changed(builder, items, lambda: items.__setitem__(slice(None), new_items))
+    items = [chosen(position) for position in range(len(container))]
+    changed(builder, container, operator.setitem, slice(None), items)
 
 
 def from_start(
@@ -150,13 +107,7 @@ def _error(items: Sequence[Value], what: str) -> str:
 
 
 def delete_item(builder: KernelBuilder, container: Any, index: Value) -> None:
-    container = _of_its_kind(container)
-
-    def take() -> None:
-        del container[index]
-
-    index = _constant(builder, index)
-    changed(builder, container, take)
+    changed(builder, container, operator.delitem, _constant(builder, index))
 
 
 def _constant(builder: KernelBuilder, index: Value) -> Value:
@@ -165,18 +116,24 @@ def _constant(builder: KernelBuilder, index: Value) -> Value:
     return as_constant(builder, index, "a change of an item that is known only at run time")
 
 
-def changed(builder: KernelBuilder, container: Any, how: Callable[[], Any]) -> Any:
+def changed(
+    builder: KernelBuilder, container: Any, how: Callable[..., Any], *given: Any, **named: Any
+) -> Any:
     """Change what the kernel made."""
-    if isinstance(container, BlockValue):
-        raise codes.BLOCK_INDEXED.broken(
-            f"{describe(container)} cannot be changed by index", WRITTEN
-        )
-    if type(container) in FIXED:
-        return _as_python(builder, how)
-    if type(container) not in CHANGING:
+    if type(container) in CHANGING:
+        _require_own(builder, container)
+    elif type(container) not in FIXED and not isinstance(container, StandIn):
         error = TypeError(f"'{type(container).__name__}' object does not support item assignment")
         what = f"a change of {describe(container)}"
         raise impossible_use(error, [container]) or not_in_kernels(what)
+    container = example(container)
+    try:
+        return how(container, *given, **named)
+    except Exception as error:
+        raise refusal(error, [container]) from None
+
+
+def _require_own(builder: KernelBuilder, container: Any) -> None:
     made = builder.state.containers.get(id(container))
     if made is None:
         raise codes.CAPTURED_WRITTEN.broken(
@@ -190,19 +147,6 @@ def changed(builder: KernelBuilder, container: Any, how: Callable[[], Any]) -> A
             "made before it yet",
             helps=(f"{FEW_STEPS}, or use scalars",),
         )
-    return _as_python(builder, how)
-
-
-def _as_python(builder: KernelBuilder, how: Callable[[], T]) -> T:
-    try:
-        return how()
-    except Exception as error:
-        raise raised(builder.frame, error_text(error)) from None
-
-
-def _of_its_kind(value: Any) -> Any:
-    """Python refuses the same of all numbers of a kind, so one stands for those of the run."""
-    return value.kind() if isinstance(value, Scalar) else value
 
 
 # Assignment ---------------------------------------------------------------------------------------
@@ -213,7 +157,7 @@ def bind(builder: KernelBuilder, target: tree.Expression, value: Value) -> None:
     if isinstance(target, tree.Target):
         builder.assign(target.binding, value)
     elif isinstance(target, tree.Sequence):
-        _bind_all(builder, target.items, unpacked(value))
+        _bind_all(builder, target.items, iterated(value))
     elif isinstance(target, tree.Item):
         set_item(builder, builder.evaluate(target.owner), builder.evaluate(target.index), value)
     elif isinstance(target, tree.Attribute):
@@ -224,9 +168,10 @@ def refuse_attribute(
     builder: KernelBuilder, target: tree.Attribute, change: str = "assignment to"
 ) -> NoReturn:
     """`x.y = value`, or `del x.y`: nothing in a kernel takes it, most things not even in Python."""
-    owner = _of_its_kind(builder.evaluate(target.owner))
+    owner = builder.evaluate(target.owner)
+    owner = example(owner) if isinstance(owner, Scalar) else owner
     if type(owner) in (*FIXED, *CHANGING):
-        _as_python(builder, lambda: setattr(owner, target.name, None))
+        in_python(setattr, owner, target.name, None)
     builder.evaluate(target)  # what has no such attribute
     raise not_in_kernels(f"{change} an attribute")
 
@@ -235,8 +180,12 @@ def _bind_all(
     builder: KernelBuilder, targets: tuple[tree.Expression, ...], values: list[Value]
 ) -> None:
     starred = [p for p, part in enumerate(targets) if isinstance(part, tree.Starred)]
-    if len(values) < len(targets) - len(starred) or (not starred and len(values) > len(targets)):
-        raise python_error(f"{len(values)} values for {len(targets)} names")
+    needed = len(targets) - len(starred)
+    if len(values) < needed or (not starred and len(values) > needed):
+        amount = "not enough" if len(values) < needed else "too many"
+        raise raised(
+            f"ValueError: {amount} values to unpack (expected {needed}, got {len(values)})"
+        )
     if starred:
         end = len(values) - (len(targets) - starred[0] - 1)
         middle = builder.new(values[starred[0] : end])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -30,7 +30,7 @@ from .printing import print_values
 from .problems import describe, flow_broken, not_in_kernels
 from .raw_elements import raw_element_read, raw_element_write
 from .scalars import integer
-from .semaphores import SEMAPHORE_METHODS, as_place, remote_method
+from .semaphores import MULTICAST_METHODS, SEMAPHORE_METHODS, UNICAST_METHODS, as_place
 from .signposts import signpost
 from .value_ranges import as_constant
 
@@ -42,16 +42,17 @@ def call_method(
 
     None if `owner` is not one of the language's objects.
     """
-    if (remote := as_place(builder, owner)) is not None:
-        return remote_method(builder, remote, name), remote
     handlers = builder.handlers
-    if (methods := handlers.object_methods.get(type(owner))) is not None:
-        return (methods[name], owner) if name in methods else None
-    if not isinstance(owner, RunTime):
-        return None
-    is_block = isinstance(owner, BlockValue)
-    methods = BLOCK_METHODS if is_block else handlers.methods.get(type(owner.type), {})
-    return (methods[name], owner) if name in methods else None
+    methods: Mapping[str, Callable[..., Value]] | None
+    if (remote := as_place(builder, owner)) is not None:
+        owner, methods = remote, MULTICAST_METHODS if remote.is_range else UNICAST_METHODS
+    elif isinstance(owner, BlockValue):
+        methods = BLOCK_METHODS
+    elif isinstance(owner, RunTime):
+        methods = handlers.methods.get(type(owner.type))
+    else:
+        methods = handlers.object_methods.get(type(owner))
+    return (methods[name], owner) if methods and name in methods else None
 
 
 # Buffers and blocks -------------------------------------------------------------------------------

@@ -37,7 +37,7 @@ from .environment import Environment
 from .handles import Handles, buffer_type
 from .language_calls import LANGUAGE
 from .nets import Nets
-from .semaphores import declare_semaphores
+from .semaphores import declaration_of
 from .translation import Translation
 
 
@@ -64,7 +64,7 @@ def build_module(program: Program, target: Target) -> ModuleOp:
     declarations: list[Operation] = [_declare(buffer, program) for buffer in program.buffers]
     declarations += _page_buffers(kernels, program)
     declarations += nets.declarations()
-    declarations += declare_semaphores(program.semaphores)
+    declarations += map(declaration_of, program.semaphores)
     return ModuleOp([*declarations, *kernels], attributes)
 
 

@@ -10,9 +10,8 @@ rule CASES     where their forms differ, or a number needs more than 32 bits, ea
 from __future__ import annotations
 
 import inspect
-import operator
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
@@ -67,7 +66,7 @@ class PerNode:
         return merged(f"{self.name}_{name}" if name else self.name, values, self.make)
 
     def attribute(self, name: str) -> Any:
-        return self.merged([getattr(each, name) for each in self.objects], name)
+        return self.merged([getattr(each, name) for each in self.objects], name.strip("_"))
 
 
 class NodeFunctions(PerNode):
@@ -88,20 +87,11 @@ class NodeFunctions(PerNode):
 
 class NodeObjects(PerNode):
     @property
-    def has_cases(self) -> bool:
-        """Is it known only as a whole? Then there is nothing to take apart."""
-        return len(self._forms) > 1
-
-    @property
-    def _forms(self) -> list[Any]:
-        return list(dict.fromkeys(map(form_of, self.objects)))
-
-    @property
     def cases(self) -> RuntimeArgument:
-        """Which of the forms each node has."""
-        forms = self._forms
-        words = tuple(forms.index(form_of(each)) for each in self.objects)
-        return RuntimeArgument(f"{self.name}_case", words)
+        """Which of the forms each node has; 0 on all nodes if there is one form."""
+        found = [form_of(each) for each in self.objects]
+        forms = list(dict.fromkeys(found))
+        return RuntimeArgument(f"{self.name}_case", tuple(map(forms.index, found)))
 
     def of_case(self, number: int) -> Any:
         """What the nodes with this form have; the others do not come here."""
@@ -110,47 +100,23 @@ class NodeObjects(PerNode):
         pairs = zip(words, self.objects, strict=True)
         return self.merged([each if word == number else any_of_them for word, each in pairs])
 
-    @property
-    def call(self) -> tuple[Any, list[Any], dict[str, Any]] | None:
-        """Of a method, a partial() or an object with `__call__`: the function, and what it is given
-        before the arguments of a call.
-        """
-        if isinstance(self.first, partial):
-            parts = (self.attribute(name) for name in ("func", "args", "keywords"))
-            function, arguments, keywords = parts
-            return function, list(arguments), keywords
-        if isinstance(self.first, MethodType):
-            owners = self.merged([each.__self__ for each in self.objects], "self")
-            return self.merged([each.__func__ for each in self.objects]), [owners], {}
-        own = own_call(self.first)
-        return (own, [self], {}) if isinstance(own, FunctionType) else None
-
-
-def own_call(value: Any) -> Any:
-    """What the class of an object says that a call of the object is; or None."""
-    return inspect.getattr_static(type(value), "__call__", None)
-
 
 def differs(value: Any) -> bool:
     """Is it, or has it in it, an object that differs between nodes?"""
-    if isinstance(value, (tuple, list)):
-        return any(map(differs, value))
-    return isinstance(value, PerNode)
+    return any(isinstance(each, PerNode) for each in all_in([value]))
+
+
+def all_in(values: Iterable[Any]) -> Iterator[Any]:
+    """The values, of tuples and lists what is in them."""
+    for value in values:
+        yield from all_in(value) if isinstance(value, (tuple, list)) else (value,)
 
 
 def on_each_node(function: Callable[..., Any], operands: Sequence[Any]) -> Any:
     """What Python makes of operands of which some differ between nodes."""
-    known = _some_of(operands)
-    assert known is not None
+    known = next(each for each in all_in(operands) if isinstance(each, PerNode))
     numbers = range(len(known.objects))
     return known.merged([function(*_on_node(list(operands), number)) for number in numbers])
-
-
-def _some_of(value: Any) -> PerNode | None:
-    if isinstance(value, PerNode):
-        return value
-    inside = value if isinstance(value, (tuple, list)) else ()
-    return next((found for each in inside if (found := _some_of(each)) is not None), None)
 
 
 def _on_node(value: Any, number: int) -> Any:
@@ -159,11 +125,6 @@ def _on_node(value: Any, number: int) -> Any:
     if not differs(value):
         return value
     return type(value)(_on_node(each, number) for each in value)
-
-
-def item_of(owner: Any, index: Any) -> Any:
-    """`owner[index]`, of which one differs between nodes."""
-    return on_each_node(operator.getitem, [owner, index])
 
 
 # One value for all nodes --------------------------------------------------------------------------
@@ -228,14 +189,14 @@ def _bounds(value: slice) -> tuple[Any, Any, Any]:
 def _fits(value: float) -> bool:
     if isinstance(value, int):
         return -(2**31) <= value < 2**31
-    return is_same(value, _of_bits(_bits(value))) if abs(value) < 2**128 else value != value
+    return is_same(value, of_bits(_bits(value))) if abs(value) < 2**128 else value != value
 
 
 def _bits(value: float) -> int:
     return int(struct.unpack("<I", struct.pack("<f", value))[0])
 
 
-def _of_bits(word: int) -> float:
+def of_bits(word: int) -> float:
     return float(struct.unpack("<f", struct.pack("<I", word))[0])
 
 

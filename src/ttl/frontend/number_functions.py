@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import i32
 
@@ -27,7 +29,7 @@ from .value_ranges import as_constant
 def absolute(builder: KernelBuilder, value: Value) -> Value:
     if is_block(value):
         return block_math(builder, BLOCK_OPS["abs"], [value])
-    (kind,) = scalar_kinds("abs()", value)
+    (kind,) = scalar_kinds(abs, value)
     if kind is bool or (isinstance(value, Scalar) and value.is_natural):
         return as_kind(builder, value, int)
     positive = arithmetic(builder, "-", 0, value)  # of zero it is zero, not -0.0
@@ -40,7 +42,7 @@ def absolute(builder: KernelBuilder, value: Value) -> Value:
 
 
 def to_int(builder: KernelBuilder, value: Value) -> Value:
-    (kind,) = scalar_kinds("int()", value)
+    (kind,) = scalar_kinds(int, value)
     if kind is float:
         for sign, end in ((">", -(2.0**31) - 1), ("<", 2.0**31)):
             fits = compare(builder, sign, value, end)
@@ -52,21 +54,21 @@ def to_int(builder: KernelBuilder, value: Value) -> Value:
 
 def floor(builder: KernelBuilder, value: Value) -> Value:
     """math.floor()"""
-    if scalar_kinds("math.floor()", value) == [float]:
+    if scalar_kinds(math.floor, value) == [float]:
         value = divide_floats(builder, "//", value, 1.0)
     return to_int(builder, value)
 
 
 def ceil(builder: KernelBuilder, value: Value) -> Value:
     """math.ceil()"""
-    if scalar_kinds("math.ceil()", value) == [float]:
+    if scalar_kinds(math.ceil, value) == [float]:
         return negate(builder, floor(builder, negate(builder, value)))
     return to_int(builder, value)
 
 
 def rounded(builder: KernelBuilder, value: Value, ndigits: Value = None) -> Value:
     """round(): halves go to the even neighbour."""
-    (kind,) = scalar_kinds("round()", value)
+    (kind,) = scalar_kinds(round, value)
     if ndigits is None and kind is not float:
         return as_kind(builder, value, int)
     if ndigits is None:
@@ -74,8 +76,7 @@ def rounded(builder: KernelBuilder, value: Value, ndigits: Value = None) -> Valu
         above = arithmetic(builder, "-", value, as_kind(builder, lower, float))
         odd = arithmetic(builder, "%", lower, 2)
         is_half, is_more = (
-            as_kind(builder, compare(builder, sign, above, 0.5), bool)
-            for sign in ("==", ">")
+            as_kind(builder, compare(builder, sign, above, 0.5), bool) for sign in ("==", ">")
         )
         up = select(builder, is_more, builder.index(1), builder.index(0))
         up = select(builder, is_half, as_kind(builder, odd, int), up)
@@ -86,5 +87,5 @@ def rounded(builder: KernelBuilder, value: Value, ndigits: Value = None) -> Valu
 
 
 def to_float(builder: KernelBuilder, value: Value) -> Value:
-    scalar_kinds("float()", value)
+    scalar_kinds(float, value)
     return as_kind(builder, value, float)

@@ -9,16 +9,17 @@ from math import prod
 from typing import Any
 
 from ttl.diagnostics import wrong_argument
-from ttl.language import Block, BlockExpression
 from ttl.language.block import not_in_place
 
 from . import number_functions, scalars
 from .block_math import accumulate, is_block, operand_type
 from .builder import KernelBuilder
-from .hir import HeldBlock, RunTime, Scalar, Value, is_run_time, kind_of
-from .items import changed, delete_item, set_item
-from .operators import binary, compare, folded, unary
-from .problems import describe, not_in_kernels, python_error
+from .hir import HeldBlock, StandIn, Value, is_run_time, kind_of
+from .in_python import example, in_python, require_python
+from .items import changed, delete_item, iterated, set_item
+from .operators import UNARY, binary, compare, unary
+from .problems import describe, not_in_kernels
+from .python_operators import BINARY, COMPARISONS
 from .ranges import RangeValue
 from .subscripts import item_at
 
@@ -28,8 +29,9 @@ Handler = Callable[..., Value]
 def operator_method(builder: KernelBuilder, owner: Value, name: str) -> Handler | None:
     """The handler of a method that stands for an operator; None if the value has none."""
     handler = METHODS.get(name)
-    is_value = isinstance(owner, (RunTime, RangeValue, *PYTHON_VALUES)) or builder.is_tensor(owner)
-    if handler is None or not is_value or not hasattr(_class_of(owner), name):
+    is_value = isinstance(owner, (StandIn, *PYTHON_VALUES)) or builder.is_tensor(owner)
+    found = owner.python_class if isinstance(owner, StandIn) else type(owner)
+    if handler is None or not is_value or not hasattr(found, name):
         return None
 
     @wraps(handler)
@@ -42,22 +44,17 @@ def operator_method(builder: KernelBuilder, owner: Value, name: str) -> Handler 
 PYTHON_VALUES = (int, float, str, tuple, list, dict, set, range)
 
 
-def _class_of(owner: Value) -> type:
-    if is_block(owner):
-        return Block if isinstance(owner, HeldBlock) else BlockExpression
-    return range if isinstance(owner, RangeValue) else kind_of(owner) or type(owner)
-
-
 def _called(
     handler: Handler, name: str, builder: KernelBuilder, owner: Any, *given: Value
 ) -> Value:
     """Of constants, what Python itself answers; it has no answer for an int and a float, say."""
     is_known = not is_run_time((owner, *given)) and not builder.is_tensor(owner)
     if is_known and handler not in CHANGING.values() and not isinstance(owner, RangeValue):
-        return folded(name, getattr(type(owner), name), owner, *given)
+        return in_python(getattr(type(owner), name), owner, *given)
     kinds = [kind_of(each) for each in (owner, *given)]
-    examples = [kind(1) for kind in kinds if kind is not None]
-    if len(examples) == len(kinds) and getattr(kinds[0], name)(*examples) is NotImplemented:
+    if None not in kinds and (
+        require_python(getattr(kinds[0], name), owner, *given) is NotImplemented
+    ):
         raise not_in_kernels(f"`{name}` of {' and '.join(map(describe, (owner, *given)))}")
     return handler(builder, owner, *given)
 
@@ -67,64 +64,49 @@ def length(builder: KernelBuilder, value: Value) -> Value:
         return len(value.known)
     if is_block(value) and (shape := operand_type(value).shape) is not None:
         return prod(shape)
-    if isinstance(value, Scalar):
-        raise python_error(f"TypeError: object of type '{value.kind.__name__}' has no len()")
-    if isinstance(value, (RunTime, RangeValue)):
+    if isinstance(value, RangeValue):
         raise wrong_argument(f"len() of {describe(value)}")
-    return folded("len()", len, value)
+    return in_python(len, example(value))
 
 
-def _operator(sign: str) -> Handler:
-    return lambda builder, left, right: binary(builder, sign, left, right)
+def _of_two(function: Callable[..., Value], sign: str) -> Handler:
+    return lambda builder, left, right: function(builder, sign, left, right)
 
 
 def _reflected(sign: str) -> Handler:
     return lambda builder, right, left: binary(builder, sign, left, right)
 
 
-def _comparison(sign: str) -> Handler:
-    return lambda builder, left, right: compare(builder, sign, left, right)
-
-
 def _unary(sign: str) -> Handler:
     return lambda builder, value: unary(builder, sign, value)
 
 
-def _in_place(sign: str, change: Callable[[Any, Any], Any]) -> Handler:
+def in_place(builder: KernelBuilder, sign: str, owner: Any, value: Any) -> Value:
     """`owner += value`, and what it gives: the owner, if that can be changed."""
+    if isinstance(owner, HeldBlock):
+        if sign != "+":
+            raise not_in_place(sign)
+        accumulate(builder, owner, value)
+    elif isinstance(owner, list) and sign == "+":
+        changed(builder, owner, list.extend, iterated(value))
+    elif isinstance(owner, (list, dict, set)):
+        changed(builder, owner, getattr(operator, f"__i{BINARY[sign].name}__"), value)
+    else:
+        return binary(builder, sign, owner, value)
+    return owner
 
-    def changing(builder: KernelBuilder, owner: Any, value: Value) -> Value:
-        if isinstance(owner, HeldBlock):
-            if sign != "+":
-                raise not_in_place(sign)
-            accumulate(builder, owner, value)
-        elif isinstance(owner, (list, dict, set)):
-            changed(builder, owner, lambda: change(owner, value))
-        else:
-            return binary(builder, sign, owner, value)
-        return owner
-
-    return changing
-
-
-BINARY_NAMES = {
-    "+": "add", "-": "sub", "*": "mul", "/": "truediv", "//": "floordiv", "%": "mod", "**": "pow",
-    "@": "matmul", "&": "and", "|": "or", "^": "xor", "<<": "lshift", ">>": "rshift",
-}  # fmt: skip
-COMPARISON_NAMES = {"<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne"}
-UNARY_NAMES = {"-": "neg", "+": "pos", "~": "invert"}
 
 CHANGING: dict[str, Handler] = {
-    **{f"__i{name}__": _in_place(sign, getattr(operator, f"__i{name}__"))
-       for sign, name in BINARY_NAMES.items()},
+    **{f"__i{row.name}__": _of_two(in_place, sign) for sign, row in BINARY.items()},
     "__setitem__": set_item,
     "__delitem__": delete_item,
-}  # fmt: skip
+}
 METHODS: dict[str, Handler] = {
-    **{f"__{name}__": _operator(sign) for sign, name in BINARY_NAMES.items()},
-    **{f"__r{name}__": _reflected(sign) for sign, name in BINARY_NAMES.items()},
-    **{f"__{name}__": _comparison(sign) for sign, name in COMPARISON_NAMES.items()},
-    **{f"__{name}__": _unary(sign) for sign, name in UNARY_NAMES.items()},
+    **{f"__{row.name}__": _of_two(binary, sign) for sign, row in BINARY.items()},
+    **{f"__r{row.name}__": _reflected(sign) for sign, row in BINARY.items()},
+    **{f"__{row.name}__": _of_two(compare, sign) for sign, row in COMPARISONS.items()
+       if row.of_integers},
+    **{f"__{fold.__name__}__": _unary(sign) for sign, (fold, _) in UNARY.items()},
     **CHANGING,
     "__abs__": number_functions.absolute,
     "__bool__": scalars.truth,
@@ -138,13 +120,13 @@ METHODS: dict[str, Handler] = {
     "__len__": length,
     "__round__": number_functions.rounded,
     "__trunc__": number_functions.to_int,
-}
+}  # fmt: skip
 
 OPERATOR_FUNCTIONS: dict[Any, Handler] = {
     **{function: handler for name, handler in METHODS.items()
        if (function := getattr(operator, name, None)) is not None},
-    operator.is_: _comparison("is"),
-    operator.is_not: _comparison("is not"),
+    operator.is_: _of_two(compare, "is"),
+    operator.is_not: _of_two(compare, "is not"),
     operator.not_: scalars.negation,
     operator.truth: scalars.truth,
 }  # fmt: skip

@@ -6,7 +6,7 @@ from typing import Any
 
 from xdsl.dialects.builtin import DenseArrayBase, StringAttr, i64
 
-from ttl.diagnostics import codes, wrong_argument
+from ttl.diagnostics import wrong_argument
 from ttl.dialects import ttl
 from ttl.language import PipeNet
 from ttl.language.grid import nodes_of
@@ -20,17 +20,10 @@ from .problems import describe, not_yet
 from .scalars import check, compare
 
 
-def pipe_attribute(builder: KernelBuilder, pipe: PipeValue, name: str) -> Value:
-    """The other end, as the program wrote it."""
-    role = pipe.pipe_type.role.data
-    other = "dst" if role == "src" else "src"
-    if name != other:
-        raise codes.UNKNOWN_NAME.broken(
-            f"a pipe in if_{role}() has no attribute `{name}`", f"it has `{other}`, the other end"
-        )
+def other_end(builder: KernelBuilder, pipe: PipeValue, name: str) -> Value:
+    """`pipe.dst` in if_src(), as the program wrote it."""
     routes = builder.nets.routes(pipe.pipe_type.net)
-    ends = [getattr(route.pipe, other) for route in routes]
-    return _merged(builder, pipe, ends)
+    return _merged(builder, pipe, [getattr(route.pipe, name) for route in routes])
 
 
 def _merged(builder: KernelBuilder, pipe: PipeValue, ends: list[Any]) -> Value:
@@ -144,4 +137,3 @@ def _check_role(pipe: PipeValue, kind: str) -> None:
     if (pipe.pipe_type.role.data, kind) in (("src", "send"), ("dst", "receive")):
         return
     raise receiver_sends("the pipe") if kind == "send" else source_receives("the pipe")
-

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from xdsl.dialects.builtin import IntegerAttr, StringAttr, i64
 
@@ -18,18 +18,10 @@ from ttl.semantics.tensors import row_page_elements
 
 from .builder import KernelBuilder
 from .hir import BlockValue, HeldBlock, RunTime, SliceValue, Value, is_run_time, kind_of
-from .node_values import NodeObjects, differs, on_each_node
+from .in_python import in_python
 from .problems import describe, not_in_kernels, not_yet
 from .texts import RunTimeText
-from .value_ranges import node_object
-
-
-def _text(builder: KernelBuilder, value: Value) -> str:
-    if not differs(value):
-        return str(value)
-    found = on_each_node(str, [value])
-    return str(node_object(builder, found) if isinstance(found, NodeObjects) else found)
-
+from .value_ranges import of_this_path
 
 POINTERS = ("rd_ptr", "wr_ptr", "wr_tile_ptr", "filled")
 
@@ -55,7 +47,7 @@ class _Line:
         elif isinstance(value, RunTime):
             self._field(builder, value)
         else:
-            self.format += escaped(_text(builder, value))
+            self.format += escaped(str(of_this_path(builder, in_python(str, value))))
 
     def _items(self, builder: KernelBuilder, items: tuple[Value, ...] | list[Value]) -> None:
         """A tuple or list as Python shows it."""
@@ -86,52 +78,55 @@ def escaped(text: str) -> str:
     return printing.printable(text).replace("{", "{{").replace("}", "}}")
 
 
-def print_values(builder: KernelBuilder, *values: Value, **options: Any) -> None:
-    names = ("num_pages", "sep", "end", "thread")
-    num_pages, sep, end, thread = (options.pop(name, None) for name in names)
-    num_pages = 1 if num_pages is None else num_pages
-    options.pop("flush", None)
-    if options:
+def print_values(
+    builder: KernelBuilder,
+    *values: Value,
+    num_pages: Any = None,
+    sep: Any = None,
+    end: Any = None,
+    thread: Any = None,
+    flush: Value = None,
+    **others: Value,
+) -> None:
+    if others:
         raise not_in_kernels(
-            f"print() with {', '.join(f'{name}=' for name in options)}",
+            f"print() with {', '.join(f'{name}=' for name in others)}",
             "give print() values, sep=, end= and thread=, and num_pages= beside a tensor",
         )
-    positions = [n for n, value in enumerate(values) if _is_object(builder, value)]
     if is_run_time((num_pages, sep, end, thread)) or isinstance(sep, RunTimeText):
         raise not_in_kernels("print() with options that are known only at run time")
-    printing.check_print(len(positions), num_pages, sep, end, thread)
-    between = escaped(" " if sep is None else sep)
-    position = positions[0] if positions else len(values)
-    before = _line(builder, values[:position], between)
-    after = _line(builder, values[position + 1 :], between)
-    shown = _shown(builder, values[position], num_pages) if positions else {}
-    if positions:
-        before.format += between if position else ""
-        after.format = (between if position + 1 < len(values) else "") + after.format
+    num_pages = 1 if num_pages is None else num_pages
+    objects = [value for value in values if _is_object(builder, value)]
+    printing.check_print(len(objects), num_pages, sep, end, thread)
+    before, after = _lines(builder, values, escaped(" " if sep is None else sep))
+    shown = [_shown(builder, value) for value in objects]
+    texts = {"before": before.format, "after": after.format}
+    for kind, heading, _ in shown:
+        texts |= {"shows": kind, "heading": heading}
     if end not in (None, "\n"):
-        shown["end"] = escaped(end)
+        texts["end"] = escaped(end)
     if thread is not None:
-        shown["thread"] = thread
-    objects = shown.pop("values", [])
+        texts["thread"] = thread
+    numbers = {"position": len(before.values), "num_pages": num_pages}
     builder.emit(
         ttl.PrintOp,
-        [*before.values, *objects, *after.values],
-        {
-            "before": StringAttr(before.format),
-            "after": StringAttr(after.format),
-            "position": IntegerAttr(len(before.values), i64),
-            "num_pages": IntegerAttr(num_pages, i64),
-            **{name: StringAttr(text) for name, text in shown.items()},
-        },
+        [*before.values, *(value for each in shown for value in each.values), *after.values],
+        {name: StringAttr(text) for name, text in texts.items()}
+        | {name: IntegerAttr(number, i64) for name, number in numbers.items()},
     )
 
 
-def _line(builder: KernelBuilder, values: tuple[Value, ...], between: str) -> _Line:
-    line = _Line()
+def _lines(builder: KernelBuilder, values: tuple[Value, ...], between: str) -> tuple[_Line, _Line]:
+    """What stands before and after the object that is shown."""
+    line = before = _Line()
+    after = _Line()
     for number, value in enumerate(values):
         line.format += between if number else ""
-        line.add(builder, value)
-    return line
+        if _is_object(builder, value):
+            line = after
+        else:
+            line.add(builder, value)
+    return before, after
 
 
 def _is_object(builder: KernelBuilder, value: Value) -> bool:
@@ -140,26 +135,27 @@ def _is_object(builder: KernelBuilder, value: Value) -> bool:
     return isinstance(value, DataflowBuffer) or builder.is_tensor(value)
 
 
-def _shown(builder: KernelBuilder, value: Value, num_pages: int) -> dict[str, Any]:
+class _Shown(NamedTuple):
+    kind: str
+    heading: str
+    values: list[RunTime]
+
+
+def _shown(builder: KernelBuilder, value: Value) -> _Shown:
     if isinstance(value, DataflowBuffer):
-        return _buffer(builder, value)
+        return _Shown("buffer", _buffer_heading(value), [builder.handles.buffer(value)])
     if builder.is_tensor(value):
-        return _tensor(builder, value, num_pages)
+        return _tensor(builder, value)
     if isinstance(value, HeldBlock):
-        return _block(builder, value)
+        buffers = builder.handles.buffers.items()
+        name = next(name for name, handle in buffers if handle is value.buffer)
+        return _Shown("block", printing.block_heading(name, block_type(value.type)), [value])
     if isinstance(value, BlockValue) and not isinstance(value, SliceValue):
-        heading = printing.expression_heading(block_type(value.type))
-        return {"shows": "block", "heading": heading, "values": [value]}
+        return _Shown("block", printing.expression_heading(block_type(value.type)), [value])
     raise not_yet(f"print() of {describe(value)}")
 
 
-def _block(builder: KernelBuilder, block: HeldBlock) -> dict[str, Any]:
-    type = block_type(block.type)
-    name = next(n for n, handle in builder.handles.buffers.items() if handle is block.buffer)
-    return {"shows": "block", "heading": printing.block_heading(name, type), "values": [block]}
-
-
-def _buffer(builder: KernelBuilder, buffer: DataflowBuffer) -> dict[str, Any]:
+def _buffer_heading(buffer: DataflowBuffer) -> str:
     pages = buffer.block_tiles * buffer.block_count
     fields: dict[str, Any] = {
         "size": buffer.size_bytes,
@@ -167,11 +163,10 @@ def _buffer(builder: KernelBuilder, buffer: DataflowBuffer) -> dict[str, Any]:
         "num_pages": pages,
         **dict.fromkeys(POINTERS, "{}"),
     }
-    heading = printing.buffer_text(buffer.name, fields)
-    return {"shows": "buffer", "heading": heading, "values": [builder.handles.buffer(buffer)]}
+    return printing.buffer_text(buffer.name, fields)
 
 
-def _tensor(builder: KernelBuilder, tensor: Any, num_pages: int) -> dict[str, Any]:
+def _tensor(builder: KernelBuilder, tensor: Any) -> _Shown:
     if builder.kernel.kind is not KernelKind.DATAMOVEMENT:
         raise codes.WRONG_KERNEL_KIND.broken(
             "a compute kernel cannot print a tensor: it reaches no memory but its node's",
@@ -182,11 +177,8 @@ def _tensor(builder: KernelBuilder, tensor: Any, num_pages: int) -> dict[str, An
     row = row_page_elements(tensor)
     if row is not None and row < tuple(tensor.shape)[-1]:
         raise not_yet("print() of a row-major tensor whose rows are cut by shards")
-    return {
-        "shows": "tensor",
-        "heading": printing.tensor_heading(tensor.shape, tensor.dtype),
-        "values": [builder.handles.tensor(tensor), _page_buffer(builder, dtype, row)],
-    }
+    values = [builder.handles.tensor(tensor), _page_buffer(builder, dtype, row)]
+    return _Shown("tensor", printing.tensor_heading(tensor.shape, tensor.dtype), values)
 
 
 def _page_buffer(builder: KernelBuilder, dtype: DType, row: int | None) -> RunTime:

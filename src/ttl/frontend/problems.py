@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from xdsl.ir import Attribute
 
-from ttl.diagnostics import Code, Diagnostic, RuleBroken, codes, wrong_argument
+from ttl.diagnostics import Code, Diagnostic, RuleBroken, codes
 from ttl.language.described import described
-from ttl.language.mistakes import impossible_use
 
-from .hir import RunTime, Scalar, Value
+from .hir import Value
 
 if TYPE_CHECKING:
-    from .state import Frame, Loop, Variable
+    from .state import Loop, Variable
     from .value_ranges import Undecided
 
 
@@ -88,29 +87,18 @@ def not_in_kernels(what: str, *helps: str) -> RuleBroken:
     )
 
 
-def raised(frame: Frame, error: str, helps: tuple[str, ...] = ()) -> RuleBroken:
+class Raised(RuleBroken):
+    """What Python raises when the kernel runs; whoever reports it names the kernel."""
+
+
+def raised(error: str, *helps: str) -> Raised:
     """Python code of a kernel fails when it is evaluated, as it would when it runs."""
-    while (around := frame.caller or frame.outer) is not None:
-        frame = around
-    return codes.KERNEL_EXCEPTION.broken(f"kernel `{frame.scope.name}` raised {error}", *helps)
+    return Raised(codes.KERNEL_EXCEPTION, error, helps=helps)
 
 
 def error_text(error: BaseException) -> str:
     """In the words of the simulator."""
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-
-
-def python_error(message: str) -> RuleBroken:
-    """What Python itself refuses when the kernel runs, under the code that this gives."""
-    return codes.KERNEL_EXCEPTION.broken(message)
-
-
-def no_context_manager(value: Value) -> RuleBroken:
-    if isinstance(value, RunTime) and not isinstance(value, Scalar):
-        return wrong_argument(f"{describe(value)} cannot be used in a `with`")
-    kind = value.kind if isinstance(value, Scalar) else type(value)
-    error = TypeError(f"'{kind.__name__}' object does not support the context manager protocol")
-    return impossible_use(error, [value]) or python_error(str(error))
 
 
 class WrongCall(RuleBroken):

@@ -10,10 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ttl.diagnostics import codes
-from ttl.language import Block, BlockExpression, Transfer
 from ttl.language.block import truth_of_block
-from ttl.language.mistakes import OPERATORS_OF_BLOCKS
 from ttl.semantics.kernel_kinds import KernelKind
 from ttl.semantics.ops import BLOCK_OPS
 from ttl.semantics.ttnn_values import asks_ttnn
@@ -24,14 +21,14 @@ from .block_math import is_block
 from .builder import KernelBuilder
 from .functions import BoundMethod, inline
 from .generators import Generator
-from .hir import BlockValue, HeldBlock, RunTime, TransferValue, Value, is_run_time, kind_of
+from .hir import StandIn, Value, is_run_time
+from .in_python import in_python, require_python
 from .items import iterated
 from .joins import choose
 from .lazily import numbered, rows
 from .operator_methods import CHANGING_FUNCTIONS, OPERATOR_FUNCTIONS, length
-from .operators import binary, folded
-from .other_numbers import has_other_number, with_other_numbers
-from .problems import describe, not_in_kernels, not_yet, python_error
+from .operators import binary, logic
+from .problems import not_in_kernels, not_yet, raised
 from .ranges import RangeValue, range_value, step_count
 from .subscripts import item_at
 
@@ -73,20 +70,15 @@ PURE = (
 
 def is_instance(builder: KernelBuilder, value: Value, kinds: Any) -> Value:
     """isinstance(); of a run-time value as of what it is in Python."""
-    value = range(0) if isinstance(value, RangeValue) else value
-    if not isinstance(value, RunTime):
-        return folded("isinstance()", isinstance, value, kinds)
+    if not isinstance(value, StandIn):
+        return in_python(isinstance, value, kinds)
     builder.tells_kinds = True
-    found = kind_of(value)
-    if found is None:
-        is_transfer, is_block = (isinstance(value, c) for c in (TransferValue, HeldBlock))
-        found = Transfer if is_transfer else Block if is_block else BlockExpression
-    return folded("isinstance()", lambda: issubclass(found, kinds))
+    return in_python(issubclass, value.python_class, kinds)
 
 
 def dict_of(builder: KernelBuilder, value: Any = (), **items: Value) -> Value:
     given = value if isinstance(value, dict) else iterated(value)
-    return builder.new(folded("dict()", lambda: dict(given, **items)))
+    return builder.new(in_python(lambda: dict(given, **items)))
 
 
 def enumerated(builder: KernelBuilder, value: Value, start: Value = 0) -> Value:
@@ -101,7 +93,7 @@ def zipped(builder: KernelBuilder, *values: Value, strict: Value = False) -> Val
         return _rows(builder, values)
     columns = [iterated(value) for value in values]
     if strict and len({len(column) for column in columns}) > 1:
-        raise python_error("zip() of different lengths")
+        raise raised("ValueError: zip() of different lengths")
     return builder.new(list(zip(*columns, strict=False)))
 
 
@@ -140,18 +132,14 @@ def in_order(
 ) -> Value:
     items = iterated(value)
     keys: list[Any] = items if key is None else [builder.call(key, [item], {}) for item in items]
-    if any(isinstance(key, BlockValue) for key in keys):
-        _refuse_comparison(builder, keys)
-        raise truth_of_block()
+    _refuse_comparison(builder, keys)
     if is_run_time(keys):
         raise not_yet("sorted() of run-time values")
     positions = sorted(range(len(items)), key=keys.__getitem__, reverse=reverse)
     return builder.new([items[position] for position in positions])
 
 
-def with_arguments(
-    builder: KernelBuilder, function: Value, *first: Value, **named: Value
-) -> Value:
+def with_arguments(builder: KernelBuilder, function: Value, *first: Value, **named: Value) -> Value:
     """functools.partial()"""
 
     def called(builder: KernelBuilder, function: Value, *rest: Value, **others: Value) -> Value:
@@ -168,31 +156,26 @@ def total(builder: KernelBuilder, values: Value, start: Value = 0) -> Value:
 
 def truth_of(is_all: bool, builder: KernelBuilder, values: Value) -> Value:
     """any() or all()"""
-    found: Value = is_all
-    for value in iterated(values):
-        now, so_far = scalars.truth(builder, value), found
 
-        def last(now: Value = now) -> Value:
-            return now
+    def joined(found: Value, value: Value) -> Value:
+        now = scalars.truth(builder, value)
+        return logic(builder, is_all, [lambda: found, lambda: now])
 
-        def first(so_far: Value = so_far) -> Value:
-            return so_far
-
-        found = choose(builder, so_far, *((last, first) if is_all else (first, last)))
-    return found
+    start: Value = is_all
+    return reduce(joined, iterated(values), start)
 
 
 def quotient_and_rest(builder: KernelBuilder, one: Value, other: Value) -> Value:
     if is_block(one) or is_block(other):
-        message = f"divmod() does not work on {describe(one)} and {describe(other)}"
-        raise codes.BLOCK_IN_PYTHON.broken(message, OPERATORS_OF_BLOCKS)
+        require_python(divmod, one, other)
     return tuple(binary(builder, operator, one, other) for operator in ("//", "%"))
 
 
 def _refuse_comparison(builder: KernelBuilder, values: Sequence[Value]) -> None:
-    """Python compares them with each other, which only compute kernels do with blocks."""
+    """Python compares them with each other, and asks for the truth of what blocks give."""
     if len(values) > 1 and any(map(is_block, values)):
         builder.require(KernelKind.COMPUTE, BLOCK_OPS["lt"].spelling)
+        raise truth_of_block()
 
 
 def power(builder: KernelBuilder, base: Any, exponent: Any, *modulus: Any) -> Value:
@@ -200,7 +183,7 @@ def power(builder: KernelBuilder, base: Any, exponent: Any, *modulus: Any) -> Va
         return binary(builder, "**", base, exponent)
     if is_run_time((base, exponent, *modulus)):
         raise not_in_kernels("pow() with a modulus, of what is known only at run time")
-    return folded("pow()", lambda: pow(base, exponent, *modulus))
+    return in_python(pow, base, exponent, *modulus)
 
 
 def extreme(function: Callable[..., Any], sign: str) -> Callable[..., Value]:
@@ -213,10 +196,9 @@ def extreme(function: Callable[..., Any], sign: str) -> Callable[..., Value]:
     def best(builder: KernelBuilder, *values: Any) -> Value:
         values = tuple(iterated(values[0])) if len(values) == 1 else values
         _refuse_comparison(builder, values)
-        if has_other_number(*values):
-            sign = f"{function.__name__}()"
-            return with_other_numbers(builder, sign, lambda *each: function(each), *values)
-        kinds = scalars.scalar_kinds(f"{function.__name__}()", *values)
+        if scalars.has_other_number(*values):
+            return scalars.with_other_numbers(builder, f"{function.__name__}()", function, *values)
+        kinds = scalars.scalar_kinds(function, *values)
         if {*kinds} <= {int}:
             return scalars.extreme(builder, function, values)
         return reduce(lambda one, other: better(builder, one, other), values)

@@ -1,54 +1,47 @@
-"""The operators of Python, by their signs: what they make of constants, and of run-time integers
-and floats."""
+"""The operators of Python by their signs: what they make of constants and of run-time numbers."""
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from xdsl.dialects import arith
-from xdsl.ir import Operation
 
-Kind = type[Operation]
-
-
-class Binary(NamedTuple):
-    fold: Callable[[Any, Any], Any]
-    of_integers: Kind | None = None  # None: it takes more than one operation, or has no meaning
-    of_floats: Kind | None = None
+from ttl.source.known import OPERATORS
 
 
-class Comparison(NamedTuple):
-    fold: Callable[[Any, Any], bool]
-    of_integers: str = ""  # the predicate; "" for what compares no numbers
-    of_floats: str = ""
+class Operator(NamedTuple):
+    """`of_integers` and `of_floats`: operations of arith, or predicates of its comparisons; None if
+    it takes more than one operation, or has no meaning.
+    """
+
+    fold: Callable[..., Any]
+    of_integers: Any = None
+    of_floats: Any = None
+
+    @property
+    def name(self) -> str:
+        """Of Python's method, without underscores."""
+        return self.fold.__name__.strip("_")
 
 
-BINARY: dict[str, Binary] = {
-    "+": Binary(operator.add, arith.AddiOp, arith.AddfOp),
-    "-": Binary(operator.sub, arith.SubiOp, arith.SubfOp),
-    "*": Binary(operator.mul, arith.MuliOp, arith.MulfOp),
-    "//": Binary(operator.floordiv),
-    "%": Binary(operator.mod),
-    "/": Binary(operator.truediv, None, arith.DivfOp),
-    "**": Binary(operator.pow),
-    "@": Binary(operator.matmul),
-    "&": Binary(operator.and_, arith.AndIOp),
-    "|": Binary(operator.or_, arith.OrIOp),
-    "^": Binary(operator.xor, arith.XOrIOp),
-    "<<": Binary(operator.lshift),
-    ">>": Binary(operator.rshift),
+OF_NUMBERS: dict[str, tuple[Any, Any]] = {
+    "+": (arith.AddiOp, arith.AddfOp),
+    "-": (arith.SubiOp, arith.SubfOp),
+    "*": (arith.MuliOp, arith.MulfOp),
+    "/": (None, arith.DivfOp),
+    "&": (arith.AndIOp, None),
+    "|": (arith.OrIOp, None),
+    "^": (arith.XOrIOp, None),
+    "<": ("slt", "olt"),
+    "<=": ("sle", "ole"),
+    ">": ("sgt", "ogt"),
+    ">=": ("sge", "oge"),
+    "==": ("eq", "oeq"),
+    "!=": ("ne", "une"),
 }
-COMPARISONS: dict[str, Comparison] = {
-    "<": Comparison(operator.lt, "slt", "olt"),
-    "<=": Comparison(operator.le, "sle", "ole"),
-    ">": Comparison(operator.gt, "sgt", "ogt"),
-    ">=": Comparison(operator.ge, "sge", "oge"),
-    "==": Comparison(operator.eq, "eq", "oeq"),
-    "!=": Comparison(operator.ne, "ne", "une"),
-    "is": Comparison(operator.is_),
-    "is not": Comparison(operator.is_not),
-    "in": Comparison(lambda a, b: a in b),
-    "not in": Comparison(lambda a, b: a not in b),
-}
+ALL = {sign: Operator(fold, *OF_NUMBERS.get(sign, ())) for sign, fold in OPERATORS.items()}
+COMPARED = ("<", "<=", ">", ">=", "==", "!=", "is", "is not", "in", "not in")
+COMPARISONS = {sign: ALL[sign] for sign in COMPARED}
+BINARY = {sign: row for sign, row in ALL.items() if sign not in COMPARED}
+SIGN_OF = {row.fold: sign for sign, row in ALL.items()}

@@ -8,18 +8,16 @@ from typing import Any
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr, i1, i64
 
-from ttl.diagnostics import codes
-from ttl.language.mistakes import NUMBER
-
 from .builder import KernelBuilder
-from .hir import BlockValue, RunTime, Scalar, Value, is_run_time, kind_of
-from .problems import python_error
-from .scalars import as_kind, calculated, integer, negate
+from .hir import RunTime, Scalar, StandIn, Value, is_run_time
+from .scalars import as_kind, calculated, integer, negate, scalar_kinds
 
 
 @dataclass(frozen=True, slots=True)
-class RangeValue:
+class RangeValue(StandIn):
     """range(start, stop, step) with bounds that may be run-time values."""
+
+    python_class = range
 
     start: Any
     stop: Any
@@ -46,14 +44,9 @@ def steps_of(value: Value) -> RangeValue | None:
 
 
 def range_value(builder: KernelBuilder, *given: Value) -> RangeValue:
-    if any(isinstance(bound, BlockValue) for bound in given):
-        raise codes.BLOCK_IN_PYTHON.broken("a block is not one number", NUMBER)
-    if not 1 <= len(given) <= 3 or any(kind_of(bound) not in (int, bool) for bound in given):
-        raise python_error("range() takes one to three integers")
+    scalar_kinds(range, *given)
     start, stop = (0, given[0]) if len(given) == 1 else given[:2]
     step = given[2] if len(given) == 3 else 1
-    if not isinstance(step, RunTime) and step == 0:
-        raise python_error("range() with a step of zero")
     return RangeValue(start, stop, step)
 
 

@@ -6,7 +6,9 @@ run-time value, so that whatever can be calculated now is.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import numbers
+import operator
+from collections.abc import Callable, Sequence
 from enum import IntFlag
 from typing import Any
 
@@ -14,19 +16,14 @@ from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, StringAttr, f64, i1, i32, i64
 from xdsl.ir import Attribute, Operation
 
-from ttl.diagnostics import RuleBroken, codes, wrong_argument
+from ttl.diagnostics import codes
 from ttl.dialects import ttl
-from ttl.language.block import truth_of_block
-from ttl.language.described import public_class
-from ttl.language.mistakes import NUMBER
-from ttl.semantics.ops import NAMESPACES
 
 from .builder import KernelBuilder
-from .hir import INDEX, TYPES, BlockValue, Body, Number, Op, RunTime, Scalar, Value, kind_of
-from .node_values import PerNode, on_each_node
-from .other_numbers import has_other_number, with_other_numbers
-from .problems import describe, error_text, not_in_kernels, not_yet, python_error
-from .python_operators import BINARY, COMPARISONS
+from .hir import INDEX, TYPES, Body, Op, RunTime, Scalar, StandIn, Value, kind_of
+from .in_python import example, in_python, require_python
+from .problems import describe, not_in_kernels, not_yet
+from .python_operators import BINARY, COMPARISONS, SIGN_OF
 from .value_ranges import (
     arms_of,
     as_constant,
@@ -96,32 +93,35 @@ def extreme(builder: KernelBuilder, function: Any, values: tuple[Value, ...]) ->
     return result
 
 
-def scalar_kinds(sign: str, *values: Value) -> list[type]:
-    kinds = []
-    for value in values:
-        kind = kind_of(value)
-        if kind is None:
-            raise _no_number(sign, value)
-        kinds.append(kind)
+def scalar_kinds(function: Callable[..., Any], *values: Value) -> list[type]:
+    """The kinds of numbers that Python's function takes; of others kernels have none."""
+    require_python(function, *values)
+    kinds = [kind for value in values if (kind := kind_of(value)) is not None]
+    if len(kinds) < len(values):
+        other = next(value for value in values if kind_of(value) is None)
+        name = SIGN_OF.get(function) or f"{function.__name__}()"
+        raise not_in_kernels(f"`{name}` of {describe(other)}")
     return kinds
 
 
-def _no_number(sign: str, value: Value) -> RuleBroken:
-    """Python repeats texts and lists, and puts numbers into texts; the rest it refuses."""
-    what = f"`{sign}` of {describe(value)}"
-    if isinstance(value, BlockValue):
-        return codes.BLOCK_IN_PYTHON.broken(what, *_of_blocks(sign))
-    if isinstance(value, RunTime) or public_class(value) is not None:
-        return wrong_argument(what)
-    if sign in ("*", "%") and isinstance(value, (str, bytes, tuple, list)):
-        return not_in_kernels(what)
-    return python_error(what)
+# Numbers that Python has and the chip has not: Decimal, Fraction, complex -------------------------
 
 
-def _of_blocks(sign: str) -> tuple[str, ...]:
-    """The function of the language for a function of Python."""
-    op = NAMESPACES["math"].get(sign.removesuffix("()"))
-    return (NUMBER,) if op is None else tuple(f"write {call}" for call in op.calls)
+def has_other_number(*values: Value) -> bool:
+    """Is one of the values such a number, and are all others numbers?"""
+    others = [value for value in values if kind_of(value) is None]
+    return bool(others) and all(isinstance(value, numbers.Number) for value in others)
+
+
+def with_other_numbers(
+    builder: KernelBuilder, sign: str, fold: Callable[..., Any], *values: Value
+) -> Any:
+    """What Python makes of captured ones and run-time numbers, on each path that knows these."""
+    require_python(fold, *values)
+    other = next(value for value in values if kind_of(value) is None)
+    what = f"`{sign}` of {describe(other)} and a number that only the run knows"
+    help_text = "convert it first: float(value) or int(value)"
+    return in_python(fold, *as_constant(builder, values, what, help_text))
 
 
 # Arithmetic ---------------------------------------------------------------------------------------
@@ -132,9 +132,9 @@ def arithmetic(builder: KernelBuilder, sign: str, left: Value, right: Value) -> 
     row = BINARY[sign]
     if has_other_number(left, right):
         return with_other_numbers(builder, sign, row.fold, left, right)
-    kinds = scalar_kinds(sign, left, right)
-    if sign == "@":
-        raise python_error("`@` multiplies blocks, and these are numbers")
+    if sign == "<<" and isinstance(right, int) and right > MOST_SHIFTED:
+        raise codes.NOT_IN_KERNELS.broken(f"a shift of a 32-bit integer by {right}")
+    kinds = scalar_kinds(row.fold, left, right)
     if sign in ("|", "^") and (isinstance(left, IntFlag) or isinstance(right, IntFlag)):
         # Python takes a negative number for that of flags.
         raise not_yet(f"`{sign}` of an IntFlag and a run-time number", "write int(flag)")
@@ -149,13 +149,11 @@ def arithmetic(builder: KernelBuilder, sign: str, left: Value, right: Value) -> 
         return calculated(builder, row.of_floats, *operands)
     if float in kinds and sign in ("//", "%"):
         return divide_floats(builder, sign, left, right)
-    if float in kinds and sign != "**":
-        raise python_error(f"`{sign}` of a float")
     if sign == "**":
-        return _power(builder, left, right)
+        return _power(builder, kinds, left, right)
     one, other = (as_kind(builder, value, int) for value in (left, right))
     if sign in ("//", "%"):
-        return _divide(builder, sign, one, other, right)
+        return _divide(builder, sign, one, other)
     if sign in ("<<", ">>"):
         return _shift(builder, sign, one, right)
     assert row.of_integers is not None
@@ -169,10 +167,6 @@ def _shift(builder: KernelBuilder, sign: str, one: Scalar, count: Any) -> Scalar
     """To the left as a product: one that leaves the 32 bits is noticed then."""
     if sign == ">>" and not isinstance(count, Scalar):
         count = min(count, MOST_SHIFTED)
-    if not isinstance(count, Scalar) and not 0 <= count <= MOST_SHIFTED:
-        if count < 0:
-            raise python_error(f"a shift by {count}")
-        raise codes.NOT_IN_KERNELS.broken(f"a shift of a 32-bit integer by {count}")
     if isinstance(count, Scalar) and not count.is_natural:
         is_natural = compare(builder, ">=", count, 0)
         check(builder, is_natural, "raised ValueError: negative shift count")
@@ -188,20 +182,15 @@ def _shift(builder: KernelBuilder, sign: str, one: Scalar, count: Any) -> Scalar
     return integer(builder, arith.MuliOp, one, power)
 
 
-def integer(
-    builder: KernelBuilder, op: type[Operation], one: Scalar, other: Scalar
-) -> Scalar:
+def integer(builder: KernelBuilder, op: type[Operation], one: Scalar, other: Scalar) -> Scalar:
     result = calculated(builder, op, one, other)
     result.is_natural = op is not arith.SubiOp and one.is_natural and other.is_natural
     return result
 
 
-def _divide(
-    builder: KernelBuilder, sign: str, one: Scalar, other: Scalar, divisor: Value
-) -> Scalar:
+def _divide(builder: KernelBuilder, sign: str, one: Scalar, other: Scalar) -> Scalar:
     """Python rounds down; C++ rounds to zero, which is the same where nothing is negative."""
-    if not isinstance(divisor, RunTime) and divisor == 0:
-        raise _division_by_zero(sign)
+    divisor = known_constant(other)
     if sign == "%" and isinstance(divisor, int) and divisor > 1:
         known = known_remainder(one, divisor)
         if known is not None:
@@ -228,8 +217,6 @@ def divide_floats(builder: KernelBuilder, sign: str, left: Value, right: Value) 
 
 
 def _check_divisor(builder: KernelBuilder, sign: str, divisor: Value) -> None:
-    if not isinstance(divisor, RunTime) and divisor == 0:
-        raise _division_by_zero(sign)
     error = {"/": "division", "//": "float floor division", "%": "float modulo"}[sign]
     is_nonzero = compare(builder, "!=", divisor, 0)
     check(builder, is_nonzero, f"raised ZeroDivisionError: {error} by zero")
@@ -242,18 +229,14 @@ def check(builder: KernelBuilder, condition: Value, error: str, **rule: str) -> 
         builder.emit(ttl.AssertOp, [operand], {name: StringAttr(t) for name, t in texts.items()})
 
 
-def _division_by_zero(sign: str) -> RuleBroken:
-    return python_error(f"`{sign}` by zero")
-
-
 MOST_FACTORS = 16
 
 
-def _power(builder: KernelBuilder, base: Value, exponent: Any) -> Value:
-    kinds = scalar_kinds("**", base, exponent)
+def _power(builder: KernelBuilder, kinds: list[type], base: Value, exponent: Any) -> Value:
     if isinstance(exponent, RunTime) and (known := known_number(builder, exponent)) is not None:
         exponent = known
-    if float in kinds or not _is_natural(builder, exponent):
+    is_natural = exponent.is_natural if isinstance(exponent, Scalar) else exponent >= 0
+    if float in kinds or not is_natural:
         return _float_power(builder, base, exponent)
     factor = as_kind(builder, base, int)
     if isinstance(exponent, RunTime) or exponent > MOST_FACTORS:
@@ -264,10 +247,6 @@ def _power(builder: KernelBuilder, base: Value, exponent: Any) -> Value:
     return result
 
 
-def _is_natural(builder: KernelBuilder, value: Number) -> bool:
-    return value.is_natural if isinstance(value, Scalar) else value >= 0
-
-
 def _float_power(builder: KernelBuilder, base: Value, exponent: Value) -> Value:
     """Python's, where both numbers are known on a path; squares are products."""
     known = known_number(builder, exponent)
@@ -275,12 +254,7 @@ def _float_power(builder: KernelBuilder, base: Value, exponent: Value) -> Value:
         one = as_kind(builder, base, float)
         return one if known == 1 else calculated(builder, arith.MulfOp, one, one)
     what = "`**` that gives a float, of run-time values,"
-    number, power = (as_constant(builder, value, what) for value in (base, exponent))
-    try:
-        result: Value = number**power
-    except (ArithmeticError, ValueError) as error:
-        raise python_error(f"`**`: {error}") from None
-    return result
+    return in_python(pow, *(as_constant(builder, value, what) for value in (base, exponent)))
 
 
 def _power_by_loop(builder: KernelBuilder, factor: Scalar, exponent: Scalar) -> Scalar:
@@ -299,16 +273,19 @@ def _power_by_loop(builder: KernelBuilder, factor: Scalar, exponent: Scalar) -> 
 
 
 def negate(builder: KernelBuilder, value: Value) -> Scalar:
-    (kind,) = scalar_kinds("-", value)
+    (kind,) = scalar_kinds(operator.neg, value)
     if kind is float:
         return calculated(builder, arith.NegfOp, as_kind(builder, value, float))
     return calculated(builder, arith.SubiOp, builder.index(0), as_kind(builder, value, int))
 
 
+def plus(builder: KernelBuilder, value: Value) -> Scalar:
+    return as_kind(builder, value, common_kind(*scalar_kinds(operator.pos, value), int))
+
+
 def invert(builder: KernelBuilder, value: Value) -> Value:
     """`~x` is -1 - x."""
-    if scalar_kinds("~", value) == [float]:
-        raise python_error("`~` of a float")
+    scalar_kinds(operator.invert, value)
     return calculated(builder, arith.SubiOp, builder.index(-1), as_kind(builder, value, int))
 
 
@@ -317,20 +294,12 @@ def invert(builder: KernelBuilder, value: Value) -> Value:
 
 def truth(builder: KernelBuilder, value: Value) -> bool | Scalar:
     """What `if value:` asks."""
-    if not isinstance(value, RunTime):
-        return _truth_now(value)
-    if isinstance(value, BlockValue):
-        raise truth_of_block()
-    if not isinstance(value, Scalar):
-        return True  # transfers, groups and pipes: objects
-    return value if value.kind is bool else compare(builder, "!=", value, 0)
-
-
-def _truth_now(value: Any) -> bool | Scalar:
-    try:
-        return on_each_node(bool, [value]) if isinstance(value, PerNode) else bool(value)
-    except (TypeError, ValueError) as error:  # of an object of the program
-        raise python_error(error_text(error)) from None
+    if isinstance(value, Scalar):
+        return value if value.kind is bool else compare(builder, "!=", value, 0)
+    if isinstance(value, StandIn) and value.python_class is range:
+        raise not_in_kernels("the truth of a range", "compare its ends")
+    found: bool | Scalar = in_python(bool, example(value))
+    return found
 
 
 def negation(builder: KernelBuilder, value: Value) -> bool | Scalar:
@@ -347,14 +316,14 @@ def compare(builder: KernelBuilder, sign: str, left: Value, right: Value) -> boo
     """A comparison with at least one run-time scalar."""
     if sign in ("in", "not in"):
         return _contains(builder, sign, left, right)
-    fold, of_integers, of_floats = COMPARISONS[sign]
-    if not of_integers:
+    row = COMPARISONS[sign]
+    if row.of_integers is None:
         raise not_in_kernels("`is` of a run-time value", "compare it by `==`")
     if has_other_number(left, right):
-        return bool(with_other_numbers(builder, sign, fold, left, right))
+        return bool(with_other_numbers(builder, sign, row.fold, left, right))
     if sign in ("==", "!=") and any(isinstance(value, NO_NUMBERS) for value in (left, right)):
         return sign == "!="
-    kinds = scalar_kinds(sign, left, right)
+    kinds = scalar_kinds(row.fold, left, right)
     kind = float if float in kinds else int
     if left is right and kind is int:  # C++ compilers refuse to compare a value with itself
         return sign in ("<=", ">=", "==")
@@ -365,9 +334,9 @@ def compare(builder: KernelBuilder, sign: str, left: Value, right: Value) -> boo
             return found
     one, other = (as_kind(builder, value, kind) for value in (left, right))
     if kind is float:
-        predicate = _predicate(of_floats, arith.CMPF_COMPARISON_OPERATIONS)
+        predicate = _predicate(row.of_floats, arith.CMPF_COMPARISON_OPERATIONS)
         return builder.scalar(arith.CmpfOp, [one, other], i1, predicate | _FLOAT)
-    predicate = _predicate(of_integers, arith.CMPI_COMPARISON_OPERATIONS)
+    predicate = _predicate(row.of_integers, arith.CMPI_COMPARISON_OPERATIONS)
     return builder.scalar(arith.CmpiOp, [one, other], i1, predicate)
 
 
@@ -379,34 +348,21 @@ def _compare_chosen(
     builder: KernelBuilder, sign: str, left: Value, right: Value
 ) -> bool | Scalar | None:
     """`(3 if c else 0) == 3` is c: so paths know it. None if it is not such a comparison."""
-    if isinstance(right, RunTime) or not isinstance(left, Scalar):
+    if sign not in ("==", "!=") or isinstance(right, RunTime) or not isinstance(left, Scalar):
         return None
-    chosen = _chosen_constants(left)
-    if chosen is None:
+    chosen = [known_constant(arm) for arm in arms_of(left)]
+    if len(chosen) != 2 or not all(isinstance(number, int) for number in chosen):
         return None
-    condition, *numbers = chosen
-    if sign not in ("==", "!="):
-        return None
-    then, otherwise = (COMPARISONS[sign].fold(number, right) for number in numbers)
+    assert isinstance(left.owner, Op)
+    condition = left.owner.operands[0]
+    assert isinstance(condition, Scalar)
+    then, otherwise = (COMPARISONS[sign].fold(number, right) for number in chosen)
     if then == otherwise:
         return bool(then)
     return condition if then else negation(builder, condition)
 
 
-def _chosen_constants(value: Scalar) -> tuple[Scalar, int, int] | None:
-    """The condition and the two constants of a value that is one or the other."""
-    numbers = [known_constant(arm) for arm in arms_of(value)]
-    if len(numbers) != 2 or not all(isinstance(number, int) for number in numbers):
-        return None
-    assert isinstance(value.owner, Op)
-    condition = value.owner.operands[0]
-    assert isinstance(condition, Scalar)
-    return condition, int(numbers[0] or 0), int(numbers[1] or 0)
-
-
-def either(
-    builder: KernelBuilder, one: bool | Scalar, other: bool | Scalar
-) -> bool | Scalar:
+def either(builder: KernelBuilder, one: bool | Scalar, other: bool | Scalar) -> bool | Scalar:
     """`one or other` of truth values that are both calculated."""
     if not isinstance(one, RunTime) or not isinstance(other, RunTime):
         return (one or other) if not isinstance(one, RunTime) else True if other else one

@@ -9,9 +9,9 @@ from typing import Any
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr, StringAttr, SymbolRefAttr, UnitAttr, i64
-from xdsl.ir import Operation
+from xdsl.ir import Attribute, Operation
 
-from ttl.diagnostics import codes, wrong_argument
+from ttl.diagnostics import wrong_argument
 from ttl.dialects import ttl
 from ttl.dialects.locations import location_of
 from ttl.language import Semaphore
@@ -25,7 +25,7 @@ from ttl.semantics.kernel_kinds import KernelKind
 from ttl.semantics.nodes import nodes_at, read_place
 
 from .builder import KernelBuilder
-from .hir import Scalar, Value, is_run_time, kind_of
+from .hir import Scalar, StandIn, Value, is_run_time, kind_of
 from .node_values import NodeObjects
 from .problems import describe, not_yet
 from .scalars import as_kind, calculated
@@ -33,11 +33,7 @@ from .scalars import as_kind, calculated
 IN_TWO = "write (x, y): the grid of a compiled operation has two dimensions"
 
 
-def declare_semaphores(semaphores: Iterable[Semaphore]) -> list[Operation]:
-    return [_declare(semaphore) for semaphore in semaphores]
-
-
-def _declare(semaphore: Semaphore) -> Operation:
+def declaration_of(semaphore: Semaphore) -> Operation:
     declaration = ttl.DeclareSemaphoreOp.create(
         properties={
             "sym_name": StringAttr(semaphore.name),
@@ -50,7 +46,7 @@ def _declare(semaphore: Semaphore) -> Operation:
 
 
 @dataclass(frozen=True, slots=True)
-class RemotePlace:
+class RemotePlace(StandIn):
     """A semaphore on other nodes: each place is x and y, or the corners of a rectangle.
 
     They are known at run time; more than one are those of a range that is no rectangle.
@@ -60,34 +56,27 @@ class RemotePlace:
     places: tuple[tuple[Value, ...], ...]
     is_range: bool
 
+    @property
+    def python_class(self) -> type:
+        return MulticastRemoteSemaphore if self.is_range else UnicastRemoteSemaphore
 
-# The node's own -----------------------------------------------------------------------------------
 
-
-def own(
+def change(
     kind: type[ttl.SemaphoreOp],
     call: str,
-    flags: dict[str, Any],
+    flags: dict[str, Attribute],
     builder: KernelBuilder,
-    semaphore: Semaphore,
+    target: Semaphore | RemotePlace,
     value: Value,
 ) -> None:
-    _emit(builder, kind, call, semaphore, value, flags)
-
-
-def _emit(
-    builder: KernelBuilder,
-    kind: type[ttl.SemaphoreOp],
-    call: str,
-    semaphore: Semaphore,
-    value: Value,
-    flags: dict[str, Any] | None = None,
-    place: Iterable[Value] = (),
-) -> None:
+    """Change the semaphore of this node or of others, or wait for it."""
     builder.require(KernelKind.DATAMOVEMENT, call)
-    operands = [semaphore_number(builder, value, call), *(builder.index(each) for each in place)]
-    named = {"semaphore": SymbolRefAttr(semaphore.name), **(flags or {})}
-    builder.emit(kind, operands, named)
+    remote = target if isinstance(target, RemotePlace) else RemotePlace(target, ((),), False)
+    named = {"semaphore": SymbolRefAttr(remote.semaphore.name), **flags}
+    for place in remote.places:
+        is_node = len(place) == 2 and remote.is_range
+        operands = [semaphore_number(builder, value, call), *map(builder.index, place)]
+        builder.emit(ttl.SemaphoreSetRemoteOp if is_node else kind, operands, named)
 
 
 def semaphore_number(builder: KernelBuilder, value: Value, call: str) -> Scalar:
@@ -102,7 +91,7 @@ def semaphore_number(builder: KernelBuilder, value: Value, call: str) -> Scalar:
 
 
 def get_remote(builder: KernelBuilder, semaphore: Semaphore, coord: Value) -> Value:
-    return RemotePlace(semaphore, (_node(builder, coord, "coord"),), is_range=False)
+    return RemotePlace(semaphore, (_node(builder, coord),), is_range=False)
 
 
 def get_remote_multicast(
@@ -145,13 +134,13 @@ def _rectangles(nodes: Iterable[tuple[int, ...]]) -> tuple[tuple[int, ...], ...]
     return tuple([tuple(corners) for corners in found])
 
 
-def _node(builder: KernelBuilder, coord: Value, what: str) -> tuple[Value, ...]:
+def _node(builder: KernelBuilder, coord: Value) -> tuple[Value, ...]:
     if not is_run_time(coord):
-        (node,) = nodes_at(read_place(coord, what, may_be_range=False), builder.grid)
+        (node,) = nodes_at(read_place(coord, "coord", may_be_range=False), builder.grid)
         return node
     items = coord if isinstance(coord, tuple) else (coord,)
     if any(kind_of(item) is not int for item in items):
-        raise wrong_argument(f"{what} is {describe(coord)}", "write (x, y)")
+        raise wrong_argument(f"coord is {describe(coord)}", "write (x, y)")
     if len(items) == 2:
         return items
     if len(items) > 2:
@@ -161,19 +150,6 @@ def _node(builder: KernelBuilder, coord: Value, what: str) -> tuple[Value, ...]:
     for part in parts:
         part.is_natural = True
     return tuple(parts)
-
-
-def change(
-    kind: type[ttl.SemaphoreOp],
-    call: str,
-    builder: KernelBuilder,
-    remote: RemotePlace,
-    value: Value,
-) -> None:
-    for place in remote.places:
-        is_node = len(place) == 2 and remote.is_range
-        op = ttl.SemaphoreSetRemoteOp if is_node else kind
-        _emit(builder, op, call, remote.semaphore, value, place=place)
 
 
 def as_place(builder: KernelBuilder, remote: Value) -> RemotePlace | None:
@@ -197,27 +173,18 @@ def as_place(builder: KernelBuilder, remote: Value) -> RemotePlace | None:
 
 
 SEMAPHORE_METHODS: dict[str, Callable[..., Value]] = {
-    "wait_eq": partial(own, ttl.SemaphoreWaitOp, "Semaphore.wait_eq()", {}),
-    "wait_ge": partial(own, ttl.SemaphoreWaitOp, "Semaphore.wait_ge()", {"at_least": UnitAttr()}),
-    "set": partial(own, ttl.SemaphoreSetOp, "Semaphore.set()", {}),
+    "wait_eq": partial(change, ttl.SemaphoreWaitOp, "Semaphore.wait_eq()", {}),
+    "wait_ge": partial(
+        change, ttl.SemaphoreWaitOp, "Semaphore.wait_ge()", {"at_least": UnitAttr()}
+    ),
+    "set": partial(change, ttl.SemaphoreSetOp, "Semaphore.set()", {}),
     "get_remote": get_remote,
     "get_remote_multicast": get_remote_multicast,
 }
 UNICAST_METHODS = {
-    "set": partial(change, ttl.SemaphoreSetRemoteOp, "UnicastRemoteSemaphore.set()"),
-    "inc": partial(change, ttl.SemaphoreIncRemoteOp, "UnicastRemoteSemaphore.inc()"),
+    "set": partial(change, ttl.SemaphoreSetRemoteOp, "UnicastRemoteSemaphore.set()", {}),
+    "inc": partial(change, ttl.SemaphoreIncRemoteOp, "UnicastRemoteSemaphore.inc()", {}),
 }
 MULTICAST_METHODS = {
-    "set": partial(change, ttl.SemaphoreSetMulticastOp, "MulticastRemoteSemaphore.set()"),
+    "set": partial(change, ttl.SemaphoreSetMulticastOp, "MulticastRemoteSemaphore.set()", {}),
 }
-LANGUAGE_CLASSES = {False: UnicastRemoteSemaphore, True: MulticastRemoteSemaphore}
-
-
-def remote_method(builder: KernelBuilder, remote: RemotePlace, name: str) -> Callable[..., Value]:
-    methods = MULTICAST_METHODS if remote.is_range else UNICAST_METHODS
-    if name not in methods:
-        owner = LANGUAGE_CLASSES[remote.is_range].__name__
-        raise codes.UNKNOWN_NAME.broken(
-            f"{owner} has no method `{name}`", f"it has {', '.join(methods)}"
-        )
-    return methods[name]

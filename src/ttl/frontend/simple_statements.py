@@ -7,19 +7,18 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-from ttl.language.block import not_in_place
 from ttl.source import tree
 from ttl.source.bindings import Variable
 
 from .attributes import attribute_of
-from .block_math import accumulate
 from .builder import KernelBuilder
 from .expressions import expression, item
 from .finishing import finish_handles
-from .hir import HeldBlock, RunTime, Value
-from .items import bind, changed, delete_item, refuse_attribute, unpacked
-from .operators import binary
-from .problems import Unusable, error_text, not_in_kernels, python_error, raised
+from .hir import RunTime, Value
+from .in_python import in_python
+from .items import bind, delete_item, refuse_attribute
+from .operator_methods import in_place
+from .problems import Unusable, error_text, not_in_kernels, raised
 from .scalars import check, truth
 
 
@@ -47,15 +46,9 @@ def _check_definition(builder: KernelBuilder, node: tree.Function) -> None:
 def update(builder: KernelBuilder, node: tree.Update) -> None:
     left = _updated(builder, node.target)
     right = expression(builder, node.value)
-    if isinstance(left, HeldBlock):
-        if node.sign != "+":
-            raise not_in_place(node.sign)
-        accumulate(builder, left, right)
-        return
-    if isinstance(left, list) and node.sign == "+":
-        changed(builder, left, lambda: left.extend(unpacked(right)))
-        return
-    bind(builder, node.target, binary(builder, node.sign, left, right))
+    found = in_place(builder, node.sign, left, right)
+    if found is not left:
+        bind(builder, node.target, found)
 
 
 def _updated(builder: KernelBuilder, target: tree.Expression) -> Value:
@@ -82,7 +75,7 @@ def delete(builder: KernelBuilder, node: tree.Delete) -> None:
 
 
 def import_names(builder: KernelBuilder, node: tree.Import) -> None:
-    module = _module("." * node.level + node.module)
+    module: ModuleType = in_python(import_module, "." * node.level + node.module)
     for part in node.names:
         name = part.name
         if name is None:
@@ -90,15 +83,8 @@ def import_names(builder: KernelBuilder, node: tree.Import) -> None:
         elif hasattr(module, name):
             value = attribute_of(builder, module, name)
         else:
-            raise python_error(f"import of {name!r} from {module.__name__}: it is not there")
+            raise raised(f"ImportError: cannot import name {name!r} from {module.__name__!r}")
         builder.assign(part.target.binding, value)
-
-
-def _module(name: str) -> ModuleType:
-    try:
-        return import_module(name)
-    except (ImportError, TypeError) as error:
-        raise python_error(f"import of {name!r}: {error}") from None
 
 
 def assertion(builder: KernelBuilder, node: tree.Assert) -> None:
@@ -110,7 +96,7 @@ def assertion(builder: KernelBuilder, node: tree.Assert) -> None:
 def fails(builder: KernelBuilder, condition: Value, error: str) -> None:
     """Where the condition is false: now, if every path comes here, else when the kernel runs."""
     if not isinstance(condition, RunTime) and not builder.state.facts:
-        raise raised(builder.frame, error)
+        raise raised(error)
     check(builder, condition, f"raised {error}")
 
 

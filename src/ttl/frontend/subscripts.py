@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
+import operator
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from ttl.diagnostics import codes, wrong_argument
-from ttl.language.mistakes import NUMBER, SELECTED, impossible_use
-
 from . import scalars
 from .builder import KernelBuilder
 from .data_movement import tensor_slice
 from .hir import BlockValue, RunTime, Scalar, Value, is_run_time, kind_of
+from .in_python import in_python, require_python
 from .items import from_start, iterated
 from .joins import choose
-from .node_values import differs, item_of
-from .problems import FlowBroken, describe, python_error, raised
+from .problems import FlowBroken, describe, raised
 from .texts import known_text
 from .value_ranges import as_constant, is_reached, known_number, needs_constant
 
@@ -29,30 +27,16 @@ def item_at(builder: KernelBuilder, owner: Any, index: Value) -> Value:
         return tensor_slice(builder, owner, index)
     if (handler := builder.handlers.subscripts.get(type(owner))) is not None:
         return handler(builder, owner, index)
-    if isinstance(owner, RunTime):
-        if isinstance(owner, BlockValue):
-            raise codes.BLOCK_INDEXED.broken(f"{describe(owner)} cannot be indexed", SELECTED)
-        if isinstance(owner, Scalar):
-            error = f"TypeError: '{owner.kind.__name__}' object is not subscriptable"
-            raise raised(builder.frame, error)
-        raise wrong_argument(f"{describe(owner)} cannot be indexed")
-    if isinstance(index, BlockValue):
-        raise codes.BLOCK_IN_PYTHON.broken(f"{describe(index)} is not one number", NUMBER)
+    if isinstance(owner, RunTime) or isinstance(index, BlockValue):
+        return require_python(operator.getitem, owner, index)
     if is_run_time(index):
         return _item_at_run_time(builder, owner, index)
     return _item(builder, owner, index)
 
 
 def _item(builder: KernelBuilder, owner: Any, index: Value) -> Value:
-    try:
-        if differs((owner, index)):
-            return item_of(owner, index)
-        if isinstance(owner, list) and isinstance(index, slice):
-            return builder.new(owner[index])
-        return owner[index]
-    except Exception as error:
-        text = f"{type(error).__name__}: {error}"
-        raise impossible_use(error, [owner]) or raised(builder.frame, text) from None
+    found = in_python(operator.getitem, owner, index)
+    return builder.new(found) if isinstance(owner, list) and isinstance(index, slice) else found
 
 
 def _item_at_run_time(builder: KernelBuilder, owner: Value, index: Value) -> Value:
@@ -67,14 +51,10 @@ def _item_at_run_time(builder: KernelBuilder, owner: Value, index: Value) -> Val
         owner = iterated(owner)
     if not isinstance(owner, (tuple, list, range)) or not isinstance(index, Scalar):
         raise needs_constant(builder, index, what)
-    if not owner:
-        raise python_error(f"an item of an empty {type(owner).__name__}")
     if any(isinstance(item, (list, dict, set)) for item in owner):  # which may be changed
         raise needs_constant(builder, index, what)
-    if is_reached(builder, index, len(owner)):
-        message = f"IndexError: {type(owner).__name__} index out of range"
-        raise raised(builder.frame, message)
-
+    if not owner or is_reached(builder, index, len(owner)):
+        raise raised(f"IndexError: {type(owner).__name__} index out of range")
     index = from_start(builder, owner, index)
 
     def from_position(position: int) -> Value:

@@ -34,12 +34,13 @@ from .finishing import finish_scope
 from .functions import LocalFunction
 from .generators import ONE_VALUE, Generator, consumer_of
 from .hir import BlockValue, HeldBlock, Scalar, Value, kind_of
+from .in_python import refused
 from .items import bind, iterated
 from .looping import Looping, compile_while, unrolled
 from .loops import leave_function, require_kept
 from .operators import compare
 from .pipes import call_with_pipe, counts_on_nodes, pipe_count
-from .problems import MISTAKEN, Mistake, Unusable, flow_broken, no_context_manager, not_in_kernels
+from .problems import MISTAKEN, Mistake, Unusable, flow_broken, not_in_kernels
 from .ranges import steps_of
 from .signposts import refuse_unused_signposts
 from .simple_statements import STATEMENTS
@@ -329,7 +330,7 @@ def _begun(builder: KernelBuilder, node: tree.With) -> Scope:
             continue
         if not isinstance(value, HeldBlock):
             if isinstance(value, Scalar) or not hasattr(type(value), "__enter__"):
-                raise no_context_manager(value)
+                raise refused(value, "does not support the context manager protocol")
             raise not_in_kernels("`with` over anything but reserve(), wait() and ttl.signpost()")
         scope.blocks.append(value)
         value.is_scoped = True

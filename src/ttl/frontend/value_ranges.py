@@ -7,7 +7,6 @@ may have; in the branch it is that constant. What all possible values agree on i
 from __future__ import annotations
 
 import operator
-import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import gcd
@@ -24,7 +23,7 @@ from .builder import KernelBuilder
 from .hir import INDEX, Op, PipeValue, RunTime, Scalar, Value
 from .linear import Terms, difference, linear
 from .nets import nodes_with_role
-from .node_values import NodeObjects, RuntimeArgument
+from .node_values import NodeObjects, RuntimeArgument, of_bits
 from .problems import FlowBroken, flow_broken
 from .python_operators import BINARY, COMPARISONS
 
@@ -117,8 +116,10 @@ def _quotient(builder: KernelBuilder, op: Op) -> Interval | None:
     return None if found is None else (found[0] // divisor, found[1] // divisor)
 
 
-def node_object(builder: KernelBuilder, found: NodeObjects) -> Value:
-    """What an object of several forms is on this path."""
+def of_this_path(builder: KernelBuilder, found: Value) -> Value:
+    """The value; of one that has another form on each node, that of the nodes that come here."""
+    if not isinstance(found, NodeObjects) or not any(found.cases.words):
+        return found
     case = builder.handles.argument(found.cases, INDEX)
     what = f"`{found.name}`, which differs between nodes, here"
     return found.of_case(as_constant(builder, case, what))
@@ -253,7 +254,7 @@ def _fold_of(op: Op) -> Callable[..., Any]:
 
 
 def _of_word(word: int, kind: type) -> float | bool:
-    return bool(word) if kind is bool else float(struct.unpack("<f", struct.pack("<I", word))[0])
+    return bool(word) if kind is bool else of_bits(word)
 
 
 def _possible(builder: KernelBuilder, value: Scalar) -> list[int]:

@@ -17,15 +17,16 @@ from .numpy_numbers import has_numpy
 UNKNOWN: Final = object()
 SCALARS = (bool, int, float, str, type(None))
 
-# Not what may take for ever, as a power.
 OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
     "//": operator.floordiv, "%": operator.mod, "&": operator.and_, "|": operator.or_,
-    "^": operator.xor, ">>": operator.rshift,
+    "^": operator.xor, "<<": operator.lshift, ">>": operator.rshift, "**": operator.pow,
+    "@": operator.matmul,
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq,
     "!=": operator.ne, "is": operator.is_, "is not": operator.is_not,
     "in": lambda item, items: item in items, "not in": lambda item, items: item not in items,
 }  # fmt: skip
+MAY_NOT_END = ("**", "<<", "@")
 SIGNS: dict[str, Callable[[Any], Any]] = {
     "-": operator.neg, "+": operator.pos, "~": operator.invert, "not": operator.not_,
 }  # fmt: skip
@@ -53,7 +54,7 @@ def _result(node: tree.Node, values: Sequence[Any]) -> Any:
             return tuple(values) if is_plain else UNKNOWN
         case tree.Unary():
             return SIGNS[node.sign](values[0])
-        case tree.Binary() if node.sign in OPERATORS:
+        case tree.Binary() if node.sign not in MAY_NOT_END:
             return OPERATORS[node.sign](*values)
         case tree.Compare():
             pairs = zip(node.signs, values, values[1:], strict=False)

@@ -75,7 +75,9 @@ CASES = {
         read="[[try:\n                pass\n            finally:\n                pass]]",
     ),
     "import": Case(
-        "TTL5002", "import of 'nowhere': No module named 'nowhere'", read="[[import nowhere]]"
+        "TTL5002",
+        "kernel `read` raised ModuleNotFoundError: No module named 'nowhere'",
+        read="[[import nowhere]]",
     ),
     "del": Case("TTL7003", "`del` of an attribute", read="[[del a_dfb.name]]"),
     "deleted": Case("TTL5002", "`row` has no value here", read="del row\n            x = [[row]]"),
@@ -126,13 +128,16 @@ CASES = {
     ),
     "for over a number": Case(
         "TTL5002",
-        "a run-time value cannot be iterated over",
+        "kernel `read` raised TypeError: 'int' object is not iterable",
         read="[[for _ in row:\n                pass]]",
     ),
     "step of zero": Case(
         "TTL5002",
-        "range() with a step of zero",
+        "kernel `read` raised ValueError: range() arg 3 must not be zero",
         read="for i in [[range(1, 2, 0)]]:\n                pass",
+    ),
+    "truth of a range": Case(
+        "TTL7003", "the truth of a range", read="[[if range(row):\n                pass]]"
     ),
     "kernel that returns": Case(
         "TTL1043", "kernel `read` returns a value", read="[[return row]]"
@@ -144,7 +149,8 @@ CASES = {
     ),
     "with over a number": Case(
         "TTL5002",
-        "'int' object does not support the context manager protocol",
+        "kernel `read` raised TypeError: 'int' object does not support the context manager "
+        "protocol",
         read="[[with row:\n                pass]]",
     ),
     "value on no path": Case(
@@ -232,7 +238,9 @@ CASES = {
         "TTL1003", "PipeNet.if_src() needs `function`", read="[[NET.if_src()]]"
     ),
     "a function of Python for a block": Case(
-        "TTL1042", "`max()` of a block", compute="y_blk.store([[max(a_blk, 1)]])"
+        "TTL1042",
+        "a block has as many truth values as elements, not one",
+        compute="y_blk.store([[max(a_blk, 1)]])",
     ),
     "a function of a library for a block": Case(
         "TTL1042", "`exp()` of a block", compute="y_blk.store([[math.exp(a_blk)]])"
@@ -298,7 +306,11 @@ CASES = {
         "slices whose extent is not a constant",
         read="ttl.copy([[a[0:row, 0]]], a_blk).wait()",
     ),
-    "division by zero": Case("TTL5002", "`//` by zero", read="half = [[row // 0]]"),
+    "division by zero": Case(
+        "TTL5002",
+        "kernel `read` raised ZeroDivisionError: integer division or modulo by zero",
+        read="half = [[row // 0]]",
+    ),
     "assignment to an attribute": Case("TTL1004", "a block has no `x`", "[[a_blk.x]] = 1"),
     "slice in a compute kernel": Case(
         "TTL1002", "a tensor slice is not allowed in a compute kernel", "x = [[a[0, 0]]]"
@@ -378,10 +390,14 @@ CASES = {
         read="ttl.copy([[a[0:2:2, 0]]], a_blk).wait()",
     ),
     "number of targets": Case(
-        "TTL5002", "2 values for 3 names", read="[[one, two, three = ttl.node(dims=2)]]"
+        "TTL5002",
+        "kernel `read` raised ValueError: not enough values to unpack (expected 3, got 2)",
+        read="[[one, two, three = ttl.node(dims=2)]]",
     ),
     "arithmetic of constants": Case(
-        "TTL5002", "2 // 0: integer division or modulo by zero", "x = [[SIZE // 0]]"
+        "TTL5002",
+        "kernel `compute` raised ZeroDivisionError: integer division or modulo by zero",
+        "x = [[SIZE // 0]]",
     ),
 }
 

@@ -1,0 +1,59 @@
+"""What Python itself makes of values, and what it refuses to do with them.
+
+A value that only the run knows is refused where Python refuses every other of its class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from ttl.diagnostics import RuleBroken, TTLError
+from ttl.language.mistakes import impossible_use, missing_name
+
+from .hir import StandIn, Value, is_run_time
+from .node_values import all_in, differs, on_each_node
+from .problems import error_text, raised
+
+EXAMPLES: dict[type, Any] = {bool: True, int: 1, float: 1.0, range: range(1)}
+
+
+def in_python(function: Callable[..., Any], *operands: Any) -> Any:
+    """What Python makes of objects; where it refuses, so does the compiler."""
+    try:
+        return on_each_node(function, operands) if differs(operands) else function(*operands)
+    except TTLError:
+        raise
+    except Exception as error:
+        raise refusal(error, operands) from None
+
+
+def refusal(error: Exception, about: Iterable[Any] = ()) -> RuleBroken:
+    """What Python raised, of these objects, in the words of the simulator."""
+    missing = missing_name(error) if isinstance(error, AttributeError) else None
+    return missing or impossible_use(error, [*all_in(about)]) or raised(error_text(error))
+
+
+def refused(value: Value, why: str) -> RuleBroken:
+    """What Python says of an object: `'int' object is not iterable`."""
+    shown = example(value)
+    return refusal(TypeError(f"'{type(shown).__name__}' object {why}"), [shown])
+
+
+def require_python(function: Callable[..., Any], *operands: Value) -> Any:
+    """What Python makes of examples; a refusal if it does not do that with such values."""
+    return in_python(function, *map(_with_examples, operands))
+
+
+def example(value: Value) -> Any:
+    """An object of the class that Python has in the place of a value."""
+    if not isinstance(value, StandIn):
+        return value
+    found: Any = value.python_class
+    return EXAMPLES[found] if found in EXAMPLES else found.__new__(found)
+
+
+def _with_examples(value: Value) -> Any:
+    if isinstance(value, (tuple, list)) and is_run_time(value):
+        return type(value)(map(_with_examples, value))
+    return example(value)
