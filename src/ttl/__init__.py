@@ -23,7 +23,7 @@ from ttl.diagnostics import (
 from ttl.diagnostics.names import unknown_name
 from ttl.language import *  # noqa: F403
 from ttl.language import Operation
-from ttl.language.engine import LAUNCH_HOOK
+from ttl.language.engine import LAUNCH_HOOK, Bound
 from ttl.language.functions import FLAT, block_functions
 from ttl.language.old_names import OLD_NAMES
 
@@ -43,6 +43,18 @@ def _launch(operation: Operation, args: tuple[Any, ...], kwargs: dict[str, Any])
     launch(operation, args, kwargs)
 
 
+def _bind(operation: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Bound:
+    from ttl.driver import PROCESS_DRIVER
+
+    return PROCESS_DRIVER.bind(operation, args, kwargs)
+
+
+def _compile(operation: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    from ttl.driver import PROCESS_DRIVER
+
+    return PROCESS_DRIVER.compile(operation, args, kwargs)
+
+
 def _body_of(operation: Operation, arguments: dict[str, Any]) -> Callable[..., Any]:
     from ttl.source.unified import body_of
 
@@ -58,7 +70,8 @@ def _tune(tuned: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 # `import ttl.math` and `from ttl.block import fill` are as good as `ttl.math` and `ttl.block`.
 sys.modules["ttl.math"], sys.modules["ttl.block"] = language.math, block_functions
 
-LAUNCH_HOOK.launch, LAUNCH_HOOK.body_of = _launch, _body_of
+LAUNCH_HOOK.launch, LAUNCH_HOOK.bind, LAUNCH_HOOK.compile = _launch, _bind, _compile
+LAUNCH_HOOK.body_of = _body_of
 LAUNCH_HOOK.tune, LAUNCH_HOOK.define = _tune, _define
 install_exception_hook()
 hide_frames(__name__)

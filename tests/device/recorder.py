@@ -20,7 +20,7 @@ from ttl import host
 from ttl import ttnn as embedded
 from ttl.artifact import Operand, write_folder
 from ttl.config import Config
-from ttl.driver.compile import memory_of
+from ttl.driver.operands import memory_of
 from ttl.host.program import plan_tensor
 from ttl.semantics.dtypes import dtype_of
 from ttl.semantics.layout import layout_of

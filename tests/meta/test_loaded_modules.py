@@ -49,7 +49,7 @@ NEVER = {"argparse", "asyncio", "concurrent.futures", "dask", "hashlib", "jax", 
 OTHERS = {"ttl.d2m", "ttl.device", "ttl.estimate", "ttl.host", "ttl.integrations", "ttl.view"}
 COMPILER = {"ttl.artifact", "ttl.codegen", "ttl.dialects", "ttl.frontend", "ttl.passes", "xdsl"}
 KEPT = {"ttl.driver.artifacts", "ttl.driver.check", "ttl.driver.fast",
-        "ttl.driver.ready", "ttl.driver.views", "ttl.source.frozen"}  # fmt: skip
+        "ttl.driver.signature", "ttl.driver.views"}  # fmt: skip
 NOT_SIMULATED = {*NEVER, *OTHERS, *COMPILER, *KEPT, "difflib"}
 NOT_COMPILED = {*NEVER, *OTHERS, "difflib", "ttl.dialects.d2m", "ttl.dialects.stablehlo",
                 "ttl.dialects.ttir", "ttl.passes.d2m", "ttl.passes.graph", "ttl.sim",

@@ -145,7 +145,7 @@ class CircularBuffer(Described):
 
     @property
     def key_parts(self) -> tuple[Any, ...]:
-        """What compiled kernels depend on: see driver/memo.py."""
+        """What compiled kernels depend on: see driver/signature.py."""
         return self.buffer, self.is_aliased, self.is_taken, self.is_streamed
 
     @calls_engine

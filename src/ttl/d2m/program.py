@@ -388,7 +388,7 @@ class _Lowering:
 
     @property
     def key_parts(self) -> tuple[Any, ...]:
-        """What the module depends on beside the kernels: see driver/memo.py."""
+        """What the module depends on beside the kernels: see driver/signature.py."""
         call = self.call
         layouts = tuple((each.name, each.layout.logical_shape) for each in call.operands)
         places = tuple(each.layout.memory_space for each in call.operands)

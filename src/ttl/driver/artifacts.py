@@ -14,7 +14,7 @@ from ttl.loading.forks import ForkLock
 from ttl.source.recent import Recent
 from ttl.target import Target
 
-from .memo import kept_for
+from .signature import CallSignature, kept_for
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,17 +43,22 @@ class Artifacts:
     def __len__(self) -> int:
         return len(self._kept)
 
+    def knows(self, signature: CallSignature | None) -> bool:
+        """Is there an artifact for calls of this signature?"""
+        return signature is not None and signature in self._kept
+
     def clear(self) -> None:
         self._kept.clear()
 
     def compile(
         self,
         program: Program,
+        signature: CallSignature | None,
         target: Target,
         config: Config,
         report: Callable[[list[Diagnostic]], None],
     ) -> CompiledOperation:
-        """The artifact of a program. One whose constants have no key is not kept."""
+        """The artifact of a program, kept for calls of its signature."""
 
         from .compile import compile_operation
 
@@ -65,7 +70,7 @@ class Artifacts:
             return _Artifact(compiled)
 
         with self._lock():
-            artifact = kept_for(self._kept, program, target, config, anew)
+            artifact = kept_for(self._kept, signature, anew)
             operation = program.operation
             folder = None if operation.loads_kernels else operation.kernel_folder
             self._write_all(artifact, folder, config)

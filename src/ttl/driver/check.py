@@ -21,8 +21,8 @@ from ttl.loading.forks import ForkLock
 from ttl.source.recent import Recent
 from ttl.target import Target
 
-from .memo import kept_for
 from .remarks import Remarks, judged, show
+from .signature import CallSignature, kept_for
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -48,7 +48,14 @@ class Checks:
         self._known: Recent[Checked] = Recent(MOST_REMEMBERED)
         self._lock = ForkLock()
 
-    def of(self, program: Program, target: Target, config: Config, remarks: Remarks) -> Checked:
+    def of(
+        self,
+        program: Program,
+        signature: CallSignature | None,
+        target: Target,
+        config: Config,
+        remarks: Remarks,
+    ) -> Checked:
         """What is known of a program. What is found is shown once."""
 
         def look() -> Checked:
@@ -57,7 +64,7 @@ class Checks:
             return checked
 
         with self._lock():
-            return kept_for(self._known, program, target, config, look)
+            return kept_for(self._known, signature, look)
 
     def compiled(self, program: Program) -> None:
         """An operation of a model, which nobody looks at but the compiler."""
@@ -95,11 +102,9 @@ class Outside:
     def __init__(self) -> None:
         self._known: Recent[list[Diagnostic]] = Recent(MOST_REMEMBERED)
 
-    def refuse(self, program: Program, target: Target, config: Config) -> None:
+    def refuse(self, program: Program, signature: CallSignature | None, target: Target) -> None:
         """CompileError before the simulator runs what no other way does."""
-        found = kept_for(
-            self._known, program, target, config, lambda: check_operation(program, target)
-        )
+        found = kept_for(self._known, signature, lambda: check_operation(program, target))
         if errors := [each for each in found if each.code in OUTSIDE]:
             raise CompileError(*errors)
 
@@ -129,7 +134,8 @@ def _found_by_compiling(program: Program, target: Target) -> list[Diagnostic]:
     from ttl.passes.pipelines import lower, synchronize
     from ttl.passes.verify import check_synchronization
 
-    from .compile import load_compiler, make_module, operands_of
+    from .compile import load_compiler, make_module
+    from .operands import operands_of
 
     load_compiler()
     module = make_module(program, target)

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache, partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from ttl.artifact import CompiledOperation, Memory, Operand
+from ttl.artifact import CompiledOperation
 from ttl.config import Config
 from ttl.diagnostics import (
     CompileError,
@@ -24,13 +24,12 @@ from ttl.diagnostics.activity import busy
 from ttl.language.operation import Program
 from ttl.loading import without_collecting
 from ttl.loading.forks import ForkLock, WhileRunning
-from ttl.semantics.dtypes import dtype_of
-from ttl.semantics.layout import layout_of
 from ttl.semantics.limits import check_limits, check_semaphores
-from ttl.semantics.ttnn_values import as_corners, memory_config_of, shard_shape_of
 from ttl.source.captured import captured_writes
 from ttl.source.facts import facts_of
 from ttl.target import Target
+
+from .operands import operands_of
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -134,30 +133,6 @@ def make_module(program: Program, target: Target) -> ModuleOp:
         raise CompileError(*written)
     module: ModuleOp = (program.operation.lowering or build_module)(program, target)
     return module
-
-
-def operands_of(program: Program) -> tuple[Operand, ...]:
-    return tuple(operand_of(name, tensor) for name, tensor in program.tensors.items())
-
-
-def operand_of(name: str, tensor: Any, address: int | None = None) -> Operand:
-    dtype, layout = dtype_of(tensor).spelling, layout_of(tensor).name
-    return Operand(name, tuple(tensor.shape), dtype, layout, memory_of(tensor), address)
-
-
-def memory_of(tensor: Any) -> Memory:
-    """A bundle is replayed with tensors that lie as these do."""
-    config = memory_config_of(tensor)
-    if config is None:
-        return Memory()
-    names = (config.buffer_type.name, config.memory_layout.name)
-    spec = config.shard_spec or config.nd_shard_spec
-    if spec is None:
-        return Memory(*names)
-    ranges = tuple(corners for each in spec.grid.ranges() if (corners := as_corners(each)))
-    strategy = getattr(spec, "shard_distribution_strategy", None)
-    distribution = strategy.name if strategy is not None else ""
-    return Memory(*names, ranges, shard_shape_of(spec), spec.orientation.name, distribution)
 
 
 def _write_module(module: ModuleOp, file: str | None) -> None:

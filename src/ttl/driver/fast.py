@@ -17,7 +17,7 @@ from ttl.language.operation import Program
 from ttl.source.recent import Recent
 from ttl.target import Target
 
-from .memo import kept_for
+from .signature import kept_for, signature_of
 
 MOST_KINDS = 4096
 NEVER = float("-inf")  # in the place of a count: it is not to be compiled
@@ -35,7 +35,7 @@ class FastCalls:
         assert config.fast is not None
         simulated = replace(config, fast=None)
         # rule KIND: of calls without a key nobody can tell what would be the same
-        passed = kept_for(self._passed, program, target, simulated, lambda: [0])
+        passed = kept_for(self._passed, signature_of(program, target, simulated), lambda: [0])
         if passed[0] >= config.fast:
             try:
                 run(replace(simulated, backend="host"))

@@ -1,7 +1,18 @@
-"""A call of an operation: run the body, choose a backend, compile or run."""
+"""A call of an operation: its program, its signature, what runs it, and the run.
+
+    program     what the body declares for these arguments: the body runs at every call
+    signature   what an artifact depends on: equal for calls that compile to the same
+    runnable    what a backend makes of the program and of the artifact, which is compiled once
+    run         the kernels, on the tensors of the call
+
+Most calls find the artifact of an earlier one by their signature. `bind` keeps a runnable for those
+who promise that the body would declare the same again: bound.py.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -20,6 +31,7 @@ from ttl.target import CHOICES, Target, load
 from ttl.trace import CATEGORIES
 
 from .backend import choose_backend
+from .backends import Backend, Device, Executor, Runnable, Simulator
 from .captured import CAPTURED
 from .grids import check_on_chip, larger_grid_helps
 from .placing import host_note, placed
@@ -32,9 +44,10 @@ if TYPE_CHECKING:
     from ttl.device import Chip
 
     from .artifacts import Artifacts
+    from .bound import BoundCall
     from .check import Checked, Checks, Outside
     from .fast import FastCalls
-    from .ready import Given, ReadyCalls
+    from .signature import CallSignature
     from .views import Views
 
 
@@ -48,6 +61,18 @@ class Driver:
     def __init__(self) -> None:
         self.remarks = Remarks()
         self.runs = Runs()
+
+    @computed_once
+    def simulator(self) -> Simulator:
+        return Simulator()
+
+    @computed_once
+    def executor(self) -> Executor:
+        return Executor()
+
+    @computed_once
+    def device(self) -> Device:
+        return Device()
 
     @computed_once
     def artifacts(self) -> Artifacts:
@@ -74,61 +99,76 @@ class Driver:
         return FastCalls()
 
     @computed_once
-    def ready(self) -> ReadyCalls:
-        from .ready import ReadyCalls
-
-        return ReadyCalls()
-
-    @computed_once
     def views(self) -> Views:
         from .views import Views
 
         return Views()
 
     def launch(self, operation: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        token = REORDERED.set(_reordered)
-        try:
-            self._launch(operation, args, kwargs)
-        finally:
-            REORDERED.reset(token)
-
-    def _launch(self, operation: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        config = Config.current()
-        may_be_ready = "ready" in self.__dict__ and self.runs.around is None
-        if may_be_ready and self.ready.run(operation, (args, kwargs), config):
-            return
-        call = Call(self, operation, config)
+        call = Call(self, operation, Config.current())
         if (trace := TRACE.get()) is not None:
             trace.append(partial(self.launch, operation, args, kwargs))
         try:
-            given = args, dict(kwargs)
             call.launch(args, kwargs)
-            self._keep(call, given)
         except InternalError:
             raise
         except TTLError as error:
             if not call.checks:
                 raise
             checked = call.checked or self.checks.begin()  # other operations are looked at too
-            self.checks.found(checked, error.diagnostics, config, self.remarks)
+            self.checks.found(checked, error.diagnostics, call.config, self.remarks)
 
-    def _keep(self, call: Call, given: Given) -> None:
-        """The next call of this kind needs nothing but its tensors."""
-        if call.ran is not None and not call.operation.loads_kernels:
-            program, compiled = call.ran
-            again = partial(self.runs.again, program, compiled, call.config, self.remarks)
-            self.ready.keep(given, program, call.config, again)
+    def bind(
+        self, operation: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> BoundCall:
+        from .bound import bind
 
-    def compile(self, program: Program, target: Target, config: Config) -> CompiledOperation:
-        return self.artifacts.compile(
-            program, target, config, lambda found: self.remarks.warn(found, config, CompileError)
-        )
+        return bind(Call(self, operation, Config.current()), args, kwargs)
+
+    def compile(
+        self, operation: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> CompiledOperation:
+        from .bound import compiled_for
+
+        config = replace(Config.current(), compile_only=True, check=False)
+        return compiled_for(Call(self, operation, config), args, kwargs)
+
+    def backend_of(self, operation: Operation, config: Config) -> Backend:
+        if config.backend == "device":
+            return self.device
+        if config.backend == "host" or operation.loads_kernels:
+            return self.executor
+        return self.simulator
 
 
 def _reordered(place: Span) -> str | None:
     from .reordered import reordered_kernel  # what most runs never need
 
     return reordered_kernel(place)
+
+
+@contextmanager
+def guarded(program: Program, target: Target, config: Config) -> Iterator[None]:
+    """A fault of ours becomes an InternalError, with all that is needed to find its cause."""
+    token = REORDERED.set(_reordered)
+    try:
+        yield
+    except InternalError as error:
+        from .crash import with_bundle  # what most runs never need
+
+        raise with_bundle(error, program, target, config) from error.__cause__
+    except (TTLError, MemoryError, OSError):
+        raise
+    except Exception as error:
+        if not raised_by_pyttlang(error.__traceback__):
+            raise
+        if isinstance(error, RecursionError):
+            _refuse_deep(program.operation)
+        from .crash import unexpected, with_bundle
+
+        raise with_bundle(unexpected(program, error), program, target, config) from error
+    finally:
+        REORDERED.reset(token)
 
 
 @dataclass(slots=True)
@@ -139,7 +179,6 @@ class Call:
     operation: Operation
     config: Config
     checked: Checked | None = None  # what was found in it so far
-    ran: tuple[Program, CompiledOperation] | None = None  # what was compiled
 
     @property
     def checks(self) -> bool:
@@ -176,13 +215,22 @@ class Call:
             launch(index)
 
     def _launch_on_one(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        _check_choices(self.config)
-        with placed(args, kwargs) as on_device:
-            self._launch_placed(*on_device, has_visitors=on_device[1] is not kwargs)
+        with placed(args, kwargs) as (args_there, kwargs_there):
+            program, target, config = self.program(args_there, kwargs_there)
+            note = host_note(program, has_visitors=kwargs_there is not kwargs)
+            self.driver.remarks.note_once(note, config)
+            if config.fast is not None and config.backend == "sim":
+                self.driver.fast.run(
+                    program, target, config, lambda now: self._run(program, _target(now), now)
+                )
+            else:
+                self._run(program, target, config)
 
-    def _launch_placed(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any], has_visitors: bool
-    ) -> None:
+    def program(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[Program, Target, Config]:
+        """What the body declares, for which chip, and the options of this call."""
+        _check_choices(self.config)
         config, chip = choose_backend(self.config, args, kwargs)
         _check_float32(config)
         target = _target(config)
@@ -197,33 +245,37 @@ class Call:
         )
         if config.show_threads:
             self.driver.remarks.show_threads(program)
-        self.driver.remarks.note_once(host_note(program, has_visitors), config)
-        if config.fast is not None and config.backend == "sim":
-            self.driver.fast.run(
-                program, target, config, lambda chosen: self._run(program, _target(chosen), chosen)
-            )
-        else:
-            self._run(program, target, config)
+        return program, target, config
 
     def _run(self, program: Program, target: Target, config: Config) -> None:
-        try:
-            self._compile_and_run(program, target, config)
-        except InternalError as error:
-            from .crash import with_bundle  # what most runs never need
+        with guarded(program, target, config):
+            if (runnable := self.runnable(program, target, config)) is not None:
+                self.run(runnable, program, list(program.tensors.values()), config)
 
-            raise with_bundle(error, program, target, config) from error.__cause__
-        except (TTLError, MemoryError, OSError):
-            raise
-        except Exception as error:
-            if not raised_by_pyttlang(error.__traceback__):
-                raise
-            if isinstance(error, RecursionError):
-                _refuse_deep(self.operation)
-            from .crash import unexpected, with_bundle
+    def run(self, runnable: Runnable, program: Program, tensors: list[Any], config: Config) -> None:
+        driver = self.driver
+        if (config.estimate or config.trace_times) and runnable.artifact is not None:
+            driver.runs.record(runnable.artifact, tensors, config)
+        if not (config.estimate or config.compile_only):
+            with driver.remarks.of_a_run(config) as warn:
+                driver.runs.run(runnable, program, tensors, config, warn)
 
-            raise with_bundle(unexpected(program, error), program, target, config) from error
+    def runnable(self, program: Program, target: Target, config: Config) -> Runnable | None:
+        """What runs the program; None if it has errors that a check has told."""
+        compiles = config.wants_artifact or program.operation.kernel_folder is not None
+        looks = self.checks or config.view
+        signature = _signature_of(program, target, config) if compiles or looks else None
+        is_known = compiles and not looks and self.driver.artifacts.knows(signature)
+        if not (is_known or self._is_right(program, signature, target, config)):
+            return None
+        compiled = self.artifact(program, signature, target, config) if compiles else None
+        backend = self.driver.backend_of(program.operation, config)
+        return backend.prepare(program, compiled, target, config)
 
-    def _compile_and_run(self, program: Program, target: Target, config: Config) -> None:
+    def _is_right(
+        self, program: Program, signature: CallSignature | None, target: Target, config: Config
+    ) -> bool:
+        """What can be told before a run is raised, or shown by a check."""
         driver = self.driver
         if _is_for_chip(config):
             check_on_chip(program, target)
@@ -231,32 +283,22 @@ class Call:
             check_limits(program.buffers, target, program.options.get("ttl-l1-budget"), in_l1)
         driver.remarks.supply(program, config)
         if self.checks:
-            self.checked = driver.checks.of(program, target, config, driver.remarks)
+            self.checked = driver.checks.of(program, signature, target, config, driver.remarks)
             if self.checked.errors or config.compile_only:
-                return
+                return False
         elif config.backend == "sim" and _is_unusual(program):
-            driver.outside.refuse(program, target, config)
+            signature = signature or _signature_of(program, target, config)
+            driver.outside.refuse(program, signature, target)
         if config.view:
-            driver.views.see(program, target, config)
-        compiled = self._artifact(program, target, config)
-        if config.estimate and compiled is not None:
-            driver.runs.record(program, compiled, config)
-        elif not config.compile_only:
-            if config.trace_times and compiled is not None:
-                driver.runs.record(program, compiled, config)
-            is_used = config.backend != "sim" or program.operation.loads_kernels
-            with driver.remarks.of_a_run(config) as warn:
-                driver.runs.run(program, compiled if is_used else None, target, config, warn)
-            if is_used and compiled is not None:
-                self.ran = program, compiled
+            driver.views.see(program, signature, target, config)
+        return True
 
-    def _artifact(
-        self, program: Program, target: Target, config: Config
-    ) -> CompiledOperation | None:
-        folder = program.operation.kernel_folder
-        if not config.wants_artifact and folder is None:
-            return None
-        compiled = self.driver.compile(program, target, config)
+    def artifact(
+        self, program: Program, signature: CallSignature | None, target: Target, config: Config
+    ) -> CompiledOperation:
+        folder, remarks = program.operation.kernel_folder, self.driver.remarks
+        warn = partial(remarks.warn, config=config, kind=CompileError)
+        compiled = self.driver.artifacts.compile(program, signature, target, config, warn)
         if program.operation.loads_kernels:
             from pathlib import Path
 
@@ -267,6 +309,12 @@ class Call:
             captured.append((compiled, list(program.tensors.values())))
             self.driver.checks.compiled(program)
         return compiled
+
+
+def _signature_of(program: Program, target: Target, config: Config) -> CallSignature | None:
+    from .signature import signature_of  # what the simulator does not need
+
+    return signature_of(program, target, config)
 
 
 def _is_unusual(program: Program) -> bool:

@@ -30,7 +30,7 @@ class Roundings:
             return TF32 if config.rounding == "tf32" else LANGUAGE
 
         from .compile import compile_operation  # what most runs do not need
-        from .memo import kept_for
+        from .signature import kept_for, signature_of
 
         def ask() -> Rounding:
             try:
@@ -38,7 +38,7 @@ class Roundings:
             except TTLError:  # it runs on the simulator only
                 return chip_rounding(BEST)
 
-        return kept_for(self._chips, program, target, config, ask)
+        return kept_for(self._chips, signature_of(program, target, config), ask)
 
 
 def _fidelity(compiled: CompiledOperation) -> str:

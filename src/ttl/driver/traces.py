@@ -42,7 +42,7 @@ class Traces:
     def recorded(
         self,
         config: Config,
-        results: dict[str, Any] | None = None,
+        results: Mapping[str, Any] | None = None,
         bound_of: BoundOf = lambda tensor: None,
     ) -> Iterator[Recorder | None]:
         """What is recorded inside goes to the file, also that of a run that fails; None if no

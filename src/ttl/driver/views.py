@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 from ttl.config import Config
 from ttl.diagnostics import Diagnostic, InternalError, TTLError
 from ttl.language.operation import Program
-from ttl.source.frozen import NoKey
 from ttl.target import Target
 
 from .grids import check_on_chip
-from .memo import compile_key
 from .running import Runs
+from .signature import CallSignature
 from .traces import has_real
 
 if TYPE_CHECKING:
@@ -32,12 +31,11 @@ class Views:
         self._known: dict[Hashable, int] = {}
         self._runs = Runs()  # others count what they record themselves
 
-    def see(self, program: Program, target: Target, config: Config) -> None:
+    def see(
+        self, program: Program, signature: CallSignature | None, target: Target, config: Config
+    ) -> None:
         """Before a run. What is wrong is for the page; the run reports what it finds itself."""
-        try:
-            key = compile_key(program, target, config)
-        except NoKey:
-            key = object()
+        key: Hashable = object() if signature is None else signature
         position = self._known.get(key)
         if position is None:
             position = self._known[key] = len(self.operations)
@@ -80,7 +78,7 @@ class Views:
             return
         try:
             check_on_chip(program, target)
-            self._runs.record(program, shown.compiled, config)
+            self._runs.record(shown.compiled, program.tensors.values(), config)
         except InternalError:
             raise
         except TTLError as error:

@@ -24,7 +24,7 @@ from ttl.artifact import (
 from ttl.config import Config
 from ttl.diagnostics import Span
 from ttl.driver import PROCESS_DRIVER
-from ttl.driver.compile import operand_of
+from ttl.driver.operands import operand_of
 from ttl.semantics.dtypes import DType
 from ttl.target import Target
 from ttl.ttnn.faults import wrong, wrong_type

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ttl.diagnostics import UsageError, codes
 from ttl.semantics.current_engine import ENGINE as ENGINE
@@ -119,11 +119,24 @@ class Engine:
         raise NotImplementedError
 
 
+class Bound(Protocol):
+    """A call that can be made again: what `operation.bind` gives."""
+
+    @property
+    def artifact(self) -> Any:
+        """What was compiled; None on the simulator."""
+
+    def __call__(self, *tensors: Any) -> None:
+        """Run on the same tensors, or on others of their kinds."""
+
+
 class LaunchHook:
     """Where a call of an operation goes. `ttl/__init__` binds it to the driver."""
 
     define: Callable[[], None]  # when an operation is defined: what its calls need is loaded
     launch: Callable[[Operation, tuple[Any, ...], dict[str, Any]], None]
+    bind: Callable[[Operation, tuple[Any, ...], dict[str, Any]], Bound]
+    compile: Callable[[Operation, tuple[Any, ...], dict[str, Any]], Any]  # the artifact
     # The function that declares the kernels: the operation's own, or one made of its body.
     body_of: Callable[[Operation, dict[str, Any]], Callable[..., Any]]
     # What the configurations of a tuned operation take for such a call.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain
@@ -26,7 +26,7 @@ from .arguments import check_arguments, is_tensor, parts_of, python_numbers
 from .buffer import DataflowBuffer
 from .calls import refused, wrong_call
 from .declared import NamedKernels, OperationScope, name_declared, put_loose_pipes_in_nets
-from .engine import ENGINE, LAUNCH_HOOK, SCOPE
+from .engine import ENGINE, LAUNCH_HOOK, SCOPE, Bound
 from .grid import nodes_of
 from .pipes import PipeNet
 from .semaphores import Semaphore
@@ -111,6 +111,14 @@ class Program:
     def carry(self, facts: object) -> None:
         object.__setattr__(self, "facts", facts)
 
+    def on_tensors(self, tensors: Sequence[Any]) -> Program:
+        """The same for others in the place of its tensors, in their order: the body runs again."""
+        if all(one is other for one, other in zip(self.tensors.values(), tensors, strict=True)):
+            return self
+        replaced = dict(zip(self.tensors, tensors, strict=True))
+        arguments = {name: replaced.get(name, each) for name, each in self.arguments.items()}
+        return self.operation.declared(arguments, self.grid, self.options)
+
     def kernels_on(self, node: Shape) -> tuple[KernelFunction, ...]:
         return self.kernels_by_node.get(node, self.kernels)
 
@@ -154,6 +162,29 @@ class Operation:
         except TTLError as error:
             raise at_the_call(error)  # noqa: B904 - it is the same one, with its own cause
 
+    def bind(self, *args: Any, **kwargs: Any) -> Bound:
+        """The call with these arguments, ready to be made again and again without its body.
+
+        You promise that the body would declare the same each time. `bound()` runs on the same
+        tensors, `bound(*tensors)` on others of their kinds.
+        """
+        refuse_inside(self.__name__)
+        try:
+            return LAUNCH_HOOK.bind(self, args, kwargs)
+        except TTLError as error:
+            raise at_the_call(error)  # noqa: B904 - it is the same one, with its own cause
+
+    def compile(self, *args: Any, **kwargs: Any) -> Any:
+        """The artifact of the call with these arguments, without a run.
+
+        In the place of a tensor, `ttnn.TensorSpec(shape, dtype, layout)` says what it will be like.
+        """
+        refuse_inside(self.__name__)
+        try:
+            return LAUNCH_HOOK.compile(self, args, kwargs)
+        except TTLError as error:
+            raise at_the_call(error)  # noqa: B904 - it is the same one, with its own cause
+
     def _repr_html_(self) -> str:
         """In notebooks."""
         where, line = self.function.__code__.co_filename, self.function.__code__.co_firstlineno
@@ -179,6 +210,10 @@ class Operation:
         grid = self._resolve_grid(arguments, full_grid)
         self._check_size(grid, largest_grid or full_grid, larger_grid_helps)
         LAUNCH_HOOK.last_grid = grid
+        return self.declared(arguments, grid, options)
+
+    def declared(self, arguments: dict[str, Any], grid: Shape, options: Options) -> Program:
+        """What the body declares on this grid."""
         first = self._run_body(arguments, grid, (0,) * len(grid))
         program = Program(
             self,

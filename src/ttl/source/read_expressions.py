@@ -15,6 +15,7 @@ from .ast_forms import SIGNS
 from .bindings import Place, Scope
 from .making import around, called
 from .tree import Expression
+from .walking import Anew
 
 if TYPE_CHECKING:
     from .read import Reader
@@ -243,26 +244,30 @@ class Pattern:
             case ast.MatchSequence():
                 self._sequence(pattern.patterns, subject, place)
             case ast.MatchMapping(rest=None):
-                self.tests.append(_is_a(place, subject, "dict"))
+                self._ask(_is_a(place, subject, "dict"))
                 for key, each in zip(pattern.keys, pattern.patterns, strict=True):
                     name = self.reader.expression(key)
                     self._compare(name, "in", subject, place)
                     self.add(each, tree.Item(place, subject, name))
             case ast.MatchClass(patterns=[]):
                 kind = self.reader.expression(pattern.cls)
-                self.tests.append(_call_of(place, "isinstance", subject, kind))
+                self._ask(_call_of(place, "isinstance", subject, kind))
                 for attribute, each in zip(pattern.kwd_attrs, pattern.kwd_patterns, strict=True):
                     text = tree.Constant(place, attribute)
-                    self.tests.append(_call_of(place, "hasattr", subject, text))
+                    self._ask(_call_of(place, "hasattr", subject, text))
                     self.add(each, tree.Attribute(place, subject, attribute))
             case _:
                 raise NoFormError
 
+    def _ask(self, test: Expression) -> None:
+        """Patterns name parts of the subject several times, and a tree has each node once."""
+        self.tests.append(Anew().node(test))
+
     def _compare(self, one: Expression, sign: str, other: Expression, place: Place) -> None:
-        self.tests.append(tree.Compare(place, (sign,), one, (other,)))
+        self._ask(tree.Compare(place, (sign,), one, (other,)))
 
     def _name(self, name: str | None, value: Expression) -> None:
-        self.names += [] if name is None else [(name, value)]
+        self.names += [] if name is None else [(name, Anew().node(value))]
 
     def _any_of(self, pattern: ast.MatchOr, subject: Expression) -> None:
         """Alternatives without names; one that fits everything leaves nothing to ask."""
@@ -274,11 +279,11 @@ class Pattern:
                 raise NoFormError
             tests.append(inner.test(place))
         if None not in tests:
-            self.tests.append(tree.Logic(place, "or", tuple(filter(None, tests))))
+            self._ask(tree.Logic(place, "or", tuple(filter(None, tests))))
 
     def _sequence(self, parts: list[ast.pattern], subject: Expression, place: Place) -> None:
         starred = [n for n, each in enumerate(parts) if isinstance(each, ast.MatchStar)]
-        self.tests.append(_is_a(place, subject, "tuple", "list"))
+        self._ask(_is_a(place, subject, "tuple", "list"))
         count = tree.Constant(place, len(parts) - len(starred))
         size = _call_of(place, "len", subject)
         self._compare(size, ">=" if starred else "==", count, place)

@@ -48,5 +48,8 @@ class Recent(Generic[Value]):
         with self._lock():
             self._values.clear()
 
+    def __contains__(self, key: Hashable) -> bool:
+        return key in self._values
+
     def __len__(self) -> int:
         return len(self._values)

@@ -8,7 +8,7 @@ share of their size move the sum by about that share of the norm, wherever in th
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -35,11 +35,12 @@ class Rehearsal:
     elements: str = ""  # a digest of what the tensors held
 
     @contextmanager
-    def around(self, program: Any) -> Iterator[None]:
-        tensors = {n: t for n, t in sorted(program.tensors.items()) if hasattr(t, "storage")}
+    def around(self, given: Mapping[str, Any]) -> Iterator[None]:
+        """A run on tensors with these names."""
+        tensors = {n: t for n, t in sorted(given.items()) if hasattr(t, "storage")}
         held = [tensor.storage.logical for tensor in tensors.values()]
         self.elements = digest_of(held, self.elements)
-        written = {name for n, name in enumerate(program.tensors) if n in self.written}
+        written = {name for n, name in enumerate(given) if n in self.written}
         for number, (name, tensor) in enumerate(tensors.items() if self.fills else ()):
             with_numbers(tensor.storage, SEED + number, name in written)
         before = {name: tensor.storage.logical.copy() for name, tensor in tensors.items()}

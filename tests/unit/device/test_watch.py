@@ -63,7 +63,7 @@ def logs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, launches: Launches) ->
     for name, text in metal_settings(tmp_path, profiles=False, environment={}).items():
         monkeypatch.setenv(name, text)
     monkeypatch.setenv("TTL_DEVICE_TIMEOUT", "5")
-    monkeypatch.setattr(PROCESS_DRIVER.runs, "_watch", None)
+    monkeypatch.setattr(PROCESS_DRIVER.device, "_watch", None)
     _module().synchronize_device = lambda device: None
     yield tmp_path
 
@@ -72,9 +72,7 @@ def _module() -> Any:
     return sys.modules[Tensor.__module__]
 
 
-def test_prints_are_shown_after_each_launch(
-    logs: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_prints_are_shown_after_each_launch(logs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     texts = iter(["0:0-0:NC: read\n", "0:0-0:NC: read\n0:0-0:NC: aga", "in\n"])
 
     def finished(device: Any) -> None:
@@ -87,7 +85,7 @@ def test_prints_are_shown_after_each_launch(
     talk(*tensors())
     assert capsys.readouterr().out == "(0, 0) read: read\n"
     finished(None)  # the print server was late
-    PROCESS_DRIVER.runs.show_rest()
+    PROCESS_DRIVER.device.show_rest()
     assert capsys.readouterr().out == "(0, 0) read: again\n"
 
 
@@ -118,7 +116,7 @@ def test_zones_are_in_the_trace_and_it_can_be_compared(
         log.write_text(text.replace("to_y", names.pop()))
 
     def compiled() -> list[Any]:
-        program = next(reversed(PROCESS_DRIVER.runs.programs._kept.values()))
+        program = next(reversed(PROCESS_DRIVER.device.programs._kept.values()))
         return [kernel.signposts for kernel in program.compiled.kernels]
 
     _module().ReadDeviceProfiler = read_profiler
@@ -166,9 +164,7 @@ def hung(logs: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     released.set()
 
 
-def test_a_launch_that_does_not_come_back(
-    hung: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_launch_that_does_not_come_back(hung: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (hung / "generated/watcher").mkdir(parents=True)
     (hung / "generated/watcher/watcher.log").write_text(DUMP)
     (hung / "printed.txt").write_text("0:0-0:NC: read\n")

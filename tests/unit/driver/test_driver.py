@@ -10,10 +10,12 @@ import pytest
 import ttl
 from golden.example_programs import TARGET, load_file
 from ttl import ttnn
+from ttl.artifact import CompiledOperation
 from ttl.config import Config
 from ttl.diagnostics import CompileError, InternalError, UsageError
 from ttl.driver import Driver
-from ttl.driver.memo import compile_key
+from ttl.driver.launch import Call
+from ttl.driver.signature import CallSignature, signature_of
 from ttl.language import Operation
 from ttl.language.operation import Program
 
@@ -48,6 +50,11 @@ def make(offset, helper=None, name="scale"):
     scale.__name__ = name
     return ttl.operation(grid=(1, 1))(scale)
 """
+
+
+def compiled_by(driver: Driver, program: Program) -> CompiledOperation:
+    call = Call(driver, program.operation, Config())
+    return call.artifact(program, signature_of(program, TARGET, Config()), TARGET, Config())
 
 
 @pytest.fixture
@@ -165,7 +172,7 @@ def test_a_constant_reaches_the_kernel(program: Any) -> None:
             ttnn.zeros((32, 64), layout=ttnn.TILE_LAYOUT, device=DEVICE),
         )
         made = program.make(offset).program(tensors, {}, TARGET.default_grid)
-        compute = driver.compile(made, TARGET, Config()).kernels[0].cpp_source
+        compute = compiled_by(driver, made).kernels[0].cpp_source
         assert f"{offset}f" in compute
 
 
@@ -175,9 +182,7 @@ def test_wrong_choices_are_usage_errors(program: Any, monkeypatch: pytest.Monkey
         call(Driver(), program.make(1.0))
 
 
-def test_our_own_faults_are_internal_errors(
-    program: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_our_own_faults_are_internal_errors(program: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Never the user's mistake; the user's mistakes are never internal."""
     monkeypatch.setenv("TTLANG_COMPILE_ONLY", "1")
     with monkeypatch.context() as patch, pytest.raises(InternalError, match="ZeroDivisionError"):
@@ -205,7 +210,7 @@ def test_what_a_helper_uses_is_part_of_the_key() -> None:
         )
         return operation.program((a,), {}, (1, 1))
 
-    one, same, other = (compile_key(program(n), TARGET, Config()) for n in (1, 1, 2))
+    one, same, other = (CallSignature.of(program(n), TARGET, Config()) for n in (1, 1, 2))
     assert one == same != other
 
 
@@ -245,5 +250,5 @@ def test_an_operation_with_pipes_and_semaphores_is_compiled_once() -> None:
     for number, (receiver, initial) in enumerate([((1, 0), 0), ((2, 0), 0), ((2, 0), 5)], 1):
         operation = operation_to(receiver, initial)
         for _ in range(2):
-            driver.compile(operation.program((tensor,), {}, (8, 8)), TARGET, Config())
+            compiled_by(driver, operation.program((tensor,), {}, (8, 8)))
         assert len(driver.artifacts) == number

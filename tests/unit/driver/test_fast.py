@@ -54,9 +54,9 @@ def engines(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     seen: list[str] = []
     run = PROCESS_DRIVER.runs.run
 
-    def spy(program: Any, compiled: Any, *others: Any) -> None:
-        seen.append("sim" if compiled is None else "host")
-        run(program, compiled, *others)
+    def spy(runnable: Any, *others: Any) -> None:
+        seen.append("sim" if runnable.artifact is None else "host")
+        run(runnable, *others)
 
     monkeypatch.setattr(PROCESS_DRIVER.runs, "run", spy)
     monkeypatch.setattr(PROCESS_DRIVER, "fast", FastCalls())
@@ -80,9 +80,7 @@ def test_the_first_calls_are_simulated(
     assert engines == expected.split()
 
 
-def test_other_shapes_are_another_kind(
-    engines: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_other_shapes_are_another_kind(engines: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TTL_FAST", "1")
     operation = doubling()
     for columns in (32, 96, 32, 96):

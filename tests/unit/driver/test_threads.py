@@ -171,9 +171,9 @@ def test_counts_of_several_threads_add_up(
     monkeypatch.setenv("TTL_COUNTS", "1")
     operation = scaling(2.0)
     run(operation)
-    once = dict(driver.runs.counts["scale"].calls)
+    once = dict(driver.executor.counts["scale"].calls)
     at_once(*[lambda: run(operation)] * THREADS)
-    assert driver.runs.counts["scale"].calls == {
+    assert driver.executor.counts["scale"].calls == {
         name: count * (THREADS + 1) for name, count in once.items()
     }
 

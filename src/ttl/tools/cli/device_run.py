@@ -40,7 +40,7 @@ def device_run(traces: bool) -> Iterator[None]:
         raise fault.with_note(f"the logs of tt-metal are in {logs}") from fault.__cause__
     finally:
         if not hangs:
-            PROCESS_DRIVER.runs.show_rest()
+            PROCESS_DRIVER.device.show_rest()
             shutil.rmtree(logs, ignore_errors=True)
 
 

@@ -222,7 +222,7 @@ def run(options: argparse.Namespace) -> int:
             from ttl.driver import PROCESS_DRIVER
             from ttl.host import counts_table
 
-            print(counts_table(PROCESS_DRIVER.runs.counts))
+            print(counts_table(PROCESS_DRIVER.executor.counts))
 
 
 @contextmanager

@@ -1,0 +1,89 @@
+"""The identity of a call: what its artifact, and whatever else is kept for it, depends on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from ttl.artifact import Operand
+from ttl.config import Config
+from ttl.language.operation import Operation, Program
+from ttl.semantics.tensors import row_page_elements
+from ttl.semantics.types import Shape
+from ttl.source.frozen import Key, NoKey, freeze_all
+from ttl.source.recent import Recent
+from ttl.target import Target
+
+from .operands import operands_of
+
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True, slots=True)
+class CallSignature:
+    """Equal for calls that compile to the same artifact.
+
+    It is made after the body has run, so that it holds what the body read, whatever that was.
+    """
+
+    operation: tuple[Hashable, ...]  # what its decorator was given
+    grid: Shape
+    tensors: tuple[Operand, ...]
+    row_pages: tuple[int | None, ...]
+    declared: Key  # the kernels, with what they name, and their buffers, nets and semaphores
+    compiler_options: tuple[tuple[str, Hashable], ...]
+    target: Target
+    config: Config
+    hash: int = field(default=0, compare=False, repr=False)  # of all this, looked up many times
+
+    def __post_init__(self) -> None:
+        parts = (self.operation, self.grid, self.tensors, self.row_pages, self.declared)
+        object.__setattr__(self, "hash", hash((*parts, self.compiler_options)))
+
+    def __hash__(self) -> int:
+        return self.hash
+
+    @classmethod
+    def of(cls, program: Program, target: Target, config: Config) -> CallSignature:
+        """NoKey if nobody can tell what the call depends on: nothing is kept for it."""
+        operation, tensors = program.operation, tuple(program.tensors.values())
+        by_node = (kernel for kernels in program.kernels_by_node.values() for kernel in kernels)
+        kernels = [(kernel.kind, kernel.function) for kernel in (*program.kernels, *by_node)]
+        declared = (program.buffers, program.pipe_nets, program.semaphores)
+        return cls(
+            _outline(operation),
+            program.grid,
+            operands_of(program),
+            tuple([row_page_elements(tensor) for tensor in tensors]),
+            freeze_all([operation.lowering, kernels, declared], tensors),
+            tuple(sorted(program.options.items())),
+            target,
+            config,
+        )
+
+
+def _outline(operation: Operation) -> tuple[Hashable, ...]:
+    return (
+        operation.__name__,
+        operation.fp32_dest_acc_en,
+        operation.dst_full_sync_en,
+        operation.math_fidelity,
+        operation.f32,
+        operation.division,
+    )
+
+
+def signature_of(program: Program, target: Target, config: Config) -> CallSignature | None:
+    """None if nobody can tell what the call depends on."""
+    try:
+        return CallSignature.of(program, target, config)
+    except NoKey:
+        return None
+
+
+def kept_for(
+    kept: Recent[Value], signature: CallSignature | None, make: Callable[[], Value]
+) -> Value:
+    """What was made for calls of a signature; made anew for a call without one."""
+    return make() if signature is None else kept.get(signature, make)
