@@ -15,10 +15,10 @@ SOURCES = Path(__file__).parents[2] / "src"
 # The folders of the way from the text of a kernel to its first IR.
 READING = ("ttl/source", "ttl/frontend", "ttl/d2m")
 
-MOST_LINES = 24_900  # of these folders; the aim is 15,000
-LONGEST = 500  # lines of a module there; the aim is 450
+MOST_LINES = 23_300  # of these folders; the aim is 15,000
+LONGEST = 450  # lines of a module there
 LONGEST_FUNCTION = 20  # lines, of nine functions of ten
-IMPORT_AST = 36  # files; the aim is 6
+IMPORT_AST = 6  # files
 # Those that stay: who reads, who writes, who finds definitions, and who changes whole files.
 ALLOWED = {
     "ttl/semantics/function_source.py",

@@ -9,13 +9,21 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ttl.diagnostics import RuleBroken, TTLError
+from ttl.language import Block, BlockExpression
 from ttl.language.mistakes import impossible_use, missing_name
+from ttl.semantics.dtypes import float32
+from ttl.semantics.tensors import TensorSlice
+from ttl.semantics.types import BlockType
 
 from .hir import StandIn, Value, is_run_time
 from .node_values import all_in, differs, on_each_node
 from .problems import error_text, raised
 
-EXAMPLES: dict[type, Any] = {bool: True, int: 1, float: 1.0, range: range(1)}
+BLOCK = BlockType((1, 1), float32)
+EXAMPLES: dict[type, Any] = {
+    bool: True, int: 1, float: 1.0, range: range(1), Block: Block(BLOCK),
+    BlockExpression: BlockExpression(BLOCK), TensorSlice: TensorSlice(None, (), (0, 0), (1, 1)),
+}  # fmt: skip
 
 
 def in_python(function: Callable[..., Any], *operands: Any) -> Any:

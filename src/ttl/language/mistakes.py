@@ -84,10 +84,7 @@ COMPILED_OPERATOR = re.compile(r"expected \d+ arguments?, got (?P<given>\d+)")
 
 def _as_interpreted(error: Exception) -> str:
     """The text of the error as the interpreter writes it of a class that is not compiled."""
-    text = str(error)
-    if match := READ_ONLY.fullmatch(text):
-        return f"property '{match[1]}' of '{_engine_name(Block)}' object has no setter"
-    call = _call(error)
+    text, call = _with_setter(str(error), _engine_name(Block)), _call(error)
     if match := COMPILED_CALL.fullmatch(text):
         missing, given = match["missing"], match["given"]
         return _interpreted_words(match["method"], missing, given, call.keywords) or text
@@ -96,6 +93,10 @@ def _as_interpreted(error: Exception) -> str:
     if match := COMPILED_OPERATOR.fullmatch(text):
         return _interpreted_words(call.name, None, match["given"], ()) or text
     return text
+
+
+def _with_setter(text: str, name: str) -> str:
+    return READ_ONLY.sub(rf"property '\1' of '{name}' object has no setter", text)
 
 
 def _interpreted_words(
@@ -353,7 +354,7 @@ def impossible_use(error: Exception, values: Iterable[Any]) -> RuleBroken | None
     public = {type_.__name__: found for type_, found in classes.items() if found is not None}
     if not public and not any(is_tensor(value) for value in values):
         return None
-    return _complaint(str(error), public)
+    return _complaint(_with_setter(str(error), Block.__name__), public)
 
 
 def _impossible(text: str, frame: FrameType) -> RuleBroken | None:

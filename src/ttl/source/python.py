@@ -3,6 +3,7 @@
 Every node keeps the place of the user's that it has in the tree. The tree has simpler statements
 than the user's text, and those that were supplied: it means the same, and runs the same.
 
+rule FORMS   nodes that have the same parts in both are rows of one table, which read.py uses too
 rule HOISTED a lambda that has more than what it returns becomes a definition, before its statement
 """
 
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass, fields
 from inspect import Parameter as Kinds
 from types import CodeType
 from typing import Any
@@ -17,7 +19,84 @@ from typing import Any
 from ttl.semantics.function_source import FUTURE_FLAGS
 
 from . import tree
-from .ast_forms import SIGNS, UNARY_SIGNS, WRITTEN_FORMS
+
+# What looks the same ------------------------------------------------------------------------------
+
+# The class of the tree, that of `ast`, and the fields of the latter in the order of the fields of
+# the former. Where a class of the tree stands for several of `ast`, its first field says which.
+ROWS: tuple[tuple[type[tree.Node], str, type[ast.AST], str], ...] = (
+    (tree.Constant, "", ast.Constant, "value"),
+    (tree.Attribute, "", ast.Attribute, "value attr"),
+    (tree.Item, "", ast.Subscript, "value slice"),
+    (tree.Slice, "", ast.Slice, "lower upper step"),
+    (tree.Sequence, "tuple", ast.Tuple, "elts"),
+    (tree.Sequence, "list", ast.List, "elts"),
+    (tree.Sequence, "set", ast.Set, "elts"),
+    (tree.Table, "", ast.Dict, "keys values"),
+    (tree.Starred, "", ast.Starred, "value"),
+    (tree.Unary, "", ast.UnaryOp, "op operand"),
+    (tree.Compare, "", ast.Compare, "ops left comparators"),
+    (tree.Logic, "", ast.BoolOp, "op values"),
+    (tree.Choice, "", ast.IfExp, "test body orelse"),
+    (tree.Text, "", ast.JoinedStr, "values"),
+    (tree.Formatted, "", ast.FormattedValue, "value conversion format_spec"),
+    (tree.Bind, "", ast.NamedExpr, "target value"),
+    (tree.Keyword, "", ast.keyword, "arg value"),
+    (tree.LanguageCall, "", ast.Call, "func args keywords"),
+    (tree.Call, "", ast.Call, "func args keywords"),
+    (tree.Suspend, "await", ast.Await, "value"),
+    (tree.Suspend, "yield", ast.Yield, "value"),
+    (tree.Suspend, "yield from", ast.YieldFrom, "value"),
+    (tree.Generator, "", ast.comprehension, "target iter ifs is_async"),
+    (tree.Assign, "", ast.Assign, "targets value"),
+    (tree.Update, "", ast.AugAssign, "target op value"),
+    (tree.Delete, "", ast.Delete, "targets"),
+    (tree.Evaluate, "", ast.Expr, "value"),
+    (tree.Branch, "", ast.If, "test body orelse"),
+    (tree.Loop, "", ast.For, "target iter body"),
+    (tree.While, "", ast.While, "test body"),
+    (tree.Entered, "", ast.withitem, "context_expr optional_vars"),
+    (tree.With, "", ast.With, "items body"),
+    (tree.Return, "", ast.Return, "value"),
+    (tree.Jump, "break", ast.Break, ""),
+    (tree.Jump, "continue", ast.Continue, ""),
+    (tree.Assert, "", ast.Assert, "test msg"),
+    (tree.Raise, "", ast.Raise, "exc cause"),
+    (tree.Try, "", ast.Try, "body handlers orelse finalbody"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    node: type[tree.Node]
+    kind: tuple[str, ...]  # its first field, if that says which class of `ast` it is
+    python: type[ast.AST]
+    parts: tuple[tuple[str, str], ...]  # the fields of the node, and those of `ast`
+
+
+def _form(node: type[tree.Node], kind: str, python: type[ast.AST], parts: str) -> Form:
+    kinds = (kind,) if kind else ()
+    names = [each.name for each in fields(node)][1 + len(kinds) :]
+    return Form(node, kinds, python, tuple(zip(names, parts.split(), strict=False)))
+
+
+_FORMS = [_form(*row) for row in ROWS]
+READ_FORMS = {each.python: each for each in _FORMS}
+WRITTEN_FORMS = {(each.node, *each.kind): each for each in _FORMS}
+
+SIGNS: dict[type[ast.AST], str] = {
+    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%",
+    ast.Pow: "**", ast.MatMult: "@", ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^",
+    ast.LShift: "<<", ast.RShift: ">>", ast.And: "and", ast.Or: "or",
+    ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=",
+    ast.Is: "is", ast.IsNot: "is not", ast.In: "in", ast.NotIn: "not in",
+}  # fmt: skip
+UNARY_SIGNS: dict[type[ast.AST], str] = {
+    ast.USub: "-", ast.UAdd: "+", ast.Invert: "~", ast.Not: "not",
+}  # fmt: skip
+
+
+# Writing ------------------------------------------------------------------------------------------
 
 OPERATORS: dict[str, Any] = {sign: kind for kind, sign in SIGNS.items()}
 UNARY: dict[str, Any] = {sign: kind for kind, sign in UNARY_SIGNS.items()}
@@ -180,7 +259,7 @@ def _handler(writer: Writer, node: tree.Handler) -> ast.ExceptHandler:
     return _complete(made, node)  # type: ignore[no-any-return]
 
 
-# The others have the same form in Python (ast_forms.py).
+# The others have the same form in Python.
 EXPRESSIONS: dict[type[tree.Node], Callable[[Writer, Any], Any]] = {
     tree.Constant: lambda writer, node: ast.Constant(node.value),
     tree.Name: _name,

@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from . import tree
-from .ast_forms import READ_FORMS, SIGNS, UNARY_SIGNS
 from .bindings import Around, Binding, Place, Scope, Variable
 from .making import assigned
+from .python import READ_FORMS, SIGNS, UNARY_SIGNS
 from .read_expressions import (
     EXPRESSIONS,
     Definition,
@@ -291,14 +291,15 @@ def _cases(reader: Reader, cases: list[tuple[ast.match_case, Pattern]]) -> Body:
     (case, pattern), *others = cases
     place = place_of(case.pattern)
     then: Body = tuple(
-        assigned(reader.binding(name), value, place) for name, value in pattern.names
+        assigned(reader.binding(name), value, place) for name, value in pattern.named()
     )
-    if case.guard is None:
-        then = (*then, *reader.body(case.body))
-    else:
-        guard, body = reader.expression(case.guard), reader.body(case.body)
+    guards = [] if case.guard is None else [reader.expression(case.guard)]
+    if guards and then:
+        guard, body = guards.pop(), reader.body(case.body)
         then = (*then, tree.Branch(guard.place, guard, body, _cases(reader, others)))
-    test = pattern.test(place)
+    else:
+        then = (*then, *reader.body(case.body))
+    test = pattern.test(place, *guards)
     return then if test is None else (tree.Branch(place, test, then, _cases(reader, others)),)
 
 

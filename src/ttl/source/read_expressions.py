@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ttl.semantics.syntax import child_nodes
 
 from . import tree
-from .ast_forms import SIGNS
 from .bindings import Place, Scope
 from .making import around, called
+from .python import SIGNS
 from .tree import Expression
-from .walking import Anew
+from .walking import copy_of
 
 if TYPE_CHECKING:
     from .read import Reader
@@ -95,7 +95,7 @@ def _handler(reader: Reader, node: ast.ExceptHandler) -> tree.Handler:
     return tree.Handler(place, kind, target, reader.body(node.body))
 
 
-# The others have the same form in the tree (ast_forms.py).
+# The others have the same form in the tree (python.py).
 EXPRESSIONS: dict[type[ast.AST], Callable[[Reader, Any], Any]] = {
     ast.Name: _name,
     ast.BinOp: _binary,
@@ -223,10 +223,16 @@ class Pattern:
     tests: list[Expression] = field(default_factory=list)
     names: list[tuple[str, Expression]] = field(default_factory=list)
 
-    def test(self, place: Place) -> Expression | None:
-        if len(self.tests) < 2:
-            return self.tests[0] if self.tests else None
-        return tree.Logic(place, "and", tuple(self.tests))
+    def test(self, place: Place, *more: Expression) -> Expression | None:
+        """Of nodes of its own: parts of the subject are named in several places."""
+        tests = (*self.tests, *more)
+        if len(tests) < 2:
+            return copy_of(tests[0]) if tests else None
+        return copy_of(tree.Logic(place, "and", tests))
+
+    def named(self) -> Iterator[tuple[str, Expression]]:
+        for name, value in self.names:
+            yield name, copy_of(value)
 
     def add(self, pattern: ast.pattern, subject: Expression) -> None:
         place = place_of(pattern)
@@ -244,30 +250,26 @@ class Pattern:
             case ast.MatchSequence():
                 self._sequence(pattern.patterns, subject, place)
             case ast.MatchMapping(rest=None):
-                self._ask(_is_a(place, subject, "dict"))
+                self.tests.append(_is_a(place, subject, "dict"))
                 for key, each in zip(pattern.keys, pattern.patterns, strict=True):
                     name = self.reader.expression(key)
                     self._compare(name, "in", subject, place)
                     self.add(each, tree.Item(place, subject, name))
             case ast.MatchClass(patterns=[]):
                 kind = self.reader.expression(pattern.cls)
-                self._ask(_call_of(place, "isinstance", subject, kind))
+                self.tests.append(_call_of(place, "isinstance", subject, kind))
                 for attribute, each in zip(pattern.kwd_attrs, pattern.kwd_patterns, strict=True):
                     text = tree.Constant(place, attribute)
-                    self._ask(_call_of(place, "hasattr", subject, text))
+                    self.tests.append(_call_of(place, "hasattr", subject, text))
                     self.add(each, tree.Attribute(place, subject, attribute))
             case _:
                 raise NoFormError
 
-    def _ask(self, test: Expression) -> None:
-        """Patterns name parts of the subject several times, and a tree has each node once."""
-        self.tests.append(Anew().node(test))
-
     def _compare(self, one: Expression, sign: str, other: Expression, place: Place) -> None:
-        self._ask(tree.Compare(place, (sign,), one, (other,)))
+        self.tests.append(tree.Compare(place, (sign,), one, (other,)))
 
     def _name(self, name: str | None, value: Expression) -> None:
-        self.names += [] if name is None else [(name, Anew().node(value))]
+        self.names += [] if name is None else [(name, value)]
 
     def _any_of(self, pattern: ast.MatchOr, subject: Expression) -> None:
         """Alternatives without names; one that fits everything leaves nothing to ask."""
@@ -279,11 +281,11 @@ class Pattern:
                 raise NoFormError
             tests.append(inner.test(place))
         if None not in tests:
-            self._ask(tree.Logic(place, "or", tuple(filter(None, tests))))
+            self.tests.append(tree.Logic(place, "or", tuple(filter(None, tests))))
 
     def _sequence(self, parts: list[ast.pattern], subject: Expression, place: Place) -> None:
         starred = [n for n, each in enumerate(parts) if isinstance(each, ast.MatchStar)]
-        self._ask(_is_a(place, subject, "tuple", "list"))
+        self.tests.append(_is_a(place, subject, "tuple", "list"))
         count = tree.Constant(place, len(parts) - len(starred))
         size = _call_of(place, "len", subject)
         self._compare(size, ">=" if starred else "==", count, place)

@@ -99,11 +99,15 @@ class Changer:
         return nodes if is_same else tuple(news)
 
 
-class Anew(Changer):
-    """Gives the same tree of nodes of its own."""
-
+class _Anew(Changer):
     def change(self, node: Node) -> Node:
         return replace(node)
+
+
+def copy_of(node: AnyNode) -> AnyNode:
+    """The same tree, of nodes of its own."""
+    made: AnyNode = _Anew().node(node)
+    return made
 
 
 def _is(one: object, other: object) -> bool:

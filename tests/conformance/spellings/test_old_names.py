@@ -10,6 +10,8 @@ import pytest
 import ttl
 from conformance.harness import computing, empty, refused, run, small, tensor, tiles
 from ttl import ttnn
+from ttl.driver import PROCESS_DRIVER
+from ttl.driver.artifacts import Artifacts
 from ttl.language.old_names import OLD_NAMES
 
 A, B = small(32, 128), small(32, 128)
@@ -84,7 +86,8 @@ def test_a_program_of_the_oldest_version_runs() -> None:
 
 
 @pytest.mark.rule("old-names")
-def test_one_note_shows_what_is_written_now_and_since_when(capsys) -> None:
+def test_one_note_shows_what_is_written_now_and_since_when(capsys, monkeypatch) -> None:
+    monkeypatch.setattr(PROCESS_DRIVER, "artifacts", Artifacts())  # of a program that is not known
     for _ in range(2):
         oldest_matmul(*matmul_tensors())
     text = capsys.readouterr().err

@@ -237,7 +237,7 @@ class Rehearsal(Engine):
     def publish_block(self, block: Block) -> None:
         """Nothing."""
 
-    def signpost(self, name: str, is_end: bool) -> None:
+    def signpost(self, signpost: Any, is_end: bool) -> None:
         """Nothing."""
 
     def signpost_made(self, made: object) -> None:
