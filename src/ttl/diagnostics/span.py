@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from types import CodeType
 from typing import Any, NamedTuple
 
@@ -42,18 +43,7 @@ class Span:
     @classmethod
     def of_instruction(cls, code: CodeType, instruction_offset: int) -> Span:
         """The source of the instruction a frame stands at (`frame.f_lasti`)."""
-        positions = list(code.co_positions())[instruction_offset // 2]
-        line, end_line, byte_column, byte_end_column = positions
-        line = line or code.co_firstlineno
-        end_line = end_line or line
-        return cls(
-            file=code.co_filename,
-            line=line,
-            column=character_column(code.co_filename, line, byte_column),
-            end_line=end_line,
-            end_column=character_column(code.co_filename, end_line, byte_end_column),
-            expanded=expansions_of(code),
-        )
+        return _span_of(code, code.co_filename, code.co_linetable, instruction_offset)
 
     @classmethod
     def of_node(cls, file: str, node: Any) -> Span:
@@ -65,6 +55,23 @@ class Span:
             end_line=node.end_lineno,
             end_column=character_column(file, node.end_lineno, node.end_col_offset),
         )
+
+
+@lru_cache(maxsize=1024)
+def _span_of(code: CodeType, file: str, lines: bytes, instruction_offset: int) -> Span:
+    """Codes of different files, and with other places for their instructions, may be equal."""
+    positions = list(code.co_positions())[instruction_offset // 2]
+    line, end_line, byte_column, byte_end_column = positions
+    line = line or code.co_firstlineno
+    end_line = end_line or line
+    return Span(
+        file=file,
+        line=line,
+        column=character_column(file, line, byte_column),
+        end_line=end_line,
+        end_column=character_column(file, end_line, byte_end_column),
+        expanded=expansions_of(code),
+    )
 
 
 def expansions_of(code: CodeType) -> tuple[Expansion, ...]:

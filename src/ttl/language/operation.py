@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain
 from types import FunctionType
@@ -54,8 +53,10 @@ class KernelFunction:
         captured = {}
         names, cells = self.function.__code__.co_freevars, self.function.__closure__ or ()
         for name, cell in zip(names, cells, strict=True):
-            with suppress(ValueError):  # the name has no value yet
+            try:  # noqa: SIM105 - asked several times at every call
                 captured[name] = cell.cell_contents
+            except ValueError:  # the name has no value yet
+                pass
         return captured
 
     def buffers(self) -> list[DataflowBuffer]:

@@ -85,9 +85,15 @@ AGAIN, CLASS, CODE, FUNCTION, MODULE, NAMED, NO_VALUE, TENSOR = (
     "again", "class", "code", "function", "module", "named", "no value", "tensor",
 )  # fmt: skip
 
+class Plain(tuple[Any, ...]):
+    """Parts of something of ours that always have the same types."""
+
+    __slots__ = ()
+
+
 # Equal values of one of these types are the same.
 PLAIN: Final = {
-    int, str, bytes, bool, type(None), type(Ellipsis), type(NotImplemented), Span, DType,
+    int, str, bytes, bool, type(None), type(Ellipsis), type(NotImplemented), Span, DType, Plain,
 }  # fmt: skip
 
 NUMBERS_AND_TEXTS = {bool, int, float, str, bytes}
@@ -123,7 +129,7 @@ HELD: Final[dict[type, Callable[[Any], Iterable[object]]]] = {
     classmethod: lambda value: (value.__func__,),
     np.generic: lambda value: (repr(value.dtype), value.tobytes()),
     DataflowBuffer: lambda value: (
-        value.index, value.name, value.shape, value.dtype, value.layout, value.block_count,
+        Plain((value.index, value.name, value.shape, value.dtype, value.layout, value.block_count)),
         value.span, value.backing and (value.backing.tensor, value.backing.first_tile),
     ),
     Pipe: lambda value: (value.src, value.dst, value.span, value.home),
