@@ -169,6 +169,7 @@ def _run(
     command = kernel_command(python, kernel, repeats)
     # An installed package has its bytecode; a setting of this shell must not keep ours away.
     variables = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    variables["TTL_ALWAYS_COMPILE"] = "1"
     done = subprocess.run(
         command, env={**variables, **environment}, capture_output=True, text=True
     )

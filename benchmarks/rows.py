@@ -12,7 +12,7 @@ from pathlib import Path
 
 from benchmarks import compile_speed
 from benchmarks.bench import Bench
-from benchmarks.comparison import PROGRAM_ROWS, Compared
+from benchmarks.comparison import PROGRAM_ROWS, PROGRAMS, Compared
 from benchmarks.processes import TTL, Cost
 from benchmarks.timing import Measured, NotMeasured, Timing
 from ttl.sweep import cores
@@ -190,6 +190,8 @@ def _start() -> Iterator[Row]:
               "an empty interpreter")  # fmt: skip
     yield Row("first-host", f"first `ttl run --host` with an empty cache, {EXAMPLE}", " s", 1,
               False, _first_host)  # fmt: skip
+    yield Row("kept", "first `--host` call of an operation that another process compiled, above "
+              "`import ttl`", " ms", 60, False, _kept, "`import ttl`")  # fmt: skip
     yield Row("compile-cold", f"cold `ttl compile`, {EXAMPLE}", " s", 0.36, False, _cold_compile)
     yield Row("compile-process", "a process that compiles a kernel, share of theirs", " %", 100,
               False, _compile_process, COMPILER)  # fmt: skip
@@ -201,6 +203,14 @@ def _import(bench: Bench) -> Measured:
              for code in ("import ttl", "pass")]  # fmt: skip
     ours, empty = (Timing(None, tuple(each)) for each in costs)
     return Measured(1000 * (ours.cpu - empty.cpu), ours, empty)
+
+
+def _kept(bench: Bench) -> Measured:
+    kept = {**HOST, "TTL_ALWAYS_COMPILE": ""}
+    calls = bench.commands([sys.executable, str(PROGRAMS / "processes" / "kept.py")], 1 + bench.runs, kept)
+    imports = bench.commands([sys.executable, "-c", "import ttl"], 1 + bench.runs)
+    ours, empty = (Timing(None, tuple(each[1:])) for each in (calls, imports))
+    return Measured(1000 * (ours.wall - empty.wall), ours, empty)
 
 
 def _first_host(bench: Bench) -> Measured:

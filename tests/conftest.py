@@ -30,6 +30,9 @@ LAUNCH_FUNCTION = ("ttl.host.launcher", "launch")
 # What tests compile is kept, whatever it takes: they compile thousands of kernels.
 os.environ.setdefault("PYTTLANG_CACHE_LIMIT", "none")
 
+# The compiler is what is tested: it compiles also what an earlier run of the tests compiled.
+os.environ.setdefault("TTL_ALWAYS_COMPILE", "1")
+
 # What jax compiles to compare with runs once, and compiling it is what takes the time.
 os.environ.setdefault(
     "XLA_FLAGS",

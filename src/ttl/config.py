@@ -171,6 +171,7 @@ class Config:
     # FILE.ttsys: the system descriptor of the device that pykernel programs and graphs are for
     system_desc_path: str | None = _option("SYSTEM_DESC_PATH")
     compile_only: bool = _flag("TTLANG_COMPILE_ONLY")  # compile operations, do not run them
+    always_compile: bool = _flag("TTL_ALWAYS_COMPILE")  # also what an earlier process compiled
     initial_mlir: str | None = _option("TTLANG_INITIAL_MLIR")  # FILE: the IR before the first pass
     final_mlir: str | None = _option("TTLANG_FINAL_MLIR")  # FILE: the IR after the last pass
     # FILE: the flatbuffer of the last call of a pykernel program

@@ -14,6 +14,7 @@ from ttl.loading.forks import ForkLock
 from ttl.source.recent import Recent
 from ttl.target import Target
 
+from .kept import kept_in
 from .signature import CallSignature, kept_for
 
 if TYPE_CHECKING:
@@ -31,11 +32,23 @@ class _Artifact:
     written: set[tuple[str, Callable[..., Path]]] = field(default_factory=set)  # where and how
 
 
+def _compiled(
+    program: Program, target: Target, config: Config, report: Callable[[list[Diagnostic]], None]
+) -> tuple[CompiledOperation, bool]:
+    """The artifact, and whether there was nothing to report."""
+    from .compile import compile_operation  # and xDSL, which many processes do not need
+
+    found: list[Diagnostic] = []
+    compiled = compile_operation(program, target, config, found.append)
+    report(found)  # what it raises is raised by the next call, too: nothing is kept
+    return compiled, not found
+
+
 class Artifacts:
     """The compiled operations of a process. Each is compiled and written by one thread."""
 
     def __init__(self) -> None:
-        self.count = 0  # of compilations
+        self.count = 0  # of those that were compiled or found on disk
         self._kept: Recent[_Artifact] = Recent(MOST_KEPT)
         self._owners: Recent[str] = Recent(MOST_FOLDERS)  # which operation a folder is of
         self._lock = ForkLock()
@@ -60,13 +73,16 @@ class Artifacts:
     ) -> CompiledOperation:
         """The artifact of a program, kept for calls of its signature."""
 
-        from .compile import compile_operation
-
         def anew() -> _Artifact:
             self.count += 1
-            found: list[Diagnostic] = []
-            compiled = compile_operation(program, target, config, found.append)
-            report(found)  # what it raises is raised by the next call, too: nothing is kept
+            kept = kept_in(config)
+            place = None if kept is None or signature is None else kept.place_of(signature)
+            if kept is None or place is None:
+                return _Artifact(_compiled(program, target, config, report)[0])
+            if (compiled := kept.read(place)) is None:
+                compiled, is_silent = _compiled(program, target, config, report)
+                if is_silent:
+                    kept.write(place, compiled)
             return _Artifact(compiled)
 
         with self._lock():

@@ -1,4 +1,4 @@
-"""The cache of compiled kernels and bytecode: how large it is, and keeping it within its limit.
+"""The cache of artifacts, libraries and bytecode: how large it is, and keeping it in its limit.
 
 Files that nobody has used for the longest time go first. Nothing else in the folder is touched:
 others may keep things there too. What goes while it is wanted is made again.
@@ -25,6 +25,7 @@ DAY_SECONDS = 24 * 3600.0
 NEW_SECONDS = 3600.0  # of these some process may be about to load one
 KEPT_SHARE = 0.8  # of the limit, so that it is not reached again at once
 LIBRARIES = ("kernels-", "runtime-")
+OPERATIONS = "operation-"  # artifacts: kept.py
 WORKSPACE = "building-"  # what a process that was killed has left
 
 
@@ -43,14 +44,18 @@ class Pruned:
 
 
 def entries(folder: Path) -> Iterator[Entry]:
-    """The libraries, bytecode and workspaces in a cache folder."""
+    """The artifacts, libraries, bytecode and workspaces in a cache folder."""
     with suppress(FileNotFoundError), os.scandir(folder) as found:
         for each in found:
-            if each.name.startswith((*LIBRARIES, METHODS, MODULES, WORKSPACE)):
+            if each.name.startswith((*LIBRARIES, OPERATIONS, METHODS, MODULES, WORKSPACE)):
                 with suppress(OSError):  # gone meanwhile
                     stat = each.stat()
                     used = max(stat.st_atime, stat.st_mtime)
                     yield Entry(Path(each.path), stat.st_size, used)
+
+
+def is_operation(entry: Entry) -> bool:
+    return entry.path.name.startswith(OPERATIONS)
 
 
 def limit_of(config: Config) -> int:

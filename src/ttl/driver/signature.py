@@ -16,6 +16,7 @@ from ttl.source.recent import Recent
 from ttl.target import Target
 
 from .operands import operands_of
+from .stable import stable
 
 Value = TypeVar("Value")
 
@@ -61,6 +62,13 @@ class CallSignature:
             target,
             config,
         )
+
+    def stable(self) -> str:
+        """Equal in all processes; NoKey if the call is only known in this one. The options of a
+        run are no part of it: they change nothing in an artifact, and the chip's are in `target`.
+        """
+        places = (*self.operation, *self.compiler_options, *self.row_pages, *self.grid)
+        return f"{places!r} {self.tensors!r} {self.target!r} {stable(self.declared)}"
 
 
 def _outline(operation: Operation) -> tuple[Hashable, ...]:

@@ -154,6 +154,12 @@ def _found(code: CodeType, file: str) -> FunctionTree:
     raise LookupError(code.co_name)
 
 
+def texts_of(file: str) -> tuple[str, ...]:
+    """Those of which functions of this file may be."""
+    _keep_text(file)
+    return _TEXTS.get(file, ())
+
+
 def _texts(file: str) -> Iterator[str]:
     """The texts that are kept, the newest first; then those of now."""
     yield from _TEXTS.get(file, ())[::-1]

@@ -7,10 +7,10 @@ tensors; the chip and its costs; the options; pyttlang itself.
 from __future__ import annotations
 
 from dataclasses import asdict
-from types import CodeType
 from typing import Any
 
 from ttl.config import Config as Options
+from ttl.driver.stable import stable
 from ttl.language.autotuned import OPTIONS, TunedOperation
 from ttl.semantics.ttnn_values import memory_config_of
 from ttl.source.frozen import NoKey, freeze_all
@@ -34,11 +34,12 @@ def trial_key(trial: Trial, common: list[Any]) -> str:
     options = [getattr(operation, name) for name in OPTIONS]
     try:
         frozen = freeze_all([operation.function, options, trial.args, given], tensors)
+        values = stable(frozen, places=False)
     except NoKey:
         return ""
     checks = trial.tuned.tuned.checks_results
     specs = [spec_of(tensor) for tensor in tensors]
-    return digest("call", stable(frozen), specs, checks, *common)
+    return digest("call", values, specs, checks, *common)
 
 
 def surroundings(costs: Any) -> list[Any]:
@@ -55,17 +56,17 @@ def call_key(tuned: TunedOperation, args: tuple[Any, ...], kwargs: dict[str, Any
     named = tuned.key_of(args, kwargs)
     tensors = tensors_of(tuple(named.values()), {})
     try:
-        values = stable(freeze_all(list(named.values()), tensors))
+        values = stable(freeze_all(list(named.values()), tensors), places=False)
     except NoKey:
         values = repr(named)
     specs = repr([spec_of(tensor) for tensor in tensors])
-    return tuple(named), str(values), specs, Options.current().target, _code_key(tuned)
+    return tuple(named), values, specs, Options.current().target, _code_key(tuned)
 
 
 def _code_key(tuned: TunedOperation) -> str:
     """The code and what it names: the program may have changed a global since the last call."""
     try:
-        return str(stable(freeze_all([tuned.tuned.function], [])))
+        return stable(freeze_all([tuned.tuned.function], []), places=False)
     except NoKey:
         return ""
 
@@ -73,25 +74,3 @@ def _code_key(tuned: TunedOperation) -> str:
 def spec_of(tensor: Any) -> list[str]:
     layout, memory = getattr(tensor, "layout", ""), memory_config_of(tensor)
     return [str(tuple(tensor.shape)), str(tensor.dtype), str(layout), repr(memory)]
-
-
-def stable(key: Any) -> Any:
-    """A key of frozen values without what is another one in the next process."""
-    if isinstance(key, tuple | list):
-        return [stable(each) for each in key]
-    if isinstance(key, CodeType):
-        return _of_code(key)
-    if isinstance(key, type):
-        return [key.__module__, key.__qualname__]
-    if isinstance(key, bytes):
-        return ["bytes", key.hex()]
-    if isinstance(key, frozenset | set):
-        return sorted(str(stable(each)) for each in key)
-    return key if isinstance(key, str | int | bool | type(None)) else repr(key)
-
-
-def _of_code(code: CodeType) -> list[Any]:
-    constants = [stable(each) if not isinstance(each, str) else each for each in code.co_consts]
-    names = [code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars]
-    counts = [code.co_argcount, code.co_kwonlyargcount, code.co_flags]
-    return ["code", code.co_name, code.co_code.hex(), constants, *map(list, names), *counts]

@@ -7,7 +7,7 @@ import time
 
 from ttl.config import NO_LIMIT, Config, read_bytes
 from ttl.diagnostics import UsageError, writing
-from ttl.driver.cache import LIMIT_FILE, entries, limit_of, prune
+from ttl.driver.cache import LIMIT_FILE, entries, is_operation, limit_of, prune
 from ttl.driver.surroundings import refused_cache
 from ttl.trace.stats import Table
 
@@ -18,8 +18,8 @@ LIMIT = "limit"  # as the size of --prune
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = (
-        "Show how large the cache of compiled kernels is. If it exceeds its limit, what was used "
-        "longest ago is removed, once a day."
+        "Show how large the cache of compiled operations and kernels is. If it exceeds its limit, "
+        "what was used longest ago is removed, once a day."
     )
     parser.add_argument(
         "--prune", nargs="?", const=LIMIT, type=_size, metavar="SIZE",
@@ -75,11 +75,12 @@ def table_of(config: Config) -> Table:
     limit = limit_of(config)
     rows = (
         ("folder", str(config.cache_dir)),
-        ("libraries", str(len(found))),
+        ("compiled operations", str(sum(map(is_operation, found)))),
+        ("libraries", str(sum(not is_operation(entry) for entry in found))),
         ("size", shown_size(sum(entry.bytes for entry in found))),
         ("limit", "none" if limit == NO_LIMIT else shown_size(limit)),
     )
-    return Table("Cache of compiled kernels", ("what", "now"), rows)
+    return Table("Cache of compiled operations", ("what", "now"), rows)
 
 
 def shown_size(count: int) -> str:

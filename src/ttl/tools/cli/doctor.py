@@ -265,7 +265,7 @@ def _sized(cache: Finding) -> Finding:
     """With how much is in it, and what it may grow to."""
     if cache.state is not State.OK:
         return cache
-    _, _, size, limit = table_of(Config.from_environment()).rows
+    *_, size, limit = table_of(Config.from_environment()).rows
     return replace(cache, found=f"{cache.found}: {size[1]}, limit {limit[1]}")
 
 

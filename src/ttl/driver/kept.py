@@ -1,0 +1,94 @@
+"""Artifacts that all processes of a user share, in the cache folder.
+
+rule KEY     the name of a file is a digest of what the artifact depends on: the call's signature,
+             the texts of its functions, and the versions of what compiles them
+rule WHOLE   a file is written beside its place and renamed, and begins with a digest of the rest:
+             one that is damaged is no file
+rule OURS    kernels are compiled and run: a file is read only if nobody else can have written it
+rule SILENT  only what compiled without a remark is kept, so that remarks are made by every process
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from functools import cache
+from hashlib import sha256
+from importlib.util import find_spec
+from pathlib import Path
+
+from ttl.artifact import CompiledOperation, read_artifact, to_json
+from ttl.config import Config
+from ttl.loading.cache_folder import read_trusted, write_whole
+from ttl.source.frozen import NoKey
+
+from .cache import OPERATIONS
+from .signature import CallSignature
+from .stable import versions
+
+PACKAGE = Path(__file__).parents[1]
+
+
+class KeptArtifacts:
+    """Those in a folder."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+
+    def place_of(self, signature: CallSignature) -> Path | None:  # rule KEY
+        """None for a call that other processes cannot tell from others."""
+        try:
+            text = signature.stable()
+        except NoKey:
+            return None
+        digest = sha256("\n".join([text, _compiler(), *versions()]).encode()).hexdigest()
+        return self.folder / f"{OPERATIONS}{digest[:40]}.json"
+
+    def read(self, place: Path) -> CompiledOperation | None:
+        try:
+            digest, _, body = read_trusted(str(place)).partition(b"\n")
+            if digest != _digest(body):  # rule WHOLE
+                return None
+            found = read_artifact(json.loads(body), is_ours=True).operation
+            os.utime(place)  # what was used longest ago goes first
+            return found
+        except (OSError, ValueError):
+            return None
+
+    def write(self, place: Path, compiled: CompiledOperation) -> None:
+        body = json.dumps(to_json(compiled)).encode()
+        write_whole(str(place), _digest(body) + b"\n" + body)
+
+
+def kept_in(config: Config) -> KeptArtifacts | None:
+    """None where somebody wants to see the compiler at work."""
+    if config.always_compile or config.initial_mlir or config.final_mlir or config.verbose_passes:
+        return None
+    return KeptArtifacts(config.cache_dir)
+
+
+def _digest(body: bytes) -> bytes:
+    return sha256(body).hexdigest().encode()
+
+
+@cache
+def _compiler() -> str:
+    """What compiles, and its xDSL: which files, how large, and when they were written."""
+    files = sorted(_files(str(PACKAGE)))
+    if (xdsl := find_spec("xdsl")) is not None and xdsl.origin is not None:
+        files.append(_file(xdsl.origin, os.stat(xdsl.origin)))
+    return sha256("\n".join(files).encode()).hexdigest()
+
+
+def _files(folder: str) -> Iterator[str]:
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_dir():
+                yield from _files(entry.path) if entry.name != "__pycache__" else ()
+            else:
+                yield _file(entry.path, entry.stat())
+
+
+def _file(path: str, found: os.stat_result) -> str:
+    return f"{path} {found.st_size} {found.st_mtime_ns}"
