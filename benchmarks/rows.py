@@ -207,7 +207,8 @@ def _import(bench: Bench) -> Measured:
 
 def _kept(bench: Bench) -> Measured:
     kept = {**HOST, "TTL_ALWAYS_COMPILE": ""}
-    calls = bench.commands([sys.executable, str(PROGRAMS / "processes" / "kept.py")], 1 + bench.runs, kept)
+    program = str(PROGRAMS / "processes" / "kept.py")
+    calls = bench.commands([sys.executable, program], 1 + bench.runs, kept)
     imports = bench.commands([sys.executable, "-c", "import ttl"], 1 + bench.runs)
     ours, empty = (Timing(None, tuple(each[1:])) for each in (calls, imports))
     return Measured(1000 * (ours.wall - empty.wall), ours, empty)

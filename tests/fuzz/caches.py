@@ -1,7 +1,7 @@
 """Damaged cache folders: a program gives its result, whatever is in them.
 
 A case is a JSON object: what is done to which file of a cache that a run has filled. The files are
-bytecode, compiled kernels, the limit, the arguments of the last calls and results of tuning.
+artifacts, compiled kernels, the limit, the arguments of the last calls and results of tuning.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from unit.loading.test_cache_folder import SIMULATED
 
 RESULT = "1024.0\n"
 # The runtime takes long to build again, so it is seldom damaged.
-NAMES = ("methods-", "modules-", "kernels-", "limit", "last-calls", "last-pruned", "tuning")
+NAMES = ("operation-", "kernels-", "limit", "last-calls", "last-pruned", "tuning")
 RUNTIME = "runtime-"
 DAMAGES = ("byte", "cut", "empty", "remove", "folder", "link", "mode", "text", "zeros")
 MODES = (0o000, 0o444, 0o666, 0o777)
@@ -64,7 +64,7 @@ def check_cache(text: str) -> Verdict:
 
 
 def _run(command: list[str], folder: Path, kept: Path) -> subprocess.CompletedProcess[str]:
-    variables = {**os.environ, "PYTTLANG_CACHE": str(kept)}
+    variables = {**os.environ, "PYTTLANG_CACHE": str(kept), "TTL_ALWAYS_COMPILE": ""}
     variables.pop("PYTHONDONTWRITEBYTECODE", None)
     return subprocess.run(
         command, cwd=folder, env=variables, capture_output=True, text=True, check=False

@@ -1,4 +1,4 @@
-"""`processes/kept.py`: one call of an operation on this CPU, whose artifact an earlier process has kept."""
+"""One call of an operation on this CPU, whose artifact an earlier process has kept."""
 
 import ttl
 from ttl import ttnn

@@ -1,4 +1,4 @@
-"""The cache of artifacts, libraries and bytecode: how large it is, and keeping it in its limit.
+"""The cache of artifacts and libraries: how large it is, and keeping it in its limit.
 
 Files that nobody has used for the longest time go first. Nothing else in the folder is touched:
 others may keep things there too. What goes while it is wanted is made again.
@@ -15,8 +15,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ttl.config import NO_LIMIT, Config, read_bytes
-from ttl.loading.kept_codes import METHODS
-from ttl.loading.kept_modules import MODULES
 
 DEFAULT_LIMIT_BYTES = 512 << 20
 LIMIT_FILE = "limit"  # in the folder: what `ttl cache --limit` wrote
@@ -44,10 +42,10 @@ class Pruned:
 
 
 def entries(folder: Path) -> Iterator[Entry]:
-    """The artifacts, libraries, bytecode and workspaces in a cache folder."""
+    """The artifacts, libraries and workspaces in a cache folder."""
     with suppress(FileNotFoundError), os.scandir(folder) as found:
         for each in found:
-            if each.name.startswith((*LIBRARIES, OPERATIONS, METHODS, MODULES, WORKSPACE)):
+            if each.name.startswith((*LIBRARIES, OPERATIONS, WORKSPACE)):
                 with suppress(OSError):  # gone meanwhile
                     stat = each.stat()
                     used = max(stat.st_atime, stat.st_mtime)

@@ -111,9 +111,6 @@ def _compile(
 @cache
 def load_compiler() -> None:
     """Import the compiler."""
-    from ttl.loading.late_definitions import delay_definitions
-
-    delay_definitions()
     from ttl.passes import PIPELINE, find_pass
 
     for module in ("ttl.codegen", "ttl.frontend"):

@@ -121,11 +121,3 @@ def test_sizes():
     ]  # fmt: skip
     with pytest.raises(UsageError, match="PYTTLANG_CACHE_LIMIT=much: not a size in bytes"):
         config_of(Path("x"), PYTTLANG_CACHE_LIMIT="much")
-
-
-def test_bytecode_is_counted_and_pruned(tmp_path: Path) -> None:
-    for name in ("modules-1-cpython-311", "methods-cpython-311", "of-others"):
-        library(tmp_path, name, 2)
-    assert sorted(each.path.name[:7] for each in entries(tmp_path)) == ["methods", "modules"]
-    assert prune(tmp_path, 0, NOW).entries == 2
-    assert [each.name for each in tmp_path.iterdir()] == ["of-others"]

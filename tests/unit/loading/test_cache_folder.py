@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import marshal
+import json
 import os
 import stat
 import subprocess
 import sys
-import zlib
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
-from ttl.loading import cache_folder, kept_codes, kept_modules
+from ttl.loading import cache_folder
 from ttl.loading.cache_folder import (
     cache_dir,
     is_trusted,
@@ -120,37 +120,30 @@ def test_a_file_that_others_may_write_is_not_read(tmp_path: Path) -> None:
         read_trusted(str(file))
 
 
-def crafted_methods(folder: Path, code: bytes) -> None:
-    """A file of kept bytecode in which every text of a dataclass is this code."""
-    found = kept_codes.read(str(next(folder.glob("methods-*"))))
-    content = marshal.dumps({text: marshal.loads(code) for text in found})
-    path = next(folder.glob("methods-*"))
-    path.write_bytes(zlib.crc32(content).to_bytes(kept_codes.SUM_BYTES) + content)
+def crafted(folder: Path, ran: Path) -> None:
+    """An artifact whose kernels do something else when they are loaded."""
+    (path,) = folder.glob("operation-*.json")
+    _, _, body = path.read_bytes().partition(b"\n")
+    manifest = json.loads(body)
+    for kernel in manifest["kernels"]:
+        kernel["cpp_source"] += (
+            "\n#include <cstdio>\n"
+            f'static const bool ran = std::fopen("{ran}", "w") != nullptr;\n'
+        )
+    body = json.dumps(manifest).encode()
+    path.write_bytes(sha256(body).hexdigest().encode() + b"\n" + body)
 
 
-def crafted_modules(folder: Path, code: bytes) -> None:
-    path = next(folder.glob("modules-*"))
-    index, content = kept_modules.read(str(path))
-    kept = {
-        name: (entry, code if name == "ttl.target" else content[entry.begin : entry.end])
-        for name, entry in index.items()
-    }
-    path.write_bytes(kept_modules._joined(kept))
-
-
-@pytest.mark.parametrize("craft", [crafted_methods, crafted_modules])
-def test_crafted_bytecode_in_a_folder_of_others_does_not_run(tmp_path: Path, craft) -> None:
+def test_a_crafted_artifact_in_a_folder_of_others_does_not_run(tmp_path: Path) -> None:
     folder, ran = tmp_path / "cache", tmp_path / "ran"
-    variables = {**os.environ, "PYTTLANG_CACHE": str(folder)}
-    variables.pop("PYTHONDONTWRITEBYTECODE", None)
-    command = [sys.executable, "-c", "import ttl, ttl.target"]
-    subprocess.run(command, env=variables, check=True)
-    craft(folder, marshal.dumps(compile(f"open({str(ran)!r}, 'w')", "<crafted>", "exec")))
+    keeps = {"TTL_ALWAYS_COMPILE": ""}
+    assert run(folder, "--host", cwd=tmp_path, **keeps).stdout == "1024.0\n"
+    crafted(folder, ran)
     others_may_write(folder)
-    done = subprocess.run(command, env=variables, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "") and not ran.exists()
+    assert run(folder, "--host", cwd=tmp_path, **keeps).stdout == "1024.0\n"
+    assert not ran.exists()
     folder.chmod(0o700)  # that it would have run is what makes this a test
-    subprocess.run(command, env=variables, capture_output=True, check=False)
+    run(folder, "--host", cwd=tmp_path, **keeps)
     assert ran.exists()
 
 

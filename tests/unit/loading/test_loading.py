@@ -1,110 +1,14 @@
-"""Methods of dataclasses that are made late are those that dataclasses make; what commands load."""
+"""The garbage collector is the program's; what commands put aside."""
 
 from __future__ import annotations
 
-import dataclasses
 import gc
-import inspect
 import os
-import pickle
 import subprocess
 import sys
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-
-from ttl.diagnostics.span import Span
-from ttl.loading.late_definitions import DelayedFormat
-from ttl.loading.late_methods import Delayed
-
-ARE_LATE = hasattr(dataclasses, "_create_fn")  # Python 3.11 and 3.12
-
-
-def made(name: str = "ttl.example") -> type:
-    """A class as a module of that name defines it, with every method that dataclasses write."""
-    names = {"__module__": __name__, "__annotations__": {"a": "int", "b": "list[int]"},
-             "b": field(default_factory=list)}  # fmt: skip
-    original = globals()["__name__"]
-    globals()["__name__"] = name  # what dataclasses take as the module of the class
-    try:
-        return dataclass(frozen=True, slots=True, order=True)(type("Made", (), names))
-    finally:
-        globals()["__name__"] = original
-
-
-@pytest.mark.parametrize("name", ["ttl.example", "of_others"])
-def test_a_class_behaves_as_ever(name: str) -> None:
-    cls = made(name)
-    one, two = cls(1), cls(a=2, b=[3])
-    assert (one.b, two.b, one != two, one == cls(1), one < two) == ([], [3], True, True, True)
-    assert repr(two) == "Made(a=2, b=[3])"
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        one.a = 3
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        del one.a
-    with pytest.raises(TypeError, match=r"Made\.__init__\(\) missing 1 required positional"):
-        cls()
-    assert dataclasses.replace(one, a=5) == cls(5)
-    assert str(inspect.signature(cls)) == "(a: 'int', b: 'list[int]' = <factory>) -> None"
-
-
-def test_methods_are_made_at_the_first_look_only_for_these_packages() -> None:
-    cls = made()
-    assert isinstance(cls.__dict__["__eq__"], Delayed) is ARE_LATE
-    _ = cls(1) == cls(1)
-    assert inspect.isfunction(cls.__dict__["__eq__"])
-    assert isinstance(cls.__dict__["__lt__"], Delayed) is ARE_LATE
-    assert inspect.isfunction(made("of_others").__dict__["__eq__"])
-
-
-def test_a_subclass_makes_the_method_of_its_base() -> None:
-    class Inner(made()):  # type: ignore[misc]
-        def __init__(self) -> None:
-            super().__init__(7)
-
-    assert Inner().a == 7
-
-
-def test_frozen_values_are_pickled() -> None:
-    span = Span("file.py", 1, 2, 1, 5)
-    assert pickle.loads(pickle.dumps(span)) == span
-
-
-def test_a_compilation_reads_no_assembly_format() -> None:
-    program = """
-from xdsl.irdl.declarative_assembly_format_parser import FormatParser
-read = FormatParser.parse_format
-FormatParser.parse_format = lambda self: print("read") or read(self)
-from ttl.driver.compile import load_compiler
-load_compiler()
-print("loaded")
-from xdsl.dialects.arith import AddiOp
-from xdsl.dialects.test import TestOp
-from xdsl.dialects.builtin import i32
-one = TestOp(result_types=[i32]).results[0]
-print(AddiOp(one, one))
-"""
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    lines = done.stdout.splitlines()
-    assert (lines[0], lines[-2], lines[-1]) == ("loaded", "read", "%0 = arith.addi %1, %1 : i32")
-
-
-def test_a_format_is_read_once() -> None:
-    read: list[int] = []
-
-    class Program:
-        def parse(self, parser: object, op_type: object) -> str:
-            return "parsed"
-
-    def program() -> Program:
-        read.append(1)
-        return Program()
-
-    late = DelayedFormat(program)  # type: ignore[arg-type]
-    assert [late.parse(None, None) for _ in range(2)] == ["parsed"] * 2  # type: ignore[arg-type]
-    assert len(read) == 1
-
 
 PROGRAM = """
 import gc
