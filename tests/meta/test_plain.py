@@ -1,0 +1,267 @@
+"""Mechanisms that nobody would choose to maintain stay away.
+
+No module of others is changed, no private name of theirs is used and nothing of a module changes
+while a program runs, but for what is listed here, with the reason. The lists only become shorter.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+SOURCES = Path(__file__).parents[2] / "src"
+OURS = ("ttl", "tt_torch", "pykernel")
+
+# Attributes of other modules that are given a value: file, what -> why.
+CHANGED = {
+    ("ttl/diagnostics/errors.py", "sys.excepthook"): "documented: a diagnostic, no traceback",
+    ("ttl/sim/printing.py", "builtins.print"): "during a run: lines name their kernel",
+    ("ttl/tools/cli/program.py", "sys.argv"): "a program gets its own arguments",
+    ("ttl/tools/cli/trials.py", "np.random.default_rng"): "`ttl tune`: the same elements",
+    ("tt_torch/device.py", "nn.Module._apply"): "a module moves as one",
+}
+
+# Private names: file -> names and why.
+FRAMES = "a frame is found by its number: CPython's own way, which warnings and logging use too"
+LINKS = "xDSL pinned at 0.74: passes know what they make, docs/decisions/0031"
+PARSER = "xDSL pinned at 0.74: its parser has no public way to read a type of another dialect"
+PRIVATE: dict[str, tuple[set[str], str]] = {
+    "_pyttlang_ttnn_finder.py": ({"_frozen_importlib"}, "imports nothing that is not loaded yet"),
+    "ttl/diagnostics/frames.py": ({"_getframe"}, FRAMES),
+    "ttl/dialects/building.py": (
+        {"_prev_op", "_next_op", "_first_op", "_last_op", "_next_block", "_first_block",
+         "_prev_use", "_operand_uses"},
+        LINKS,
+    ),
+    "ttl/dialects/foreign/parsing.py": (
+        {"_parse_dialect_symbol_body", "_current_token", "_parse_op_result_list",
+         "_parse_optional_token", "_parser_state", "_raw_scan_balanced", "_consume_token",
+         "_register_ssa_definition", "_resume_from"},
+        PARSER,
+    ),
+    "ttl/dialects/reading.py": (
+        {"_resume_from", "_current_token", "_parse_dense_literal_type", "_parse_tensor_literal"},
+        PARSER,
+    ),
+    "ttl/dialects/stablehlo/control.py": ({"_ssa_values"}, PARSER),
+    "ttl/dialects/stablehlo/shardings.py": ({"_parse_dialect_symbol_body"}, PARSER),
+    "ttl/dialects/ttnn.py": ({"_parse_dialect_symbol_body"}, PARSER),
+    "ttl/dialects/verification.py": ({"_successors"}, LINKS),
+    "ttl/frontend/functions.py": ({"_ParameterKind"}, "the type of a public value of inspect"),
+    "ttl/integrations/jax.py": ({"_impl"}, "jax has no public type for the keys of its generators"),
+    "ttl/loading/forks.py": ({"_bootstrap"}, "a fork waits for imports: Python has no other way"),
+    "ttl/semantics/kernel_calls.py": ({"_getframe"}, FRAMES),
+    "ttl/sim/deadlock.py": ({"_getframe"}, FRAMES),
+    "ttl/sim/padding.py": ({"_getframe"}, FRAMES),
+    "ttl/sim/place.py": ({"_getframe"}, FRAMES),
+    "ttl/sim/repair.py": ({"_getframe"}, FRAMES),
+    "ttl/sim/watchdog.py": ({"_current_frames"}, FRAMES),
+    "ttl/tools/cli/opt_options.py": ({"_option_string_actions"}, "argparse does not list options"),
+    "ttl/tools/cli/program.py": ({"_option_string_actions"}, "argparse does not list options"),
+}  # fmt: skip
+# PyTorch's way to make a device and a backend from outside; pinned at 2.13.
+PRIVATE_IN = {"tt_torch/": "PyTorch has no public way to add a device and its operators"}
+# Names with an underscore that are documented.
+PUBLIC = {"_asdict", "_exit", "_fields", "_make", "_replace"}
+
+# Names of modules that stand for something that changes: file, name -> why.
+CACHE, CONTEXT, PROCESS = "a bounded cache", "of the calling thread", "one for a process"
+TABLE, LOCK = "filled while its module loads", "a lock, new in a fork"
+STATE = {
+    "tt_torch/capture.py": {"TRACING": LOCK},
+    "tt_torch/device.py": {"_HOSTS": PROCESS, "_LIBRARIES": PROCESS},
+    "tt_torch/eager.py": {"_CALLS": CACHE},
+    "tt_torch/executable.py": {"_RUNTIMES": CACHE},
+    "tt_torch/lowering/emitter.py": {"LOWERINGS": TABLE, "PAIRS": TABLE},
+    "tt_torch/lowering/pairs.py": {"PAIRS": TABLE},
+    "tt_torch/registry.py": {"_LOCK": LOCK, "_ENTRIES": "the operations that a program registers"},
+    "ttl/config.py": {"_PROCESS": "what the command line chose", "_CHOSEN": CONTEXT},
+    "ttl/d2m/iteration.py": {"_COUNTERS": PROCESS},
+    "ttl/d2m/objects.py": {"ARGUMENTS": CONTEXT, "STREAMS": CONTEXT},
+    "ttl/diagnostics/activity.py": {"ACTIVITIES": "what an interrupt names"},
+    "ttl/diagnostics/code_table.py": {"CATALOGUE": TABLE},
+    "ttl/diagnostics/deadlock.py": {"REORDERED": CONTEXT},
+    "ttl/diagnostics/diagnostic.py": {"OBSERVER": CONTEXT},
+    "ttl/diagnostics/frames.py": {"_LIBRARIES": "libraries of kernels that a program imports"},
+    "ttl/dialects/d2m.py": {"TILES": TABLE},
+    "ttl/dialects/emitc.py": {"OPERATORS": TABLE},
+    "ttl/dialects/ttkernel.py": {"CALLS": TABLE},
+    "ttl/driver/__init__.py": {"PROCESS_DRIVER": PROCESS},
+    "ttl/driver/captured.py": {"CAPTURED": CONTEXT},
+    "ttl/driver/compile.py": {"_COMPILING": LOCK, "_deep_calls": PROCESS},
+    "ttl/driver/remarks.py": {"SHOWN": CONTEXT},
+    "ttl/host/execution.py": {"in_flight": "what a second interrupt ends"},
+    "ttl/host/launcher.py": {"_ready_operations": CACHE},
+    "ttl/device/readiness.py": {"DEVICES": "never changed"},
+    "ttl/frontend/uses.py": {"NOTHING": "never changed"},
+    "ttl/language/engine.py": {"LAUNCH_HOOK": "bound once, when the driver is loaded"},
+    "ttl/language/functions.py": {"math": TABLE, "block_functions": TABLE},
+    "ttl/loading/garbage.py": {"without_collecting": PROCESS},
+    "ttl/passes/verify/symbolic.py": {"UNKNOWN": "never changed"},
+    "ttl/frontend/problems.py": {"MISTAKEN": "never changed"},
+    "ttl/semantics/block_protocol.py": dict.fromkeys(
+        ("MW", "RW", "NAW", "ROR", "OS", "MR"), TABLE
+    ),
+    "ttl/semantics/current_engine.py": dict.fromkeys(
+        ("ENGINE", "TRACE", "SCOPE", "CALLS"), CONTEXT
+    ),
+    "ttl/semantics/function_source.py": {"_TEXTS": CACHE, "_MADE": CACHE},
+    "ttl/semantics/ops/arguments.py": {"NO_PARAMETERS": "never changed", "_CHECKED": CACHE},
+    "ttl/sim/blas.py": {"one_blas_thread": PROCESS},
+    "ttl/sim/garbage.py": {"rare_collections": PROCESS},
+    "ttl/sim/printing.py": {"language_print": PROCESS},
+    "ttl/sim/simulation.py": {"_ABANDONED": "kernels that Python may not end yet"},
+    "ttl/sim/slots.py": {"_KEPT": "memory for the next run"},
+    "ttl/sim/workers.py": {"_IDLE": "threads for the next run"},
+    "ttl/source/facts/__init__.py": {"_USES": CACHE},
+    "ttl/source/facts/releases.py": {"_POINTS": CACHE},
+    "ttl/source/facts/values.py": {"UNKNOWN": "never changed", "NOTHING": "never changed"},
+    "ttl/source/functions.py": {"REPLACED": PROCESS},
+    "ttl/source/trees.py": {"_KNOWN": CACHE},
+    "ttl/source/unified/opaque.py": {"OPAQUE": "never changed"},
+    "ttl/source/unified/unify.py": {"_UNIFIED": CACHE},
+    "ttl/ttnn/printing.py": {"OPTIONS": CONTEXT},
+    "ttl/tuning/tuner.py": {"_PROCESS_TUNER": PROCESS},
+}
+
+TREES = {
+    str(file.relative_to(SOURCES)): ast.parse(file.read_text(encoding="utf-8"))
+    for file in sorted(SOURCES.rglob("*.py"))
+}
+
+
+def foreign(tree: ast.AST) -> dict[str, str]:
+    """The names under which a module has others, or something of them."""
+    found = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for each in node.names:
+                found[(each.asname or each.name).partition(".")[0]] = each.name
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            for each in node.names:
+                found[each.asname or each.name] = f"{node.module}.{each.name}"
+    return {name: origin for name, origin in found.items()
+            if not origin.startswith((*OURS, "_pyttlang", "__future__"))}  # fmt: skip
+
+
+def root_of(node: ast.expr) -> str:
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def test_no_module_of_others_is_changed() -> None:
+    found = set()
+    for file, tree in TREES.items():
+        names = foreign(tree)
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store | ast.Del):
+                if root_of(node) in names:
+                    found.add((file, ast.unparse(node)))
+            elif (
+                isinstance(node, ast.Call)
+                and ast.unparse(node.func) in ("setattr", "delattr")
+                and root_of(node.args[0]) in names
+            ):
+                found.add((file, ast.unparse(node)))
+    assert found == CHANGED.keys()
+
+
+def own_names() -> set[str]:
+    found = set()
+    for tree in TREES.values():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                found.add(node.name)
+            elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+                found |= {node.attr} if root_of(node) in ("self", "cls", "made") else set()
+            elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                found.add(node.id)
+    return found
+
+
+def is_private(name: str) -> bool:
+    return name.startswith("_") and not name.startswith("__") and name not in PUBLIC
+
+
+def private_names(tree: ast.AST, own: set[str]) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and is_private(node.attr) and node.attr not in own:
+            yield node.attr
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            names = (*node.module.split("."), *(each.name for each in node.names))
+            if not node.module.startswith((*OURS, "_pyttlang")):
+                yield from filter(is_private, names)
+
+
+def test_private_names_of_others_are_listed() -> None:
+    own = own_names()
+    found = {file: {*private_names(tree, own)} for file, tree in TREES.items()
+             if not file.startswith(tuple(PRIVATE_IN))}  # fmt: skip
+    assert {file: names for file, names in found.items() if names} == {
+        file: names for file, (names, _) in PRIVATE.items()
+    }
+
+
+MUTATING = {"add", "append", "clear", "discard", "extend", "insert", "pop", "popitem", "remove",
+            "setdefault", "update"}  # fmt: skip
+
+
+def changing_classes() -> set[str]:
+    """Those of ours whose objects may change."""
+    found = set()
+    for tree in TREES.values():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef):
+                marks = [ast.unparse(each) for each in (*node.decorator_list, *node.bases)]
+                fixed = ("frozen=True", "NamedTuple", "Enum", "Attribute", "Value")
+                if not any(word in mark for mark in marks for word in fixed):
+                    found.add(node.name)
+    return found
+
+
+def changed_names(tree: ast.AST) -> Iterator[str]:
+    """What functions of a module change by its name."""
+    functions = (n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.Lambda))
+    for node in (inner for each in functions for inner in ast.walk(each)):
+        if isinstance(node, ast.Global):
+            yield from node.names
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            if node.func.attr in MUTATING and isinstance(node.func.value, ast.Name):
+                yield node.func.value.id
+        elif (
+            isinstance(node, ast.Subscript | ast.Attribute)
+            and isinstance(node.value, ast.Name)
+            and isinstance(node.ctx, ast.Store | ast.Del)
+        ):
+            yield node.value.id
+
+
+def module_state(tree: ast.Module, classes: set[str]) -> Iterator[str]:
+    changed = {*changed_names(tree)}
+    for node in tree.body:
+        target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
+        value = getattr(node, "value", None)
+        if not isinstance(target, ast.Name) or value is None:
+            continue
+        made = ast.unparse(value.func).partition("[")[0] if isinstance(value, ast.Call) else ""
+        is_container = isinstance(value, ast.Dict | ast.List | ast.Set | ast.Call | ast.Constant)
+        if made == "ContextVar" or made in classes or (target.id in changed and is_container):
+            yield target.id
+
+
+def test_what_changes_in_modules_is_listed() -> None:
+    classes = changing_classes()
+    found = {file: {*module_state(tree, classes)} for file, tree in TREES.items()}
+    assert {file: names for file, names in found.items() if names} == {
+        file: set(names) for file, names in STATE.items()
+    }
+
+
+def test_nothing_reads_code_of_its_own_keeping() -> None:
+    for file, tree in TREES.items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                modules = {getattr(node, "module", ""), *(each.name for each in node.names)}
+                assert "marshal" not in modules, file
