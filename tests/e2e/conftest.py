@@ -36,7 +36,7 @@ def run(tmp_path: Path, warm: WarmCommands, request: pytest.FixtureRequest) -> R
         program: str, *arguments: object, cwd: Path | None = None, stdin: str = "", **variables: str
     ) -> subprocess.CompletedProcess[str]:
         clean = {k: v for k, v in os.environ.items() if not k.startswith(OURS)}
-        environment = {**clean, **variables}
+        environment = {**clean, "TTL_ALWAYS_COMPILE": "1", **variables}
         words = [str(BIN / program), *map(str, arguments)]
         is_warm = WATCH in os.environ or not always_anew
         if is_warm and warm.serves(program, variables):

@@ -51,7 +51,6 @@ PRIVATE: dict[str, tuple[set[str], str]] = {
     "ttl/frontend/functions.py": ({"_ParameterKind"}, "the type of a public value of inspect"),
     "ttl/integrations/jax.py": ({"_impl"}, "jax has no public type for the keys of its generators"),
     "ttl/loading/forks.py": ({"_bootstrap"}, "a fork waits for imports: Python has no other way"),
-    "ttl/semantics/kernel_calls.py": ({"_getframe"}, FRAMES),
     "ttl/sim/deadlock.py": ({"_getframe"}, FRAMES),
     "ttl/sim/padding.py": ({"_getframe"}, FRAMES),
     "ttl/sim/place.py": ({"_getframe"}, FRAMES),

@@ -10,7 +10,6 @@ from ttl.language import math
 from ttl.language.block import Block, BlockExpression
 from ttl.language.described import described
 from ttl.language.engine import engine
-from ttl.semantics.kernel_calls import calls_engine
 from ttl.semantics.ops import is_number
 
 from .mistakes import refused
@@ -28,7 +27,6 @@ def check_dim(dim: Any) -> None:
         raise refused(f"core_index({dim!r})", "write core_index(0) for y, core_index(1) for x")
 
 
-@calls_engine
 def dma(src: Any, dst: Any, core: Any = None, mcast: Any = None) -> MemTx:
     """Start a transfer between a stream and a block, two blocks, or a block and those of others.
 

@@ -19,7 +19,6 @@ from ttl.language.described import Described
 from ttl.language.engine import Engine, engine
 from ttl.language.transfer import Transfer as MemTx
 from ttl.semantics.block_protocol import State
-from ttl.semantics.kernel_calls import calls_engine
 from ttl.semantics.types import Shape
 
 from .mistakes import NotImplementedYet, diagnostic, refused, wrong_type
@@ -148,7 +147,6 @@ class CircularBuffer(Described):
         """What compiled kernels depend on: see driver/signature.py."""
         return self.buffer, self.is_aliased, self.is_taken, self.is_streamed
 
-    @calls_engine
     def pop(self, scope: Any = None) -> TensorBlock:  # given by rule SCOPE of bodies.py
         """The next block to read; after reserve() in the same thread: its data are ready."""
         running = engine("CircularBuffer.pop()")
@@ -164,7 +162,6 @@ class CircularBuffer(Described):
         scope.hold(block, (lambda: self._write(running, block)) if is_written else block.pop)
         return block
 
-    @calls_engine
     def reserve(self, scope: Any = None) -> TensorBlock:
         """Space for one block to write."""
         running = engine("CircularBuffer.reserve()")
@@ -198,7 +195,6 @@ class CircularBuffer(Described):
         _publish(held)
         held.push()
 
-    @calls_engine
     def fill(self, index: Shape | None = None) -> None:
         """The next block is the part of the tensor at `index`, or the core's own: its shard."""
         running = engine("fill()")
@@ -206,13 +202,11 @@ class CircularBuffer(Described):
         running.copy(self._part(running, index), block).wait()
         block.push()
 
-    @calls_engine
     def empty(self, index: Shape | None = None) -> None:
         """The next block goes to the part of the tensor at `index`, or the core's own."""
         running = engine("empty()")
         self._write(running, running.wait(self.buffer), index)
 
-    @calls_engine
     def _write(self, running: Engine, block: Any, index: Shape | None = None) -> None:
         running.copy(block, self._part(running, index)).wait()
         block.pop()

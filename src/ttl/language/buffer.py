@@ -10,13 +10,12 @@ from ttl.diagnostics import RuleBroken, Span, UsageError, codes
 from ttl.diagnostics.frames import calling_span
 from ttl.semantics.dtypes import DType, dtype_of, find_dtype
 from ttl.semantics.html import html_table
-from ttl.semantics.kernel_calls import calls_engine, shorten
 from ttl.semantics.layout import TILE_LAYOUT, Layout, layout_of
 from ttl.semantics.shards import HeightShards
 from ttl.semantics.types import Shape, block_bytes, is_block_shape, tile_count
 
 from .block import Block
-from .engine import ENGINE, Engine, engine, running_engine, scope
+from .engine import Engine, engine, running_engine, scope
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -143,7 +142,6 @@ class DataflowBuffer:
         """Pop the oldest block that this kernel has waited for; blocks themselves have pop()."""
         engine("pop() of a dataflow buffer").release_oldest(self, is_push=False)
 
-    @calls_engine
     def publish(self) -> None:
         """Make readable what the tensor of a tensor-backed buffer holds: all blocks, once."""
         running = engine("publish() of a dataflow buffer")
@@ -158,10 +156,6 @@ class DataflowBuffer:
     def can_wait(self) -> bool:
         """Would wait() return at once? Other kernels run before this is answered."""
         return engine("can_wait() of a dataflow buffer").can_wait(self)
-
-
-shorten(DataflowBuffer.reserve, ENGINE, "reserve")
-shorten(DataflowBuffer.wait, ENGINE, "wait")
 
 
 def make_dataflow_buffer_like(

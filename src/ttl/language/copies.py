@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ttl.diagnostics import RuleBroken, codes
-from ttl.semantics.kernel_calls import shorten
 
-from .engine import ENGINE, Engine, engine, running_engine
+from .engine import Engine, engine, running_engine
 from .transfer import Transfer
 
 
@@ -62,6 +61,3 @@ def copy(src: Any, dst: Any) -> Transfer:
     if running is None:
         running = engine("ttl.copy()")
     return running.copy(src, dst)
-
-
-shorten(copy, ENGINE, "copy")

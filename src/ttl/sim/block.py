@@ -35,7 +35,6 @@ from .place import (
     is_of_other_with,
     labels,
     place_at,
-    place_of_call,
     with_statement,
 )
 from .recording import record_buffer
@@ -71,11 +70,7 @@ class SimExpression(BlockExpression):
 
 
 class SimBlock(Block):
-    """One slot of a dataflow buffer, from acquire to release.
-
-    An acquire may take the object of an earlier one that nobody has any more. So what most blocks
-    never change is again as it was after the release.
-    """
+    """One slot of a dataflow buffer, from acquire to release: every acquire makes one."""
 
     # Slots, all set here: what a class has by default costs more to read than an instance's own.
     __slots__ = (
@@ -296,7 +291,7 @@ class SimBlock(Block):
         elif kernel.exiting:
             self._release_with_younger()
         elif kernel.recorder is not None:
-            self._give_back(place_of_call(DIRECT_CALLER))
+            self._give_back(place_at(DIRECT_CALLER))
         elif self.running_sum is not None:
             self._give_back()
         else:  # what _give_back() does, for by far the most common end of a block

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import CodeType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,7 +13,6 @@ from ttl.language.buffer import BufferState, DataflowBuffer
 from ttl.language.engine import Engine
 from ttl.language.pipes import PipeNet
 from ttl.language.semaphores import Semaphore
-from ttl.semantics import kernel_calls
 from ttl.semantics.block_protocol import Event, State, illegal, nothing_held
 from ttl.semantics.current_engine import running_engine
 from ttl.semantics.kernel_kinds import wrong_kind
@@ -35,7 +34,6 @@ from .place import (
     FURTHER_BEHIND,
     Place,
     place_at,
-    place_of_call,
     span_of,
     user_place,
 )
@@ -59,11 +57,6 @@ BLOCKED: Final = EventKind.KERNEL_BLOCKED
 RESUMED: Final = EventKind.KERNEL_RESUMED
 
 
-references: Final[Callable[[list[Any], int], int]] = kernel_calls.references
-# A block that has no more of them can be used again for the next acquire; one that the user still
-# has is left to him, so that using it after its release is noticed. Counted, because versions of
-# Python differ. None has very many.
-UNSHARED: Final[int] = references([object()], 0)
 NOTHING: Final[dict[Any, Any]] = {}
 NO_EVENTS: Final[list[Any]] = []
 
@@ -184,14 +177,10 @@ class KernelRun(Engine):
             self._wait_for_credit(end)
         end.credits -= 1
         index: int = end.acquired % end.count
-        if references(end.blocks, index) > UNSHARED:
-            end.blocks[index] = SimBlock(end, self, index)
-        block = end.blocks[index]
-        assert block is not None
-        block.place = place_of_call(BEHIND_LANGUAGE)
+        block = end.blocks[index] = SimBlock(end, self, index)
+        block.place = place_at(BEHIND_LANGUAGE)
         block.state = MUST_WRITE
         block.sequence = end.acquired
-        block.values = None
         block.is_bare = end.buffer.poison is not None
         end.acquired += 1
         if self.is_observed:
@@ -206,16 +195,10 @@ class KernelRun(Engine):
             self._wait_for_credit(end)
         end.credits -= 1
         index: int = end.acquired % end.count
-        if references(end.blocks, index) > UNSHARED:
-            end.blocks[index] = SimBlock(end, self, index)
-        block = end.blocks[index]
-        assert block is not None
-        block.place = place_of_call(BEHIND_LANGUAGE)
+        block = end.blocks[index] = SimBlock(end, self, index)
+        block.place = place_at(BEHIND_LANGUAGE)
         block.state = MUST_READ
         block.sequence = end.acquired
-        block.slot = end.buffer.slots[index]  # a store may have given it others
-        block.slot_words = end.buffer.words[index]
-        block.values = None
         end.acquired += 1
         if self.recorder is not None:
             record_buffer(self, WAITED, end, block.place)
@@ -235,7 +218,7 @@ class KernelRun(Engine):
             assert end.place is not None
             name, place = end.buffer.declared.name, span_of(end.place)
             raise second_kernel(end.action, name, end.kernel.name, place)
-        end.kernel, end.place = self, place_of_call(FURTHER_BEHIND)
+        end.kernel, end.place = self, place_at(FURTHER_BEHIND)
         end.buffer.allocate()
         (self.reserving if end.is_producer else self.waiting)[buffer] = end
         return end
@@ -249,7 +232,7 @@ class KernelRun(Engine):
         while not end.credits:
             end.sleeper = self
             if self.recorder is not None:
-                place: Place = place_of_call(FURTHER_BEHIND)
+                place: Place = place_at(FURTHER_BEHIND)
                 self.sleep(end, end.buffer.declared.name, end.buffer.filled, place)
             else:  # the same, for the most common case
                 self.waiting_for = end
@@ -348,7 +331,7 @@ class KernelRun(Engine):
         """Check both ends and step the blocks; nothing moves yet."""
         if self.is_compute:
             raise wrong_kind("ttl.copy()", self.kind)
-        place: Place = place_of_call(BEHIND_LANGUAGE)  # the user's: above it is ttl.copy()
+        place: Place = place_at(BEHIND_LANGUAGE)  # the user's: above it is ttl.copy()
         transfer: SimTransfer
         if isinstance(source, TensorSlice) and isinstance(destination, SimBlock):
             transfer = Load(self, source, destination, place)

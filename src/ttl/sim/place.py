@@ -11,7 +11,6 @@ from typing import Final
 from ttl.diagnostics import Label, Span
 from ttl.diagnostics.buffer_ends import CALLS
 from ttl.diagnostics.frames import is_user_file, user_frame
-from ttl.semantics import kernel_calls
 from ttl.semantics.current_engine import IS_COMPILED as IS_COMPILED
 from ttl.source import tree
 from ttl.source.functions import REPLACED
@@ -25,8 +24,6 @@ Place = tuple[CodeType, int]  # a code object and the offset of an instruction i
 
 # A constant of this module is found faster than a name of another.
 getframe: Final = sys._getframe
-place_at: Final = kernel_calls.place_at
-place_of_call: Final = kernel_calls.place_of_call
 # The user's frame, for getframe() and place_at(): in a function that a method has called, in a
 # method that a function of ttl.language, which is not compiled, has called, and in a function
 # called by that.
@@ -35,6 +32,13 @@ DIRECT_CALLER: Final = 0 if IS_COMPILED else 1  # of a method
 BEHIND_LANGUAGE: Final = 1 if IS_COMPILED else 2
 FURTHER_BEHIND: Final = 1 if IS_COMPILED else 3
 BEHIND_RECORDER: Final = 0 if IS_COMPILED else 2
+_OWN_FRAME: Final = 0 if IS_COMPILED else 1
+
+
+def place_at(depth: int) -> Place:
+    """The code and the offset in it where the frame of getframe(depth) is in the caller."""
+    frame: FrameType = getframe(depth + _OWN_FRAME)
+    return frame.f_code, frame.f_lasti
 
 
 def span_of(place: Place) -> Span | None:

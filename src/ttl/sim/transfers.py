@@ -12,7 +12,7 @@ from ttl.trace import EventKind
 from ttl.trace.events import Part
 
 from .block import SimBlock
-from .place import DIRECT_CALLER, Place, labels, place_of_call
+from .place import DIRECT_CALLER, Place, labels, place_at
 from .recording import record_copy
 
 if TYPE_CHECKING:
@@ -58,10 +58,10 @@ class SimTransfer(Transfer):
 
     def wait(self) -> None:
         if self.is_done or self.group is not None:
-            self._wait_again(place_of_call(DIRECT_CALLER))
+            self._wait_again(place_at(DIRECT_CALLER))
             return
         if self.kernel.recorder is not None:
-            self.kernel.waiting_place = place_of_call(DIRECT_CALLER)
+            self.kernel.waiting_place = place_at(DIRECT_CALLER)
         self.finish()
 
     def _wait_again(self, place: Place) -> None:

@@ -9,15 +9,9 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator
 from enum import IntEnum
-from importlib import import_module
 from typing import Any, BinaryIO, NamedTuple, Protocol
 
 from .events import FIELDS, EventKind, Lines, Node, Part, Recorder, events_in
-
-try:
-    write_texts: Any = import_module("ttl.trace._event_texts").write_texts
-except ImportError:
-    write_texts = None
 
 
 class Slot(IntEnum):
@@ -89,15 +83,11 @@ def write_events(out: BinaryIO, recorder: Recorder, form: Form, first_tick: int 
 def _write(
     out: BinaryIO, recorder: Recorder, raw: list[Any], form: Form, first_tick: int
 ) -> None:
-    """By the native module that wheels have, or here: the same bytes."""
     shapes = _Shapes(recorder, form)
     kernels = [kernel for _, kernel in recorder.tracks]
     tracks = [form.track(*track) for track in recorder.tracks]
     processes = [form.process(node) for node, _ in recorder.tracks]
-    if write_texts is not None:
-        write_texts(out.write, raw, kernels, tracks, processes, shapes.template, first_tick)
-    else:
-        out.write(_text(raw, kernels, tracks, processes, shapes, first_tick))
+    out.write(_text(raw, kernels, tracks, processes, shapes, first_tick))
 
 
 # What stands between the texts of an event, in the forms that there are.

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any, Final
+from typing import Any
 from weakref import ref
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ttl.semantics import kernel_calls, memory
+from ttl.semantics import memory
 from ttl.semantics.dtypes import Array, DType, round_to
 from ttl.semantics.layout import TILE_LAYOUT, Layout
 from ttl.semantics.tensors import TensorSlice, slice_tensor
@@ -24,7 +24,27 @@ from ttl.semantics.types import (
 
 from .faults import wrong
 
-tile_bounds: Final = kernel_calls.tile_bounds
+
+def tile_bounds(items: Any, rows: int, columns: int) -> tuple[Shape, Shape] | None:
+    """Starts and sizes of a matrix[items] that has so many rows and columns of tiles; None unless
+    these are two plain slices, or two indices, inside of it.
+    """
+    if type(items) is not tuple or len(items) != 2:
+        return None
+    row, column = items
+    bounds: Any
+    if type(row) is int and type(column) is int:
+        bounds = row, row + 1, column, column + 1
+    elif type(row) is slice and type(column) is slice and row.step is None and column.step is None:
+        bounds = row.start, row.stop, column.start, column.stop
+    else:
+        return None
+    if any([type(each) is not int for each in bounds]):
+        return None
+    top, bottom, left, right = bounds
+    if 0 <= top < bottom <= rows and 0 <= left < right <= columns:
+        return (top, left), (bottom - top, right - left)
+    return None
 
 
 class Storage:

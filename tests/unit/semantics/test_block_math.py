@@ -9,7 +9,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from native_modules import built
+from native_modules import arithmetic
 from ttl.semantics import block_math, memory
 from ttl.semantics.dtypes import bfloat16, round_to
 from ttl.semantics.ops import BLOCK_OPS
@@ -39,7 +39,7 @@ SPECIAL = (0.0, -0.0, np.inf, -np.inf, np.nan, 1e-40, -1e-40, 3.4e38, -3.4e38, 1
 
 @pytest.fixture(scope="module")
 def module(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    return built("ttl/semantics/block_math.c", tmp_path_factory.mktemp("native"))
+    return arithmetic(tmp_path_factory.mktemp("native"))
 
 
 @pytest.fixture(params=("portable", "avx2", "avx512"))

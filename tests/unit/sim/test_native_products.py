@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import ttl
-from native_modules import built
+from native_modules import arithmetic
 from ttl import ttnn
 from ttl.sim import expressions
 from ttl.sim.place import IS_COMPILED
@@ -42,7 +42,7 @@ SHAPES = ((2, 2), (1, 2), (2, 1), (1, 1))
 
 @pytest.fixture(scope="module")
 def native(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    return built("ttl/semantics/block_math.c", tmp_path_factory.mktemp("native"))
+    return arithmetic(tmp_path_factory.mktemp("native"))
 
 
 def numbers(rows: int, columns: int) -> Any:

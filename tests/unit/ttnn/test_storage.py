@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import ml_dtypes
 import numpy as np
 import pytest
 
 from ttl import ttnn
+from ttl.ttnn.storage import tile_bounds
 
 
 def numbered(*shape: int) -> ttnn.Tensor:
@@ -206,3 +209,29 @@ def test_float32_is_kept_and_given_up() -> None:
     tensor.storage.keep_float32(False)
     assert ttnn.to_numpy(tensor).dtype == ml_dtypes.bfloat16
     assert (ttnn.to_numpy(tensor) == 1).all()
+
+
+@pytest.mark.parametrize(
+    "items, bounds",
+    [
+        ((slice(1, 4), slice(2, 6)), ((1, 2), (3, 4))),
+        ((3, 5), ((3, 5), (1, 1))),
+        ((slice(0, 4), slice(0, 6)), ((0, 0), (4, 6))),
+        ((4, 5), None),
+        ((-1, 0), None),
+        ((slice(2, 2), slice(0, 1)), None),
+        ((slice(0, 5), slice(0, 1)), None),
+        ((slice(0, 2, 1), slice(0, 1)), None),
+        ((slice(None, 2), slice(0, 1)), None),
+        ((slice(0, True), slice(0, 1)), None),
+        ((0, slice(0, 1)), None),
+        ((True, 0), None),
+        ((0, 2**70), None),
+        ((0,), None),
+        ([0, 0], None),
+        (None, None),
+    ],
+    ids=repr,
+)
+def test_two_plain_slices_or_indices_inside_are_found_at_once(items: Any, bounds: Any) -> None:
+    assert tile_bounds(items, 4, 6) == bounds
