@@ -55,7 +55,8 @@ FAST_TESTS := $(addprefix tests/unit/,artifact codegen device diagnostics dialec
 
 help:
 	@echo 'make demo             install into .venv, run one program simulated and compiled'
-	@echo 'make test             install what the tests need, run the whole suite'
+	@echo 'make test             install what the tests need, run the whole suite, and the tests of the'
+	@echo '                      simulator and the language with the wheel that users install'
 	@echo 'make check            ruff, mypy and the fast tests'
 	@echo 'make test-full        the suite with its slow tests'
 	@echo 'make fuzz MINUTES=5   random programs and damaged files on all engines and cores; SEED=n,'
@@ -64,7 +65,7 @@ help:
 	@echo 'make soak             10,000 launches, tensors up to 4 GB, 10,000 nodes, 16 processes;'
 	@echo '                      SOAK="--megabytes 64 512" chooses sizes and parts'
 	@echo 'make test-sanitize    the executor under ASan and UBSan; SANITIZER=thread under TSan'
-	@echo 'make test-compiled    the tests of the simulator, with the compiled wheel'
+	@echo 'make test-compiled    all tests of the simulator and the language, with the compiled wheel'
 	@echo 'make docs             the site of the documentation, in site/'
 	@echo 'make bench            the benchmarks, side by side with the public tools in .venv-peer and'
 	@echo '                      .venv-compiler; figures in build/bench.json; ONLY="add-1x1 softmax"'
@@ -95,9 +96,11 @@ demo: $(VENV)/.demo
 
 test: $(VENV)/.test headers tutorial-wheel real-ttnn chromium
 	$(BIN)/python $(PYTEST)
+	@$(MAKE) --no-print-directory test-compiled COMPILED_SHARE='--one-in 2'
 
 test-full: $(VENV)/.test headers tutorial-wheel real-ttnn chromium
 	$(BIN)/python $(PYTEST) --full
+	@$(MAKE) --no-print-directory test-compiled COMPILED_SHARE=--full
 
 # Past failures first, then new cases until the time is over.
 .PHONY: fuzz
@@ -148,8 +151,9 @@ bench-readme:
 # What runs on the simulator, with the compiled wheel.
 test-compiled: $(COMPILED_VENV)/.ready
 	@$(COMPILED_VENV)/bin/python -P -c 'from ttl.sim.place import IS_COMPILED; assert IS_COMPILED'
-	$(COMPILED_VENV)/bin/python $(PYTEST) tests/unit/sim tests/unit/language tests/unit/source \
-	  tests/unit/ttnn tests/conformance tests/diagnostics tests/differential tests/races
+	$(COMPILED_VENV)/bin/python $(PYTEST) $(COMPILED_SHARE) tests/unit/sim tests/unit/language \
+	  tests/unit/source tests/unit/ttnn tests/unit/semantics tests/unit/trace tests/conformance \
+	  tests/diagnostics tests/differential tests/races
 
 # Rules of the language, broken one at a time in a copy of src.
 mutation-language: $(VENV)/.dev

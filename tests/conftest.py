@@ -19,7 +19,7 @@ import pytest
 from agreement.plugin import AgreementCheck
 from headers.check import TARGETS, check_operation
 from headers.deferred import DeferredCheck
-from sampling import FULL, SEED, more_combinations, sample_seed
+from sampling import FULL, SEED, is_chosen, more_combinations, sample_seed
 from skip_policy import SkipPolicy, read_allowed
 from ttl.artifact import CompiledOperation, read_folder
 
@@ -49,6 +49,9 @@ def pytest_report_header() -> str:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--full", action="store_true", help="run the slow tests too (marker `full`)")
+    parser.addoption(
+        "--one-in", type=int, default=1, metavar="N", help="one of so many tests, by the seed"
+    )
     parser.addoption(
         "--update-golden", action="store_true", help="write the files of tests/golden again"
     )
@@ -88,6 +91,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     slow = {item for item in items if item.get_closest_marker("full")}
     if not config.getoption("--update-golden"):  # all files are written again
         slow |= more_combinations(item for item in items if item not in slow)
+    share = config.getoption("--one-in")
+    slow |= {item for item in items if not is_chosen(item.nodeid, share)}
     if slow:
         config.hook.pytest_deselected(items=list(slow))
         items[:] = [item for item in items if item not in slow]
