@@ -1,7 +1,7 @@
 """The simulator's arithmetic on whole blocks, by the native module that wheels have.
 
 Each function returns None where it does not apply, and always where there is no such module. Then
-the caller does the same with numpy, and gets the same bits. docs/decisions/0032 tells why.
+the caller does the same with numpy, and gets the same bits. docs/decisions/0038 tells why.
 """
 
 from __future__ import annotations
