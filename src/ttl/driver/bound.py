@@ -50,8 +50,10 @@ def bind(call: Call, args: tuple[Any, ...], kwargs: dict[str, Any]) -> BoundCall
     return BoundCall(call, program, runnable, target, config)
 
 
-def compiled_for(call: Call, args: tuple[Any, ...], kwargs: dict[str, Any]) -> CompiledOperation:
-    """The artifact for tensors, or for specs of tensors."""
+def compiled_for(
+    call: Call, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Program, CompiledOperation]:
+    """What the body declares for tensors, or for specs of tensors, and its artifact."""
     _refuse_mesh(call, args, kwargs)
     device = Device(0, load(call.config.target))
     positional = tuple([_described(value, device) for value in args])
@@ -60,7 +62,7 @@ def compiled_for(call: Call, args: tuple[Any, ...], kwargs: dict[str, Any]) -> C
     with guarded(program, target, config):
         runnable = call.runnable(program, target, config)
     assert runnable is not None and runnable.artifact is not None, "it is no check"
-    return runnable.artifact
+    return program, runnable.artifact
 
 
 def _described(value: Any, device: Device) -> Any:

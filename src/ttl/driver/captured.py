@@ -1,4 +1,4 @@
-"""Where those who compile without running find what was compiled."""
+"""Calls that are compiled and not run, for whoever wants what a function of the program calls."""
 
 from __future__ import annotations
 

@@ -105,6 +105,11 @@ class Driver:
         return Views()
 
     def launch(self, operation: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        if (captured := CAPTURED.get()) is not None:
+            program, compiled = self._compiled(operation, args, kwargs)
+            captured.append((compiled, list(program.tensors.values())))
+            self.checks.compiled(program)
+            return
         call = Call(self, operation, Config.current())
         if (trace := TRACE.get()) is not None:
             trace.append(partial(self.launch, operation, args, kwargs))
@@ -113,7 +118,7 @@ class Driver:
         except InternalError:
             raise
         except TTLError as error:
-            if not call.checks:
+            if not call.config.check:
                 raise
             checked = call.checked or self.checks.begin()  # other operations are looked at too
             self.checks.found(checked, error.diagnostics, call.config, self.remarks)
@@ -128,6 +133,12 @@ class Driver:
     def compile(
         self, operation: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> CompiledOperation:
+        return self._compiled(operation, args, kwargs)[1]
+
+    def _compiled(
+        self, operation: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[Program, CompiledOperation]:
+        """Without the checks of a command: without the artifact there is nothing to go on with."""
         from .bound import compiled_for
 
         config = replace(Config.current(), compile_only=True, check=False)
@@ -179,11 +190,6 @@ class Call:
     operation: Operation
     config: Config
     checked: Checked | None = None  # what was found in it so far
-
-    @property
-    def checks(self) -> bool:
-        """Not the operations of a model: without the artifact there is nothing to go on with."""
-        return self.config.check and CAPTURED.get() is None
 
     def launch(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         try:
@@ -263,7 +269,7 @@ class Call:
     def runnable(self, program: Program, target: Target, config: Config) -> Runnable | None:
         """What runs the program; None if it has errors that a check has told."""
         compiles = config.wants_artifact or program.operation.kernel_folder is not None
-        looks = self.checks or config.view
+        looks = config.check or config.view
         signature = _signature_of(program, target, config) if compiles or looks else None
         is_known = compiles and not looks and self.driver.artifacts.knows(signature)
         if not (is_known or self._is_right(program, signature, target, config)):
@@ -282,7 +288,7 @@ class Call:
         if in_l1 := l1_tensors(program.tensors):
             check_limits(program.buffers, target, program.options.get("ttl-l1-budget"), in_l1)
         driver.remarks.supply(program, config)
-        if self.checks:
+        if config.check:
             self.checked = driver.checks.of(program, signature, target, config, driver.remarks)
             if self.checked.errors or config.compile_only:
                 return False
@@ -305,9 +311,6 @@ class Call:
             from ttl.artifact import with_sources
 
             compiled = with_sources(compiled, Path(folder or "."))
-        if (captured := CAPTURED.get()) is not None:
-            captured.append((compiled, list(program.tensors.values())))
-            self.driver.checks.compiled(program)
         return compiled
 
 

@@ -26,7 +26,6 @@ from ttl.sweep import CRASHED, forked, may_fork
 from ttl.ttnn.shared_memory import is_shared, release
 from ttl.ttnn.tensor import Tensor
 
-from .captured import CAPTURED
 from .spmd import Call
 
 Launch = Callable[[int], None]  # the call of one device, by its number
@@ -41,7 +40,7 @@ def _is_alone(config: Config) -> bool:  # rule ALONE
     changes = (config.float32, config.compile_only, config.isolate, config.show_threads)
     writes = (config.initial_mlir, config.final_mlir, config.compile_to, config.kernel_dumps)
     asked = any((*looks, *changes, *writes, config.verbose_passes))
-    return not asked and config.backend != "device" and CAPTURED.get() is None
+    return not asked and config.backend != "device"
 
 
 def _has_shared_tensors(call: Call) -> bool:  # rule SHARED

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -206,6 +207,7 @@ def test_on_a_device_copies_are_measured(monkeypatch: pytest.MonkeyPatch) -> Non
         monkeypatch.setattr(place, "find_dtype", lambda value: getattr(value, "dtype", None))
     monkeypatch.setattr(ttl.tuning.trial, "to_numpy", lambda tensor: np.ones((2, 2)))
     monkeypatch.setattr(ttl.LAUNCH_HOOK, "launch", launch)
+    monkeypatch.setattr(ttl.LAUNCH_HOOK, "bind", lambda *given: partial(launch, *given))
     tensor = Real()
     config = ttl.Config(block=2)
     outcome = Trial(tuned([config]), config, (tensor, tensor), {}).run()
