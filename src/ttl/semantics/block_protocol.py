@@ -18,26 +18,12 @@ class State:
     WRITTEN_BY_TRANSFER: ClassVar[State]
     RELEASED: ClassVar[State]
 
-    # What the table has for this state and the most common events, None where one is illegal: the
-    # simulator steps blocks by the million and reads an attribute faster than a dict.
-    __slots__ = (
-        "after_copy_from",
-        "after_copy_into",
-        "after_pop",
-        "after_push",
-        "after_read",
-        "after_store",
-        "value",
-    )
+    __slots__ = ("row", "value")
 
     def __init__(self, value: str):
         self.value = value  # as the language's table calls it
-        self.after_store: State | None = None
-        self.after_read: State | None = None
-        self.after_copy_from: State | None = None
-        self.after_copy_into: State | None = None
-        self.after_push: State | None = None
-        self.after_pop: State | None = None
+        # What follows each event, by its number; None where it is illegal.
+        self.row: list[State | None] = []
 
 
 class Event(Enum):
@@ -55,6 +41,24 @@ class Event(Enum):
 
     __hash__ = object.__hash__
 
+
+# The simulator steps blocks by the million and finds an item faster than the key of a dict.
+EVENTS: Final = (
+    Event.STORE, Event.ACCUMULATE, Event.READ, Event.READ_ELEMENT, Event.WRITE_ELEMENT,
+    Event.COPY_INTO, Event.COPY_INTO_DONE, Event.COPY_FROM, Event.COPY_FROM_DONE, Event.PUSH,
+    Event.POP,
+)  # fmt: skip
+STORE: Final = 0
+ACCUMULATE: Final = 1
+READ: Final = 2
+READ_ELEMENT: Final = 3
+WRITE_ELEMENT: Final = 4
+COPY_INTO: Final = 5
+COPY_INTO_DONE: Final = 6
+COPY_FROM: Final = 7
+COPY_FROM_DONE: Final = 8
+PUSH: Final = 9
+POP: Final = 10
 
 MW: Final = State("MW")
 MR: Final = State("MR")
@@ -98,10 +102,7 @@ TRANSITIONS: dict[tuple[State, Event], State] = {
 TOLERATED: dict[tuple[State, Event], State] = {(MR, Event.POP): OS, (MR, Event.STORE): MR}
 
 for _state in STATES:
-    for _event in (
-        Event.STORE, Event.READ, Event.COPY_FROM, Event.COPY_INTO, Event.PUSH, Event.POP,
-    ):  # fmt: skip
-        setattr(_state, f"after_{_event.name.lower()}", TRANSITIONS.get((_state, _event)))
+    _state.row = [TRANSITIONS.get((_state, _event)) for _event in EVENTS]
 
 ACQUIRED_HERE = "acquired here"
 IN_WORDS = {

@@ -12,9 +12,13 @@ from ttl.language.block import Block, BlockExpression
 from ttl.semantics import block_math
 from ttl.semantics.block_protocol import (
     ACQUIRED_HERE,
+    COPY_FROM,
+    COPY_FROM_DONE,
+    EVENTS,
+    POP,
+    PUSH,
     REPLACEABLE,
     TOLERATED,
-    TRANSITIONS,
     Event,
     State,
     illegal,
@@ -44,6 +48,7 @@ if TYPE_CHECKING:
     from .transfers import SimTransfer
 
 
+MUST_READ: Final = State.MUST_READ
 RELEASED: Final = State.RELEASED
 widened: Final = block_math.widened
 filled: Final = block_math.filled
@@ -92,11 +97,11 @@ class SimBlock(Block):
     )
 
     place: Place
-    state: State
-    sequence: int  # how many were acquired before
 
-    def __init__(self, end: BufferEnd, kernel: KernelRun, index: int):
+    def __init__(self, end: BufferEnd, kernel: KernelRun, index: int, state: State):
         self.type = end.buffer.block_type
+        self.state = state
+        self.sequence = end.acquired  # how many were acquired before
         self.end = end
         self.kernel = kernel
         # For those who write all of it; others have `array` and `words`.
@@ -135,15 +140,26 @@ class SimBlock(Block):
         if not filled(self.slot_words, poison):
             self.slot_words.fill(poison)
 
-    def step(self, event: Event) -> None:
-        """Take `event`, or raise RuleBroken if it is illegal now.
+    def step(self, event: int, place: Place | None = None) -> None:
+        """Take the event of this number, or raise RuleBroken if it is illegal now. What is only a
+        warning is told of this place, or of where the block was acquired.
 
-        The hot paths do this themselves, with the rows of the table that State has.
+        Nothing else changes the state of a block but filled(), and the release of a younger one.
         """
-        following = TRANSITIONS.get((self.state, event))
+        following = self.state.row[event]
         if following is None:
-            following = self.tolerated(event)
+            following = self.tolerated(EVENTS[event], place)
+        if event == COPY_FROM:
+            self.transfers_reading += 1
+        elif event == COPY_FROM_DONE:
+            self.transfers_reading -= 1
+            if self.transfers_reading:
+                return
         self.state = following
+
+    def filled(self) -> None:
+        """Another node, or the tensor in which it lies, has written it."""
+        self.state = MUST_READ
 
     def tolerated(self, event: Event, place: Place | None = None) -> State:
         """The next state, with a warning; RuleBroken if the chip does not run it rightly."""
@@ -158,20 +174,6 @@ class SimBlock(Block):
         else:
             self.kernel.simulation.tolerate(self.kernel, broken, self.place, ACQUIRED_HERE)
         return following
-
-    def start_reading(self) -> None:
-        """A transfer reads the block."""
-        following = self.state.after_copy_from
-        self.state = self.tolerated(Event.COPY_FROM) if following is None else following
-        self.transfers_reading += 1
-
-    def end_reading(self) -> None:
-        """It was waited for."""
-        if self.transfers_reading > 1:
-            self.transfers_reading -= 1
-        else:
-            self.step(Event.COPY_FROM_DONE)
-            self.transfers_reading = 0
 
     def __str__(self) -> str:
         return self.end.buffer.block_name
@@ -254,10 +256,10 @@ class SimBlock(Block):
             self.running_sum = self.values = None
 
     def push(self) -> None:
-        self._release_by_hand(Event.PUSH)
+        self._release_by_hand(PUSH)
 
     def pop(self) -> None:
-        self._release_by_hand(Event.POP)
+        self._release_by_hand(POP)
 
     def __enter__(self) -> SimBlock:
         running = running_engine(None)
@@ -276,15 +278,12 @@ class SimBlock(Block):
         if error is not None:
             return
         end = self.end
-        state = self.state
-        if (state.after_push if end.is_producer else state.after_pop) is None:
-            if state is RELEASED:  # the program has done it itself
-                if end.owed and self._is_owed:
-                    self._pay()
-                return
-            self.tolerated(end.release_event)
+        if self.state is RELEASED:  # the program has done it itself
+            if end.owed and self._is_owed:
+                self._pay()
+            return
+        self.step(PUSH if end.is_producer else POP)
         kernel = self.kernel
-        self.state = RELEASED
         self.entered = False
         if self.sequence != end.released:
             self._release_after_older()
@@ -308,12 +307,12 @@ class SimBlock(Block):
     def release(self) -> None:
         self._release_by_hand(self.end.release_event)
 
-    def _release_by_hand(self, event: Event) -> None:
+    def _release_by_hand(self, event: int) -> None:
         end = self.end
         running = running_engine(None)
         if running is not self.kernel:
             raise self.used_by(running)
-        if event is not end.release_event:
+        if event != end.release_event:
             raise self._wrong_release()
         if end.owed and self._is_owed:
             self._pay()

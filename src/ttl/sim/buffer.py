@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from ttl.language.buffer import BufferState, DataflowBuffer
-from ttl.semantics.block_protocol import Event
+from ttl.semantics.block_protocol import POP, PUSH
 from ttl.semantics.dtypes import Array, DType, Way, float32
 from ttl.semantics.types import BlockType, Shape, block_elements
 from ttl.trace import EventKind
@@ -49,7 +49,7 @@ class BufferEnd:
     other: BufferEnd
     action: ClassVar[str]  # the call that acquires
     release_call: ClassVar[str]
-    release_event: ClassVar[Event]
+    release_event: ClassVar[int]  # PUSH or POP
     release_kind: ClassVar[EventKind]
 
     def __init__(self, buffer: NodeBuffer, credits: int):
@@ -79,7 +79,7 @@ class ProducerEnd(BufferEnd):
 
     action = "reserve"
     release_call = "push"
-    release_event = Event.PUSH
+    release_event = PUSH
     release_kind = EventKind.BUFFER_PUSH
 
 
@@ -88,7 +88,7 @@ class ConsumerEnd(BufferEnd):
 
     action = "wait"
     release_call = "pop"
-    release_event = Event.POP
+    release_event = POP
     release_kind = EventKind.BUFFER_POP
 
 

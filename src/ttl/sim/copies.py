@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ttl.diagnostics import RuleBroken, codes
 from ttl.language.described import described, help_with
 from ttl.semantics import block_math
-from ttl.semantics.block_protocol import Event, State
+from ttl.semantics.block_protocol import COPY_FROM, COPY_FROM_DONE, COPY_INTO, COPY_INTO_DONE
 from ttl.semantics.tensors import (
     TensorSlice,
     check_copy_layouts,
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from .kernel import KernelRun
     from .races import Races
 
-MUST_READ: Final = State.MUST_READ
-READ_WRITE: Final = State.READ_WRITE
 COPY_END: Final = EventKind.COPY_END
 loaded: Final = block_math.loaded
 saved: Final = block_math.saved
@@ -109,7 +107,7 @@ class Load(TensorTransfer):
         self.check_owner()
         self.is_done = True
         part, block, kernel = self.part, self.block, self.kernel
-        block.state = MUST_READ  # nothing but this leads out of WRITTEN_BY_TRANSFER
+        block.step(COPY_INTO_DONE)
         block.values = block.transfer = None  # it was the only transfer
         block.is_bare = False
         if self.is_alike:
@@ -150,12 +148,9 @@ class Save(TensorTransfer):
         self.check_owner()
         self.is_done = True
         part, block, kernel = self.part, self.block, self.kernel
-        if block.transfers_reading == 1:  # as end_reading() does
-            block.state = READ_WRITE
-            block.transfers_reading = 0
+        block.step(COPY_FROM_DONE)
+        if not block.transfers_reading:
             block.transfer = None
-        else:
-            block.end_reading()
         if kernel.overwrites is not None and kernel.overwrites.clash(part, block.words, kernel):
             pass
         elif self.is_alike and not part.has_padding:
@@ -186,8 +181,8 @@ class BlockTransfer(SimTransfer):
 
     def complete(self) -> None:
         source, block = self.source, self.block
-        source.end_reading()
-        block.step(Event.COPY_INTO_DONE)
+        source.step(COPY_FROM_DONE)
+        block.step(COPY_INTO_DONE)
         block.take(source)
         if source.transfer is self:
             source.transfer = None
@@ -217,8 +212,8 @@ def _start_block_copy(transfer: BlockTransfer) -> BlockTransfer:
             raise each.used_by(transfer.kernel)
     if source.type != block.type:
         raise type_mismatch(source.type, block.type, "a copy connects")
-    source.start_reading()
-    block.step(Event.COPY_INTO)
+    source.step(COPY_FROM)
+    block.step(COPY_INTO)
     return transfer
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ttl.language.block import Block
-from ttl.semantics.block_protocol import Event
+from ttl.semantics.block_protocol import READ_ELEMENT, WRITE_ELEMENT
 from ttl.semantics.dtypes import round_to
 from ttl.semantics.types import Shape
 
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
 
 
 def read(kernel: KernelRun, block: Block, coordinates: Shape) -> float:
-    held = _step(kernel, block, Event.READ_ELEMENT)
+    held = _step(kernel, block, READ_ELEMENT)
     return float(held.array[_place(held, coordinates)])
 
 
 def write(kernel: KernelRun, block: Block, coordinates: Shape, value: float) -> None:
-    held = _step(kernel, block, Event.WRITE_ELEMENT)
+    held = _step(kernel, block, WRITE_ELEMENT)
     with np.errstate(over="ignore"):  # beyond the largest comes infinity
         rounded = round_to(np.array(value), held.end.buffer.held)
     held.array[_place(held, coordinates)] = rounded
     held.values = None
 
 
-def _step(kernel: KernelRun, block: Block, event: Event) -> SimBlock:
+def _step(kernel: KernelRun, block: Block, event: int) -> SimBlock:
     assert isinstance(block, SimBlock)
     if block.kernel is not kernel:
         raise block.used_by(kernel)

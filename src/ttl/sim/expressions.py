@@ -17,7 +17,7 @@ from ttl.diagnostics import RuleBroken, codes
 from ttl.language.block import BlockExpression
 from ttl.language.described import described, help_with
 from ttl.semantics import block_math
-from ttl.semantics.block_protocol import Event, State, illegal
+from ttl.semantics.block_protocol import ACCUMULATE, READ, STORE, State
 from ttl.semantics.current_engine import running_engine
 from ttl.semantics.dtypes import Array, DType, float32, round_into, round_to
 from ttl.semantics.kernel_kinds import wrong_kind
@@ -241,10 +241,7 @@ def as_held(kernel: KernelRun, block: SimBlock) -> Array:
     """The block is read: its elements, not in the type that expressions work in if nobody asked."""
     if block.kernel is not kernel:
         raise block.used_by(kernel)
-    following = block.state.after_read
-    if following is None:
-        raise illegal(block.state, Event.READ, block)
-    block.state = following
+    block.step(READ)
     if block.running_sum is not None:
         block.settle()
     return block.array if block.values is None else block.values
@@ -379,10 +376,7 @@ def store(kernel: KernelRun, value: Any, block: SimBlock) -> None:
         stored = value.array
     else:
         stored = _storable(kernel, value, block, "Block.store()")
-    following = block.state.after_store
-    if following is None:
-        following = block.tolerated(Event.STORE, user_place())
-    block.state = following
+    block.step(STORE, user_place() if block.state.row[STORE] is None else None)
     if not block.end.is_producer:  # a value of its own: the chip cannot pack over read space
         block.slot = np.empty_like(block.slot)
         block.slot_words = block.slot.view(block.slot_words.dtype)
@@ -434,7 +428,7 @@ def accumulate(kernel: KernelRun, block: SimBlock, value: Any) -> None:
     else:
         added = _storable(kernel, value, block, "+=")
     is_first = block.state is State.MUST_WRITE
-    block.step(Event.ACCUMULATE)
+    block.step(ACCUMULATE)
     before = block.carry() if block.running_sum is None else block.running_sum
     summed = special_values.computed(np.add(np.zeros_like(before) if is_first else before, added))
     block.values = None

@@ -13,7 +13,7 @@ from ttl.language.buffer import BufferState, DataflowBuffer
 from ttl.language.engine import Engine
 from ttl.language.pipes import PipeNet
 from ttl.language.semaphores import Semaphore
-from ttl.semantics.block_protocol import Event, State, illegal, nothing_held
+from ttl.semantics.block_protocol import COPY_FROM, COPY_INTO, State, nothing_held
 from ttl.semantics.current_engine import running_engine
 from ttl.semantics.kernel_kinds import wrong_kind
 from ttl.semantics.ops import BlockOp
@@ -177,10 +177,8 @@ class KernelRun(Engine):
             self._wait_for_credit(end)
         end.credits -= 1
         index: int = end.acquired % end.count
-        block = end.blocks[index] = SimBlock(end, self, index)
+        block = end.blocks[index] = SimBlock(end, self, index, MUST_WRITE)
         block.place = place_at(BEHIND_LANGUAGE)
-        block.state = MUST_WRITE
-        block.sequence = end.acquired
         block.is_bare = end.buffer.poison is not None
         end.acquired += 1
         if self.is_observed:
@@ -195,10 +193,8 @@ class KernelRun(Engine):
             self._wait_for_credit(end)
         end.credits -= 1
         index: int = end.acquired % end.count
-        block = end.blocks[index] = SimBlock(end, self, index)
+        block = end.blocks[index] = SimBlock(end, self, index, MUST_READ)
         block.place = place_at(BEHIND_LANGUAGE)
-        block.state = MUST_READ
-        block.sequence = end.acquired
         end.acquired += 1
         if self.recorder is not None:
             record_buffer(self, WAITED, end, block.place)
@@ -276,7 +272,7 @@ class KernelRun(Engine):
 
     def publish_block(self, block: Block) -> None:
         assert isinstance(block, SimBlock)
-        block.state = MUST_READ  # the tensor has written it
+        block.filled()
         block.release()
 
     def poll(self, what: BufferEnd | PipeTransfer) -> None:
@@ -337,15 +333,12 @@ class KernelRun(Engine):
             transfer = Load(self, source, destination, place)
             if destination.kernel is not self:
                 raise destination.used_by(self)
-            following = destination.state.after_copy_into
-            if following is None:
-                raise illegal(destination.state, Event.COPY_INTO, destination)
-            destination.state = following
+            destination.step(COPY_INTO)
         elif isinstance(source, SimBlock) and isinstance(destination, TensorSlice):
             if source.kernel is not self:
                 raise source.used_by(self)
             transfer = Save(self, destination, source, place)
-            source.start_reading()
+            source.step(COPY_FROM)
         elif isinstance(source, ReceiverRole) and isinstance(destination, SimBlock):
             transfer = start_receive(self, source, destination, place)
         elif isinstance(source, SimBlock) and isinstance(destination, SourceRole):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ttl.diagnostics import RuleBroken, codes
 from ttl.diagnostics.multicasts import receiver_not_ready
 from ttl.language.described import described
-from ttl.semantics.block_protocol import Event, State
+from ttl.semantics.block_protocol import COPY_FROM, COPY_FROM_DONE, COPY_INTO, COPY_INTO_DONE
 from ttl.semantics.tensors import type_mismatch
 from ttl.semantics.types import Shape
 
@@ -52,12 +52,12 @@ class MulticastTransfer(SimTransfer):
     def complete(self) -> None:
         source, destination = self.block, self.destination
         receivers = [self._receiver(node) for node in self.nodes if node != self.kernel.coordinate]
-        source.end_reading()
+        source.step(COPY_FROM_DONE)
         for block in receivers:
-            block.state = State.MUST_READ
+            block.filled()
             block.take(source)
         if self.is_loopback:
-            destination.step(Event.COPY_INTO_DONE)
+            destination.step(COPY_INTO_DONE)
             destination.take(source)
 
     def _receiver(self, node: Shape) -> SimBlock:
@@ -83,9 +83,9 @@ def start_multicast(
             "a multicast that reaches no other core",
             helps=("a block is not sent to itself: name the cores beside the sender",),
         )
-    source.start_reading()
+    source.step(COPY_FROM)
     if transfer.is_loopback:
-        destination.step(Event.COPY_INTO)
+        destination.step(COPY_INTO)
     source.transfer = transfer
     kernel.transfers[transfer] = None
     kernel.copies += 1

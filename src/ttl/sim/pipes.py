@@ -13,11 +13,11 @@ Nothing is kept in the pipe, and nothing survives the launch.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from ttl.diagnostics import RuleBroken, codes
 from ttl.language.pipes import PipeNet, Route, used_after_callback
-from ttl.semantics.block_protocol import Event, State, illegal
+from ttl.semantics.block_protocol import COPY_FROM, COPY_FROM_DONE, COPY_INTO, COPY_INTO_DONE
 from ttl.semantics.current_engine import running_engine
 from ttl.semantics.tensors import type_mismatch
 from ttl.semantics.types import BlockType, Shape
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from .nets import ReceiverRole, SourceRole
     from .races import Races
 
-MUST_READ: Final = State.MUST_READ
 
 class PipeRun:
     """A pipe during one launch. `counts` are transfers so far: of the source, then of receivers."""
@@ -163,7 +162,7 @@ class PipeSend(PipeTransfer):
             post.block.take(block)
         meeting.posts = []
         meeting.send = None
-        block.end_reading()
+        block.step(COPY_FROM_DONE)
 
     @property
     def misses_itself_only(self) -> bool:
@@ -198,7 +197,7 @@ class PipeReceive(PipeTransfer):
         if send is not None:  # else the data came when the send was waited for
             block.take(send.block)
             meeting.posts.remove(self)
-        block.state = MUST_READ  # nothing but this leads out of WRITTEN_BY_TRANSFER
+        block.step(COPY_INTO_DONE)
         block.transfer = None  # it was the only transfer
         del kernel.transfers[self]
         if kernel.recorder is not None:
@@ -218,7 +217,7 @@ def start_send(kernel: KernelRun, block: SimBlock, role: SourceRole, place: Plac
         raise meeting.refused(block)
     if run.owed and any(each.block is block for each in run.owed):  # it would not be the same data
         raise kernel.simulation.loopbacks.fault_of(run.owed[0])
-    block.start_reading()
+    block.step(COPY_FROM)
     if meeting is None:
         meeting = run.meetings[number] = Meeting(run, number, block.type)
     send = PipeSend(kernel, block, meeting, place)
@@ -245,7 +244,7 @@ def start_receive(
     meeting = run.meetings.get(number)  # rule ORDER
     if meeting is not None and meeting.block_type is not block.type:
         raise meeting.refused(block)
-    _begin_writing(block)
+    block.step(COPY_INTO)
     if meeting is None:
         meeting = run.meetings[number] = Meeting(run, number, block.type)
     receive = PipeReceive(kernel, block, meeting, place)
@@ -257,18 +256,11 @@ def start_receive(
     return receive
 
 
-def _begin_writing(block: SimBlock) -> None:
-    following = block.state.after_copy_into
-    if following is None:
-        raise illegal(block.state, Event.COPY_INTO, block)
-    block.state = following
-
-
 def _receive_own(kernel: KernelRun, run: PipeRun, block: SimBlock, place: Place) -> PipeReceive:
     """rule OWN: the block has the data already."""
     send = run.owed.pop(0)
     if send.kernel is not kernel or send.block is not block:
         raise kernel.simulation.loopbacks.fault_of(send)
-    _begin_writing(block)
+    block.step(COPY_INTO)
     kernel.simulation.loopbacks.nets.add(run.net)
     return PipeReceive(kernel, block, send.meeting, place)
