@@ -20,6 +20,7 @@ from ttl.source.recent import Recent
 
 from .decompositions import decompositions
 from .executable import MOST_KEPT, Executable
+from .keys import kinds_of
 from .lengths import OpenExecutable
 
 torch.compiler.allow_in_graph(torch.ops.tt.tt_lang_op)
@@ -60,7 +61,7 @@ class Compiled:
 
     def _prepare(self, inputs: Sequence[Any]) -> None:
         if all(_is_known(each) for each in inputs):
-            self.compiled.get(_key(inputs), lambda: _compile(self.graph, inputs))
+            self.compiled.get(kinds_of(inputs), lambda: _compile(self.graph, inputs))
         elif not torch.is_grad_enabled():
             with tracing():
                 self.open = aot_module_simplified(self.graph, inputs, fw_compiler=_open_executable)
@@ -70,7 +71,7 @@ class Compiled:
             raise self.error
         if self.open is not None:
             return self.open(*inputs)
-        return self.compiled.get(_key(inputs), lambda: _compile(self.graph, inputs))(*inputs)
+        return self.compiled.get(kinds_of(inputs), lambda: _compile(self.graph, inputs))(*inputs)
 
 
 def _is_known(value: Any) -> bool:
@@ -78,15 +79,6 @@ def _is_known(value: Any) -> bool:
     if isinstance(value, torch.Tensor):
         return all(type(size) is int for size in value.shape)
     return not isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool))
-
-
-def _key(inputs: Sequence[Any]) -> Any:
-    return tuple(
-        (tuple(each.shape), each.dtype, each.device, each.requires_grad)
-        if isinstance(each, torch.Tensor)
-        else each
-        for each in inputs
-    )
 
 
 def _wrong_option(options: dict[str, Any]) -> UsageError | None:

@@ -18,6 +18,7 @@ from .capture import TRACING
 from .decompositions import decompositions
 from .device import NAME, on_host, on_tt
 from .executable import MOST_KEPT, Executable
+from .keys import kinds_of
 from .lowering.emitter import unsupported
 from .registry import get_registered_operation
 
@@ -89,7 +90,7 @@ def _execute(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     _check_devices(op, [leaves[place] for place in places])
     # Another TT-Lang operation may take the id of the one that is called.
     entry = get_registered_operation(args[1]) if op.namespace == "tt" else None
-    key = _key(op, leaves, spec), entry
+    key = op, kinds_of(leaves), str(spec), entry
     executable, structure = _CALLS.get(key, lambda: _call(op, leaves, spec, places))
     return pytree.tree_unflatten(executable([leaves[place] for place in places]), structure)
 
@@ -137,11 +138,3 @@ def _call(
     except (DataDependentOutputException, DynamicOutputShapeException):
         raise unsupported(f"no lowering for {op}, whose sizes depend on elements") from None
     return Executable(traced), structure
-
-
-def _key(op: Any, leaves: Sequence[Any], spec: Any) -> Any:
-    described = tuple(
-        (tuple(leaf.shape), leaf.dtype) if isinstance(leaf, Tensor) else (type(leaf), repr(leaf))
-        for leaf in leaves
-    )
-    return op, described, str(spec)

@@ -1,0 +1,19 @@
+"""What tells one call of a graph or an operation of torch from others: not its elements."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from typing import Any
+
+from torch import Tensor
+
+
+def kinds_of(values: Iterable[Any]) -> tuple[Hashable, ...]:
+    return tuple([_kind_of(value) for value in values])
+
+
+def _kind_of(value: Any) -> Hashable:
+    """1, 1.0 and True are three kinds."""
+    if isinstance(value, Tensor):
+        return tuple(value.shape), value.dtype, value.device, value.requires_grad
+    return type(value), repr(value)
