@@ -1,4 +1,4 @@
-"""What tells one call of a graph or an operation of torch from others: not its elements."""
+"""Identify calls of torch graphs and operations by their inputs, apart from elements."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def kinds_of(values: Iterable[Any]) -> tuple[Hashable, ...]:
 
 
 def _kind_of(value: Any) -> Hashable:
-    """1, 1.0 and True are three kinds."""
+    """Distinguish 1, 1.0 and True."""
     if isinstance(value, Tensor):
         return tuple(value.shape), value.dtype, value.device, value.requires_grad
     return type(value), repr(value)

@@ -112,10 +112,12 @@ INDEXED = (
 LATE = "if row == 1:\n            raise ValueError('late')"
 
 
-def found_by(backends: tuple[str, ...], body: str, folder: Path) -> list[str]:
+def found_by(
+    backends: tuple[str, ...], body: str, folder: Path, text: str = PROGRAM
+) -> list[str]:
     """The first code that each reports; `check` is the compiler without a run."""
     path = folder / "program.py"
-    path.write_text(PROGRAM.replace("BODY", body))
+    path.write_text(text.replace("BODY", body))
     linecache.clearcache()
     operation = load_file(path).operation
     device = ttnn.open_device(device_id=0)
@@ -141,6 +143,15 @@ def test_a_kernel_that_python_refuses(body: str, tmp_path: Path) -> None:
 def test_a_block_for_something_else(use: str, tmp_path: Path) -> None:
     body = f"with dfb.reserve() as blk:\n            {use}"
     assert found_by(("sim", "host", "check"), body, tmp_path) == ["TTL1042"] * 3
+
+
+@pytest.mark.parametrize("call", ["store(2)", "push()", "pop()", "store(2, acc=True)"])
+def test_an_expression_has_no_methods_of_blocks(call: str, tmp_path: Path) -> None:
+    """`blk = blk + blk` in a `with`: the name is no block any more."""
+    lines = ("with dfb.reserve() as blk:", "blk.store(ttl.math.fill(1.0))", "blk = blk + blk")
+    body = "\n            ".join([*lines, f"blk.{call}"])
+    text = PROGRAM.replace("datamovement", "compute")
+    assert found_by(("sim", "host", "check"), body, tmp_path, text) == ["TTL1004"] * 3
 
 
 @pytest.mark.parametrize("use", INDEXED)

@@ -1,6 +1,6 @@
-"""The three ways to run a program: on the simulator, on this CPU, on a device.
+"""Run programs on the simulator, on this CPU or on a device.
 
-A backend makes a runnable of a program once; the runnable runs it on tensors, any number of times.
+A backend prepares a runnable from a program once. The runnable runs on tensors any number of times.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ FAIR_SEED = 0
 class Runnable(Protocol):
     @property
     def artifact(self) -> CompiledOperation | None:
-        """None if nothing was compiled, as for most runs on the simulator."""
+        """Return None if nothing was compiled, as in most runs on the simulator."""
 
     def run(self, tensors: Sequence[Any], recorder: Recorder | None, report: Report) -> None:
-        """Run the kernels on tensors like those of the program, in their order."""
+        """Run the kernels on tensors that match the program's, in the same order."""
 
 
 class Backend(Protocol):
     def prepare(
         self, program: Program, compiled: CompiledOperation | None, target: Target, config: Config
     ) -> Runnable:
-        """What runs such a program. Only the simulator does without an artifact."""
+        """Prepare to run a program. Only the simulator works without an artifact."""
 
 
 # The simulator ------------------------------------------------------------------------------------
@@ -87,7 +87,7 @@ class Simulation:
 
 
 def _with_sizes(fault: KernelFault, program: Program, target: Target) -> KernelFault:
-    """A run knows which buffer was too small; the proof knows how large it has to be."""
+    """Add the size that a proof computes: the run only knows which buffer was too small."""
     first = fault.diagnostics[0]
     waiting = first.facts.get("waiting", ())
     if first.code is not codes.DEADLOCK or all(each["action"] != "reserve" for each in waiting):
@@ -105,7 +105,7 @@ def _with_sizes(fault: KernelFault, program: Program, target: Target) -> KernelF
 
 
 def _seed(config: Config) -> int | None:
-    """`fair` lets others run where a kernel could also go on: what any seed does."""
+    """Use any seed for `fair`: it lets other kernels run even if one could continue."""
     if config.seed is None and config.scheduler == "fair":
         return FAIR_SEED
     return config.seed
@@ -199,7 +199,7 @@ class Device:
         return self._watch
 
     def show_rest(self) -> None:
-        """What the print server of a device has written since the last launch."""
+        """Show what a device printed since the last launch."""
         if self._watch is not None:
             self._watch.show_rest()
 

@@ -1,8 +1,8 @@
-"""Calls that skip the body: `operation.bind(...)`, and artifacts ahead of a call.
+"""Bind calls, which then skip the body, and compile operations ahead of a call.
 
-rule PROMISE  whoever binds a call promises that the body would declare the same again
-rule ALIKE    other tensors are taken if they would compile to the same: on the same device, of the
-              same shape, type, layout and memory, and one tensor in the same places
+rule PROMISE  the program promises that the body would declare the same kernels again
+rule ALIKE    other tensors must match the bound ones in device, shape, type, layout and memory, and
+              be the same tensor in the same positions
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def bind(call: Call, args: tuple[Any, ...], kwargs: dict[str, Any]) -> BoundCall
 def compiled_for(
     call: Call, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[Program, CompiledOperation]:
-    """What the body declares for tensors, or for specs of tensors, and its artifact."""
+    """Return the program and its artifact for tensors, or for specs of tensors."""
     _refuse_mesh(call, args, kwargs)
     device = Device(0, load(call.config.target))
     positional = tuple([_described(value, device) for value in args])
@@ -91,7 +91,7 @@ class BoundCall:
         return None if self.runnable is None else self.runnable.artifact
 
     def __call__(self, *tensors: Any) -> None:
-        """Run on the same tensors, or on others in the place of those of the call."""
+        """Run on the bound tensors, or on others that replace the arguments of the call."""
         program = self.program
         refuse_inside(program.operation.__name__)
         if self.runnable is None:
@@ -106,7 +106,7 @@ class BoundCall:
             raise at_the_call(error)  # noqa: B904 - it is the same one, with its own cause
 
     def _chosen(self, given: Sequence[Any]) -> list[Any]:  # rule ALIKE
-        """The tensors of a run; those that kernels only capture stay."""
+        """Replace the tensors among the arguments; keep those that kernels only capture."""
         program = self.program
         name, own = program.operation.__name__, program.tensors
         replaced = [each for each in own if each in program.arguments]
@@ -138,7 +138,7 @@ def _difference(name: str, one: Any, other: Any) -> str:
 
 
 def _aliases(tensors: Iterable[Any]) -> list[int]:
-    """For each tensor where it stands first."""
+    """List the first position of each tensor."""
     ids = [id(each) for each in tensors]
     return [ids.index(each) for each in ids]
 

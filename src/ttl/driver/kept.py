@@ -1,11 +1,11 @@
-"""Artifacts that all processes of a user share, in the cache folder.
+"""Keep artifacts in the cache folder, for all processes of a user.
 
-rule KEY     the name of a file is a digest of what the artifact depends on: the call's signature,
-             the texts of its functions, and the versions of what compiles them
-rule WHOLE   a file is written beside its place and renamed, and begins with a digest of the rest:
-             one that is damaged is no file
-rule OURS    kernels are compiled and run: a file is read only if nobody else can have written it
-rule SILENT  only what compiled without a remark is kept, so that remarks are made by every process
+rule KEY     a file is named by a digest of everything its artifact depends on: the signature of the
+             call, the texts of its functions, the versions of the compiler
+rule WHOLE   a file is written under another name and renamed, and starts with a digest of the rest;
+             a damaged file counts as missing
+rule OURS    kernels will run: a file is read only if no other user can have written it
+rule SILENT  an artifact with a warning is not kept, so that every process shows the warning
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ PACKAGE = Path(__file__).parents[1]
 
 
 class KeptArtifacts:
-    """Those in a folder."""
+    """Read and write the artifacts of one folder."""
 
     def __init__(self, folder: Path):
         self.folder = folder
 
     def place_of(self, signature: CallSignature) -> Path | None:  # rule KEY
-        """None for a call that other processes cannot tell from others."""
+        """Return None for a call that only this process can identify."""
         try:
             text = signature.stable()
         except NoKey:
@@ -62,7 +62,7 @@ class KeptArtifacts:
 
 
 def kept_in(config: Config) -> KeptArtifacts | None:
-    """None where somebody wants to see the compiler at work."""
+    """Return None if an option asks to see the compiler at work."""
     if config.always_compile or config.initial_mlir or config.final_mlir or config.verbose_passes:
         return None
     return KeptArtifacts(config.cache_dir)
@@ -74,7 +74,7 @@ def _digest(body: bytes) -> bytes:
 
 @cache
 def _compiler() -> str:
-    """What compiles, and its xDSL: which files, how large, and when they were written."""
+    """Identify the installed compiler and xDSL by paths, sizes and times of their files."""
     files = sorted(_files(str(PACKAGE)))
     if (xdsl := find_spec("xdsl")) is not None and xdsl.origin is not None:
         files.append(_file(xdsl.origin, os.stat(xdsl.origin)))

@@ -1,12 +1,12 @@
-"""A call of an operation: its program, its signature, what runs it, and the run.
+"""Call an operation in four steps.
 
-    program     what the body declares for these arguments: the body runs at every call
-    signature   what an artifact depends on: equal for calls that compile to the same
-    runnable    what a backend makes of the program and of the artifact, which is compiled once
-    run         the kernels, on the tensors of the call
+    program     run the body, which declares kernels, buffers, nets and semaphores
+    signature   identify everything that the artifact depends on
+    runnable    find or compile the artifact, and let a backend prepare it
+    run         run the kernels on the tensors of the call
 
-Most calls find the artifact of an earlier one by their signature. `bind` keeps a runnable for those
-who promise that the body would declare the same again: bound.py.
+Most calls find the artifact of an earlier call by its signature. A bound call keeps its runnable
+and starts at the last step: bound.py.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ class Driver:
     def _compiled(
         self, operation: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[Program, CompiledOperation]:
-        """Without the checks of a command: without the artifact there is nothing to go on with."""
+        """Compile even if a command only checks: the caller needs the artifact."""
         from .bound import compiled_for
 
         config = replace(Config.current(), compile_only=True, check=False)
@@ -160,7 +160,7 @@ def _reordered(place: Span) -> str | None:
 
 @contextmanager
 def guarded(program: Program, target: Target, config: Config) -> Iterator[None]:
-    """A fault of ours becomes an InternalError, with all that is needed to find its cause."""
+    """Turn our own faults into InternalErrors, with a bundle to find the cause."""
     token = REORDERED.set(_reordered)
     try:
         yield
@@ -235,7 +235,7 @@ class Call:
     def program(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[Program, Target, Config]:
-        """What the body declares, for which chip, and the options of this call."""
+        """Run the body; return the program, its chip and the options of this call."""
         _check_choices(self.config)
         config, chip = choose_backend(self.config, args, kwargs)
         _check_float32(config)
@@ -267,7 +267,7 @@ class Call:
                 driver.runs.run(runnable, program, tensors, config, warn)
 
     def runnable(self, program: Program, target: Target, config: Config) -> Runnable | None:
-        """What runs the program; None if it has errors that a check has told."""
+        """Prepare the program; return None if a check found errors."""
         compiles = config.wants_artifact or program.operation.kernel_folder is not None
         looks = config.check or config.view
         signature = _signature_of(program, target, config) if compiles or looks else None
@@ -281,7 +281,7 @@ class Call:
     def _is_right(
         self, program: Program, signature: CallSignature | None, target: Target, config: Config
     ) -> bool:
-        """What can be told before a run is raised, or shown by a check."""
+        """Look for mistakes that show before a run: raise them, or let a check show them."""
         driver = self.driver
         if _is_for_chip(config):
             check_on_chip(program, target)

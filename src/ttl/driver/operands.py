@@ -1,4 +1,4 @@
-"""The tensors of a program as operands of its artifact."""
+"""Describe the tensors of a program as operands of its artifact."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def operand_of(name: str, tensor: Any, address: int | None = None) -> Operand:
 
 
 def memory_of(tensor: Any) -> Memory:
-    """A bundle is replayed with tensors that lie as these do."""
+    """Describe where a tensor lies, so that `ttl replay` can place others alike."""
     config = memory_config_of(tensor)
     if config is None:
         return Memory()

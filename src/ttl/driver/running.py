@@ -1,4 +1,4 @@
-"""What is done around a run, and what runs leave beside their results."""
+"""Trace runs, record their calls, and keep tensors unchanged on request."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Recorded:
-    """What the kernels of an operation call, and how often the program calls the operation."""
+    """Hold the calls that an operation's kernels make, and how often the program calls it."""
 
     compiled: CompiledOperation
     recording: Recording
@@ -35,7 +35,7 @@ class Recorded:
 
 
 class Runs:
-    """Traces and recorded calls."""
+    """Keep traces and recorded calls of a process."""
 
     def __init__(self) -> None:
         self.traces = Traces()
@@ -71,7 +71,7 @@ class Runs:
                     recorder.record(EventKind.OPERATION_END, (), "", name)
 
     def record(self, compiled: CompiledOperation, tensors: Iterable[Any], config: Config) -> None:
-        """The calls of the kernels; a second call of the same kind is only counted."""
+        """Record the calls of the kernels; only count a second call of the same kind."""
         from ttl import host
 
         self.recorded_calls.append(compiled)
@@ -91,7 +91,7 @@ class Runs:
 
 
 def _bound_of(program: Program, tensor: Any) -> Bound | None:
-    """How far what another engine leaves in the tensor may be away: by the op table."""
+    """Bound the difference that another engine may leave in a tensor, from the op table."""
     from ttl.source.inexact import inexact_operations
     from ttl.trace.results import Bound
 
@@ -103,7 +103,7 @@ def _bound_of(program: Program, tensor: Any) -> Bound | None:
 
 @contextmanager
 def _unchanged(tensors: Iterable[Any]) -> Iterator[None]:
-    """The kernels work on copies of the elements, which are thrown away."""
+    """Let kernels work on copies of the elements, and drop the copies."""
     storages = [tensor.storage for tensor in tensors]
     kept = [storage.elements for storage in storages]
     for storage in storages:

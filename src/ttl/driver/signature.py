@@ -1,4 +1,4 @@
-"""The identity of a call: what its artifact, and whatever else is kept for it, depends on."""
+"""Identify calls: everything that an artifact depends on, as one value."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True, slots=True)
 class CallSignature:
-    """Equal for calls that compile to the same artifact.
+    """Compare equal for calls that compile to the same artifact.
 
-    It is made after the body has run, so that it holds what the body read, whatever that was.
+    Make it after the body has run: it then contains every value that the body read.
     """
 
     operation: tuple[Hashable, ...]  # what its decorator was given
@@ -47,7 +47,7 @@ class CallSignature:
 
     @classmethod
     def of(cls, program: Program, target: Target, config: Config) -> CallSignature:
-        """NoKey if nobody can tell what the call depends on: nothing is kept for it."""
+        """Raise NoKey if the call depends on something that cannot be identified."""
         operation, tensors = program.operation, tuple(program.tensors.values())
         by_node = (kernel for kernels in program.kernels_by_node.values() for kernel in kernels)
         kernels = [(kernel.kind, kernel.function) for kernel in (*program.kernels, *by_node)]
@@ -64,8 +64,9 @@ class CallSignature:
         )
 
     def stable(self) -> str:
-        """Equal in all processes; NoKey if the call is only known in this one. The options of a
-        run are no part of it: they change nothing in an artifact, and the chip's are in `target`.
+        """Return a text that is equal in all processes; raise NoKey if there is none.
+
+        Options of a run are not included: an artifact depends only on those in `target`.
         """
         places = (*self.operation, *self.compiler_options, *self.row_pages, *self.grid)
         return f"{places!r} {self.tensors!r} {self.target!r} {stable(self.declared)}"
@@ -83,7 +84,7 @@ def _outline(operation: Operation) -> tuple[Hashable, ...]:
 
 
 def signature_of(program: Program, target: Target, config: Config) -> CallSignature | None:
-    """None if nobody can tell what the call depends on."""
+    """Return None if the call depends on something that cannot be identified."""
     try:
         return CallSignature.of(program, target, config)
     except NoKey:
@@ -93,5 +94,5 @@ def signature_of(program: Program, target: Target, config: Config) -> CallSignat
 def kept_for(
     kept: Recent[Value], signature: CallSignature | None, make: Callable[[], Value]
 ) -> Value:
-    """What was made for calls of a signature; made anew for a call without one."""
+    """Return the value kept for a signature, making it the first time; never keep without one."""
     return make() if signature is None else kept.get(signature, make)

@@ -1,4 +1,4 @@
-"""Keys of frozen.py as texts: the same in every process, for what processes share.
+"""Turn keys of frozen.py into texts that are equal in all processes.
 
 rule TEXT     what is compiled is the text, and messages name its lines: code is known with its
               places and the texts of its file, unless only what it does matters
@@ -30,7 +30,10 @@ AS_WRITTEN = (
 
 
 def stable(key: Any, places: bool = True) -> str:
-    """NoKey if there is none. Without `places` code is the same wherever it stands."""
+    """Raise NoKey if the key means something in this process only.
+
+    Without `places` equal code in different lines or files has the same text.
+    """
     return ",".join(_parts(key, places))
 
 
@@ -81,7 +84,7 @@ def _of_texts(texts: tuple[str, ...]) -> str:
 
 
 def versions() -> Iterator[str]:
-    """Of what the keys know by name."""
+    """List the versions of libraries that keys name."""
     yield sys.version
     for module in (np, sys.modules.get("torch")):
         yield str(getattr(module, "__version__", None))

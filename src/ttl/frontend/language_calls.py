@@ -10,7 +10,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr, UnitAttr, i1, i64
 
 from ttl import language
-from ttl.diagnostics import codes, wrong_argument
+from ttl.diagnostics import codes
 from ttl.diagnostics.buffer_ends import not_backed
 from ttl.dialects import ttl
 from ttl.dialects.ttcore import tensor_of
@@ -27,7 +27,7 @@ from .handlers import Handlers
 from .hir import INDEX, BlockValue, HeldBlock, Op, RunTime, Scalar, Value, is_run_time
 from .pipes import NET_METHODS
 from .printing import print_values
-from .problems import describe, flow_broken, not_in_kernels
+from .problems import flow_broken, not_in_kernels
 from .raw_elements import raw_element_read, raw_element_write
 from .scalars import integer
 from .semaphores import MULTICAST_METHODS, SEMAPHORE_METHODS, UNICAST_METHODS, as_place
@@ -47,12 +47,18 @@ def call_method(
     if (remote := as_place(builder, owner)) is not None:
         owner, methods = remote, MULTICAST_METHODS if remote.is_range else UNICAST_METHODS
     elif isinstance(owner, BlockValue):
-        methods = BLOCK_METHODS
+        methods = None if _is_expression(owner) else BLOCK_METHODS
     elif isinstance(owner, RunTime):
         methods = handlers.methods.get(type(owner.type))
     else:
         methods = handlers.object_methods.get(type(owner))
     return (methods[name], owner) if methods and name in methods else None
+
+
+def _is_expression(value: BlockValue) -> bool:
+    """Tell the result of an operator from a block that a loop or a condition carries."""
+    is_carried = value.is_popped or not isinstance(value.owner, Op) or bool(value.owner.bodies)
+    return not (is_carried or isinstance(value, HeldBlock))
 
 
 # Buffers and blocks -------------------------------------------------------------------------------
@@ -74,8 +80,6 @@ def release(kind: type[ttl.ReleaseOp], builder: KernelBuilder, block: BlockValue
     if block.is_popped:
         return
     if not isinstance(block, HeldBlock):
-        if isinstance(block.owner, Op) and not block.owner.bodies:
-            raise wrong_argument(f"{describe(block)} cannot be released")
         raise flow_broken("the release of a block that a loop or a condition carries")
     builder.release(kind, block)
     builder.state.released |= {block}
