@@ -15,7 +15,8 @@ def branch(builder: KernelBuilder, choice: Choice, rest: Steps) -> Steps:
     if not isinstance(condition, Scalar):
         return (*(choice.then if condition else choice.otherwise), *rest)
     if jumps := jumps_in(choice):
-        taken, after = up_to_jumps(rest, jumps)
+        count = _with_ends(rest, len(up_to_jumps(rest, jumps)[0]))
+        taken, after = rest[:count], rest[count:]
         join = _branches(builder, condition, choice, taken).join()
         join.close()
         if not join.are_local and after:
@@ -58,8 +59,12 @@ def _join_or_split(builder: KernelBuilder, condition: Scalar, choice: Choice, re
 
 def _with_ends(rest: Steps, count: int) -> int:
     """So many steps, and those up to where one of them may jump to."""
-    jumps = {jump for step in rest[:count] for jump in jumps_in(step)}
-    return max(count, len(up_to_jumps(rest, jumps)[0]))
+    position = 0
+    while position < count:
+        step, after = rest[position], rest[position + 1 :]
+        position += 1
+        count = max(count, position + len(up_to_jumps(after, jumps_in(step))[0]))
+    return count
 
 
 def _changed_containers(choice: Choice) -> FlowBroken:

@@ -57,7 +57,7 @@ from .problems import (
     not_in_kernels,
     not_yet,
 )
-from .state import Do, Frame, Loop, Made, Path, State, Variable
+from .state import Do, Frame, Loop, Made, Path, State, Variable, functions_in
 
 if TYPE_CHECKING:
     from .continuations import Steps
@@ -307,7 +307,10 @@ class KernelBuilder(ABC):
         """The definition of a function, with the releases and waits that it leaves out."""
         return self.repaired.get(place_of(own_code(function))) or definition(function)
 
-    def forget(self, frame: Frame) -> None:
+    def forget(self, frame: Frame, result: Value = None) -> None:
+        """Drop the variables of a frame, unless a function in the result still uses them."""
+        if any(each.uses(frame) for each in functions_in(result)):
+            return
         values = self.state.values
         self.state.values = {v: x for v, x in values.items() if v.frame != frame.number}
 

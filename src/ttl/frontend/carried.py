@@ -15,7 +15,6 @@ from .block_math import Fill, block_operand
 from .builder import KernelBuilder, name_value
 from .carried_blocks import CarriedBlocks, is_readable
 from .environment import MISSING
-from .functions import LocalFunction
 from .hir import (
     KINDS,
     BlockValue,
@@ -44,7 +43,7 @@ from .loop_values import (
 from .node_values import is_same
 from .problems import FlowBroken, Unusable, describe, flow_broken, on_some_paths
 from .scalars import as_kind, common_kind
-from .state import Loop, Variable
+from .state import LocalFunction, Loop, Variable
 from .uses import Uses, uses_of_all
 
 

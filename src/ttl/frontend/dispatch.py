@@ -21,7 +21,7 @@ from ttl.semantics.numpy_numbers import own_sum
 from .attributes import find_method
 from .block_math import Fill, is_block
 from .builder import KernelBuilder
-from .functions import BoundMethod, LocalFunction, inline
+from .functions import BoundMethod, inline
 from .generators import FOR, Generator, is_calculation
 from .hir import RunTime, Scalar, StandIn, Value, is_run_time
 from .in_python import example, in_python, refused
@@ -30,6 +30,7 @@ from .node_values import NodeFunctions, NodeObjects, PerNode, all_in
 from .problems import not_in_kernels, not_yet, raised
 from .python_functions import ALWAYS, PYTHON, is_pure
 from .ranges import RangeValue
+from .state import LocalFunction
 from .value_ranges import as_constant
 
 PYTHON_NAMES = frozenset(function.__name__ for function in PYTHON)

@@ -19,16 +19,7 @@ from .hir import Value
 from .items import changing_method
 from .node_values import NodeFunctions
 from .problems import Unusable, WrongCall, not_in_kernels
-from .state import Frame
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class LocalFunction:
-    """A function that is defined in the kernel, or in a function it calls."""
-
-    tree: tree.Function
-    frame: Frame
-    signature: inspect.Signature
+from .state import Frame, LocalFunction
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +64,7 @@ def inline(
     if is_generator(node):
         return _generator(builder, node, frame)
     result = evaluate_body(builder, frame, node)
-    if not isinstance(result, LocalFunction):  # one that is returned still has their variables
-        builder.forget(frame)
+    builder.forget(frame, result)
     if isinstance(result, Unusable):
         raise result.refuse()
     return result

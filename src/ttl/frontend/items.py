@@ -208,11 +208,13 @@ def comprehended(
     frame = builder.new_frame(outer.file, node.scope, outer)
     frame.caller, frame.call_site = outer.caller, outer.call_site
     builder.frame = frame
+    found: list[T] = []
     try:
-        return list(_generated(builder, node.generators, each, first))
+        found += _generated(builder, node.generators, each, first)
+        return found
     finally:
         builder.frame = outer
-        builder.forget(frame)
+        builder.forget(frame, found)
 
 
 def _generated(

@@ -16,13 +16,13 @@ from ttl.semantics.kernel_kinds import KernelKind
 
 from .builder import KernelBuilder
 from .carried import Carried, assigned
-from .functions import BoundMethod, LocalFunction
+from .functions import BoundMethod
 from .hir import INDEX, Body, Op, PipeValue, RunTime, Scalar, TransferValue, Value
 from .loops import new_loop
 from .nets import nodes_with_role
 from .node_values import NodeFunctions
 from .problems import Mistake, WrongCall, describe
-from .state import Variable
+from .state import LocalFunction, Variable
 from .uses import NOTHING
 
 

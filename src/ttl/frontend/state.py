@@ -6,8 +6,10 @@ it goes on with how it ends, or with what was before.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
+from inspect import Signature
 from typing import Any, NamedTuple
 
 from ttl.diagnostics import Diagnostic, Span
@@ -94,6 +96,37 @@ class Frame:
     def call_sites(self) -> tuple[Span, ...]:
         """Where the function is called, innermost first."""
         return tuple([frame.call_site for frame in self.callers if frame.call_site is not None])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LocalFunction:
+    """A function that is defined in the kernel, or in a function it calls."""
+
+    tree: tree.Function
+    frame: Frame
+    signature: Signature
+
+    def uses(self, frame: Frame) -> bool:
+        """Tell whether it is defined in this call of a function, or in a function inside it."""
+        around: Frame | None = self.frame
+        while around is not None and around is not frame:
+            around = around.outer
+        return around is not None
+
+
+def functions_in(value: Value) -> Iterator[LocalFunction]:
+    """Find local functions in a value and in the containers and partials it consists of."""
+    if isinstance(value, LocalFunction):
+        yield value
+    parts: Iterable[Value] = ()
+    if isinstance(value, (tuple, list, set)):
+        parts = value
+    elif isinstance(value, dict):
+        parts = value.values()
+    elif isinstance(value, partial):
+        parts = (value.func, *value.args, *value.keywords.values())
+    for part in parts:
+        yield from functions_in(part)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -31,7 +31,6 @@ from .desugar import tested_inside, without_choice
 from .dispatch import call
 from .expressions import expression
 from .finishing import finish_scope
-from .functions import LocalFunction
 from .generators import ONE_VALUE, Generator, consumer_of
 from .hir import BlockValue, HeldBlock, Scalar, Value, kind_of
 from .in_python import refused
@@ -44,7 +43,7 @@ from .problems import MISTAKEN, Mistake, Unusable, flow_broken, not_in_kernels
 from .ranges import steps_of
 from .signposts import refuse_unused_signposts
 from .simple_statements import STATEMENTS
-from .state import LEFT, RETURNED, State
+from .state import LEFT, RETURNED, LocalFunction, State
 from .uses import NOTHING, uses_of
 from .value_ranges import Undecided, repeated
 
