@@ -121,6 +121,12 @@ class Evaluation:
             self.reading.note(value.known)
             yield after, value
 
+    def binary(self, node: tree.Binary, state: State) -> Result:
+        """A sum of lists has what is in them; a sum of blocks is a value of its own."""
+        if any(map(_is_container, terms(node))):
+            return self.united(terms(node), state)
+        return [(after, NOTHING) for after, _ in self.several(terms(node), state)]
+
     def bind(self, node: tree.Bind, state: State) -> Result:
         return [
             (bound, Value(value.holders | {node.target.binding}, value.known))  # type: ignore[arg-type]
@@ -382,6 +388,7 @@ class Evaluation:
 
 EXPRESSIONS: dict[type[tree.Node], Callable[[Evaluation, Any, State], Iterable[Any]]] = {
     tree.Attribute: Evaluation.attribute,
+    tree.Binary: Evaluation.binary,
     tree.Bind: Evaluation.bind,
     tree.Call: Evaluation.call,
     tree.Choice: Evaluation.choice,
@@ -397,6 +404,11 @@ EXPRESSIONS: dict[type[tree.Node], Callable[[Evaluation, Any, State], Iterable[A
     tree.Suspend: Evaluation.suspended,
     tree.Table: lambda flow, node, state: flow.united(children(node), state),
 }
+
+
+def _is_container(node: tree.Node) -> bool:
+    is_part = isinstance(node, tree.Item) and isinstance(node.index, tree.Slice)
+    return is_part or isinstance(node, (tree.Sequence, tree.Comprehension))
 
 
 def _result(effect: Effect, given: tuple[Value, ...]) -> Value:
