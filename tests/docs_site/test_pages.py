@@ -36,6 +36,38 @@ func.func @main(%a: tensor<32x32xf32>, %b: tensor<32x32xf32>) -> tensor<32x32xf3
 }
 ''')
 """,
+    "howto/calls.md": """
+import numpy as np
+import ttl
+from ttl import ttnn
+
+@ttl.operation(grid=(1, 1))
+def scaled_sum(a, b, y):
+    a_dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 1))
+    b_dfb = ttl.make_dataflow_buffer_like(b, shape=(1, 1))
+    y_dfb = ttl.make_dataflow_buffer_like(y, shape=(1, 1))
+
+    @ttl.compute()
+    def compute():
+        with a_dfb.wait() as a_blk, b_dfb.wait() as b_blk, y_dfb.reserve() as y_blk:
+            y_blk.store(a_blk + b_blk)
+
+    @ttl.datamovement()
+    def read():
+        with a_dfb.reserve() as a_blk, b_dfb.reserve() as b_blk:
+            ttl.copy(a[0, 0], a_blk).wait()
+            ttl.copy(b[0, 0], b_blk).wait()
+
+    @ttl.datamovement()
+    def write():
+        with y_dfb.wait() as y_blk:
+            ttl.copy(y_blk, y[0, 0]).wait()
+
+device = ttnn.open_device(device_id=0)
+a, b, y, a2, b2, y2 = [
+    ttl.from_numpy(np.ones((64, 128)), dtype=ttnn.bfloat16, device=device) for _ in range(6)
+]
+""",
     "howto/tensors.md": "",
     "reference/severity.md": "a = y = None\noperation = print\n",
 }

@@ -62,8 +62,8 @@ MUTANTS = (
     Mutant(
         "state-start",
         "sim/kernel.py",
-        "        block.state = MUST_READ\n",
-        "        block.state = State.READ_WRITE\n",
+        "SimBlock(end, self, index, MUST_READ)\n",
+        "SimBlock(end, self, index, State.READ_WRITE)\n",
     ),
     Mutant("state-store", PROTOCOL, "    (RW, Event.STORE): MR,\n", "    (RW, Event.STORE): RW,\n"),
     Mutant(
@@ -102,8 +102,8 @@ MUTANTS = (
     Mutant(
         "state-copy-from",
         "sim/block.py",
-        "        if self.transfers_reading > 1:\n",
-        "        if False:\n",
+        "            if self.transfers_reading:\n",
+        "            if False:\n",
     ),
     Mutant(
         "state-touch-released",

@@ -18,7 +18,7 @@ from ttl.frontend import block_math
 from ttl.frontend.builder import KernelBuilder
 from ttl.frontend.emission import Emission
 from ttl.frontend.environment import Environment
-from ttl.frontend.hir import INDEX, Op, RunTime, Value
+from ttl.frontend.hir import INDEX, BlockValue, Op, RunTime, Value
 from ttl.frontend.language_calls import LANGUAGE
 from ttl.frontend.nets import Nets
 from ttl.frontend.node_values import MakeArgument
@@ -92,6 +92,10 @@ class ThreadBuilder(Translation):
         for argument, span in zip(block.args, self.argument_spans, strict=True):
             argument.location = location_of(span)
         return block
+
+    def is_block(self, value: BlockValue) -> bool:
+        owner = value.owner
+        return not isinstance(owner, Op) or issubclass(owner.becomes, d2m.AcquireOp)
 
     def is_held(self, cb: CircularBuffer, is_wait: bool) -> bool:
         """The output's block stays, or goes where the thread says pop() if another takes it."""

@@ -109,7 +109,7 @@ class BoundCall:
         """Replace the tensors among the arguments; keep those that kernels only capture."""
         program = self.program
         name, own = program.operation.__name__, program.tensors
-        replaced = [each for each in own if each in program.arguments]
+        replaced = [each for each in own if program.arguments.get(each) is own[each]]
         if len(given) != len(replaced):
             takes = f"{len(replaced)} ({', '.join(replaced)})"
             raise _refused(f"the bound {name} takes {takes} tensors, not {len(given)}")
@@ -117,6 +117,9 @@ class BoundCall:
         for each in replaced:
             if difference := _difference(each, own[each], chosen[each]):
                 raise _refused(f"`{each}` of the bound {name} {difference}")
+        for each in replaced:
+            if chosen[each] is not own[each] and _is_captured_outside(program, own[each]):
+                raise _refused(f"`{each}` of the bound {name} is captured by a kernel, too")
         if _aliases(own.values()) != _aliases(chosen.values()):
             raise _refused(f"the bound {name} is given one tensor in several places")
         return list(chosen.values())
@@ -135,6 +138,17 @@ def _difference(name: str, one: Any, other: Any) -> str:
     part = next(each for each in ("shape", "dtype", "layout", "memory") if
                 getattr(was, each) != getattr(now, each))  # fmt: skip
     return f"has {part} {getattr(was, part)}, not {getattr(now, part)}"
+
+
+def _is_captured_outside(program: Program, tensor: Any) -> bool:
+    """Tell whether a kernel also sees the tensor under a name from outside of the body."""
+    outside = program.operation.function.__code__.co_freevars
+    for kernel in program.kernels:
+        free = kernel.function.__code__.co_freevars
+        for name, value in kernel.sees().items():
+            if (name in outside or name not in free) and value is tensor:
+                return True
+    return False
 
 
 def _aliases(tensors: Iterable[Any]) -> list[int]:

@@ -42,7 +42,8 @@ class KeptArtifacts:
             text = signature.stable()
         except NoKey:
             return None
-        digest = sha256("\n".join([text, _compiler(), *versions()]).encode()).hexdigest()
+        whole = "\n".join([text, _compiler(), *versions()])
+        digest = sha256(whole.encode(errors="surrogatepass")).hexdigest()
         return self.folder / f"{OPERATIONS}{digest[:40]}.json"
 
     def read(self, place: Path) -> CompiledOperation | None:

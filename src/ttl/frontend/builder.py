@@ -417,6 +417,11 @@ class KernelBuilder(ABC):
         finally:
             self.loops = loops
 
+    def is_block(self, value: BlockValue) -> bool:
+        """Tell a block, also one that a loop or a condition carries, from an expression."""
+        is_carried = value.is_popped or not isinstance(value.owner, Op) or bool(value.owner.bodies)
+        return is_carried or isinstance(value, HeldBlock)
+
     def is_tensor(self, value: Value) -> bool:
         return self.handles.is_tensor(value)
 

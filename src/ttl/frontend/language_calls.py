@@ -24,7 +24,7 @@ from .block_math import block_math, fill, math_function, store
 from .builder import KernelBuilder
 from .data_movement import add_to_group, copy, group, wait_group, wait_transfer
 from .handlers import Handlers
-from .hir import INDEX, BlockValue, HeldBlock, Op, RunTime, Scalar, Value, is_run_time
+from .hir import INDEX, BlockValue, HeldBlock, RunTime, Scalar, Value, is_run_time
 from .pipes import NET_METHODS
 from .printing import print_values
 from .problems import flow_broken, not_in_kernels
@@ -47,18 +47,12 @@ def call_method(
     if (remote := as_place(builder, owner)) is not None:
         owner, methods = remote, MULTICAST_METHODS if remote.is_range else UNICAST_METHODS
     elif isinstance(owner, BlockValue):
-        methods = None if _is_expression(owner) else BLOCK_METHODS
+        methods = BLOCK_METHODS if builder.is_block(owner) else None
     elif isinstance(owner, RunTime):
         methods = handlers.methods.get(type(owner.type))
     else:
         methods = handlers.object_methods.get(type(owner))
     return (methods[name], owner) if methods and name in methods else None
-
-
-def _is_expression(value: BlockValue) -> bool:
-    """Tell the result of an operator from a block that a loop or a condition carries."""
-    is_carried = value.is_popped or not isinstance(value.owner, Op) or bool(value.owner.bodies)
-    return not (is_carried or isinstance(value, HeldBlock))
 
 
 # Buffers and blocks -------------------------------------------------------------------------------

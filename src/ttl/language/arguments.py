@@ -20,7 +20,9 @@ def is_tensor(value: object) -> bool:
     # A module looks for a name that it has not among all that it has, to name the nearest.
     if isinstance(value, ModuleType):
         return False
-    return find_dtype(value) is not None and hasattr(value, "shape") and hasattr(value, "layout")
+    if find_dtype(value) is None or not hasattr(value, "shape") or not hasattr(value, "layout"):
+        return False
+    return hasattr(value, "device")  # a description of a tensor has none
 
 
 def parts_of(name: str, value: Any, around: tuple[Any, ...] = ()) -> list[Named]:

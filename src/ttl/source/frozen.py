@@ -10,6 +10,8 @@ rule AGAIN    what was met before is known by its number: cycles end, and one li
 rule NAMED    functions and classes of Python and of installed libraries are known by their names
 rule MODULES  a module is known by those of its names that the functions met can ask for; of modules
               whose functions do not change, only the numbers and texts are looked at
+rule RUN      properties and operators of the user's classes run while a kernel is compiled: they
+              have a key only if they name nothing but the user's own functions and PURE modules
 rule NONE     everything else has no key: nobody knows what it depends on, or it fails when asked
 """
 
@@ -51,6 +53,19 @@ from ttl.semantics.ttnn_values import is_ttnn_value
 from . import tree
 from .bindings import Around
 from .functions import builtins_of, own_code, slots_of
+from .run_by_python import (
+    CONSTANT_MODULES,
+    IMPURE_NAMES,
+    NO_VALUE,
+    PURE,
+    added,
+    cell_value,
+    held_by_generated,
+    imports,
+    is_generated,
+    makes_names,
+    runs_alone,
+)
 from .trees import tree_of_code
 from .walking import walk
 
@@ -78,11 +93,8 @@ def freeze_all(values: Iterable[object], tensors: Tensors = ()) -> Key:
 
 # Kinds of values ----------------------------------------------------------------------------------
 
-# Modules whose attributes a kernel may use and that do not change; others may.
-CONSTANT_MODULES = ("builtins", "math", "numpy", "torch", "ttl", "ttnn")
-
-AGAIN, CLASS, CODE, FUNCTION, MODULE, NAMED, NO_VALUE, TENSOR = (
-    "again", "class", "code", "function", "module", "named", "no value", "tensor",
+AGAIN, CLASS, CODE, FUNCTION, MODULE, NAMED, TENSOR = (
+    "again", "class", "code", "function", "module", "named", "tensor",
 )  # fmt: skip
 
 class Plain(tuple[Any, ...]):
@@ -138,6 +150,7 @@ HELD: Final[dict[type, Callable[[Any], Iterable[object]]]] = {
     RemoteSemaphore: lambda value: (value.semaphore, value.nodes),
 }  # fmt: skip
 
+CACHED: Final = type(lru_cache(len))
 LONG = (tuple, list, set, frozenset, deque, dict)
 LONGEST = 100_000  # items; a key is made at every call, and kept
 
@@ -169,6 +182,8 @@ class _Freezer:
         self.met: dict[int, tuple[int, object]] = {}  # the values too, so that ids stay theirs
         self.modules: list[ModuleType] = []
         self.asked: set[str] = set()  # names that some function may ask a module for
+        self.asks_all = False  # a function makes such names itself
+        self.runs = False  # rule RUN: is this what Python runs while a kernel is compiled?
 
     def key(self, value: Any) -> Key:
         kind = type(value)
@@ -200,7 +215,8 @@ class _Freezer:
     def _module_attributes(self) -> Iterator[tuple[int, str]]:
         for number, module in enumerate(self.modules):
             is_constant = _is_constant(module)
-            for name in self.asked:
+            names = {*vars(module)} if self.asks_all and not is_constant else self.asked
+            for name in names:
                 value = vars(module).get(name, NO_VALUE)
                 if value is not NO_VALUE and (not is_constant or type(value) in NUMBERS_AND_TEXTS):
                     yield number, name
@@ -209,13 +225,15 @@ class _Freezer:
         if kind in HELD:
             if kind in LONG and len(value) > LONGEST:
                 raise NoKey(f"a {kind.__name__} of {len(value)} items is too long for a key")
+            if self.runs and kind is CACHED:
+                raise NoKey("a result may have been kept before")
             return kind, *self.keys(HELD[kind](value))
         if isinstance(value, FunctionType):
             return self._function(value)
         if isinstance(value, ModuleType):
             return self._module(value)
         if (name := _library_name(value)) is not None:
-            return NAMED, *name
+            return self._named(*name)
         if isinstance(value, type):
             return self._class(value)
         if isinstance(value, BuiltinFunctionType):
@@ -224,7 +242,18 @@ class _Freezer:
             return self.key(kind), value.name
         return self._instance(value, kind) if _is_users(kind) else self._of_library(value, kind)
 
+    def _named(self, module: str, name: str) -> Key:
+        if self.runs and module.partition(".")[0] not in PURE:
+            raise NoKey(f"{module}.{name} may give something else next time")
+        return NAMED, module, name
+
     def _module(self, module: ModuleType) -> Key:
+        is_dynamic = type(module) is not ModuleType or "__getattr__" in vars(module)
+        if is_dynamic and not _is_constant(module):
+            raise NoKey(f"module {module.__name__} makes its attributes when asked")
+        is_users = is_user_file(getattr(module, "__file__", None) or "<builtin>")
+        if self.runs and not is_users and module.__name__.partition(".")[0] not in PURE:
+            raise NoKey(f"functions of {module.__name__} may give something else next time")
         self.modules.append(module)
         return MODULE, module.__name__
 
@@ -236,6 +265,8 @@ class _Freezer:
             return kind, repr(value.dtype), value.shape, sha256(value.tobytes()).digest()
         if isinstance(value, np.dtype) or as_dtype(value) is not None:
             return kind, repr(value)
+        if kind.__module__ == "dataclasses":  # what marks a field without a default, say
+            return (kind,)
         base = next((base for base in kind.__mro__ if base in HELD), None)
         if base in (np.generic, RemoteSemaphore, tuple):
             return kind, *self.keys(HELD[base](value))
@@ -267,8 +298,10 @@ class _Freezer:
         code = own_code(function)
         is_users = is_user_file(code.co_filename)
         if not is_users and (name := _library_name(function)) is not None:
-            return NAMED, *name
+            return self._named(*name)
         around, asked = _names(code)
+        if is_users:
+            self._look_at(code)
         around_it = function.__globals__ if is_users else {}
         self.asked |= asked if is_users else set()
         return (
@@ -279,10 +312,18 @@ class _Freezer:
             self.key(function.__defaults__),
             self.key(function.__kwdefaults__),
             self.named(function.__dict__.items()),
-            self.keys(_cell_value(cell) for cell in function.__closure__ or ()),
+            self.keys(cell_value(cell) for cell in function.__closure__ or ()),
             self.named((name, around_it[name]) for name in around if name in around_it),
             self.named(_numbers_of_builtins(function, around) if is_users else ()),
         )
+
+    def _look_at(self, code: CodeType) -> None:
+        """Raise NoKey for a function that depends on more than names tell."""
+        if imports(code):
+            raise NoKey(f"`{code.co_name}` imports a module when it is called")
+        self.asks_all |= makes_names(code)
+        if self.runs and not IMPURE_NAMES.isdisjoint(global_names(code)):  # rule RUN
+            raise NoKey(f"`{code.co_name}` may give something else next time")
 
     def _class(self, kind: type) -> Key:
         """A class of the user's, without what Python adds for itself."""
@@ -296,14 +337,21 @@ class _Freezer:
             kind.__qualname__,
             self.keys((type(kind), *kind.__bases__)),
             self.named((name, member.value) for name, member in members.items()),
-            tuple([(name, self._class_attribute(value)) for name, value in own]),
+            self.keys(added(member) for member in members.values()),
+            tuple([(name, self._class_attribute(name, value)) for name, value in own]),
         )
 
-    def _class_attribute(self, value: Any) -> Key:
+    def _class_attribute(self, name: str, value: Any) -> Key:
         function = getattr(value, "__func__", value)
-        if isinstance(function, FunctionType) and _is_generated(function.__code__):
-            return CODE, function.__code__
-        return (NAMED, type(value)) if isinstance(value, PLACES) else self.key(value)
+        if isinstance(function, FunctionType) and is_generated(function.__code__):
+            return CODE, function.__code__, self.keys(held_by_generated(function))
+        if isinstance(value, PLACES):
+            return NAMED, type(value)
+        before, self.runs = self.runs, self.runs or runs_alone(name, value)
+        try:
+            return self.key(value)
+        finally:
+            self.runs = before
 
 
 def _is_constant(module: ModuleType) -> bool:
@@ -314,24 +362,12 @@ def _is_constant(module: ModuleType) -> bool:
 def _numbers_of_builtins(
     function: FunctionType, names: Iterable[str]
 ) -> Iterator[tuple[str, object]]:
-    """What somebody has put beside Python's own functions."""
+    """List what somebody has put beside Python's own functions."""
     for name in names:
-        value = builtins_of(function).get(name)
-        if type(value) in NUMBERS_AND_TEXTS and name not in function.__globals__:
+        value = builtins_of(function).get(name, NO_VALUE)
+        is_pythons = getattr(value, "__module__", None) in ("builtins", "_io", "_sitebuiltins")
+        if value is not NO_VALUE and not is_pythons and name not in function.__globals__:
             yield name, value
-
-
-def _is_generated(code: CodeType) -> bool:
-    """Was it made for the class by dataclasses, enum, typing or namedtuple?"""
-    is_created = code.co_filename == "<string>" and code.co_qualname.startswith("__create_fn__")
-    return is_created or not is_user_file(code.co_filename)
-
-
-def _cell_value(cell: Any) -> object:
-    try:
-        return cell.cell_contents
-    except ValueError:  # the name has no value yet
-        return NO_VALUE
 
 
 def _library_name(value: Any) -> tuple[str, str] | None:

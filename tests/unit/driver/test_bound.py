@@ -174,3 +174,50 @@ def test_an_operation_is_compiled_ahead(backend: str, kind: str) -> None:
     assert "3.0f" in "".join(kernel.cpp_source for kernel in artifact.kernels)
     assert [operand.shape for operand in artifact.operands] == [(32, 32)] * 2
     assert before is None or LAUNCH_HOOK.last_grid == (1, 1)
+
+
+G = tensor(100.0)
+
+
+@ttl.operation(grid=(1, 1))
+def add_global(x: Any, y: Any) -> None:
+    x_dfb = ttl.make_dataflow_buffer_like(x, shape=(1, 1))
+    g_dfb = ttl.make_dataflow_buffer_like(x, shape=(1, 1))
+    y_dfb = ttl.make_dataflow_buffer_like(y, shape=(1, 1))
+
+    @ttl.compute()
+    def compute() -> None:
+        with x_dfb.wait() as x_blk, g_dfb.wait() as g_blk, y_dfb.reserve() as y_blk:
+            y_blk.store(x_blk + g_blk)
+
+    @ttl.datamovement()
+    def read() -> None:
+        with x_dfb.reserve() as x_blk, g_dfb.reserve() as g_blk:
+            ttl.copy(x[0, 0], x_blk).wait()
+            ttl.copy(G[0, 0], g_blk).wait()
+
+    @ttl.datamovement()
+    def write() -> None:
+        with y_dfb.wait() as y_blk:
+            ttl.copy(y_blk, y[0, 0]).wait()
+
+
+def test_a_tensor_that_kernels_capture_stays(backend: str) -> None:
+    y = tensor()
+    bound = add_global.bind(tensor(1.0), y)
+    bound()
+    assert first(y) == 101
+    bound(tensor(2.0), y)
+    assert first(y) == 102
+    both = add_global.bind(G, y)
+    both()
+    assert first(y) == 200
+    with pytest.raises(ttl.UsageError, match="`x` of the bound add_global is captured"):
+        both(tensor(1.0), y)
+
+
+@pytest.mark.parametrize("way", ["call", "bind"])
+def test_a_description_is_no_tensor(backend: str, way: str) -> None:
+    spec = ttnn.TensorSpec((32, 32), ttnn.float32, ttnn.TILE_LAYOUT)
+    with pytest.raises(ttl.UsageError, match="TensorSpec, not a ttnn tensor"):
+        (scale if way == "call" else scale.bind)(spec, tensor())

@@ -1,0 +1,149 @@
+"""A kernel that depends on the world outside of it gets the present one, whatever was kept."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from golden.example_programs import load_file
+from ttl import ttnn
+from ttl.driver import Driver
+
+DEVICE = ttnn.open_device(device_id=0)
+FRAME = """
+import os
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import lru_cache
+import ttl
+
+HEAD
+
+@ttl.operation(grid=(1, 1))
+def operation(a, y):
+    a_dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 1))
+    y_dfb = ttl.make_dataflow_buffer_like(y, shape=(1, 1))
+
+    @ttl.compute()
+    def compute():
+        with a_dfb.wait() as a_blk, y_dfb.reserve() as y_blk:
+            y_blk.store(a_blk * helped())
+
+    @ttl.datamovement()
+    def read():
+        with a_dfb.reserve() as a_blk:
+            ttl.copy(a[0, 0], a_blk).wait()
+
+    @ttl.datamovement()
+    def write():
+        with y_dfb.wait() as y_blk:
+            ttl.copy(y_blk, y[0, 0]).wait()
+"""
+OBJECT = "thing = Thing()\ndef helped():\n    return "
+PROPERTY = "class Thing:\n    @property\n    def f(self):\n        return "
+HEADS = {
+    "an import in a function": "def helped():\n    from outside import FACTOR\n    return FACTOR",
+    "a module that is imported in a function": (
+        "def helped():\n    import outside\n    return outside.FACTOR"
+    ),
+    "a property": (
+        f"{PROPERTY}float(os.getenv('F'))\n{OBJECT}thing.f"
+    ),
+    "an item": (
+        "class Thing:\n    def __getitem__(self, i):\n        return float(os.environ['F'])\n"
+        + OBJECT + "thing[0]"
+    ),
+    "a length": (
+        "class Thing:\n    def __len__(self):\n        return int(os.environ['F'])\n"
+        + OBJECT + "len(thing)"
+    ),
+    "what was kept for a property": (
+        "@lru_cache\ndef kept():\n    return float(os.environ['F'])\n"
+        f"{PROPERTY}kept()\n{OBJECT}thing.f"
+    ),
+    "a default of a dataclass": (
+        "@dataclass(slots=True)\nclass Part:\n    f: float = float(os.environ['F'])\n"
+        f"{PROPERTY}Part().f\n{OBJECT}thing.f"
+    ),
+    "a module that makes its attributes": (
+        "import dynamic\ndef helped():\n    return dynamic.FACTOR"
+    ),
+    "an attribute with a name that is made": (
+        "import outside\nPART = 'FAC'\ndef helped():\n    return getattr(outside, PART + 'TOR')"
+    ),
+    "an attribute of a member": (
+        "class Mode(Enum):\n    A = 'a'\nMode.A.f = float(os.environ['F'])\n"
+        "def helped():\n    return Mode.A.f"
+    ),
+    "a list beside Python's own functions": (
+        "import builtins\nbuiltins.FACTORS = [float(os.environ['F'])]\n"
+        "def helped():\n    return FACTORS[0]"
+    ),
+}
+MODULES = {
+    "outside": "import os\nFACTOR = float(os.environ['F'])\n",
+    "dynamic": "import os\ndef __getattr__(name):\n    return float(os.environ['F'])\n",
+}
+
+
+def tensor(value: float) -> Any:
+    return ttnn.full(
+        (32, 32), value, dtype=ttnn.float32, layout=ttnn.TILE_LAYOUT, device=DEVICE
+    )
+
+
+@pytest.fixture
+def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where the program is; artifacts are kept."""
+    monkeypatch.setenv("TTL_BACKEND", "host")
+    monkeypatch.delenv("TTL_ALWAYS_COMPILE", raising=False)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    for name, text in MODULES.items():
+        (tmp_path / f"{name}.py").write_text(text)
+    return tmp_path / "program.py"
+
+
+def result(driver: Driver, operation: Any) -> float:
+    y = tensor(0.0)
+    driver.launch(operation, (tensor(3.0), y), {})
+    return float(y.storage.logical.flat[0])
+
+
+@pytest.mark.parametrize("name", HEADS)
+def test_another_process_in_another_world(
+    program: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    program.write_text(FRAME.replace("HEAD", HEADS[name]))
+    for factor in (2, 5, 2):
+        monkeypatch.setenv("F", str(factor))
+        for module in MODULES:
+            sys.modules.pop(module, None)
+        assert result(Driver(), load_file(program).operation) == 3.0 * factor
+
+
+@pytest.mark.parametrize("name", ["a property", "an item", "a length"])
+def test_a_world_that_changes_between_two_calls(
+    program: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    program.write_text(FRAME.replace("HEAD", HEADS[name]))
+    monkeypatch.setenv("F", "2")
+    driver, operation = Driver(), load_file(program).operation
+    for factor in (2, 5):
+        monkeypatch.setenv("F", str(factor))
+        assert result(driver, operation) == 3.0 * factor
+
+
+def test_an_attribute_of_an_imported_module_that_changes(
+    program: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program.write_text(FRAME.replace("HEAD", HEADS["an import in a function"]))
+    monkeypatch.setenv("F", "2")
+    sys.modules.pop("outside", None)
+    driver, operation = Driver(), load_file(program).operation
+    assert result(driver, operation) == 6
+    sys.modules["outside"].FACTOR = 11.0  # type: ignore[attr-defined]
+    assert result(driver, operation) == 33
