@@ -78,8 +78,10 @@ def _refuse_mesh(call: Call, args: tuple[Any, ...], kwargs: dict[str, Any]) -> N
         )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class BoundCall:
+    """A call that is ready to run again."""
+
     call: Call
     program: Program
     runnable: Runnable | None  # None in a check, which runs nothing
@@ -89,6 +91,10 @@ class BoundCall:
     @property
     def artifact(self) -> CompiledOperation | None:
         return None if self.runnable is None else self.runnable.artifact
+
+    def __repr__(self) -> str:
+        tensors = ", ".join(self.program.tensors)
+        return f"<{self.program.operation.__name__} bound to {tensors}>"
 
     def __call__(self, *tensors: Any) -> None:
         """Run on the bound tensors, or on others that replace the arguments of the call."""

@@ -52,7 +52,8 @@ def with_bundle(
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for file, text in parts.items():
-            (folder / file).write_text(_text(text), encoding="utf-8")
+            written = _text(text).encode(errors="backslashreplace")  # a path may be no UTF-8
+            (folder / file).write_bytes(written)
     except OSError:
         return error
     first, *others = error.diagnostics

@@ -79,6 +79,10 @@ def test_a_bound_call_of_compiled_kernels_does_not_run_the_body(
     assert len(BODIES) == before
 
 
+def test_its_text_is_short(backend: str) -> None:
+    assert repr(scale.bind(tensor(), tensor())) == "<scale bound to x, y>"
+
+
 def test_constants_are_bound_too(backend: str) -> None:
     x, y = tensor(3), tensor()
     bound = scale.bind(x, y, factor=5.0)
