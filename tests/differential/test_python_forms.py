@@ -445,7 +445,56 @@ def attributes(x, node):
     return x * r
 
 
+def out_of_two_loops(x, node):
+    for r in range(3):
+        for c in range(3):
+            if r + c == 3:
+                break
+        else:
+            continue
+        break
+    return x * (10 * r + c)
+
+
+def out_of_two_loops_by_a_flag(x, node):
+    found = 0
+    for r in range(4):
+        for c in range(4):
+            if r * 4 + c == 5 + node:
+                found = 1
+                break
+        if found == 0:
+            continue
+        break
+    return x * (10 * r + c)
+
+
+def functions_of_a_comprehension(x, node):
+    scaled = [lambda value: value * k for k in (1, 2, 3)]  # noqa: B023
+    by_default = {k: (lambda value, k=k: value * k) for k in (4, 5)}
+    return scaled[0](x) + by_default[4](x) * 10 + by_default[5](x) * 100
+
+
+def functions_in_a_tuple(n):
+    def times(value):
+        return value * n
+
+    def plus(value):
+        return value + n
+
+    return times, plus
+
+
+def functions_that_are_returned(x, node):
+    times, plus = functions_in_a_tuple(3)
+    return plus(times(x))
+
+
 FORMS: dict[Form, list[float]] = {
+    out_of_two_loops: [12, 12, 12],
+    out_of_two_loops_by_a_flag: [11, 12, 13],
+    functions_of_a_comprehension: [543, 543, 543],
+    functions_that_are_returned: [6, 6, 6],
     a_generator: [6, 6, 6],
     a_generator_of_run_time_numbers: [4, 11, 18],
     a_generator_of_so_many_numbers: [1, 3, 6],

@@ -82,6 +82,17 @@ LAST_USES = {
             RELEASE(a)
             other()
     """,
+    "a sum of lists has the blocks of both": """
+        def kernel():
+            q = [a_dfb.wait(), a_dfb.wait()]
+            for i in range(6):
+                n = a_dfb.wait()
+                y.store(q[0] + n)
+                q[0].pop()
+                q = q[1:] + [n]
+            for b in q:
+                b.pop()
+    """,
     "after the last use": """
         def kernel():
             t = t_dfb.reserve()
