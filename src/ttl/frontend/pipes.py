@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from math import prod
 
-from xdsl.dialects.builtin import StringAttr, SymbolRefAttr, i1
+from xdsl.dialects.builtin import StringAttr, i1
 
 from ttl.diagnostics import RuleBroken, wrong_argument
 from ttl.dialects import ttl
@@ -21,7 +21,7 @@ from .hir import INDEX, Body, Op, PipeValue, RunTime, Scalar, TransferValue, Val
 from .loops import new_loop
 from .nets import nodes_with_role
 from .node_values import NodeFunctions
-from .problems import Mistake, WrongCall, describe
+from .problems import Mistake, WrongCall, describe, flow_broken
 from .state import LocalFunction, Variable
 from .uses import NOTHING
 
@@ -40,16 +40,17 @@ def for_each(
             f"PipeNet.{call}() takes a function, not {describe(function)}",
             f"write `def f(pipe): ...` and {call}(f)",
         )
-    _once_for_all(builder, kind, builder.nets.symbol(net), function)
+    _once_for_all(builder, kind, net, function)
 
 
 def _once_for_all(
-    builder: KernelBuilder, kind: type[ttl.ForEachPipeOp], net: SymbolRefAttr, function: Value
+    builder: KernelBuilder, kind: type[ttl.ForEachPipeOp], net: PipeNet, function: Value
 ) -> None:
     """The function's body stands once, for all pipes; what it changes is carried."""
     loop = new_loop(builder, (), frozenset())
     carried = Carried(builder, assigned(builder, NOTHING), loop)
-    pipe = ttl.PipeType(net, StringAttr(kind.ROLE))
+    symbol = builder.nets.symbol(net)
+    pipe = ttl.PipeType(symbol, StringAttr(kind.ROLE))
     body = Body.with_args([pipe, *carried.types])
     body.args[0].hint = "pipe"
     arguments = body.args[1:]
@@ -61,6 +62,10 @@ def _once_for_all(
             builder.state.values = carried.before
             raise
         transfers = _leaving_transfers(builder, body, carried)
+        was_none = [variable for variable in transfers if carried.before.get(variable, 0) is None]
+        if was_none and 0 in counts_on_nodes(builder, net, kind.ROLE):
+            builder.state.values = carried.before
+            raise flow_broken("a transfer in the place of None on some nodes")
         yielded, unusable = carried.leave(body, arguments)
         builder.emit(ttl.YieldOp, [*yielded, *transfers.values()])
     builder.state.released |= {body.args[0]}
@@ -68,7 +73,7 @@ def _once_for_all(
     for transfer in transfers.values():
         start.append(builder.value(ttl.NoTransferOp, (), transfer.type))
         body.add_arg(transfer.type)
-    op = builder.add(Op(kind, start, [value.type for value in start], {"net": net}, [body]))
+    op = builder.add(Op(kind, start, [value.type for value in start], {"net": symbol}, [body]))
     changed = len(carried.start)
     carried.finish(op.results[:changed], unusable)
     builder.state.values |= dict(zip(transfers, op.results[changed:], strict=True))

@@ -223,8 +223,16 @@ def _one_by_one(builder: KernelBuilder, node: tree.Evaluate) -> Steps | None:
         doing(node, call_with_pipe(builder, net, role, place, arguments[0]))
         for place in range(max(counts))
     ]
-    cases = [(count, tuple(calls[:count])) for count in counts]
+    cases = [
+        (count, (doing(node, partial(_note_role, builder, net, role, count > 0)), *calls[:count]))
+        for count in counts
+    ]
     return by_number(builder, node, lambda: number, cases)
+
+
+def _note_role(builder: KernelBuilder, net: PipeNet, role: str, has_role: bool) -> None:
+    """`net.is_dst()` is decided in the branch for a number of pipes."""
+    builder.state.facts = {**builder.state.facts, (builder.nets.symbol(net), role): has_role}
 
 
 # Control flow -------------------------------------------------------------------------------------

@@ -304,7 +304,9 @@ class BlockWalk:
 
     def _start(self, op: ttl.CopyOp | ttl.MulticastOp) -> None:
         self.under_way[op.transfer] = op
-        self.waited.discard(op.transfer)
+        # Also under the name that it has after the branch or callback that starts it.
+        again = {each for each in self.waited if op in ttl.copies_of(each)}
+        self.waited -= {op.transfer, *again}
 
     def _is_in_a_group(self, transfer: SSAValue) -> bool:
         return any(transfer in (added or ()) for added in self.groups.values())
