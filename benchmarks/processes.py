@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-TTL = (sys.executable, "-c", "from ttl.tools.cli import main; raise SystemExit(main())")
+TTL = (sys.executable, "-c", "from ttl.cli import main; raise SystemExit(main())")
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from benchmarks.bench import Bench
 from benchmarks.comparison import PROGRAM_ROWS, PROGRAMS, Compared
 from benchmarks.processes import TTL, Cost
 from benchmarks.timing import Measured, NotMeasured, Timing
-from ttl.sweep import cores
+from ttl.studio.sweep import cores
 
 HOST = {"TTL_BACKEND": "host"}
 EXAMPLE = "examples/elementwise.py"

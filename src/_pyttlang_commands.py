@@ -30,7 +30,7 @@ def setup() -> int:
 
 def _run(name: str) -> int:
     try:
-        status: int = getattr(import_module("ttl.tools.cli"), name)()
+        status: int = getattr(import_module("ttl.cli"), name)()
     except (AttributeError, ImportError) as error:
         from _pyttlang_installation import damage  # reads what is installed: 20 ms
 

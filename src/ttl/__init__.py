@@ -62,7 +62,7 @@ def _body_of(operation: Operation, arguments: dict[str, Any]) -> Callable[..., A
 
 
 def _tune(tuned: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    from ttl.tuning import tune
+    from ttl.studio.tuning import tune
 
     return tune(tuned, args, kwargs)
 

@@ -17,7 +17,7 @@ from fuzz.engines import run as run_text
 from fuzz.kinds import made
 from fuzz.programs import RIGHT
 from ttl.diagnostics import TTLError
-from ttl.tools.cli import main
+from ttl.cli import main
 
 BACKENDS = ("sim", "host")
 EXAMPLES = ROOT / "examples"

@@ -21,7 +21,7 @@ from ttl.target.system_desc import (
     target_from_text,
     text_of,
 )
-from ttl.tools.cli import main
+from ttl.cli import main
 
 GRAPH = """
 func.func @main(%a: tensor<128x128xf32>) -> tensor<128x128xf32> {

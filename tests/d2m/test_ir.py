@@ -22,7 +22,7 @@ from ttl.integrations.metal_program import run_metal
 from ttl.passes import find_pass
 from ttl.passes.pipelines import D2M, D2M_FRONTEND, D2M_MIDDLEEND, PIPELINE, PIPELINES
 from ttl.semantics.metal_layout import MetalLayout
-from ttl.tools.cli import main
+from ttl.cli import main
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "pykernel"
 
@@ -481,7 +481,7 @@ def test_c17_sources_are_loaded(tmp_path):
 
 def test_c17_ttl_check():
     """In a process of its own: the verb changes the environment."""
-    code = "import sys; from ttl.tools.cli import main; sys.exit(main(sys.argv[1:]))"
+    code = "import sys; from ttl.cli import main; sys.exit(main(sys.argv[1:]))"
     command = [sys.executable, "-c", code, "check", str(EXAMPLES / "custom_dm_matmul.py")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

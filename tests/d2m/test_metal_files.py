@@ -14,7 +14,7 @@ from ttl.integrations.flatbuffer.metal_schema import METAL_BINARY, METAL_IDENTIF
 from ttl.integrations.flatbuffer.reader import read_binary
 from ttl.integrations.flatbuffer.writer import write_binary
 from ttl.integrations.metal_program import run_metal
-from ttl.tools.cli import main
+from ttl.cli import main
 
 GRAPH = """
 func.func @main(%a: tensor<64x96xf32>, %b: tensor<96x64xf32>) -> tensor<64x64xf32> {

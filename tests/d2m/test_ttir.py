@@ -13,7 +13,7 @@ from ttl.integrations.d2m_graph import run_ttir
 from ttl.passes import find_pass, run_passes
 from ttl.semantics.dtypes import TF32_STEP
 from ttl.semantics.ops.matmul import LOST_DIGITS
-from ttl.tools.cli import main
+from ttl.cli import main
 
 GRAPH = """
 func.func @main(%a: tensor<64x96xf32>, %b: tensor<64x96xf32>, %w: tensor<96x64xf32>)

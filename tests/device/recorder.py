@@ -25,7 +25,7 @@ from ttl.host.program import plan_tensor
 from ttl.semantics.dtypes import dtype_of
 from ttl.semantics.layout import layout_of
 from ttl.target import load
-from ttl.tools.cli.replay import config_of
+from ttl.cli.replay import config_of
 
 
 class Recorder:

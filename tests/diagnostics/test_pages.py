@@ -26,7 +26,7 @@ from ttl.driver import PROCESS_DRIVER
 from ttl.driver.artifacts import Artifacts
 from ttl.driver.check import Checks
 from ttl.driver.remarks import Remarks
-from ttl.tools.cli import main
+from ttl.cli import main
 
 OWN_PAGES = Path(__file__).parent
 PAGES = sorted([*CODE_PAGES.glob("TTL*.md"), *OWN_PAGES.glob("*.md")])

@@ -14,7 +14,7 @@ from itertools import takewhile
 
 from ttl.driver import PROCESS_DRIVER
 from ttl.driver.remarks import Remarks
-from ttl.tools.cli import main
+from ttl.cli import main
 
 MODELLED = ("estimate", "tune")  # what they print changes with the model of the chip
 _NUMBER = re.compile(r"[\d.]+(e\+?\d+)?")
@@ -48,7 +48,7 @@ def _called(arguments: list[str]) -> tuple[int, str]:
 
 def _forked(arguments: list[str]) -> tuple[int, str]:
     """In a process of its own: the command forks, which jax in this one does not stand."""
-    script = "import sys; from ttl.tools.cli import main; sys.exit(main(sys.argv[1:]))"
+    script = "import sys; from ttl.cli import main; sys.exit(main(sys.argv[1:]))"
     done = subprocess.run(
         [sys.executable, "-P", "-c", script, *arguments],
         stdout=subprocess.PIPE, text=True, check=False,

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from docs_site.pages import DOCS, ROOT
-from ttl.tools.cli import main
+from ttl.cli import main
 
 GALLERY = DOCS / "gallery"
 SHARED = "against_numpy"  # what the programs import

@@ -15,8 +15,8 @@ import ttl
 from docs_site.pages import DOCS
 from ttl import config
 from ttl.diagnostics import codes
-from ttl.tools.cli import main
-from ttl.tools.cli.verbs import VERBS
+from ttl.cli import main
+from ttl.cli.verbs import VERBS
 
 ROOMS = {
     "1": "Use of the language", "2": "Types and shapes", "3": "Blocks and transfers", "4": "Limits",

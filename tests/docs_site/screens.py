@@ -15,7 +15,7 @@ from pathlib import Path
 
 from docs_site.pages import DOCS, TUTORIAL, file_name, program_of
 from docs_site.timelines import SHOWN
-from ttl.tools.cli import main
+from ttl.cli import main
 from view.chromium import Tab, opened, page_address
 
 # The panel that shows what a page is about, its height, and keys to press in it.

@@ -9,7 +9,7 @@ import pytest
 
 from docs_site.gallery_pages import GALLERY, KINDS, PROGRAMS, estimate, files, shown_estimate
 from sampling import sample_seed
-from ttl.tools.cli import main
+from ttl.cli import main
 
 SAMPLED = 2
 CHOSEN = [PROGRAMS[(sample_seed() * SAMPLED + n) % len(PROGRAMS)] for n in range(SAMPLED)]

@@ -9,7 +9,7 @@ import pytest
 from docs_site.consoles import run_again
 from docs_site.pages import DOCS, TUTORIAL, code_blocks, file_name, program_of
 from sampling import sample_seed
-from ttl.tools.cli import main
+from ttl.cli import main
 
 WRITTEN = (
     *TUTORIAL,

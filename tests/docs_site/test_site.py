@@ -21,7 +21,7 @@ from docs_site.reference_pages import (
 )
 from ttl.config import OPTIONS
 from ttl.diagnostics import codes
-from ttl.tools.cli.verbs import VERBS
+from ttl.cli.verbs import VERBS
 
 _LINK = re.compile(r"(?<!`)\[[^\]]*\]\(([^)#\s]+)(?:#[^)]*)?\)")
 _CODE = re.compile(r"```.*?```|`[^`\n]*`", re.DOTALL)

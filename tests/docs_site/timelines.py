@@ -22,7 +22,7 @@ from typing import Any
 
 from docs_site.gallery_pages import PROGRAMS
 from docs_site.pages import DOCS, TUTORIAL, file_name, program_of
-from ttl.tools.cli import main
+from ttl.cli import main
 
 # The operation of each page that its picture shows.
 SHOWN = {

@@ -11,9 +11,9 @@ import pytest
 
 from ttl.device.profile import ProfilerLog
 from ttl.target.costs import Case, load_costs, read_costs
-from ttl.tools.calibration import PROGRAM
-from ttl.tools.calibration.measured import Measured, calibrated
-from ttl.tools.cli import main
+from ttl.studio.calibration import PROGRAM
+from ttl.studio.calibration.measured import Measured, calibrated
+from ttl.cli import main
 
 HEAD = [
     "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 900, Max Compute Cores: 64",
@@ -143,8 +143,8 @@ def test_on_a_device_the_program_runs_and_its_log_is_read(
         return 0
 
     monkeypatch.setenv("TT_METAL_PROFILER_DIR", str(tmp_path / "profiler"))
-    monkeypatch.setattr("ttl.tools.cli.device_run.device_run", lambda traces: nullcontext())
-    monkeypatch.setattr("ttl.tools.cli.program.run_program", run_program)
+    monkeypatch.setattr("ttl.cli.device_run.device_run", lambda traces: nullcontext())
+    monkeypatch.setattr("ttl.cli.program.run_program", run_program)
     file = tmp_path / "costs.json"
     assert main(["calibrate", "--repeats", "3", "-o", str(file)]) == 0
     assert ran == [(PROGRAM, ["3"], "device")]

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ttl.target.costs import load_costs
-from ttl.tools.cli import main
+from ttl.cli import main
 
 PROGRAM = """\
 import ttnn

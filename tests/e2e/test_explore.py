@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from e2e.conftest import Run
-from ttl.tools.cli import main
+from ttl.cli import main
 
 HEAD = '''
 import numpy as np
@@ -165,7 +165,7 @@ compile_from_spec(move, [TensorSpec((32, 32), bfloat16)] * 2)
 def test_schedules_are_divided_among_processes(tmp_path: Path, source: str, status: int) -> None:
     """In a process without other threads, which forks; what is found is the same."""
     (tmp_path / "program.py").write_text(HEAD + source)
-    main_of = "import sys; from ttl.tools.cli import main; sys.exit(main())"
+    main_of = "import sys; from ttl.cli import main; sys.exit(main())"
     clean = {name: text for name, text in os.environ.items() if not name.startswith("TTL")}
     clean["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
     found = [

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ttl.tools.cli import main
+from ttl.cli import main
 
 PROGRAM = """\
 import numpy as np

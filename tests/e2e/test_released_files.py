@@ -13,7 +13,7 @@ import pytest
 
 from ttl.artifact import read_folder
 from ttl.integrations.flatbuffer import Runtime
-from ttl.tools.cli import main
+from ttl.cli import main
 from ttl.trace.files import TRACE_VERSION
 from ttl.trace.reader import read_trace
 

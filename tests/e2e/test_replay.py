@@ -18,7 +18,7 @@ WITHOUT_COMPILER = """
 import sys
 for name in ("xdsl", "ttl.frontend", "ttl.passes", "ttl.codegen", "ttl.dialects"):
     sys.modules[name] = None
-from ttl.tools.cli import main
+from ttl.cli import main
 sys.exit(main(sys.argv[1:]))
 """
 

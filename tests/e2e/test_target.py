@@ -11,9 +11,9 @@ import pytest
 
 from ttl.artifact import read_folder
 from ttl.config import Config
-from ttl.tools.cli import main
-from ttl.tools.lsp.calls import record_of
-from ttl.tools.lsp.worker import look
+from ttl.cli import main
+from ttl.studio.lsp.calls import record_of
+from ttl.studio.lsp.worker import look
 
 PROGRAM = """\
 import numpy as np

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ttl.tools.cli import main
+from ttl.cli import main
 
 PROGRAM = """\
 import ttnn

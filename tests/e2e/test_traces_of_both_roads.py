@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ttl.tools.cli import main
+from ttl.cli import main
 from ttl.trace.difference import first_difference
 from ttl.trace.reader import read_trace
 

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-import ttl.tools.cli.tune
-import ttl.tuning.tuner
-from ttl.sweep import Store
+import ttl.cli.tune
+import ttl.studio.tuning.tuner
+from ttl.studio.sweep import Store
 from ttl.target.costs import load_costs
-from ttl.tools.cli import main
+from ttl.cli import main
 
 PROGRAM = """\
 import numpy as np
@@ -67,7 +67,7 @@ TUNED = PROGRAM.format(decorator='@ttl.autotune(ttl.Config(block=ttl.choice(1, 2
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, put_back: None) -> Path:
     """Programs here, and results of this test only."""
     monkeypatch.chdir(tmp_path)
-    for module in (ttl.tuning.tuner, ttl.tools.cli.tune):
+    for module in (ttl.studio.tuning.tuner, ttl.cli.tune):
         monkeypatch.setattr(module, "store", lambda: Store(tmp_path / "store"))
     (tmp_path / "plain.py").write_text(PLAIN)
     (tmp_path / "tuned.py").write_text(TUNED)
@@ -172,9 +172,9 @@ def test_a_program_tunes_itself_on_all_cores_and_remembers(folder: Path) -> None
     """In a process of its own, which has no other threads and forks."""
     (folder / "loud.py").write_text(f"{TUNED}print(twice.tune(x, y).headline)\n")
     (folder / "run.py").write_text(
-        "import sys, ttl.tuning.tuner as t, ttl.tools.cli, ttl.sweep\n"
-        "t.store = lambda: ttl.sweep.Store(__import__('pathlib').Path('store'))\n"
-        "sys.exit(ttl.tools.cli.main(sys.argv[1:]))\n"
+        "import sys, ttl.studio.tuning.tuner as t, ttl.cli, ttl.studio.sweep\n"
+        "t.store = lambda: ttl.studio.sweep.Store(__import__('pathlib').Path('store'))\n"
+        "sys.exit(ttl.cli.main(sys.argv[1:]))\n"
     )
     paths = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     for known in ("times estimated", "3 known from before"):
@@ -202,7 +202,7 @@ def test_what_is_wrong_is_reported(
     arguments: list[str], message: str, capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
-    monkeypatch.setattr("ttl.sweep.cluster.CONNECT_SECONDS", 0.5)
+    monkeypatch.setattr("ttl.studio.sweep.cluster.CONNECT_SECONDS", 0.5)
     assert main(["tune", *arguments]) == 1
     assert message in capsys.readouterr().err
 

@@ -15,12 +15,12 @@ from typing import Any
 
 import pytest
 
-import ttl.tools.cli.tune
-import ttl.tuning.tuner
+import ttl.cli.tune
+import ttl.studio.tuning.tuner
 from e2e.test_explore import GOOD, HEAD, IMPATIENT
 from e2e.test_tune import TUNED
-from ttl.sweep import Store
-from ttl.tools.cli import main
+from ttl.studio.sweep import Store
+from ttl.cli import main
 
 # The program tells who runs it, and with the first values waits until it may go on.
 WAITING = """\
@@ -58,7 +58,7 @@ def cluster() -> Iterator[str]:
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, put_back: None) -> Path:
     monkeypatch.chdir(tmp_path)
-    for module in (ttl.tuning.tuner, ttl.tools.cli.tune):
+    for module in (ttl.studio.tuning.tuner, ttl.cli.tune):
         monkeypatch.setattr(module, "store", lambda: Store(tmp_path / "store"))
     return tmp_path
 
@@ -133,7 +133,7 @@ def test_a_worker_of_another_version_is_refused(
     cluster: str, folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Here it is another one than there, where the function has its own name.
-    monkeypatch.setattr("ttl.sweep.cluster.own_version", lambda: "another")
+    monkeypatch.setattr("ttl.studio.sweep.cluster.own_version", lambda: "another")
     assert main(["tune", "--scheduler", cluster, program(folder, TUNED)]) == 1
     assert "does not have this version of pyttlang" in capsys.readouterr().err
 

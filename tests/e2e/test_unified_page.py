@@ -9,7 +9,7 @@ import pytest
 
 from ttl.driver import PROCESS_DRIVER
 from ttl.driver.remarks import Remarks
-from ttl.tools.cli import main
+from ttl.cli import main
 
 PAGE = Path(__file__).parents[2] / "docs/howto/unified-operations.md"
 BLOCKS = re.findall(r"```(\w+)\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)

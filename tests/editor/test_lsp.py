@@ -18,11 +18,11 @@ from pygls.lsp.client import LanguageClient
 from ttl.config import Config
 from ttl.diagnostics import UsageError
 from ttl.source.read import read_module
-from ttl.tools.cli import main
-from ttl.tools.lsp.calls import record_of
-from ttl.tools.lsp.names import wrong_names
-from ttl.tools.lsp.states import block_states
-from ttl.tools.lsp.worker import look
+from ttl.cli import main
+from ttl.studio.lsp.calls import record_of
+from ttl.studio.lsp.names import wrong_names
+from ttl.studio.lsp.states import block_states
+from ttl.studio.lsp.worker import look
 
 SOURCES = Path(__file__).parents[2] / "src"
 
@@ -237,7 +237,7 @@ def test_lines_of_a_unified_operation_have_threads(program, tmp_path, monkeypatc
 
 
 def test_only_so_many_programs_are_kept(program, tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr("ttl.tools.lsp.calls.MOST_RECORDS", 2)
+    monkeypatch.setattr("ttl.studio.lsp.calls.MOST_RECORDS", 2)
     with monkeypatch.context() as patched:
         patched.setenv("PYTTLANG_CACHE", str(tmp_path / "cache"))
         for number in range(3):
@@ -273,10 +273,10 @@ def test_states_of_blocks() -> None:
 
 
 def test_without_pygls_the_extra_is_named(monkeypatch, capsys) -> None:
-    monkeypatch.setitem(sys.modules, "ttl.tools.lsp.server", None)
+    monkeypatch.setitem(sys.modules, "ttl.studio.lsp.server", None)
     error = ModuleNotFoundError("no", name="pygls")
     monkeypatch.setattr("builtins.__import__", _refusing(error))
-    from ttl.tools.cli import lsp
+    from ttl.cli import lsp
 
     with pytest.raises(UsageError, match=r"(?s)TTL6007.*\.\[editor\]"):
         lsp.run(None)
@@ -286,7 +286,7 @@ def _refusing(error: ModuleNotFoundError) -> Callable[..., Any]:
     plain = __import__
 
     def imported(name: str, *args: Any, **kwargs: Any) -> Any:
-        if name == "ttl.tools.lsp.server":
+        if name == "ttl.studio.lsp.server":
             raise error
         return plain(name, *args, **kwargs)
 

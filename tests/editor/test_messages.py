@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from ttl.tools.lsp import messages
-from ttl.tools.lsp.calls import last_run, record_of
-from ttl.tools.lsp.messages import Messages
+from ttl.studio.lsp import messages
+from ttl.studio.lsp.calls import last_run, record_of
+from ttl.studio.lsp.messages import Messages
 
 
 def framed(body: bytes, size: int | None = None) -> bytes:

@@ -28,7 +28,7 @@ from ttl.codegen import assemble
 from ttl.dialects import make_context, print_module
 from ttl.passes import GRAPH, KNOWN, PIPELINE, find_pass, run_passes
 from ttl.passes.pipelines import PIPELINES
-from ttl.tools.cli import main
+from ttl.cli import main
 
 HERE = Path(__file__).parent
 RUN = re.compile(

@@ -34,7 +34,7 @@ from fuzz.running import (
     smaller,
     within_limits,
 )
-from ttl.sweep import CRASHED, cores
+from ttl.studio.sweep import CRASHED, cores
 
 CORPUS = Path(__file__).parent / "corpus"
 FOLDER = ROOT / "build" / "fuzz"

@@ -21,7 +21,7 @@ from golden.example_programs import OPERATIONS, compile_example
 from graph.test_malformed import PLAIN
 from graph_texts import STITCHED, TWO_OUTPUTS, binary
 from ttl.artifact import write_folder
-from ttl.tools.cli import main
+from ttl.cli import main
 
 FILECHECK = Path(__file__).parents[1] / "filecheck"
 RUNS = re.compile(r"-p '?([\w,-]+(?:\{[^}]*\})?)")

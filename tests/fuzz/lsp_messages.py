@@ -43,7 +43,7 @@ PARAMS: dict[str, Any] = {
 QUESTIONS = ("hover", "implementation", "codeAction", "executeCommand", "initialize")
 LENGTHS = ("-1", "0", "1", "x", "", "999999999999999", "9" * 40, "1e3", "+7", " 12")
 LAST = 999
-OUR_FRAME = "ttl/tools/lsp/"
+OUR_FRAME = "ttl/studio/lsp/"
 INTERNAL = -32603  # of JSON-RPC
 # Notifications that follow the damage: a length that is a little too long takes some of them.
 SACRIFICED = 4
@@ -109,8 +109,8 @@ def _traceback(said: str) -> str:
 
 
 def _answers(stream: bytes) -> list[Any]:
-    from ttl.tools.lsp.messages import Messages
-    from ttl.tools.lsp.server import make_server
+    from ttl.studio.lsp.messages import Messages
+    from ttl.studio.lsp.server import make_server
 
     logging.getLogger("pygls").setLevel(logging.CRITICAL)  # it has a traceback for each refusal
     out = io.BytesIO()

@@ -23,7 +23,7 @@ from typing import Any
 
 from fuzz.kinds import KINDS, Case, made
 from fuzz.shrinking import shrunk
-from ttl.sweep import CRASHED, failed, forked, limited
+from ttl.studio.sweep import CRASHED, failed, forked, limited
 
 CPU_SECONDS = 120  # of a case, or of those that share a process
 MEMORY_BYTES = 8 << 30
@@ -161,8 +161,8 @@ def in_process(work: tuple[str, ...]) -> Result:
 
 def on_cluster(given: Iterable[Batch], address: str) -> Iterator[tuple[Batch, Result]]:
     """Rounds of as many batches as keep the workers busy for a while."""
-    from ttl.sweep.cluster import cluster
-    from ttl.sweep.cluster import on_cluster as results
+    from ttl.studio.sweep.cluster import cluster
+    from ttl.studio.sweep.cluster import on_cluster as results
 
     with cluster(address) as client:
         size = 2 * sum(client.nthreads().values())

@@ -149,7 +149,7 @@ def test_a_file_that_is_only_loaded_ends_too() -> None:
 
 
 def test_a_traceback_of_ours_is_noticed() -> None:
-    ours, theirs = "from ttl.sweep import perform\nperform(None)\n", "{}['x']\n"
+    ours, theirs = "from ttl.studio.sweep import perform\nperform(None)\n", "{}['x']\n"
     assert run(ours, "sim").kind == "fault"
     assert run(theirs, "sim").kind == "invalid"
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from graph_texts import binary, stitched
-from ttl.tools.cli import main
+from ttl.cli import main
 
 
 @pytest.fixture

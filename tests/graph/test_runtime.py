@@ -21,7 +21,7 @@ from ttl.integrations.flatbuffer.reader import read_binary
 from ttl.integrations.flatbuffer.writer import write_binary
 from ttl.passes import GRAPH
 from ttl.semantics.dtypes import DTYPES
-from ttl.tools.cli import main
+from ttl.cli import main
 from ttl.trace import EventKind, Recorder
 
 BF16 = ml_dtypes.bfloat16

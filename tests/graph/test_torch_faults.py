@@ -14,7 +14,7 @@ import ttl
 from tt_torch.executable import Executable
 from tt_torch.lowering import UnsupportedOperation
 from ttl.integrations.flatbuffer import Runtime
-from ttl.tools.cli import main
+from ttl.cli import main
 
 
 @pytest.fixture(autouse=True)

@@ -39,7 +39,7 @@ print(json.dumps(sorted(sys.modules)))
 """
 NEVER = {"argparse", "asyncio", "concurrent.futures", "dask", "hashlib", "jax", "rich", "shlex",
          "subprocess", "torch"}  # fmt: skip
-OTHERS = {"ttl.d2m", "ttl.device", "ttl.estimate", "ttl.host", "ttl.integrations", "ttl.view"}
+OTHERS = {"ttl.d2m", "ttl.device", "ttl.studio.estimate", "ttl.host", "ttl.integrations", "ttl.studio.view"}
 COMPILER = {"ttl.artifact", "ttl.codegen", "ttl.dialects", "ttl.frontend", "ttl.passes", "xdsl"}
 KEPT = {"ttl.driver.artifacts", "ttl.driver.check", "ttl.driver.fast",
         "ttl.driver.signature", "ttl.driver.views"}  # fmt: skip

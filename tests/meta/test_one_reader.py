@@ -25,8 +25,8 @@ ALLOWED = {
     "ttl/source/python.py",
     "ttl/source/read.py",
     "ttl/source/read_expressions.py",
-    "ttl/tools/cli/program.py",
-    "ttl/tools/lsp/worker.py",
+    "ttl/cli/program.py",
+    "ttl/studio/lsp/worker.py",
 }
 
 

@@ -17,8 +17,8 @@ OURS = ("ttl", "tt_torch", "pykernel")
 CHANGED = {
     ("ttl/diagnostics/errors.py", "sys.excepthook"): "documented: a diagnostic, no traceback",
     ("ttl/sim/printing.py", "builtins.print"): "during a run: lines name their kernel",
-    ("ttl/tools/cli/program.py", "sys.argv"): "a program gets its own arguments",
-    ("ttl/tools/cli/trials.py", "np.random.default_rng"): "`ttl tune`: the same elements",
+    ("ttl/cli/program.py", "sys.argv"): "a program gets its own arguments",
+    ("ttl/cli/trials.py", "np.random.default_rng"): "`ttl tune`: the same elements",
     ("tt_torch/device.py", "nn.Module._apply"): "a module moves as one",
 }
 
@@ -56,8 +56,8 @@ PRIVATE: dict[str, tuple[set[str], str]] = {
     "ttl/sim/place.py": ({"_getframe"}, FRAMES),
     "ttl/sim/repair.py": ({"_getframe"}, FRAMES),
     "ttl/sim/watchdog.py": ({"_current_frames"}, FRAMES),
-    "ttl/tools/cli/opt_options.py": ({"_option_string_actions"}, "argparse does not list options"),
-    "ttl/tools/cli/program.py": ({"_option_string_actions"}, "argparse does not list options"),
+    "ttl/cli/opt_options.py": ({"_option_string_actions"}, "argparse does not list options"),
+    "ttl/cli/program.py": ({"_option_string_actions"}, "argparse does not list options"),
 }  # fmt: skip
 # PyTorch's way to make a device and a backend from outside; pinned at 2.13.
 PRIVATE_IN = {"tt_torch/": "PyTorch has no public way to add a device and its operators"}
@@ -121,7 +121,7 @@ STATE = {
     "ttl/source/unified/opaque.py": {"OPAQUE": "never changed"},
     "ttl/source/unified/unify.py": {"_UNIFIED": CACHE},
     "ttl/ttnn/printing.py": {"OPTIONS": CONTEXT},
-    "ttl/tuning/tuner.py": {"_PROCESS_TUNER": PROCESS},
+    "ttl/studio/tuning/tuner.py": {"_PROCESS_TUNER": PROCESS},
 }
 
 TREES = {

@@ -20,8 +20,8 @@ from ttl.config import VARIABLES
 from ttl.diagnostics.catalogue import CATALOGUE
 from ttl.integrations.flatbuffer.schema import VERSION
 from ttl.semantics.ops import BLOCK_OPS
-from ttl.tools.cli import module_of
-from ttl.tools.cli.verbs import VERBS
+from ttl.cli import module_of
+from ttl.cli.verbs import VERBS
 from ttl.trace import EventKind
 
 # What the page calls each kind of line.

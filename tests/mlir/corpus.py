@@ -31,8 +31,8 @@ from ttl.dialects import make_context, print_module
 from ttl.dialects.reading import parse_module
 from ttl.integrations.flatbuffer import Runtime, compile_module
 from ttl.integrations.flatbuffer.program import Program
-from ttl.tools.cli.opt import apply_passes
-from ttl.tools.cli.opt_options import SEPARATOR
+from ttl.cli.opt import apply_passes
+from ttl.cli.opt_options import SEPARATOR
 
 DIALECTS = "ttir|ttnn|d2m|ttkernel|ttmetal|stablehlo|emitc|emitpy|tosa"
 OPERATION = re.compile(rf'(?:^|=)\s*"?({DIALECTS})\.')

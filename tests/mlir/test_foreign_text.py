@@ -9,7 +9,7 @@ from ttl.dialects import make_context, print_module
 from ttl.dialects.foreign.kept import KeptOp
 from ttl.dialects.reading import parse_module
 from ttl.integrations.d2m_graph import run_ttir
-from ttl.tools.cli import main, opt_main
+from ttl.cli import main, opt_main
 
 KEPT = """
 #l1 = #ttcore.memory_space<l1>

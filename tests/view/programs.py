@@ -6,7 +6,7 @@ import os
 import sys
 from unittest.mock import patch
 
-from ttl.tools.cli import main
+from ttl.cli import main
 
 SENT_ON = '''\
 """Two nodes: the first hands what it reads to the second."""

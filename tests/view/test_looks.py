@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from ttl.view.page import WEB
+from ttl.studio.view.page import WEB
 from view.chromium import Tab, page_address
 
 PANELS = ("timeline", "memory", "graph", "code", "heat", "diagnostics")

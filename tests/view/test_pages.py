@@ -11,7 +11,7 @@ import pytest
 
 from e2e.test_tune import TUNED
 from ttl.passes import PIPELINE
-from ttl.view import Shown, page_of, serve
+from ttl.studio.view import Shown, page_of, serve
 from view.chromium import Tab, page_address
 from view.programs import line_of, ttl
 

@@ -22,7 +22,7 @@ from typing import Any
 from ttl.config import Config
 from ttl.diagnostics import Diagnostic, KernelFault, TTLError, codes
 from ttl.semantics.dtypes import Array
-from ttl.sweep import CRASHED, forked, may_fork
+from ttl.studio.sweep import CRASHED, forked, may_fork
 from ttl.ttnn.shared_memory import is_shared, release
 from ttl.ttnn.tensor import Tensor
 

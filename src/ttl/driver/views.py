@@ -18,7 +18,7 @@ from .traces import has_real
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
-    from ttl.view.page import ShownOperation
+    from ttl.studio.view.page import ShownOperation
 
 
 class Views:
@@ -45,8 +45,8 @@ class Views:
         self.calls.append(position)
 
     def _look(self, program: Program, target: Target, config: Config) -> ShownOperation:
-        from ttl.view.page import ShownOperation
-        from ttl.view.stages import stage_of
+        from ttl.studio.view.page import ShownOperation
+        from ttl.studio.view.stages import stage_of
 
         from .check import check_operation
         from .compile import compile_operation

@@ -10,7 +10,7 @@ import pytest
 from ttl.config import Config, read_bytes
 from ttl.diagnostics import UsageError
 from ttl.driver.cache import DEFAULT_LIMIT_BYTES, entries, keep_bounded, limit_of, prune
-from ttl.tools.cli import main
+from ttl.cli import main
 
 NOW = 1_000_000_000.0
 HOUR = 3600.0

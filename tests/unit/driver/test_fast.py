@@ -13,7 +13,7 @@ from ttl import ttnn
 from ttl.driver import PROCESS_DRIVER
 from ttl.driver.check import Checks
 from ttl.driver.fast import FastCalls
-from ttl.tools.cli import main
+from ttl.cli import main
 
 DEVICE = ttnn.open_device(device_id=0)
 

@@ -11,7 +11,7 @@ import pytest
 
 from ttl.config import Config
 from ttl.driver.surroundings import surroundings
-from ttl.tools.cli import main
+from ttl.cli import main
 from unit.loading.test_cache_folder import SIMULATED, others_may_write
 
 NOT_SET = ("PYTTLANG_CACHE", "PYTTLANG_CACHE_LIMIT", "PYTTL_CACHE", "PYTTL_CACHE_LIMIT")

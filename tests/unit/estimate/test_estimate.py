@@ -11,7 +11,7 @@ import pytest
 
 import ttl
 from timed_operations import chain, exponential, stream, zeros
-from ttl.estimate import (
+from ttl.studio.estimate import (
     Estimate,
     estimate,
     estimate_text,
@@ -20,7 +20,7 @@ from ttl.estimate import (
     timeline,
     timeline_events,
 )
-from ttl.estimate.result import Model
+from ttl.studio.estimate.result import Model
 from ttl.target.costs import load_costs
 from ttl.trace.calls import TENSOR, kind_of
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from ttl.estimate import KernelTimeline, StepTime, Timeline
-from ttl.estimate.stamps import stamped
+from ttl.studio.estimate import KernelTimeline, StepTime, Timeline
+from ttl.studio.estimate.stamps import stamped
 
 NODE = (0, 0)
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from timed_operations import chain, grid_stream, same_tile, zeros
-from ttl.estimate import estimate
-from ttl.estimate.result import Model
-from ttl.estimate.traffic import Routes
+from ttl.studio.estimate import estimate
+from ttl.studio.estimate.result import Model
+from ttl.studio.estimate.traffic import Routes
 from ttl.target import load
 from ttl.target.costs import Case, load_costs, read_costs
 

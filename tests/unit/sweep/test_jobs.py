@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from ttl.sweep import CRASHED, Job, Store, Task, forked, perform, program_files, run_job, sweep
-from ttl.sweep.local import limited, may_fork, on_cores
+from ttl.studio.sweep import CRASHED, Job, Store, Task, forked, perform, program_files, run_job, sweep
+from ttl.studio.sweep.local import limited, may_fork, on_cores
 
 
 def test_forks_give_results_as_they_are_done() -> None:
@@ -87,7 +87,7 @@ def test_a_program_is_its_file_and_what_it_imports_from_beside_it(program: Path)
 def job(program: Path) -> Job:
     values = {"arguments": [], "defines": {}, "variables": {}, "costs": None, "checks": False}
     files = program_files(program)
-    return Job("ttl.tools.cli.trials:try_program", values, str(program), files)
+    return Job("ttl.cli.trials:try_program", values, str(program), files)
 
 
 @pytest.mark.parametrize("is_there", [True, False])
@@ -108,12 +108,12 @@ def test_only_functions_of_pyttlang_are_called() -> None:
 
 
 def test_a_process_that_fails_is_a_result() -> None:
-    found = run_job(Job("ttl.sweep.store:no_such_function", {}))
+    found = run_job(Job("ttl.studio.sweep.store:no_such_function", {}))
     assert "status 1: AttributeError" in found[CRASHED]
 
 
 def test_jobs_on_cores_have_their_numbers(program: Path) -> None:
-    found = dict(on_cores([job(program), Job("ttl.sweep.store:none", {})], 2))
+    found = dict(on_cores([job(program), Job("ttl.studio.sweep.store:none", {})], 2))
     assert found[0]["problem"] == "it calls no operation" and CRASHED in found[1]
 
 

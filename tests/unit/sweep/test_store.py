@@ -6,7 +6,7 @@ import json
 import os
 from pathlib import Path
 
-from ttl.sweep import Store, digest, forked
+from ttl.studio.sweep import Store, digest, forked
 
 
 def test_what_is_put_is_found_again_and_nothing_else(tmp_path: Path) -> None:

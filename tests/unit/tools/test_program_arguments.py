@@ -11,10 +11,10 @@ import pytest
 
 from ttl.config import Config
 from ttl.diagnostics import UsageError, WarningOptions
-from ttl.tools.cli import compile as compile_verb
-from ttl.tools.cli import parse_program_verb
-from ttl.tools.cli import run as run_verb
-from ttl.tools.cli.program import run_program
+from ttl.cli import compile as compile_verb
+from ttl.cli import parse_program_verb
+from ttl.cli import run as run_verb
+from ttl.cli.program import run_program
 
 RUN = {
     "file alone": ("p.py", "p.py", [], {}),

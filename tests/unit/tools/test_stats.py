@@ -7,7 +7,7 @@ from itertools import count
 
 import pytest
 
-from ttl.tools.cli import main, stats_main
+from ttl.cli import main, stats_main
 
 TICKS = count()
 

@@ -15,9 +15,9 @@ import pytest
 
 from ttl.diagnostics.activity import Activities
 from ttl.diagnostics.painting import show_text
-from ttl.tools.cli import main
-from ttl.tools.cli.progress import shown_progress
-from ttl.tools.cli.verbs import VERBS
+from ttl.cli import main
+from ttl.cli.progress import shown_progress
+from ttl.cli.verbs import VERBS
 from ttl.trace.stats import Table
 
 MESSAGE = "error[TTL5001]: deadlock\n --> a.py:1:1\n  |\n1 | x\n  | ^ here\n  = help: do not"
@@ -94,7 +94,7 @@ def test_every_code_has_a_sentence(capsys):
 
 def test_plain_tables_are_unchanged(capsys):
     table = Table("T", ("a", "b"), (("[x]", 1),))
-    from ttl.tools.cli.terminal import show_tables
+    from ttl.cli.terminal import show_tables
 
     show_tables([table])
     assert capsys.readouterr().out == "T\na    b\n[x]  1\n"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from ttl.diagnostics import codes
-from ttl.tools.cli import main
-from ttl.tools.cli.verbs import GROUPS, VERBS, help_text
+from ttl.cli import main
+from ttl.cli.verbs import GROUPS, VERBS, help_text
 
 LINES, COLUMNS = 40, 80  # of a screen
 

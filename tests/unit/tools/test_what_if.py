@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ttl.tools.cli.what_if import block_constants, change_of, other_values
+from ttl.cli.what_if import block_constants, change_of, other_values
 
 TEXT = """
 ROWS, COUNT = 4, 8

@@ -9,7 +9,7 @@ from zipfile import ZIP_DEFLATED, ZipFile
 import numpy as np
 import pytest
 
-from ttl.tools.cli import main
+from ttl.cli import main
 from ttl.trace.difference import _differ
 from ttl.trace.reader import read_trace
 from ttl.trace.results import Result, append_results, read_results

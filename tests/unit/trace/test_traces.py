@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ttl.tools.cli import main
+from ttl.cli import main
 from ttl.trace import EventKind, Recorder
 from ttl.trace.difference import first_difference
 from ttl.trace.events import events_in

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from timed_operations import zeros
-from ttl.tuning.sketch import MOST_CELLS, difference, sketch, with_numbers
+from ttl.studio.tuning.sketch import MOST_CELLS, difference, sketch, with_numbers
 
 TOLERANCE = 0.05
 RANDOM = np.random.default_rng(1)

@@ -11,25 +11,25 @@ import numpy as np
 import pytest
 
 import ttl
-import ttl.tuning.trial
-import ttl.tuning.tuner
+import ttl.studio.tuning.trial
+import ttl.studio.tuning.tuner
 import tuned_operations
 from timed_operations import zeros
 from ttl.config import chosen_options
 from ttl.language.autotuned import TunedOperation
-from ttl.sweep import Store
+from ttl.studio.sweep import Store
 from ttl.testing import bench
-from ttl.tuning import Outcome, Tuner, Tuning
-from ttl.tuning.keys import surroundings, trial_key
-from ttl.tuning.report import html_section, write_report
-from ttl.tuning.trial import Trial
+from ttl.studio.tuning import Outcome, Tuner, Tuning
+from ttl.studio.tuning.keys import surroundings, trial_key
+from ttl.studio.tuning.report import html_section, write_report
+from ttl.studio.tuning.trial import Trial
 from tuned_operations import captured, crossed, double, make_double
 
 
 @pytest.fixture(autouse=True)
 def own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "store"
-    monkeypatch.setattr(ttl.tuning.tuner, "store", lambda: Store(folder))
+    monkeypatch.setattr(ttl.studio.tuning.tuner, "store", lambda: Store(folder))
     return folder
 
 
@@ -202,10 +202,10 @@ def test_on_a_device_copies_are_measured(monkeypatch: pytest.MonkeyPatch) -> Non
     module = SimpleNamespace(
         clone=lambda tensor: Real(copy_of=tensor), synchronize_device=lambda device: None
     )
-    for place in (ttl.tuning.trial, ttl.testing):
+    for place in (ttl.studio.tuning.trial, ttl.testing):
         monkeypatch.setattr(place, "module_of", lambda tensor: module)
         monkeypatch.setattr(place, "find_dtype", lambda value: getattr(value, "dtype", None))
-    monkeypatch.setattr(ttl.tuning.trial, "to_numpy", lambda tensor: np.ones((2, 2)))
+    monkeypatch.setattr(ttl.studio.tuning.trial, "to_numpy", lambda tensor: np.ones((2, 2)))
     monkeypatch.setattr(ttl.LAUNCH_HOOK, "launch", launch)
     monkeypatch.setattr(ttl.LAUNCH_HOOK, "bind", lambda *given: partial(launch, *given))
     tensor = Real()

@@ -13,8 +13,8 @@ import pytest
 from ttl.trace import EventKind, Recorder
 from ttl.trace.files import append_events
 from ttl.trace.reader import read_trace
-from ttl.view.columns import as_text, deltas, packed
-from ttl.view.events import Events, read_events
+from ttl.studio.view.columns import as_text, deltas, packed
+from ttl.studio.view.events import Events, read_events
 
 KINDS = [kind.value for kind in EventKind]
 

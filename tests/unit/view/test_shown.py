@@ -14,10 +14,10 @@ from ttl.dialects import make_context, print_module
 from ttl.dialects.locations import location_of
 from ttl.dialects.reading import parse_module
 from ttl.target import load
-from ttl.view.memory import bytes_of_a_node, l1_map
-from ttl.view.operations import operation_values, stages_values
-from ttl.view.sources import Sources
-from ttl.view.stages import Stage, stage_of
+from ttl.studio.view.memory import bytes_of_a_node, l1_map
+from ttl.studio.view.operations import operation_values, stages_values
+from ttl.studio.view.sources import Sources
+from ttl.studio.view.stages import Stage, stage_of
 
 TARGET = load("wormhole_b0")
 
@@ -149,7 +149,7 @@ def test_an_interrupt_ends_a_server(tmp_path: Path) -> None:
     # Who runs the tests in the background of a shell may have it ignored.
     code = (
         "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "
-        "from ttl.tools.cli import main; sys.exit(main(sys.argv[1:]))"
+        "from ttl.cli import main; sys.exit(main(sys.argv[1:]))"
     )
     command = [sys.executable, "-c", code, "view", "--port", "0", str(trace)]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:

@@ -1,0 +1,64 @@
+"""Traces given on the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from ttl.diagnostics import codes, reading, usage_error, writing
+
+T = TypeVar("T")
+
+
+def read_with(read: Callable[[Path], T], file: str, how_to_write: str) -> T:
+    """What `read` makes of the file; UsageError if it is none that it can read."""
+    try:
+        with reading(file):
+            return read(Path(file))
+    except ValueError as error:
+        help_text = f"write a trace with {how_to_write}"
+        raise usage_error(codes.WRONG_FILE, f"{file}: {error}", help_text) from None
+
+
+def finish_trace(trace: str, program: str, has_times: bool) -> None:
+    """After the run: estimated times, or what Perfetto shows of a trace of ticks."""
+    from ttl.trace.stamped import finish_perfetto
+
+    if has_times:
+        _give_times(Path(trace))
+    else:
+        finish_perfetto(Path(trace), program)
+
+
+def _give_times(file: Path) -> None:
+    from ttl.driver import PROCESS_DRIVER
+    from ttl.studio.estimate import Timeline, timeline
+    from ttl.studio.estimate.stamps import more_events, stamped
+    from ttl.target.costs import load_costs
+    from ttl.trace.reader import read_trace
+    from ttl.trace.stamped import write_stamped
+
+    runs = PROCESS_DRIVER.runs
+    made: dict[object, Timeline] = {}
+    for compiled, each in runs.recorded.items():
+        made[compiled] = timeline(compiled, each.recording, load_costs(compiled.target))
+    calls = iter([made.get(each) for each in runs.recorded_calls])
+    used: list[Timeline] = []
+
+    def next_of(name: str) -> Timeline | None:
+        found = next(calls, None)
+        if found is not None:
+            used.append(found)
+        return found
+
+    records = stamped(read_trace(file), next_of)
+    files = {each.kernel: Path(each.file).name for one in used for each in one.kernels}
+    write_stamped(file, records, more_events(used), files)
+
+
+def emptied(trace: str) -> str:
+    """The file in full, empty: every operation adds its events."""
+    with writing(trace):
+        Path(trace).write_text("")
+    return str(Path(trace).resolve())

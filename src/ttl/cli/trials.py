@@ -1,0 +1,178 @@
+"""Trials that execute a program: jobs of `ttl tune`, also on other machines."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import random
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from dataclasses import dataclass, field, replace
+from itertools import count
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from ttl.config import process_variables
+from ttl.language.engine import LAUNCH_HOOK
+from ttl.target.costs import Case
+from ttl.studio.tuning.keys import call_key
+from ttl.studio.tuning.outcome import Outcome
+from ttl.studio.tuning.sketch import Rehearsal, Sketch
+from ttl.studio.tuning.trial import Trial, outcome_of, real_tensors, times_of
+
+from .program import run_to_its_end
+
+SEED = 22
+Values = dict[str, Any]
+
+
+def try_program(
+    file: str, arguments: list[str], defines: Values, variables: dict[str, str], costs: Any,
+    checks: bool,
+) -> Values:  # fmt: skip
+    """What all operations of a program take together, with these values of its constants."""
+    options = argparse.Namespace(file=file, arguments=arguments, defines=defines)
+
+    def run() -> Outcome:
+        best, typical, worst = _times(options, variables, costs)
+        results = _results(options, variables) if checks else []
+        return Outcome(best, typical, worst, results=results)
+
+    with process_variables(variables):
+        return _values(outcome_of(run))
+
+
+def _times(options: argparse.Namespace, variables: dict[str, str], costs: Any) -> list[float]:
+    from ttl.driver import PROCESS_DRIVER
+
+    PROCESS_DRIVER.runs.recorded.clear()
+    status, shown = _run(options, {**variables, "TTL_ESTIMATE": "1"})
+    recorded = list(PROCESS_DRIVER.runs.recorded.values())
+    if not recorded:
+        raise ProgramFailed(_last_line(shown) if status else "it calls no operation")
+    calls = [(times_of(each, costs), each.times) for each in recorded]
+    return [sum(times[case] * number for times, number in calls) for case in Case]
+
+
+def _results(options: argparse.Namespace, variables: dict[str, str]) -> list[Sketch]:
+    from ttl.driver import PROCESS_DRIVER
+
+    rehearsal = Rehearsal(fills=False)
+    runs = PROCESS_DRIVER.runs
+    before, runs.around = runs.around, rehearsal.around
+    try:
+        status, shown = _run(options, {**variables, "TTL_BACKEND": "host", "TTL_ESTIMATE": ""})
+    finally:
+        runs.around = before
+    if status:
+        raise ProgramFailed(_last_line(shown))
+    return rehearsal.sketches
+
+
+class ProgramFailed(Exception):
+    """With these values the program ends with an error of its own."""
+
+
+def _run(options: argparse.Namespace, variables: dict[str, str]) -> tuple[int, str]:
+    shown = io.StringIO()
+    with redirect_stdout(io.StringIO()), redirect_stderr(shown), same_random_numbers():
+        try:
+            status = run_to_its_end(options, variables)
+        except SystemExit as end:
+            status = end.code if isinstance(end.code, int) else 1
+            shown.write(str(end.code) if isinstance(end.code, str) else "")
+    return status, shown.getvalue()
+
+
+@contextmanager
+def same_random_numbers() -> Iterator[None]:
+    """For a program that gives its generators no seed: trials compute the same only for the same
+    elements.
+    """
+    random.seed(SEED)
+    np.random.seed(SEED)
+    if (torch := sys.modules.get("torch")) is not None:
+        torch.manual_seed(SEED)
+    own, seeds = np.random.default_rng, count(SEED)
+
+    def default_rng(seed: Any = None) -> np.random.Generator:
+        return own(next(seeds) if seed is None else seed)
+
+    np.random.default_rng = default_rng
+    try:
+        yield
+    finally:
+        np.random.default_rng = own
+
+
+def _last_line(text: str) -> str:
+    return (text.strip().splitlines() or ["it ends with an error"])[-1]
+
+
+def try_call(
+    file: str, arguments: list[str], variables: dict[str, str], costs: Any, call: int,
+    operation: str, config: int,
+) -> Values:  # fmt: skip
+    """One configuration of the call with this number, of those of tuned operations."""
+    found = _OneTrial(call, operation, config, costs)
+    options = argparse.Namespace(file=file, arguments=arguments)
+
+    def run() -> Outcome:
+        with only_tuning(found.tune):
+            _, shown = _run(options, variables)
+        if found.outcome is None:
+            what = f"in another process the program does not call `{operation}`"
+            raise ProgramFailed(f"{what} ({_last_line(shown)})" if shown else what)
+        return found.outcome
+
+    return _values(outcome_of(run))
+
+
+def _values(outcome: Outcome) -> Values:
+    named = outcome.problem.removeprefix(f"{ProgramFailed.__name__}: ")
+    return replace(outcome, problem=named).as_values()
+
+
+@dataclass(slots=True)
+class _OneTrial:
+    call: int
+    operation: str
+    config: int
+    costs: Any
+    outcome: Outcome | None = None
+    seen: set[Any] = field(default_factory=set)
+
+    def tune(self, tuned: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        configs = tuned.tuned.configs
+        key = tuned.tuned, call_key(tuned, args, kwargs)
+        if key not in self.seen:
+            if len(self.seen) == self.call and tuned.name == self.operation:
+                trial = Trial(tuned, configs[self.config], args, kwargs, self.costs)
+                self.outcome = trial.run()
+                raise SystemExit(0)  # nobody needs the rest of the program
+            self.seen.add(key)
+        return SimpleNamespace(best=configs[0])
+
+
+@contextmanager
+def only_tuning(tune: Callable[..., Any]) -> Iterator[set[str]]:
+    """Calls of tuned operations go here; no operation computes anything, but on a device. Yields a
+    set that takes the names of the other operations that are called, and not computed.
+    """
+    plain, plain_tune = LAUNCH_HOOK.launch, LAUNCH_HOOK.tune
+    not_computed: set[str] = set()
+
+    def launch(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        if real_tensors(args, kwargs):
+            plain(operation, args, kwargs)
+        else:
+            not_computed.add(operation.__name__)
+
+    LAUNCH_HOOK.launch, LAUNCH_HOOK.tune = launch, tune
+    try:
+        yield not_computed
+    finally:
+        LAUNCH_HOOK.launch, LAUNCH_HOOK.tune = plain, plain_tune

@@ -1,0 +1,81 @@
+"""What `ttl view` shows of files: traces, compiled operations, graphs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from ttl.artifact import CompiledOperation, check_includes, read_folder
+from ttl.config import Config
+from ttl.diagnostics import reading
+from ttl.driver import PROCESS_DRIVER
+from ttl.studio.view import Events, Shown, read_events, timed_events
+from ttl.studio.view.page import ShownOperation
+
+from .pages import temporary_trace
+
+
+def check_source(source: str | None) -> None:
+    if source is not None:
+        with reading(source):
+            Path(source).open("rb").close()
+
+
+def shown_trace(file: Path, source: str | None) -> Shown:
+    """ValueError if it is none."""
+    events = read_events(file)
+    if not len(events):
+        raise ValueError("it has no events")
+    return Shown(file.name, f"ttl view {file}", events=events, source=source)
+
+
+def shown_bundle(folder: Path, source: str | None, runs: bool) -> Shown:
+    compiled = read_folder(folder)
+    operation = ShownOperation(compiled.name, compiled=compiled)
+    operation.missing = "this is a compiled operation: add --run to run it"
+    shown = Shown(folder.name, f"ttl view {folder}", [operation], calls=[0], source=source)
+    if runs:
+        check_includes(compiled)
+        shown.events = _run_bundle(compiled, operation)
+    return shown
+
+
+def _run_bundle(compiled: CompiledOperation, operation: ShownOperation) -> Events:
+    from ttl.host import launch, record
+    from ttl.trace import EventKind
+
+    from .replay import tensors_for
+
+    config = Config.current()
+    storages = [tensor.storage for tensor in tensors_for(compiled, {}, 0)]
+    with temporary_trace() as trace:
+        with PROCESS_DRIVER.runs.traces.recorded(replace(config, trace=str(trace))) as recorder:
+            assert recorder is not None
+            recorder.record(EventKind.OPERATION_START, (), "", compiled.name)
+            launch(compiled, storages, cache_dir=config.cache_dir, recorder=recorder)
+            recorder.record(EventKind.OPERATION_END, (), "", compiled.name)
+        if all(kernel.own is None for kernel in compiled.kernels):
+            operation.recording = record(compiled, storages, cache_dir=config.cache_dir)
+            operation.missing = ""
+        return timed_events(trace, [operation], [0])
+
+
+def shown_flatbuffer(file: Path, runs: bool) -> Shown:
+    from ttl.integrations.flatbuffer import Runtime, run_traced
+    from ttl.integrations.flatbuffer.shown import graph_values
+
+    from .run_flatbuffer import random_inputs
+
+    runtime = Runtime.from_file(file)
+    program = runtime.programs[0]
+    operations = [ShownOperation(each.name, compiled=each) for each in runtime.operations(0)]
+    for each in operations:
+        each.missing = "a .ttnn file: estimates are made of programs"
+    shown = Shown(file.name, f"ttl view {file}", operations=operations)
+    shown.graph = graph_values(program)
+    if runs:
+        with temporary_trace() as trace:
+            config = replace(Config.current(), trace=str(trace))
+            run_traced(runtime, random_inputs(program, 0), config)
+            shown.events = read_events(trace)
+    return shown

@@ -1,0 +1,76 @@
+"""What a trial depends on, as the name of a file: the same in every process.
+
+The operation as it is with the configuration: its code and everything that the code names; the
+tensors; the chip and its costs; the options; pyttlang itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from ttl.config import Config as Options
+from ttl.driver.stable import stable
+from ttl.language.autotuned import OPTIONS, TunedOperation
+from ttl.semantics.ttnn_values import memory_config_of
+from ttl.source.frozen import NoKey, freeze_all
+from ttl.studio.sweep import digest, version_of_pyttlang
+from ttl.target.costs import load_costs
+
+from .trial import COUNTED, Trial, tensors_of
+
+
+def trial_key(trial: Trial, common: list[Any]) -> str:
+    """Empty if nobody can tell what the trial depends on, or if there is no operation.
+
+    `common`: the surroundings() of all trials of the sweep.
+    """
+    try:
+        operation, more = trial.tuned.variant(trial.config)
+    except Exception:  # the trial finds it out again, and fast
+        return ""
+    given = {**trial.kwargs, **more}
+    tensors = tensors_of(trial.args, given)
+    options = [getattr(operation, name) for name in OPTIONS]
+    try:
+        frozen = freeze_all([operation.function, options, trial.args, given], tensors)
+        values = stable(frozen, places=False)
+    except NoKey:
+        return ""
+    checks = trial.tuned.tuned.checks_results
+    specs = [spec_of(tensor) for tensor in tensors]
+    return digest("call", values, specs, checks, *common)
+
+
+def surroundings(costs: Any) -> list[Any]:
+    """What all trials of a sweep have in common."""
+    now = Options.current()
+    options = asdict(now)
+    chosen = [repr(options[name]) for name in COUNTED]
+    own = costs if costs is not None else load_costs(now.chip)
+    return [version_of_pyttlang(), chosen, digest(own)]
+
+
+def call_key(tuned: TunedOperation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What tells this call from others of the same process, by the key of the operation."""
+    named = tuned.key_of(args, kwargs)
+    tensors = tensors_of(tuple(named.values()), {})
+    try:
+        values = stable(freeze_all(list(named.values()), tensors), places=False)
+    except NoKey:
+        values = repr(named)
+    specs = repr([spec_of(tensor) for tensor in tensors])
+    return tuple(named), values, specs, Options.current().target, _code_key(tuned)
+
+
+def _code_key(tuned: TunedOperation) -> str:
+    """The code and what it names: the program may have changed a global since the last call."""
+    try:
+        return stable(freeze_all([tuned.tuned.function], []), places=False)
+    except NoKey:
+        return ""
+
+
+def spec_of(tensor: Any) -> list[str]:
+    layout, memory = getattr(tensor, "layout", ""), memory_config_of(tensor)
+    return [str(tuple(tensor.shape)), str(tensor.dtype), str(layout), repr(memory)]

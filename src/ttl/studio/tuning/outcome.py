@@ -1,0 +1,97 @@
+"""What was found out about one configuration."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from ttl.studio.sweep import CRASHED
+
+from .sketch import Sketch, another_size, difference
+
+NOTHING_LEFT_OUT = 0.9  # of the elements that others change; some get what they held by chance
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Microseconds, or the reason why the configuration is left out."""
+
+    best: float = 0.0
+    typical: float = 0.0
+    worst: float = 0.0
+    is_measured: bool = False  # on a device
+    problem: str = ""
+    code: str = ""  # of the diagnostic that is the problem
+    results: list[Sketch] = field(default_factory=list)
+    elements: str = ""  # a digest of what the tensors held; results of others cannot be compared
+
+    @property
+    def is_left_out(self) -> bool:
+        return bool(self.problem)
+
+    def as_values(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def of_values(cls, values: dict[str, Any]) -> Outcome:
+        if CRASHED in values:
+            return cls(problem=values[CRASHED])
+        return cls(**values)
+
+
+def is_mixed(outcomes: list[Outcome]) -> bool:
+    """Have they results for different elements?"""
+    return len({each.elements for each in outcomes if each.elements}) > 1
+
+
+def without_wrong_results(outcomes: list[Outcome], tolerance: float) -> list[Outcome]:
+    """Those whose results are not those of the first that writes all there is have a problem, and
+    so have those that solve a problem of another size.
+    """
+    usable = [each for each in outcomes if not each.is_left_out]
+    if not usable:
+        return outcomes
+    right = _trusted(usable)
+    name = "the first" if right is usable[0] else "the others"
+    return [
+        each
+        if each.is_left_out
+        or not (found := _problem(right, each, tolerance, name))
+        else replace(each, problem=found)
+        for each in outcomes
+    ]
+
+
+def _problem(right: Outcome, other: Outcome, tolerance: float, name: str) -> str:
+    if found := another_size(right.results, other.results, name):
+        return f"another problem size: {found}"
+    found = difference(right.results, other.results, tolerance, name)
+    return found and f"wrong result: {found}"
+
+
+def _trusted(outcomes: list[Outcome]) -> Outcome:
+    """The first, unless it leaves something unwritten: the tensors that most of those write
+    that write any, or a good part of their elements.
+    """
+    counts = Counter(_written(each) for each in outcomes if each.results)
+    if not counts:
+        return outcomes[0]
+    usual = max(counts, key=lambda written: (counts[written], len(written)))
+    alike = [each for each in outcomes if _written(each) == usual]
+    enough = NOTHING_LEFT_OUT * max(_changed(each) for each in alike)
+    return next(each for each in alike if _changed(each) >= enough)
+
+
+def _written(outcome: Outcome) -> tuple[tuple[str, tuple[int, ...]], ...]:
+    """The tensors that it writes, with their shapes."""
+    return tuple((each["name"], tuple(each["shape"])) for each in outcome.results)
+
+
+def _changed(outcome: Outcome) -> int:
+    return sum(each["changed"] for each in outcome.results)
+
+
+def without_results(outcome: Outcome) -> Outcome:
+    """What is left to tell when the results were compared."""
+    return replace(outcome, results=[])

@@ -1,0 +1,139 @@
+"""One configuration of a call: what it takes, and what it computes."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from typing import Any
+
+from ttl.arrays import to_numpy
+from ttl.config import OPTIONS, chosen_options
+from ttl.device import module_of
+from ttl.diagnostics import TTLError
+from ttl.driver import Driver
+from ttl.driver.backend import is_real
+from ttl.studio.estimate.result import Model
+from ttl.language import Config, Operation
+from ttl.language.autotuned import TunedOperation
+from ttl.semantics.dtypes import find_dtype
+from ttl.target.costs import Case, load_costs
+from ttl.testing import bench
+
+from .outcome import Outcome
+from .sketch import Rehearsal, digest_of, sketch
+
+# Options that change what a trial finds.
+COUNTED = (
+    "backend", "target", "compiler_options", "grid", "max_dataflow_buffers", "max_l1_bytes",
+    "num_devices", "float32", "rounding", "strict", "warnings", "scheduler", "seed",
+)  # fmt: skip
+# What else the program asks for is done for its own calls, not for trials.
+NOTHING_ELSE = {
+    option.name: option.default for option in OPTIONS.values() if option.name not in COUNTED
+}
+Arguments = tuple[tuple[Any, ...], dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A call of a tuned operation with one configuration."""
+
+    tuned: TunedOperation
+    config: Config
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    costs: Any = None  # other than those of the chip
+
+    @property
+    def is_on_device(self) -> bool:
+        return bool(real_tensors(self.args, self.kwargs))
+
+    def run(self) -> Outcome:
+        with chosen_options(**NOTHING_ELSE):
+            return outcome_of(self._run)
+
+    def _run(self) -> Outcome:
+        operation, more = self.tuned.variant(self.config)
+        given = self.args, {**self.kwargs, **more}
+        if self.is_on_device:
+            return self._measured(operation, given)
+        (best, typical, worst), written = estimated(operation, given, self.costs)
+        if not self.tuned.tuned.checks_results:
+            return Outcome(best, typical, worst)
+        done = rehearsed(operation, given, written)
+        return Outcome(best, typical, worst, results=done.sketches, elements=done.elements)
+
+    def _measured(self, operation: Operation, given: Arguments) -> Outcome:
+        """On copies: the tensors of the program are its own."""
+        args, kwargs = _clones(given)
+        tensors = real_tensors(args, kwargs) if self.tuned.tuned.checks_results else []
+        elements = digest_of(map(to_numpy, tensors)) if tensors else ""
+        operation(*args, **kwargs)
+        results = [sketch(str(number), to_numpy(each)) for number, each in enumerate(tensors)]
+        found = bench(operation, *args, **kwargs)
+        times = found.best, found.microseconds, found.worst
+        return Outcome(*times, is_measured=True, results=results, elements=elements)
+
+
+def outcome_of(run: Callable[[], Outcome]) -> Outcome:
+    """What goes wrong is the reason why the configuration is left out."""
+    try:
+        # The warnings of the configuration that is chosen are shown when it is run.
+        with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+            return run()
+    except TTLError as error:
+        first = error.diagnostics[0]
+        return Outcome(problem=first.message, code=first.code.code)
+    except MemoryError:
+        raise
+    except Exception as error:  # of the program's own code, such as a ValueError or an assertion
+        text = str(error).strip().splitlines()
+        return Outcome(problem=f"{type(error).__name__}{': ' if text else ''}{''.join(text[:1])}")
+
+
+def estimated(operation: Operation, given: Arguments, costs: Any) -> tuple[list[float], set[int]]:
+    """Microseconds in the best, the typical and the worst case; devices run side by side. And the
+    numbers of the tensors that it writes.
+    """
+    driver = Driver()
+    with chosen_options(estimate=True):
+        driver.launch(operation, *given)
+    recorded = driver.runs.recorded.values()
+    times = [times_of(each, costs) for each in recorded]
+    written = {n for each in recorded for n, found in enumerate(each.recording.written) if found}
+    return [max(each[case] for each in times) for case in Case], written
+
+
+def times_of(recorded: Any, costs: Any) -> list[float]:
+    """Microseconds of one recorded operation in each case."""
+    own = costs or load_costs(recorded.compiled.target)
+    model = Model(recorded.compiled, recorded.recording, own)
+    return [model.microseconds(case) for case in Case]
+
+
+def rehearsed(operation: Operation, given: Arguments, written: set[int]) -> Rehearsal:
+    """What its compiled kernels compute on this machine, on copies of the tensors."""
+    driver, rehearsal = Driver(), Rehearsal(written=written)
+    driver.runs.around = rehearsal.around
+    with chosen_options(dry_run=True, backend="host", float32=False):
+        driver.launch(operation, *given)
+    return rehearsal
+
+
+def real_tensors(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+    return [tensor for tensor in tensors_of(args, kwargs) if is_real(tensor)]
+
+
+def tensors_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+    return [each for each in (*args, *kwargs.values()) if find_dtype(each) is not None]
+
+
+def _clones(given: Arguments) -> Arguments:
+    args, kwargs = given
+    copies = {id(each): module_of(each).clone(each) for each in real_tensors(args, kwargs)}
+    return (
+        tuple([copies.get(id(each), each) for each in args]),
+        {name: copies.get(id(each), each) for name, each in kwargs.items()},
+    )

@@ -1,0 +1,141 @@
+"""Tuning a call: its configurations are tried once, here or elsewhere; the best is chosen."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from ttl.config import Config as Options
+from ttl.language.autotuned import TunedOperation
+from ttl.semantics.dtypes import find_dtype
+from ttl.source.recent import Recent
+from ttl.studio.sweep import Runner, Store, Task, cores, forked, limited, may_fork, sweep
+
+from .keys import call_key, surroundings, trial_key
+from .outcome import Outcome, is_mixed, without_results, without_wrong_results
+from .result import Tuning
+from .trial import Trial
+
+MOST_CALLS = 1024  # of a process whose choices are remembered
+LEAST_LIMIT, TIMES_THE_FIRST = 60, 20  # seconds of CPU that a trial in a fork may take
+FOLDER = "tuning"  # in the user's cache
+Values = dict[str, Any]
+
+
+def store() -> Store:
+    return Store(Options.current().cache_dir / FOLDER)
+
+
+@dataclass(slots=True)
+class Tuner:
+    """Chooses configurations, and keeps what it found about the calls of a program."""
+
+    costs: Any = None  # other than those of the chip
+    jobs: int = field(default_factory=cores)
+    # Where trials are run that are not kept on disk; on this machine if it is None.
+    elsewhere: Callable[[int, Sequence[Trial]], Iterator[tuple[int, Values]]] | None = None
+    anew: bool = False  # also what is known from before
+    calls: int = 0  # that were tuned so far
+    _chosen: Recent[Tuning] = field(default_factory=lambda: Recent(MOST_CALLS))
+
+    def tune(
+        self, tuned: TunedOperation, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Tuning:
+        """What each configuration takes for this call; the calls of one key are tuned once."""
+        key = tuned.tuned, call_key(tuned, args, kwargs)
+        return self._chosen.get(key, lambda: self._sweep(tuned, args, kwargs))
+
+    def _sweep(
+        self, tuned: TunedOperation, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Tuning:
+        start = time.perf_counter()
+        configs = tuned.tuned.configs
+        trials = [Trial(tuned, config, args, kwargs, self.costs) for config in configs]
+        common = surroundings(self.costs)
+        tasks = [Task(trial, trial_key(trial, common)) for trial in trials]
+        ran: list[Trial] = []
+        run = self._counted(ran, self.calls)
+        outcomes = swept(tasks, run, f"tuning {tuned.name}", self.anew)
+        if tuned.tuned.checks_results:
+            if is_mixed(outcomes):  # what is known is of other elements than what is new
+                self._again(tasks, outcomes, run, {id(each) for each in ran})
+            outcomes = without_wrong_results(outcomes, tuned.tuned.tolerance)
+        self.calls += 1
+        return Tuning(
+            operation=tuned.name,
+            call=call_text(tuned, trials[0]),
+            tried=tuple(zip(configs, map(without_results, outcomes), strict=True)),
+            seconds=time.perf_counter() - start,
+            from_disk=len(trials) - len(ran),
+            chip=Options.current().chip,
+            span=tuned.tuned.span,
+        )
+
+    def _again(
+        self, tasks: list[Task[Trial]], outcomes: list[Outcome], run: Runner[Trial], new: set[int]
+    ) -> None:
+        """Tries those that are not new once more, on the elements of this call."""
+        old = [number for number, task in enumerate(tasks) if id(task.item) not in new]
+        found = swept([tasks[each] for each in old], run, "comparing results", anew=True)
+        for number, outcome in zip(old, found, strict=True):
+            outcomes[number] = outcome
+
+    def _counted(self, ran: list[Trial], number: int) -> Runner[Trial]:
+        """A runner for the call of this number, which tells the trials that it has run."""
+
+        def run(trials: Sequence[Trial]) -> Iterator[tuple[int, Values]]:
+            ran.extend(trials)
+            if not trials:
+                return
+            if self.elsewhere is not None:
+                yield from self.elsewhere(number, trials)
+            else:
+                yield from here(trials, self.jobs)
+
+        return run
+
+
+def swept(tasks: Sequence[Task[Trial]], run: Runner[Trial], text: str, anew: bool) -> list[Outcome]:
+    return [Outcome.of_values(each) for each in sweep(tasks, run, store(), text, anew)]
+
+
+def here(trials: Sequence[Trial], jobs: int) -> Iterator[tuple[int, Values]]:
+    """In forks of this process; one after the other on a device, or beside other threads.
+
+    The first one runs here: what it loads and builds, others need not load and build.
+    """
+    start = time.process_time()
+    yield 0, _values(trials[0])
+    limit = max(LEAST_LIMIT, TIMES_THE_FIRST * (time.process_time() - start))
+    left = trials[1:]
+    is_alone = jobs > 1 and may_fork() and not trials[0].is_on_device
+    run = partial(limited, _values, seconds=int(limit))
+    others = forked(run, left, jobs) if is_alone else enumerate(map(_values, left))
+    for number, values in others:
+        yield number + 1, values
+
+
+def _values(trial: Trial) -> Values:
+    return trial.run().as_values()
+
+
+def call_text(tuned: TunedOperation, trial: Trial) -> str:
+    key = tuned.key_of(trial.args, trial.kwargs)
+    return ", ".join(f"{name}={_text(value)}" for name, value in key.items())
+
+
+def _text(value: Any) -> str:
+    if find_dtype(value) is None:
+        return repr(value)
+    return "x".join(str(size) for size in value.shape)
+
+
+_PROCESS_TUNER = Tuner()
+
+
+def tune(tuned: TunedOperation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tuning:
+    """For the calls of a program that is run as it is."""
+    return _PROCESS_TUNER.tune(tuned, args, kwargs)

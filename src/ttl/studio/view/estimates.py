@@ -1,0 +1,78 @@
+"""The estimate of an operation as a page shows it: numbers, costs of lines, estimated times."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ttl.artifact import CompiledOperation
+from ttl.studio.estimate import KernelTimeline, StepTime, Timeline, estimate, estimate_values, timeline
+from ttl.target.costs import load_costs
+from ttl.trace.calls import Recording
+
+from .columns import deltas, packed
+
+MOST_CALLS = 2_000_000  # of which all steps are shown
+PER_MICROSECOND = 10_000  # begins and lengths are whole numbers of this unit: 0.1 ns
+
+
+def estimate_shown(compiled: CompiledOperation, recording: Recording, times: int) -> dict[str, Any]:
+    values: dict[str, Any] = estimate_values(
+        estimate(compiled, recording, load_costs(compiled.target), times)
+    )
+    return values
+
+
+def timeline_of(compiled: CompiledOperation, recording: Recording) -> Timeline | None:
+    """None if it would be too long."""
+    if len(recording.calls) > MOST_CALLS:
+        return None
+    return timeline(compiled, recording, load_costs(compiled.target))
+
+
+def timeline_columns(made: Timeline) -> tuple[dict[str, Any], bytes]:
+    """A description, and columns: begin, length, wait, how long a transfer is under way, shape,
+    value.
+    """
+    tracks = list(_tracks(made))
+    shapes: dict[tuple[Any, ...], int] = {}
+    steps = [step for _, _, own in tracks for step in own]
+    counts = np.array([len(own) for _, _, own in tracks], np.int64)
+    firsts = (np.cumsum(counts) - counts)[counts > 0]
+    begin, end, waited, arrives = (
+        np.array([round(getattr(step, name) * PER_MICROSECOND) for step in steps], np.int64)
+        for name in ("begin", "end", "waited", "arrives")
+    )
+    said = [(each.name, each.details.get("buffer", ""), each.line, each.reason) for each in steps]
+    shape = np.array([shapes.setdefault(each, len(shapes)) for each in said], np.int64)
+    values = [each.details.get("bytes", each.details.get("pages", 0)) for each in steps]
+    value = np.array([int(each) for each in values], np.int64)
+    flights = np.maximum(arrives - begin, 0)
+    planes, data = packed((deltas(begin, firsts), end - begin, waited, flights, shape, value))
+    described = {
+        "tracks": [
+            {"node": _nodes_text(kernel), "kernel": f"{kernel.kernel}: {thread}", "count": len(own)}
+            for kernel, thread, own in tracks
+        ],
+        "shapes": list(shapes),
+        "planes": planes,
+        "end": made.microseconds,
+        "unit": 1 / PER_MICROSECOND,
+    }
+    return described, data
+
+
+def _tracks(made: Timeline) -> Iterator[tuple[KernelTimeline, str, list[StepTime]]]:
+    """Threads of kernels, on one node of each kind, their steps in order."""
+    for kernel in sorted(made.kernels, key=lambda each: each.nodes[0][::-1]):
+        for thread in dict.fromkeys(step.thread for step in kernel.steps):
+            own = [step for step in kernel.steps if step.thread == thread]
+            yield kernel, thread, sorted(own, key=lambda step: step.begin)
+
+
+def _nodes_text(kernel: KernelTimeline) -> str:
+    more = len(kernel.nodes) - 1
+    first = f"({', '.join(map(str, kernel.nodes[0]))})"
+    return f"{first} and {more} like it" if more else first

@@ -1,0 +1,37 @@
+"""The events of a run with the times that the estimate has for them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ttl.studio.estimate import Timeline
+from ttl.studio.estimate.stamps import stamped
+from ttl.trace.reader import read_trace
+
+from .estimates import timeline_of
+from .events import Events, events_of, read_events
+
+if TYPE_CHECKING:
+    from .page import ShownOperation
+
+MOST_BYTES = 60_000_000  # of a trace whose events get times: each is an object for a while
+
+
+def timed_events(
+    file: Path, operations: Sequence[ShownOperation], calls: Sequence[int]
+) -> Events:
+    """`calls`: the positions of the operations that the trace is of. Keeps their timelines."""
+    for each in operations:
+        if each.compiled is not None and each.recording is not None:
+            each.timeline = timeline_of(each.compiled, each.recording)
+    is_known = any(each.timeline is not None for each in operations)
+    if not is_known or file.stat().st_size > MOST_BYTES:
+        return read_events(file)
+    in_order = iter([operations[call].timeline for call in calls])
+
+    def next_of(name: str) -> Timeline | None:
+        return next(in_order, None)
+
+    return events_of(stamped(read_trace(file), next_of))

@@ -1,1 +1,0 @@
-"""Commands on top of everything else."""
