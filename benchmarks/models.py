@@ -104,7 +104,7 @@ def _of_torch(name: str) -> Calls:
 def _of_flax(name: str) -> Calls:
     import jax
 
-    from ttl.integrations.jax import compile as compile_jax
+    from ttgraph.jax import compile as compile_jax
 
     from .model_zoo_flax import ROWS as rows
 

@@ -7,9 +7,10 @@ from functools import cache
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 
-from ttl.dialects import make_context
-from ttl.integrations.flatbuffer import compile_module
-from ttl.passes import GRAPH, find_pass, run_passes
+from ttgraph.dialects import make_context
+from ttgraph.flatbuffer import compile_module
+from ttgraph.passes import find_pass, run_passes
+from ttgraph.passes.pipelines import GRAPH
 
 RESOLVER = "graph_resolver"
 

@@ -5,11 +5,13 @@ from functools import cache
 import numpy as np
 from xdsl.parser import Parser
 
+from pykernel.passes.pipelines import D2M
 from sampling import is_chosen
-from ttl.dialects import make_context, print_module
+from ttgraph.dialects import make_context
+from ttgraph.passes import find_pass
+from ttl.dialects import print_module
 from ttl.dialects.reading import parse_module
-from ttl.passes import find_pass
-from ttl.passes.pipelines import D2M, PIPELINE
+from ttl.passes.pipelines import PIPELINE
 
 BLOCK = "tensor<1x1x!ttcore.tile<32x32, f32>>"
 DEVICE = (

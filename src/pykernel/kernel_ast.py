@@ -2,8 +2,8 @@
 
 from typing import Any as Tensor
 
-from ttl.d2m import api as _api
-from ttl.d2m.api import *  # noqa: F403
+from pykernel import d2m_api as _api
+from pykernel.d2m_api import *  # noqa: F403
 
 __all__ = ["Tensor"]
 __all__ += _api.__all__

@@ -12,11 +12,11 @@ import numpy as np
 import torch
 from torch import Tensor, fx
 
+from ttgraph.flatbuffer import Runtime, compile_module, run_traced
+from ttgraph.flatbuffer.program import Program
+from ttgraph.flatbuffer.wide import with_64_bits
 from ttl.config import Config
 from ttl.dialects import print_module
-from ttl.integrations.flatbuffer import Runtime, compile_module, run_traced
-from ttl.integrations.flatbuffer.program import Program
-from ttl.integrations.flatbuffer.wide import with_64_bits
 from ttl.source.recent import Recent
 
 from .device import NAME, on_host, on_tt

@@ -44,7 +44,7 @@ class Exported:
 
     def flatbuffer(self) -> bytes:
         """The bytes of a .ttnn file, kernels included."""
-        from ttl.integrations.flatbuffer import compile_module
+        from ttgraph.flatbuffer import compile_module
 
         return compile_module(self._module())
 
@@ -92,9 +92,7 @@ class Exported:
     def input_names(self) -> list[str]:
         """Of the parameters and buffers as the model has them, then of the arguments; see above."""
         signature = self.program.graph_signature
-        values = {
-            node.name: node.meta.get("val") for node in self.program.graph_module.graph.nodes
-        }
+        values = {node.name: node.meta.get("val") for node in self.program.graph_module.graph.nodes}
         names = [
             str(each.target or each.arg.name)
             for each in signature.input_specs

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, fx
 from torch.fx.experimental.proxy_tensor import make_fx
 
-from ttl.integrations.flatbuffer.lengths import Family, is_same
+from ttgraph.flatbuffer.lengths import Family, is_same
 from ttl.source.recent import Recent
 
 from .decompositions import decompositions
@@ -99,9 +99,7 @@ def _with_any_strides(graph: fx.GraphModule) -> fx.GraphModule:
 def _sizes(inputs: Sequence[Any]) -> tuple[int, ...]:
     """Of all tensors, and the numbers that are inputs themselves."""
     return tuple(
-        size
-        for each in inputs
-        for size in (each.shape if isinstance(each, Tensor) else (each,))
+        size for each in inputs for size in (each.shape if isinstance(each, Tensor) else (each,))
     )
 
 

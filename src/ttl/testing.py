@@ -15,10 +15,10 @@ from ttl.diagnostics import UsageError, codes
 from ttl.diagnostics.frames import calling_span
 from ttl.driver.backend import is_real
 from ttl.driver.launch import Driver
-from ttl.studio.estimate import Estimate, estimate
 from ttl.language import Operation
 from ttl.language.autotuned import Tuned, TunedOperation
 from ttl.semantics.dtypes import find_dtype
+from ttl.studio.estimate import Estimate, estimate
 from ttl.target.costs import load_costs
 
 __all__ = ["Bench", "bench"]

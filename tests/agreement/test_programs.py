@@ -16,8 +16,8 @@ from docs_site.pages import DOCS, ROOT, TUTORIAL, code_blocks, program_of
 from fuzz.engines import run as run_text
 from fuzz.kinds import made
 from fuzz.programs import RIGHT
-from ttl.diagnostics import TTLError
 from ttl.cli import main
+from ttl.diagnostics import TTLError
 
 BACKENDS = ("sim", "host")
 EXAMPLES = ROOT / "examples"

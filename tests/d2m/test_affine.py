@@ -7,17 +7,15 @@ import pytest
 
 from pykernel.d2m_api import *
 from stages_d2m import initial, lowered, parse
+from ttgraph.metal_program import run_metal
 from ttl.diagnostics import TTLError
-from ttl.integrations.metal_program import run_metal
 
 
 def matmul(grid=(2, 3), factors=(1, 1, 4), **options):
     @pykernel_gen(grid=grid, block_factors=list(factors), **matmul_template, **options)
     def kernel(lhs, rhs, out):
         @compute()
-        async def multiply(
-            lhs_cb: CircularBuffer, rhs_cb: CircularBuffer, out_cb: CircularBuffer
-        ):
+        async def multiply(lhs_cb: CircularBuffer, rhs_cb: CircularBuffer, out_cb: CircularBuffer):
             out_block = out_cb.reserve()
             out_block.store(lhs_cb.pop() @ rhs_cb.pop())
             out_cb.pop()
@@ -103,9 +101,7 @@ def counted(dim=2, maps=None, factors=(1, 1, 2), extra=()):
     @pykernel_gen(grid=(2, 2), indexing_maps=maps, block_factors=lambda *args: list(factors))
     def kernel(lhs, rhs, out):
         @compute()
-        def store_last(
-            lhs_cb: CircularBuffer, rhs_cb: CircularBuffer, out_cb: CircularBuffer
-        ):
+        def store_last(lhs_cb: CircularBuffer, rhs_cb: CircularBuffer, out_cb: CircularBuffer):
             left = lhs_cb.pop()
             right = rhs_cb.pop()
             if iter_index(dim) == 1:

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from kernels_d2m import elementwise
+from ttgraph.dialects import make_context
+from ttl.cli import main
 from ttl.diagnostics import UsageError
-from ttl.dialects import make_context
 from ttl.dialects.reading import parse_module
 from ttl.passes.registered_device import target_of
 from ttl.target import load
@@ -21,7 +22,6 @@ from ttl.target.system_desc import (
     target_from_text,
     text_of,
 )
-from ttl.cli import main
 
 GRAPH = """
 func.func @main(%a: tensor<128x128xf32>) -> tensor<128x128xf32> {

@@ -7,9 +7,9 @@ from xdsl.utils.exceptions import VerifyException
 from kernels_d2m import elementwise
 from pykernel.d2m_api import *
 from stages_d2m import BLOCK, DEVICE, array, initial, lowered, parse, parse_own
+from ttgraph.metal_program import run_metal
 from ttl.diagnostics import CompileError
 from ttl.dialects import print_module
-from ttl.integrations.metal_program import run_metal
 
 TILE = "!ttcore.tile<32x32, f32>"
 L1 = f"memref<1x1x{TILE}, #ttcore.memory_space<l1>>"
@@ -40,8 +40,7 @@ LINES = [
     *(f"%0 = d2m.tile_{n}(%a, %a) : ({TILE}, {TILE}) -> {TILE}" for n in BINARY),
     *(f"%0 = d2m.tile_{n}(%a) : ({TILE}) -> {TILE}" for n in UNARY),
     "%0 = d2m.tile_bitwise_not(%i) : (!ttcore.tile<32x32, si32>) -> !ttcore.tile<32x32, si32>",
-    f"%0 = d2m.tile_typecast(%a) with {{dtype = \"int32\"}} : ({TILE}) -> "
-    "!ttcore.tile<32x32, si32>",
+    f'%0 = d2m.tile_typecast(%a) with {{dtype = "int32"}} : ({TILE}) -> !ttcore.tile<32x32, si32>',
     *(
         f"%0 = d2m.tile_reduce_{n}(%a, %a, %a) with {{dims = [{dims}]}} : "
         f"({TILE}, {TILE}, {TILE}) -> {TILE}"

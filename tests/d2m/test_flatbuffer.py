@@ -8,10 +8,10 @@ import pytest
 
 from kernels_d2m import elementwise
 from op_samples import coarse
+from ttgraph.flatbuffer import Runtime, compile_operation
+from ttgraph.flatbuffer.program import GenericStep
 from ttl.diagnostics import UsageError
 from ttl.driver.specs import TensorSpec
-from ttl.integrations.flatbuffer import Runtime, compile_operation
-from ttl.integrations.flatbuffer.program import GenericStep
 from ttl.semantics.dtypes import float32
 
 

@@ -13,16 +13,19 @@ from xdsl.utils.exceptions import VerifyException
 
 from kernels_d2m import elementwise, every_dma, loopback, repeated
 from pykernel.d2m_api import *
+from pykernel.passes.pipelines import D2M, D2M_FRONTEND, D2M_MIDDLEEND
 from stages_d2m import BLOCK, DEVICE, array, initial, lowered, parse, parse_own
+from ttgraph.dialects import make_context
+from ttgraph.metal_program import run_metal
+from ttgraph.passes import find_pass
+from ttgraph.passes.pipelines import PIPELINES
+from ttl.cli import main
 from ttl.codegen import print_file
 from ttl.diagnostics import CompileError, RuleBroken, UsageError
-from ttl.dialects import emitc, make_context, print_module
+from ttl.dialects import emitc, print_module
 from ttl.dialects.metal import MetalLayoutAttr
-from ttl.integrations.metal_program import run_metal
-from ttl.passes import find_pass
-from ttl.passes.pipelines import D2M, D2M_FRONTEND, D2M_MIDDLEEND, PIPELINE, PIPELINES
+from ttl.passes.pipelines import PIPELINE
 from ttl.semantics.metal_layout import MetalLayout
-from ttl.cli import main
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "pykernel"
 
@@ -373,8 +376,8 @@ def files_of(stages):
 def test_c12_kernels(monkeypatch, tmp_path):
     stages = lowered(initial(elementwise("@"), monkeypatch, tmp_path))
     functions = stages["d2m-generic-regions-to-funcs"]
-    assert re.search(r'@datamovement_kernel0\(.*ttkernel.thread = #ttkernel.thread<noc>', functions)
-    assert re.search(r'@compute_kernel0\(.*ttkernel.thread = #ttkernel.thread<compute>', functions)
+    assert re.search(r"@datamovement_kernel0\(.*ttkernel.thread = #ttkernel.thread<noc>", functions)
+    assert re.search(r"@compute_kernel0\(.*ttkernel.thread = #ttkernel.thread<compute>", functions)
     assert (
         "threads = [#d2m.thread<datamovement, @datamovement_kernel0>, "
         "#d2m.thread<compute, @compute_kernel0>]"

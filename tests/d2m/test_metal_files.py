@@ -7,14 +7,14 @@ import pytest
 
 from kernels_d2m import elementwise
 from stages_d2m import array, initial, parse
+from ttgraph.flatbuffer import MetalRuntime
+from ttgraph.flatbuffer.metal_schema import METAL_BINARY, METAL_IDENTIFIER
+from ttgraph.flatbuffer.reader import read_binary
+from ttgraph.flatbuffer.writer import write_binary
+from ttgraph.metal_program import run_metal
 from ttl import host
-from ttl.diagnostics import CompileError, UsageError
-from ttl.integrations.flatbuffer import MetalRuntime
-from ttl.integrations.flatbuffer.metal_schema import METAL_BINARY, METAL_IDENTIFIER
-from ttl.integrations.flatbuffer.reader import read_binary
-from ttl.integrations.flatbuffer.writer import write_binary
-from ttl.integrations.metal_program import run_metal
 from ttl.cli import main
+from ttl.diagnostics import CompileError, UsageError
 
 GRAPH = """
 func.func @main(%a: tensor<64x96xf32>, %b: tensor<96x64xf32>) -> tensor<64x64xf32> {

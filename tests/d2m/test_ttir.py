@@ -6,14 +6,15 @@ from xdsl.parser import Parser
 from xdsl.utils.exceptions import VerifyException
 
 from op_samples import coarse
+from ttgraph.d2m_graph import run_ttir
+from ttgraph.dialects import make_context
+from ttgraph.passes import find_pass, run_passes
+from ttl.cli import main
 from ttl.diagnostics import CompileError
-from ttl.dialects import make_context, print_module
+from ttl.dialects import print_module
 from ttl.dialects.reading import parse_module
-from ttl.integrations.d2m_graph import run_ttir
-from ttl.passes import find_pass, run_passes
 from ttl.semantics.dtypes import TF32_STEP
 from ttl.semantics.ops.matmul import LOST_DIGITS
-from ttl.cli import main
 
 GRAPH = """
 func.func @main(%a: tensor<64x96xf32>, %b: tensor<64x96xf32>, %w: tensor<96x64xf32>)

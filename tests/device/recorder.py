@@ -19,13 +19,13 @@ from device.recorded import recorded_operation
 from ttl import host
 from ttl import ttnn as embedded
 from ttl.artifact import Operand, write_folder
+from ttl.cli.replay import config_of
 from ttl.config import Config
 from ttl.driver.operands import memory_of
 from ttl.host.program import plan_tensor
 from ttl.semantics.dtypes import dtype_of
 from ttl.semantics.layout import layout_of
 from ttl.target import load
-from ttl.cli.replay import config_of
 
 
 class Recorder:

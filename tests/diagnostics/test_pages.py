@@ -20,13 +20,13 @@ from textwrap import fill
 
 import pytest
 
+from ttl.cli import main
 from ttl.diagnostics import codes
 from ttl.diagnostics.pages import PAGES as CODE_PAGES
 from ttl.driver import PROCESS_DRIVER
 from ttl.driver.artifacts import Artifacts
 from ttl.driver.check import Checks
 from ttl.driver.remarks import Remarks
-from ttl.cli import main
 
 OWN_PAGES = Path(__file__).parent
 PAGES = sorted([*CODE_PAGES.glob("TTL*.md"), *OWN_PAGES.glob("*.md")])

@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from itertools import takewhile
 
+from ttl.cli import main
 from ttl.driver import PROCESS_DRIVER
 from ttl.driver.remarks import Remarks
-from ttl.cli import main
 
 MODELLED = ("estimate", "tune")  # what they print changes with the model of the chip
 _NUMBER = re.compile(r"[\d.]+(e\+?\d+)?")

@@ -14,9 +14,9 @@ from pathlib import Path
 import ttl
 from docs_site.pages import DOCS
 from ttl import config
-from ttl.diagnostics import codes
 from ttl.cli import main
 from ttl.cli.verbs import VERBS
+from ttl.diagnostics import codes
 
 ROOMS = {
     "1": "Use of the language", "2": "Types and shapes", "3": "Blocks and transfers", "4": "Limits",

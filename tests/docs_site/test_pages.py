@@ -26,7 +26,7 @@ ELSEWHERE = {
 GIVEN = {
     "howto/graphs.md": """
 import numpy as np
-from ttl.integrations.stablehlo import read_module
+from ttgraph.stablehlo import read_module
 
 a, b = np.ones((32, 32), np.float32), np.ones((32, 32), np.float32)
 module = read_module('''

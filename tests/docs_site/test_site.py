@@ -19,9 +19,9 @@ from docs_site.reference_pages import (
     first_sentence,
     grouped_names,
 )
+from ttl.cli.verbs import VERBS
 from ttl.config import OPTIONS
 from ttl.diagnostics import codes
-from ttl.cli.verbs import VERBS
 
 _LINK = re.compile(r"(?<!`)\[[^\]]*\]\(([^)#\s]+)(?:#[^)]*)?\)")
 _CODE = re.compile(r"```.*?```|`[^`\n]*`", re.DOTALL)

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from ttl.cli import main
 from ttl.device.profile import ProfilerLog
-from ttl.target.costs import Case, load_costs, read_costs
 from ttl.studio.calibration import PROGRAM
 from ttl.studio.calibration.measured import Measured, calibrated
-from ttl.cli import main
+from ttl.target.costs import Case, load_costs, read_costs
 
 HEAD = [
     "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 900, Max Compute Cores: 64",

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from ttl.target.costs import load_costs
 from ttl.cli import main
+from ttl.target.costs import load_costs
 
 PROGRAM = """\
 import ttnn

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ttgraph.flatbuffer import Runtime
 from ttl.artifact import read_folder
-from ttl.integrations.flatbuffer import Runtime
 from ttl.cli import main
 from ttl.trace.files import TRACE_VERSION
 from ttl.trace.reader import read_trace

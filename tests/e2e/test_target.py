@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from ttl.artifact import read_folder
-from ttl.config import Config
 from ttl.cli import main
+from ttl.config import Config
 from ttl.studio.lsp.calls import record_of
 from ttl.studio.lsp.worker import look
 

@@ -13,9 +13,9 @@ import pytest
 
 import ttl.cli.tune
 import ttl.studio.tuning.tuner
+from ttl.cli import main
 from ttl.studio.sweep import Store
 from ttl.target.costs import load_costs
-from ttl.cli import main
 
 PROGRAM = """\
 import numpy as np

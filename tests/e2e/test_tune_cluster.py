@@ -19,8 +19,8 @@ import ttl.cli.tune
 import ttl.studio.tuning.tuner
 from e2e.test_explore import GOOD, HEAD, IMPATIENT
 from e2e.test_tune import TUNED
-from ttl.studio.sweep import Store
 from ttl.cli import main
+from ttl.studio.sweep import Store
 
 # The program tells who runs it, and with the first values waits until it may go on.
 WAITING = """\

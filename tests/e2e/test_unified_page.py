@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from ttl.cli import main
 from ttl.driver import PROCESS_DRIVER
 from ttl.driver.remarks import Remarks
-from ttl.cli import main
 
 PAGE = Path(__file__).parents[2] / "docs/howto/unified-operations.md"
 BLOCKS = re.findall(r"```(\w+)\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)

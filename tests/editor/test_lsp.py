@@ -15,10 +15,10 @@ import pytest
 from lsprotocol import types
 from pygls.lsp.client import LanguageClient
 
+from ttl.cli import main
 from ttl.config import Config
 from ttl.diagnostics import UsageError
 from ttl.source.read import read_module
-from ttl.cli import main
 from ttl.studio.lsp.calls import record_of
 from ttl.studio.lsp.names import wrong_names
 from ttl.studio.lsp.states import block_states

@@ -24,11 +24,13 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser as IRParser
 
 from golden.example_programs import OPERATIONS, example_module
-from ttl.codegen import assemble
-from ttl.dialects import make_context, print_module
-from ttl.passes import GRAPH, KNOWN, PIPELINE, find_pass, run_passes
-from ttl.passes.pipelines import PIPELINES
+from ttgraph.dialects import make_context
+from ttgraph.passes import find_pass, run_passes
+from ttgraph.passes.pipelines import GRAPH, KNOWN, PIPELINES
 from ttl.cli import main
+from ttl.codegen import assemble
+from ttl.dialects import print_module
+from ttl.passes import PIPELINE
 
 HERE = Path(__file__).parent
 RUN = re.compile(

@@ -78,7 +78,7 @@ def manifest(seed: int) -> str:
     edits = []
     for _ in range(random.choice((1, 1, 1, 2, 4))):
         if random.random() < 0.1:
-            edits.append(["byte", random.randrange(SHORT), random.choice("]}{,:x\u00e9\"")])
+            edits.append(["byte", random.randrange(SHORT), random.choice(']}{,:x\u00e9"')])
             continue
         path = random.choice(found)
         how = random.choice(("set", "set", "set", "drop", "add", "near"))
@@ -189,8 +189,8 @@ def check_flatbuffer(text: str) -> Verdict:
 
 
 def _loaded(data: bytes, verdict: Verdict) -> str:
+    from ttgraph.flatbuffer import Runtime
     from ttl.diagnostics import UsageError
-    from ttl.integrations.flatbuffer import Runtime
 
     try:
         Runtime(data, memory_bytes=2**26)

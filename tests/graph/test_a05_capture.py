@@ -15,8 +15,8 @@ import tt_torch
 import ttl
 from torch_models import Product, Stitched, TwoOutputs, add, bf16, gradients, multiply_tiles
 from tt_torch.lowering import UnsupportedOperation
+from ttgraph.flatbuffer import Runtime
 from ttl.diagnostics import CompileError
-from ttl.integrations.flatbuffer import Runtime
 
 
 @pytest.fixture(autouse=True)

@@ -17,9 +17,9 @@ import ttl
 from stablehlo_oracle import mlir_text
 from torch_models import Stitched, TwoOutputs, add, bf16, gradients
 from tt_torch.executable import to_numpy
+from ttgraph.flatbuffer import Runtime, compile_module
+from ttgraph.stablehlo import read_module
 from ttl.dialects import print_module
-from ttl.integrations.flatbuffer import Runtime, compile_module
-from ttl.integrations.stablehlo import read_module
 
 TENSOR = "tensor<64x32xbf16>"
 TEXTS = Path(__file__).parent / "texts"

@@ -97,9 +97,7 @@ def test_a11_another_process_gives_the_same_bytes_without_ttnn_and_without_a_dev
     )
     here = os.path.dirname(__file__)
     environment = os.environ | {"PYTHONHASHSEED": "7"}
-    environment["PYTHONPATH"] = os.pathsep.join(
-        [str(tmp_path), os.path.dirname(here), *sys.path]
-    )
+    environment["PYTHONPATH"] = os.pathsep.join([str(tmp_path), os.path.dirname(here), *sys.path])
     command = [sys.executable, "-P", "-c", program, here]
     done = subprocess.run(command, env=environment, capture_output=True, check=False)
     assert done.returncode == 0, done.stderr.decode()
@@ -260,8 +258,8 @@ def test_a18_a_graph_captured_with_an_older_operation_is_refused():
     from torch_models import Stitched, bf16
 
     exported = tt_torch.export(Stitched(), [bf16(seed, 64, 32) for seed in range(3)])
-    from ttl.integrations.flatbuffer import compile_module
-    from ttl.integrations.stablehlo import read_module
+    from ttgraph.flatbuffer import compile_module
+    from ttgraph.stablehlo import read_module
 
     older = exported.stablehlo.replace(add._tt_lang_operation_entry.version_tag, "0123456789ab")
     with pytest.raises(ttl.TTLError, match="capture the model again"):

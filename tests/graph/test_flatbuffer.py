@@ -12,9 +12,9 @@ import pytest
 
 import ttl
 from graph_texts import TWO_OUTPUTS, binary, parsed, stitched
-from ttl.integrations.flatbuffer import Runtime, compile_module, emit_flatbuffer
-from ttl.integrations.flatbuffer.reader import read_binary
-from ttl.integrations.flatbuffer.schema import (
+from ttgraph.flatbuffer import Runtime, compile_module, emit_flatbuffer
+from ttgraph.flatbuffer.reader import read_binary
+from ttgraph.flatbuffer.schema import (
     ENUMS,
     OWN_TAGS,
     STRUCTS,
@@ -23,7 +23,7 @@ from ttl.integrations.flatbuffer.schema import (
     UPSTREAM,
     slots,
 )
-from ttl.integrations.flatbuffer.writer import write_binary
+from ttgraph.flatbuffer.writer import write_binary
 
 
 class Table:

@@ -9,7 +9,7 @@ import optax
 import pytest
 from flax import linen, nnx
 
-from ttl.integrations.jax import compile as compile_jax
+from ttgraph.jax import compile as compile_jax
 
 NEAR = 2e-5
 

@@ -15,7 +15,7 @@ from torch import nn
 import tt_torch
 from tt_torch.decompositions.layers import grouped_mm
 from tt_torch.lowering import UnsupportedOperation
-from ttl.integrations.flatbuffer import Runtime
+from ttgraph.flatbuffer import Runtime
 
 
 @pytest.fixture(autouse=True)

@@ -11,9 +11,9 @@ import pytest
 
 import ttl
 from graph_texts import binary, parsed
-from ttl.integrations.flatbuffer import Runtime, compile_module
-from ttl.integrations.flatbuffer.schema import ENUMS, STRUCTS, TABLES, UNIONS, slots
-from ttl.semantics.graph_ops import BINARY, GRAPH_OPS, REDUCTIONS, UNARY
+from ttgraph.flatbuffer import Runtime, compile_module
+from ttgraph.flatbuffer.schema import ENUMS, STRUCTS, TABLES, UNIONS, slots
+from ttgraph.graph_ops import BINARY, GRAPH_OPS, REDUCTIONS, UNARY
 
 _ERF = np.vectorize(erf)
 _ERFINV = np.vectorize(lambda x: NormalDist().inv_cdf((x + 1) / 2) / sqrt(2) if x < 1 else np.nan)

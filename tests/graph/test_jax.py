@@ -14,10 +14,10 @@ import pytest
 
 import ttl
 from jax_functions import CASES, by_name
+from ttgraph.flatbuffer import Runtime, compile_module
+from ttgraph.jax import compile as compile_jax
+from ttgraph.stablehlo import read_module
 from ttl.dialects import print_module
-from ttl.integrations.flatbuffer import Runtime, compile_module
-from ttl.integrations.jax import compile as compile_jax
-from ttl.integrations.stablehlo import read_module
 
 NEAR = 2e-5  # beside 1 and the number itself: both sides compute in float32
 
@@ -163,8 +163,8 @@ def test_a_saved_graph_runs(tmp_path):
 def test_no_torch_is_needed():
     program = (
         "import sys; sys.modules['torch'] = None\n"
-        "import jax.numpy as jnp, ttl.integrations.jax\n"
-        "found = ttl.integrations.jax.compile(lambda x: jnp.sort(x @ x))(jnp.eye(3))\n"
+        "import jax.numpy as jnp, ttgraph.jax\n"
+        "found = ttgraph.jax.compile(lambda x: jnp.sort(x @ x))(jnp.eye(3))\n"
         "print(found.tolist())"
     )
     command = [sys.executable, "-P", "-c", program]
@@ -248,7 +248,7 @@ def test_calls_of_python_while_a_graph_runs_are_refused():
 def test_a_call_of_a_library_is_refused_at_the_line_of_the_user():
     text = refusal(lambda x: jnp.linalg.eigh(x), jnp.ones((4, 4)))
     assert "a call of @lapack_ssyevd_ffi" in text
-    assert "jnp.linalg.eigh(x)" in text and "ttl/integrations" not in text
+    assert "jnp.linalg.eigh(x)" in text and "ttgraph/" not in text
 
 
 def test_a_compiled_function_in_a_gradient():

@@ -12,9 +12,10 @@ from xdsl.utils.exceptions import VerifyException
 import graph_resolver
 import ttl
 from graph_texts import lowered, parsed, stitched
+from ttgraph.dialects import make_context, ttir, ttnn
+from ttgraph.passes import find_pass, run_passes
 from ttl.artifact import ThreadKind, read_artifact
-from ttl.dialects import make_context, print_module, ttir, ttnn
-from ttl.passes import find_pass, run_passes
+from ttl.dialects import print_module
 
 TYPE = "tensor<64x32xbf16>"
 

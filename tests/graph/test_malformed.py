@@ -11,11 +11,11 @@ import pytest
 
 import ttl
 from graph_texts import binary, stitched
+from ttgraph.flatbuffer import Runtime
+from ttgraph.flatbuffer.reader import Malformed, read_binary
+from ttgraph.flatbuffer.writer import _Writer, write_binary
+from ttgraph.stablehlo import read_module
 from ttl.diagnostics import UsageError
-from ttl.integrations.flatbuffer import Runtime
-from ttl.integrations.flatbuffer.reader import Malformed, read_binary
-from ttl.integrations.flatbuffer.writer import _Writer, write_binary
-from ttl.integrations.stablehlo import read_module
 
 PLAIN = """
 func.func @main(%a: tensor<4x6xf32>, %n: tensor<6xi32>) -> (tensor<6x4xf32>, tensor<4xf32>) {
@@ -322,7 +322,7 @@ def test_a_string_that_is_not_closed_is_found_at_once() -> None:
     ("text", "line", "column", "message"),
     [
         ("\\ = tensor<64x32xbf16>", 1, 1, "Unexpected character"),
-        ("\n  \\ loc(\"x.py\":1:1)", 2, 3, "Unexpected character"),
+        ('\n  \\ loc("x.py":1:1)', 2, 3, "Unexpected character"),
         ("module {\n  \\\n}", 2, 3, "Unexpected character"),
         ("module {\n} \\", 2, 3, "Unexpected character"),
         ("", 1, 1, "Could not parse"),

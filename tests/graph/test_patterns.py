@@ -15,9 +15,10 @@ from torch import nn
 from xdsl.context import Context
 
 import tt_torch
-from ttl.integrations.flatbuffer import Runtime
-from ttl.integrations.stablehlo import read_module
-from ttl.passes import GRAPH, find_pass, run_passes
+from ttgraph.flatbuffer import Runtime
+from ttgraph.passes import find_pass, run_passes
+from ttgraph.passes.pipelines import GRAPH
+from ttgraph.stablehlo import read_module
 
 ROWS, WIDTH, HEADS, SIZE = 32, 128, 4, 64
 

@@ -16,12 +16,12 @@ from torch import nn
 
 import tt_torch  # noqa: F401
 from graph_texts import binary
+from ttgraph.flatbuffer import Runtime
+from ttgraph.flatbuffer.plan import Bound, bind
+from ttgraph.flatbuffer.program import FreeStep, Program, Step, TensorDescription
+from ttgraph.graph_ops import BINARY, REDUCTIONS, UNARY
 from ttl import ttnn
-from ttl.integrations.flatbuffer import Runtime
-from ttl.integrations.flatbuffer.plan import Bound, bind
-from ttl.integrations.flatbuffer.program import FreeStep, Program, Step, TensorDescription
 from ttl.semantics.dtypes import bfloat16, float32, int32
-from ttl.semantics.graph_ops import BINARY, REDUCTIONS, UNARY
 from ttl.semantics.layout import ROW_MAJOR_LAYOUT
 from ttl.ttnn.memory_config import DRAM_MEMORY_CONFIG
 from ttl.ttnn.operations.run import unrestricted

@@ -12,7 +12,7 @@ import ttl
 from graph_texts import parsed
 from stablehlo_oracle import mlir_text, run_with_xla
 from tt_torch.lowering import UnsupportedOperation
-from ttl.integrations.flatbuffer import Runtime, compile_module
+from ttgraph.flatbuffer import Runtime, compile_module
 from ttl.semantics.random_bits import random_bits
 
 PROBABILITIES = torch.linspace(0.1, 0.9, 30).reshape(3, 10)

@@ -15,13 +15,13 @@ import graph_resolver
 import ttl
 from graph_texts import RESOLVER, SHARDED, TWO_OUTPUTS, binary, parsed, stitched
 from recorded_events import events_of
-from ttl.driver.specs import TensorSpec, compile_from_spec
-from ttl.integrations.flatbuffer import Runtime, compile_module
-from ttl.integrations.flatbuffer.reader import read_binary
-from ttl.integrations.flatbuffer.writer import write_binary
-from ttl.passes import GRAPH
-from ttl.semantics.dtypes import DTYPES
+from ttgraph.flatbuffer import Runtime, compile_module
+from ttgraph.flatbuffer.reader import read_binary
+from ttgraph.flatbuffer.writer import write_binary
+from ttgraph.passes.pipelines import GRAPH
 from ttl.cli import main
+from ttl.driver.specs import TensorSpec, compile_from_spec
+from ttl.semantics.dtypes import DTYPES
 from ttl.trace import EventKind, Recorder
 
 BF16 = ml_dtypes.bfloat16
@@ -260,7 +260,7 @@ CHILD = """
 import sys
 import numpy as np
 from ttl.driver.specs import TensorSpec, compile_from_spec
-from ttl.integrations.flatbuffer import Runtime
+from ttgraph.flatbuffer import Runtime
 outputs = Runtime.from_file(sys.argv[1]).run([np.full((64, 32), n, np.float32) for n in (1, 2, 4)])
 assert (outputs[0] == 9).all()
 print(*sorted({name.partition(".")[0] for name in sys.modules} & {"torch", "xdsl", "flatbuffers"}))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from ttgraph.flatbuffer import compile_module
+from ttgraph.stablehlo import read_module
 from ttl.diagnostics import CompileError, Diagnostic, UsageError
-from ttl.integrations.flatbuffer import compile_module
-from ttl.integrations.stablehlo import read_module
 
 TYPE = "tensor<64x64xf32>"
 DIVIDED = '{sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}'

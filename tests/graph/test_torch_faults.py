@@ -13,7 +13,7 @@ import tt_torch
 import ttl
 from tt_torch.executable import Executable
 from tt_torch.lowering import UnsupportedOperation
-from ttl.integrations.flatbuffer import Runtime
+from ttgraph.flatbuffer import Runtime
 from ttl.cli import main
 
 

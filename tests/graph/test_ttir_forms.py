@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from graph.test_ttir_graphs import read
+from ttgraph.d2m_graph import run_ttir
+from ttgraph.flatbuffer import Runtime, compile_module
 from ttl.diagnostics import CompileError
-from ttl.integrations.d2m_graph import run_ttir
-from ttl.integrations.flatbuffer import Runtime, compile_module
 
 RNG = np.random.default_rng(3)
 
@@ -191,6 +191,7 @@ SHARD = """<{{shard_type = #ttcore.shard_type<devices>, shard_shape = array<i64:
 
 def on_devices(call, attributes, local, result, x, whole, dims="-1, 1"):
     """A collective of the columns (or rows and columns) of x, doubled on each device before it."""
+
     def type_of(shape):
         return f"tensor<{'x'.join(map(str, shape))}xf32>"
 

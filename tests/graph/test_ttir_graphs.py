@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 from graph.ttir_graphs import GRAPHS, text_of
-from ttl.dialects import make_context, print_module
+from ttgraph.d2m_graph import run_ttir
+from ttgraph.dialects import make_context
+from ttgraph.flatbuffer import Runtime, compile_module
+from ttl.dialects import print_module
 from ttl.dialects.reading import parse_module
-from ttl.integrations.d2m_graph import run_ttir
-from ttl.integrations.flatbuffer import Runtime, compile_module
 
 # The buffer of a result comes after the operands: with optional ones it needs their sizes.
 WITH_BUFFER = [each for each in GRAPHS if each.inputs and "SegmentSizes" not in each.attributes]

@@ -39,14 +39,12 @@ print(json.dumps(sorted(sys.modules)))
 """
 NEVER = {"argparse", "asyncio", "concurrent.futures", "dask", "hashlib", "jax", "rich", "shlex",
          "subprocess", "torch"}  # fmt: skip
-OTHERS = {"ttl.d2m", "ttl.device", "ttl.studio.estimate", "ttl.host", "ttl.integrations", "ttl.studio.view"}
+OTHERS = {"pykernel", "ttgraph", "ttl.device", "ttl.host", "ttl.studio"}
 COMPILER = {"ttl.artifact", "ttl.codegen", "ttl.dialects", "ttl.frontend", "ttl.passes", "xdsl"}
 KEPT = {"ttl.driver.artifacts", "ttl.driver.check", "ttl.driver.fast",
         "ttl.driver.signature", "ttl.driver.views"}  # fmt: skip
 NOT_SIMULATED = {*NEVER, *OTHERS, *COMPILER, *KEPT, "difflib"}
-NOT_COMPILED = {*NEVER - {"hashlib"}, *OTHERS, "difflib", "ttl.dialects.d2m",
-                "ttl.dialects.stablehlo", "ttl.dialects.ttir", "ttl.passes.d2m",
-                "ttl.passes.graph", "ttl.sim",
+NOT_COMPILED = {*NEVER - {"hashlib"}, *OTHERS, "difflib", "ttl.sim",
                 "xdsl.dialects.linalg", "xdsl.dialects.tensor", "xdsl.interpreter"}  # fmt: skip
 
 

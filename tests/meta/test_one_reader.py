@@ -13,7 +13,7 @@ import pytest
 
 SOURCES = Path(__file__).parents[2] / "src"
 # The folders of the way from the text of a kernel to its first IR.
-READING = ("ttl/source", "ttl/frontend", "ttl/d2m")
+READING = ("ttl/source", "ttl/frontend", "pykernel")
 
 MOST_LINES = 23_450  # of these folders; the aim is 15,000. 120 are keys: what Python runs by itself
 LONGEST = 450  # lines of a module there
@@ -30,8 +30,13 @@ ALLOWED = {
 }
 
 
+# Its dialects and passes are behind the first IR.
+BEHIND = ("dialects", "passes")
+
+
 def texts(*folders: str) -> dict[str, str]:
-    files = sorted(file for folder in folders for file in (SOURCES / folder).glob("**/*.py"))
+    files = sorted(file for folder in folders for file in (SOURCES / folder).glob("**/*.py")
+                   if not (folder == "pykernel" and file.parent.name in BEHIND))  # fmt: skip
     return {str(file.relative_to(SOURCES)): file.read_text(encoding="utf-8") for file in files}
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 SOURCES = Path(__file__).parents[2] / "src"
-OURS = ("ttl", "tt_torch", "pykernel")
+OURS = ("ttl", "tt_torch", "pykernel", "ttgraph")
 
 # Attributes of other modules that are given a value: file, what -> why.
 CHANGED = {
@@ -44,19 +44,19 @@ PRIVATE: dict[str, tuple[set[str], str]] = {
         {"_resume_from", "_current_token", "_parse_dense_literal_type", "_parse_tensor_literal"},
         PARSER,
     ),
-    "ttl/dialects/stablehlo/control.py": ({"_ssa_values"}, PARSER),
-    "ttl/dialects/stablehlo/shardings.py": ({"_parse_dialect_symbol_body"}, PARSER),
-    "ttl/dialects/ttnn.py": ({"_parse_dialect_symbol_body"}, PARSER),
+    "ttgraph/dialects/stablehlo/control.py": ({"_ssa_values"}, PARSER),
+    "ttgraph/dialects/stablehlo/shardings.py": ({"_parse_dialect_symbol_body"}, PARSER),
+    "ttgraph/dialects/ttnn.py": ({"_parse_dialect_symbol_body"}, PARSER),
     "ttl/dialects/verification.py": ({"_successors"}, LINKS),
     "ttl/frontend/functions.py": ({"_ParameterKind"}, "the type of a public value of inspect"),
-    "ttl/integrations/jax.py": ({"_impl"}, "jax has no public type for the keys of its generators"),
+    "ttgraph/jax.py": ({"_impl"}, "jax has no public type for the keys of its generators"),
     "ttl/loading/forks.py": ({"_bootstrap"}, "a fork waits for imports: Python has no other way"),
     "ttl/sim/deadlock.py": ({"_getframe"}, FRAMES),
     "ttl/sim/padding.py": ({"_getframe"}, FRAMES),
     "ttl/sim/place.py": ({"_getframe"}, FRAMES),
     "ttl/sim/repair.py": ({"_getframe"}, FRAMES),
     "ttl/sim/watchdog.py": ({"_current_frames"}, FRAMES),
-    "ttl/cli/opt_options.py": ({"_option_string_actions"}, "argparse does not list options"),
+    "ttgraph/cli/opt_options.py": ({"_option_string_actions"}, "argparse does not list options"),
     "ttl/cli/program.py": ({"_option_string_actions"}, "argparse does not list options"),
 }  # fmt: skip
 # PyTorch's way to make a device and a backend from outside; pinned at 2.13.
@@ -76,14 +76,14 @@ STATE = {
     "tt_torch/lowering/pairs.py": {"PAIRS": TABLE},
     "tt_torch/registry.py": {"_LOCK": LOCK, "_ENTRIES": "the operations that a program registers"},
     "ttl/config.py": {"_PROCESS": "what the command line chose", "_CHOSEN": CONTEXT},
-    "ttl/d2m/iteration.py": {"_COUNTERS": PROCESS},
-    "ttl/d2m/objects.py": {"ARGUMENTS": CONTEXT, "STREAMS": CONTEXT},
+    "pykernel/iteration.py": {"_COUNTERS": PROCESS},
+    "pykernel/objects.py": {"ARGUMENTS": CONTEXT, "STREAMS": CONTEXT},
     "ttl/diagnostics/activity.py": {"ACTIVITIES": "what an interrupt names"},
     "ttl/diagnostics/code_table.py": {"CATALOGUE": TABLE},
     "ttl/diagnostics/deadlock.py": {"REORDERED": CONTEXT},
     "ttl/diagnostics/diagnostic.py": {"OBSERVER": CONTEXT},
     "ttl/diagnostics/frames.py": {"_LIBRARIES": "libraries of kernels that a program imports"},
-    "ttl/dialects/d2m.py": {"TILES": TABLE},
+    "pykernel/dialects/d2m.py": {"TILES": TABLE},
     "ttl/dialects/emitc.py": {"OPERATORS": TABLE},
     "ttl/dialects/ttkernel.py": {"CALLS": TABLE},
     "ttl/driver/__init__.py": {"PROCESS_DRIVER": PROCESS},
@@ -99,9 +99,7 @@ STATE = {
     "ttl/loading/garbage.py": {"without_collecting": PROCESS},
     "ttl/passes/verify/symbolic.py": {"UNKNOWN": "never changed"},
     "ttl/frontend/problems.py": {"MISTAKEN": "never changed"},
-    "ttl/semantics/block_protocol.py": dict.fromkeys(
-        ("MW", "RW", "NAW", "ROR", "OS", "MR"), TABLE
-    ),
+    "ttl/semantics/block_protocol.py": dict.fromkeys(("MW", "RW", "NAW", "ROR", "OS", "MR"), TABLE),
     "ttl/semantics/current_engine.py": dict.fromkeys(
         ("ENGINE", "TRACE", "SCOPE", "CALLS"), CONTEXT
     ),

@@ -15,13 +15,13 @@ from pathlib import Path
 import pytest
 
 import ttl
+from ttgraph.flatbuffer.schema import VERSION
 from ttl.artifact import FORMAT_VERSIONS
-from ttl.config import VARIABLES
-from ttl.diagnostics.catalogue import CATALOGUE
-from ttl.integrations.flatbuffer.schema import VERSION
-from ttl.semantics.ops import BLOCK_OPS
 from ttl.cli import module_of
 from ttl.cli.verbs import VERBS
+from ttl.config import VARIABLES
+from ttl.diagnostics.catalogue import CATALOGUE
+from ttl.semantics.ops import BLOCK_OPS
 from ttl.trace import EventKind
 
 # What the page calls each kind of line.

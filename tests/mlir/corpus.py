@@ -26,13 +26,14 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import VerifyException
 
+from ttgraph.cli.opt import apply_passes
+from ttgraph.cli.opt_options import SEPARATOR
+from ttgraph.dialects import make_context
+from ttgraph.flatbuffer import Runtime, compile_module
+from ttgraph.flatbuffer.program import Program
 from ttl.diagnostics import RuleBroken, TTLError
-from ttl.dialects import make_context, print_module
+from ttl.dialects import print_module
 from ttl.dialects.reading import parse_module
-from ttl.integrations.flatbuffer import Runtime, compile_module
-from ttl.integrations.flatbuffer.program import Program
-from ttl.cli.opt import apply_passes
-from ttl.cli.opt_options import SEPARATOR
 
 DIALECTS = "ttir|ttnn|d2m|ttkernel|ttmetal|stablehlo|emitc|emitpy|tosa"
 OPERATION = re.compile(rf'(?:^|=)\s*"?({DIALECTS})\.')

@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 
 from mlir.corpus import Section, outcome, sections
+from ttgraph.d2m_graph import run_ttir
+from ttgraph.dialects import make_context
+from ttl.cli import main, opt_main
 from ttl.diagnostics import CompileError, UsageError
-from ttl.dialects import make_context, print_module
+from ttl.dialects import print_module
 from ttl.dialects.foreign.kept import KeptOp
 from ttl.dialects.reading import parse_module
-from ttl.integrations.d2m_graph import run_ttir
-from ttl.cli import main, opt_main
 
 KEPT = """
 #l1 = #ttcore.memory_space<l1>
@@ -68,7 +69,7 @@ def test_kept_text_comes_out_as_it_went_in():
 
 
 def test_corpus_counts(tmp_path):
-    (tmp_path / "a.mlir").write_text(f"{KEPT}\n// -----\nmodule {{ \"no.op\"() : () -> () }}\n")
+    (tmp_path / "a.mlir").write_text(f'{KEPT}\n// -----\nmodule {{ "no.op"() : () -> () }}\n')
     found = [outcome(each) for each in sections(tmp_path)]
     assert [each.stage for each in found] == ["round-trips", "none"]
     assert "no.op is not among" in found[1].cause

@@ -174,7 +174,7 @@ def test_lines_have_their_costs_and_lead_to_the_code(page: Path, tab: Tab) -> No
     line = line_of("y_blk.store(x_blk + x_blk)")
     row = f".heatline[data-line='{line}']"
     numbers = tab.evaluate(
-        f"[...document.querySelector(\"{row}\").children].map((cell) => cell.textContent)"
+        f'[...document.querySelector("{row}").children].map((cell) => cell.textContent)'
     )
     assert numbers[0] == str(line)
     assert int(numbers[2].replace("\u202f", "")) > 0  # busy cycles
@@ -280,9 +280,9 @@ def test_a_compiled_operation(folder: Path, tab: Tab, runs: bool) -> None:
 
 
 def test_a_graph_of_ttnn(folder: Path, tab: Tab) -> None:
-    from ttl.dialects import make_context
+    from ttgraph.dialects import make_context
+    from ttgraph.flatbuffer import compile_module
     from ttl.dialects.reading import parse_module
-    from ttl.integrations.flatbuffer import compile_module
 
     text = """
     func.func @main(%x: tensor<32x64xf32>, %w: tensor<64x32xf32>) -> tensor<32x32xf32> {

@@ -10,11 +10,11 @@ from xdsl.dialects.builtin import BoolAttr, DenseIntOrFPElementsAttr, IntegerAtt
 from xdsl.ir import SSAValue
 
 from tt_torch.decompositions.arithmetic import wide
-from ttl.dialects import stablehlo
-from ttl.dialects.stablehlo import ScatterDimensions, element_of, shape_of
-from ttl.dialects.stablehlo.regions import ScatterNumbers
-from ttl.dialects.stablehlo.shapes import GatherNumbers
-from ttl.dialects.stablehlo.text import dims
+from ttgraph.dialects import stablehlo
+from ttgraph.dialects.stablehlo import ScatterDimensions, element_of, shape_of
+from ttgraph.dialects.stablehlo.regions import ScatterNumbers
+from ttgraph.dialects.stablehlo.shapes import GatherNumbers
+from ttgraph.dialects.stablehlo.text import dims
 
 from .emitter import Emitter, Lowering, computation, dtype_of, lowers
 

@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, StringAttr, i32
 from xdsl.ir import SSAValue
 
 from tt_torch import custom_ops
-from ttl.dialects.stablehlo import FRONTEND_ATTRIBUTES, TT_LANG_TARGET, CustomCallOp
+from ttgraph.dialects.stablehlo import FRONTEND_ATTRIBUTES, TT_LANG_TARGET, CustomCallOp
 
 from .emitter import Emitter, lowers
 

@@ -8,8 +8,8 @@ import torch
 from torch import fx
 from xdsl.ir import SSAValue
 
-from ttl.semantics import graph_ops
-from ttl.semantics.graph_ops import GRAPH_OPS
+from ttgraph import graph_ops
+from ttgraph.graph_ops import GRAPH_OPS
 
 from .emitter import Emitter, Lowering, lowers, overloads
 
@@ -24,6 +24,7 @@ def operand(emitter: Emitter, value: Any, dtype: torch.dtype) -> SSAValue:
 
 
 # Rows of the table --------------------------------------------------------------------------------
+
 
 def _unary(name: str) -> Lowering:
     def lower(emitter: Emitter, x: SSAValue) -> SSAValue:

@@ -26,11 +26,11 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from tt_torch.decompositions import LIMITS
+from ttgraph.dialects import stablehlo
+from ttgraph.flatbuffer.names import attributes_of
+from ttgraph.graph_ops import GRAPH_OPS
 from ttl.diagnostics import CompileError, Span, codes
 from ttl.diagnostics.frames import calling_span, is_user_file
-from ttl.dialects import stablehlo
-from ttl.integrations.flatbuffer.names import attributes_of
-from ttl.semantics.graph_ops import GRAPH_OPS
 
 ELEMENTS: dict[torch.dtype, Attribute] = {
     torch.float32: Float32Type(),

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import SSAValue
 
 from tt_torch.decompositions.arithmetic import highest, lowest, wide
-from ttl.dialects import stablehlo
+from ttgraph.dialects import stablehlo
 
 from .emitter import Emitter, Lowering, lowers, overloads
 

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from xdsl.ir import SSAValue
 
-from ttl.dialects.stablehlo import shape_of
+from ttgraph.dialects.stablehlo import shape_of
 
 from .emitter import PAIRS, Emitter, Lowering, is_complex, overloads, unsupported
 

@@ -15,8 +15,8 @@ import torch
 from xdsl.dialects.builtin import IntegerType, Signedness, TensorType
 from xdsl.ir import SSAValue
 
-from ttl.dialects import stablehlo
-from ttl.dialects.stablehlo import shape_of
+from ttgraph.dialects import stablehlo
+from ttgraph.dialects.stablehlo import shape_of
 
 from .along import sorted_with_places
 from .emitter import RANDOM, Emitter, Lowering, dtype_of, lowers, tensor_type, unsupported
@@ -34,9 +34,7 @@ def _bits(emitter: Emitter, count: int) -> SSAValue:
     emitter.drawn += 1
     words = emitter.concatenate([emitter.seed, emitter.constant(counter)], 0)
     pairs = emitter.reshape(words, (2, 2))
-    state = emitter.add(
-        stablehlo.BitcastConvertOp.create(operands=[pairs], result_types=[_STATE])
-    )
+    state = emitter.add(stablehlo.BitcastConvertOp.create(operands=[pairs], result_types=[_STATE]))
     made = stablehlo.RngBitGeneratorOp.of(state, count)
     emitter.block.add_op(made)
     return made.output

@@ -12,8 +12,8 @@ from typing import Any
 import torch
 from xdsl.ir import SSAValue
 
-from ttl.dialects import stablehlo
-from ttl.dialects.stablehlo import shape_of
+from ttgraph.dialects import stablehlo
+from ttgraph.dialects.stablehlo import shape_of
 
 from .emitter import Emitter, dtype_of, lowers, overloads
 

@@ -8,8 +8,8 @@ import torch
 from xdsl.ir import SSAValue
 
 from tt_torch.decompositions.windows import Moves
-from ttl.dialects import stablehlo
-from ttl.dialects.stablehlo import Axis, ConvolutionNumbers, shape_of
+from ttgraph.dialects import stablehlo
+from ttgraph.dialects.stablehlo import Axis, ConvolutionNumbers, shape_of
 
 from .emitter import Emitter, dtype_of, lowers
 

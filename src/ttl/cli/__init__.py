@@ -12,6 +12,8 @@ from typing import Any
 
 from ttl import __version__
 
+from .above import VERBS as VERBS_ABOVE
+from .above import above
 from .parser import WRONG_COMMAND, Parser
 from .program import split_program_arguments
 from .verbs import VERBS, help_text, unknown_verb
@@ -64,6 +66,8 @@ def _options_of(verb: str, given: list[str]) -> argparse.Namespace:
 
 
 def module_of(verb: str) -> Any:
+    if verb in VERBS_ABOVE:
+        return above(verb)
     return import_module(f"{__package__}.{verb.replace('-', '_')}")
 
 

@@ -22,12 +22,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "what was used longest ago is removed, once a day."
     )
     parser.add_argument(
-        "--prune", nargs="?", const=LIMIT, type=_size, metavar="SIZE",
+        "--prune",
+        nargs="?",
+        const=LIMIT,
+        type=_size,
+        metavar="SIZE",
         help="remove what was used longest ago until SIZE is left, such as 100M (default: the "
         "limit)",
     )
     parser.add_argument(
-        "--limit", type=_size, metavar="SIZE",
+        "--limit",
+        type=_size,
+        metavar="SIZE",
         help="what the cache may grow to from now on, such as 2G; none: no limit",
     )
     parser.add_argument("--clear", action="store_true", help="remove all of it")

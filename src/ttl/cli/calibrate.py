@@ -45,7 +45,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="how often to run each operation (default: %(default)s); FILE has the "
                              "best, the typical and the worst of its times")  # fmt: skip
     parser.add_argument(
-        "--log", metavar="CSV",
+        "--log",
+        metavar="CSV",
         help="do not use a device: take the times from this profile_log_device.csv, which the "
         "profiler wrote during an earlier `ttl calibrate`, perhaps on another machine",
     )
@@ -53,8 +54,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from ttl.device.profile import ProfilerLog
-    from ttl.target.costs import Case, load_costs, read_costs
     from ttl.studio.calibration.measured import CLOCK, calibrated
+    from ttl.target.costs import Case, load_costs, read_costs
 
     if options.log:
         with reading(options.log):

@@ -11,11 +11,16 @@ from ttl.target import CHOICES
 def add_chip_arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("chip")
     group.add_argument(
-        "--target", type=read_choice, choices=CHOICES, metavar="NAME",
+        "--target",
+        type=read_choice,
+        choices=CHOICES,
+        metavar="NAME",
         help=f"{target_list()}; wh and bh for short (default: TTL_TARGET, or {CHOICES[0]})",
     )
     group.add_argument(
-        "--grid", type=_grid, metavar="R,C",
+        "--grid",
+        type=_grid,
+        metavar="R,C",
         help='the rows and columns of "auto" and "full" grids, also more than the chip has',
     )
 

@@ -13,11 +13,15 @@ from .uncomputed import run_partly_computed, why_nothing_is_computed
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "-o", "--output", default="ttl_kernels", metavar="DIR",
+        "-o",
+        "--output",
+        default="ttl_kernels",
+        metavar="DIR",
         help="where kernels/*.cpp and manifest.json go (default: %(default)s)",
     )
     parser.add_argument(
-        "--show-threads", action="store_true",
+        "--show-threads",
+        action="store_true",
         help="print unified operations with the thread of each line, and the kernels they become",
     )
     add_program_arguments(parser, with_compile_only=True)

@@ -18,7 +18,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     other = "another one, as of `ttl run --host --trace B --results FILE`"
     parser.add_argument("b", metavar="B", help=other)
     parser.add_argument(
-        "--tolerance", type=float, metavar="X",
+        "--tolerance",
+        type=float,
+        metavar="X",
         help="elements may differ by X times the largest one (default: what the op table allows "
         "for the operations that are applied, 0 if all of them are exact)",
     )

@@ -175,7 +175,7 @@ def _compiles(command: tuple[str, ...]) -> str | None:
 
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder, "one.cpp")
-        source.write_text("#include <stdint.h>\nextern \"C\" uint32_t one() { return 1; }\n")
+        source.write_text('#include <stdint.h>\nextern "C" uint32_t one() { return 1; }\n')
         arguments = [*command, "-shared", "-fPIC", str(source), "-o", str(Path(folder, "one.so"))]
         done = subprocess.run(arguments, capture_output=True, text=True, check=False)
         if not done.returncode:

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from ttl.diagnostics import codes, reading, usage_error, writing
-from ttl.target import load
 
+from .above import above
 from .program import add_program_arguments, natural, program_variables, read_define
 from .uncomputed import Ended, run_uncomputed, show_as_run, tell_end
 from .what_if import with_block_changes
@@ -21,22 +21,31 @@ GRAPH_SUFFIX = ".ttnn"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "-D", dest="defines", action="append", default=[], type=read_define, metavar="NAME=VALUE",
+        "-D",
+        dest="defines",
+        action="append",
+        default=[],
+        type=read_define,
+        metavar="NAME=VALUE",
         help="use VALUE in place of what the program assigns to NAME at its top level",
     )
     parser.add_argument(
         "--costs", metavar="FILE", help="costs of the chip, as `ttl calibrate` writes them"
     )
     parser.add_argument(
-        "--timeline", metavar="FILE.json",
+        "--timeline",
+        metavar="FILE.json",
         help="write the estimated times of all steps, for Perfetto (ui.perfetto.dev)",
     )
     parser.add_argument(
-        "--against", metavar="FILE.ttnn",
+        "--against",
+        metavar="FILE.ttnn",
         help="for a FILE.ttnn: the same graph in another form, such as without kernels",
     )
     parser.add_argument(
-        "--trials", type=natural, metavar="N",
+        "--trials",
+        type=natural,
+        metavar="N",
         help="run the program again with up to N other values of the constants that it gives to "
         f"its blocks (default: {TRIALS}, with --json none)",
     )
@@ -50,7 +59,7 @@ def run(options: argparse.Namespace) -> int:
     is_graph = options.file.endswith(GRAPH_SUFFIX)
     _refuse_unused(options, is_graph)
     if is_graph:
-        return _report_graph(options)
+        return int(above("graph_files").report_graph(options))
     from ttl.driver import PROCESS_DRIVER
 
     costs = None if options.costs is None else costs_of(options.costs)
@@ -98,28 +107,6 @@ def _report(
         print(json.dumps([estimate_values(each) for each in found], indent=1))
     else:
         print("\n\n".join(map(estimate_text, found)))
-    return 0
-
-
-def _report_graph(options: argparse.Namespace) -> int:
-    from ttl.integrations.flatbuffer import Runtime
-    from ttl.studio.graph_times import graph_lines, graph_time, graph_values
-
-    costs = None if options.costs is None else costs_of(options.costs)
-    files = [options.file, *([options.against] if options.against else [])]
-    found = []
-    for file in files:
-        runtime = Runtime.from_file(file)
-        target = load(options.target or runtime.target.name)
-        if target.name != runtime.target.name and runtime.has_kernels:
-            message = f"the kernels in {file} are for {runtime.target.name}, not for {target.name}"
-            raise usage_error(codes.WRONG_FILE, message, "export the graph for this chip")
-        check_chip(options, costs, target.name)
-        found.append(graph_time(runtime, Path(file).name, target, costs))
-    if options.json:
-        print(json.dumps([graph_values(each) for each in found], indent=1))
-    else:
-        print("\n".join(graph_lines(found[0], found[1] if len(found) > 1 else None)))
     return 0
 
 

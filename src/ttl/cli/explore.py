@@ -27,7 +27,10 @@ SCHEDULES = 20
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--schedules", type=_count, default=SCHEDULES, metavar="N",
+        "--schedules",
+        type=_count,
+        default=SCHEDULES,
+        metavar="N",
         help=f"how many seeds are tried (default: {SCHEDULES})",
     )
     add_where(parser)

@@ -29,13 +29,17 @@ OTHER_NAME = "name another one with -o FILE.html, or write --force to replace it
 
 def add_page_arguments(parser: argparse.ArgumentParser, verb: str) -> None:
     parser.add_argument(
-        "-o", "--output", metavar="FILE.html",
+        "-o",
+        "--output",
+        metavar="FILE.html",
         help=f"where the page goes (default: add_{verb}.html for add.py). An earlier page of the "
         "same program is replaced, another file is not",
     )
     parser.add_argument("--force", action="store_true", help="replace any file")
     parser.add_argument(
-        "--port", type=_port, metavar="N",
+        "--port",
+        type=_port,
+        metavar="N",
         help="write no file, serve the page at this port of this machine; 0 chooses a free one",
     )
     parser.add_argument("--no-open", action="store_true", help="do not open it in a browser")
@@ -146,9 +150,7 @@ def write_page(shown: Shown, file: PageFile) -> None:
     print(f"ttl: page written to {file.path}{instead}", file=sys.stderr)
 
 
-def deliver(
-    make: Callable[[], Shown], options: argparse.Namespace, file: PageFile | None
-) -> None:
+def deliver(make: Callable[[], Shown], options: argparse.Namespace, file: PageFile | None) -> None:
     """As the options of `add_page_arguments` want it; `file` is what checked_page() gave."""
     if file is None:
         _serve(make, options)

@@ -36,7 +36,8 @@ def natural(text: str) -> int:
 def add_program_arguments(parser: argparse.ArgumentParser, with_compile_only: bool = False) -> None:
     if with_compile_only:
         parser.add_argument(
-            "--compile-only", action="store_true",
+            "--compile-only",
+            action="store_true",
             help="do not run the operations: tensors keep what they held",
         )
     add_warning_arguments(parser)
@@ -50,11 +51,17 @@ def add_program_arguments(parser: argparse.ArgumentParser, with_compile_only: bo
 
 def add_warning_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--strict", action="store_true",
+        "--strict",
+        action="store_true",
         help="warnings are errors, and so are releases and waits that are left out",
     )
     parser.add_argument(
-        "-W", dest="warnings", action="append", default=[], type=_warning_option, metavar="OPTION",
+        "-W",
+        dest="warnings",
+        action="append",
+        default=[],
+        type=_warning_option,
+        metavar="OPTION",
         help="error: all warnings are errors; error=CODE: this one is an error; ignore=CODE: do "
         "not show this warning or note. If several options name a code, the last one counts",
     )
@@ -72,7 +79,8 @@ def read_define(text: str) -> tuple[str, Any]:
 
 def add_isolate_argument(parser: argparse.ArgumentParser, where: str = "") -> None:
     parser.add_argument(
-        "--isolate", action="store_true",
+        "--isolate",
+        action="store_true",
         help=f"{where}run the kernels in a process of their own that has limits and, where the "
         "system allows it, no files, sockets and network: one that crashes is reported",
     )

@@ -40,7 +40,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     inputs = "arrays by the names of the tensors; tensors that are not there are random"
     add_array_arguments(parser, inputs, "all tensors")
     parser.add_argument(
-        "--counts", action="store_true",
+        "--counts",
+        action="store_true",
         help="how often the kernels called each unit of the chip",
     )
     add_isolate_argument(parser)

@@ -55,30 +55,42 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--version", action="version", version=f"ttl {__version__}")
     backend = parser.add_mutually_exclusive_group()
     backend.add_argument(
-        "--backend", choices=BACKENDS,
+        "--backend",
+        choices=BACKENDS,
         help="the simulator (sim, the default), compiled kernels on this CPU (host), or a device "
         "through the real ttnn (device): then what kernels print is shown, and a launch that "
         "does not end is reported",
     )
     backend.add_argument(
-        "--host", dest="backend", action="store_const", const="host",
+        "--host",
+        dest="backend",
+        action="store_const",
+        const="host",
         help="the same as --backend host",
     )
     backend.add_argument(
-        "--fast", nargs="?", const="1", type=_positive, metavar="N",
+        "--fast",
+        nargs="?",
+        const="1",
+        type=_positive,
+        metavar="N",
         help="the simulator with all its checks for the first N calls (default: 1) of an operation "
         "with the same kinds of tensors, compiled kernels on this CPU for those after them",
     )
     parser.add_argument(
-        "--check", action="store_true",
+        "--check",
+        action="store_true",
         help="look at each operation first as ttl check does; one with errors is not run",
     )
     parser.add_argument(
-        "--device-timeout", type=_positive, metavar="SECONDS",
+        "--device-timeout",
+        type=_positive,
+        metavar="SECONDS",
         help=f"with --backend device: how long a launch may take (default: {LIMIT_SECONDS})",
     )
     parser.add_argument(
-        "--counts", action="store_true",
+        "--counts",
+        action="store_true",
         help="with --host: after the program's output, how often each operation's kernels called "
         "each unit of the chip",
     )
@@ -88,11 +100,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--float32", action="store_true", help="the simulator keeps all floats in f32"
     )
     precision.add_argument(
-        "--no-float32-promotion", action="store_true",
+        "--no-float32-promotion",
+        action="store_true",
         help="floats keep the type of their tensor, which is the default",
     )
     parser.add_argument(
-        "--rounding", choices=ROUNDINGS,
+        "--rounding",
+        choices=ROUNDINGS,
         help="language (the default): round to nearest, ties to even; in the simulator f32 keeps "
         "all its digits. tf32: it keeps those of a TF32 where the chip's matrix unit reads it. "
         "chip: round ties, stores and products as the chip's units do, in the executor too",
@@ -104,7 +118,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _add_machine_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--scheduler", choices=SCHEDULERS,
+        "--scheduler",
+        choices=SCHEDULERS,
         help="the simulator switches to another kernel when one must wait (greedy, the default), "
         "or also where it could go on (fair); results do not depend on it",
     )
@@ -115,40 +130,53 @@ def _add_machine_arguments(parser: argparse.ArgumentParser) -> None:
         "--max-dfbs", type=_positive, metavar="N", help="how many dataflow buffers a node may have"
     )
     parser.add_argument(
-        "--max-l1", type=_positive, metavar="BYTES",
+        "--max-l1",
+        type=_positive,
+        metavar="BYTES",
         help="how much L1 of a node dataflow buffers may take",
     )
     parser.add_argument(
-        "--num-devices", type=_positive, metavar="N",
+        "--num-devices",
+        type=_positive,
+        metavar="N",
         help="how many devices there are (default: 4, or as many as the opened mesh has)",
     )
     parser.add_argument(
-        "--mesh-processes", type=_positive, metavar="N",
+        "--mesh-processes",
+        type=_positive,
+        metavar="N",
         help="run the devices of a mesh in processes, N at a time; their tensors lie in files",
     )
     parser.add_argument(
-        "--dry-run", action="store_true",
+        "--dry-run",
+        action="store_true",
         help="run and check the kernels, but leave the tensors as they were",
     )
 
 
 def _add_trace_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--trace", nargs="?", const=TRACE_FILE, metavar="FILE",
+        "--trace",
+        nargs="?",
+        const=TRACE_FILE,
+        metavar="FILE",
         help=f"write run events as JSON lines (to {TRACE_FILE} if no FILE is given); a FILE.json "
         "is one that Perfetto (ui.perfetto.dev) and chrome://tracing load",
     )
     parser.add_argument(
-        "--results", action="store_true",
+        "--results",
+        action="store_true",
         help="with --trace: keep beside it what each operation left in its tensors, for ttl diff",
     )
     parser.add_argument(
-        "--view", metavar="FILE.html",
+        "--view",
+        metavar="FILE.html",
         help="write a page about the run: timeline, memory, graph, code, costs, diagnostics; it "
         "replaces an earlier page of the program, and no other file",
     )
     parser.add_argument(
-        "--times", action="store_true",
+        "--times",
+        action="store_true",
         help="with --trace: estimate each operation before it runs, and give the events the "
         "estimated times; without it they have ticks, which tell their order",
     )

@@ -17,11 +17,11 @@ import numpy as np
 
 from ttl.config import process_variables
 from ttl.language.engine import LAUNCH_HOOK
-from ttl.target.costs import Case
 from ttl.studio.tuning.keys import call_key
 from ttl.studio.tuning.outcome import Outcome
 from ttl.studio.tuning.sketch import Rehearsal, Sketch
 from ttl.studio.tuning.trial import Trial, outcome_of, real_tensors, times_of
+from ttl.target.costs import Case
 
 from .program import run_to_its_end
 

@@ -40,13 +40,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_chip_arguments(parser)
     parser.add_argument("--costs", metavar="FILE", help="as for ttl estimate")
     parser.add_argument(
-        "-D", dest="choices", action="append", default=[], type=_choice,
+        "-D",
+        dest="choices",
+        action="append",
+        default=[],
+        type=_choice,
         metavar="NAME=VALUE,VALUE",
         help="values to try for what the program assigns to NAME at its top level; all "
         "combinations of several are tried. Without -D, what @ttl.autotune says is tried",
     )
     parser.add_argument(
-        "--report", nargs="?", const=REPORT, metavar="DIR",
+        "--report",
+        nargs="?",
+        const=REPORT,
+        metavar="DIR",
         help=f"write the table and a plot as HTML, SVG and PNG into DIR (default: {REPORT})",
     )
     add_where(parser)
@@ -54,7 +61,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--no-check", action="store_true", help="do not compute and compare results (with -D)"
     )
     parser.add_argument(
-        "--fresh", action="store_true",
+        "--fresh",
+        action="store_true",
         help="try everything again, even what is known from earlier runs",
     )
     parser.add_argument("--json", action="store_true", help="the table as JSON")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ttl.diagnostics import codes, usage_error
 
+from .above import above
 from .page_files import PageFile
 from .pages import add_page_arguments, checked_page, deliver, observed, temporary_trace
 from .program import add_program_arguments, program_variables, run_to_its_end
@@ -28,11 +29,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = DESCRIPTION
     add_page_arguments(parser, "view")
     parser.add_argument(
-        "--source", metavar="FILE.py",
+        "--source",
+        metavar="FILE.py",
         help="the program of a trace or a compiled operation, whose lines are shown",
     )
     parser.add_argument(
-        "--run", action="store_true",
+        "--run",
+        action="store_true",
         help="run a compiled operation or a .ttnn file on random tensors, for its timeline and its "
         "estimate; the C++ in it is compiled and run with your rights",
     )
@@ -62,14 +65,14 @@ def run(options: argparse.Namespace) -> int:
 
 def _maker(file: Path, options: argparse.Namespace) -> Callable[[], Shown]:
     """Reads the file each time: a page that is served shows what is in it now."""
-    from .view_inputs import check_source, shown_bundle, shown_flatbuffer, shown_trace
+    from .view_inputs import check_source, shown_bundle, shown_trace
 
     check_source(options.source)
     if file.is_dir() or file.name == "manifest.json":
         folder = file if file.is_dir() else file.parent
         return lambda: shown_bundle(folder, options.source, options.run)
     if file.suffix == ".ttnn":
-        return lambda: shown_flatbuffer(file, options.run)
+        return lambda: above("graph_files").shown_flatbuffer(file, options.run)
     if file.suffix in TRACES or file.exists():
         how = "ttl run --trace FILE PROGRAM"
         return lambda: read_with(lambda path: shown_trace(path, options.source), str(file), how)

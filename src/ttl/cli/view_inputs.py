@@ -58,24 +58,3 @@ def _run_bundle(compiled: CompiledOperation, operation: ShownOperation) -> Event
             operation.recording = record(compiled, storages, cache_dir=config.cache_dir)
             operation.missing = ""
         return timed_events(trace, [operation], [0])
-
-
-def shown_flatbuffer(file: Path, runs: bool) -> Shown:
-    from ttl.integrations.flatbuffer import Runtime, run_traced
-    from ttl.integrations.flatbuffer.shown import graph_values
-
-    from .run_flatbuffer import random_inputs
-
-    runtime = Runtime.from_file(file)
-    program = runtime.programs[0]
-    operations = [ShownOperation(each.name, compiled=each) for each in runtime.operations(0)]
-    for each in operations:
-        each.missing = "a .ttnn file: estimates are made of programs"
-    shown = Shown(file.name, f"ttl view {file}", operations=operations)
-    shown.graph = graph_values(program)
-    if runs:
-        with temporary_trace() as trace:
-            config = replace(Config.current(), trace=str(trace))
-            run_traced(runtime, random_inputs(program, 0), config)
-            shown.events = read_events(trace)
-    return shown

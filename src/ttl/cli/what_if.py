@@ -11,12 +11,12 @@ from itertools import islice
 from typing import Any
 
 from ttl.diagnostics import TTLError
-from ttl.studio.estimate import Change, Estimate, Model, most_valuable, wait_in_words
-from ttl.studio.estimate.changes import LEAST_SAVED
 from ttl.source import tree
 from ttl.source.bindings import Binding
 from ttl.source.read import read_module
 from ttl.source.walking import walk
+from ttl.studio.estimate import Change, Estimate, Model, most_valuable, wait_in_words
+from ttl.studio.estimate.changes import LEAST_SAVED
 
 from .program import read_program, run_program
 

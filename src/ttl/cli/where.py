@@ -22,11 +22,16 @@ def _at_least_one(text: str) -> int:
 def add_where(parser: argparse.ArgumentParser) -> None:
     """Where the jobs of a sweep run."""
     parser.add_argument(
-        "-j", "--jobs", type=_at_least_one, default=cores(), metavar="N",
+        "-j",
+        "--jobs",
+        type=_at_least_one,
+        default=cores(),
+        metavar="N",
         help="processes at a time on this machine (default: %(default)s)",
     )
     parser.add_argument(
-        "--scheduler", metavar="ADDRESS",
+        "--scheduler",
+        metavar="ADDRESS",
         help="run on the workers of this Dask scheduler, as in tcp://node:8786",
     )
 

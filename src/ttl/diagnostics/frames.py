@@ -7,10 +7,11 @@ import sys
 from functools import lru_cache
 from types import FrameType, TracebackType
 
+from ttl.loading.packages import FOLDERS, SOURCES
+
 from .span import Span
 
-_SOURCES = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
-_PACKAGES = tuple(os.path.join(_SOURCES, name) + os.sep for name in ("ttl", "tt_torch", "pykernel"))
+_PACKAGES = tuple(folder + os.sep for folder in FOLDERS)
 _STANDARD_LIBRARY = os.path.dirname(os.__file__) + os.sep
 _COMMANDS = os.path.dirname(sys.executable or os.devnull) + os.sep  # `ttl` is there
 _INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
@@ -25,7 +26,7 @@ def is_pyttlang_file(file: str) -> bool:
 @lru_cache(maxsize=1024)
 def _is_compiled_file(file: str) -> bool:
     """Compiled modules name their source relative to the package's parent in tracebacks."""
-    return file.startswith("ttl/") and os.path.isfile(os.path.join(_SOURCES, file))
+    return file.startswith("ttl/") and os.path.isfile(os.path.join(SOURCES, file))
 
 
 @lru_cache(maxsize=1024)

@@ -1,7 +1,8 @@
-"""The IR dialects, and a context that knows them all."""
+"""The IR dialects of the language, and contexts that know them."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from io import StringIO
 
 from xdsl.context import Context
@@ -20,34 +21,17 @@ def own_dialects() -> list[Dialect]:
     return [TTCore, ttl.make_dialect(), ttkernel.make_dialect(), emitc.make_dialect()]
 
 
-def _graph_dialects() -> list[Dialect]:
-    from . import stablehlo, ttir, ttnn
+def make_context(more: Iterable[Dialect] = ()) -> Context:
+    """Make a context that reads our IR; compiling needs none of it.
 
-    return [*stablehlo.make_dialects(), ttir.make_dialect(), ttnn.make_dialect()]
-
-
-def _d2m_dialects() -> list[Dialect]:
-    """d2m, the part of ttcore that only it uses, and what it is made of upstream."""
-    from xdsl.dialects.linalg import Linalg
-    from xdsl.dialects.memref import MemRef
-    from xdsl.dialects.tensor import Tensor
-
-    from . import d2m, ttmetal
-
-    ttcore = Dialect(
-        "ttcore", [*TTCore.operations, d2m.GlobalOp, d2m.GetGlobalOp], list(TTCore.attributes)
-    )
-    return [ttcore, d2m.make_dialect(), ttmetal.make_dialect(), Linalg, MemRef, Tensor]
-
-
-def make_context() -> Context:
-    """A context that reads all our IR; compiling needs none of it."""
+    A dialect in `more` takes the place of ours of the same name.
+    """
     from xdsl.dialects.affine import Affine
 
+    dialects = {each.name: each for each in (Builtin, Arith, Affine, Func, Scf)}
+    dialects |= {each.name: each for each in (*own_dialects(), *more)}
     context = Context()
-    upstream = (Builtin, Arith, Affine, Func, Scf)
-    own = (each for each in own_dialects() if each is not TTCore)  # _d2m_dialects() has more of it
-    for dialect in (*upstream, *own, *_d2m_dialects(), *_graph_dialects()):
+    for dialect in dialects.values():
         context.load_dialect(dialect)
     return context
 

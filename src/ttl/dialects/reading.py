@@ -125,11 +125,8 @@ class MLIRParser(KeepingParser):
         start = self.pos
         op = super().parse_operation()
         if self._may_be_annotated and isinstance(op.location, UnknownLoc):
-            from .stablehlo.annotations import is_annotated  # few texts need it
-
-            if is_annotated(op):
-                text, file = self.lexer.input.content, self.lexer.input.name
-                op.location = location_of(_place(text, file, start, start + 1))
+            text, file = self.lexer.input.content, self.lexer.input.name
+            op.location = location_of(_place(text, file, start, start + 1))
         return op
 
     def _parse_alias_def(self) -> None:
@@ -144,9 +141,7 @@ class MLIRParser(KeepingParser):
             return self._parse_place()
         start = self.pos
         if self.parse_optional_keyword("fused") is not None and self._parse_metadata():
-            locations = self.parse_comma_separated_list(
-                self.Delimiter.SQUARE, self._parse_location
-            )
+            locations = self.parse_comma_separated_list(self.Delimiter.SQUARE, self._parse_location)
             return FusedLoc(tuple(locations), NoneAttr())  # type: ignore[arg-type]
         self._resume_from(start)
         return super()._parse_location()

@@ -87,9 +87,7 @@ class Artifacts:
 
         with self._lock():
             artifact = kept_for(self._kept, signature, anew)
-            operation = program.operation
-            folder = None if operation.loads_kernels else operation.kernel_folder
-            self._write_all(artifact, folder, config)
+            self._write_all(artifact, config)
         return artifact.compiled
 
     def write(self, compiled: CompiledOperation, config: Config) -> None:
@@ -98,10 +96,10 @@ class Artifacts:
             self.count += 1
             if config.compile_to or config.kernel_dumps:
                 artifact = self._kept.get(compiled, lambda: _Artifact(compiled))
-                self._write_all(artifact, None, config)
+                self._write_all(artifact, config)
 
-    def _write_all(self, artifact: _Artifact, folder: str | None, config: Config) -> None:
-        if not (config.compile_to or folder or config.kernel_dumps):
+    def _write_all(self, artifact: _Artifact, config: Config) -> None:
+        if not (config.compile_to or config.kernel_dumps):
             return
         from pathlib import Path
 
@@ -109,7 +107,6 @@ class Artifacts:
 
         places = (
             (config.compile_to, self._write_folder),
-            (folder, self._write_folder),
             (config.kernel_dumps, write_bundle),
         )
         for place, write in places:

@@ -134,12 +134,12 @@ def _found_by_compiling(program: Program, target: Target) -> list[Diagnostic]:
     from ttl.passes.pipelines import lower, synchronize
     from ttl.passes.verify import check_synchronization
 
-    from .compile import load_compiler, make_module
+    from .compile import first_passes, load_compiler, make_module
     from .operands import operands_of
 
     load_compiler()
     module = make_module(program, target)
-    used = synchronize(module)
+    used = synchronize(module, first=first_passes(program))
     found = [
         *check_synchronization(module, used, with_warnings=True),
         *_unused_nets(program, module),

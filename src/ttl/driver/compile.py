@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache, partial
 from importlib import import_module
@@ -33,6 +33,7 @@ from .operands import operands_of
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
+    from xdsl.passes import ModulePass
 
 
 Report = Callable[[Diagnostic], None]
@@ -102,6 +103,7 @@ def _compile(
         before=_dump("before") if config.verbose_passes else None,
         after=observe or (_dump("after") if config.verbose_passes else None),
         report=report,
+        first=first_passes(program),
     )
     verify_module(module)
     _write_module(module, config.final_mlir)
@@ -128,8 +130,15 @@ def make_module(program: Program, target: Target) -> ModuleOp:
     _ = facts_of(program).points  # refuses what is released on some paths only
     if written := captured_writes(program, codes.CAPTURED_WRITTEN):
         raise CompileError(*written)
-    module: ModuleOp = (program.operation.lowering or build_module)(program, target)
+    frontend = program.operation.frontend
+    module: ModuleOp = (build_module if frontend is None else frontend.module)(program, target)
     return module
+
+
+def first_passes(program: Program) -> Sequence[ModulePass]:
+    """Return the passes that turn the IR of another frontend into the language's."""
+    frontend = program.operation.frontend
+    return () if frontend is None else frontend.passes()
 
 
 def _write_module(module: ModuleOp, file: str | None) -> None:

@@ -21,13 +21,12 @@ from pathlib import Path
 from ttl.artifact import CompiledOperation, read_artifact, to_json
 from ttl.config import Config
 from ttl.loading.cache_folder import read_trusted, write_whole
+from ttl.loading.packages import FOLDERS
 from ttl.source.frozen import NoKey
 
 from .cache import OPERATIONS
 from .signature import CallSignature
 from .stable import versions
-
-PACKAGE = Path(__file__).parents[1]
 
 
 class KeptArtifacts:
@@ -76,7 +75,7 @@ def _digest(body: bytes) -> bytes:
 @cache
 def _compiler() -> str:
     """Identify the installed compiler and xDSL by paths, sizes and times of their files."""
-    files = sorted(_files(str(PACKAGE)))
+    files = sorted(file for folder in FOLDERS for file in _files(folder))
     if (xdsl := find_spec("xdsl")) is not None and xdsl.origin is not None:
         files.append(_file(xdsl.origin, os.stat(xdsl.origin)))
     return sha256("\n".join(files).encode()).hexdigest()

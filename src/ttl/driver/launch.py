@@ -40,6 +40,8 @@ from .running import Runs
 from .spmd import calls_by_device, mesh_of, on_device
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from ttl.artifact import CompiledOperation
     from ttl.device import Chip
 
@@ -104,15 +106,22 @@ class Driver:
 
         return Views()
 
-    def launch(self, operation: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def launch(
+        self,
+        operation: Operation,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        sources: Path | None = None,
+    ) -> None:
+        """Run an operation; the C++ in `sources` takes the place of what is compiled."""
         if (captured := CAPTURED.get()) is not None:
-            program, compiled = self._compiled(operation, args, kwargs)
+            program, compiled = self._compiled(operation, args, kwargs, sources)
             captured.append((compiled, list(program.tensors.values())))
             self.checks.compiled(program)
             return
-        call = Call(self, operation, Config.current())
+        call = Call(self, operation, Config.current(), sources)
         if (trace := TRACE.get()) is not None:
-            trace.append(partial(self.launch, operation, args, kwargs))
+            trace.append(partial(self.launch, operation, args, kwargs, sources))
         try:
             call.launch(args, kwargs)
         except InternalError:
@@ -136,18 +145,22 @@ class Driver:
         return self._compiled(operation, args, kwargs)[1]
 
     def _compiled(
-        self, operation: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]
+        self,
+        operation: Operation,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        sources: Path | None = None,
     ) -> tuple[Program, CompiledOperation]:
         """Compile even if a command only checks: the caller needs the artifact."""
         from .bound import compiled_for
 
         config = replace(Config.current(), compile_only=True, check=False)
-        return compiled_for(Call(self, operation, config), args, kwargs)
+        return compiled_for(Call(self, operation, config, sources), args, kwargs)
 
-    def backend_of(self, operation: Operation, config: Config) -> Backend:
+    def backend_of(self, config: Config, has_sources: bool) -> Backend:
         if config.backend == "device":
             return self.device
-        if config.backend == "host" or operation.loads_kernels:
+        if config.backend == "host" or has_sources:
             return self.executor
         return self.simulator
 
@@ -189,6 +202,7 @@ class Call:
     driver: Driver
     operation: Operation
     config: Config
+    sources: Path | None = None  # the folder of C++ that runs in the place of what is compiled
     checked: Checked | None = None  # what was found in it so far
 
     def launch(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -268,14 +282,14 @@ class Call:
 
     def runnable(self, program: Program, target: Target, config: Config) -> Runnable | None:
         """Prepare the program; return None if a check found errors."""
-        compiles = config.wants_artifact or program.operation.kernel_folder is not None
+        compiles = config.wants_artifact or self.sources is not None
         looks = config.check or config.view
         signature = _signature_of(program, target, config) if compiles or looks else None
         is_known = compiles and not looks and self.driver.artifacts.knows(signature)
         if not (is_known or self._is_right(program, signature, target, config)):
             return None
         compiled = self.artifact(program, signature, target, config) if compiles else None
-        backend = self.driver.backend_of(program.operation, config)
+        backend = self.driver.backend_of(config, self.sources is not None)
         return backend.prepare(program, compiled, target, config)
 
     def _is_right(
@@ -302,15 +316,12 @@ class Call:
     def artifact(
         self, program: Program, signature: CallSignature | None, target: Target, config: Config
     ) -> CompiledOperation:
-        folder, remarks = program.operation.kernel_folder, self.driver.remarks
-        warn = partial(remarks.warn, config=config, kind=CompileError)
+        warn = partial(self.driver.remarks.warn, config=config, kind=CompileError)
         compiled = self.driver.artifacts.compile(program, signature, target, config, warn)
-        if program.operation.loads_kernels:
-            from pathlib import Path
-
+        if self.sources is not None:
             from ttl.artifact import with_sources
 
-            compiled = with_sources(compiled, Path(folder or "."))
+            compiled = with_sources(compiled, self.sources)
         return compiled
 
 
@@ -322,7 +333,7 @@ def _signature_of(program: Program, target: Target, config: Config) -> CallSigna
 
 def _is_unusual(program: Program) -> bool:
     """Not of another DSL, which says itself what its threads may have."""
-    return program.operation.lowering is None and facts_of(program).is_unusual
+    return program.operation.frontend is None and facts_of(program).is_unusual
 
 
 def _refuse_deep(operation: Operation) -> None:

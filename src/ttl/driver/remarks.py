@@ -45,7 +45,7 @@ def judged(found: Sequence[Diagnostic], config: Config) -> list[Diagnostic]:
 def scalar_arguments(program: Program) -> list[Diagnostic]:
     """What other tools take from the scope around an operation only."""
     scalars = [f"`{name}`" for name, value in program.arguments.items() if not is_tensor(value)]
-    if not scalars or program.operation.lowering is not None:
+    if not scalars or program.operation.frontend is not None:
         return []
     name = program.operation.__name__
     note = codes.SCALAR_ARGUMENT.broken(

@@ -57,7 +57,7 @@ class CallSignature:
             program.grid,
             operands_of(program),
             tuple([row_page_elements(tensor) for tensor in tensors]),
-            freeze_all([operation.lowering, kernels, declared], tensors),
+            freeze_all([operation.frontend, kernels, declared], tensors),
             tuple(sorted(program.options.items())),
             target,
             config,

@@ -16,6 +16,7 @@ from ttl.language.arguments import is_tensor
 from ttl.language.described import public_class
 from ttl.language.mistakes import ENDS, NUMBER, wrong_function_call, wrong_method_call
 from ttl.language.operation import ONE_BY_ONE, Operation
+from ttl.loading.packages import is_ours
 from ttl.semantics.numpy_numbers import own_sum
 
 from .attributes import find_method
@@ -208,7 +209,7 @@ def _is_one_of(function: Value, functions: tuple[Value, ...]) -> bool:
 def _is_of_language(function: Value) -> bool:
     """Not one of a tensor of the embedded ttnn."""
     module = str(getattr(function, "__module__", None) or type(function).__module__)
-    return module.startswith("ttl.") and not module.startswith("ttl.ttnn")
+    return is_ours(module) and not module.startswith("ttl.ttnn")
 
 
 NUMERIC = ("math", "numpy")  # what is in them is not for kernels, though some of it is Python

@@ -1,1 +1,1 @@
-"""Other systems' programs and formats; what is heavy is imported only when it is used."""
+"""Older names of what is in ttgraph: programs that use them keep working."""

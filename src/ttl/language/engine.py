@@ -68,9 +68,6 @@ class Engine:
     def copy(self, source: Any, destination: Any) -> Transfer:
         raise NotImplementedError
 
-    def multicast(self, source: Any, destination: Any, nodes: tuple[Shape, ...]) -> Transfer:
-        raise NotImplementedError
-
     def require_data_movement(self, call: str) -> None:
         raise NotImplementedError
 

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from ttl.diagnostics import Code, RuleBroken, codes
 from ttl.diagnostics.frames import is_pyttlang_file
 from ttl.diagnostics.names import no_such_name, undefined_name
+from ttl.loading.packages import is_ours
 from ttl.semantics.function_source import WrittenCall
 from ttl.semantics.function_source import written_call as call_at
 from ttl.semantics.ops import NAMESPACES
@@ -250,7 +251,7 @@ def _is_the_users(name: str, frame: FrameType) -> bool:
     """A function or class of the program may have a name of ours."""
     found = frame.f_locals.get(name, frame.f_globals.get(name))
     module = getattr(found, "__module__", None) or ""
-    return isinstance(found, (FunctionType, type)) and not module.startswith("ttl.")
+    return isinstance(found, (FunctionType, type)) and not is_ours(module)
 
 
 def _parameters(function: Callable[..., Any]) -> list[Parameter]:

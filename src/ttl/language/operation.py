@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from types import FunctionType
-from typing import Any
+from typing import Any, Protocol
 
 from ttl.diagnostics import RuleBroken, Span, TTLError, UsageError, at_the_call, codes
 from ttl.diagnostics.frames import calling_span, traceback_spans
@@ -124,6 +124,16 @@ class Program:
         return self.kernels_by_node.get(node, self.kernels)
 
 
+class Frontend(Protocol):
+    """Makes IR of programs that are written in another DSL."""
+
+    def module(self, program: Program, target: Any) -> Any:
+        """Make the module of a program."""
+
+    def passes(self) -> Sequence[Any]:
+        """Make the passes that turn such a module into one of the ttl dialect."""
+
+
 @dataclass(frozen=True, slots=True)
 class Operation:
     """A function of tensors that runs as kernels on a grid of nodes. Call it with tensors."""
@@ -136,10 +146,7 @@ class Operation:
     options: str | None = None
     f32: str = F32_WAYS[0]
     division: str = DIVISIONS[0]
-    # What makes the IR of a program that is not written in the language itself.
-    lowering: Callable[[Program, Any], Any] | None = None
-    kernel_folder: str | None = None  # where the C++ of every call is written
-    loads_kernels: bool = False  # or read, and run in the place of what is compiled
+    frontend: Frontend | None = None  # of the DSL that it is written in, if that is another one
 
     signature: inspect.Signature = field(init=False, repr=False, compare=False)
 
@@ -410,8 +417,9 @@ class Operation:
             found = f"{compute} compute and {movement} data movement" if kinds else "no"
             raise refused(
                 f"{self.__name__} declares {found} kernels",
-                "declare at most one compute and two data movement kernels" if kinds else
-                "declare one with @ttl.compute() or @ttl.datamovement()",
+                "declare at most one compute and two data movement kernels"
+                if kinds
+                else "declare one with @ttl.compute() or @ttl.datamovement()",
                 definition_span(self.function),
                 codes.KERNEL_COUNT,
             )

@@ -22,7 +22,9 @@ from threading import RLock, get_ident
 from typing import Any, Generic, TypeVar, overload
 from weakref import WeakMethod
 
-AWAITED = {"pykernel", "tt_torch", "ttl", "ttnn", "xdsl", *sys.stdlib_module_names}
+from .packages import PACKAGES
+
+AWAITED = {*PACKAGES, "ttnn", "xdsl", *sys.stdlib_module_names}
 MOST_ROUNDS = 1000  # a module that is being imported imports others
 
 Owner = TypeVar("Owner")

@@ -1,5 +1,5 @@
-"""ttl dialect to emitc, threads of cores (d2m) to it, and StableHLO to ttnn, in rooms by stage."""
+"""The ttl dialect to emitc, in rooms by stage."""
 
-from .pipelines import GRAPH, KNOWN, PIPELINE, find_pass, find_passes, run_passes, run_pipeline
+from .pipelines import PIPELINE, find_pass, run_passes, run_pipeline
 
-__all__ = ["GRAPH", "KNOWN", "PIPELINE", "find_pass", "find_passes", "run_passes", "run_pipeline"]
+__all__ = ["PIPELINE", "find_pass", "run_passes", "run_pipeline"]

@@ -51,9 +51,7 @@ def first_after_bindings(kernel: func.FuncOp) -> Operation:
     return next(op for op in ops if not isinstance(op, ttl.BindBufferOp))
 
 
-D2M_MARK = "d2m.use_tile_matmul"  # on modules of the d2m dialect
-OVER_BLOCKS = "d2m.over_blocks"  # on a loop: each iteration makes a block of the output
-UNREAD = "d2m.unread"  # on a store or pop: what was there before need not have been read
+UNREAD = "ttl.unread"  # on a store or pop: what was there before need not have been read
 OVER_TILES = "ttl.over_tiles"  # on a loop of the compiler, whose counter is small
 TILE_MATMUL = "ttl.tile_matmul"  # on a compute kernel: matrix products tile by tile
 

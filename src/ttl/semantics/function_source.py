@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 
 from ttl.diagnostics import Span
 from ttl.diagnostics.frames import add_library, is_user_file
+from ttl.loading.packages import is_ours
 
 from .syntax import child_nodes, walk
 from .typed_source import name_typed
@@ -97,7 +98,7 @@ def _names_language(names: dict[str, Any]) -> bool:
     """Does a module import ttl, or something of it?"""
     owners = (getattr(each, "__module__", None) or getattr(each, "__name__", None)
               for each in names.values())  # fmt: skip
-    return any(isinstance(owner, str) and owner.partition(".")[0] == "ttl" for owner in owners)
+    return any(isinstance(owner, str) and is_ours(owner) for owner in owners)
 
 
 @lru_cache(maxsize=1024)

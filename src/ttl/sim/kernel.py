@@ -26,7 +26,6 @@ from .block import SimBlock, SimExpression
 from .buffer import BufferEnd, NodeBuffer
 from .copies import Load, Save, TensorTransfer, start_between_blocks
 from .marks import Marks
-from .multicast import start_multicast
 from .nets import ReceiverRole, SourceRole, receiver_of, source_of
 from .pipes import PipeTransfer, start_receive, start_send
 from .place import (
@@ -358,14 +357,6 @@ class KernelRun(Engine):
         if self.is_shuffled and isinstance(transfer, TensorTransfer):
             self.simulation.perhaps_move_early(transfer)
         return transfer
-
-    def multicast(
-        self, source: Any, destination: Any, nodes: tuple[Shape, ...]
-    ) -> SimTransfer:
-        """dma() of the pykernel DSL; nothing moves yet."""
-        if self.is_compute:
-            raise wrong_kind("dma()", self.kind)
-        return start_multicast(self, source, destination, nodes, place_at(BEHIND_LANGUAGE))
 
     def require_data_movement(self, call: str) -> None:
         if self.is_compute:

@@ -45,6 +45,7 @@ from ttl.diagnostics.frames import is_user_file
 from ttl.language.buffer import DataflowBuffer
 from ttl.language.pipes import Pipe, PipeNet
 from ttl.language.semaphores import RemoteSemaphore, Semaphore
+from ttl.loading.packages import is_ours
 from ttl.semantics.dtypes import DType, as_dtype, find_dtype
 from ttl.semantics.function_source import global_names, nested_codes
 from ttl.semantics.tensors import row_page_elements
@@ -270,7 +271,7 @@ class _Freezer:
         base = next((base for base in kind.__mro__ if base in HELD), None)
         if base in (np.generic, RemoteSemaphore, tuple):
             return kind, *self.keys(HELD[base](value))
-        if kind.__module__.startswith("ttl."):
+        if is_ours(kind.__module__):
             if (parts := getattr(value, "key_parts", None)) is not None:
                 return kind, *self.keys(parts)
             if is_dataclass(kind) and kind.__dataclass_params__.frozen:  # type: ignore[attr-defined]

@@ -17,6 +17,7 @@ from typing import Any
 
 from ttl.diagnostics.frames import is_user_file
 from ttl.loading.forks import ForkLock, call_in_children
+from ttl.loading.packages import is_ours
 from ttl.semantics.function_source import global_names, nested_codes
 
 MISSING: Any = object()
@@ -134,7 +135,7 @@ def _functions_in(
         items = enumerate(items_of(value))
     elif isinstance(value, (partial, MethodType)):
         items = [("", value)]
-    elif owner.__module__.partition(".")[0] not in ("builtins", "ttl"):
+    elif owner.__module__ != "builtins" and not is_ours(owner.__module__):
         items = [(name, member(value, name)) for name in names]
     for key, item in items:
         function, bound = called_function(item)

@@ -8,6 +8,7 @@ from types import CodeType, FunctionType
 from typing import Any, Final
 
 from ttl.diagnostics.frames import is_user_file
+from ttl.loading.packages import PACKAGES
 from ttl.semantics.function_source import global_names
 
 from . import tree
@@ -15,7 +16,7 @@ from .trees import tree_of_code
 from .walking import walk
 
 # Modules whose attributes a kernel may use and that do not change; others may.
-CONSTANT_MODULES = ("builtins", "math", "numpy", "torch", "ttl", "ttnn")
+CONSTANT_MODULES = ("builtins", "math", "numpy", "torch", "ttnn", *PACKAGES)
 NO_VALUE: Final = "no value"
 # Modules whose functions give the same for the same arguments, and names that do not: rule RUN of
 # frozen.py.

@@ -199,6 +199,6 @@ class TensorAccessorArgs:
 def generic_op(io_tensors: Sequence[Tensor], program_descriptor: ProgramDescriptor) -> Tensor:
     """Run kernels written in C++ on this machine; the last tensor is the result."""
     # What runs kernels stands on this package: it is looked up by the call.
-    launch = import_module("ttl.integrations.generic_programs").launch
+    launch = import_module("ttl.driver.generic_programs").launch
     launch(io_tensors, program_descriptor)
     return io_tensors[-1]

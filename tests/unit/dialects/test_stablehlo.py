@@ -6,9 +6,9 @@ import pytest
 
 import ttl
 from stablehlo_oracle import mlir_text
+from ttgraph.dialects.stablehlo import BINARY, UNARY
+from ttgraph.stablehlo import read_module
 from ttl.dialects import print_module
-from ttl.dialects.stablehlo import BINARY, UNARY
-from ttl.integrations.stablehlo import read_module
 
 A, B, P = "tensor<4x6xf32>", "tensor<6x4xf32>", "tensor<4x6xi1>"
 I = "tensor<4x6xi32>"  # noqa: E741

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from ttl.cli import main
 from ttl.config import Config, read_bytes
 from ttl.diagnostics import UsageError
 from ttl.driver.cache import DEFAULT_LIMIT_BYTES, entries, keep_bounded, limit_of, prune
-from ttl.cli import main
 
 NOW = 1_000_000_000.0
 HOUR = 3600.0

@@ -10,10 +10,10 @@ import pytest
 
 import ttl
 from ttl import ttnn
+from ttl.cli import main
 from ttl.driver import PROCESS_DRIVER
 from ttl.driver.check import Checks
 from ttl.driver.fast import FastCalls
-from ttl.cli import main
 
 DEVICE = ttnn.open_device(device_id=0)
 

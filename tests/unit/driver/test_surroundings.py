@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from ttl.cli import main
 from ttl.config import Config
 from ttl.driver.surroundings import surroundings
-from ttl.cli import main
 from unit.loading.test_cache_folder import SIMULATED, others_may_write
 
 NOT_SET = ("PYTTLANG_CACHE", "PYTTLANG_CACHE_LIMIT", "PYTTL_CACHE", "PYTTL_CACHE_LIMIT")

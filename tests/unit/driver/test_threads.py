@@ -16,12 +16,12 @@ import pytest
 
 import ttl
 from ttl import ttnn
+from ttl.cli import main
 from ttl.config import Config, chosen_options, process_variables
 from ttl.driver import Driver
 from ttl.driver.specs import TensorSpec, compile_from_spec
 from ttl.language.engine import LAUNCH_HOOK
 from ttl.semantics.dtypes import float32
-from ttl.cli import main
 from ttl.trace.reader import read_trace
 
 DEVICE = ttnn.open_device(device_id=0)

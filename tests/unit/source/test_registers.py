@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import ttl
+from pykernel.functions import rowmax
 from ttl import ttnn
-from ttl.d2m.functions import rowmax
 from ttl.language.buffer import DataflowBuffer
 from ttl.semantics.kernel_config import Sum
 from ttl.semantics.layout import TILE_LAYOUT

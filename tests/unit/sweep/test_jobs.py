@@ -13,7 +13,17 @@ from typing import Any
 
 import pytest
 
-from ttl.studio.sweep import CRASHED, Job, Store, Task, forked, perform, program_files, run_job, sweep
+from ttl.studio.sweep import (
+    CRASHED,
+    Job,
+    Store,
+    Task,
+    forked,
+    perform,
+    program_files,
+    run_job,
+    sweep,
+)
 from ttl.studio.sweep.local import limited, may_fork, on_cores
 
 

@@ -9,12 +9,12 @@ from types import ModuleType
 
 import pytest
 
-from ttl.config import Config
-from ttl.diagnostics import UsageError, WarningOptions
 from ttl.cli import compile as compile_verb
 from ttl.cli import parse_program_verb
 from ttl.cli import run as run_verb
 from ttl.cli.program import run_program
+from ttl.config import Config
+from ttl.diagnostics import UsageError, WarningOptions
 
 RUN = {
     "file alone": ("p.py", "p.py", [], {}),

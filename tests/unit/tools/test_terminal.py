@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from ttl.diagnostics.activity import Activities
-from ttl.diagnostics.painting import show_text
 from ttl.cli import main
 from ttl.cli.progress import shown_progress
 from ttl.cli.verbs import VERBS
+from ttl.diagnostics.activity import Activities
+from ttl.diagnostics.painting import show_text
 from ttl.trace.stats import Table
 
 MESSAGE = "error[TTL5001]: deadlock\n --> a.py:1:1\n  |\n1 | x\n  | ^ here\n  = help: do not"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from ttl.diagnostics import codes
 from ttl.cli import main
 from ttl.cli.verbs import GROUPS, VERBS, help_text
+from ttl.diagnostics import codes
 
 LINES, COLUMNS = 40, 80  # of a screen
 

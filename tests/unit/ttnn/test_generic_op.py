@@ -14,7 +14,7 @@ from ml_dtypes import bfloat16
 from ttl import ttnn
 from ttl.artifact import read_folder, write_folder
 from ttl.diagnostics import CompileError, KernelFault, UsageError
-from ttl.integrations.generic_programs import compiled_program
+from ttl.driver.generic_programs import compiled_program
 
 DEVICE = ttnn.open_device(device_id=0)
 SOURCE_CODE = ttnn.KernelDescriptor.SourceType.SOURCE_CODE

@@ -18,11 +18,11 @@ from timed_operations import zeros
 from ttl.config import chosen_options
 from ttl.language.autotuned import TunedOperation
 from ttl.studio.sweep import Store
-from ttl.testing import bench
 from ttl.studio.tuning import Outcome, Tuner, Tuning
 from ttl.studio.tuning.keys import surroundings, trial_key
 from ttl.studio.tuning.report import html_section, write_report
 from ttl.studio.tuning.trial import Trial
+from ttl.testing import bench
 from tuned_operations import captured, crossed, double, make_double
 
 

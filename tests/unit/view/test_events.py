@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ttl.studio.view.columns import as_text, deltas, packed
+from ttl.studio.view.events import Events, read_events
 from ttl.trace import EventKind, Recorder
 from ttl.trace.files import append_events
 from ttl.trace.reader import read_trace
-from ttl.studio.view.columns import as_text, deltas, packed
-from ttl.studio.view.events import Events, read_events
 
 KINDS = [kind.value for kind in EventKind]
 

@@ -8,16 +8,17 @@ from pathlib import Path
 
 import pytest
 
+from ttgraph.dialects import make_context
 from ttl.artifact import Buffer, CompiledOperation, Kernel, Memory, Operand, ThreadKind
 from ttl.diagnostics import Span
-from ttl.dialects import make_context, print_module
+from ttl.dialects import print_module
 from ttl.dialects.locations import location_of
 from ttl.dialects.reading import parse_module
-from ttl.target import load
 from ttl.studio.view.memory import bytes_of_a_node, l1_map
 from ttl.studio.view.operations import operation_values, stages_values
 from ttl.studio.view.sources import Sources
 from ttl.studio.view.stages import Stage, stage_of
+from ttl.target import load
 
 TARGET = load("wormhole_b0")
 

@@ -20,6 +20,7 @@ from typing import Any
 from ttl.diagnostics.frames import is_pyttlang_file, is_user_file
 from ttl.language.buffer import DataflowBuffer
 from ttl.language.copies import GroupTransfer, copy
+from ttl.loading.packages import is_ours
 
 from .. import tree
 from ..bindings import Variable
@@ -209,7 +210,7 @@ def _attribute(known: Known, name: str) -> frozenset[Known]:
     owner = known.value
     if isinstance(owner, ModuleType):
         return known_of(vars(owner).get(name, MISSING))
-    if type(owner).__module__.startswith("ttl."):
+    if is_ours(type(owner).__module__):
         with suppress(Exception):
             return known_of(getattr(owner, name))
         return ANYTHING

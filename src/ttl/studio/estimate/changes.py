@@ -19,9 +19,7 @@ LEAST_WAIT = 0.1  # a share that is worth a word
 Candidate = tuple[str, CompiledOperation]
 
 
-def changes_of(
-    model: Model, machine: Machine, lines: Iterable[LineCost]
-) -> tuple[Change, ...]:
+def changes_of(model: Model, machine: Machine, lines: Iterable[LineCost]) -> tuple[Change, ...]:
     """The most valuable ones, with what they save."""
     budget = model.target.dataflow_buffer_budget_bytes
     why = wait_in_words(lines)

@@ -326,9 +326,7 @@ def _mean_cycles(machine: Machine, position: int, role: str) -> float:
     return total / sum(node.count for node in machine.nodes)
 
 
-def _threads(
-    compiled: CompiledOperation, machine: Machine, clock: float
-) -> tuple[ThreadCost, ...]:
+def _threads(compiled: CompiledOperation, machine: Machine, clock: float) -> tuple[ThreadCost, ...]:
     costs = []
     for name, thread in _roles(compiled, machine):
         busy = sum(each.busy for each in thread.spent.values())
@@ -359,5 +357,3 @@ def _lines(
         for place, (busy, waited, times) in found.items()
     ]
     return tuple(sorted(rows, key=lambda row: (-row.busy - row.waited, row.kernel, row.line)))
-
-

@@ -118,9 +118,7 @@ def _cut(runs: list[Run], loop: Loop | None, rounds: int) -> list[Run]:
     return runs[:start] + runs[loop.first + loop.rounds * loop.period :]
 
 
-def _is_balanced(
-    alike: AlikeNodes, recording: Recording, loops: dict[int, Loop | None]
-) -> bool:
+def _is_balanced(alike: AlikeNodes, recording: Recording, loops: dict[int, Loop | None]) -> bool:
     for own in alike.runs:
         pages: defaultdict[int, int] = defaultdict(int)
         for runs in own:

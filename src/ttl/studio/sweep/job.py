@@ -17,6 +17,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from ttl.loading.packages import is_ours
+
 Result = dict[str, Any]
 CRASHED = "crashed"  # in the result of a job whose process ended before it was done
 MAIN = "from ttl.studio.sweep.job import serve; serve()"
@@ -34,7 +36,7 @@ class Job:
 def perform(job: Job) -> Result:
     """Do it in this process, which a program that it runs does not leave as it was."""
     module, _, name = job.function.partition(":")
-    if not module.startswith("ttl."):
+    if not is_ours(module):
         raise ValueError(f"{job.function} is no function of pyttlang")
     with tempfile.TemporaryDirectory(prefix="ttl-job-") as folder:
         found = _with_program(job, Path(folder))

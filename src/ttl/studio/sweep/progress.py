@@ -18,9 +18,7 @@ def progress(text: str, total: int, done: int) -> Iterator[Callable[[], None]]:
 
     columns = (*Progress.get_default_columns()[:2], MofNCompleteColumn(), TimeRemainingColumn())
     # Without a thread that paints: the process may be forked.
-    bar = Progress(
-        *columns, console=Console(stderr=True), transient=True, auto_refresh=False
-    )
+    bar = Progress(*columns, console=Console(stderr=True), transient=True, auto_refresh=False)
     with bar:
         task = bar.add_task(text, total=total, completed=done)
         bar.refresh()

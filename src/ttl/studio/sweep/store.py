@@ -19,8 +19,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from ttl.loading.packages import FOLDERS, SOURCES
+
 MOST_BYTES = 64 << 20
-PACKAGE = Path(__file__).parents[1]
 Result = dict[str, Any]
 
 
@@ -34,9 +35,9 @@ def digest(*parts: Any) -> str:
 def version_of_pyttlang() -> str:
     """Of the sources themselves: an installation that is edited has the number it always had."""
     found = hashlib.sha256()
-    for file in sorted(PACKAGE.rglob("*")):
+    for file in sorted(file for folder in FOLDERS for file in Path(folder).rglob("*")):
         if file.suffix in (".py", ".json", ".cpp", ".h", ".hpp"):
-            found.update(str(file.relative_to(PACKAGE)).encode())
+            found.update(str(file.relative_to(SOURCES)).encode())
             found.update(file.read_bytes())
     return found.hexdigest()[:32]
 

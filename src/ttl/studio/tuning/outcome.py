@@ -56,8 +56,7 @@ def without_wrong_results(outcomes: list[Outcome], tolerance: float) -> list[Out
     name = "the first" if right is usable[0] else "the others"
     return [
         each
-        if each.is_left_out
-        or not (found := _problem(right, each, tolerance, name))
+        if each.is_left_out or not (found := _problem(right, each, tolerance, name))
         else replace(each, problem=found)
         for each in outcomes
     ]

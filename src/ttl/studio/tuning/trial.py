@@ -14,10 +14,10 @@ from ttl.device import module_of
 from ttl.diagnostics import TTLError
 from ttl.driver import Driver
 from ttl.driver.backend import is_real
-from ttl.studio.estimate.result import Model
 from ttl.language import Config, Operation
 from ttl.language.autotuned import TunedOperation
 from ttl.semantics.dtypes import find_dtype
+from ttl.studio.estimate.result import Model
 from ttl.target.costs import Case, load_costs
 from ttl.testing import bench
 

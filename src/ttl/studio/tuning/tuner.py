@@ -41,9 +41,7 @@ class Tuner:
     calls: int = 0  # that were tuned so far
     _chosen: Recent[Tuning] = field(default_factory=lambda: Recent(MOST_CALLS))
 
-    def tune(
-        self, tuned: TunedOperation, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> Tuning:
+    def tune(self, tuned: TunedOperation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tuning:
         """What each configuration takes for this call; the calls of one key are tuned once."""
         key = tuned.tuned, call_key(tuned, args, kwargs)
         return self._chosen.get(key, lambda: self._sweep(tuned, args, kwargs))

@@ -8,7 +8,14 @@ from typing import Any
 import numpy as np
 
 from ttl.artifact import CompiledOperation
-from ttl.studio.estimate import KernelTimeline, StepTime, Timeline, estimate, estimate_values, timeline
+from ttl.studio.estimate import (
+    KernelTimeline,
+    StepTime,
+    Timeline,
+    estimate,
+    estimate_values,
+    timeline,
+)
 from ttl.target.costs import load_costs
 from ttl.trace.calls import Recording
 

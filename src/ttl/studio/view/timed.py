@@ -19,9 +19,7 @@ if TYPE_CHECKING:
 MOST_BYTES = 60_000_000  # of a trace whose events get times: each is an object for a while
 
 
-def timed_events(
-    file: Path, operations: Sequence[ShownOperation], calls: Sequence[int]
-) -> Events:
+def timed_events(file: Path, operations: Sequence[ShownOperation], calls: Sequence[int]) -> Events:
     """`calls`: the positions of the operations that the trace is of. Keeps their timelines."""
     for each in operations:
         if each.compiled is not None and each.recording is not None:

@@ -1,0 +1,1 @@
+"""The verbs of the command line that are about graphs: one file a verb."""

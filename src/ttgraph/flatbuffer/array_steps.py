@@ -1,0 +1,176 @@
+"""What computes a step of a program from arrays: found once, when the program is bound.
+
+rule CARRIER  an array holds a tensor's elements, without padding, in the carrier of its type, every
+              value one that the type has; what the caller gave stays in the type of its storage
+              until something computes with it
+rule VIEW     what only arranges elements anew gives a view where numpy has one; nothing writes to
+              an array that another step, the caller or a later run may see
+rule ROUND    an operation means what the embedded ttnn has for it, rounded once, to the type of
+              the step's result
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from operator import itemgetter, methodcaller
+from typing import Any
+
+import numpy as np
+
+from ttgraph.along import ALONG
+from ttgraph.graph_ops import REDUCTIONS
+from ttl import ttnn
+from ttl.semantics.dtypes import Array, DType, float32, round_to
+from ttl.semantics.random_bits import random_bits
+from ttl.semantics.windows import Window, convolve, convolve_transposed
+from ttl.ttnn.moves import converted
+from ttl.ttnn.operations.run import Operation, carrier
+
+from .fused_steps import fused_step
+from .program import Step, TensorDescription
+
+Function = Callable[..., Any]
+Descriptions = Sequence[TensorDescription]
+
+VIEWS = ("reshape", "expand", "permute", "slice")
+COPIES = ("assign", "to_layout", "typecast")
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayStep:
+    """A function of the arrays of the inputs. None in `carriers` is an input of any type: the
+    function moves its elements, and the result has the type that it had.
+    """
+
+    function: Function
+    carriers: tuple[np.dtype[Any] | None, ...]
+    broadcasts: bool = False  # inputs need not be expanded to the shape of the result
+
+
+def view_step(step: Step, shape: tuple[int, ...]) -> Function:
+    """rule VIEW"""
+    attributes = step.attributes
+    if step.operation == "reshape":
+        return methodcaller("reshape", shape)
+    if step.operation == "expand":
+        return partial(np.broadcast_to, shape=shape)
+    if step.operation == "permute":
+        return methodcaller("transpose", tuple(attributes["permutation"]))
+    bounds = zip(*(attributes[name] for name in ("begins", "ends", "step")), strict=True)
+    return itemgetter(tuple(slice(*each) for each in bounds))
+
+
+def filled_step(step: Step, out: TensorDescription) -> Function | None:
+    """What gives the elements of a step that has no inputs; None for any other."""
+    attributes, shape = step.attributes, out.shape
+    if step.operation in ("full", "empty"):
+        value = attributes["fill_value"] if step.operation == "full" else out.dtype.poison
+        return lambda: np.broadcast_to(round_to(np.asarray(value), out.dtype), shape)
+    if step.operation == "arange":
+        return lambda: _positions(attributes["dim"], out)
+    return None
+
+
+def _positions(dim: int, out: TensorDescription) -> Array:
+    counted = np.indices(out.shape, sparse=True)[dim]
+    return np.broadcast_to(round_to(counted, out.dtype), out.shape)
+
+
+def array_step(step: Step, given: Descriptions, out: TensorDescription) -> ArrayStep | None:
+    """None where the embedded ttnn has only a function of tensors for it."""
+    name = step.operation
+    own = tuple(each.dtype.carrier for each in given)
+    if name == "concat":
+        dim = step.attributes["dim"]
+        return ArrayStep(lambda *parts: np.concatenate(parts, dim), own)
+    if name in COPIES:
+        return ArrayStep(_copy(given[0].dtype, out.dtype), own)
+    if name == "bitcast":
+        held, seen, wanted = given[0].dtype.storage, out.dtype.storage, out.dtype.carrier
+        return ArrayStep(lambda x: np.ascontiguousarray(x, held).view(seen).astype(wanted), own)
+    if name == "random_bits":
+        wanted = out.dtype.carrier
+        return ArrayStep(lambda words: random_bits(words, out.shape).astype(wanted), own)
+    rounded = _rounded(out.dtype, is_scalar=not out.shape)
+    if name in ALONG:
+        return ArrayStep(_after(partial(ALONG[name], **step.attributes), rounded), own)
+    if name in _CONVOLUTIONS:
+        return ArrayStep(_after(_convolution(step), rounded), own)
+    if (fused := fused_step(step, given)) is not None:
+        return ArrayStep(_after(fused, rounded), own)
+    op: Operation | None = getattr(getattr(ttnn, name, None), "operation", None)
+    if op is None:
+        return None
+    if name == "divide" and not any(each.dtype.is_float for each in (*given, out)):
+        return ArrayStep(_after(_quotient, rounded), own, op.broadcasts)
+    if name == "embedding":  # takes rows, whatever they are made of
+        return ArrayStep(op.meaning, (np.dtype(np.int64), None))
+    meaning = op.meaning
+    if name in REDUCTIONS:
+        dims, keep = step.attributes["dim_arg"], step.attributes["keep_dim"]
+        meaning = partial(meaning, dim=list(dims), keepdim=keep)
+    elif step.attributes:
+        return None
+    return ArrayStep(_after(meaning, rounded), _carriers(op, given), op.broadcasts)
+
+
+def _quotient(a: Any, b: Any) -> Any:
+    """Of whole numbers, towards 0: the digits of float32 are not enough for large ones."""
+    return (a - np.fmod(a, b)) // b if np.all(b) else np.divide(a, b)
+
+
+_CONVOLUTIONS = {"conv2d": convolve, "conv_transpose2d": convolve_transposed}
+
+
+def _convolution(step: Step) -> Function:
+    """Images in and out as the graph has them; the real call has all pixels as rows of a matrix."""
+    lists = {name: value for name, value in step.attributes.items() if name != "groups"}
+    numbers: dict[str, Any] = {name: tuple(value) for name, value in lists.items()}
+    more = numbers.pop("output_padding", None)
+    window = Window(**numbers, groups=step.attributes["groups"])
+    options = {} if more is None else {"more": more}
+    return partial(_CONVOLUTIONS[step.operation], window=window, **options)
+
+
+def _carriers(op: Operation, given: Descriptions) -> tuple[np.dtype[Any], ...]:
+    """In which type each input is computed with. What is chosen stays what it is: a truth, which
+    has a float's type here, makes no floats of integers.
+    """
+    dtypes = dict(zip(op.kinds, (each.dtype for each in given), strict=False))
+    chosen = [dtypes[name] for name in op.like if name in dtypes]
+    others = carrier(op, chosen or list(dtypes.values()))
+    truths = carrier(op, list(dtypes.values()))
+    return tuple(others if not chosen or name in op.like else truths for name in dtypes)
+
+
+def _copy(source: DType, dtype: DType) -> Function:
+    if source is dtype or (source.is_float and dtype is float32):
+        return lambda values: values
+    return lambda values: round_to(converted(values, source, dtype, on_device=True), dtype)
+
+
+def _after(meaning: Function, rounded: Function | None) -> Function:
+    if rounded is None:
+        return meaning
+    return lambda *arrays: rounded(meaning(*arrays))
+
+
+def _rounded(dtype: DType, *, is_scalar: bool) -> Function:
+    """rule ROUND"""
+    carrier = dtype.carrier
+
+    def single(answer: Any) -> Any:
+        if answer.dtype is carrier:
+            return answer
+        return answer.astype(carrier)
+
+    def shorter(answer: Any) -> Any:
+        if answer.dtype.kind == "b":  # 0 and 1, which all types have
+            return answer.astype(carrier)
+        return round_to(answer, dtype)
+
+    chosen = single if dtype is float32 else shorter
+    # numpy gives scalars for arrays without dimensions.
+    return (lambda answer: chosen(np.asarray(answer))) if is_scalar else chosen

@@ -1,0 +1,39 @@
+"""The calls of ttnn in a program as plain values, for a page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .program import AnyStep, ControlStep, FreeStep, GenericStep, Program, SemaphoreStep, Step
+
+
+def graph_values(program: Program) -> dict[str, Any]:
+    """Calls in their order, and the tensors that they use by their ids."""
+    calls = [_call(each) for each in program.steps if not isinstance(each, FreeStep)]
+    tensors = {
+        number: {"shape": each.shape, "dtype": each.dtype.spelling}
+        for number, each in program.tensors.items()
+    }
+    return {
+        "name": program.name,
+        "inputs": _named(program, program.input_names, program.inputs),
+        "outputs": _named(program, program.output_names, program.outputs),
+        "calls": calls,
+        "tensors": tensors,
+    }
+
+
+def _named(program: Program, names: tuple[str, ...], ids: tuple[int, ...]) -> list[tuple[int, str]]:
+    return list(zip(ids, program.named(names, ids), strict=True))
+
+
+def _call(step: AnyStep) -> dict[str, Any]:
+    if isinstance(step, Step):
+        return {"name": step.operation, "uses": step.inputs, "gives": [step.output]}
+    if isinstance(step, GenericStep):  # which tensors it writes stands in its kernels alone
+        return {"name": "generic", "uses": step.tensors[:-1], "gives": step.tensors[-1:]}
+    if isinstance(step, ControlStep):
+        name = "loop" if step.is_loop else "branch"
+        return {"name": name, "uses": step.inputs, "gives": step.outputs}
+    assert isinstance(step, SemaphoreStep)
+    return {"name": "semaphore", "uses": (), "gives": ()}

@@ -1,0 +1,255 @@
+"""Functions and models of jax: compile(f)(*arguments) runs them as a graph of ttnn.
+
+    run = ttgraph.jax.compile(f)      # a function, jax.jit of one, a module of flax or nnx
+    result = run(parameters, inputs)           # any pytrees, as f has them
+
+The graph is the module that jax.export gives, compiled once for each kind of arguments. It needs
+the extra `jax`, and no torch.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ttgraph.flatbuffer import Runtime, compile_module, run_traced
+from ttgraph.stablehlo import read_module
+from ttl.config import Config
+from ttl.diagnostics import Diagnostic, TTLError, UsageError, codes, usage_error, writing
+from ttl.source import recent
+from ttl.source.recent import Recent
+
+MOST_KEPT = 100  # kinds of arguments of one function
+
+
+def compile(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
+    """What computes the same as `function`, as a graph of ttnn on the embedded runtime.
+
+    `function` is any function that jax can trace, one from jax.jit, or a module: of nnx, whose
+    variables it reads and writes at each call, or of flax.linen, which then takes the variables as
+    its first argument, as `apply` does. `options` are those of jax.jit, for example
+    static_argnames. CompileError for what is not lowered, which names the operation.
+    """
+    if _is_module(function, "flax.nnx"):
+        return CompiledModule(function, options)
+    if _is_module(function, "flax.linen"):
+        return Compiled(function.apply, options)  # type: ignore[attr-defined]
+    return Compiled(function, options)
+
+
+def _is_module(function: Any, package: str) -> bool:
+    """Flax is not imported for functions that are none of its modules."""
+    return any(
+        each.__name__ == "Module" and each.__module__.startswith(package)
+        for each in type(function).__mro__
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Lowered:
+    """The graph for one kind of arguments."""
+
+    exported: Any  # of jax.export
+    binary: bytes
+
+    @property
+    def stablehlo(self) -> str:
+        return str(self.exported.mlir_module())
+
+    def save(self, file: str | Path) -> None:
+        """Write the flatbuffer, a .ttnn file, whose inputs are the leaves that the graph uses."""
+        with writing(file):
+            Path(file).write_bytes(self.binary)
+
+    def inputs(self, *arguments: Any, **named: Any) -> list[Any]:
+        """The arrays that the flatbuffer takes for these arguments."""
+        leaves = jax.tree.leaves((arguments, named))
+        return [_array(leaves[place]) for place in self.exported.module_kept_var_idx]
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """Arguments of a call; the static ones, part of the graph, by their places and names."""
+
+    arguments: tuple[Any, ...]
+    named: dict[str, Any]
+    fixed: dict[int | str, Any]
+
+    def with_fixed(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any, **named: Any) -> Any:
+            values = list(arguments)
+            for place in sorted(each for each in self.fixed if isinstance(each, int)):
+                values.insert(place, self.fixed[place])
+            names = {name: value for name, value in self.fixed.items() if isinstance(name, str)}
+            return function(*values, **named, **names)
+
+        return call if self.fixed else function
+
+
+def _static_names(function: Callable[..., Any], places: Any, names: Any) -> frozenset[int | str]:
+    """Each static argument by its place and by its name, as far as they are known."""
+    found: set[int | str] = {places} if isinstance(places, int) else set(places)
+    found |= {names} if isinstance(names, str) else set(names)
+    try:
+        parameters = list(inspect.signature(function).parameters)
+    except (TypeError, ValueError):
+        return frozenset(found)
+    pairs = enumerate(parameters) if found else ()
+    found |= {other for pair in pairs if found & set(pair) for other in pair}
+    return frozenset(found)
+
+
+class Compiled:
+    """A function of jax as a function of arrays."""
+
+    def __init__(self, function: Callable[..., Any], options: dict[str, Any]):
+        self._function, self._options = function, dict(options)
+        given = (self._options.pop(name, ()) for name in ("static_argnums", "static_argnames"))
+        self._static = _static_names(function, *given)
+        self._graphs: Recent[tuple[Lowered, Runtime]] = Recent(MOST_KEPT)
+
+    def lower(self, *arguments: Any, **named: Any) -> Lowered:
+        """The graph for arguments like these, which is compiled."""
+        return self._graph(self._bound(arguments, named))[0]
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        call = self._bound(arguments, named)
+        lowered, runtime = self._graph(call)
+        inputs = lowered.inputs(*call.arguments, **call.named)
+        found = run_traced(runtime, inputs, Config.current())
+        avals = lowered.exported.out_avals
+        values = [_value(array, like) for array, like in zip(found, avals, strict=True)]
+        return jax.tree.unflatten(lowered.exported.out_tree, values)
+
+    def _bound(self, arguments: tuple[Any, ...], named: dict[str, Any]) -> _Call:
+        places = (pair for pair in enumerate(arguments) if pair[0] in self._static)
+        fixed: dict[int | str, Any] = dict(places)
+        fixed |= {name: value for name, value in named.items() if name in self._static}
+        return _Call(
+            tuple(value for place, value in enumerate(arguments) if place not in fixed),
+            {name: value for name, value in named.items() if name not in fixed},
+            fixed,
+        )
+
+    def _graph(self, call: _Call) -> tuple[Lowered, Runtime]:
+        leaves, tree = jax.tree.flatten((call.arguments, call.named))
+        key = (tree, tuple(_kind(leaf) for leaf in leaves), tuple(call.fixed.items()))
+        return self._graphs.get(key, lambda: self._made(call, len(leaves)))
+
+    def _made(self, call: _Call, count: int) -> tuple[Lowered, Runtime]:
+        jitted: Any = self._function
+        if call.fixed or self._options or not hasattr(jitted, "trace"):
+            jitted = jax.jit(call.with_fixed(jitted), **self._options)
+        exported = _exported(jitted, call)
+        if len(exported.in_avals) != count:
+            message = "a function from jax.jit with static arguments that compile() does not know"
+            help_text = "name them here too: compile(function, static_argnames=...)"
+            raise _wrong(message, help_text)
+        try:
+            binary = compile_module(read_module(str(exported.mlir_module()), "<jax>"))
+        except TTLError as error:
+            raise type(error)(*map(_without_own_lines, error.diagnostics)) from None
+        runtime = Runtime(binary, cache_dir=Config.current().cache_dir)
+        return Lowered(exported, binary), runtime
+
+
+def _exported(jitted: Any, call: _Call) -> Any:
+    try:
+        return jax.export.export(jitted, platforms=["cpu"])(*call.arguments, **call.named)
+    except NotImplementedError as error:  # jax has no text for it: calls of Python while it runs
+        message = f"jax cannot export the function: {error}"
+        help_text = "leave out what calls Python while it runs: jax.debug.print, jax.pure_callback"
+        raise _wrong(message, help_text) from None
+
+
+def _without_own_lines(diagnostic: Diagnostic) -> Diagnostic:
+    """jax takes the lines that called it for lines of the function: those in here are none."""
+    labels = [each for each in (diagnostic.primary, *diagnostic.secondary) if each is not None]
+    shown = [each for each in labels if each.span.file not in (__file__, recent.__file__)]
+    first = shown[0] if shown else None
+    return replace(diagnostic, primary=first, secondary=tuple(shown[1:]))
+
+
+class CompiledModule:
+    """A module of nnx. What a call changes of its variables, it changes in the module."""
+
+    def __init__(self, module: Any, options: dict[str, Any]):
+        self.module, self._options = module, options
+        self._functions: Recent[Compiled] = Recent(MOST_KEPT)
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        from flax import nnx
+
+        function, state = self._split()
+        result, changed = function(state, *arguments, **named)
+        nnx.update(self.module, changed)
+        return result
+
+    def lower(self, *arguments: Any, **named: Any) -> Lowered:
+        function, state = self._split()
+        return function.lower(state, *arguments, **named)
+
+    def _split(self) -> tuple[Compiled, Any]:
+        """A function of the module's variables, and these."""
+        from flax import nnx
+
+        structure, state = nnx.split(self.module)
+        return self._functions.get(structure, lambda: self._function(structure)), state
+
+    def _function(self, structure: Any) -> Compiled:
+        from flax import nnx
+
+        def call(state: Any, *arguments: Any, **named: Any) -> Any:
+            module = nnx.merge(structure, state)
+            result = module(*arguments, **named)
+            return result, nnx.state(module)
+
+        return Compiled(call, self._options)
+
+
+# Arrays -------------------------------------------------------------------------------------------
+
+
+def _kind(leaf: Any) -> Hashable:
+    """What of an argument the graph depends on; of what is no array, all of it."""
+    if isinstance(leaf, jax.core.Tracer):
+        message = "a compiled function is called while jax traces another one"
+        help_text = "give jax.grad, vmap and jit the function itself, and compile the result"
+        raise _wrong(message, help_text)
+    if hasattr(leaf, "shape") and hasattr(leaf, "dtype"):
+        return tuple(leaf.shape), str(leaf.dtype), bool(getattr(leaf, "weak_type", False))
+    return type(leaf).__qualname__
+
+
+def _wrong(message: str, help_text: str) -> UsageError:
+    return usage_error(codes.WRONG_ARGUMENT, message, help_text)
+
+
+def _array(leaf: Any) -> Any:
+    """The numbers of an argument; a key of random numbers is some of them."""
+    if _is_key(leaf):
+        return np.asarray(jax.random.key_data(leaf))
+    return np.asarray(leaf)
+
+
+def _value(array: np.ndarray, like: Any) -> Any:
+    """In the element type that jax has: the runtime has fewer of them."""
+    if _is_key(like):
+        data = jnp.asarray(array.astype(np.uint32))
+        return jax.random.wrap_key_data(data, impl=like.dtype._impl.name)
+    return jnp.asarray(array.astype(like.dtype))
+
+
+def _is_key(value: Any) -> bool:
+    dtype = getattr(value, "dtype", None)
+    return dtype is not None and jnp.issubdtype(dtype, jax.dtypes.prng_key)
+
+
+__all__: Sequence[str] = ("Compiled", "CompiledModule", "Lowered", "compile")

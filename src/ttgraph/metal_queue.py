@@ -1,0 +1,114 @@
+"""The queue of a device on the executor: its buffers at their addresses, and what is done to them.
+
+Kernels get the addresses that d2m-allocate chose. In L1 these are distances from where programs may
+begin; addresses in DRAM are counted after those in L1, so that no two buffers share one.
+rule LIVE  a buffer is there from its creation to its end, and no other is at its place meanwhile
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ttl import host, ttnn
+from ttl.artifact import CompiledOperation, Operand
+from ttl.config import Config
+from ttl.driver import PROCESS_DRIVER
+from ttl.semantics.dtypes import Array, DType
+from ttl.semantics.metal_layout import MetalLayout
+from ttl.semantics.types import Shape
+
+DRAM_START = 1 << 30  # far above all of L1
+
+
+class WrongAddress(ValueError):
+    """Two buffers are at one place, or one that has ended is used; the text reports which."""
+
+
+@dataclass(frozen=True, slots=True)
+class BufferDescription:
+    shape: Shape  # in elements
+    dtype: DType
+    is_tiled: bool
+    space: str  # l1 or dram
+    address: int
+    size_bytes: int  # at the address: in L1 those of a core
+
+    @property
+    def operand_address(self) -> int:
+        return self.address + (DRAM_START if self.space == "dram" else 0)
+
+    @property
+    def end(self) -> int:
+        return self.address + self.size_bytes
+
+    def operand(self, name: str) -> Operand:
+        kind = "TILE" if self.is_tiled else "ROW_MAJOR"
+        return Operand(name, self.shape, self.dtype.spelling, kind, address=self.operand_address)
+
+    def overlaps(self, other: BufferDescription) -> bool:
+        is_beside = self.address < other.end and other.address < self.end
+        return is_beside and self.space == other.space
+
+
+class Queue:
+    """Carries commands out; buffers are named by any key."""
+
+    def __init__(self) -> None:
+        self.described: dict[Hashable, BufferDescription] = {}  # of those that are there
+        self.tensors: dict[Hashable, Any] = {}  # what is known to be in them
+
+    def create(self, key: Hashable, description: BufferDescription) -> None:
+        """rule LIVE"""
+        for other in self.described.values():
+            if description.overlaps(other):
+                raise WrongAddress(
+                    f"a buffer of {description.size_bytes} bytes at {description.address} of "
+                    f"{description.space.upper()} overlaps one of {other.size_bytes} bytes at "
+                    f"{other.address}, which has not been deallocated"
+                )
+        self.described[key] = description
+
+    def deallocate(self, key: Hashable) -> None:
+        self._known(key)
+        del self.described[key]
+        self.tensors.pop(key, None)
+
+    def write(self, array: Array, key: Hashable) -> None:
+        rows = MetalLayout(tuple(array.shape)).collapse(array)
+        self.tensors[key] = self._made(key, lambda **how: ttnn.from_numpy(rows, **how))
+
+    def read(self, key: Hashable, array: Array) -> None:
+        rows = ttnn.to_numpy(self._tensor(key))
+        array[...] = MetalLayout(tuple(array.shape)).restore(rows)
+
+    def run(self, assembled: Callable[..., CompiledOperation], keys: Sequence[Hashable]) -> None:
+        """`assembled` makes the program of its operands."""
+        tensors = [self._tensor(key) for key in keys]
+        compiled = assembled(tuple(self._known(key).operand(str(n)) for n, key in enumerate(keys)))
+        config = Config.current()
+        with PROCESS_DRIVER.remarks.of_a_run(config) as report:
+            storages = [tensor.storage for tensor in tensors]
+            host.launch(
+                compiled, storages, cache_dir=config.cache_dir, report=report,
+                isolate=config.isolate, memory_bytes=config.isolate_memory,
+            )  # fmt: skip
+
+    def _known(self, key: Hashable) -> BufferDescription:
+        if key not in self.described:
+            raise WrongAddress("a buffer is used that was not created, or deallocated before")
+        return self.described[key]
+
+    def _tensor(self, key: Hashable) -> Any:
+        if key not in self.tensors:  # nothing is known to be in it
+            shape = self._known(key).shape
+            self.tensors[key] = self._made(key, lambda **how: ttnn.empty(shape, **how))
+        self._known(key)
+        return self.tensors[key]
+
+    def _made(self, key: Hashable, make: Callable[..., Any]) -> Any:
+        described = self._known(key)
+        device = ttnn.open_device(device_id=0)
+        layout = ttnn.TILE_LAYOUT if described.is_tiled else ttnn.ROW_MAJOR_LAYOUT
+        return make(dtype=described.dtype, layout=layout, device=device)

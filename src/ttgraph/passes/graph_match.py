@@ -1,0 +1,121 @@
+"""Finding patterns in ttir: what the passes that fuse operations share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.traits import is_side_effect_free
+
+from ttgraph.dialects.graph import MathOp, shape_of
+from ttl.passes.module_pass import Maker, erase, replace_by
+
+from .graph_maker import Graph
+
+
+def blocks(module: ModuleOp) -> list[Block]:
+    """The bodies of the functions."""
+    functions = [each for each in module.ops if isinstance(each, func.FuncOp)]
+    return [each.body.block for each in functions if not each.is_declaration]
+
+
+def made(value: SSAValue, *names: str) -> MathOp | None:
+    """The operation of one of these names that gives a value."""
+    op = value.owner
+    return op if isinstance(op, MathOp) and op.ENTRY.name in names else None
+
+
+def number_of(value: SSAValue) -> float | None:
+    """Of a tensor that is one number everywhere, the number."""
+    op = made(value, "full", "expand", "reshape")
+    while op is not None and op.ENTRY.name != "full":
+        op = made(op.inputs[0], "full", "expand", "reshape")
+    return None if op is None else float(op.values()["fill_value"])
+
+
+def users(value: SSAValue) -> set[Operation]:
+    return {use.operation for use in value.uses}
+
+
+def is_only_for(value: SSAValue, op: Operation) -> bool:
+    return users(value) == {op}
+
+
+def factors(value: SSAValue) -> tuple[list[SSAValue], float]:
+    """A product taken apart: what is multiplied, and the product of the numbers in it."""
+    op = made(value, "multiply", "divide", "neg")
+    if op is None:
+        number = number_of(value)
+        return ([value], 1.0) if number is None else ([], number)
+    found, product = factors(op.inputs[0])
+    if op.ENTRY.name == "neg":
+        return found, -product
+    if op.ENTRY.name == "multiply":
+        others, number = factors(op.inputs[1])
+        return [*found, *others], product * number
+    number = number_of(op.inputs[1])
+    return ([value], 1.0) if not number else (found, product / number)
+
+
+def is_near(number: float, wanted: float) -> bool:
+    """As near as a number that was rounded to bfloat16 may be: 8 bits."""
+    return abs(number - wanted) <= abs(wanted) / 256
+
+
+def replace_each(module: ModuleOp, fused: Callable[[Graph, MathOp], SSAValue | None]) -> None:
+    """What an operation is fused to stands for it; what nobody uses then goes away."""
+    for block in blocks(module):
+        for op in list(block.ops):
+            if isinstance(op, MathOp) and op.parent is not None:
+                found = fused(Graph(Maker.before(op)), op)
+                if found is not None:
+                    op.result.replace_all_uses_with(found)
+        remove_unused(block)
+        merge_equal(block)
+
+
+def merge_equal(block: Block) -> bool:
+    """Equal operations become one. Was there any?"""
+    known: dict[Any, Operation] = {}
+    changed = False
+    for op in list(block.ops):
+        if not op.results or not is_side_effect_free(op) or op.regions:
+            continue
+        key = op.name, *op.operands, *sorted(op.attributes.items()), *(r.type for r in op.results)
+        first = known.setdefault(key, op)
+        if first is not op:
+            replace_by(op, *first.results)
+            changed = True
+    return changed
+
+
+def remove_unused(block: Block) -> None:
+    for op in reversed(list(block.ops)):
+        if op.results and is_side_effect_free(op) and not any(r.uses for r in op.results):
+            erase(op)
+
+
+def last_dim(value: SSAValue) -> int:
+    return len(shape_of(value)) - 1
+
+
+def swapped_last(op: MathOp) -> bool:
+    """Does a permutation exchange the last two dimensions, and nothing else?"""
+    order = op.values()["permutation"]
+    rank = len(order)
+    return rank > 1 and order == [*range(rank - 2), rank - 1, rank - 2]
+
+
+def is_row(value: SSAValue, columns: int) -> bool:
+    """Is it a number for each column?"""
+    shape = shape_of(value)
+    return shape[-1:] == (columns,) and all(size == 1 for size in shape[:-1])
+
+
+def any_order(op: MathOp) -> Iterable[tuple[SSAValue, SSAValue]]:
+    """The operands of what may be written either way."""
+    first, second = op.inputs
+    return ((first, second), (second, first))

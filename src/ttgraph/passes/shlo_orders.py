@@ -1,0 +1,147 @@
+"""Part of shlo-to-ttir: the place of the largest element, and elements in order."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import TensorType, i32
+from xdsl.ir import Operation, SSAValue
+
+from ttgraph.dialects import stablehlo, ttir
+from ttgraph.dialects.stablehlo import element_of, ints, shape_of
+
+from .graph_maker import Graph, no_counterpart, tensor_like
+
+# Places -------------------------------------------------------------------------------------------
+
+
+def place_of_extreme(graph: Graph, op: stablehlo.RegionReduceOp) -> list[SSAValue]:
+    """The largest or smallest of numbers and the first of the places that have it: what is no
+    number counts as both.
+    """
+    name, dims = _extreme(op), ints(op.dimensions)
+    if name is None or len(dims) != 1 or len(op.inputs) != 2:
+        raise no_counterpart(op, "a reduction of several tensors that is no argmax or argmin")
+    values, places = op.inputs
+    best = graph.reduce(name, values, dims, True)
+    is_none = graph.compare("ne", values, values)
+    here = graph.compare("logical_or", graph.compare("eq", values, best), is_none)
+    beyond = graph.number(2**31 - 1, places)
+    place = graph.reduce("min", graph.where(here, places, beyond), dims, False)
+    return [graph.reshape(best, shape_of(op.outputs[0])), place]
+
+
+def _extreme(op: stablehlo.RegionReduceOp) -> str | None:
+    """Of the body that jax writes: the first comparison of the values tells which."""
+    arguments = op.body.block.args
+    found = [each for each in op.body.block.ops if isinstance(each, stablehlo.CompareOp)]
+    if len(arguments) != 4 or not found:
+        return None
+    first, second = arguments[0], arguments[2]
+    for compare in found:
+        if (compare.lhs, compare.rhs) == (first, second):
+            direction = compare.comparison_direction.data
+            return {"GT": "max", "GE": "max", "LT": "min", "LE": "min"}.get(direction)
+    return None
+
+
+# Orders -------------------------------------------------------------------------------------------
+
+Keys = list[tuple[int, bool]]  # the operand, and whether the largest comes first
+
+
+def sort(graph: Graph, op: stablehlo.SortOp) -> list[SSAValue]:
+    """The places in order, and each operand at these places."""
+    keys = _keys(op.comparator.block.last_op, op)
+    if keys is None:
+        raise no_counterpart(op, "a sort by something else than its operands")
+    order: SSAValue | None = None
+    for number, descending in reversed(keys):  # of equal ones the order so far stays
+        order = _ordered(graph, op.inputs[number], order, op.dim, descending)
+    assert order is not None
+    return [at_places(graph, value, order, op.dim) for value in op.inputs]
+
+
+def _ordered(
+    graph: Graph, key: SSAValue, before: SSAValue | None, dim: int, descending: bool
+) -> SSAValue:
+    if before is not None:
+        key = at_places(graph, key, before, dim)
+    type = TensorType(i32, shape_of(key))
+    order = graph.add("argsort", [key], type, dim=dim, descending=descending)
+    return order if before is None else at_places(graph, before, order, dim)
+
+
+def at_places(graph: Graph, value: SSAValue, places: SSAValue, dim: int) -> SSAValue:
+    made = value.owner
+    if isinstance(made, ttir.MATH["arange"]) and made.values()["dim"] == dim:
+        return graph.cast(places, element_of(value))
+    type = tensor_like(value, shape_of(places))
+    return graph.add("gather", [value, places], type, dim=dim)
+
+
+def _keys(end: Operation | None, op: stablehlo.SortOp) -> Keys | None:
+    """By what the comparator orders: `a < b`, or `a < b or (a == b and ...)` for one key more."""
+    if not isinstance(end, stablehlo.ReturnOp):
+        return None
+    return _keys_of(end.operands[0], op)
+
+
+def _keys_of(value: SSAValue, op: stablehlo.SortOp) -> Keys | None:
+    made = value.owner
+    if isinstance(made, stablehlo.CompareOp):
+        number = _compared(made, op)
+        direction = {"LT": False, "GT": True}.get(made.comparison_direction.data)
+        return None if number is None or direction is None else [(number, direction)]
+    if isinstance(made, stablehlo.BINARY["or"]):
+        first, rest = _keys_of(made.lhs, op), made.rhs.owner
+        if first is not None and isinstance(rest, stablehlo.BINARY["and"]):
+            return _more_keys(first, rest, op)
+    return None
+
+
+def _more_keys(first: Keys, rest: Operation, op: stablehlo.SortOp) -> Keys | None:
+    equal, others = rest.operands[0].owner, rest.operands[1]
+    if not isinstance(equal, stablehlo.CompareOp) or equal.comparison_direction.data != "EQ":
+        # what is no number comes after all others, as it does in any order here
+        return first if _is_about_nan(equal) else None
+    more = _keys_of(others, op)
+    if more is not None and _compared(equal, op) == first[0][0]:
+        return [*first, *more]
+    return first if _is_about_nan(others.owner) and equal.lhs is equal.rhs else None
+
+
+def _is_about_nan(made: object) -> bool:
+    return (
+        isinstance(made, stablehlo.CompareOp)
+        and made.lhs is made.rhs
+        and made.comparison_direction.data in ("NE", "EQ")
+    )
+
+
+def _compared(compare: stablehlo.CompareOp, op: stablehlo.SortOp) -> int | None:
+    """The operand whose two elements are compared."""
+    arguments: list[SSAValue] = [*op.comparator.block.args]
+    first, second = _plain(compare.lhs), _plain(compare.rhs)
+    if first not in arguments or second not in arguments:
+        return None
+    place = arguments.index(first)
+    return place // 2 if place % 2 == 0 and arguments.index(second) == place + 1 else None
+
+
+def _plain(value: SSAValue) -> SSAValue:
+    """jax makes one zero of both and one of all that are no numbers before it compares."""
+    made = value.owner
+    while isinstance(made, stablehlo.SelectOp) and isinstance(made.on_true.owner, _CONSTANTS):
+        value = made.on_false
+        made = value.owner
+    return value
+
+
+_CONSTANTS = (stablehlo.ConstantOp, ttir.MATH["full"])  # in the comparator, or outside it
+
+
+def top_k(graph: Graph, op: stablehlo.TopKOp) -> list[SSAValue]:
+    dim = len(shape_of(op.operand)) - 1
+    order = _ordered(graph, op.operand, None, dim, True)
+    places = graph.slice_along(order, dim, 0, op.k.value.data)
+    values = at_places(graph, op.operand, places, dim)
+    return [values, graph.cast(places, element_of(op.indices))]

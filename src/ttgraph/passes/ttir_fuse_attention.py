@@ -1,0 +1,206 @@
+"""ttir-fuse-attention: softmax(q @ k^T * scale + mask) @ v becomes one operation of ttnn, and the
+turning of queries and keys by their positions ttnn.experimental.rotary_embedding.
+
+rule HEADS  keys and values of fewer heads are given as they are, not repeated for the query's
+rule CAUSAL a mask that hides what comes later, and nothing else, is `is_causal`
+rule GUARD  rows that a mask hides altogether are 0 in PyTorch; the chip has no such rule: what
+            looks for such rows stays, with all around it, unless the mask is known to have none
+rule TILES  the chip turns rows of whole pairs of tiles, and sequences of whole tiles
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
+
+from ttgraph.dialects.graph import MathOp, element_of, shape_of
+from ttl.semantics.types import TILE_SIZE
+
+from .graph_maker import Graph, tensor_like
+from .graph_match import any_order, factors, is_only_for, made, number_of, replace_each
+from .known_values import KnownValues
+
+
+def apply(op: ModuleOp) -> None:
+    known = KnownValues()
+    replace_each(op, _rotary)
+    replace_each(op, lambda graph, each: _attention(graph, each, known))
+
+
+# Attention ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Scores:
+    query: SSAValue
+    key: SSAValue
+    scale: float
+    mask: SSAValue | None
+
+
+def _attention(graph: Graph, op: MathOp, known: KnownValues) -> SSAValue | None:
+    if op.ENTRY.name != "matmul" or len(shape_of(op.result)) != 4:
+        return None
+    weights, value = op.inputs
+    guarded = _guarded(weights)
+    softmax = made(weights if guarded is None else guarded, "softmax")
+    if softmax is None or softmax.values()["dim"] != 3:
+        return None
+    found = _scores(graph, softmax.inputs[0])
+    if found is None:
+        return None
+    mask = np.zeros((1, 1)) if found.mask is None else known.of(found.mask)
+    if guarded is not None and (mask is None or not (mask > -np.inf).any(-1).all()):
+        return None  # rule GUARD
+    rows = shape_of(softmax.inputs[0])[-2:]
+    is_causal = mask is not None and _is_causal(mask, rows)
+    inputs = [found.query, _fewer_heads(graph, found.key), _fewer_heads(graph, value)]
+    if shape_of(inputs[1])[1] != shape_of(inputs[2])[1]:
+        inputs[1:] = [found.key, value]
+    if found.mask is not None and not is_causal and (mask is None or mask.any()):
+        inputs.append(_of_rank(graph, found.mask, rows))
+    if len({element_of(each) for each in (*inputs, op.result)}) != 1:
+        return None
+    type = tensor_like(op.result, shape_of(op.result))
+    name = "scaled_dot_product_attention"
+    return graph.add(name, inputs, type, is_causal=is_causal, scale=found.scale)
+
+
+def _of_rank(graph: Graph, mask: SSAValue, rows: tuple[int, ...]) -> SSAValue:
+    shape = (*(1,) * (4 - len(shape_of(mask))), *shape_of(mask))
+    value = graph.reshape(mask, shape)
+    return graph.expand(value, (*shape[:2], *rows))
+
+
+def _guarded(value: SSAValue) -> SSAValue | None:
+    """rule GUARD: where(no element of the row is visible, 0, softmax)"""
+    choice = made(value, "where")
+    if choice is None or number_of(choice.inputs[1]) != 0:
+        return None
+    return choice.inputs[2] if made(choice.inputs[0], "logical_not") is not None else None
+
+
+def _scores(graph: Graph, value: SSAValue) -> _Scores | None:
+    total = made(value, "add")
+    if total is None:
+        return _product(graph, value, None)
+    for scores, mask in any_order(total):
+        found = _product(graph, scores, mask)
+        if found is not None:
+            return found
+    return None
+
+
+def _product(graph: Graph, value: SSAValue, mask: SSAValue | None) -> _Scores | None:
+    found, scale = factors(value)
+    matmul = made(found[0], "matmul") if len(found) == 1 else None
+    if matmul is None or len(shape_of(matmul.result)) != 4:
+        return None
+    queries, first = factors(matmul.inputs[0])
+    keys, second = factors(matmul.inputs[1])
+    if len(queries) != 1 or len(keys) != 1:
+        return None
+    key, third = factors(_transposed(graph, keys[0]))
+    if len(key) != 1:
+        return None
+    return _Scores(queries[0], key[0], scale * first * second * third, mask)
+
+
+def _transposed(graph: Graph, value: SSAValue) -> SSAValue:
+    """With the last two dimensions exchanged, of which a permutation may have taken care."""
+    permute, order = made(value, "permute"), [0, 1, 3, 2]
+    if permute is None:
+        return graph.permute(value, tuple(order))
+    *front, row, column = permute.values()["permutation"]
+    return graph.permute(permute.inputs[0], (*front, column, row))
+
+
+def _fewer_heads(graph: Graph, value: SSAValue) -> SSAValue:
+    """rule HEADS: what (batch, heads, 1, sequence, size) was expanded and counted together from."""
+    if (cast := made(value, "typecast")) is not None:
+        return graph.cast(_fewer_heads(graph, cast.inputs[0]), element_of(value))
+    outer = made(value, "reshape")
+    expand = None if outer is None else made(outer.inputs[0], "expand")
+    if expand is None:
+        return value
+    inner = made(expand.inputs[0], "reshape")
+    given = shape_of(expand.inputs[0])
+    if inner is None or len(given) != 5 or given[2] != 1:
+        return value
+    batch, heads, _, *rest = given
+    is_repeated = shape_of(expand.result) == (batch, heads, shape_of(expand.result)[2], *rest)
+    source = inner.inputs[0]
+    return source if is_repeated and shape_of(source) == (batch, heads, *rest) else value
+
+
+def _is_causal(mask: Any, rows: tuple[int, ...]) -> bool:
+    """rule CAUSAL"""
+    wanted = np.where(np.tri(*rows, dtype=np.bool_), 0, -np.inf)
+    hidden = np.where(mask <= np.finfo(np.float32).min, -np.inf, mask)
+    whole = np.broadcast_to(hidden, (*mask.shape[:-2], *rows))
+    return rows[0] == rows[1] and bool((whole == wanted).all())
+
+
+# Rotary embedding ---------------------------------------------------------------------------------
+
+
+def _rotary(graph: Graph, op: MathOp) -> SSAValue | None:
+    """x * cos + (-second half of x, first half) * sin"""
+    if op.ENTRY.name != "add" or len(shape_of(op.result)) != 4:
+        return None
+    for plain, turned in any_order(op):
+        first, second = made(plain, "multiply"), made(turned, "multiply")
+        if first is None or second is None or not is_only_for(turned, op):
+            continue
+        found = _turned(first, second)
+        if found is None:
+            continue
+        x, *angles = found
+        if _fits(*found) and x.type == op.result.type:
+            shape = (1, 1, *shape_of(x)[2:])
+            inputs = [x, *(graph.reshape(each, shape) for each in angles)]
+            return graph.add("rotary_embedding", inputs, tensor_like(x, shape_of(x)))
+    return None
+
+
+def _turned(first: MathOp, second: MathOp) -> tuple[SSAValue, SSAValue, SSAValue] | None:
+    for halves, sine in any_order(second):
+        source = _source_of_halves(halves)
+        for x, cosine in any_order(first):
+            if source is not None and x is source:
+                return x, cosine, sine
+    return None
+
+
+def _source_of_halves(value: SSAValue) -> SSAValue | None:
+    joined = made(value, "concat")
+    if joined is None or len(joined.inputs) != 2 or joined.values()["dim"] != 3:
+        return None
+    minus, low = made(joined.inputs[0], "neg"), made(joined.inputs[1], "slice")
+    high = None if minus is None else made(minus.inputs[0], "slice")
+    if low is None or high is None or low.inputs[0] is not high.inputs[0]:
+        return None
+    shape = shape_of(low.inputs[0])
+    half = shape[-1] // 2
+    for part, begin in ((low, 0), (high, half)):
+        wanted = {
+            "begins": [0, 0, 0, begin], "ends": [*shape[:3], begin + half], "step": [1] * 4,
+        }  # fmt: skip
+        if part.values() != wanted:
+            return None
+    return low.inputs[0]
+
+
+def _fits(x: SSAValue, cosine: SSAValue, sine: SSAValue) -> bool:
+    """rule TILES"""
+    *_, rows, columns = shape_of(x)
+    shapes = [shape_of(each) for each in (cosine, sine)]
+    alike = all(each[-2:] == (rows, columns) and prod(each[:-2]) == 1 for each in shapes)
+    types = {element_of(each) for each in (x, cosine, sine)}
+    whole = columns % (2 * TILE_SIZE) == 0 and rows % TILE_SIZE == 0
+    return alike and len(types) == 1 and whole

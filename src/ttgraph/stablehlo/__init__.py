@@ -1,0 +1,18 @@
+"""Reading StableHLO that jax, torch_xla or tt_torch wrote."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
+
+def read_module(text: str, file: str = "<stablehlo>") -> ModuleOp:
+    """The module of a text; UsageError for what is not in the subset or does not verify."""
+    from ttgraph.dialects import make_context
+    from ttl.dialects.reading import parse_module, verify_module
+
+    module = parse_module(text, file, make_context())
+    verify_module(module, "the module does not verify")
+    return module

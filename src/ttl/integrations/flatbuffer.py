@@ -1,0 +1,3 @@
+"""The older name of ttgraph.flatbuffer."""
+
+from ttgraph.flatbuffer import *  # noqa: F403

@@ -1,0 +1,3 @@
+"""The older name of ttgraph.stablehlo."""
+
+from ttgraph.stablehlo import *  # noqa: F403

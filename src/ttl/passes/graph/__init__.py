@@ -1,1 +1,0 @@
-"""StableHLO to the calls of ttnn that a flatbuffer holds."""
