@@ -29,7 +29,9 @@ WATCH = "PYTTLANG_WATCH_AGREEMENT"  # the file for the differences, where somebo
 # What the verbs import when they are used; of packages all modules.
 MODULES = ("numpy.random", "rich.console", "ttnn")
 PACKAGES = (
-    "codegen", "dialects", "driver", "frontend", "host", "passes", "sim", "source", "tools.cli",
+    "pykernel.dialects", "pykernel.passes", "ttgraph.cli", "ttgraph.dialects", "ttgraph.passes",
+    "ttl.cli", "ttl.codegen", "ttl.dialects", "ttl.driver", "ttl.frontend", "ttl.host",
+    "ttl.passes", "ttl.sim", "ttl.source",
 )  # fmt: skip
 _LONGEST_REQUEST = 1 << 20
 
@@ -146,7 +148,7 @@ def import_all() -> None:
     for name in MODULES:
         import_module(name)
     for package in PACKAGES:
-        found = import_module(f"ttl.{package}")
+        found = import_module(package)
         for module in pkgutil.walk_packages(found.__path__, f"{found.__name__}."):
             import_module(module.name)
 

@@ -1,6 +1,6 @@
 """Every code is raised by a wrong program, on every backend that can raise it.
 
-Who can raise a code is read off the source: the folders of src/ttl that name it. Pages of the
+Who can raise a code is read off the source: the folders of src that name it. Pages of the
 reference show what `ttl run`, `ttl check` and `ttl run --host` raise, and test_pages.py runs them;
 what no program alone gets is raised by a test of the folder that names it. Folders that all
 backends share (semantics, language, source, ...) are covered by any of these.
@@ -33,13 +33,17 @@ EVIDENCE: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "passes": (COMPILED[0], (*COMPILED[1], "graph")),
     "host": (("host",), ("unit/host", "host", "e2e", "unit/ttnn")),
     "device": ((), ("unit/device", "device", "e2e")),
-    "d2m": ((), ("d2m",)),
+    "pykernel": ((), ("d2m",)),
+    "pykernel/passes": (COMPILED[0], (*COMPILED[1], "d2m", "graph")),
     "artifact": ((), ("unit/artifact", "e2e")),
-    "integrations": ((), ("graph", "d2m")),
+    "ttgraph": ((), ("graph", "d2m")),
+    "ttgraph/passes": (COMPILED[0], (*COMPILED[1], "graph")),
+    "ttgraph/cli": ((), ("e2e", "filecheck", "d2m")),
     "tt_torch": ((), ("graph",)),
-    "sweep": ((), ("unit/sweep", "e2e")),
-    "tuning": (COMMANDS, ("unit/tuning", "unit/language")),
-    "tools": ((), ("e2e", "unit/tools", "unit/device", "editor", "view", "filecheck")),
+    "studio/sweep": ((), ("unit/sweep", "e2e")),
+    "studio/tuning": (COMMANDS, ("unit/tuning", "unit/language")),
+    "studio/lsp": ((), ("editor",)),
+    "cli": ((), ("e2e", "unit/tools", "unit/device", "editor", "view", "filecheck")),
 }
 EVERYWHERE = (COMMANDS, ("unit", "e2e", "conformance", "diagnostics"))
 
@@ -51,10 +55,16 @@ def places() -> dict[str, set[str]]:
     for file in sorted(SOURCE.rglob("*.py")):
         if file.name not in CATALOGUES:
             parts = file.relative_to(SOURCE).parts
-            own = parts[1] if len(parts) > 2 and parts[1] in EVIDENCE else parts[0]
             for name in _names(file):
-                found[NAMES[name]].add(own)
+                found[NAMES[name]].add(_folder_of(parts))
     return found
+
+
+def _folder_of(parts: tuple[str, ...]) -> str:
+    """The row of EVIDENCE that a file is in; names without a package are of ttl."""
+    inside = parts[1:-1] if parts[0] == "ttl" else parts[:-1]
+    rows = ("/".join(inside[:count]) for count in range(len(inside), 0, -1))
+    return next((row for row in rows if row in EVIDENCE), parts[0])
 
 
 def _names(file: Path) -> Iterator[str]:
@@ -104,5 +114,5 @@ def test_every_backend_that_can_raise_it_does(code: str) -> None:
 
 
 def test_a_code_that_nobody_tests_is_noticed() -> None:
-    assert not is_tested("TTL6030", "d2m")
-    assert is_tested("TTL6030", "sweep")
+    assert not is_tested("TTL6030", "pykernel")
+    assert is_tested("TTL6030", "studio/sweep")

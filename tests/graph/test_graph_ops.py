@@ -11,6 +11,7 @@ import pytest
 
 import ttl
 from graph_texts import binary, parsed
+from ttgraph.along import ALONG
 from ttgraph.flatbuffer import Runtime, compile_module
 from ttgraph.flatbuffer.schema import ENUMS, STRUCTS, TABLES, UNIONS, slots
 from ttgraph.graph_ops import BINARY, GRAPH_OPS, REDUCTIONS, UNARY
@@ -223,3 +224,10 @@ def test_operands_that_do_not_fit_are_refused(
 ) -> None:
     with pytest.raises(ttl.TTLError):
         fused(line, shapes, result)
+
+
+@pytest.mark.parametrize("wrong", [-1, 4])
+def test_an_index_outside_of_its_dimension_is_refused(wrong: int) -> None:
+    index = np.array([[0, wrong]])
+    with pytest.raises(ttl.UsageError, match=f"TTL1045.*index {wrong} of the 4 elements"):
+        ALONG["gather"](np.zeros((1, 4), np.float32), index, 1)
