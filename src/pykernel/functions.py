@@ -45,13 +45,13 @@ def dma(src: Any, dst: Any, core: Any = None, mcast: Any = None) -> MemTx:
         from ttl.sim.multicast import start_multicast  # where dma() runs, the simulator is loaded
         from ttl.sim.place import place_at
 
-        transfer: MemTx = start_multicast(running, src, dst, nodes, place_at(1))
-        return transfer
+        return start_multicast(running, src, dst, nodes, place_at(1))
     if isinstance(src, StreamBlock):
         src = src.part(running)
     elif isinstance(dst, StreamBlock):
         dst = dst.part(running)
-    return running.copy(src, dst)
+    transfer: MemTx = running.copy(src, dst)
+    return transfer
 
 
 def no_end(what: str) -> RuleBroken:
