@@ -95,8 +95,7 @@ def zipped(builder: KernelBuilder, *values: Value, strict: Value = False) -> Val
 def _rows(builder: KernelBuilder, columns: tuple[Value, ...]) -> Value:
     """zip() of ranges whose bounds only the run knows, and of what is known."""
     known: list[Any] = [e if isinstance(e, RangeValue) else iterated(e) for e in columns]
-    counts = [step_count(builder, each) if isinstance(each, RangeValue) else len(each)
-              for each in known]  # fmt: skip
+    counts = [step_count(builder, e) if isinstance(e, RangeValue) else len(e) for e in known]
 
     def item(column: Value, number: Value) -> Value:
         if not isinstance(column, RangeValue):
