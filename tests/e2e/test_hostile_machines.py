@@ -40,7 +40,7 @@ def test_other_files_that_are_no_text(tmp_path: Path) -> None:
     assert "error[TTL6003]: program.pyc: it is not the text of a program" in done.stderr
 
 
-@pytest.mark.parametrize("files", [6, 8, 10, 12, 16])
+@pytest.mark.parametrize("files", [6, 7, 8, 9, 10, 12, 16])
 def test_too_few_open_files_are_named(tmp_path: Path, files: int) -> None:
     """However far a process gets with so few; it is never the compiler that is missing."""
     (tmp_path / "program.py").write_text(SIMULATED)

@@ -30,8 +30,8 @@ from .items import iterated
 from .node_values import NodeFunctions, NodeObjects, PerNode, all_in
 from .problems import not_in_kernels, not_yet, raised
 from .python_functions import ALWAYS, PYTHON, is_pure
-from .ranges import RangeValue
 from .state import LocalFunction
+from .texts import known_text
 from .value_ranges import as_constant
 
 PYTHON_NAMES = frozenset(function.__name__ for function in PYTHON)
@@ -93,7 +93,7 @@ def call(
 def _call_of_python(
     builder: KernelBuilder, function: Any, arguments: list[Value], keywords: dict[str, Value]
 ) -> Value:
-    arguments = [_items_of(builder, function, each) for each in arguments]
+    arguments = [known_text(builder, _items_of(builder, function, each)) for each in arguments]
     python = PYTHON.get(function) if _is_hashable(function) else None
     given = [*arguments, *keywords.values()]
     iterates = _is_one_of(function, ITERATING) and any(map(is_tensor, given))
@@ -139,12 +139,19 @@ def _called_now(
     builder: KernelBuilder, function: Any, arguments: list[Value], keywords: dict[str, Value]
 ) -> Value:
     name = called(function.first if isinstance(function, PerNode) else function)
+    what = f"calls of {name!r} on values that are known only at run time"
+    if name in ("count", "index", "sort") and is_run_time(getattr(function, "__self__", None)):
+        if name == "sort":
+            raise not_yet("sort() of run-time values")
+        function = getattr(as_constant(builder, function.__self__, what), name)
     if is_run_time([*arguments, *keywords.values()]):
-        what = f"calls of {name!r} on values that are known only at run time"
         arguments = as_constant(builder, arguments, what)
         keywords = {name: as_constant(builder, v, what) for name, v in keywords.items()}
-    constants = [list(iterated(g)) if isinstance(g, RangeValue) else g for g in arguments]
-    return in_python(_called, own_sum(function), constants, [*keywords], [*keywords.values()])
+    values = [*keywords.values()]
+    if any(isinstance(each, (LocalFunction, BoundMethod)) for each in (*arguments, *values)):
+        raise not_yet(f"a function of the kernel given to {name}()")
+    found = in_python(_called, own_sum(function), arguments, [*keywords], values)
+    return builder.new(found) if name == "copy" and isinstance(found, (list, dict, set)) else found
 
 
 def _items_of(builder: KernelBuilder, function: Any, given: Value) -> Value:

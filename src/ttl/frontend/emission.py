@@ -83,12 +83,9 @@ def carried(op: Op) -> tuple[RunTime, ...]:
 
 
 @lru_cache(maxsize=256)
-def _is_calculation(becomes: type[Operation]) -> bool:
-    return becomes.name.startswith("arith.") or issubclass(becomes, CALCULATIONS)
-
-
 def is_left_out_unless_needed(op: Op) -> bool:
-    return op.is_optional or _is_calculation(op.becomes)
+    is_calculation = op.becomes.name.startswith("arith.") or issubclass(op.becomes, CALCULATIONS)
+    return op.is_optional or is_calculation
 
 
 class Emission:

@@ -17,7 +17,7 @@ from .functions import local_function
 from .generators import Generator, function_of
 from .hir import Scalar, Value, is_run_time
 from .in_python import in_python
-from .items import comprehended, iterated
+from .items import comprehended, dict_of, iterated, set_of
 from .joins import choose
 from .node_values import PerNode
 from .operators import binary, compare, logic, unary
@@ -62,12 +62,12 @@ def comprehension(builder: KernelBuilder, node: tree.Comprehension) -> Value:
         return _generator(builder, node)
     if key is None:
         items = comprehended(builder, node, lambda: expression(builder, node.value))
-        return builder.new(set(items) if node.kind == "set" else items)
+        return set_of(builder, items) if node.kind == "set" else builder.new(items)
 
     def pair() -> tuple[Any, Value]:
         return expression(builder, key), expression(builder, node.value)
 
-    return builder.new(dict(comprehended(builder, node, pair)))
+    return dict_of(builder, comprehended(builder, node, pair))
 
 
 def _generator(builder: KernelBuilder, node: tree.Comprehension) -> Generator:
@@ -92,7 +92,7 @@ def sequence(builder: KernelBuilder, node: tree.Sequence) -> Value:
     items = _items(builder, node.items)
     if node.kind == "tuple":
         return tuple(items)
-    return builder.new(set(items) if node.kind == "set" else items)
+    return set_of(builder, items) if node.kind == "set" else builder.new(items)
 
 
 def _items(builder: KernelBuilder, nodes: Iterable[tree.Expression]) -> list[Value]:

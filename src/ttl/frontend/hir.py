@@ -41,6 +41,7 @@ class StandIn:
     """Evaluated in the place of an object of Python's or of the language's."""
 
     __slots__ = ()
+    is_of_run = False  # would Python compare, hash or show it as an object of its own?
 
     @property
     def python_class(self) -> type:
@@ -53,6 +54,7 @@ class RunTime(StandIn):
 
     __slots__ = ("hint", "owner", "type")
     described = "a run-time value"
+    is_of_run = True
 
     def __init__(self, type: Attribute, owner: Op | Body):
         self.type = type
@@ -290,10 +292,18 @@ def leaves(value: Value) -> Iterator[Value]:
         yield from leaves(item)
 
 
-def is_run_time(value: Value) -> bool:
-    """Is it, or has it in it, a value that is known only when the kernel runs?"""
-    items = items_of(value)
-    return isinstance(value, RunTime) if items is None else any(map(is_run_time, items))
+def is_run_time(value: Any) -> bool:
+    """Is it, or has it in it, however deep, a value that is known only when the kernel runs?"""
+    items = [*value.items()] if isinstance(value, dict) else items_of(value)
+    if items is None and isinstance(value, GROUPS):
+        items = [*value]
+    if items is None:
+        return isinstance(value, StandIn) and value.is_of_run
+    return any(map(is_run_time, items))
+
+
+VIEWS = (type({1: 2}.keys()), type({1: 2}.values()), type({1: 2}.items()))
+GROUPS: Any = (set, frozenset, *VIEWS)
 
 
 def value_name(name: str) -> str:

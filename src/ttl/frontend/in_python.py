@@ -5,6 +5,7 @@ A value that only the run knows is refused where Python refuses every other of i
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -17,17 +18,26 @@ from ttl.semantics.types import BlockType
 
 from .hir import StandIn, Value, is_run_time
 from .node_values import all_in, differs, on_each_node
-from .problems import error_text, raised
+from .problems import error_text, not_yet, raised
 
 BLOCK = BlockType((1, 1), float32)
 EXAMPLES: dict[type, Any] = {
     bool: True, int: 1, float: 1.0, range: range(1), Block: Block(BLOCK),
     BlockExpression: BlockExpression(BLOCK), TensorSlice: TensorSlice(None, (), (0, 0), (1, 1)),
 }  # fmt: skip
+MOVING = (
+    bool, dict.__getitem__, getattr, isinstance, len, operator.add, operator.getitem, operator.is_,
+    operator.is_not, operator.mul, operator.or_, setattr,
+)  # fmt: skip
 
 
 def in_python(function: Callable[..., Any], *operands: Any) -> Any:
-    """What Python makes of objects; where it refuses, so does the compiler."""
+    """What Python makes of objects; where it refuses, so does the compiler.
+
+    Run-time values in them may be put elsewhere, and that is all that Python can do with these.
+    """
+    if not any(function is each for each in MOVING) and is_run_time(operands):
+        raise not_yet("what Python's functions make of run-time values in lists, dicts and texts")
     try:
         return on_each_node(function, operands) if differs(operands) else function(*operands)
     except TTLError:

@@ -19,7 +19,7 @@ from .hir import RunTime, Scalar, StandIn, Value, is_run_time, kind_of
 from .in_python import example, in_python, refusal, refused
 from .joins import choose
 from .node_values import PerNode, on_each_node
-from .problems import FEW_STEPS, FlowBroken, describe, not_in_kernels, raised
+from .problems import FEW_STEPS, FlowBroken, describe, not_in_kernels, not_yet, raised
 from .ranges import RangeValue
 from .value_ranges import as_constant
 
@@ -30,13 +30,11 @@ FIXED = (bool, int, float, str, bytes, tuple, range, frozenset, type(None))
 def iterated(value: Any) -> list[Any]:
     """All items, in order; RuleBroken if they are not known before the run."""
     if isinstance(value, RangeValue):
-        if value.known is None:
-            raise FlowBroken(
-                codes.NOT_IN_KERNELS,
-                "the items of a range whose bounds are known only at run time",
-                helps=("use it in a `for` statement",),
-            )
-        return list(value.known)
+        raise FlowBroken(
+            codes.NOT_IN_KERNELS,
+            "the items of a range whose bounds are known only at run time",
+            helps=("use it in a `for` statement",),
+        )
     if isinstance(value, PerNode):
         return _iterated_on_each(value)
     if isinstance(value, (set, frozenset)):
@@ -65,9 +63,17 @@ def changing_method(owner: Value, name: str) -> Callable[..., Value] | None:
     def change(builder: KernelBuilder, container: Any, *args: Any, **kwargs: Value) -> Value:
         if name == "extend":
             args = (iterated(args[0]),)
+        looks = LOOKED_AT.get(name, len(args))
+        args = (*(_constant(builder, each) for each in args[:looks]), *args[looks:])
+        if name == "remove" and is_run_time(container):
+            raise not_yet("remove() from what has run-time values")
         return changed(builder, container, getattr(type(owner), name), *args, **kwargs)
 
     return change
+
+
+# How many of their arguments are compared or count items; the others are put into the container.
+LOOKED_AT = {"append": 0, "extend": 0, "insert": 1, "setdefault": 1}
 
 
 def set_item(builder: KernelBuilder, container: Any, index: Any, value: Value) -> None:
@@ -114,6 +120,18 @@ def _constant(builder: KernelBuilder, index: Value) -> Value:
     if not is_run_time(index):
         return index
     return as_constant(builder, index, "a change of an item that is known only at run time")
+
+
+def set_of(builder: KernelBuilder, value: Value = ()) -> Value:
+    return builder.new({_constant(builder, each) for each in iterated(value)})
+
+
+def dict_of(builder: KernelBuilder, value: Any = (), **items: Value) -> Value:
+    """Of pairs, whose keys are known, or of another dict."""
+    pairs = value.items() if isinstance(value, dict) else iterated(value)
+    if all(isinstance(each, (tuple, list)) and len(each) == 2 for each in pairs):
+        pairs = [(_constant(builder, key), item) for key, item in pairs]
+    return builder.new(in_python(lambda: dict(pairs, **items)))
 
 
 def changed(

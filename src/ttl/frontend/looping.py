@@ -289,9 +289,8 @@ class Looping:
 
 def _range_of(builder: KernelBuilder, call: tree.Call) -> range:
     """An empty one for what is no range that is known."""
-    is_range = expression(builder, call.function) is range
-    steps = steps_of(expression(builder, call)) if is_range else None
-    return (steps and steps.known) or range(0)
+    found = expression(builder, call) if expression(builder, call.function) is range else None
+    return found if isinstance(found, range) else range(0)
 
 
 def compile_while(builder: KernelBuilder, node: tree.While, rest: Steps) -> Steps:

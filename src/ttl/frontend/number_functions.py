@@ -12,6 +12,7 @@ from ttl.semantics.ops import BLOCK_OPS
 from .block_math import block_math, is_block
 from .builder import KernelBuilder
 from .hir import INDEX, RunTime, Scalar, Value
+from .in_python import require_python
 from .scalars import (
     arithmetic,
     as_kind,
@@ -81,6 +82,7 @@ def rounded(builder: KernelBuilder, value: Value, ndigits: Value = None) -> Valu
         up = select(builder, is_more, builder.index(1), builder.index(0))
         up = select(builder, is_half, as_kind(builder, odd, int), up)
         return arithmetic(builder, "+", lower, up)
+    require_python(round, value, ndigits)
     what = "round() to decimals of a run-time value"
     number, digits = (as_constant(builder, each, what) for each in (value, ndigits))
     return round(number, int(digits))

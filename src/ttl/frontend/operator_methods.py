@@ -8,7 +8,6 @@ from functools import wraps
 from math import prod
 from typing import Any
 
-from ttl.diagnostics import wrong_argument
 from ttl.language.block import not_in_place
 
 from . import number_functions, scalars
@@ -20,7 +19,7 @@ from .items import changed, delete_item, iterated, set_item
 from .operators import UNARY, binary, compare, unary
 from .problems import describe, not_in_kernels
 from .python_operators import BINARY, COMPARISONS
-from .ranges import RangeValue
+from .ranges import RangeValue, step_count
 from .subscripts import item_at
 
 Handler = Callable[..., Value]
@@ -60,12 +59,10 @@ def _called(
 
 
 def length(builder: KernelBuilder, value: Value) -> Value:
-    if isinstance(value, RangeValue) and value.known is not None:
-        return len(value.known)
+    if isinstance(value, RangeValue):
+        return scalars.extreme(builder, max, (0, step_count(builder, value)))
     if is_block(value) and (shape := operand_type(value).shape) is not None:
         return prod(shape)
-    if isinstance(value, RangeValue):
-        raise wrong_argument(f"len() of {describe(value)}")
     return in_python(len, example(value))
 
 

@@ -16,7 +16,7 @@ from ttl.semantics.ops import BLOCK_OPS, BY_OPERATOR
 from . import scalars
 from .block_math import block_math, is_block, math_function
 from .builder import KernelBuilder
-from .hir import BlockValue, RunTime, StandIn, Value, is_run_time, kind_of
+from .hir import VIEWS, BlockValue, RunTime, StandIn, Value, is_run_time, kind_of
 from .in_python import in_python, refused
 from .joins import choose
 from .problems import describe, not_in_kernels
@@ -32,6 +32,7 @@ def binary(builder: KernelBuilder, sign: str, left: Value, right: Value) -> Valu
                 raise block_as_exponent()
             return math_function(BY_OPERATOR["**"], builder, left, right)
         return block_math(builder, BY_OPERATOR[sign], [left, right])
+    left, right = known_text(builder, left), known_text(builder, right)
     if isinstance(left, StandIn) or isinstance(right, StandIn):
         return scalars.arithmetic(builder, sign, left, right)
     _refuse_tensors(sign, left, right)
@@ -60,16 +61,17 @@ def compare(builder: KernelBuilder, sign: str, left: Value, right: Any) -> Value
     if (is_block(left) or is_block(right)) and sign in BY_OPERATOR:
         return block_math(builder, BY_OPERATOR[sign], [left, right])
     fold = COMPARISONS[sign].fold
+    if sign.endswith("in") and isinstance(right, dict):
+        right = dict.fromkeys(right)  # its values are not asked
+    elif isinstance(right, VIEWS):
+        right = [*right]
     if sign in ("is", "is not") and None in (kind_of(left), kind_of(right)):
         return in_python(fold, left, right)
     left, right = known_text(builder, left), known_text(builder, right)
     if sign.endswith("in") and (isinstance(right, RunTime) or is_tensor(right)):
         raise refused(right, "is not iterable")
-    bounds = right.bounds if isinstance(right, RangeValue) else right
-    if is_run_time(left) or is_run_time(bounds):
+    if is_run_time((left, right)):
         return _compare_at_run_time(builder, sign, left, right)
-    if isinstance(right, RangeValue):
-        right = right.known
     if not sign.endswith("in"):
         _refuse_tensors(sign, left, right)
     return in_python(fold, left, right)
@@ -78,10 +80,11 @@ def compare(builder: KernelBuilder, sign: str, left: Value, right: Any) -> Value
 def _compare_at_run_time(builder: KernelBuilder, sign: str, left: Value, right: Any) -> Value:
     is_not = sign in ("!=", "not in")
     is_in = sign.endswith("in")
-    if (isinstance(left, (tuple, list)) and sign in ("==", "!=")) or (
+    if (isinstance(left, (tuple, list, dict)) and sign in ("==", "!=")) or (
         isinstance(left, (tuple, list, BlockValue)) and is_in
     ):
-        found = _is_among(builder, left, list(right) if is_in else [right])
+        items = list(right) if is_in else [right]
+        found = logic(builder, False, [partial(_are_equal, builder, left, item) for item in items])
     elif isinstance(right, RangeValue) and is_in:
         found = _is_in_range(builder, left, right)
     else:
@@ -111,16 +114,16 @@ def _is_in_range(builder: KernelBuilder, value: Value, steps: RangeValue) -> Val
 
 def _are_equal(builder: KernelBuilder, left: Value, right: Value) -> Value:
     """Of containers: item by item, until two differ."""
+    if isinstance(left, dict):
+        if not isinstance(right, dict) or {*left} != {*right}:
+            return False
+        left, right = [*left.values()], [right[key] for key in left]
     if not isinstance(left, (tuple, list)):
         return compare(builder, "==", left, right)
     if type(left) is not type(right) or len(left) != len(right):
         return False
     pairs = zip(left, right, strict=True)
     return logic(builder, True, [partial(_are_equal, builder, *pair) for pair in pairs])
-
-
-def _is_among(builder: KernelBuilder, value: Value, items: list[Value]) -> Value:
-    return logic(builder, False, [partial(_are_equal, builder, value, item) for item in items])
 
 
 def logic(builder: KernelBuilder, is_and: bool, steps: Sequence[Callable[[], Value]]) -> Value:

@@ -40,31 +40,24 @@ class _Line:
                     self.format += escaped(part)
                 else:
                     self._field(builder, *part)
-        elif isinstance(value, (tuple, list)) and is_run_time(value):
+        elif isinstance(value, (tuple, list, dict)) and is_run_time(value):
             self._items(builder, value)
-        elif isinstance(value, dict):
-            self._pairs(builder, value)
         elif isinstance(value, RunTime):
             self._field(builder, value)
         else:
             self.format += escaped(str(of_this_path(builder, in_python(str, value))))
 
-    def _items(self, builder: KernelBuilder, items: tuple[Value, ...] | list[Value]) -> None:
-        """A tuple or list as Python shows it."""
-        brackets = "()" if isinstance(items, tuple) else "[]"
-        self.format += brackets[0]
-        for number, item in enumerate(items):
-            self.format += ", " if number else ""
+    def _items(self, builder: KernelBuilder, items: Any) -> None:
+        """Those of a tuple, list or dict, as Python shows them."""
+        is_dict = isinstance(items, dict)
+        self.format += escaped("{") if is_dict else str(type(items)())[0]
+        for number, (key, item) in enumerate(items.items() if is_dict else enumerate(items)):
+            self.format += (", " if number else "") + (escaped(f"{key!r}: ") if is_dict else "")
+            if isinstance(item, RunTimeText):
+                raise not_in_kernels(f"print() of {describe(item)} in {describe(items)}")
             self.add(builder, item if is_run_time(item) else repr(item))
         self.format += "," if isinstance(items, tuple) and len(items) == 1 else ""
-        self.format += brackets[1]
-
-    def _pairs(self, builder: KernelBuilder, items: dict[Any, Value]) -> None:
-        self.format += escaped("{")
-        for number, (key, item) in enumerate(items.items()):
-            self.format += escaped(f"{', ' if number else ''}{key!r}: ")
-            self.add(builder, item if is_run_time(item) else repr(item))
-        self.format += escaped("}")
+        self.format += escaped("}") if is_dict else str(type(items)())[1]
 
     def _field(self, builder: KernelBuilder, value: RunTime, spec: str = "") -> None:
         if kind_of(value) is None:

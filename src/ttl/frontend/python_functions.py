@@ -23,7 +23,7 @@ from .functions import BoundMethod, inline
 from .generators import Generator
 from .hir import StandIn, Value, is_run_time
 from .in_python import in_python, require_python
-from .items import iterated
+from .items import dict_of, iterated, set_of
 from .joins import choose
 from .lazily import numbered, rows
 from .operator_methods import CHANGING_FUNCTIONS, OPERATOR_FUNCTIONS, length
@@ -76,20 +76,15 @@ def is_instance(builder: KernelBuilder, value: Value, kinds: Any) -> Value:
     return in_python(issubclass, value.python_class, kinds)
 
 
-def dict_of(builder: KernelBuilder, value: Any = (), **items: Value) -> Value:
-    given = value if isinstance(value, dict) else iterated(value)
-    return builder.new(in_python(lambda: dict(given, **items)))
-
-
 def enumerated(builder: KernelBuilder, value: Value, start: Value = 0) -> Value:
-    if isinstance(value, Generator) or (isinstance(value, RangeValue) and value.known is None):
+    if isinstance(value, (Generator, RangeValue)):
         return inline(builder, numbered, [value, start], {})
     numbers = [binary(builder, "+", start, n) for n in range(len(iterated(value)))]
     return builder.new(list(zip(numbers, iterated(value), strict=True)))
 
 
 def zipped(builder: KernelBuilder, *values: Value, strict: Value = False) -> Value:
-    if not strict and any(isinstance(each, RangeValue) and each.known is None for each in values):
+    if not strict and any(isinstance(each, RangeValue) for each in values):
         return _rows(builder, values)
     columns = [iterated(value) for value in values]
     if strict and len({len(column) for column in columns}) > 1:
@@ -100,8 +95,7 @@ def zipped(builder: KernelBuilder, *values: Value, strict: Value = False) -> Val
 def _rows(builder: KernelBuilder, columns: tuple[Value, ...]) -> Value:
     """zip() of ranges whose bounds only the run knows, and of what is known."""
     known: list[Any] = [e if isinstance(e, RangeValue) else iterated(e) for e in columns]
-    counts = [step_count(builder, each) if isinstance(each, RangeValue) else len(each)
-              for each in known]  # fmt: skip
+    counts = [step_count(builder, e) if isinstance(e, RangeValue) else len(e) for e in known]
 
     def item(column: Value, number: Value) -> Value:
         if not isinstance(column, RangeValue):
@@ -116,7 +110,7 @@ def _rows(builder: KernelBuilder, columns: tuple[Value, ...]) -> Value:
 
 
 def backwards(builder: KernelBuilder, value: Value) -> Value:
-    if isinstance(value, RangeValue) and value.known is None and value.step in (1, -1):
+    if isinstance(value, RangeValue) and value.step in (1, -1):
         first = binary(builder, "-", value.stop, value.step)
         return RangeValue(first, binary(builder, "-", value.start, value.step), -value.step)
     return builder.new(iterated(value)[::-1])
@@ -193,7 +187,9 @@ def extreme(function: Callable[..., Any], sign: str) -> Callable[..., Value]:
         is_better = scalars.compare(builder, sign, other, one)
         return choose(builder, is_better, lambda: other, lambda: one)
 
-    def best(builder: KernelBuilder, *values: Any) -> Value:
+    def best(builder: KernelBuilder, *values: Any, **named: Value) -> Value:
+        if named:
+            raise not_yet(f"{function.__name__}() with {', '.join(named)}= of run-time values")
         values = tuple(iterated(values[0])) if len(values) == 1 else values
         _refuse_comparison(builder, values)
         if scalars.has_other_number(*values):
@@ -212,7 +208,7 @@ ALWAYS: dict[Any, Callable[..., Value]] = {
     range: range_value,
     list: lambda builder, value=(): builder.new(iterated(value)),
     dict: dict_of,
-    set: lambda builder, value=(): builder.new(set(iterated(value))),
+    set: set_of,
     tuple: lambda builder, value=(): tuple(iterated(value)),
     enumerate: enumerated,
     zip: zipped,

@@ -1,4 +1,4 @@
-"""range() with bounds that may be known only when the kernel runs."""
+"""range() with bounds that are known only when the kernel runs; of others Python makes a range."""
 
 from __future__ import annotations
 
@@ -10,13 +10,16 @@ from xdsl.dialects.builtin import IntegerAttr, i1, i64
 
 from .builder import KernelBuilder
 from .hir import RunTime, Scalar, StandIn, Value, is_run_time
+from .in_python import in_python
 from .scalars import as_kind, calculated, integer, negate, scalar_kinds
 
 
 @dataclass(frozen=True, slots=True)
 class RangeValue(StandIn):
-    """range(start, stop, step) with bounds that may be run-time values."""
+    """range(start, stop, step) of run-time values; any that a loop counts over."""
 
+    described = "a range"
+    is_of_run = True
     python_class = range
 
     start: Any
@@ -43,7 +46,9 @@ def steps_of(value: Value) -> RangeValue | None:
     return value if isinstance(value, RangeValue) else None
 
 
-def range_value(builder: KernelBuilder, *given: Value) -> RangeValue:
+def range_value(builder: KernelBuilder, *given: Value) -> Value:
+    if not is_run_time(given):
+        return in_python(range, *given)
     scalar_kinds(range, *given)
     start, stop = (0, given[0]) if len(given) == 1 else given[:2]
     step = given[2] if len(given) == 3 else 1

@@ -296,8 +296,8 @@ def truth(builder: KernelBuilder, value: Value) -> bool | Scalar:
     """What `if value:` asks."""
     if isinstance(value, Scalar):
         return value if value.kind is bool else compare(builder, "!=", value, 0)
-    if isinstance(value, StandIn) and value.python_class is range:
-        raise not_in_kernels("the truth of a range", "compare its ends")
+    if isinstance(value, StandIn) and value.python_class in (range, str):
+        raise not_in_kernels(f"the truth of {describe(value)}", "compare numbers")
     found: bool | Scalar = in_python(bool, example(value))
     return found
 

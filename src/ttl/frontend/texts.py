@@ -8,14 +8,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from .builder import KernelBuilder
-from .hir import Scalar, Value
+from .hir import Scalar, StandIn, Value
 from .problems import not_in_kernels
 from .value_ranges import as_constant
 
 
 @dataclass(frozen=True, slots=True)
-class RunTimeText:
+class RunTimeText(StandIn):
     """An f-string with values that are known only when the kernel runs: texts and (value, spec)."""
+
+    described = "a text with run-time values"
+    is_of_run = True
+    python_class = str
 
     parts: tuple[str | tuple[Scalar, str], ...]
 

@@ -228,7 +228,10 @@ def known_number(builder: KernelBuilder, value: Value) -> Number | None:
         elif value.made_by is ttl.RuntimeArgOp:
             case, words = _cases_of_number(builder, value)
             number = known_number(builder, case)
-            return None if number is None else _of_word(words[int(number)], value.kind)
+            if number is None:
+                return None
+            word = words[int(number)]
+            return bool(word) if value.kind is bool else of_bits(word)
     return _evaluated(builder, value.owner) if isinstance(value.owner, Op) else None
 
 
@@ -239,22 +242,14 @@ def _evaluated(builder: KernelBuilder, op: Op) -> Number | None:
             return None
         if op.becomes is arith.DivfOp and not operands[1]:
             return None
-        return _fold_of(op)(*operands)  # type: ignore[no-any-return]
+        compared = COMPARED.get(op.becomes)
+        fold = compared[_integer(op.properties["predicate"])] if compared else EVALUATED[op.becomes]
+        return fold(*operands)  # type: ignore[no-any-return]
     if op.becomes is arith.SelectOp:
         taken = decided(builder.state.facts, op.operands[0])
         if taken is not None:
             return known_number(builder, op.operands[1 if taken else 2])
     return None
-
-
-def _fold_of(op: Op) -> Callable[..., Any]:
-    if op.becomes in COMPARED:
-        return COMPARED[op.becomes][_integer(op.properties["predicate"])]
-    return EVALUATED[op.becomes]
-
-
-def _of_word(word: int, kind: type) -> float | bool:
-    return bool(word) if kind is bool else of_bits(word)
 
 
 def _possible(builder: KernelBuilder, value: Scalar) -> list[int]:

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from threading import Thread
 
+from ttl.diagnostics.errors import reading
 from ttl.loading.cache_folder import PRIVATE_FOLDER, is_trusted, refusal_of, temporary_folder
 from ttl.loading.forks import UNDIVIDED
 from ttl.target import DEVICE_APIS, of_all_chips
@@ -133,16 +134,18 @@ def prebuilt_name(folder: Path = RUNTIME_FOLDER) -> str:
 
 
 def _sources(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.rglob("*") if path.is_file())
+    with reading(folder):
+        return sorted(path for path in folder.rglob("*") if path.is_file())
 
 
 def _content(folder: Path) -> list[bytes]:
     """All files with their names."""
-    return [
-        part
-        for path in _sources(folder)
-        for part in (str(path.relative_to(folder)).encode(), path.read_bytes())
-    ]
+    with reading(folder):
+        return [
+            part
+            for path in _sources(folder)
+            for part in (str(path.relative_to(folder)).encode(), path.read_bytes())
+        ]
 
 
 def build_kernels(

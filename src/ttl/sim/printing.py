@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
+from ttl.language.arguments import is_tensor
 from ttl.language.block import BlockExpression
 from ttl.language.buffer import DataflowBuffer
 from ttl.loading.forks import WhileRunning
@@ -87,7 +88,7 @@ def text_of(
 
 
 def _is_language_object(value: Any) -> bool:
-    return isinstance(value, (BlockExpression, DataflowBuffer)) or hasattr(value, "storage")
+    return isinstance(value, (BlockExpression, DataflowBuffer)) or is_tensor(value)
 
 
 def _text(kernel: KernelRun, value: Any, num_pages: int) -> str:
@@ -97,7 +98,7 @@ def _text(kernel: KernelRun, value: Any, num_pages: int) -> str:
         return _block_text(kernel, value)
     if isinstance(value, BlockExpression):
         return f"{expression_heading(value.type)}\n{array_text(value.array)}"  # type: ignore[attr-defined]
-    if hasattr(value, "storage"):
+    if is_tensor(value):
         return _tensor_text(value, num_pages)
     return str(value)
 

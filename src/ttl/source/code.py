@@ -68,13 +68,10 @@ def with_functions(function: tree.Function, given: Mapping[Variable, Any]) -> tr
         value = tree.Item(place, items, tree.Constant(place, -1))
         return changed(function, body=(changed(returned, value=value),))
     named = [tree.Assign(place, (target,), value) for target, value in values.items()]
-    first = int(_is_docstring(function.body[0]))
+    start = function.body[0]
+    constant = start.value if isinstance(start, tree.Evaluate) else None  # a docstring
+    first = int(isinstance(constant, tree.Constant) and isinstance(constant.value, str))
     return changed(function, body=(*function.body[:first], *named, *function.body[first:]))
-
-
-def _is_docstring(node: tree.Statement) -> bool:
-    constant = node.value if isinstance(node, tree.Evaluate) else None
-    return isinstance(constant, tree.Constant) and isinstance(constant.value, str)
 
 
 def imported(function: Any, place: Place) -> tree.Expression:

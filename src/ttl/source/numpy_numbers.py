@@ -34,14 +34,12 @@ def may_meet_numpy(functions: Iterable[Callable[[], None]]) -> bool:  # rule SEE
         has_numpy(value)
         for kernel in functions
         for function in reachable_functions(kernel)
-        for value in _values_around(function)
+        for value in (
+            *(each for _, each in environment(function)),
+            *(function.__defaults__ or ()),
+            *(function.__kwdefaults__ or {}).values(),
+        )
     )
-
-
-def _values_around(function: FunctionType) -> Iterator[Any]:
-    yield from (value for _, value in environment(function))
-    yield from function.__defaults__ or ()
-    yield from (function.__kwdefaults__ or {}).values()
 
 
 def has_numpy(value: Any, depth: int = 0) -> bool:

@@ -276,14 +276,10 @@ EXPRESSIONS: dict[type[tree.Node], Callable[[Writer, Any], Any]] = {
 
 def _assign(writer: Writer, node: tree.Assign) -> ast.stmt:
     if isinstance(node.value, tree.Function) and not node.value.is_lambda:
-        return writer.definition(node.value, _only_name(node.targets))
+        (target,) = node.targets
+        assert isinstance(target, tree.Target)
+        return writer.definition(node.value, target.binding.name)
     return writer.same_form(node)  # type: ignore[no-any-return]
-
-
-def _only_name(targets: tuple[tree.Expression, ...]) -> str:
-    (target,) = targets
-    assert isinstance(target, tree.Target)
-    return target.binding.name
 
 
 def _import(writer: Writer, node: tree.Import) -> ast.stmt:

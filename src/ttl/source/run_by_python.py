@@ -79,14 +79,11 @@ def makes_names(code: CodeType) -> bool:
         return False
     function = tree_of_code(code, code.co_filename)
     calls = (each for each in walk(function) if isinstance(each, tree.Call)) if function else ()
-    named = [each.arguments[1] for each in calls if _is_getattr(each)]
+    named = [
+        each.arguments[1] for each in calls if isinstance(each.function, tree.Name)
+        and each.function.binding.name == "getattr" and len(each.arguments) > 1
+    ]  # fmt: skip
     return not function or any(not isinstance(each, tree.Constant) for each in named)
-
-
-def _is_getattr(node: tree.Call) -> bool:
-    function = node.function
-    name = function.binding.name if isinstance(function, tree.Name) else ""
-    return name == "getattr" and len(node.arguments) > 1
 
 
 def cell_value(cell: Any) -> object:

@@ -4,8 +4,9 @@ The simulator runs Python, so it would run them; before that it asks the compile
 knows. All others it runs without a compiler.
 
 rule SYNTAX  statements that no kernel has, attributes that are set or Python's own, keys that only
-             the run knows, items that only the run counts or chooses, texts of values, functions
-             that name themselves or have decorators
+             the run knows, items that only the run counts or chooses, texts of values, identity but
+             that of None, methods that are not the language's or of containers, functions that name
+             themselves or have decorators
 rule CALLED  a call of what is neither the language's, nor the user's, nor arithmetic
 rule SOURCE  a function without a definition that the compiler could read
 """
@@ -17,6 +18,7 @@ from functools import lru_cache, partial
 from types import CodeType, FunctionType, MethodType
 from typing import Any
 
+from ttl import language
 from ttl.diagnostics.frames import is_pyttlang_file, is_user_file
 
 from . import tree
@@ -32,19 +34,19 @@ PYTHONS = (
     hasattr, hex, int, isinstance, issubclass, len, list, map, max, min, ord, partial, print,
     range, reversed, round, set, slice, sorted, sum, tuple, zip,
 )  # fmt: skip
+METHODS = frozenset(
+    name for each in (str, tuple, list, dict, set, *vars(language).values()) for name in dir(each)
+)
 MODULES = ("ttl", "math", "_operator", "itertools", "pdb")
 
 
 def is_unusual(kernels: Iterable[Callable[[], None]]) -> bool:
     """May the compiler refuse a kernel, or what it calls, as no part of the language?"""
     return any(
-        _is_lambda(kernel) or any(map(_has_signs, reachable_functions(kernel)))
+        (isinstance(kernel, FunctionType) and own_code(kernel).co_name == "<lambda>")
+        or any(map(_has_signs, reachable_functions(kernel)))
         for kernel in kernels
     )
-
-
-def _is_lambda(kernel: Callable[[], None]) -> bool:
-    return isinstance(kernel, FunctionType) and own_code(kernel).co_name == "<lambda>"
 
 
 def _has_signs(function: FunctionType) -> bool:
@@ -82,6 +84,11 @@ def _is_unusual_syntax(node: tree.Node) -> bool:  # rule SYNTAX
         return not all(isinstance(key, tree.Constant) for key in node.keys)
     if isinstance(node, tree.Generator) and node.tests:
         return True
+    if isinstance(node, tree.Compare) and {"is", "is not"} & {*node.signs}:  # of numbers, say
+        parts = (node.first, *node.others)
+        return not any(isinstance(each, tree.Constant) and each.value is None for each in parts)
+    if isinstance(node, tree.Call) and isinstance(node.function, tree.Attribute):
+        return path_of(node.function) is None and node.function.name not in METHODS
     if isinstance(node, (tree.Sequence, tree.Comprehension)):
         return node.kind in ("set", "dict")
     return isinstance(node, SYNTAX) or _has_items_of_run(node)

@@ -123,7 +123,11 @@ class Evaluation:
 
     def binary(self, node: tree.Binary, state: State) -> Result:
         """A sum of lists has what is in them; a sum of blocks is a value of its own."""
-        if any(map(_is_container, terms(node))):
+        if any(
+            isinstance(each, (tree.Sequence, tree.Comprehension))
+            or (isinstance(each, tree.Item) and isinstance(each.index, tree.Slice))
+            for each in terms(node)
+        ):
             return self.united(terms(node), state)
         return [(after, NOTHING) for after, _ in self.several(terms(node), state)]
 
@@ -404,11 +408,6 @@ EXPRESSIONS: dict[type[tree.Node], Callable[[Evaluation, Any, State], Iterable[A
     tree.Suspend: Evaluation.suspended,
     tree.Table: lambda flow, node, state: flow.united(children(node), state),
 }
-
-
-def _is_container(node: tree.Node) -> bool:
-    is_part = isinstance(node, tree.Item) and isinstance(node.index, tree.Slice)
-    return is_part or isinstance(node, (tree.Sequence, tree.Comprehension))
 
 
 def _result(effect: Effect, given: tuple[Value, ...]) -> Value:

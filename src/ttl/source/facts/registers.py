@@ -112,7 +112,11 @@ class _Reader:
             return UNKNOWN
         frame = _frame_of(callee, found, depth + 1)
         self._give(frame, callee, found, arguments, keywords)
-        key = (callee, *((each, _identity(value)) for each, value in frame.values.maps[0].items()))
+        given = (
+            (name, type(each), each if isinstance(each, SCALARS) else id(each))
+            for name, each in frame.values.maps[0].items()
+        )
+        key = (callee, *given)
         if key not in self.results:
             self.results[key] = UNKNOWN  # for a function that calls itself
             self.kept.append([*frame.values.values()])
@@ -381,10 +385,6 @@ def _is_followed(value: Any) -> bool:
 
 
 # Values -------------------------------------------------------------------------------------------
-
-
-def _identity(value: Any) -> object:
-    return (type(value), value) if isinstance(value, SCALARS) else id(value)
 
 
 def _integer(value: Any) -> DType | None:

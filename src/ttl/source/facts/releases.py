@@ -93,7 +93,8 @@ class _Inserter(Changer):
         self.saves: dict[tree.Node, list[tree.Statement]] = defaultdict(list)
         self.scope = Scope("")  # of the function that is changed
         for supply in sorted(supplies, key=lambda supply: not supply.is_wait):  # rule ORDER
-            if supply.is_at_once and _is_whole(supply.spot.statement, supply.site):
+            node, ends = supply.spot.statement, (tree.Evaluate, tree.Return)
+            if supply.is_at_once and isinstance(node, ends) and node.value is supply.site:
                 self.at_once.add(supply.site)
                 continue
             self.held |= {site: n for site, n in reading.hidden.items() if n in supply.names}
@@ -139,10 +140,6 @@ class _Inserter(Changer):
         return around if len(around) > 1 else new
 
 
-def _is_whole(node: tree.Statement, site: tree.Node) -> bool:
-    return isinstance(node, (tree.Evaluate, tree.Return)) and node.value is site
-
-
 def _evaluated(node: tree.Return, scope: Scope) -> tuple[tree.Statement, tree.Return]:
     """What is returned is evaluated before the rest is finished."""
     assert node.value is not None
@@ -174,8 +171,10 @@ def refuse_repairs(found: Iterable[CodePoints]) -> None:
     diagnostics = []
     for label, supply in sorted(_labels(found), key=lambda each: each[0].span):
         where = " on every path" if supply.spot.where == "else" else ""
+        name, kind = _variable(supply), "transfer" if supply.is_wait else "block"
+        handle = f"the {kind} `{name}`" if name else f"this {kind}"
         broken = codes.LEFT_OUT.broken(
-            f"{_handle(supply)} is not {_finished(supply)}{where}", _advice(supply)
+            f"{handle} is not {_finished(supply)}{where}", _advice(supply)
         )
         diagnostics.append(broken.at(label.span, f"without --strict: {label.text}"))
     if diagnostics:
@@ -210,11 +209,6 @@ def _finished(supply: Supply) -> str:
     if supply.is_wait:
         return "waited for"
     return {"reserve": "pushed", "wait": "popped"}.get(supply.site.method, "released")
-
-
-def _handle(supply: Supply) -> str:
-    kind = "transfer" if supply.is_wait else "block"
-    return f"the {kind} `{name}`" if (name := _variable(supply)) else f"this {kind}"
 
 
 def _variable(supply: Supply) -> str:

@@ -126,11 +126,15 @@ class Value:
     @property
     def has_items(self) -> bool:
         """Is it a container of things that are known?"""
-        return not self.is_unknown and any(map(_has_items, self.known))
+        return not self.is_unknown and any(
+            isinstance(one, Closure) or (isinstance(one, Thing) and type(one.value) in CONTAINERS)
+            for one in self.known
+        )
 
     @property
     def buffers(self) -> set[Known]:
-        return {each for each in self.known if _is_buffer(each)}
+        things = (each for each in self.known if isinstance(each, Thing))
+        return {each for each in things if isinstance(each.value, DataflowBuffer)}
 
     @property
     def truth(self) -> bool | None:
@@ -174,16 +178,6 @@ def captured(known: Iterable[Known]) -> frozenset[Holder]:
 def with_captured(value: Value) -> Value:
     holders = captured(value.known)
     return united((value, Value(holders, is_item=True))) if holders else value
-
-
-def _is_buffer(known: Known) -> bool:
-    return isinstance(known, Thing) and isinstance(known.value, DataflowBuffer)
-
-
-def _has_items(known: Known) -> bool:
-    if isinstance(known, Thing):
-        return type(known.value) in CONTAINERS
-    return isinstance(known, Closure)
 
 
 # Objects ------------------------------------------------------------------------------------------

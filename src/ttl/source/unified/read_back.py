@@ -45,7 +45,12 @@ class ReadBack:
     def pairs(self) -> list[Pair]:
         """Statements that may touch one tensor, the first of which writes it."""
         savers = [unit for unit in self.units if unit.saves]
-        return [(one, other) for one in savers for other in self.units if _may_touch(one, other)]
+        pairs = ((one, other) for one in savers for other in self.units)
+        return [
+            (one, other) for one, other in pairs
+            if _may_share(one.saves, other.loads)
+            or (one is not other and _may_share(one.saves, other.saves))
+        ]  # fmt: skip
 
     def unordered(self, assignment: Assignment) -> Sequence[Pair]:
         """Those on two threads of which nothing makes the second wait for the first."""
@@ -125,11 +130,6 @@ class ReadBack:
 
 def _is_read_back(pair: Pair) -> bool:
     return _may_share(pair[0].saves, pair[1].loads)
-
-
-def _may_touch(one: Unit, other: Unit) -> bool:
-    both_write = one is not other and _may_share(one.saves, other.saves)
-    return both_write or _may_share(one.saves, other.loads)
 
 
 def _may_share(some: set[Hashable], others: set[Hashable]) -> bool:

@@ -199,7 +199,8 @@ class Reader(Forward[State]):
         found = joined(self.returned)
         del self.calls[function]
         self.here, self.returned = outer
-        return container_of(found) if _is_generator(function) else found
+        is_generator = any(isinstance(each, tree.Suspend) for each in own_nodes(function))
+        return container_of(found) if is_generator else found
 
     # Statements -----------------------------------------------------------------------------------
 
@@ -216,7 +217,8 @@ class Reader(Forward[State]):
 
     def before(self, node: tree.Statement, state: State) -> State:
         self.state = State(state)
-        if not isinstance(node, _KNOWN) or _is_global(node):
+        is_global = isinstance(node, tree.Declare) and node.keyword == "global"
+        if is_global or not isinstance(node, _KNOWN):
             keyword = as_text(node).split()[0].rstrip(":")
             raise NOT_HERE.error((self.frame, node), what=f"`{keyword}`")
         if not self.calls:
@@ -278,14 +280,6 @@ class Reader(Forward[State]):
                 self.control = unit
         self._stand_in(self.control, node.body)
         return self.state
-
-
-def _is_global(node: tree.Node) -> bool:
-    return isinstance(node, tree.Declare) and node.keyword == "global"
-
-
-def _is_generator(function: tree.Function) -> bool:
-    return any(isinstance(each, tree.Suspend) for each in own_nodes(function))
 
 
 def _evaluate(reader: Reader, node: tree.Evaluate) -> None:

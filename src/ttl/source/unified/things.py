@@ -169,6 +169,8 @@ def _join(one: Thing, other: Thing) -> Thing:
     is_alike = here is not None and there is not None and [*here] == [*there]
     items = {key: joined((here[key], there[key])) for key in here} if is_alike else None  # type: ignore[index, union-attr]
     is_container = items is None and first.kind is Kind.CONTAINER
+    containers = (each for each in (first, second) if each.kind is Kind.CONTAINER)
+    held = [each.any_item() for each in containers if not each.is_empty]
     return replace(
         first,
         value=first.value if first.value is second.value else MISSING,
@@ -177,13 +179,8 @@ def _join(one: Thing, other: Thing) -> Thing:
         origins=first.origins | second.origins,
         items=items,
         is_table=first.is_table and items is not None,
-        item=_joined_item(first, second) if is_container else None,
+        item=joined(held) if is_container and held else None,
     )
-
-
-def _joined_item(*things: Thing) -> Thing | None:
-    held = [each.any_item() for each in things if each.kind is Kind.CONTAINER and not each.is_empty]
-    return joined(held) if held else None
 
 
 def item_of(thing: Thing, position: int | None = None) -> Thing:
