@@ -83,6 +83,21 @@ def condition_that_assigns(n):
     return count
 
 
+def handed_on(n):
+    def inner():
+        got = yield from range(n + 3)
+        assert got is None
+
+    return sum_of(inner())
+
+
+def sum_of(numbers):
+    total = 0
+    for number in numbers:
+        total += number
+    return total
+
+
 def base(x=7):
     return x
 
@@ -101,6 +116,7 @@ CASES = {
     one_list_or_another: [19.0, 92.0],
     returned_function_in_a_loop: [4.0, 5.0],
     condition_that_assigns: [5.0, 6.0],
+    handed_on: [3.0, 6.0],
     other_functions_name: [2.0, 3.0],
 }
 
