@@ -98,6 +98,13 @@ def sum_of(numbers):
     return total
 
 
+def while_that_assigns_in_its_second_part(n):
+    count = 0
+    while count < n + 3 and (following := count + 2) < 9:
+        count = following
+    return count
+
+
 def base(x=7):
     return x
 
@@ -117,6 +124,7 @@ CASES = {
     returned_function_in_a_loop: [4.0, 5.0],
     condition_that_assigns: [5.0, 6.0],
     handed_on: [3.0, 6.0],
+    while_that_assigns_in_its_second_part: [4.0, 4.0],
     other_functions_name: [2.0, 3.0],
 }
 
