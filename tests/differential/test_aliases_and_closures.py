@@ -83,6 +83,28 @@ def condition_that_assigns(n):
     return count
 
 
+def handed_on(n):
+    def inner():
+        got = yield from range(n + 3)
+        assert got is None
+
+    return sum_of(inner())
+
+
+def sum_of(numbers):
+    total = 0
+    for number in numbers:
+        total += number
+    return total
+
+
+def while_that_assigns_in_its_second_part(n):
+    count = 0
+    while count < n + 3 and (following := count + 2) < 9:
+        count = following
+    return count
+
+
 def base(x=7):
     return x
 
@@ -101,6 +123,8 @@ CASES = {
     one_list_or_another: [19.0, 92.0],
     returned_function_in_a_loop: [4.0, 5.0],
     condition_that_assigns: [5.0, 6.0],
+    handed_on: [3.0, 6.0],
+    while_that_assigns_in_its_second_part: [4.0, 4.0],
     other_functions_name: [2.0, 3.0],
 }
 

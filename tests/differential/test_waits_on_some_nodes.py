@@ -116,3 +116,45 @@ def test_every_node_has_what_was_sent(receive: Receive, first: int, backend: str
 @pytest.mark.parametrize("receive, first", CASES)
 def test_the_check_accepts_it(receive: Receive, first: int) -> None:
     assert checked(operation_of(receive, first), (tensors(), {})) == ()
+
+
+@ttl.operation(grid=(COLUMNS, 1))
+def one_variable_for_all_rounds(a, y):
+    dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 1), block_count=2)
+    net = ttl.PipeNet([ttl.Pipe((0, 0), (slice(1, COLUMNS), 0))])
+
+    @ttl.datamovement()
+    def read():
+        started = None
+
+        def send(pipe):
+            ttl.copy(blk, pipe).wait()
+
+        def receive(pipe):
+            nonlocal started
+            started = ttl.copy(pipe, blk)
+
+        for i in range(ROUNDS):
+            blk = dfb.reserve()
+            if net.is_src():
+                ttl.copy(a[0, i], blk).wait()
+            net.if_src(send)
+            net.if_dst(receive)
+            if started is not None:
+                started.wait()
+            blk.push()
+
+    @ttl.datamovement()
+    def write():
+        column = ttl.node(dims=1)
+        for i in range(ROUNDS):
+            with dfb.wait() as blk:
+                ttl.copy(blk, y[0, column * ROUNDS + i]).wait()
+
+
+@pytest.mark.parametrize("backend", ["sim", "host"])
+def test_a_variable_from_before_the_loop_is_none_where_nothing_is_received(backend: str) -> None:
+    a, y = tensors()
+    with chosen_options(backend=backend):
+        one_variable_for_all_rounds(a, y)
+    assert [*ttl.to_numpy(y)[0, ::32]] == [1, 2, 3] * COLUMNS

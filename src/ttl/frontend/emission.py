@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from xdsl.dialects import scf
-from xdsl.dialects.builtin import LocationAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ttl.diagnostics import Span
@@ -135,8 +134,8 @@ class Emission:
             result_types=[result.type for result in results],
             regions=self._regions(op, kept),
         )
-        if op.place is not None:
-            made.location = location_of_place(op.place)
+        if (place := op.place) is not None:
+            made.location = location_of(place.frame.span(place.node), place.frame.call_sites())
         block.add_op(made)
         self._bind(results, made.results)
 
@@ -154,10 +153,6 @@ class Emission:
         block = self._block_with(arguments)
         self._emit_all(body, block, kept)
         return block
-
-
-def location_of_place(place: Place) -> LocationAttr:
-    return location_of(place.frame.span(place.node), place.frame.call_sites())
 
 
 def span_of_place(place: Place | None) -> Span | None:

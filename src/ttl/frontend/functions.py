@@ -11,10 +11,11 @@ from ttl.diagnostics import codes
 from ttl.language.calls import written_call
 from ttl.source import tree
 from ttl.source.functions import own_code
+from ttl.source.walking import is_generator
 
 from .builder import KernelBuilder
 from .environment import Environment
-from .generators import Generator, evaluate_body, is_generator
+from .generators import Generator, evaluate_body
 from .hir import Value
 from .items import changing_method
 from .node_values import NodeFunctions

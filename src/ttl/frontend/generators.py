@@ -18,7 +18,7 @@ from xdsl.dialects import scf
 from xdsl.traits import Pure
 
 from ttl.source import bindings, tree
-from ttl.source.walking import Changer, changed, own_nodes
+from ttl.source.walking import Changer, changed
 
 from .builder import KernelBuilder
 from .hir import Op, Value
@@ -27,10 +27,6 @@ from .state import RETURNED, Frame, Loop
 from .uses import uses_of
 
 FOR = "go over it once, in a `for`"
-
-
-def is_generator(node: tree.Function) -> bool:
-    return any(isinstance(each, tree.Suspend) and each.kind != "await" for each in own_nodes(node))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -7,6 +7,7 @@ nothing need be taken back; operations of the dialect are made once, when all is
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum, IntFlag
@@ -307,5 +308,5 @@ GROUPS: Any = (set, frozenset, *VIEWS)
 
 
 def value_name(name: str) -> str:
-    """A Python name as IR values may have it: in ASCII."""
-    return "".join(character if character.isascii() else "_" for character in name)
+    """A Python name as IR values may have it: in ASCII. Variables of ours have other signs, too."""
+    return re.sub(r"\W", "_", name, flags=re.ASCII)

@@ -62,10 +62,11 @@ def _once_for_all(
             builder.state.values = carried.before
             raise
         transfers = _leaving_transfers(builder, body, carried)
-        was_none = [variable for variable in transfers if carried.before.get(variable, 0) is None]
-        if was_none and 0 in counts_on_nodes(builder, net, kind.ROLE):
+        kept = [carried.before[each] for each in transfers if each in carried.before]
+        is_kept = any(not isinstance(value, TransferValue) for value in kept)
+        if is_kept and 0 in counts_on_nodes(builder, net, kind.ROLE):
             builder.state.values = carried.before
-            raise flow_broken("a transfer in the place of None on some nodes")
+            raise flow_broken("a transfer in the place of something else on some nodes")
         yielded, unusable = carried.leave(body, arguments)
         builder.emit(ttl.YieldOp, [*yielded, *transfers.values()])
     builder.state.released |= {body.args[0]}

@@ -107,8 +107,9 @@ class WrongCall(RuleBroken):
 
 def on_some_paths(name: str) -> Unusable:
     """Stands for a variable that has a value on some paths only; most are never read."""
+    what = f"`{name}`" if name.isidentifier() else "a block or transfer without a name"
     message, help = (
-        f"`{name}` has a value on some paths only",
+        f"{what} has a value on some paths only",
         "assign it before the `if` or the loop",
     )
     return Unusable(FlowBroken(codes.NOT_IN_KERNELS, message, helps=(help,)))

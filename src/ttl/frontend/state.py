@@ -102,6 +102,7 @@ class Frame:
 class LocalFunction:
     """A function that is defined in the kernel, or in a function it calls."""
 
+    described = "a function"
     tree: tree.Function
     frame: Frame
     signature: Signature

@@ -197,6 +197,8 @@ def _call_for_each(
     roles: Iterable[PipeIdentity], function: Callable[[Any], object], call: str
 ) -> None:
     """Here, where nothing is compiled: whether the call failed or the function, frames tell."""
+    if not callable(function):  # also on nodes without such a pipe, as in the compiler
+        raise _not_callable(call, function)
     for role in roles:
         role.open_calls += 1
         try:
@@ -204,17 +206,17 @@ def _call_for_each(
         except TypeError as error:
             if error.__traceback__ is None or error.__traceback__.tb_next is not None:
                 raise
-            raise _not_callable(call, function, error) from None  # the call itself failed
+            raise _not_callable(call, function, str(error)) from None  # the call itself failed
         finally:
             role.open_calls -= 1
 
 
-def _not_callable(call: str, function: object, error: TypeError) -> RuleBroken:
+def _not_callable(call: str, function: object, error: str = "") -> RuleBroken:
     from .described import described  # which knows the classes of this module
 
     return codes.WRONG_ARGUMENT.broken(
         f"PipeNet.{call}() calls {described(function)} with one pipe: "
-        f"it {str(error).partition('() ')[2] or error}"
+        f"it {error.partition('() ')[2] or error}"
         if callable(function)
         else f"PipeNet.{call}() takes a function, not {described(function)}",
         f"write `def f(pipe): ...` and {call}(f)",

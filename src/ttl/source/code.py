@@ -60,13 +60,6 @@ def with_functions(function: tree.Function, given: Mapping[Variable, Any]) -> tr
     """A function that begins with giving these variables functions of ours."""
     place = function.body[0].place
     values = {tree.Target(place, each): imported(given[each], place) for each in given}
-    returned = function.body[0]
-    if function.is_lambda and isinstance(returned, tree.Return):
-        assert returned.value is not None
-        bound = [tree.Bind(place, target, value) for target, value in values.items()]
-        items = tree.Sequence(place, "tuple", (*bound, returned.value))
-        value = tree.Item(place, items, tree.Constant(place, -1))
-        return changed(function, body=(changed(returned, value=value),))
     named = [tree.Assign(place, (target,), value) for target, value in values.items()]
     start = function.body[0]
     constant = start.value if isinstance(start, tree.Evaluate) else None  # a docstring

@@ -4,7 +4,7 @@ Every node keeps the place of the user's that it has in the tree. The tree has s
 than the user's text, and those that were supplied: it means the same, and runs the same.
 
 rule FORMS   nodes that have the same parts in both are rows of one table, which read.py uses too
-rule HOISTED a lambda that has more than what it returns becomes a definition, before its statement
+rule VALUES  a lambda that has more statements than its `return` has their values in a tuple
 """
 
 from __future__ import annotations
@@ -118,8 +118,6 @@ class Writer:
 
     def __init__(self, finish: MakeFinish = no_finish):
         self.finish = finish
-        self.hoisted: list[ast.stmt] = []  # before the statement that is being written
-        self.count = 0
 
     def expression(self, node: tree.Node) -> Any:
         special = EXPRESSIONS.get(type(node))
@@ -151,15 +149,22 @@ class Writer:
         return made
 
     def body(self, nodes: Iterable[tree.Statement]) -> list[ast.stmt]:
-        return [made for node in nodes for made in self.statement(node)]
+        return [self.statement(node) for node in nodes]
 
-    def statement(self, node: tree.Statement) -> list[ast.stmt]:
-        outer, self.hoisted = self.hoisted, []
+    def statement(self, node: tree.Statement) -> ast.stmt:
         special = STATEMENTS.get(type(node))
         made = self.same_form(node) if special is None else special(self, node)
-        found = [*self.hoisted, _placed(made, node)]
-        self.hoisted = outer
-        return found
+        return _placed(made, node)  # type: ignore[no-any-return]
+
+    def value(self, node: tree.Statement) -> Any:
+        """Of a simple statement; a loop has a list of the values in it."""
+        made: Any = self.statement(node)
+        if isinstance(node, tree.Assign):
+            return _placed(ast.NamedExpr(made.targets[0], made.value), node)
+        if isinstance(node, tree.Loop):
+            generator = ast.comprehension(made.target, made.iter, [], 0)
+            return _placed(ast.ListComp(made.body[0].value, [generator]), node)
+        return made.value
 
     def definition(self, node: tree.Function, name: str = "") -> ast.stmt:
         kind: Any = ast.AsyncFunctionDef if node.is_async else ast.FunctionDef
@@ -232,13 +237,11 @@ def _binary(writer: Writer, node: tree.Binary) -> ast.expr:
 
 
 def _function(writer: Writer, node: tree.Function) -> ast.expr:
-    returned = node.body[0] if node.is_lambda and len(node.body) == 1 else None
-    if isinstance(returned, tree.Return) and returned.value is not None:
-        return ast.Lambda(writer.arguments(node), writer.expression(returned.value))
-    writer.count += 1
-    name = f".lambda_{writer.count}"
-    writer.hoisted.append(writer.definition(node, name))  # rule HOISTED
-    return ast.Name(name, ast.Load())
+    several = [writer.value(each) for each in node.body]  # rule VALUES
+    value = several[-1]
+    if len(several) > 1:
+        value = ast.Subscript(ast.Tuple(several, ast.Load()), ast.Constant(-1), ast.Load())
+    return ast.Lambda(writer.arguments(node), _placed(value, node.body[-1]))
 
 
 def _comprehension(writer: Writer, node: tree.Comprehension) -> ast.expr:
@@ -316,11 +319,9 @@ STATEMENTS: dict[type[tree.Node], Callable[[Writer, Any], Any]] = {
 
 
 def as_ast(function: tree.Function, finish: MakeFinish = no_finish) -> Any:
-    """Of the definition, or of the lambda; one that has more than its value is a definition."""
+    """Of the definition, or of the lambda."""
     writer = Writer(finish)
-    if function.is_lambda and len(function.body) == 1:
-        return writer.expression(function)
-    return writer.definition(function)
+    return writer.expression(function) if function.is_lambda else writer.definition(function)
 
 
 def as_code(function: tree.Function, free: Iterable[str], file: str, flags: int = 0) -> CodeType:
@@ -344,5 +345,5 @@ def as_text(*nodes: tree.Node) -> str:
     (first, *_) = nodes
     if isinstance(first, tree.Expression):
         return ast.unparse(ast.fix_missing_locations(Writer().expression(first)))
-    made = [each for node in nodes for each in Writer().statement(node)]  # type: ignore[arg-type]
+    made = Writer().body(nodes)  # type: ignore[arg-type]
     return ast.unparse(ast.fix_missing_locations(ast.Module(made, [])))

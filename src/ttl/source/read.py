@@ -259,12 +259,15 @@ def _loop(reader: Reader, node: ast.For | ast.While) -> Iterable[Statement]:
 
 
 def _while(reader: Reader, node: ast.While) -> tree.While:
-    place, test, body = place_of(node), reader.expression(node.test), reader.body(node.body)
+    """rule SIMPLER: a test that assigns is an `if` in the loop for each part of `and`."""
+    place, leave = place_of(node), (tree.Jump(place_of(node), "break"),)
     if not _assigns(node.test):
-        return tree.While(place, test, body)
-    negated = tree.Unary(test.place, "not", test)  # rule SIMPLER
-    leave = tree.Branch(place, negated, (tree.Jump(place, "break"),), ())
-    return tree.While(place, tree.Constant(place, True), (leave, *body))
+        return tree.While(place, reader.expression(node.test), reader.body(node.body))
+    is_and = isinstance(node.test, ast.BoolOp) and isinstance(node.test.op, ast.And)
+    tests = map(reader.expression, _parts(node.test) if is_and else [node.test])
+    fails = [tree.Unary(each.place, "not", each) for each in tests]
+    leaves = [tree.Branch(place, each, leave, ()) for each in fails]
+    return tree.While(place, tree.Constant(place, True), (*leaves, *reader.body(node.body)))
 
 
 # match --------------------------------------------------------------------------------------------

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from operator import is_
 from typing import Any, TypeVar
 
-from .tree import Binary, Body, Function, LanguageCall, Node, Sequence, Starred
+from .tree import Binary, Body, Function, LanguageCall, Node, Sequence, Starred, Suspend
 
 AnyNode = TypeVar("AnyNode", bound=Node)
 
@@ -53,6 +54,10 @@ def own_nodes(function: Function) -> Iterator[Node]:
         waiting += reversed(children(node) if inside is None else inside)
 
 
+def is_generator(function: Function) -> bool:
+    return any(isinstance(each, Suspend) and each.kind != "await" for each in own_nodes(function))
+
+
 def changed(node: AnyNode, **fields: Any) -> AnyNode:
     """A node like this one but for some of its fields."""
     return replace(node, **fields)
@@ -95,7 +100,7 @@ class Changer:
         for each in nodes:
             new = None if each is None else self.node(each)
             news += new if isinstance(new, tuple) and not isinstance(new, Node) else [new]
-        is_same = len(news) == len(nodes) and all(map(_is, news, nodes))
+        is_same = len(news) == len(nodes) and all(map(is_, news, nodes))
         return nodes if is_same else tuple(news)
 
 
@@ -108,10 +113,6 @@ def copy_of(node: AnyNode) -> AnyNode:
     """The same tree, of nodes of its own."""
     made: AnyNode = _Anew().node(node)
     return made
-
-
-def _is(one: object, other: object) -> bool:
-    return one is other
 
 
 def stored(node: Node) -> Iterator[Node]:

@@ -88,6 +88,11 @@ CASES = {
         read="[[match row:\n                case int(n):\n                    pass]]",
     ),
     "class": Case("TTL7003", "`class`", read="[[class Inner:\n                pass]]"),
+    "block without a name": Case(
+        "TTL7003",
+        "a block or transfer without a name has a value on some paths only",
+        read="for i in range(8):\n                i < 4 and [[ttl.copy(a[0, 0], a_blk)]]",
+    ),
     "comprehension": Case(
         "TTL1042", "a block cannot be iterated over", "x = [[[i for i in a_blk]]]"
     ),

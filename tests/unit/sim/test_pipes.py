@@ -1045,6 +1045,19 @@ def test_a_function_that_takes_no_pipe(report) -> None:
     assert "PipeNet.if_dst() takes a function, not None" in found.text
 
 
+def test_no_function_is_refused_on_nodes_without_a_pipe_too(report) -> None:
+    @ttl.operation(grid=(2, 1))
+    def operation(a):
+        net = ttl.PipeNet([ttl.Pipe((0, 0), (slice(1, 2), 0))])
+
+        @ttl.datamovement()
+        def kernel():
+            net.if_src(None if ttl.node(dims=1) else print)
+
+    found = report(operation, numbered(1))
+    assert "PipeNet.if_src() takes a function, not None" in found.text
+
+
 def test_a_type_error_of_the_function_is_the_users(report) -> None:
     found = report(one_kernel(lambda a, dfb, net: net.if_src(lambda pipe: 1 + "1")), numbered(1))
     assert (found.code, found.primary) == ("kernel-exception", '1 + "1"')

@@ -797,6 +797,26 @@ COMPLETE = {
 }  # fmt: skip
 
 
+def test_a_helper_returns_a_transfer_of_a_block_that_has_no_name() -> None:
+    text = """
+        def load():
+            return ttl.copy(x, a_dfb.reserve())
+        def kernel():
+            load()
+            other()
+    """
+    released = """
+        def load():
+            return ttl.copy(x, a_dfb.reserve())
+        def kernel():
+            (_held_0 := load())
+            WAIT(_held_0)
+            RELEASE(_held_0)
+            other()
+    """
+    assert supplied(text) == ast.unparse(ast.parse(dedent(released)))
+
+
 @pytest.mark.parametrize("name", COMPLETE)
 def test_complete_programs_stay_as_they_are(name: str) -> None:
     assert function_points(function_of(COMPLETE[name])) == ()
@@ -829,15 +849,29 @@ CALLBACKS = {
             send = lambda pipe: ttl.copy(a_dfb.wait(), pipe)
             net.if_src(send)
     """,
+    "one that another calls": """
+        def kernel():
+            net.if_dst((lambda h: lambda pipe: h(pipe))(lambda p: ttl.copy(p, a_dfb.reserve())))
+    """,
+    "a variable of a lambda around it": """
+        def kernel():
+            net.if_dst((lambda dfb: lambda pipe: ttl.copy(pipe, dfb.reserve()))(a_dfb))
+    """,
+    "a variable of a comprehension": """
+        def kernel():
+            net.if_dst([lambda pipe: ttl.copy(pipe, d.reserve()) for d in (a_dfb,)][0])
+    """,
+    "a block that a comprehension goes over": """
+        def kernel():
+            net.if_dst(lambda pipe: [ttl.copy(pipe, b).wait() for b in [a_dfb.reserve()]])
+    """,
 }
 WRITTEN = {
     "a lambda's block": """
         def kernel():
-            def _lambda_1(pipe):
-                _returned = pipe.store((_held_0 := a_dfb.wait()))
-                RELEASE(_held_0)
-                return _returned
-            net.if_src(_lambda_1)
+            net.if_src(lambda pipe: (
+                (_returned := pipe.store((_held_0 := a_dfb.wait()))), RELEASE(_held_0), _returned
+            )[-1])
     """,
     "a lambda's transfer": """
         def kernel():
@@ -845,20 +879,56 @@ WRITTEN = {
     """,
     "a block and a transfer of it": """
         def kernel():
-            def _lambda_1(pipe):
-                _returned = ttl.copy((_held_0 := a_dfb.wait()), pipe).wait()
-                RELEASE(_held_0)
-                return _returned
-            net.if_src(_lambda_1)
+            net.if_src(lambda pipe: (
+                (_returned := ttl.copy((_held_0 := a_dfb.wait()), pipe).wait()),
+                RELEASE(_held_0),
+                _returned,
+            )[-1])
     """,
     "one in a variable": """
         def kernel():
-            def _lambda_1(pipe):
-                _returned = ttl.copy((_held_0 := a_dfb.wait()), pipe).wait()
-                RELEASE(_held_0)
-                return _returned
-            send = _lambda_1
+            send = lambda pipe: (
+                (_returned := ttl.copy((_held_0 := a_dfb.wait()), pipe).wait()),
+                RELEASE(_held_0),
+                _returned,
+            )[-1]
             net.if_src(send)
+    """,
+    "one that another calls": """
+        def kernel():
+            net.if_dst((lambda h: lambda pipe: (
+                (_returned := (_held_0 := h(pipe))),
+                WAIT(_held_0, _returned),
+                RELEASE(_held_0, _returned),
+                _returned,
+            )[-1])(lambda p: ttl.copy(p, a_dfb.reserve())))
+    """,
+    "a variable of a lambda around it": """
+        def kernel():
+            net.if_dst((lambda dfb: lambda pipe: (
+                (_returned := ttl.copy(pipe, (_held_0 := dfb.reserve())).wait()),
+                RELEASE(_held_0),
+                _returned,
+            )[-1])(a_dfb))
+    """,
+    "a variable of a comprehension": """
+        def kernel():
+            net.if_dst([lambda pipe: (
+                (_returned := ttl.copy(pipe, (_held_0 := d.reserve())).wait()),
+                RELEASE(_held_0),
+                _returned,
+            )[-1] for d in (a_dfb,)][0])
+    """,
+    "a block that a comprehension goes over": """
+        def kernel():
+            net.if_dst(lambda pipe: (
+                (_returned := (
+                    (_over := [(_held_0 := a_dfb.reserve())]),
+                    [ttl.copy(pipe, b).wait() for b in _over],
+                )[-1]),
+                RELEASE(_held_0),
+                _returned,
+            )[-1])
     """,
 }
 

@@ -79,6 +79,18 @@ def a_loop_that_ends_by_itself(x, y):
 
 @body
 @ttl.operation(grid=(1, 1))
+def operators_by_name(x, y):
+    x_dfb, y_dfb = buffers(x, y)
+    for row in range(ROWS):
+        ttl.copy(x[row, 0:2], x_dfb.reserve())
+        with x_dfb.wait() as block, y_dfb.reserve() as out:
+            out.store(block.__mul__(4))
+            out.__iadd__(block.__add__(block))
+        ttl.copy(y_dfb.wait(), y[row, 0:2])
+
+
+@body
+@ttl.operation(grid=(1, 1))
 def a_value_from_before_a_break(x, y):
     x_dfb, y_dfb = buffers(x, y)
     for row in range(ROWS):

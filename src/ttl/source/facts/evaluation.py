@@ -186,13 +186,14 @@ class Evaluation:
         return [(after.escaped(value), closure) for after, value in found]
 
     def comprehension(self, node: tree.Comprehension, state: State) -> Result:
-        states = [state]
+        states, first = [state], node.generators[0]
         for each in node.generators:
             states = [
                 tested
                 for before in states
                 for over, value in self.value(each.over, before)
-                for bound in self.assign(each.target, value.item, over)
+                for after in [over if each is first else over.escaped(value)]  # no name can have it
+                for bound in self.assign(each.target, value.item, after)
                 for tested, _ in self.several(each.tests, bound)
             ]
         parts = [part for part in (node.key, node.value) if part is not None]

@@ -53,6 +53,11 @@ class Handle:
     def hidden(self) -> frozenset[Hidden]:
         return frozenset(each for each in self.holders if isinstance(each, Hidden))
 
+    @property
+    def known_names(self) -> frozenset[Variable]:
+        """Hidden ones only where there are no others."""
+        return self.names or self.hidden
+
     def held_by(self, holders: Iterable[Holder]) -> bool:
         return not self.holders.isdisjoint(holders)
 
@@ -107,7 +112,7 @@ class State:
         gone = {*gone}
         if not gone:
             return self
-        done = {handle.site: handle.names for handle in gone if handle.is_transfer}
+        done = {each.site: each.known_names for each in gone if each.is_transfer}
 
         def left(handle: Handle) -> Handle | None:
             if handle in gone:
@@ -190,7 +195,7 @@ def merged(states: Iterable[State]) -> State:
 
 def names_of(handle: Handle, state: State) -> set[Variable]:
     """The variables that lead to it, or to a transfer of it; those that surely do first."""
-    transfers = (other.names for other in state.handles if other.copies(handle))
+    transfers = (other.known_names for other in state.handles if other.copies(handle))
     several = (handle.names - handle.weak, handle.hidden, handle.names, handle.leads, *transfers)
     return {*next((names for names in several if names), ())}
 

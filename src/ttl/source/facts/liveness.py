@@ -55,11 +55,10 @@ class Liveness(Backward[Live]):
     def join(self, one: Live, other: Live) -> Live:
         return one | other
 
-    def step(self, node: Statement, state: Live) -> Live:
+    def step(self, node: tree.Node, state: Live) -> Live:
         return (state - stored(node)) | self.uses(node)
 
-    def evaluate(self, node: Expression, state: Live) -> Live:
-        return (state - stored(node)) | self.uses(node)
+    evaluate = step
 
     def assign(self, target: Expression, state: Live) -> Live:
         return (state - stored(target)) | self.mentions(target)

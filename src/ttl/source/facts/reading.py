@@ -15,7 +15,7 @@ from .. import tree
 from ..bindings import Variable
 from ..functions import own_code, place_of
 from ..trees import tree_of
-from ..walking import own_nodes
+from ..walking import is_generator
 from .evaluation import Evaluation, Result
 from .handles import Handle, Hidden, State
 from .liveness import Liveness
@@ -77,8 +77,7 @@ class Reading:
             return None
         if isinstance(function, Closure):
             inner = function.function
-            waits = any(isinstance(node, tree.Suspend) for node in own_nodes(inner))
-            return None if inner.is_async or waits else function
+            return None if inner.is_async or is_generator(inner) else function
         code = own_code(function)
         if place_of(code) not in self.trees:
             self.trees[place_of(code)] = None if code.co_flags & GENERATOR else tree_of(function)

@@ -24,7 +24,7 @@ from .. import tree
 from ..bindings import Scope, Variable
 from ..functions import fingerprint, place_of
 from ..recent import Recent
-from ..walking import Changer
+from ..walking import Changer, changed, walk
 from .handles import Hidden
 from .reading import Reading
 from .supplies import Spot, Supply
@@ -92,10 +92,12 @@ class _Inserter(Changer):
         self.places: dict[Spot, list[tree.Finish]] = defaultdict(list)
         self.saves: dict[tree.Node, list[tree.Statement]] = defaultdict(list)
         self.scope = Scope("")  # of the function that is changed
+        released = {supply.site for supply in supplies if not supply.is_wait}
         for supply in sorted(supplies, key=lambda supply: not supply.is_wait):  # rule ORDER
-            node, ends = supply.spot.statement, (tree.Evaluate, tree.Return)
-            if supply.is_at_once and isinstance(node, ends) and node.value is supply.site:
-                self.at_once.add(supply.site)
+            node, site = supply.spot.statement, supply.site
+            is_whole = isinstance(node, (tree.Evaluate, tree.Return)) and node.value is site
+            if supply.is_at_once and is_whole and site not in released:
+                self.at_once.add(site)
                 continue
             self.held |= {site: n for site, n in reading.hidden.items() if n in supply.names}
             self._add(supply)
@@ -123,6 +125,8 @@ class _Inserter(Changer):
             return tree.Call(new.place, tree.Attribute(new.place, new, "wait"), (), ())
         if node in self.held:
             return tree.Bind(new.place, tree.Target(new.place, self.held[node]), new)
+        if isinstance(new, tree.Comprehension) and new is not node:
+            return _over_evaluated(new, self.scope)
         if not isinstance(node, tree.Statement):
             return new
         if isinstance(node, tree.Branch):
@@ -146,6 +150,19 @@ def _evaluated(node: tree.Return, scope: Scope) -> tuple[tree.Statement, tree.Re
     variable, place = Variable(".returned", scope), node.value.place
     assign = tree.Assign(place, (tree.Target(place, variable),), node.value)
     return assign, tree.Return(node.place, tree.Name(place, variable))
+
+
+def _over_evaluated(node: tree.Comprehension, scope: Scope) -> tree.Expression:
+    """A comprehension cannot bind names in what it goes over: that is evaluated before it."""
+    first, *others = node.generators
+    if not any(isinstance(each, tree.Bind) for each in walk(first.over)):
+        return node
+    over, place = Variable(".over", scope), first.over.place
+    bind = tree.Bind(place, tree.Target(place, over), first.over)
+    first = changed(first, over=tree.Name(place, over))
+    made = changed(node, generators=(first, *others))
+    items = tree.Sequence(place, "tuple", (bind, made))
+    return tree.Item(node.place, items, tree.Constant(place, -1))
 
 
 # In words -----------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import builtins
 import math
+import operator
 import pdb
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
@@ -60,6 +61,7 @@ PURE: Final = (
     "pow", "range", "repr", "round", "slice", "str", "sum", "type",
 )  # fmt: skip
 PASSING: Final = ("dict", "iter", "list", "next", "reversed", "set", "sorted", "tuple")
+OPERATORS: Final = {*dir(language.Block)} & {*dir(operator)}
 STOPS: Final = (breakpoint, pdb.set_trace)  # where what stands beside them runs
 WAITS: Final = ("wait_eq", "wait_ge")
 SIGNALS: Final = ("set", "inc")
@@ -390,6 +392,7 @@ _METHODS: Final[dict[tuple[Kind, str], Handler]] = {
     (Kind.BLOCK, "store"): _gives(effect=Effect.COMPUTE),
     (Kind.BLOCK, "push"): _gives(),
     (Kind.BLOCK, "pop"): _gives(),
+    **{(Kind.BLOCK, operator): _gives(Kind.VALUE, effect=Effect.COMPUTE) for operator in OPERATORS},
     (Kind.NET, "if_src"): _with_pipe,
     (Kind.NET, "if_dst"): _with_pipe,
     (Kind.SEMAPHORE, "get_remote"): _remote,

@@ -21,7 +21,7 @@ from ..bindings import Around, Binding, Variable
 from ..flow import Forward
 from ..functions import MISSING, named_value
 from ..python import as_text
-from ..walking import own_nodes
+from ..walking import is_generator
 from . import expressions
 from .calls import Given, parameters_given
 from .problems import DEFINED_INSIDE, NEW_VALUE, NOT_HERE, RETURNS_VALUE
@@ -199,8 +199,7 @@ class Reader(Forward[State]):
         found = joined(self.returned)
         del self.calls[function]
         self.here, self.returned = outer
-        is_generator = any(isinstance(each, tree.Suspend) for each in own_nodes(function))
-        return container_of(found) if is_generator else found
+        return container_of(found) if is_generator(function) else found
 
     # Statements -----------------------------------------------------------------------------------
 
@@ -218,7 +217,7 @@ class Reader(Forward[State]):
     def before(self, node: tree.Statement, state: State) -> State:
         self.state = State(state)
         is_global = isinstance(node, tree.Declare) and node.keyword == "global"
-        if is_global or not isinstance(node, _KNOWN):
+        if not isinstance(node, _KNOWN) or is_global:
             keyword = as_text(node).split()[0].rstrip(":")
             raise NOT_HERE.error((self.frame, node), what=f"`{keyword}`")
         if not self.calls:
