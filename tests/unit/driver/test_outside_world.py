@@ -241,3 +241,17 @@ def test_what_properties_compute_from_their_objects_is_kept(
     assert result(driver, operation) == 12
     assert result(driver, operation) == 12
     assert driver.artifacts.count == 1
+
+
+def test_what_a_property_changes_it_changes_in_every_process(program: Path) -> None:
+    head = (
+        "class Thing:\n    n = 0\n    @property\n    def f(self):\n"
+        f"        self.n += 1\n        return self.n\n{OBJECT}thing.f"
+    )
+    program.write_text(FRAME.replace("HEAD", head))
+    found = []
+    for _ in range(2):
+        driver, operation = Driver(), load_file(program).operation
+        found.append([result(driver, operation) for _ in range(3)])
+    assert found[0] == found[1]
+    assert len(set(found[0])) == 3
