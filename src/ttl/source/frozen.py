@@ -128,8 +128,9 @@ HELD: Final[dict[type, Callable[[Any], Iterable[object]]]] = {
     **dict.fromkeys((staticmethod, classmethod), lambda value: (value.__func__,)),
     np.generic: lambda value: (repr(value.dtype), value.tobytes()),
     DataflowBuffer: lambda value: (
-        Plain((value.index, value.name, value.shape, value.dtype, value.layout, value.block_count)),
-        value.span, value.backing and (value.backing.tensor, value.backing.first_tile),
+        Plain((value.index, value.name, value.shape, value.dtype, value.layout, value.block_count,
+               value.span)),
+        value.backing and (value.backing.tensor, value.backing.first_tile),
     ),
     Pipe: lambda value: (value.src, value.dst, value.span, value.home),
     PipeNet: lambda value: (value.index, value.name, value.pipes, value.span),
