@@ -17,7 +17,7 @@ from ttl.dialects import print_module
 from ttl.integrations.flatbuffer import Runtime, compile_module, run_traced
 from ttl.integrations.flatbuffer.program import Program
 from ttl.integrations.flatbuffer.wide import with_64_bits
-from ttl.source.recent import Recent
+from ttl.loading.recent import Recent
 
 from .device import NAME, on_host, on_tt
 from .lowering import draws, emit_module

@@ -91,7 +91,7 @@ STATE = {
     "ttl/driver/compile.py": {"_COMPILING": LOCK, "_deep_calls": PROCESS},
     "ttl/driver/remarks.py": {"SHOWN": CONTEXT},
     "ttl/host/execution.py": {"in_flight": "what a second interrupt ends"},
-    "ttl/host/launcher.py": {"_ready_operations": CACHE},
+    "ttl/host/launcher.py": {"_READY": CACHE},
     "ttl/device/readiness.py": {"DEVICES": "never changed"},
     "ttl/frontend/uses.py": {"NOTHING": "never changed"},
     "ttl/language/engine.py": {"LAUNCH_HOOK": "bound once, when the driver is loaded"},

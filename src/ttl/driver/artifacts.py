@@ -11,7 +11,7 @@ from ttl.config import Config
 from ttl.diagnostics import Diagnostic
 from ttl.language.operation import Program
 from ttl.loading.forks import ForkLock
-from ttl.source.recent import Recent
+from ttl.loading.recent import Recent
 from ttl.target import Target
 
 from .kept import kept_in
