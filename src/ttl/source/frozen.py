@@ -301,7 +301,7 @@ class _Freezer:
         if is_users:
             self.asks_all |= asked.makes_names
             self.asked |= asked.names
-            self.asked_in_runs |= asked.names if self.runs else set()
+            self.asked_in_runs |= asked.attributes if self.runs else set()
         return (
             FUNCTION,
             code,

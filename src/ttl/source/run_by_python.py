@@ -47,7 +47,7 @@ UNTOLD = OF_PYTHON | {
 # Methods of classes that compiling does not call.
 NOT_RUN = frozenset({
     "__class_getitem__", "__delattr__", "__init__", "__init_subclass__", "__new__",
-    "__post_init__", "__repr__", "__set_name__", "__str__", "__subclasshook__",
+    "__post_init__", "__set_name__", "__subclasshook__",
 })  # fmt: skip
 
 
@@ -76,6 +76,7 @@ class Asked(NamedTuple):
 
     around: tuple[str, ...]  # names that it looks up in its module
     names: frozenset[str]  # that it may ask a module for: attributes, and texts for getattr()
+    attributes: frozenset[str]
     modules: tuple[str, ...]  # that it imports
     makes_names: bool  # does it ask for an attribute by a name that no constant of it is?
     is_untold: bool  # does it ask for what no key tells?
@@ -92,6 +93,7 @@ def asked_by(code: CodeType) -> Asked:
     if function is not None:
         named = (node for node in nodes if isinstance(node, (tree.Name, tree.Target)))
         around &= {node.binding.name for node in named if isinstance(node.binding, Around)}
+    attributes = {each.name for each in nodes if isinstance(each, tree.Attribute)}
     imports = [each for each in nodes if isinstance(each, tree.Import)]
     modules = {"." * each.level + each.module.partition(".")[0] for each in imports}
     asks = [each.arguments[1] for each in nodes if _is_getattr(each)]
@@ -99,6 +101,7 @@ def asked_by(code: CodeType) -> Asked:
     return Asked(
         tuple(sorted(around)),
         names | texts,
+        frozenset(attributes) if function else names,
         tuple(sorted(modules)),
         makes_names and "getattr" in names,
         not names.isdisjoint(UNTOLD) or not modules <= {*CONSTANT_MODULES},

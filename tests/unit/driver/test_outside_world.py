@@ -107,6 +107,14 @@ HEADS = {
         "import outside\nfrom operator import attrgetter\nPART = 'FAC'\n"
         f"{PROPERTY}attrgetter(PART + 'TOR')(outside)\n{OBJECT}thing.f"
     ),
+    "the text of an object": (
+        "from os import getenv\nclass Thing:\n    def __repr__(self):\n        return getenv('F')\n"
+        f"{OBJECT}float(repr(thing))"
+    ),
+    "an object in a text": (
+        "from os import getenv\nclass Thing:\n    def __str__(self):\n        return getenv('F')\n"
+        f"{OBJECT}float(f'{{thing}}')"
+    ),
     "a description of a field": (
         "from dataclasses import fields\n@dataclass\nclass Part:\n"
         "    f: int = field(default=0, metadata={'f': float(os.environ['F'])})\n"
