@@ -23,8 +23,8 @@ from ttl.config import Config
 from ttl.diagnostics import Diagnostic, TTLError, UsageError, codes, usage_error, writing
 from ttl.integrations.flatbuffer import Runtime, compile_module, run_traced
 from ttl.integrations.stablehlo import read_module
+from ttl.loading import recent
 from ttl.loading.recent import Recent
-from ttl.source import recent
 
 MOST_KEPT = 100  # kinds of arguments of one function
 
