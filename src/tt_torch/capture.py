@@ -16,7 +16,7 @@ from ttl.diagnostics import UsageError, codes
 from ttl.diagnostics.frames import calling_span
 from ttl.loading import without_collecting
 from ttl.loading.forks import ForkLock
-from ttl.source.recent import Recent
+from ttl.loading.recent import Recent
 
 from .decompositions import decompositions
 from .executable import MOST_KEPT, Executable

@@ -12,7 +12,7 @@ from torch._subclasses.fake_tensor import DataDependentOutputException, DynamicO
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.utils import _pytree as pytree
 
-from ttl.source.recent import Recent
+from ttl.loading.recent import Recent
 
 from .capture import TRACING
 from .decompositions import decompositions

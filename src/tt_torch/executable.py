@@ -17,7 +17,7 @@ from ttgraph.flatbuffer.program import Program
 from ttgraph.flatbuffer.wide import with_64_bits
 from ttl.config import Config
 from ttl.dialects import print_module
-from ttl.source.recent import Recent
+from ttl.loading.recent import Recent
 
 from .device import NAME, on_host, on_tt
 from .lowering import draws, emit_module

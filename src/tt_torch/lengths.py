@@ -15,7 +15,7 @@ from torch import Tensor, fx
 from torch.fx.experimental.proxy_tensor import make_fx
 
 from ttgraph.flatbuffer.lengths import Family, is_same
-from ttl.source.recent import Recent
+from ttl.loading.recent import Recent
 
 from .decompositions import decompositions
 from .executable import MOST_KEPT, Executable

@@ -23,8 +23,8 @@ from ttgraph.flatbuffer import Runtime, compile_module, run_traced
 from ttgraph.stablehlo import read_module
 from ttl.config import Config
 from ttl.diagnostics import Diagnostic, TTLError, UsageError, codes, usage_error, writing
-from ttl.source import recent
-from ttl.source.recent import Recent
+from ttl.loading import recent
+from ttl.loading.recent import Recent
 
 MOST_KEPT = 100  # kinds of arguments of one function
 

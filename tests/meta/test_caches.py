@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from meta.test_plain import CACHE, STATE
+
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "decisions" / "0038-calls-and-what-is-compiled.md"
 HEAD = "| file | what | key | at most |\n|---|---|---|---|\n"
@@ -22,8 +24,14 @@ KEYS = {
     "_graphs": "text of a graph", "_kept": "signature", "_known": "signature, or code",
     "_noted": "text of a remark", "_owners": "folder", "_passed": "signature",
     "_warned": "code and place", "_CALLS": "operation, types, shapes", "_KNOWN": "code, file",
-    "_POINTS": "code, what it names", "_RUNTIMES": "text of a graph", "_UNIFIED": "body, arguments",
+    "_POINTS": "code, what it names", "_READY": "artifact, kinds of tensors, folder, counted calls",
+    "_RUNTIMES": "text of a graph", "_UNIFIED": "body, arguments",
     "_USES": "kernel, what it names", "compiled": "graph of torch", "made": "lengths",
+}  # fmt: skip
+# Dicts: their key, and the constant that bounds them.
+DICTS = {
+    "_CHECKED": ("operation, arguments", "MOST_CHECKED"), "_MADE": ("code, file", "MOST_MADE"),
+    "_TEXTS": ("file", "MOST_FILES"),
 }  # fmt: skip
 Row = tuple[str, str, str, str]
 
@@ -36,10 +44,13 @@ def kept(file: str, tree: ast.Module) -> Iterator[Row]:
     }
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef):
-            key = [each.arg for each in (*node.args.args, *node.args.kwonlyargs)
-                   if each.arg not in ("self", "cls")]  # fmt: skip
+            given = (*node.args.args, node.args.vararg, *node.args.kwonlyargs)
+            key = [each.arg for each in given if each and each.arg not in ("self", "cls")]
             for bound in bounds(node):
                 yield file, f"`{node.name}`", ", ".join(key) or "-", bound if key else "1"
+        elif isinstance(node, ast.AnnAssign) and ast.unparse(node.target) in DICTS:
+            asked, most = DICTS[ast.unparse(node.target)]
+            yield file, f"`{ast.unparse(node.target)}`", asked, constants[most]
         elif isinstance(node, ast.AnnAssign) and "Recent(" in ast.unparse(node.value or node):
             name = ast.unparse(node.target).removeprefix("self.")
             bound = ast.unparse(node).rpartition("Recent(")[2].partition(")")[0]
@@ -67,3 +78,10 @@ def test_the_list_is_what_there_is(request: pytest.FixtureRequest) -> None:
     if request.config.getoption("--update-golden"):
         PAGE.write_text(text + table, encoding="utf-8")
     assert PAGE.read_text(encoding="utf-8") == text + table
+
+
+def test_what_is_marked_as_a_cache_is_in_the_list() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    for file, names in STATE.items():
+        for name in (name for name, why in names.items() if why == CACHE):
+            assert f"| `{file}` | `{name}` |" in text

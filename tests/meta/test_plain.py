@@ -28,6 +28,7 @@ LINKS = "xDSL pinned at 0.74: passes know what they make, docs/decisions/0031"
 PARSER = "xDSL pinned at 0.74: its parser has no public way to read a type of another dialect"
 PRIVATE: dict[str, tuple[set[str], str]] = {
     "_pyttlang_ttnn_finder.py": ({"_frozen_importlib"}, "imports nothing that is not loaded yet"),
+    "ttl/config.py": ({"_data"}, "the environment is compared at every call, as it lies in memory"),
     "ttl/diagnostics/frames.py": ({"_getframe"}, FRAMES),
     "ttl/dialects/building.py": (
         {"_prev_op", "_next_op", "_first_op", "_last_op", "_next_block", "_first_block",
@@ -50,7 +51,13 @@ PRIVATE: dict[str, tuple[set[str], str]] = {
     "ttl/dialects/verification.py": ({"_successors"}, LINKS),
     "ttl/frontend/functions.py": ({"_ParameterKind"}, "the type of a public value of inspect"),
     "ttgraph/jax.py": ({"_impl"}, "jax has no public type for the keys of its generators"),
-    "ttl/loading/forks.py": ({"_bootstrap"}, "a fork waits for imports: Python has no other way"),
+    "ttl/loading/forks.py": (
+        {"_bootstrap", "_lock_unlock_module", "_module_locks"},
+        "a fork waits for imports: Python has no other way",
+    ),
+    "ttl/semantics/typed_source.py": (
+        {"_getlines_from_code"}, "Python 3.14 keeps the text of a -c nowhere else",
+    ),
     "ttl/sim/deadlock.py": ({"_getframe"}, FRAMES),
     "ttl/sim/padding.py": ({"_getframe"}, FRAMES),
     "ttl/sim/place.py": ({"_getframe"}, FRAMES),
@@ -91,7 +98,7 @@ STATE = {
     "ttl/driver/compile.py": {"_COMPILING": LOCK, "_deep_calls": PROCESS},
     "ttl/driver/remarks.py": {"SHOWN": CONTEXT},
     "ttl/host/execution.py": {"in_flight": "what a second interrupt ends"},
-    "ttl/host/launcher.py": {"_ready_operations": CACHE},
+    "ttl/host/launcher.py": {"_READY": CACHE},
     "ttl/device/readiness.py": {"DEVICES": "never changed"},
     "ttl/frontend/uses.py": {"NOTHING": "never changed"},
     "ttl/language/engine.py": {"LAUNCH_HOOK": "bound once, when the driver is loaded"},
@@ -182,10 +189,21 @@ def is_private(name: str) -> bool:
     return name.startswith("_") and not name.startswith("__") and name not in PUBLIC
 
 
+def asked_by_text(node: ast.AST) -> tuple[ast.expr, str] | None:
+    """The object and the name of getattr(), setattr() and so on."""
+    match node:
+        case ast.Call(func, [owner, ast.Constant(str(name)), *_]) if "attr" in ast.unparse(func):
+            return owner, name
+    return None
+
+
 def private_names(tree: ast.AST, own: set[str]) -> Iterator[str]:
+    others = foreign(tree)
     for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute) and is_private(node.attr) and node.attr not in own:
-            yield node.attr
+        asked = (node.value, node.attr) if isinstance(node, ast.Attribute) else asked_by_text(node)
+        if asked is not None and is_private(asked[1]):
+            if asked[1] not in own or root_of(asked[0]) in others:
+                yield asked[1]
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             names = (*node.module.split("."), *(each.name for each in node.names))
             if not node.module.startswith((*OURS, "_pyttlang")):

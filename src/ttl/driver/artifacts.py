@@ -11,11 +11,11 @@ from ttl.config import Config
 from ttl.diagnostics import Diagnostic
 from ttl.language.operation import Program
 from ttl.loading.forks import ForkLock
-from ttl.source.recent import Recent
+from ttl.loading.recent import Recent
 from ttl.target import Target
 
 from .kept import kept_in
-from .signature import CallSignature, kept_for
+from .signature import CallSignature, kept_for, signature_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -81,7 +81,7 @@ class Artifacts:
                 return _Artifact(_compiled(program, target, config, report)[0])
             if (compiled := kept.read(place)) is None:
                 compiled, is_silent = _compiled(program, target, config, report)
-                if is_silent:
+                if is_silent and signature_of(program, target, config) == signature:  # rule SAME
                     kept.write(place, compiled)
             return _Artifact(compiled)
 

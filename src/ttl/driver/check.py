@@ -18,7 +18,7 @@ from ttl.diagnostics import (
 )
 from ttl.language.operation import Program
 from ttl.loading.forks import ForkLock
-from ttl.source.recent import Recent
+from ttl.loading.recent import Recent
 from ttl.target import Target
 
 from .remarks import Remarks, judged, show

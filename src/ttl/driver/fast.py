@@ -14,7 +14,7 @@ from dataclasses import replace
 from ttl.config import Config
 from ttl.diagnostics import Blame, CompileError
 from ttl.language.operation import Program
-from ttl.source.recent import Recent
+from ttl.loading.recent import Recent
 from ttl.target import Target
 
 from .signature import kept_for, signature_of

@@ -6,6 +6,7 @@ rule WHOLE   a file is written under another name and renamed, and starts with a
              a damaged file counts as missing
 rule OURS    kernels will run: a file is read only if no other user can have written it
 rule SILENT  an artifact with a warning is not kept, so that every process shows the warning
+rule SAME    nor is one whose compilation changed what its key tells: a property that counts, say
 """
 
 from __future__ import annotations

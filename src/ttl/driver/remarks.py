@@ -19,12 +19,12 @@ from ttl.diagnostics import (
 from ttl.diagnostics.painting import show_text
 from ttl.language.arguments import is_tensor
 from ttl.language.operation import Program, definition_span
+from ttl.loading.recent import Recent
 from ttl.source.captured import captured_writes
 from ttl.source.facts import facts_of
 from ttl.source.facts.releases import refuse_repairs, supplied_note
 from ttl.source.functions import place_of
 from ttl.source.old_names import old_names, old_names_note
-from ttl.source.recent import Recent
 from ttl.source.undeclared import undeclared_kernels
 
 from .surroundings import surroundings

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from ttl.config import Config
 from ttl.diagnostics import TTLError
 from ttl.language.operation import Program
+from ttl.loading.recent import Recent
 from ttl.semantics.kernel_config import MATH_FIDELITIES
 from ttl.semantics.rounding import LANGUAGE, TF32, Rounding, chip_rounding
-from ttl.source.recent import Recent
 from ttl.target import Target
 
 if TYPE_CHECKING:

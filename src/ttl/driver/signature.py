@@ -9,10 +9,10 @@ from typing import TypeVar
 from ttl.artifact import Operand
 from ttl.config import Config
 from ttl.language.operation import Operation, Program
+from ttl.loading.recent import Recent
 from ttl.semantics.tensors import row_page_elements
 from ttl.semantics.types import Shape
 from ttl.source.frozen import Key, NoKey, freeze_all
-from ttl.source.recent import Recent
 from ttl.target import Target
 
 from .operands import operands_of

@@ -114,14 +114,15 @@ def build_runtime(
     compiler: Compiler, cache_dir: Path, folder: Path = RUNTIME_FOLDER, anew: bool = False
 ) -> Path:
     """The runtime as a shared library; `anew` does not take it from the wheel or the cache."""
-    prebuilt = PREBUILT_FOLDER / prebuilt_name(folder)
+    sources = _sources(folder)
+    prebuilt = PREBUILT_FOLDER / _name_of(sources)
     if not anew and is_whole(prebuilt):
         return prebuilt
     includes = (f"-I{folder}", *_includes(compiler, folder))
     own_flags = (*_RUNTIME_FLAGS, *(_GCC_RUNTIME_FLAGS if compiler.is_gcc else ()))
     flags = (*_COMMON_FLAGS, *own_flags, *_chip_flags(), *compiler.flags)
-    units = tuple(str(path) for path in _sources(folder) if path.suffix == ".cpp")
-    key = _key(compiler, flags, _content(folder))
+    units = tuple(str(folder / name) for name in sources if name.endswith(".cpp"))
+    key = _key(compiler, flags, _parts(sources))
     link = (*_linker_flags(compiler), *_direct_calls(compiler), "-lm")
     notice = f"ttl: building the C++ runtime of the executor with {compiler.command[0]}, once"
     recipe = _Recipe("runtime", key, (*flags, *includes), units, link=link, notice=notice)
@@ -130,22 +131,26 @@ def build_runtime(
 
 def prebuilt_name(folder: Path = RUNTIME_FOLDER) -> str:
     """By all that a runtime depends on but the compiler: it serves kernels of any."""
-    return f"runtime-{_hash((*_chip_flags(), *_content(folder)))}.so"
+    return _name_of(_sources(folder))
 
 
-def _sources(folder: Path) -> list[Path]:
+def _name_of(sources: dict[str, bytes]) -> str:
+    return f"runtime-{_hash((*_chip_flags(), *_parts(sources)))}.so"
+
+
+def _sources(folder: Path) -> dict[str, bytes]:
+    """All files by their names. Every first launch of a process reads them: no objects of paths."""
+    found = {}
     with reading(folder):
-        return sorted(path for path in folder.rglob("*") if path.is_file())
+        for place, _, names in os.walk(folder):
+            for path in (os.path.join(place, name) for name in names):
+                with open(path, "rb") as file:
+                    found[os.path.relpath(path, folder)] = file.read()
+    return dict(sorted(found.items()))
 
 
-def _content(folder: Path) -> list[bytes]:
-    """All files with their names."""
-    with reading(folder):
-        return [
-            part
-            for path in _sources(folder)
-            for part in (str(path.relative_to(folder)).encode(), path.read_bytes())
-        ]
+def _parts(sources: dict[str, bytes]) -> list[bytes]:
+    return [part for name, content in sources.items() for part in (name.encode(), content)]
 
 
 def build_kernels(

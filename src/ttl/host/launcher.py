@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import compress
 from pathlib import Path
-from typing import Any
 
 from ttl.artifact import CompiledOperation
 from ttl.diagnostics import (
@@ -23,6 +22,7 @@ from ttl.diagnostics import (
     file_not_usable,
 )
 from ttl.diagnostics.activity import busy
+from ttl.loading.recent import Recent
 from ttl.target import Target
 from ttl.target import load as load_target
 from ttl.trace import Recorder
@@ -126,9 +126,8 @@ class _Ready:
     parts: Parts
 
 
-# Under the identity of the operation, which its parts keep alive; the eldest goes first.
-_ready_operations: dict[tuple[Any, ...], _Ready] = {}
-MOST_READY = 256
+# Under the identity of the operation, which its parts keep alive.
+_READY: Recent[_Ready] = Recent(256)
 
 
 def _ready(
@@ -137,18 +136,14 @@ def _ready(
     cache_dir: Path,
     counted: tuple[str, ...] | None,
 ) -> _Ready:
-    kinds = tuple((each.page_bytes, each.memory, shard_words_of(each)) for each in tensors)
-    key = (id(compiled), kinds, cache_dir, counted)
-    if (known := _ready_operations.get(key)) is not None:
-        return known
-    target = load_target(compiled.target)
-    plans = _plans(compiled, tensors, target)
-    runtime, libraries, entries = load(compiled, plans, cache_dir, counted=counted)
-    ready = _Ready(runtime, libraries, program_parts(compiled, target, plans, entries))
-    if len(_ready_operations) >= MOST_READY:
-        _ready_operations.pop(next(iter(_ready_operations)), None)  # another thread may have
-    _ready_operations[key] = ready
-    return ready
+    def anew() -> _Ready:
+        target = load_target(compiled.target)
+        plans = _plans(compiled, tensors, target)
+        runtime, libraries, entries = load(compiled, plans, cache_dir, counted=counted)
+        return _Ready(runtime, libraries, program_parts(compiled, target, plans, entries))
+
+    kinds = tuple([(each.page_bytes, each.memory, shard_words_of(each)) for each in tensors])
+    return _READY.get((id(compiled), kinds, cache_dir, counted), anew)
 
 
 def _plans(

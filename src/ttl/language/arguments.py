@@ -26,7 +26,9 @@ def is_tensor(value: object) -> bool:
 
 
 def parts_of(name: str, value: Any, around: tuple[Any, ...] = ()) -> list[Named]:
-    """A value and what lists, dicts and dataclasses in it hold: `name_0` for name[0]."""
+    """A value and what lists, dicts and dataclasses in it hold: `name_0` for name[0]. What the
+    language declares holds none: a buffer's tensor is known to the program.
+    """
     found = [(name, value)]
     for inner, part in _held(value):
         if not any(part is each for each in (*around, value)):  # else a list in itself
@@ -39,7 +41,9 @@ def _held(value: Any) -> Iterable[tuple[Any, Any]]:
         return enumerate(value)
     if isinstance(value, dict):
         return enumerate(value.values())
-    if hasattr(type(value), "__dataclass_fields__") and not is_tensor(value):
+    kind = type(value)
+    is_dataclass = hasattr(kind, "__dataclass_fields__") and not kind.__module__.startswith("ttl.")
+    if is_dataclass and not is_tensor(value):
         return [(each.name, getattr(value, each.name, None)) for each in fields(value)]
     return ()
 

@@ -72,7 +72,7 @@ class KernelFunction:
     def tensors(self) -> Iterator[tuple[str, Any]]:
         for name, value in self.sees().items():
             for part_name, part in parts_of(name, value):
-                if is_tensor(part) and not isinstance(part, DataflowBuffer):
+                if not isinstance(part, DataflowBuffer) and is_tensor(part):
                     yield part_name, part
 
 

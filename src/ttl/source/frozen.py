@@ -9,14 +9,16 @@ rule AGAIN    what was met before is known by its number: cycles end, and one li
               twice differs from two equal ones
 rule NAMED    functions and classes of Python and of installed libraries are known by their names
 rule MODULES  a module is known by those of its names that the functions met can ask for; of modules
-              whose functions do not change, only the numbers and texts are looked at
+              whose functions do not change, only values and what is put there are looked at
 rule RUN      properties and operators of the user's classes run while a kernel is compiled: they
-              have a key only if they name nothing but the user's own functions and PURE modules
-rule NONE     everything else has no key: nobody knows what it depends on, or it fails when asked
+              have a key only if they name nothing but the user's own functions and pure ones
+rule NONE     everything else has no key: nobody knows what it depends on, or it fails when asked;
+              so has a function that asks for what no key tells, its globals or __dict__, say
 """
 
 from __future__ import annotations
 
+import builtins
 import struct
 import sys
 from abc import ABC
@@ -27,7 +29,6 @@ from enum import Enum
 from functools import cached_property, lru_cache, partial
 from types import (
     BuiltinFunctionType,
-    CodeType,
     FunctionType,
     GetSetDescriptorType,
     MappingProxyType,
@@ -47,28 +48,22 @@ from ttl.language.pipes import Pipe, PipeNet
 from ttl.language.semaphores import RemoteSemaphore, Semaphore
 from ttl.loading.packages import is_ours
 from ttl.semantics.dtypes import DType, as_dtype, find_dtype
-from ttl.semantics.function_source import global_names, nested_codes
 from ttl.semantics.tensors import row_page_elements
 from ttl.semantics.ttnn_values import is_ttnn_value
 
-from . import tree
-from .bindings import Around
 from .functions import builtins_of, own_code, slots_of
 from .run_by_python import (
     CONSTANT_MODULES,
-    IMPURE_NAMES,
     NO_VALUE,
-    PURE,
-    added,
+    OF_PYTHON,
+    PURE_MODULES,
+    asked_by,
     cell_value,
     held_by_generated,
-    imports,
     is_generated,
-    makes_names,
+    is_pure,
     runs_alone,
 )
-from .trees import tree_of_code
-from .walking import walk
 
 Key = tuple[Any, ...]  # hashable, also what is in it
 Tensors = Iterable[Any]
@@ -98,6 +93,7 @@ AGAIN, CLASS, CODE, FUNCTION, MODULE, NAMED, TENSOR = (
     "again", "class", "code", "function", "module", "named", "tensor",
 )  # fmt: skip
 
+
 class Plain(tuple[Any, ...]):
     """Parts of something of ours that always have the same types."""
 
@@ -109,8 +105,6 @@ PLAIN: Final = {
     int, str, bytes, bool, type(None), type(Ellipsis), type(NotImplemented), Span, DType, Plain,
 }  # fmt: skip
 
-NUMBERS_AND_TEXTS = {bool, int, float, str, bytes}
-
 # What a value of a type, or of a type that is derived from it, holds by itself, beside attributes.
 HELD: Final[dict[type, Callable[[Any], Iterable[object]]]] = {
     bool: lambda value: (bool(value),),
@@ -120,17 +114,11 @@ HELD: Final[dict[type, Callable[[Any], Iterable[object]]]] = {
     str: lambda value: (str.__str__(value),),
     bytes: lambda value: (bytes.__getitem__(value, slice(None)),),
     bytearray: lambda value: (bytes(value),),
-    tuple: tuple.__iter__,
-    list: list.__iter__,
-    set: set.__iter__,  # in its order: a kernel may loop over it
-    frozenset: frozenset.__iter__,
+    **{kind: kind.__iter__ for kind in (tuple, list, set, frozenset)},  # in their order
     deque: lambda value: (value.maxlen, *deque.__iter__(value)),
     defaultdict: lambda value: (value.default_factory, *_items(value)),
-    OrderedDict: lambda value: _items(value),
-    Counter: lambda value: _items(value),
-    dict: lambda value: _items(value),
-    range: lambda value: (value.start, value.stop, value.step),
-    slice: lambda value: (value.start, value.stop, value.step),
+    **dict.fromkeys((OrderedDict, Counter, dict), lambda value: _items(value)),
+    **dict.fromkeys((range, slice), lambda value: (value.start, value.stop, value.step)),
     MappingProxyType: lambda value: (part for item in value.items() for part in item),
     SimpleNamespace: lambda value: _items(vars(value)),
     MethodType: lambda value: (value.__func__, value.__self__),
@@ -138,12 +126,12 @@ HELD: Final[dict[type, Callable[[Any], Iterable[object]]]] = {
     type(lru_cache(len)): lambda value: (value.__wrapped__,),
     property: lambda value: (value.fget, value.fset, value.fdel),
     cached_property: lambda value: (value.func, value.attrname),
-    staticmethod: lambda value: (value.__func__,),
-    classmethod: lambda value: (value.__func__,),
+    **dict.fromkeys((staticmethod, classmethod), lambda value: (value.__func__,)),
     np.generic: lambda value: (repr(value.dtype), value.tobytes()),
     DataflowBuffer: lambda value: (
-        Plain((value.index, value.name, value.shape, value.dtype, value.layout, value.block_count)),
-        value.span, value.backing and (value.backing.tensor, value.backing.first_tile),
+        Plain((value.index, value.name, value.shape, value.dtype, value.layout, value.block_count,
+               value.span)),
+        value.backing and (value.backing.tensor, value.backing.first_tile),
     ),
     Pipe: lambda value: (value.src, value.dst, value.span, value.home),
     PipeNet: lambda value: (value.index, value.name, value.pipes, value.span),
@@ -161,13 +149,6 @@ STATELESS = (object, Generic, Protocol, ABC)
 PLACES = (MemberDescriptorType, GetSetDescriptorType, type(vars(namedtuple("Box", "it"))["it"]))
 
 METHODS = (FunctionType, property, staticmethod, classmethod)
-# What Python adds to a class for itself.
-OF_PYTHON = {
-    "__abstractmethods__", "__annotate__", "__annotate_func__", "__annotations__",
-    "__annotations_cache__", "__dataclass_fields__", "__dataclass_params__", "__dict__", "__doc__",
-    "__firstlineno__", "__match_args__", "__module__", "__orig_bases__", "__parameters__",
-    "__static_attributes__", "__weakref__", "_abc_impl", "_is_protocol",
-}  # fmt: skip
 
 
 def _items(value: dict[Any, Any]) -> Iterator[object]:
@@ -180,9 +161,11 @@ class _Freezer:
 
     def __init__(self, tensors: Tensors):
         self.tensors = {id(tensor): number for number, tensor in enumerate(tensors)}
-        self.met: dict[int, tuple[int, object]] = {}  # the values too, so that ids stay theirs
-        self.modules: list[ModuleType] = []
+        # By id: number, value (so that the id stays its own), and if it was met under rule RUN.
+        self.met: dict[int, tuple[int, object, bool]] = {}
+        self.modules: list[tuple[ModuleType, bool]] = [(builtins, False)]
         self.asked: set[str] = set()  # names that some function may ask a module for
+        self.asked_in_runs: set[str] = set()
         self.asks_all = False  # a function makes such names itself
         self.runs = False  # rule RUN: is this what Python runs while a kernel is compiled?
 
@@ -194,10 +177,12 @@ class _Freezer:
             return kind, struct.pack("<d", value)
         if (number := self.tensors.get(id(value))) is not None:
             return TENSOR, number
-        if (known := self.met.get(id(value))) is not None:
+        known = self.met.get(id(value))
+        if known is not None and (known[2] or not self.runs):
             return AGAIN, known[0]
-        self.met[id(value)] = len(self.met), value
-        return self._content(value, kind)
+        self.met[id(value)] = known[0] if known else len(self.met), value, self.runs
+        content = self._content(value, kind)
+        return content if known is None else (AGAIN, known[0], content)
 
     def keys(self, values: Iterable[object]) -> Key:
         return tuple([self.key(value) for value in values])
@@ -211,16 +196,24 @@ class _Freezer:
         while left := sorted({*self._module_attributes()} - done):
             done.update(left)
             for number, name in left:
-                yield number, name, self.key(vars(self.modules[number])[name])
+                module, self.runs = self.modules[number]
+                yield number, name, self.key(vars(module)[name])
 
     def _module_attributes(self) -> Iterator[tuple[int, str]]:
-        for number, module in enumerate(self.modules):
+        for number, (module, runs) in enumerate(self.modules):
             is_constant = _is_constant(module)
-            names = {*vars(module)} if self.asks_all and not is_constant else self.asked
-            for name in names:
+            for name in {*vars(module)} if self.asks_all and not is_constant else self.asked:
                 value = vars(module).get(name, NO_VALUE)
-                if value is not NO_VALUE and (not is_constant or type(value) in NUMBERS_AND_TEXTS):
+                if value is NO_VALUE:
+                    continue
+                if runs and is_constant and name in self.asked_in_runs:
+                    self._require_pure(module.__name__, name, value)
+                if not is_constant or _is_put_there(module, name, value):
                     yield number, name
+
+    def _require_pure(self, module: str, name: str, value: object) -> None:  # rule RUN
+        if not is_pure(module, name, value):
+            raise NoKey(f"{module}.{name} may give something else next time")
 
     def _content(self, value: Any, kind: type) -> Key:
         if kind in HELD:
@@ -234,29 +227,30 @@ class _Freezer:
         if isinstance(value, ModuleType):
             return self._module(value)
         if (name := _library_name(value)) is not None:
-            return self._named(*name)
+            return self._named(*name, value)
         if isinstance(value, type):
             return self._class(value)
         if isinstance(value, BuiltinFunctionType):
             return kind, value.__name__, self.key(value.__self__)
         if isinstance(value, Enum):
-            return self.key(kind), value.name
+            return self.key(kind), value.name, self.key(value.value)  # flags may have no name
         return self._instance(value, kind) if _is_users(kind) else self._of_library(value, kind)
 
-    def _named(self, module: str, name: str) -> Key:
-        if self.runs and module.partition(".")[0] not in PURE:
-            raise NoKey(f"{module}.{name} may give something else next time")
+    def _named(self, module: str, name: str, value: object) -> Key:
+        if self.runs:
+            self._require_pure(module, name, value)
         return NAMED, module, name
 
     def _module(self, module: ModuleType) -> Key:
+        name, is_constant = module.__name__, _is_constant(module)
         is_dynamic = type(module) is not ModuleType or "__getattr__" in vars(module)
-        if is_dynamic and not _is_constant(module):
-            raise NoKey(f"module {module.__name__} makes its attributes when asked")
-        is_users = is_user_file(getattr(module, "__file__", None) or "<builtin>")
-        if self.runs and not is_users and module.__name__.partition(".")[0] not in PURE:
-            raise NoKey(f"functions of {module.__name__} may give something else next time")
-        self.modules.append(module)
-        return MODULE, module.__name__
+        if is_dynamic and not is_constant:
+            raise NoKey(f"module {name} makes its attributes when asked")
+        is_pythons = is_constant or name in PURE_MODULES
+        if self.runs and not is_pythons and _is_library(name):
+            raise NoKey(f"functions of {name} may give something else next time")
+        self.modules.append((module, self.runs))
+        return MODULE, name
 
     def _of_library(self, value: Any, kind: type) -> Key:
         """An object of numpy, or one of ours that does not change."""
@@ -299,32 +293,30 @@ class _Freezer:
         code = own_code(function)
         is_users = is_user_file(code.co_filename)
         if not is_users and (name := _library_name(function)) is not None:
-            return self._named(*name)
-        around, asked = _names(code)
-        if is_users:
-            self._look_at(code)
+            return self._named(*name, function)
+        asked = asked_by(code)
+        if is_users and (asked.is_untold or (self.runs and asked.is_impure)):
+            raise NoKey(f"`{code.co_name}` asks for what no key tells")
         around_it = function.__globals__ if is_users else {}
-        self.asked |= asked if is_users else set()
+        own_builtins = builtins_of(function)
+        if is_users:
+            self.asks_all |= asked.makes_names
+            self.asked |= asked.names
+            self.asked_in_runs |= asked.attributes if self.runs else set()
         return (
             FUNCTION,
             code,
             code.co_filename,
             function.__name__,
+            function.__qualname__,
             self.key(function.__defaults__),
             self.key(function.__kwdefaults__),
             self.named(function.__dict__.items()),
             self.keys(cell_value(cell) for cell in function.__closure__ or ()),
-            self.named((name, around_it[name]) for name in around if name in around_it),
-            self.named(_numbers_of_builtins(function, around) if is_users else ()),
+            self.named((name, around_it[name]) for name in asked.around if name in around_it),
+            self.keys(sys.modules.get(name) for name in asked.modules if is_users),
+            () if own_builtins is vars(builtins) else self.key(own_builtins),
         )
-
-    def _look_at(self, code: CodeType) -> None:
-        """Raise NoKey for a function that depends on more than names tell."""
-        if imports(code):
-            raise NoKey(f"`{code.co_name}` imports a module when it is called")
-        self.asks_all |= makes_names(code)
-        if self.runs and not IMPURE_NAMES.isdisjoint(global_names(code)):  # rule RUN
-            raise NoKey(f"`{code.co_name}` may give something else next time")
 
     def _class(self, kind: type) -> Key:
         """A class of the user's, without what Python adds for itself."""
@@ -336,9 +328,9 @@ class _Freezer:
             CLASS,
             kind.__module__,
             kind.__qualname__,
+            kind.__name__,
             self.keys((type(kind), *kind.__bases__)),
-            self.named((name, member.value) for name, member in members.items()),
-            self.keys(added(member) for member in members.values()),
+            self.named((name, vars(member)) for name, member in members.items()),
             tuple([(name, self._class_attribute(name, value)) for name, value in own]),
         )
 
@@ -360,15 +352,13 @@ def _is_constant(module: ModuleType) -> bool:
     return name.partition(".")[0] in CONSTANT_MODULES and sys.modules.get(name) is module
 
 
-def _numbers_of_builtins(
-    function: FunctionType, names: Iterable[str]
-) -> Iterator[tuple[str, object]]:
-    """List what somebody has put beside Python's own functions."""
-    for name in names:
-        value = builtins_of(function).get(name, NO_VALUE)
-        is_pythons = getattr(value, "__module__", None) in ("builtins", "_io", "_sitebuiltins")
-        if value is not NO_VALUE and not is_pythons and name not in function.__globals__:
-            yield name, value
+def _is_put_there(module: ModuleType, name: str, value: Any) -> bool:
+    """Is it a value, or what somebody put in the place of a constant module's own functions?"""
+    if isinstance(value, (FunctionType, BuiltinFunctionType)):
+        root = (value.__module__ or module.__name__).partition(".")[0]
+        return root not in (*CONSTANT_MODULES, "_io") or value.__name__ != name
+    kind = value if isinstance(value, type) else type(value)
+    return kind is not ModuleType and (type(value) in HELD or _is_users(kind))
 
 
 def _library_name(value: Any) -> tuple[str, str] | None:
@@ -395,23 +385,3 @@ def _is_library(module: str) -> bool:
         return True
     file = getattr(sys.modules.get(module), "__file__", None)
     return file is not None and not is_user_file(file)
-
-
-def names_around(code: CodeType) -> tuple[str, ...]:
-    """The names that a function, and those nested in it, look up in their module."""
-    return _names(code)[0]
-
-
-@lru_cache(maxsize=1024)
-def _names(code: CodeType) -> tuple[tuple[str, ...], frozenset[str]]:
-    """The names around a function that it uses, and those it may ask a module for: attributes,
-    and texts for getattr(). Of the functions nested in it too. Without its source an attribute is
-    taken for a name.
-    """
-    codes = (code, *nested_codes(code))
-    texts = {each for inner in codes for each in inner.co_consts if isinstance(each, str)}
-    around = global_names(code) - {*code.co_freevars}
-    if (function := tree_of_code(code, code.co_filename)) is not None:
-        nodes = (node for node in walk(function) if isinstance(node, (tree.Name, tree.Target)))
-        around &= {node.binding.name for node in nodes if isinstance(node.binding, Around)}
-    return tuple(sorted(around)), global_names(code) | texts

@@ -2,39 +2,54 @@
 
 from __future__ import annotations
 
-from enum import Enum
 from functools import lru_cache
-from types import CodeType, FunctionType
-from typing import Any, Final
+from types import CodeType, FunctionType, ModuleType
+from typing import Any, Final, NamedTuple, TypeGuard
+
+import numpy as np
 
 from ttl.diagnostics.frames import is_user_file
 from ttl.loading.packages import PACKAGES
-from ttl.semantics.function_source import global_names
+from ttl.semantics.function_source import global_names, nested_codes
 
 from . import tree
+from .bindings import Around
 from .trees import tree_of_code
 from .walking import walk
 
 # Modules whose attributes a kernel may use and that do not change; others may.
 CONSTANT_MODULES = ("builtins", "math", "numpy", "torch", "ttnn", *PACKAGES)
 NO_VALUE: Final = "no value"
-# Modules whose functions give the same for the same arguments, and names that do not: rule RUN of
-# frozen.py.
-PURE = (
-    *CONSTANT_MODULES, "abc", "collections", "dataclasses", "enum", "functools", "itertools",
-    "operator", "_operator", "types", "typing",
+# Rule RUN of frozen.py: modules and functions that give the same for the same arguments, and names
+# that do not.
+PURE_MODULES = (
+    "abc", "builtins", "collections", "dataclasses", "enum", "functools", "itertools", "math",
+    "operator", "_operator", "typing",
 )  # fmt: skip
-IMPURE_NAMES = frozenset({
-    "__import__", "eval", "exec", "fromfile", "getattr", "globals", "hash", "id", "input", "load",
-    "loadtxt", "locals", "open", "random", "vars",
+PURE_OF_NUMPY = frozenset({
+    "arange", "array", "asarray", "concatenate", "dtype", "full", "linspace", "max", "mean",
+    "min", "ndarray", "ones", "prod", "stack", "sum", "zeros",
 })  # fmt: skip
+IMPURE_NAMES = frozenset({
+    "__import__", "attrgetter", "dir", "eval", "exec", "fields", "get_type_hints", "getattr",
+    "globals", "hash", "id", "input", "locals", "methodcaller", "open", "vars",
+})  # fmt: skip
+# What objects, functions and classes have and no key tells; OF_PYTHON Python adds to a class.
+OF_PYTHON = frozenset({
+    "__abstractmethods__", "__annotate__", "__annotate_func__", "__annotations__",
+    "__annotations_cache__", "__dataclass_fields__", "__dataclass_params__", "__dict__", "__doc__",
+    "__firstlineno__", "__module__", "__orig_bases__", "__parameters__", "__static_attributes__",
+    "__weakref__", "_abc_impl", "_is_protocol",
+})  # fmt: skip
+UNTOLD = OF_PYTHON | {
+    "__builtins__", "__getattribute__", "__globals__", "__subclasses__", "f_globals",
+    "gi_frame",
+}  # fmt: skip
 # Methods of classes that compiling does not call.
 NOT_RUN = frozenset({
     "__class_getitem__", "__delattr__", "__init__", "__init_subclass__", "__new__",
-    "__post_init__", "__repr__", "__set_name__", "__str__", "__subclasshook__",
+    "__post_init__", "__set_name__", "__subclasshook__",
 })  # fmt: skip
-# What every member of an Enum has.
-OF_MEMBERS = frozenset({"_value_", "_name_", "__objclass__", "_sort_order_"})
 
 
 def is_generated(code: CodeType) -> bool:
@@ -57,33 +72,59 @@ def runs_alone(name: str, value: object) -> bool:
     return not isinstance(value, (staticmethod, classmethod)) and hasattr(type(value), "__get__")
 
 
-def added(member: Enum) -> dict[str, object]:
-    """List the attributes that a program gave to a member of an Enum."""
-    return {name: value for name, value in vars(member).items() if name not in OF_MEMBERS}
+class Asked(NamedTuple):
+    """What the text of a function, and of those nested in it, asks for."""
+
+    around: tuple[str, ...]  # names that it looks up in its module
+    names: frozenset[str]  # that it may ask a module for: attributes, and texts for getattr()
+    attributes: frozenset[str]
+    modules: tuple[str, ...]  # that it imports
+    makes_names: bool  # does it ask for an attribute by a name that no constant of it is?
+    is_untold: bool  # does it ask for what no key tells?
+    is_impure: bool  # may it give something else when Python runs it again?
 
 
 @lru_cache(maxsize=1024)
-def imports(code: CodeType) -> bool:
-    """Tell whether a function imports other modules than those that do not change."""
-    function = tree_of_code(code, code.co_filename)
-    found = (each for each in walk(function) if isinstance(each, tree.Import)) if function else ()
-    return any(
-        each.level or each.module.partition(".")[0] not in CONSTANT_MODULES for each in found
+def asked_by(code: CodeType) -> Asked:
+    """Without its source an attribute is taken for a name around it."""
+    codes, names = (code, *nested_codes(code)), global_names(code)
+    texts = {each for inner in codes for each in inner.co_consts if isinstance(each, str)}
+    around, function = names - {*code.co_freevars}, tree_of_code(code, code.co_filename)
+    nodes = [*walk(function)] if function is not None else []
+    if function is not None:
+        named = (node for node in nodes if isinstance(node, (tree.Name, tree.Target)))
+        around &= {node.binding.name for node in named if isinstance(node.binding, Around)}
+    attributes = {each.name for each in nodes if isinstance(each, tree.Attribute)}
+    imports = [each for each in nodes if isinstance(each, tree.Import)]
+    modules = {"." * each.level + each.module.partition(".")[0] for each in imports}
+    asks = [each.arguments[1] for each in nodes if _is_getattr(each)]
+    makes_names = any(not isinstance(each, tree.Constant) for each in asks) or not function
+    return Asked(
+        tuple(sorted(around)),
+        names | texts,
+        frozenset(attributes) if function else names,
+        tuple(sorted(modules)),
+        makes_names and "getattr" in names,
+        not names.isdisjoint(UNTOLD) or not modules <= {*CONSTANT_MODULES},
+        bool(imports) or not around.isdisjoint(IMPURE_NAMES),
     )
 
 
-@lru_cache(maxsize=1024)
-def makes_names(code: CodeType) -> bool:
-    """Tell whether a function asks for an attribute by a name that no constant of it is."""
-    if "getattr" not in global_names(code):
-        return False
-    function = tree_of_code(code, code.co_filename)
-    calls = (each for each in walk(function) if isinstance(each, tree.Call)) if function else ()
-    named = [
-        each.arguments[1] for each in calls if isinstance(each.function, tree.Name)
-        and each.function.binding.name == "getattr" and len(each.arguments) > 1
-    ]  # fmt: skip
-    return not function or any(not isinstance(each, tree.Constant) for each in named)
+def is_pure(module: str, name: str, value: object) -> bool:
+    """Does something of a library give the same for the same arguments?"""
+    root = module.partition(".")[0]
+    if not callable(value) or root != "numpy":
+        named = root in PURE_MODULES and name not in IMPURE_NAMES
+        return not isinstance(value, ModuleType) and (named or not callable(value))
+    if issubclass(type(value), np.ufunc) or name in PURE_OF_NUMPY:
+        return True
+    return isinstance(value, type) and issubclass(value, np.generic)
+
+
+def _is_getattr(node: tree.Node) -> TypeGuard[tree.Call]:
+    function = node.function if isinstance(node, tree.Call) else None
+    name = function.binding.name if isinstance(function, tree.Name) else ""
+    return isinstance(node, tree.Call) and name == "getattr" and len(node.arguments) > 1
 
 
 def cell_value(cell: Any) -> object:

@@ -16,13 +16,13 @@ from typing import Any
 
 from ttl.diagnostics.frames import is_pyttlang_file
 from ttl.language.described import public_class
+from ttl.loading.recent import Recent
 from ttl.semantics.function_source import function_tree
 
 from . import tree
 from .bindings import Around
 from .functions import MISSING, named_value, own_code, place_of
 from .read import read_function
-from .recent import Recent
 
 Path = tuple[str, ...]  # a name around a function, and attributes of what it stands for
 

@@ -19,9 +19,9 @@ from fuzz.forks import check_forks, program
 from ttl.host.build import run_compiler
 from ttl.host.toolchain import Compiler
 from ttl.loading.forks import UNDIVIDED, ForkLock, WhileRunning, computed_once
+from ttl.loading.recent import Recent
 from ttl.sim.watchdog import Watchers
 from ttl.source.functions import ReplacedCodes
-from ttl.source.recent import Recent
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
 

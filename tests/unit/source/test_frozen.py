@@ -7,7 +7,7 @@ import sys
 from collections import OrderedDict, defaultdict, deque, namedtuple
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from enum import Enum, IntEnum
+from enum import Enum, IntEnum, IntFlag
 from functools import lru_cache, partial, wraps
 from itertools import combinations
 from types import MappingProxyType, ModuleType, SimpleNamespace
@@ -52,6 +52,10 @@ class Color(Enum):
 
 class Level(IntEnum):
     LOW = 1
+
+
+class Access(IntFlag):
+    READ = 1
 
 
 @dataclass
@@ -216,6 +220,8 @@ FAMILIES: dict[str, list[Callable[[], Any]]] = {
         lambda: Color.RED,
         lambda: Color.GREEN,
         lambda: Color,
+        lambda: Access(8),
+        lambda: Access(16),
         lambda: Settings,
         lambda: Fixed,
         lambda: int,

@@ -10,6 +10,7 @@ from typing import Any
 
 from ttl.language.operation import KernelFunction, Program
 from ttl.loading.forks import computed_once
+from ttl.loading.recent import Recent
 from ttl.semantics.dtypes import DType, float16
 from ttl.semantics.kernel_config import WIDE, Sum, dest_dtype, needs_fp32_dest
 from ttl.semantics.kernel_kinds import KernelKind
@@ -17,7 +18,6 @@ from ttl.semantics.kernel_kinds import KernelKind
 from ..frozen import NoKey, freeze_all
 from ..name_uses import reads_what_it_writes
 from ..numpy_numbers import may_meet_numpy
-from ..recent import Recent
 from ..unusual import is_unusual
 from .registers import Uses, live_uses
 from .releases import CodePoints, kernel_points

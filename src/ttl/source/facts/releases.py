@@ -19,11 +19,11 @@ from typing import Any
 from ttl.diagnostics import Diagnostic, Label, Span, UsageError, codes
 from ttl.diagnostics.buffer_ends import CALLS
 from ttl.language.buffer import DataflowBuffer
+from ttl.loading.recent import Recent
 
 from .. import tree
 from ..bindings import Scope, Variable
 from ..functions import fingerprint, place_of
-from ..recent import Recent
 from ..walking import Changer, changed, walk
 from .handles import Hidden
 from .reading import Reading

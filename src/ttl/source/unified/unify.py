@@ -10,11 +10,11 @@ from typing import Any
 from ttl.diagnostics.frames import is_pyttlang_file
 from ttl.language.arguments import is_tensor, parts_of
 from ttl.language.operation import Operation
+from ttl.loading.recent import Recent
 from ttl.semantics.dtypes import dtype_of
 
 from ..functions import environment, fingerprint, own_code
 from ..numpy_numbers import has_numpy, may_meet_numpy
-from ..recent import Recent
 from .assignment import Assignment, assign
 from .expanding import new_frame
 from .forms import is_unified, refuse_without_source

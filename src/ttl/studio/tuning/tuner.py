@@ -10,8 +10,8 @@ from typing import Any
 
 from ttl.config import Config as Options
 from ttl.language.autotuned import TunedOperation
+from ttl.loading.recent import Recent
 from ttl.semantics.dtypes import find_dtype
-from ttl.source.recent import Recent
 from ttl.studio.sweep import Runner, Store, Task, cores, forked, limited, may_fork, sweep
 
 from .keys import call_key, surroundings, trial_key

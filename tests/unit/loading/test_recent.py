@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ttl.source.recent import Recent
+from ttl.loading.recent import Recent
 
 
 def test_what_was_asked_for_last_is_kept() -> None:

@@ -16,7 +16,8 @@ class Recent(Generic[Value]):
 
     def __init__(self, most: int):
         self._most = most
-        self._values: OrderedDict[Hashable, Value] = OrderedDict()
+        # With the key that is kept: to compare another one with it may take long.
+        self._values: OrderedDict[Hashable, tuple[Hashable, Value]] = OrderedDict()
         self._lock = ForkLock()
 
     def get(self, key: Hashable, make: Callable[[], Value]) -> Value:
@@ -26,9 +27,9 @@ class Recent(Generic[Value]):
         and both get that of the first.
         """
         with self._lock():
-            if key in self._values:
-                self._values.move_to_end(key)
-                return self._values[key]
+            if (known := self._values.get(key)) is not None:
+                self._values.move_to_end(known[0])
+                return known[1]
         return self._keep(key, make())[0]
 
     def is_first(self, key: Hashable, value: Value) -> bool:
@@ -37,12 +38,12 @@ class Recent(Generic[Value]):
 
     def _keep(self, key: Hashable, value: Value) -> tuple[Value, bool]:
         with self._lock():
-            is_new = key not in self._values
-            value = self._values.setdefault(key, value)
-            self._values.move_to_end(key)
+            made = key, value
+            known = self._values.setdefault(key, made)
+            self._values.move_to_end(known[0])
             while len(self._values) > self._most:
                 self._values.popitem(last=False)
-            return value, is_new
+            return known[1], known is made
 
     def clear(self) -> None:
         with self._lock():
