@@ -43,7 +43,7 @@ def _source(ours: Distribution | None) -> str:
 
 def _origin(ours: Distribution) -> dict[str, Any]:
     """Read pip's note of a folder or a file; empty for an installation from an index."""
-    origin: dict[str, Any] = json.loads(ours.read_text("direct_url.json") or "{}")
+    origin: dict[str, object] = json.loads(ours.read_text("direct_url.json") or "{}")
     return origin
 
 

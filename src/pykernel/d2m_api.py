@@ -86,7 +86,7 @@ class PykernelFunction:
 
     function: Any
     grid: Any
-    block_factors: Any
+    block_factors: object
     memory_space: str
     kernel_folder: str | None
     loads_kernels: bool
@@ -97,7 +97,7 @@ class PykernelFunction:
     def __name__(self) -> str:
         return str(self.function.__name__)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> None:
+    def __call__(self, *args: object, **kwargs: object) -> None:
         """Run on these tensors; the last one is written."""
         arguments = self._bind(args, kwargs)
         grid, factors = self._grid(args), self._factors(args)
@@ -121,7 +121,7 @@ class PykernelFunction:
             raise wrong_value(text, help_text, self._span(), codes.SHAPE_MISMATCH)
         write_array(output, array_of(result))
 
-    def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    def _bind(self, args: tuple[object, ...], kwargs: dict[str, object]) -> dict[str, Any]:
         try:
             bound = inspect.signature(self.function).bind_partial(*args, **kwargs)
         except TypeError as error:
@@ -130,14 +130,14 @@ class PykernelFunction:
         bound.apply_defaults()
         return dict(bound.arguments)
 
-    def _grid(self, args: Sequence[Any]) -> Shape:
+    def _grid(self, args: Sequence[object]) -> Shape:
         grid = self.grid(*args) if callable(self.grid) else self.grid
         is_pair = isinstance(grid, (tuple, list)) and len(grid) == 2
         if not is_pair or not all(type(size) is int and size > 0 for size in grid):
             raise wrong_value(f"grid={grid!r}", "write grid=(rows, columns)", self._span())
         return tuple(grid)
 
-    def _inject(self, arguments: dict[str, Any], grid: Shape, factors: Any) -> None:
+    def _inject(self, arguments: dict[str, object], grid: Shape, factors: object) -> None:
         """Give the parameters that are named as options their values; WrongType for others."""
         rank = len(grid) if self.iteration is None else len(self.iteration.iterators)
         values = {
@@ -155,10 +155,10 @@ class PykernelFunction:
             text = f"{self.__name__} is called without {' and '.join(missing)}"
             raise wrong_type(text, "call it with its tensors", calling_span())
 
-    def _factors(self, args: Sequence[Any]) -> Any:
+    def _factors(self, args: Sequence[object]) -> Any:
         return self.block_factors(*args) if callable(self.block_factors) else self.block_factors
 
-    def _threads(self, arguments: dict[str, Any], tensors: dict[str, Any]) -> Any:
+    def _threads(self, arguments: dict[str, object], tensors: dict[str, object]) -> Any:
         """The program; or a tensor that calls of ttnn gave, without one."""
         of_ttnn = import_module("ttgraph.pykernel_calls")  # graphs are above this
         token, streams, calls = ARGUMENTS.set(tensors), STREAMS.set([]), of_ttnn.Calls(tensors)
@@ -177,7 +177,11 @@ class PykernelFunction:
         raise wrong_type(text, help_text, self._span())
 
     def _run(
-        self, bound: BoundProgram, named: dict[str, Any], grid: Shape, iteration: Iteration | None
+        self,
+        bound: BoundProgram,
+        named: dict[str, object],
+        grid: Shape,
+        iteration: Iteration | None,
     ) -> None:
         count = len(bound.tensors)
         grids = [iteration.grid_of(n, grid) if iteration else grid for n in range(count)]
@@ -211,7 +215,7 @@ class PykernelFunction:
         if config.flatbuffer is not None and not config.compile_only:
             self._write_flatbuffer(operands, config.flatbuffer)
 
-    def _launch(self, operation: Operation, tensors: list[Any]) -> None:
+    def _launch(self, operation: Operation, tensors: list[object]) -> None:
         folder = None if self.kernel_folder is None else Path(self.kernel_folder)
         if folder is None:
             operation(*tensors)
@@ -239,10 +243,10 @@ class PykernelFunction:
 
 
 def pykernel_gen(
-    grid: Any = None,
-    block_factors: Any = None,
-    indexing_maps: Any = None,
-    iterator_types: Any = None,
+    grid: object = None,
+    block_factors: object = None,
+    indexing_maps: object = None,
+    iterator_types: object = None,
     num_outs: int = 1,
     memory_space: str = "L1",
     tiled: bool = True,

@@ -22,12 +22,12 @@ def core_index(dim: int) -> int:
     return engine("core_index()").node()[1 - dim]
 
 
-def check_dim(dim: Any) -> None:
+def check_dim(dim: object) -> None:
     if isinstance(dim, bool) or dim not in (0, 1):
         raise refused(f"core_index({dim!r})", "write core_index(0) for y, core_index(1) for x")
 
 
-def dma(src: Any, dst: Any, core: Any = None, mcast: Any = None) -> MemTx:
+def dma(src: object, dst: object, core: object = None, mcast: object = None) -> MemTx:
     """Start a transfer between a stream and a block, two blocks, or a block and those of others.
 
     With `core` and `mcast` the block goes to the same place on all cores of a rectangle: not to the
@@ -77,22 +77,22 @@ def fill(value: float, shape: Any) -> BlockExpression:
     return math.fill(value, shape=tuple(shape))
 
 
-def rowmax(x: Any, other: Any = None) -> BlockExpression:
+def rowmax(x: object, other: object = None) -> BlockExpression:
     """The largest element of each row, one column of tiles; and no less than `other`."""
     largest = math.reduce_max(x, dims=[-1])
     return largest if other is None else math.max(largest, other)
 
 
-def rowsum(x: Any) -> BlockExpression:
+def rowsum(x: object) -> BlockExpression:
     """The sum of each row, one column of tiles."""
     return math.reduce_sum(x, dims=[-1])
 
 
-def bcast(x: Any, like: Any) -> BlockExpression:
+def bcast(x: object, like: object) -> BlockExpression:
     """The first column of `x` in all columns of a block shaped as `like`."""
     return math.broadcast(x, dims=[-1], shape=shape_like(like))
 
 
-def shape_like(like: Any) -> tuple[int, ...]:
+def shape_like(like: object) -> tuple[int, ...]:
     shape: Any = like.type.shape if isinstance(like, (Block, BlockExpression)) else like
     return tuple(shape)

@@ -88,7 +88,7 @@ class _Dim:
     number: int
 
 
-def make_iteration(maps: Any, iterators: Any, span: Span | None) -> Iteration | None:
+def make_iteration(maps: object, iterators: object, span: Span | None) -> Iteration | None:
     """From what @pykernel_gen was given; None for the explicit form."""
     if not maps:
         return None
@@ -124,7 +124,7 @@ def make_iteration(maps: Any, iterators: Any, span: Span | None) -> Iteration | 
     return Iteration(kinds, found)
 
 
-def _map(given: Callable[..., Any], count: int, span: Span | None) -> Map:
+def _map(given: Callable[..., object], count: int, span: Span | None) -> Map:
     try:
         results = given(*(_Dim(number) for number in range(count)))
     except Exception:  # of the user's: arithmetic, attributes, whatever a map may not have
@@ -193,7 +193,7 @@ def iter_index(dim: int) -> int:
     return step
 
 
-def check_counter(count: int, dim: Any) -> None:
+def check_counter(count: int, dim: object) -> None:
     if not count:
         raise refused(
             "iter_index() in a thread that writes its loops itself",
@@ -228,4 +228,4 @@ def matmul_fused_template(args: Any) -> dict[str, Any]:
 
 eltwise_template = eltwise_fused_template(3)
 matmul_template = matmul_fused_template(3)
-explicit_template: dict[str, Any] = {"indexing_maps": None, "iterator_types": None}
+explicit_template: dict[str, object] = {"indexing_maps": None, "iterator_types": None}

@@ -38,7 +38,7 @@ class Stream(Described):
     noun = "a stream"
     instead = {"shape": "index it by a coordinate of the grid: stream[y, x]"}  # noqa: RUF012
 
-    def __init__(self, tensor: Any, num_buffers: int | None = None):
+    def __init__(self, tensor: object, num_buffers: int | None = None):
         span = calling_span()
         if num_buffers is not None:
             text = f"Stream(num_buffers={num_buffers!r}) is not implemented"
@@ -279,7 +279,7 @@ class Semaphore(Described):
             nodes = rectangle(core, mcast, running.grid)
             running.semaphore_set(self.semaphore, nodes, value, "Semaphore.set()")
 
-    def inc(self, value: int, core: Any = None, mcast: Any = None) -> None:
+    def inc(self, value: int, core: object = None, mcast: object = None) -> None:
         """Add to the value on another core."""
         check_inc(core, mcast)
         running = engine("Semaphore.inc()")
@@ -299,7 +299,7 @@ class Semaphore(Described):
 # What dma() and semaphores may be given -----------------------------------------------------------
 
 
-def check_set(core: Any, mcast: Any) -> None:
+def check_set(core: object, mcast: object) -> None:
     if (core is None) != (mcast is None):
         raise refused(
             "Semaphore.set() on a single other core" if mcast is None else "mcast without core",
@@ -308,7 +308,7 @@ def check_set(core: Any, mcast: Any) -> None:
         )
 
 
-def check_inc(core: Any, mcast: Any) -> None:
+def check_inc(core: object, mcast: object) -> None:
     if mcast is not None:
         raise refused(
             "Semaphore.inc() has no multicast",
@@ -321,7 +321,7 @@ def check_inc(core: Any, mcast: Any) -> None:
         )
 
 
-def check_cores(core: Any, mcast: Any) -> None:
+def check_cores(core: object, mcast: object) -> None:
     if (core is None) != (mcast is None):
         raise refused(
             f"dma() with {'core' if mcast is None else 'mcast'} alone",
@@ -329,7 +329,7 @@ def check_cores(core: Any, mcast: Any) -> None:
         )
 
 
-def check_remote(from_stream: bool, to_stream: bool, core: Any) -> None:
+def check_remote(from_stream: bool, to_stream: bool, core: object) -> None:
     if from_stream and to_stream:
         raise refused(
             "dma() from a stream to a stream",
@@ -348,7 +348,7 @@ def pair(value: Any, what: str) -> tuple[Any, Any]:
     return value[0], value[1]
 
 
-def rectangle(core: Any, mcast: Any, grid: Sequence[int]) -> tuple[Shape, ...]:
+def rectangle(core: object, mcast: object, grid: Sequence[int]) -> tuple[Shape, ...]:
     """The nodes (x, y) of `mcast` rows and columns from `core` on."""
     y, x = pair(core, "core")
     rows, columns = pair(mcast, "mcast")

@@ -26,7 +26,7 @@ class Operand:
     """A tensor of the program on its way to the device."""
 
     name: str
-    argument: Any  # as the user gave it
+    argument: object  # as the user gave it
     tensor: Any  # of ttnn, collapsed and padded
     layout: MetalLayout
     grid: Shape  # the parts it is divided into
@@ -54,8 +54,8 @@ def is_tensor(value: Any) -> bool:
 
 
 def make_operands(
-    given: tuple[Any, ...],
-    names: dict[str, Any],
+    given: tuple[object, ...],
+    names: dict[str, object],
     grids: Sequence[Shape],
     memory_space: str,
     call: str,

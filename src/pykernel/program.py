@@ -47,7 +47,7 @@ class Program:
         # Data movement first: the first of it reads.
         self.threads = tuple(sorted(threads, key=lambda thread: thread.is_compute))
 
-    def __call__(self, *args: Any, **kwargs: Any) -> BoundProgram:
+    def __call__(self, *args: object, **kwargs: object) -> BoundProgram:
         first = self.threads[0]
         if kwargs or len(args) != len(first.buffers):
             raise wrong_type(
@@ -228,7 +228,7 @@ class Body:
         names = [operand.name for operand in call.operands]
         self.__signature__ = inspect.Signature([inspect.Parameter(name, kind) for name in names])
 
-    def __call__(self, *tensors: Any) -> None:
+    def __call__(self, *tensors: object) -> None:
         collected = scope(self.call.name)
         objects = self._declare()
         call = self.call
@@ -293,7 +293,7 @@ class Body:
         return found
 
 
-def _by_parameter(thread: Thread, objects: list[Any]) -> dict[str, Any]:
+def _by_parameter(thread: Thread, objects: list[object]) -> dict[str, Any]:
     return dict(zip(thread.names_of_parameters, objects, strict=True))
 
 
@@ -375,7 +375,7 @@ def _wrong_end(call: Call, thread: Thread, position: int, what: str, help_text: 
     return wrong_value(text, help_text, parameter_span(thread, name), codes.BUFFER_ENDS)
 
 
-def make_operation(call: Call, function: Any) -> Operation:
+def make_operation(call: Call, function: object) -> Operation:
     rows, columns = call.grid
     return Operation(Body(call, function), (columns, rows), frontend=Threads(call))
 

@@ -36,7 +36,7 @@ class Moves:
 
 
 def running(
-    thread: Thread, values: dict[str, Any], moves: Moves, iterations: Any = None
+    thread: Thread, values: dict[str, Any], moves: Moves, iterations: object = None
 ) -> FunctionType:
     """Bind the thread's parameters to `values`; its body runs for each of `iterations`."""
     body = thread.definition.body

@@ -58,7 +58,7 @@ from .threads import Thread
 class _Names(Environment):
     """With those that a rewritten thread has."""
 
-    def __init__(self, functions: tuple[FunctionType, ...], names: Mapping[str, Any]):
+    def __init__(self, functions: tuple[FunctionType, ...], names: Mapping[str, object]):
         super().__init__(functions)
         self.names = names
 
@@ -80,7 +80,7 @@ class ThreadBuilder(Translation):
         self.arguments: dict[int, RunTime] = {}
         self.argument_spans: list[Span] = []
 
-    def bind(self, name: str, handle: Any, type: Attribute, span: Span) -> None:
+    def bind(self, name: str, handle: object, type: Attribute, span: Span) -> None:
         argument = self.entry.add_arg(type)
         argument.hint = name
         self.arguments[id(handle)] = argument
@@ -138,7 +138,7 @@ def iter_index(builder: KernelBuilder, dim: Value) -> Value:
 
 
 def _counter(
-    builder: KernelBuilder, kind: type[Operation], dim: Any, check: Callable[[Any], None]
+    builder: KernelBuilder, kind: type[Operation], dim: Any, check: Callable[[object], None]
 ) -> Value:
     if isinstance(dim, RunTime):
         name = "core_index" if kind is d2m.CoreIndexOp else "iter_index"

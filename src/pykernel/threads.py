@@ -165,7 +165,7 @@ def _annotation(parameter: tree.Parameter, function: FunctionType) -> str:
     return getattr(found, "__name__", "") if is_ours else word
 
 
-def bound_thread(thread: Thread, tensors: Sequence[Any]) -> Thread:
+def bound_thread(thread: Thread, tensors: Sequence[object]) -> Thread:
     """The thread as both backends evaluate it in a call with these tensors."""
     thread = _reading_own_parts(thread, tensors)
     shapes = [tuple(getattr(tensor, "shape", ())) for tensor in tensors]
@@ -177,7 +177,7 @@ def bound_thread(thread: Thread, tensors: Sequence[Any]) -> Thread:
     return replace(thread, definition=found, names=names)
 
 
-def _reading_own_parts(thread: Thread, tensors: Sequence[Any]) -> Thread:
+def _reading_own_parts(thread: Thread, tensors: Sequence[object]) -> Thread:
     """In the older spelling the streams of tensors have no names: see older.py, rule OWN."""
     used = {node.binding.name for node in thread.names_around}
     pairs = zip(thread.names_of_parameters, tensors, strict=False)
@@ -185,7 +185,7 @@ def _reading_own_parts(thread: Thread, tensors: Sequence[Any]) -> Thread:
     return replace(thread, names={name: _stream(tensor) for name, tensor in found.items()})
 
 
-def _stream(tensor: Any) -> Stream:
+def _stream(tensor: object) -> Stream:
     made = (each for each in STREAMS.get() if each.argument is tensor)
     return next(made, None) or Stream(tensor)
 

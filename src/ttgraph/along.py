@@ -48,11 +48,11 @@ def scatter(x: Any, index: Any, source: Any, dim: int, reduce: int) -> Any:
     return found
 
 
-def cumsum(x: Any, dim: int) -> Any:
+def cumsum(x: object, dim: int) -> Any:
     return np.cumsum(_comparable(x), dim, dtype=_wide(x))
 
 
-def cumprod(x: Any, dim: int) -> Any:
+def cumprod(x: object, dim: int) -> Any:
     return np.cumprod(_comparable(x), dim, dtype=_wide(x))
 
 
@@ -74,7 +74,7 @@ def _checked(index: Any, size: int) -> Any:
     return index
 
 
-ALONG: dict[str, Callable[..., Any]] = {
+ALONG: dict[str, Callable[..., object]] = {
     "argsort": argsort, "gather": gather, "scatter": scatter, "cumsum": cumsum,
     "cumprod": cumprod,
 }  # fmt: skip

@@ -80,7 +80,7 @@ class _Call:
 
     arguments: tuple[Any, ...]
     named: dict[str, Any]
-    fixed: dict[int | str, Any]
+    fixed: dict[int | str, object]
 
     def with_fixed(self, function: Callable[..., Any]) -> Callable[..., Any]:
         def call(*arguments: Any, **named: Any) -> Any:
@@ -130,7 +130,7 @@ class Compiled:
 
     def _bound(self, arguments: tuple[Any, ...], named: dict[str, Any]) -> _Call:
         places = (pair for pair in enumerate(arguments) if pair[0] in self._static)
-        fixed: dict[int | str, Any] = dict(places)
+        fixed: dict[int | str, object] = dict(places)
         fixed |= {name: value for name, value in named.items() if name in self._static}
         return _Call(
             tuple(value for place, value in enumerate(arguments) if place not in fixed),

@@ -107,7 +107,7 @@ class Queue:
         self._known(key)
         return self.tensors[key]
 
-    def _made(self, key: Hashable, make: Callable[..., Any]) -> Any:
+    def _made(self, key: Hashable, make: Callable[..., object]) -> Any:
         described = self._known(key)
         device = ttnn.open_device(device_id=0)
         layout = ttnn.TILE_LAYOUT if described.is_tiled else ttnn.ROW_MAJOR_LAYOUT

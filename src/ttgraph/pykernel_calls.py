@@ -47,7 +47,7 @@ class Calls:
     named: dict[str, Any]  # its tensors; results are added
     results: list[Any] = field(default_factory=list)
 
-    def __call__(self, op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def __call__(self, op: Operation, args: tuple[object, ...], kwargs: dict[str, object]) -> Any:
         try:
             with made_by(None):
                 result = _result(op, args, kwargs)
@@ -68,7 +68,7 @@ def made_by(calls: Calls | None) -> Iterator[None]:
         CALLS.reset(token)
 
 
-def _result(op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _result(op: Operation, args: tuple[object, ...], kwargs: dict[str, object]) -> Any:
     given = _bound(op, args, kwargs)
     arrays = {name: array_of(value) for name, value in given.items() if is_tensor(value)}
     if not arrays:
@@ -103,7 +103,7 @@ def _like(first: Any, values: Array, dtype: DType) -> Any:
 # TTIR ---------------------------------------------------------------------------------------------
 
 
-def _computed(op: Operation, given: Mapping[str, Any], arrays: Arrays, dtype: DType) -> Array:
+def _computed(op: Operation, given: Mapping[str, object], arrays: Arrays, dtype: DType) -> Array:
     from ttgraph.d2m_graph import lower_ttir, run_ttir
 
     name, operands, attributes = _call(op, given, arrays)

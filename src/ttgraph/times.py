@@ -53,7 +53,7 @@ def _total(times: Sequence[Range]) -> Range:
     return Range(sum(best), sum(typical), sum(worst))
 
 
-def graph_time(runtime: Runtime, name: str, target: Target, data: Any = None) -> GraphTime:
+def graph_time(runtime: Runtime, name: str, target: Target, data: object = None) -> GraphTime:
     """`name` is that of the file. Kernels are for the chip that they were compiled for."""
     costs = data or load_costs(target.name)
     calls = [
@@ -67,7 +67,7 @@ def graph_time(runtime: Runtime, name: str, target: Target, data: Any = None) ->
 
 
 def _calls(
-    runtime: Runtime, number: int, program: Program, costs: Any, target: Target
+    runtime: Runtime, number: int, program: Program, costs: object, target: Target
 ) -> Iterator[CallTime]:
     for position, step in enumerate(program.steps):
         if isinstance(step, GenericStep):
@@ -78,7 +78,7 @@ def _calls(
             yield _roof(step, program, costs, target)
 
 
-def _roof(step: Step, program: Program, data: Any, target: Target) -> CallTime:  # rule roof
+def _roof(step: Step, program: Program, data: object, target: Target) -> CallTime:  # rule roof
     given, result = program.described(step.inputs), program.tensors[step.output]
     times, bound = [], ""
     for case in Case:

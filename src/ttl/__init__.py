@@ -36,26 +36,26 @@ def _define() -> None:
     load_engines(with_compiler=False)
 
 
-def _launch(operation: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+def _launch(operation: Operation, args: tuple[object, ...], kwargs: dict[str, object]) -> None:
     from ttl.driver import launch  # not before, so that importing ttl stays light
 
     LAUNCH_HOOK.launch = launch
     launch(operation, args, kwargs)
 
 
-def _bind(operation: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Bound:
+def _bind(operation: Operation, args: tuple[object, ...], kwargs: dict[str, object]) -> Bound:
     from ttl.driver import PROCESS_DRIVER
 
     return PROCESS_DRIVER.bind(operation, args, kwargs)
 
 
-def _compile(operation: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _compile(operation: Operation, args: tuple[object, ...], kwargs: dict[str, object]) -> Any:
     from ttl.driver import PROCESS_DRIVER
 
     return PROCESS_DRIVER.compile(operation, args, kwargs)
 
 
-def _body_of(operation: Operation, arguments: dict[str, Any]) -> Callable[..., Any]:
+def _body_of(operation: Operation, arguments: dict[str, object]) -> Callable[..., Any]:
     from ttl.source.unified import body_of
 
     return body_of(operation, arguments)

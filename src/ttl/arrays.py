@@ -26,12 +26,12 @@ __all__ = ["from_numpy", "to_numpy"]
 
 
 def from_numpy(
-    array: Any,
+    array: object,
     dtype: Any = None,
     layout: Any = None,
     device: Any = None,
-    memory_config: Any = None,
-    mesh_mapper: Any = None,
+    memory_config: object = None,
+    mesh_mapper: object = None,
 ) -> Tensor:
     """A tensor with a copy of the array's elements, rounded to `dtype`.
 
@@ -95,11 +95,11 @@ def _home(*values: Any) -> Any:
     return import_module("ttnn")
 
 
-def _is_embedded(ttnn: Any) -> bool:
+def _is_embedded(ttnn: object) -> bool:
     return ttnn is sys.modules.get("ttl.ttnn")
 
 
-def _plain(mapper: Any) -> Any:
+def _plain(mapper: object) -> Any:
     """One that copies the tensor to every device is a wrapper in Python."""
     return mapper.unwrap() if hasattr(mapper, "unwrap") else mapper
 

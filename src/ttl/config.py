@@ -37,7 +37,7 @@ NO_CHOICE = WarningOptions()
 Read = Callable[[str, str], Any]  # a variable and its text -> the option, None for the default
 
 
-def _option(variable: str, read: Read = lambda _, text: text, default: Any = None) -> Any:
+def _option(variable: str, read: Read = lambda _, text: text, default: object = None) -> Any:
     """A field of Config that a variable of the environment sets."""
     return field(default=default, metadata={"variable": variable, "read": read})
 
@@ -280,7 +280,7 @@ class _Process:
 
 
 _PROCESS = _Process()
-_CHOSEN: ContextVar[tuple[tuple[str, Any], ...]] = ContextVar("ttl_chosen_options", default=())
+_CHOSEN: ContextVar[tuple[tuple[str, object], ...]] = ContextVar("ttl_chosen_options", default=())
 
 
 def chosen_variables() -> dict[str, str]:
@@ -311,7 +311,7 @@ def process_variables(variables: Mapping[str, str]) -> Iterator[None]:
 
 
 @contextmanager
-def chosen_options(**options: Any) -> Iterator[None]:
+def chosen_options(**options: object) -> Iterator[None]:
     """Inside, fields of Config have these values for the calls of this thread. `warnings` may be
     text: chosen_options(strict=True, warnings="ignore=TTL3006").
     """
@@ -337,7 +337,7 @@ def _given(environment: Mapping[str, str], over: Mapping[str, str]) -> Given:
 
 
 @lru_cache(maxsize=64)
-def _config(given: Given, chosen: tuple[tuple[str, Any], ...]) -> Config:
+def _config(given: Given, chosen: tuple[tuple[str, object], ...]) -> Config:
     variables = {name: text for name, text in given if text is not None}
     options: dict[str, Any] = {"cache_folder": cache_dir(variables)}
     for variable, option in OPTIONS.items():

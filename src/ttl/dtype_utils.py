@@ -11,11 +11,11 @@ from typing import Any
 from ttl.semantics.dtypes import DTYPES
 
 
-def is_ttnn_tensor(tensor: Any) -> bool:
+def is_ttnn_tensor(tensor: object) -> bool:
     return isinstance(tensor, import_module("ttnn").Tensor)
 
 
-def torch_dtype_to_ttnn_datatype(torch_dtype: Any) -> Any:
+def torch_dtype_to_ttnn_datatype(torch_dtype: object) -> Any:
     """ValueError if ttnn has no such type."""
     return format_name_to_ttnn_dtype(str(torch_dtype).removeprefix("torch."))
 

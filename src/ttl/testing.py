@@ -42,10 +42,10 @@ class Bench:
 
 def bench(
     operation: Operation | Tuned | TunedOperation,
-    *args: Any,
+    *args: object,
     warm_ups: int = 2,
     repeats: int = 10,
-    **kwargs: Any,
+    **kwargs: object,
 ) -> Bench:
     """Tensors of the real ttnn: runs the operation on their device. Others: the estimate for the
     chip of TTL_TARGET; their tensors keep what they hold.
@@ -75,7 +75,7 @@ def bench(
     return Bench(times.typical, times.best, times.worst, slowest)
 
 
-def _no_operation(given: Any) -> UsageError:
+def _no_operation(given: object) -> UsageError:
     message = f"bench() takes an operation, not a {type(given).__name__}"
     help_text = "give it what @ttl.operation made, and the arguments: bench(operation, x, y)"
     broken = codes.WRONG_ARGUMENT.broken(message, help_text)
@@ -83,7 +83,7 @@ def _no_operation(given: Any) -> UsageError:
 
 
 def _measured(
-    operation: Operation, tensors: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any],
+    operation: Operation, tensors: list[Any], args: tuple[object, ...], kwargs: dict[str, object],
     warm_ups: int, repeats: int,
 ) -> Bench:  # fmt: skip
     ttnn, device = module_of(tensors[0]), tensors[0].device()

@@ -53,7 +53,7 @@ def _before(op: Operation, new: Operation) -> Operation:
 
 
 def insert_linalg(
-    place: Operation, name: str, inputs: list[SSAValue], result: Any, properties: Any
+    place: Operation, name: str, inputs: list[SSAValue], result: object, properties: object
 ) -> SSAValue:
     """The operation `name` of the op table, before `place`."""
     empty = _before(place, d2m.EmptyOp.create(result_types=[result])).results[0]
@@ -81,7 +81,7 @@ def linalg_generic(
     )
 
 
-def iteration(name: str, inputs: list[SSAValue], result: Any, properties: Any) -> Iteration:
+def iteration(name: str, inputs: list[SSAValue], result: Any, properties: object) -> Iteration:
     """How the tiles of operands and result belong together."""
     shape = tuple(result.get_shape())
     shapes = [d2m.shape_of(value) for value in inputs]

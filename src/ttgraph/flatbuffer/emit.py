@@ -59,8 +59,8 @@ class _Program:
     def __init__(self, function: func.FuncOp, numbers: Iterator[int], places: dict[str, int]):
         self.function, self.places = function, places
         self.numbers = numbers
-        self.references: dict[SSAValue, dict[str, Any]] = {}
-        self.descriptions: dict[Attribute, dict[str, Any]] = {}  # of the types of tensors
+        self.references: dict[SSAValue, dict[str, object]] = {}
+        self.descriptions: dict[Attribute, dict[str, object]] = {}  # of the types of tensors
 
     def value(self, mesh: dict[str, int]) -> dict[str, Any]:
         block = self.function.body.block
@@ -112,7 +112,7 @@ class _Program:
         operands: list[Any] = [self.tensor(each) for each in op.inputs]
         if table.operands == ("inputs",):
             operands = [operands]
-        fields: dict[str, Any] = {"type": row.name} if table.kinds else {}
+        fields: dict[str, object] = {"type": row.name} if table.kinds else {}
         fields |= zip(table.operands, operands, strict=True)
         fields |= {attribute: values[attribute] for attribute, _ in row.wire_attributes}
         return {table.name: {**fields, "out": self.tensor(op.result)}}
@@ -175,7 +175,7 @@ def _format(element: str) -> str:
 
 
 def _memory_config(layout: TensorLayout) -> dict[str, Any]:
-    config: dict[str, Any] = {
+    config: dict[str, object] = {
         "tensor_memory_layout": layout.memory_layout.title().replace("_", ""),
         "buffer_type": _BUFFER_TYPES[layout.buffer_type],
     }

@@ -65,7 +65,7 @@ def _linear(a: Any, b: Any, bias: Any = None, *, transpose_b: bool) -> Any:
 
 
 def _attention(
-    query: Any, key: Any, value: Any, mask: Any = None, *, scale: Any, later: Any
+    query: Any, key: Any, value: Any, mask: object = None, *, scale: Any, later: object
 ) -> Any:
     batch, heads, rows, size = query.shape
     few = key.shape[1]
@@ -80,7 +80,7 @@ def _attention(
     return (weights @ value[:, :, None]).reshape(batch, heads, rows, -1)
 
 
-def _rotary_embedding(x: Any, cosine: Any, sine: Any) -> Any:
+def _rotary_embedding(x: Any, cosine: Any, sine: object) -> Any:
     half = x.shape[-1] // 2
     turned = np.concatenate((-x[..., half:], x[..., :half]), -1)
     turned *= sine

@@ -52,9 +52,9 @@ class Plan:
     inputs: tuple[int, ...]  # a slot of each input of the program
     outputs: tuple[tuple[int, np.dtype[Any]], ...]
     steps: tuple[Bound, ...]
-    constants: tuple[Any, ...]
+    constants: tuple[object, ...]
 
-    def run(self, arrays: Sequence[Array], recorder: Any = None) -> list[Array]:
+    def run(self, arrays: Sequence[Array], recorder: object = None) -> list[Array]:
         """Arrays that nobody else has, for arrays in the storage types of the inputs."""
         slots = list(self.constants)
         slots[RECORDER] = recorder
@@ -255,7 +255,7 @@ class _Binding:
         return len(self.shapes) - 1
 
 
-def _hashable(attributes: Mapping[str, Any]) -> Hashable:
+def _hashable(attributes: Mapping[str, object]) -> Hashable:
     return tuple(
         (name, tuple(value) if isinstance(value, (list, tuple)) else repr(value))  # -0.0 is not 0.0
         for name, value in sorted(attributes.items())

@@ -40,7 +40,7 @@ class _Reader:
         self.data = data
         self.left = len(data)  # of what vectors and strings may hold
         self.size = 0  # of all that was read, shared tables counted each time
-        self.tables: dict[tuple[str, int], tuple[dict[str, Any], int]] = {}  # and their sizes
+        self.tables: dict[tuple[str, int], tuple[dict[str, object], int]] = {}  # and their sizes
 
     def number(self, type: str, position: int) -> Any:
         form, size = SCALARS[type]
@@ -82,7 +82,7 @@ class _Reader:
             for field, type, default, slot in slots(name)
         }
 
-    def _field(self, type: str, place: int | None, next_place: int | None, default: Any) -> Any:
+    def _field(self, type: str, place: int | None, next_place: int | None, default: object) -> Any:
         """The value; None, "" or nothing where the file has none."""
         if type in UNIONS:
             return self._union(type, place, next_place)

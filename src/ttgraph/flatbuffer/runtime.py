@@ -96,7 +96,7 @@ class Runtime:
         return cls(binary, name=str(file), **options)
 
     def run(
-        self, inputs: Sequence[Any], *, program: int = 0, recorder: Recorder | None = None
+        self, inputs: Sequence[object], *, program: int = 0, recorder: Recorder | None = None
     ) -> list[np.ndarray]:
         """The outputs of a program, as fresh arrays, for inputs in its order.
 
@@ -137,7 +137,7 @@ class Runtime:
             yield operation, record(operation, own, cache_dir=self._cache_dir)
 
     def _run(
-        self, program: int, inputs: Sequence[Any], recorder: Recorder | None
+        self, program: int, inputs: Sequence[object], recorder: Recorder | None
     ) -> list[np.ndarray]:
         return self._plan(program).run(_inputs(self.programs[program], inputs), recorder)
 
@@ -219,7 +219,7 @@ class Runtime:
                 )  # fmt: skip
 
 
-def run_traced(runtime: Runtime, inputs: Sequence[Any], config: Config) -> list[np.ndarray]:
+def run_traced(runtime: Runtime, inputs: Sequence[object], config: Config) -> list[np.ndarray]:
     """The outputs of the first program. With TTL_TRACE=FILE what the kernels do goes to the file,
     also of a run that fails.
     """

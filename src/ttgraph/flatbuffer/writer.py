@@ -33,7 +33,7 @@ class _Writer:
         self.references: dict[int, int] = {}  # where each tensor's reference stands, by its id
         # Where a description stands that several tensors have, the same object for all of them.
         self.descriptions: dict[int, int] = {}
-        self.prepends: dict[str, Callable[[Any], None]] = {
+        self.prepends: dict[str, Callable[[object], None]] = {
             "bool": self.builder.PrependBool,
             "ubyte": self.builder.PrependUint8,
             "ushort": self.builder.PrependUint16,
@@ -71,7 +71,7 @@ class _Writer:
         return offset
 
     def _slot(
-        self, type: str, slot: int, value: Any, default: Any, offsets: tuple[int, ...]
+        self, type: str, slot: int, value: Any, default: object, offsets: tuple[int, ...]
     ) -> None:
         builder = self.builder
         if type in UNIONS:

@@ -39,7 +39,7 @@ class Graph:
     def add(self, name: str, inputs: list[SSAValue], type: Tensor, **attributes: Any) -> SSAValue:
         return self.maker.value(ttir.MATH[name].of(inputs, type, **attributes))
 
-    def by_table(self, name: str, inputs: list[SSAValue], **attributes: Any) -> SSAValue:
+    def by_table(self, name: str, inputs: list[SSAValue], **attributes: object) -> SSAValue:
         """With the shape that the table gives, and elements as the first input has."""
         shape = GRAPH_OPS[name].shape([shape_of(each) for each in inputs], attributes)
         return self.add(name, inputs, tensor_like(inputs[0], shape), **attributes)

@@ -33,7 +33,7 @@ class KnownValues:
     """Those of one function, each computed once."""
 
     def __init__(self) -> None:
-        self._found: dict[SSAValue, Any] = {}
+        self._found: dict[SSAValue, object] = {}
 
     def of(self, value: SSAValue) -> Any:
         """An array, or None."""
@@ -63,13 +63,13 @@ def _kind(value: SSAValue) -> Any:
     return np.int64 if isinstance(element, IntegerType) else np.float32
 
 
-def _is_exact(op: MathOp, given: list[Any]) -> bool:
+def _is_exact(op: MathOp, given: list[object]) -> bool:
     """Floats are only chosen and moved here, not computed."""
     moves = ("where", "full", "reshape", "expand", "permute", "slice", "concat", "typecast")
     return op.ENTRY.name in moves or not isinstance(element_of(op.result), AnyFloat)
 
 
-def _computed(op: MathOp, given: list[Any]) -> Any:
+def _computed(op: MathOp, given: list[object]) -> Any:
     name, values, shape = op.ENTRY.name, op.values(), shape_of(op.result)
     if name in _FUNCTIONS:
         return np.broadcast_to(_FUNCTIONS[name](*given), shape)

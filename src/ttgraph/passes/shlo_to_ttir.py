@@ -336,7 +336,7 @@ def _frontend_attributes(op: stablehlo.CustomCallOp) -> dict[str, Any]:
 
 
 def _result_types(op: stablehlo.CustomCallOp) -> list[Any]:
-    types: list[Any] = [result.type for result in op.outputs]
+    types: list[object] = [result.type for result in op.outputs]
     if len(types) == 1 and isinstance(types[0], TupleType):
         types = list(types[0].types)
     if not all(isinstance(type, TensorType) for type in types):

@@ -11,7 +11,6 @@ rule BATCH  the products of a batch that is longer than the device has rows: sev
 from __future__ import annotations
 
 from math import prod
-from typing import Any
 
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import SSAValue
@@ -55,7 +54,7 @@ class _Graph:
         self.make = make
         self.made: list[MathOp] = []
 
-    def do(self, name: str, *inputs: SSAValue, **attributes: Any) -> SSAValue:
+    def do(self, name: str, *inputs: SSAValue, **attributes: object) -> SSAValue:
         kind = ttir.MATH[name]
         shape = kind.ENTRY.result_shape([shape_of(each) for each in inputs], attributes)
         type = inputs[0].type

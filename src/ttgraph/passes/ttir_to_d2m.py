@@ -53,7 +53,7 @@ from ttl.target import TARGETS
 
 from .ttir_arrangements import OF_HOST, arrange
 
-ELEMENTS: dict[Any, DType] = {f32: float32, bf16: bfloat16}
+ELEMENTS: dict[object, DType] = {f32: float32, bf16: bfloat16}
 # The table of graphs has some other names than the table of blocks.
 NAMES = {
     "subtract": "sub", "multiply": "mul", "divide": "div", "maximum": "max", "minimum": "min",
@@ -308,7 +308,7 @@ def _calculate(plan: _Plan, make: Maker, cbs: list[SSAValue], inputs: list[SSAVa
     def calculate(inner: Maker) -> None:
         operands = [acquire(inner, d2m.WaitOp, cb) for cb in cbs[:-1]]
         operands = [_repeat(plan, inner, n, block) for n, block in enumerate(operands)]
-        properties: dict[str, Any] = {}
+        properties: dict[str, object] = {}
         if plan.name in REDUCTIONS:
             type, one = tensor_of((1, 1), plan.dtype), FloatAttr(1.0, f32)
             operands.append(inner.new(d2m.FullOp, (), type, value=one))

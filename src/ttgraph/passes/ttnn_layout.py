@@ -161,7 +161,7 @@ def _supported(type: Tensor, origin: Operation) -> Tensor:
 
 def _check_numbers(op: Operation, type: Tensor) -> None:
     """rule TYPE, of what is written in the graph"""
-    held: Any = _supported(type, op).element_type
+    held: object = _supported(type, op).element_type
     if held == type.element_type or not isinstance(held, IntegerType) or type.element_type == i1:
         return
     low, high = (0, 2**32) if held == _UI32 else (-(2**31), 2**31)

@@ -218,7 +218,7 @@ def _span_to_json(span: Span) -> list[Any]:
 # Reading ------------------------------------------------------------------------------------------
 
 
-def from_json(manifest: Any) -> CompiledOperation:
+def from_json(manifest: object) -> CompiledOperation:
     """What `to_json` was given; UsageError if pyttlang did not write the manifest."""
     if not isinstance(manifest, dict):
         raise _not_an_artifact("it is not a JSON object")
@@ -235,7 +235,7 @@ def from_json(manifest: Any) -> CompiledOperation:
         raise _not_an_artifact(f"its parts do not fit together: {error}") from None
 
 
-def _check_same(given: Any, written: Any, path: str) -> None:
+def _check_same(given: object, written: object, path: str) -> None:
     """ValueError where the manifest has more than its operation, or tells of it otherwise: a key
     that is not known is seen here, and a number that follows from others."""
     if isinstance(given, dict) and isinstance(written, dict):

@@ -115,7 +115,7 @@ def _write_timeline(file: str, recorded: list[Any], costs: Any) -> None:
     from ttl.studio.estimate import timeline_events
     from ttl.target.costs import load_costs
 
-    events: list[dict[str, Any]] = []
+    events: list[dict[str, object]] = []
     start = 0.0
     for each in recorded:
         own = costs or load_costs(each.compiled.target)

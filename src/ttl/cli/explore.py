@@ -103,7 +103,7 @@ def _job(options: argparse.Namespace, seeds: range) -> Job:
     return Job("ttl.cli.explore:digests", values, options.file, files)
 
 
-def digests(seeds: list[int], **options: Any) -> dict[str, str]:
+def digests(seeds: list[int], **options: object) -> dict[str, str]:
     """A job: what is in the tensors after each of these schedules. A schedule that fails has no
     digest, and is run again where it can be reported.
     """

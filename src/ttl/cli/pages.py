@@ -69,7 +69,7 @@ def observed(events: Path | None, made: Callable[[Shown], None], file: str) -> I
     views = driver.PROCESS_DRIVER.views = Views()
     command = shlex.join(["ttl", *sys.argv[1:]])  # the program gets others
     shown: list[Diagnostic] = []
-    tunings: list[Any] = []
+    tunings: list[object] = []
     token = SHOWN.set(shown)
     try:
         with _tunings(tunings):
@@ -85,7 +85,7 @@ def observed(events: Path | None, made: Callable[[Shown], None], file: str) -> I
 
 
 @contextmanager
-def _tunings(kept: list[Any]) -> Iterator[None]:
+def _tunings(kept: list[object]) -> Iterator[None]:
     """Keeps what is found about calls of tuned operations, each once."""
     plain = LAUNCH_HOOK.tune
 

@@ -160,7 +160,7 @@ def run_program(
     file: str,
     arguments: list[str],
     variables: dict[str, str],
-    defines: Mapping[str, Any] | None = None,
+    defines: Mapping[str, object] | None = None,
 ) -> int:
     """Execute FILE as __main__ with these variables of ttl.config chosen; its exit status.
     `defines`: values for names that it assigns at its top level.
@@ -191,7 +191,7 @@ def execute_program(
     file: str,
     arguments: list[str],
     variables: dict[str, str],
-    defines: Mapping[str, Any] | None = None,
+    defines: Mapping[str, object] | None = None,
 ) -> None:
     """As run_program(), but for exceptions of the program: RaisedByProgram."""
     file, source = read_program(file)
@@ -212,7 +212,7 @@ def execute_program(
         raise RaisedByProgram(trimmed) from None
 
 
-def _compiled(file: str, source: bytes, defines: Mapping[str, Any] | None) -> CodeType:
+def _compiled(file: str, source: bytes, defines: Mapping[str, object] | None) -> CodeType:
     try:
         text = _with_values(ast.parse(source, file), defines, file) if defines else source
         return compile(text, file, "exec")

@@ -80,7 +80,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def tensors_for(compiled: CompiledOperation, given: dict[str, Any], seed: int) -> list[Any]:
+def tensors_for(compiled: CompiledOperation, given: dict[str, object], seed: int) -> list[Any]:
     device = ttnn.open_device(device_id=0)
     generator = np.random.default_rng(seed)
     tensors: list[Any] = []

@@ -30,7 +30,7 @@ Values = dict[str, Any]
 
 
 def try_program(
-    file: str, arguments: list[str], defines: Values, variables: dict[str, str], costs: Any,
+    file: str, arguments: list[str], defines: Values, variables: dict[str, str], costs: object,
     checks: bool,
 ) -> Values:  # fmt: skip
     """What all operations of a program take together, with these values of its constants."""
@@ -45,7 +45,7 @@ def try_program(
         return _values(outcome_of(run))
 
 
-def _times(options: argparse.Namespace, variables: dict[str, str], costs: Any) -> list[float]:
+def _times(options: argparse.Namespace, variables: dict[str, str], costs: object) -> list[float]:
     from ttl.driver import PROCESS_DRIVER
 
     PROCESS_DRIVER.runs.recorded.clear()
@@ -113,7 +113,7 @@ def _last_line(text: str) -> str:
 
 
 def try_call(
-    file: str, arguments: list[str], variables: dict[str, str], costs: Any, call: int,
+    file: str, arguments: list[str], variables: dict[str, str], costs: object, call: int,
     operation: str, config: int,
 ) -> Values:  # fmt: skip
     """One configuration of the call with this number, of those of tuned operations."""
@@ -141,9 +141,9 @@ class _OneTrial:
     call: int
     operation: str
     config: int
-    costs: Any
+    costs: object
     outcome: Outcome | None = None
-    seen: set[Any] = field(default_factory=set)
+    seen: set[object] = field(default_factory=set)
 
     def tune(self, tuned: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         configs = tuned.tuned.configs
@@ -158,7 +158,7 @@ class _OneTrial:
 
 
 @contextmanager
-def only_tuning(tune: Callable[..., Any]) -> Iterator[set[str]]:
+def only_tuning(tune: Callable[..., object]) -> Iterator[set[str]]:
     """Calls of tuned operations go here; no operation computes anything, but on a device. Yields a
     set that takes the names of the other operations that are called, and not computed.
     """

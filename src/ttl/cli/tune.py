@@ -128,7 +128,7 @@ def _values_of(tuning: Tuning) -> dict[str, Any]:
 
 
 def _tune_program(
-    options: argparse.Namespace, variables: dict[str, str], costs: Any, run_jobs: Runner[Job]
+    options: argparse.Namespace, variables: dict[str, str], costs: object, run_jobs: Runner[Job]
 ) -> Tuning:
     configs = configs_of(Config(**dict(options.choices)))
     start = time.perf_counter()
@@ -167,8 +167,8 @@ def _first_alone(
 
 
 def _program_task(
-    options: argparse.Namespace, variables: dict[str, str], costs: Any, config: Config,
-    files: dict[str, str], common: list[Any],
+    options: argparse.Namespace, variables: dict[str, str], costs: object, config: Config,
+    files: dict[str, str], common: list[object],
 ) -> Task[Job]:  # fmt: skip
     values = {
         "arguments": options.arguments,
@@ -193,7 +193,7 @@ def _files(options: argparse.Namespace) -> dict[str, str]:
 
 
 def _tune_calls(
-    options: argparse.Namespace, variables: dict[str, str], costs: Any, run_jobs: Runner[Job]
+    options: argparse.Namespace, variables: dict[str, str], costs: object, run_jobs: Runner[Job]
 ) -> list[Tuning]:
     tuner = Tuner(costs=costs, jobs=options.jobs, anew=options.fresh)
     if options.scheduler is not None:

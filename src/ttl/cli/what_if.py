@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import replace
 from itertools import islice
-from typing import Any
 
 from ttl.diagnostics import TTLError
 from ttl.source import tree
@@ -71,7 +70,7 @@ def other_values(now: Values) -> Iterator[Values]:
 
 
 def with_block_changes(
-    options: argparse.Namespace, variables: dict[str, str], costs: Any, found: list[Estimate]
+    options: argparse.Namespace, variables: dict[str, str], costs: object, found: list[Estimate]
 ) -> list[Estimate]:
     """The same estimates, with what other blocks would save among their changes.
 
@@ -107,7 +106,7 @@ def change_of(known: Estimate, model: Model, now: Values, values: Values) -> Cha
 
 
 def _models(
-    options: argparse.Namespace, variables: dict[str, str], costs: Any, values: Values
+    options: argparse.Namespace, variables: dict[str, str], costs: object, values: Values
 ) -> list[Model]:
     """Of the operations that the program calls with these values; none where it fails."""
     from ttl.driver import PROCESS_DRIVER

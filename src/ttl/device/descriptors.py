@@ -32,7 +32,7 @@ def is_mesh(device: Any) -> bool:
     return bool(getattr(device, "get_num_devices", lambda: 1)() > 1)
 
 
-def mesh_program(ttnn: Any, program: Any, tensors: Sequence[Any]) -> Any:
+def mesh_program(ttnn: Any, program: object, tensors: Sequence[Any]) -> Any:
     """The program on every device of the mesh that the tensors are spread over.
 
     A single device gets the program itself. Those that have no part of the tensors run nothing.
@@ -131,7 +131,7 @@ def _buffer(ttnn: Any, buffer: Buffer, cores: Any) -> Any:
 
 
 def bind_to_tensors(
-    ttnn: Any, program: Any, compiled: CompiledOperation, tensors: Sequence[Any]
+    ttnn: Any, program: Any, compiled: CompiledOperation, tensors: Sequence[object]
 ) -> None:
     """Put the buffers that lie in shards into those of these tensors, whose addresses they get."""
     for descriptor, buffer in zip(program.cbs, compiled.buffers, strict=True):

@@ -61,7 +61,7 @@ def launch_program(program: DeviceProgram, tensors: Sequence[Any]) -> None:
         raise _failure(program.compiled, tensors[0].device(), None, error) from error
 
 
-def _run(program: DeviceProgram, tensors: Sequence[Any]) -> None:
+def _run(program: DeviceProgram, tensors: Sequence[object]) -> None:
     padded = [tensors[position] for position in program.padded]
     _clear_padding(program.ttnn, padded)
     program.run(tensors)
@@ -117,7 +117,7 @@ def _failure(
     )
 
 
-def module_of(tensor: Any) -> Any:
+def module_of(tensor: object) -> Any:
     return sys.modules[type(tensor).__module__.partition(".")[0]]
 
 

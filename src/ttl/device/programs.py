@@ -74,7 +74,7 @@ class Programs:
                 self._kept.popitem(last=False)
         return program
 
-    def _build(self, ttnn: Any, compiled: CompiledOperation, words: Words) -> DeviceProgram:
+    def _build(self, ttnn: object, compiled: CompiledOperation, words: Words) -> DeviceProgram:
         check_version(ttnn, compiled)
         _check_formats(compiled)
         self.built += 1

@@ -132,7 +132,7 @@ class RuleBroken(BaseException):
         secondary: tuple[Label, ...] = (),
         subject: object = None,
         place: Any = None,
-        **facts: Any,
+        **facts: object,
     ):
         super().__init__(message)
         self.code = code
@@ -166,7 +166,7 @@ class RuleBroken(BaseException):
         helps = tuple(text.replace(known, written) for text in self.helps)
         return self._with(message=self.message.replace(known, written), helps=helps)
 
-    def _with(self, **changed: Any) -> RuleBroken:
+    def _with(self, **changed: object) -> RuleBroken:
         """Raised where this one was, as far as a traceback tells."""
         other = type(self).__new__(type(self), changed.get("message", self.message))
         other.__dict__.update({**self.__dict__, **changed, "origin": self})

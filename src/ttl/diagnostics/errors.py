@@ -69,7 +69,7 @@ class InternalError(TTLError):
     """A fault in pyttlang itself."""
 
 
-def wrong_argument(message: str, *helps: str, **parts: Any) -> RuleBroken:
+def wrong_argument(message: str, *helps: str, **parts: object) -> RuleBroken:
     """A call of `ttl` has an argument that it does not take; `parts` are those of RuleBroken."""
     return codes.WRONG_ARGUMENT.broken(message, *helps, **parts)
 

@@ -25,7 +25,7 @@ from xdsl.irdl import IRDLOperation, VarIRConstruct, irdl_op_definition
 from xdsl.irdl.operations import BeforeVariadicSingleAccessor
 
 Op = TypeVar("Op", bound=Operation)
-_NONE: Mapping[str, Any] = {}
+_NONE: Mapping[str, object] = {}
 _NO_VALUES: SSAValues[Any] = SSAValues()
 
 

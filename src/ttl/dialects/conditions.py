@@ -78,7 +78,7 @@ def number_key(value: Any) -> Hashable:
     return found
 
 
-_CALCULATED: tuple[Any, ...] = (
+_CALCULATED: tuple[object, ...] = (
     arith.AddiOp, arith.SubiOp, arith.MuliOp, arith.DivSIOp, arith.RemSIOp, arith.FloorDivSIOp,
 )  # fmt: skip
 
@@ -95,7 +95,7 @@ def equal_to(facts: Facts, value: Any, number: int) -> bool | None:
     return _followed(facts, _EQUAL, operands) if known is None else known
 
 
-def decided(facts: Facts, condition: Any) -> bool | None:
+def decided(facts: Facts, condition: object) -> bool | None:
     """Which branch the path takes; None if both are possible."""
     key, is_opposite = condition_key(condition)
     known = facts.get(key)
@@ -139,7 +139,7 @@ def _parts(condition: Any) -> tuple[bool, tuple[Any, ...]] | None:
     return None
 
 
-def with_fact(facts: Facts, condition: Any, is_taken: bool) -> Facts:
+def with_fact(facts: Facts, condition: object, is_taken: bool) -> Facts:
     key, is_opposite = condition_key(condition)
     found = {**facts, key: is_taken is not is_opposite}
     parts = _parts(condition)

@@ -17,7 +17,7 @@ from .building import DefinedOperation, QuickOperation
 
 
 def define_operation(
-    name: str, base: type[DefinedOperation] = QuickOperation, /, **members: Any
+    name: str, base: type[DefinedOperation] = QuickOperation, /, **members: object
 ) -> Any:
     """An operation of which nothing but the name and these members is its own.
 
@@ -31,7 +31,7 @@ def define_operation(
 class OperationTable(dict[str, Any]):
     """Operations by name, each defined when it is first needed: most kernels use few."""
 
-    def __init__(self, names: Iterable[str], define: Callable[[str], Any]):
+    def __init__(self, names: Iterable[str], define: Callable[[str], object]):
         self.names, self.define = tuple(names), define
 
     def __missing__(self, name: str) -> Any:
@@ -43,7 +43,7 @@ class OperationTable(dict[str, Any]):
 
 
 def dialect_of(
-    name: str, *namespaces: Mapping[str, Any], calls: Iterable[type[Operation]] = ()
+    name: str, *namespaces: Mapping[str, object], calls: Iterable[type[Operation]] = ()
 ) -> Dialect:
     """The operations and types called `<name>.*` that modules define, and the `calls`.
 

@@ -35,7 +35,7 @@ class Runnable(Protocol):
     def artifact(self) -> CompiledOperation | None:
         """Return None if nothing was compiled, as in most runs on the simulator."""
 
-    def run(self, tensors: Sequence[Any], recorder: Recorder | None, report: Report) -> None:
+    def run(self, tensors: Sequence[object], recorder: Recorder | None, report: Report) -> None:
         """Run the kernels on tensors that match the program's, in the same order."""
 
 
@@ -67,7 +67,7 @@ class Simulation:
     roundings: Roundings = field(repr=False)
     artifact: CompiledOperation | None
 
-    def run(self, tensors: Sequence[Any], recorder: Recorder | None, report: Report) -> None:
+    def run(self, tensors: Sequence[object], recorder: Recorder | None, report: Report) -> None:
         import ttl.sim as sim
 
         program, config = self.program.on_tensors(tensors), self.config
@@ -210,7 +210,7 @@ class DeviceKernels:
     programs: Programs = field(repr=False)
     watch: Watch | None
 
-    def run(self, tensors: Sequence[Any], recorder: Recorder | None, report: Report) -> None:
+    def run(self, tensors: Sequence[object], recorder: Recorder | None, report: Report) -> None:
         from ttl import device
 
         device.launch(

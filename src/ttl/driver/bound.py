@@ -51,7 +51,7 @@ def bind(call: Call, args: tuple[Any, ...], kwargs: dict[str, Any]) -> BoundCall
 
 
 def compiled_for(
-    call: Call, args: tuple[Any, ...], kwargs: dict[str, Any]
+    call: Call, args: tuple[object, ...], kwargs: dict[str, object]
 ) -> tuple[Program, CompiledOperation]:
     """Return the program and its artifact for tensors, or for specs of tensors."""
     _refuse_mesh(call, args, kwargs)
@@ -69,7 +69,7 @@ def _described(value: Any, device: Device) -> Any:
     return Tensor.described(value, device) if isinstance(value, TensorSpec) else value
 
 
-def _refuse_mesh(call: Call, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+def _refuse_mesh(call: Call, args: tuple[object, ...], kwargs: dict[str, object]) -> None:
     if mesh_of(call.operation, args, kwargs) is not None:
         raise usage_error(
             codes.UNUSABLE_TENSOR,
@@ -96,7 +96,7 @@ class BoundCall:
         tensors = ", ".join(self.program.tensors)
         return f"<{self.program.operation.__name__} bound to {tensors}>"
 
-    def __call__(self, *tensors: Any) -> None:
+    def __call__(self, *tensors: object) -> None:
         """Run on the bound tensors, or on others that replace the arguments of the call."""
         program = self.program
         refuse_inside(program.operation.__name__)
@@ -111,7 +111,7 @@ class BoundCall:
         except TTLError as error:
             raise at_the_call(error)  # noqa: B904 - it is the same one, with its own cause
 
-    def _chosen(self, given: Sequence[Any]) -> list[Any]:  # rule ALIKE
+    def _chosen(self, given: Sequence[object]) -> list[Any]:  # rule ALIKE
         """Replace the tensors among the arguments; keep those that kernels only capture."""
         program = self.program
         name, own = program.operation.__name__, program.tensors
@@ -131,7 +131,7 @@ class BoundCall:
         return list(chosen.values())
 
 
-def _difference(name: str, one: Any, other: Any) -> str:
+def _difference(name: str, one: object, other: object) -> str:
     if one is other:
         return ""
     if not is_tensor(other):
@@ -146,7 +146,7 @@ def _difference(name: str, one: Any, other: Any) -> str:
     return f"has {part} {getattr(was, part)}, not {getattr(now, part)}"
 
 
-def _is_captured_outside(program: Program, tensor: Any) -> bool:
+def _is_captured_outside(program: Program, tensor: object) -> bool:
     """Tell whether a kernel also sees the tensor under a name from outside of the body."""
     outside = program.operation.function.__code__.co_freevars
     for kernel in program.kernels:
@@ -157,7 +157,7 @@ def _is_captured_outside(program: Program, tensor: Any) -> bool:
     return False
 
 
-def _aliases(tensors: Iterable[Any]) -> list[int]:
+def _aliases(tensors: Iterable[object]) -> list[int]:
     """List the first position of each tensor."""
     ids = [id(each) for each in tensors]
     return [ids.index(each) for each in ids]

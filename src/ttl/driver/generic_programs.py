@@ -60,7 +60,7 @@ def launch(tensors: Sequence[Any], program: Any) -> None:
         )  # fmt: skip
 
 
-def compiled_program(program: Any, tensors: Sequence[Any], target: Target) -> CompiledOperation:
+def compiled_program(program: object, tensors: Sequence[Any], target: Target) -> CompiledOperation:
     if not isinstance(program, ttnn.ProgramDescriptor):
         raise wrong_type("program_descriptor", program, "a ttnn.ProgramDescriptor")
     kernels: tuple[Kernel, ...] = ()
@@ -133,7 +133,7 @@ def _kernel(given: Any, taken: Collection[str]) -> Kernel:
     )
 
 
-def _processor(config: Any) -> tuple[ThreadKind, int | None]:
+def _processor(config: object) -> tuple[ThreadKind, int | None]:
     if isinstance(config, ttnn.ComputeConfigDescriptor):
         return ThreadKind.COMPUTE, None
     if isinstance(config, ttnn.ReaderConfigDescriptor):

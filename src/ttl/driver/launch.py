@@ -109,8 +109,8 @@ class Driver:
     def launch(
         self,
         operation: Operation,
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
+        args: tuple[object, ...],
+        kwargs: dict[str, object],
         sources: Path | None = None,
     ) -> None:
         """Run an operation; the C++ in `sources` takes the place of what is compiled."""
@@ -133,7 +133,7 @@ class Driver:
             self.checks.found(checked, error.diagnostics, call.config, self.remarks)
 
     def bind(
-        self, operation: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]
+        self, operation: Operation, args: tuple[object, ...], kwargs: dict[str, object]
     ) -> BoundCall:
         from .bound import bind
 
@@ -147,8 +147,8 @@ class Driver:
     def _compiled(
         self,
         operation: Operation,
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
+        args: tuple[object, ...],
+        kwargs: dict[str, object],
         sources: Path | None = None,
     ) -> tuple[Program, CompiledOperation]:
         """Compile even if a command only checks: the caller needs the artifact."""
@@ -205,14 +205,14 @@ class Call:
     sources: Path | None = None  # the folder of C++ that runs in the place of what is compiled
     checked: Checked | None = None  # what was found in it so far
 
-    def launch(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def launch(self, args: tuple[object, ...], kwargs: dict[str, object]) -> None:
         try:
             self._launch_on_devices(args, kwargs)
         except RecursionError:
             _refuse_deep(self.operation)
             raise
 
-    def _launch_on_devices(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def _launch_on_devices(self, args: tuple[object, ...], kwargs: dict[str, object]) -> None:
         mesh = mesh_of(self.operation, args, kwargs)
         if mesh is None:
             self._launch_on_one(args, kwargs)
@@ -234,7 +234,7 @@ class Call:
         for index in range(len(calls)):
             launch(index)
 
-    def _launch_on_one(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def _launch_on_one(self, args: tuple[object, ...], kwargs: dict[str, object]) -> None:
         with placed(args, kwargs) as (args_there, kwargs_there):
             program, target, config = self.program(args_there, kwargs_there)
             note = host_note(program, has_visitors=kwargs_there is not kwargs)
@@ -272,7 +272,9 @@ class Call:
             if (runnable := self.runnable(program, target, config)) is not None:
                 self.run(runnable, program, list(program.tensors.values()), config)
 
-    def run(self, runnable: Runnable, program: Program, tensors: list[Any], config: Config) -> None:
+    def run(
+        self, runnable: Runnable, program: Program, tensors: list[object], config: Config
+    ) -> None:
         driver = self.driver
         if (config.estimate or config.trace_times) and runnable.artifact is not None:
             driver.runs.record(runnable.artifact, tensors, config)

@@ -58,7 +58,7 @@ def launch_split(launch: Launch, calls: Sequence[Call], at_a_time: int) -> None:
     for call in calls:  # a fork has what its parent has in memory
         for array in _arrays(call):
             release(array)
-    done: dict[int, dict[str, Any]] = {}
+    done: dict[int, dict[str, object]] = {}
     shown = 0
     with closing(forked(partial(_in_fork, launch), range(1, len(calls)), at_a_time)) as results:
         for number, result in results:

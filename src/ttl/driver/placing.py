@@ -53,7 +53,7 @@ def _device(tensors: list[Any]) -> Any:
     return next(on_device, None) or default()
 
 
-def _module_of(tensor: Any) -> Any:
+def _module_of(tensor: object) -> Any:
     return sys.modules[type(tensor).__module__.partition(".")[0]]
 
 

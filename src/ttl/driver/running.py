@@ -49,7 +49,7 @@ class Runs:
         self,
         runnable: Runnable,
         program: Program,
-        tensors: Sequence[Any],
+        tensors: Sequence[object],
         config: Config,
         warn: Report,
     ) -> None:
@@ -90,7 +90,7 @@ class Runs:
         self.recorded[compiled] = Recorded(compiled, recording)
 
 
-def _bound_of(program: Program, tensor: Any) -> Bound | None:
+def _bound_of(program: Program, tensor: object) -> Bound | None:
     """Bound the difference that another engine may leave in a tensor, from the op table."""
     from ttl.source.inexact import inexact_operations
     from ttl.trace.results import Bound

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from ttl.artifact import CompiledOperation
 from ttl.config import Config, chosen_options
@@ -38,7 +37,7 @@ def compile_from_spec(
     """
     device = Device(0, load(Config.current().target))
     tensors = [Tensor.described(each, device) for each in specs]
-    captured: list[tuple[CompiledOperation, list[Any]]] = []
+    captured: list[tuple[CompiledOperation, list[object]]] = []
     token = CAPTURED.set(captured)
     try:
         with chosen_options(compile_only=True):

@@ -17,7 +17,7 @@ Call = tuple[tuple[Any, ...], dict[str, Any]]
 
 
 def mesh_of(
-    operation: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]
+    operation: Operation, args: tuple[object, ...], kwargs: dict[str, object]
 ) -> MeshDevice | None:
     """The mesh that all tensors of the call are spread over; None if none of them is."""
     spread = [value for value in (*args, *kwargs.values()) if isinstance(value, MeshTensor)]
@@ -30,7 +30,7 @@ def mesh_of(
 
 
 def calls_by_device(
-    mesh: MeshDevice, args: tuple[Any, ...], kwargs: dict[str, Any]
+    mesh: MeshDevice, args: tuple[object, ...], kwargs: dict[str, object]
 ) -> Iterator[Call]:
     """The arguments of each device's call, its parts in place of the tensors."""
     for index in range(mesh.num_devices):
@@ -51,7 +51,7 @@ def _part(value: Any, index: int) -> Any:
 
 
 def _named(
-    operation: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]
+    operation: Operation, args: tuple[object, ...], kwargs: dict[str, object]
 ) -> Iterator[tuple[str, Any]]:
     names = list(inspect.signature(operation.function).parameters)
     yield from zip(names, args, strict=False)

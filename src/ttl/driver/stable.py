@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from functools import lru_cache
 from hashlib import sha256
 from types import CodeType
-from typing import Any
 
 import numpy as np
 
@@ -30,7 +29,7 @@ AS_WRITTEN = (
 )  # fmt: skip
 
 
-def stable(key: Any, places: bool = True) -> str:
+def stable(key: object, places: bool = True) -> str:
     """Raise NoKey if the key means something in this process only.
 
     Without `places` equal code in different lines or files has the same text.
@@ -38,7 +37,7 @@ def stable(key: Any, places: bool = True) -> str:
     return ",".join(_parts(key, places))
 
 
-def _parts(key: Any, places: bool) -> Iterator[str]:
+def _parts(key: object, places: bool) -> Iterator[str]:
     if isinstance(key, tuple | list):
         if len(key) == 3 and key[0] == NAMED and not _is_known(key[1]):  # rule LIBRARY
             raise NoKey(f"{key[1]} may be another version in the next process")

@@ -42,7 +42,7 @@ class Traces:
     def recorded(
         self,
         config: Config,
-        results: Mapping[str, Any] | None = None,
+        results: Mapping[str, object] | None = None,
         bound_of: BoundOf = lambda tensor: None,
     ) -> Iterator[Recorder | None]:
         """What is recorded inside goes to the file, also that of a run that fails; None if no
@@ -97,11 +97,11 @@ class Traces:
             written.calls += len(parts)
 
 
-def has_real(tensors: Mapping[str, Any]) -> bool:
+def has_real(tensors: Mapping[str, object]) -> bool:
     return any(map(is_real, tensors.values()))
 
 
-def parts_of(tensors: Mapping[str, Any], bound_of: BoundOf) -> Parts:
+def parts_of(tensors: Mapping[str, object], bound_of: BoundOf) -> Parts:
     """Name, form, values and bound of each tensor; a call on a mesh is one for each device."""
     from ttl.arrays import to_numpy
     from ttl.device import parts_on_devices

@@ -73,7 +73,7 @@ class KernelBuilder(ABC):
         kernel: KernelFunction,
         environment: Environment,
         grid: tuple[int, ...],
-        tensors: dict[str, Any],
+        tensors: dict[str, object],
         device_api: str,
         nets: Nets,
         handlers: Handlers,

@@ -204,7 +204,7 @@ class Carried:
         self.blocks.hand_over([blocks[number] for number in sorted(blocks)])
         return yielded, unusable
 
-    def _broken(self, variable: Variable, template: Any) -> Unusable | None:
+    def _broken(self, variable: Variable, template: object) -> Unusable | None:
         value = self.builder.state.values.get(variable, MISSING)
         if isinstance(value, Unusable):
             if _carries_blocks(template):
@@ -252,7 +252,7 @@ class Carried:
             grows=None if grown is None else (variable, grown),
         )
 
-    def _is_read(self, template: Any, body: Body, arguments: Sequence[RunTime]) -> bool:
+    def _is_read(self, template: object, body: Body, arguments: Sequence[RunTime]) -> bool:
         """Does the next iteration read it?"""
         if isinstance(template, list):
             return True  # what is known of it, as its length, is written into the body
@@ -285,7 +285,7 @@ def _is_again(end: Value, start: Value) -> bool:
     return type(end) is type(start) and end == start
 
 
-def _carries_blocks(template: Any) -> bool:
+def _carries_blocks(template: object) -> bool:
     return any(isinstance(place, BlockSlot) for place in slots_of(template))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from operator import index
-from typing import Any
 
 from ttl.diagnostics import RuleBroken, wrong_argument
 from ttl.dialects import ttl
@@ -23,7 +22,7 @@ from .pipe_copies import copy_pipe, written_pipe
 from .problems import describe, flow_broken
 
 
-def tensor_slice(builder: KernelBuilder, tensor: Any, given: Value) -> SliceValue:
+def tensor_slice(builder: KernelBuilder, tensor: object, given: Value) -> SliceValue:
     builder.require(KernelKind.DATAMOVEMENT, "a tensor slice")
     items = given if isinstance(given, tuple) else (given,)
     sizes = tensors.shape_in_units(tensor)
@@ -42,7 +41,7 @@ def tensor_slice(builder: KernelBuilder, tensor: Any, given: Value) -> SliceValu
 
 
 def _start_and_extent(
-    item: Value, size: int, dimension: int, tensor: Any
+    item: Value, size: int, dimension: int, tensor: object
 ) -> tuple[Value, int]:
     layout = layout_of(tensor)
     if not isinstance(item, slice):

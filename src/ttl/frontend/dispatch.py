@@ -42,7 +42,7 @@ def handled(
     handler: Callable[..., Value],
     arguments: list[Value],
     keywords: dict[str, Value],
-    called_as: Any = None,
+    called_as: object = None,
 ) -> Value:
     """`called_as`: the function of the language, the name of a method or a function of Python's."""
     try:
@@ -91,7 +91,7 @@ def call(
 
 
 def _call_of_python(
-    builder: KernelBuilder, function: Any, arguments: list[Value], keywords: dict[str, Value]
+    builder: KernelBuilder, function: object, arguments: list[Value], keywords: dict[str, Value]
 ) -> Value:
     arguments = [known_text(builder, _items_of(builder, function, each)) for each in arguments]
     python = PYTHON.get(function) if _is_hashable(function) else None
@@ -121,7 +121,7 @@ def _inside(function: Value) -> tuple[Value, list[Value], dict[str, Value]] | No
     return (own, [function], {}) if _is_users(own) else None
 
 
-def _require_callable(builder: KernelBuilder, function: Any, given: list[Value]) -> None:
+def _require_callable(builder: KernelBuilder, function: object, given: list[Value]) -> None:
     """Refuse what cannot be called now, on constants."""
     function = function.first if isinstance(function, PerNode) else function
     if not callable(function) or isinstance(function, StandIn):
@@ -154,7 +154,7 @@ def _called_now(
     return builder.new(found) if name == "copy" and isinstance(found, (list, dict, set)) else found
 
 
-def _items_of(builder: KernelBuilder, function: Any, given: Value) -> Value:
+def _items_of(builder: KernelBuilder, function: object, given: Value) -> Value:
     """All items of a generator, for a function that asks for them all before it does anything."""
     if not isinstance(given, Generator) or _is_one_of(function, (enumerate, len)):
         return given

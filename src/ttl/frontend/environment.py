@@ -21,7 +21,7 @@ class Environment:
 
     def __init__(self, functions: tuple[FunctionType, ...]):
         self.functions = functions
-        self._found: dict[str, Any] = {}
+        self._found: dict[str, object] = {}
 
     def lookup(self, name: str, make: MakeArgument) -> Any:
         """What `name` stands for; MISSING if nothing."""
@@ -44,6 +44,6 @@ def definition(function: Any) -> tree.Function:
     return found
 
 
-def repaired_trees(function: Any) -> dict[tuple[CodeType, str], tree.Function]:
+def repaired_trees(function: object) -> dict[tuple[CodeType, str], tree.Function]:
     """The definitions of the kernel and its helpers that leave out releases or waits, with them."""
     return {place_of(points.code): points.function for points in function_points(function)}

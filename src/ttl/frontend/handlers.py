@@ -16,13 +16,13 @@ Methods = Mapping[str, Handler]
 class Handlers:
     """Of the language, or of one that is built on it."""
 
-    calls: Mapping[Any, Handler]  # by the function that is called
+    calls: Mapping[object, Handler]  # by the function that is called
     methods: Mapping[type, Methods]  # by the type of a run-time value
     object_methods: Mapping[type, Methods]  # by the class of an object of the language
     subscripts: Mapping[type, Handler] = field(default_factory=dict)  # `owner[index]`
     statements: Mapping[type[tree.Statement], Handler] = field(default_factory=dict)  # instead
 
-    def extended(self, **tables: Mapping[Any, Any]) -> Handlers:
+    def extended(self, **tables: Mapping[object, object]) -> Handlers:
         """With further rows in some of the tables."""
         return Handlers(
             **{name: {**getattr(self, name), **tables.get(name, {})} for name in Handlers.__slots__}

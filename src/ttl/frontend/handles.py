@@ -22,7 +22,7 @@ from .node_values import RuntimeArgument
 class Handles:
     """Each is made when it is first asked for, and stands before everything else."""
 
-    def __init__(self, entry: Body, tensors: dict[str, Any], captured: Collection[Any]):
+    def __init__(self, entry: Body, tensors: dict[str, object], captured: Collection[object]):
         self.ops: list[Op] = []
         self.entry = entry
         self.buffers: dict[str, RunTime] = {}

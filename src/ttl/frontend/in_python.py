@@ -21,7 +21,7 @@ from .node_values import all_in, differs, on_each_node
 from .problems import error_text, not_yet, raised
 
 BLOCK = BlockType((1, 1), float32)
-EXAMPLES: dict[type, Any] = {
+EXAMPLES: dict[type, object] = {
     bool: True, int: 1, float: 1.0, range: range(1), Block: Block(BLOCK),
     BlockExpression: BlockExpression(BLOCK), TensorSlice: TensorSlice(None, (), (0, 0), (1, 1)),
 }  # fmt: skip
@@ -31,7 +31,7 @@ MOVING = (
 )  # fmt: skip
 
 
-def in_python(function: Callable[..., Any], *operands: Any) -> Any:
+def in_python(function: Callable[..., object], *operands: object) -> Any:
     """What Python makes of objects; where it refuses, so does the compiler.
 
     Run-time values in them may be put elsewhere, and that is all that Python can do with these.
@@ -46,7 +46,7 @@ def in_python(function: Callable[..., Any], *operands: Any) -> Any:
         raise refusal(error, operands) from None
 
 
-def refusal(error: Exception, about: Iterable[Any] = ()) -> RuleBroken:
+def refusal(error: Exception, about: Iterable[object] = ()) -> RuleBroken:
     """What Python raised, of these objects, in the words of the simulator."""
     missing = missing_name(error) if isinstance(error, AttributeError) else None
     return missing or impossible_use(error, [*all_in(about)]) or raised(error_text(error))
@@ -58,7 +58,7 @@ def refused(value: Value, why: str) -> RuleBroken:
     return refusal(TypeError(f"'{type(shown).__name__}' object {why}"), [shown])
 
 
-def require_python(function: Callable[..., Any], *operands: Value) -> Any:
+def require_python(function: Callable[..., object], *operands: Value) -> Any:
     """What Python makes of examples; a refusal if it does not do that with such values."""
     return in_python(function, *map(_with_examples, operands))
 

@@ -60,7 +60,7 @@ def changing_method(owner: Value, name: str) -> Callable[..., Value] | None:
     if name not in CHANGING.get(type(owner), ()):
         return None
 
-    def change(builder: KernelBuilder, container: Any, *args: Any, **kwargs: Value) -> Value:
+    def change(builder: KernelBuilder, container: object, *args: object, **kwargs: Value) -> Value:
         if name == "extend":
             args = (iterated(args[0]),)
         looks = LOOKED_AT.get(name, len(args))
@@ -112,7 +112,7 @@ def _error(items: Sequence[Value], what: str) -> str:
     return f"raised IndexError: {kind} {what}index out of range"
 
 
-def delete_item(builder: KernelBuilder, container: Any, index: Value) -> None:
+def delete_item(builder: KernelBuilder, container: object, index: Value) -> None:
     changed(builder, container, operator.delitem, _constant(builder, index))
 
 
@@ -135,7 +135,11 @@ def dict_of(builder: KernelBuilder, value: Any = (), **items: Value) -> Value:
 
 
 def changed(
-    builder: KernelBuilder, container: Any, how: Callable[..., Any], *given: Any, **named: Any
+    builder: KernelBuilder,
+    container: object,
+    how: Callable[..., object],
+    *given: object,
+    **named: object,
 ) -> Any:
     """Change what the kernel made."""
     if type(container) in CHANGING:
@@ -151,7 +155,7 @@ def changed(
         raise refusal(error, [container]) from None
 
 
-def _require_own(builder: KernelBuilder, container: Any) -> None:
+def _require_own(builder: KernelBuilder, container: object) -> None:
     made = builder.state.containers.get(id(container))
     if made is None:
         raise codes.CAPTURED_WRITTEN.broken(

@@ -187,7 +187,7 @@ class Join:
     def _gives_value(self, value: Value) -> bool:
         return self.carried.takes_value(value) or bool(getattr(value, "is_popped", False))
 
-    def _has_aliases(self, one: list[Any], other: list[Any]) -> bool:
+    def _has_aliases(self, one: list[object], other: list[object]) -> bool:
         """Of a list with several names, a change under one is seen under all."""
         pairs = zip(self.ends, (one, other), strict=True)
         return any(len(names_of(end.values, items)) > 1 for end, items in pairs)

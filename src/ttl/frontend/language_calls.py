@@ -162,7 +162,7 @@ def matmul(
     return block_math(builder, BLOCK_OPS["matmul"], [a, b])
 
 
-_MATH: dict[Any, Callable[..., Value]] = {
+_MATH: dict[object, Callable[..., Value]] = {
     function: partial(math_function, BLOCK_OPS[name])
     for functions in (vars(math), vars(block_functions), FLAT)
     for name, function in functions.items()

@@ -44,7 +44,7 @@ class Rebuilt:
     """Stands for what is made of results: `make` gets what takes the place of the parts."""
 
     parts: tuple[Any, ...]
-    make: Callable[..., Any]
+    make: Callable[..., object]
 
 
 def changes(value: Value) -> bool:
@@ -54,7 +54,7 @@ def changes(value: Value) -> bool:
     return kind_of(value) is not None
 
 
-def filled(template: Any, results: Sequence[RunTime], blocks: Sequence[RunTime] = ()) -> Any:
+def filled(template: object, results: Sequence[RunTime], blocks: Sequence[RunTime] = ()) -> Any:
     """The template with results, and blocks that are carried, in place of its slots."""
     if isinstance(template, Slot):
         return results[template.number]
@@ -69,11 +69,11 @@ def filled(template: Any, results: Sequence[RunTime], blocks: Sequence[RunTime] 
     return template if is_itself else rebuilt(template, items)
 
 
-def slots_of(template: Any) -> list[Slot | BlockSlot]:
+def slots_of(template: object) -> list[Slot | BlockSlot]:
     return [leaf for leaf in leaves(template) if isinstance(leaf, (Slot, BlockSlot))]
 
 
-def zipped(one: Any, other: Any) -> Iterator[tuple[Any, Any]] | None:
+def zipped(one: object, other: object) -> Iterator[tuple[Any, Any]] | None:
     """The items of two containers of the same kind and length."""
     items, others = items_of(one), items_of(other)
     if type(one) is not type(other) or items is None or others is None:

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Set
 from dataclasses import dataclass, replace
-from typing import Any
 
 from ttl.source import tree
 
@@ -305,7 +304,7 @@ def compile_while(builder: KernelBuilder, node: tree.While, rest: Steps) -> Step
 # Every iteration by itself ------------------------------------------------------------------------
 
 
-def unrolled(builder: KernelBuilder, node: tree.Loop, items: list[Any]) -> Steps:
+def unrolled(builder: KernelBuilder, node: tree.Loop, items: list[object]) -> Steps:
     """The body once for each item."""
 
     def iteration(position: int) -> Steps:

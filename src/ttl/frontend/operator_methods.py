@@ -44,7 +44,7 @@ PYTHON_VALUES = (int, float, str, tuple, list, dict, set, range)
 
 
 def _called(
-    handler: Handler, name: str, builder: KernelBuilder, owner: Any, *given: Value
+    handler: Handler, name: str, builder: KernelBuilder, owner: object, *given: Value
 ) -> Value:
     """Of constants, what Python itself answers; it has no answer for an int and a float, say."""
     is_known = not is_run_time((owner, *given)) and not builder.is_tensor(owner)
@@ -78,7 +78,7 @@ def _unary(sign: str) -> Handler:
     return lambda builder, value: unary(builder, sign, value)
 
 
-def in_place(builder: KernelBuilder, sign: str, owner: Any, value: Any) -> Value:
+def in_place(builder: KernelBuilder, sign: str, owner: object, value: Any) -> Value:
     """`owner += value`, and what it gives: the owner, if that can be changed."""
     if isinstance(owner, HeldBlock):
         if sign != "+":
@@ -119,7 +119,7 @@ METHODS: dict[str, Handler] = {
     "__trunc__": number_functions.to_int,
 }  # fmt: skip
 
-OPERATOR_FUNCTIONS: dict[Any, Handler] = {
+OPERATOR_FUNCTIONS: dict[object, Handler] = {
     **{function: handler for name, handler in METHODS.items()
        if (function := getattr(operator, name, None)) is not None},
     operator.is_: _of_two(compare, "is"),

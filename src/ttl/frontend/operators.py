@@ -57,7 +57,7 @@ UNARY: dict[str, tuple[Callable[[Any], Any], Callable[..., Value]]] = {
 }
 
 
-def compare(builder: KernelBuilder, sign: str, left: Value, right: Any) -> Value:
+def compare(builder: KernelBuilder, sign: str, left: Value, right: object) -> Value:
     if (is_block(left) or is_block(right)) and sign in BY_OPERATOR:
         return block_math(builder, BY_OPERATOR[sign], [left, right])
     fold = COMPARISONS[sign].fold

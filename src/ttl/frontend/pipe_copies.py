@@ -101,7 +101,7 @@ def _of_node(
 ) -> Value:
     """The pipe at its place among those of the node; there is no such place on other nodes."""
     symbol = builder.nets.symbol(homes[0][0])
-    having: dict[Any, list[int]] = {node: [] for node in nodes_of(builder.nets.grid)}
+    having: dict[object, list[int]] = {node: [] for node in nodes_of(builder.nets.grid)}
     for number, route in enumerate(builder.nets.routes(symbol)):
         for node in nodes_with_role(route, role):
             having[tuple(node)].append(number)

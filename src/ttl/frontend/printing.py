@@ -150,7 +150,7 @@ def _shown(builder: KernelBuilder, value: Value) -> _Shown:
 
 def _buffer_heading(buffer: DataflowBuffer) -> str:
     pages = buffer.block_tiles * buffer.block_count
-    fields: dict[str, Any] = {
+    fields: dict[str, object] = {
         "size": buffer.size_bytes,
         "page_size": buffer.size_bytes // pages,
         "num_pages": pages,

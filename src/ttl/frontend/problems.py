@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from xdsl.ir import Attribute
 
@@ -26,7 +26,7 @@ class FlowBroken(RuleBroken):
     grows: tuple[Variable, type | Attribute | None] | None = None
     is_of_end = False  # an iteration ends with it: other last ones may help
 
-    def __init__(self, code: Code, message: str, *, helps: tuple[str, ...] = (), **why: Any):
+    def __init__(self, code: Code, message: str, *, helps: tuple[str, ...] = (), **why: object):
         super().__init__(code, message, helps=helps)
         vars(self).update(why)
 
@@ -69,7 +69,7 @@ MOST_UNROLLED = 256  # iterations of loops that could be loops in C++ but for wh
 FEW_STEPS = f"give the loop at most {MOST_UNROLLED} steps, a number known when compiling"
 
 
-def flow_broken(what: str, help: str = "", **why: Any) -> FlowBroken:
+def flow_broken(what: str, help: str = "", **why: object) -> FlowBroken:
     """`why` is what FlowBroken has beside its message."""
     return FlowBroken(
         codes.NOT_COMPILED_YET,

@@ -68,7 +68,7 @@ PURE = (
 )  # fmt: skip
 
 
-def is_instance(builder: KernelBuilder, value: Value, kinds: Any) -> Value:
+def is_instance(builder: KernelBuilder, value: Value, kinds: object) -> Value:
     """isinstance(); of a run-time value as of what it is in Python."""
     if not isinstance(value, StandIn):
         return in_python(isinstance, value, kinds)
@@ -172,7 +172,7 @@ def _refuse_comparison(builder: KernelBuilder, values: Sequence[Value]) -> None:
         raise truth_of_block()
 
 
-def power(builder: KernelBuilder, base: Any, exponent: Any, *modulus: Any) -> Value:
+def power(builder: KernelBuilder, base: object, exponent: object, *modulus: object) -> Value:
     if not modulus:
         return binary(builder, "**", base, exponent)
     if is_run_time((base, exponent, *modulus)):
@@ -180,7 +180,7 @@ def power(builder: KernelBuilder, base: Any, exponent: Any, *modulus: Any) -> Va
     return in_python(pow, base, exponent, *modulus)
 
 
-def extreme(function: Callable[..., Any], sign: str) -> Callable[..., Value]:
+def extreme(function: Callable[..., object], sign: str) -> Callable[..., Value]:
     """min() or max(): of equal values the first; what is chosen keeps its kind."""
 
     def better(builder: KernelBuilder, one: Value, other: Value) -> Value:
@@ -203,7 +203,7 @@ def extreme(function: Callable[..., Any], sign: str) -> Callable[..., Value]:
 
 
 # Python's own would not see what the items are, or would give what a kernel may not keep.
-ALWAYS: dict[Any, Callable[..., Value]] = {
+ALWAYS: dict[object, Callable[..., Value]] = {
     **CHANGING_FUNCTIONS,
     range: range_value,
     list: lambda builder, value=(): builder.new(iterated(value)),

@@ -25,7 +25,7 @@ class Operator(NamedTuple):
         return self.fold.__name__.strip("_")
 
 
-OF_NUMBERS: dict[str, tuple[Any, Any]] = {
+OF_NUMBERS: dict[str, tuple[object, object]] = {
     "+": (arith.AddiOp, arith.AddfOp),
     "-": (arith.SubiOp, arith.SubfOp),
     "*": (arith.MuliOp, arith.MulfOp),

@@ -82,7 +82,7 @@ def select(builder: KernelBuilder, condition: Scalar, one: Scalar, other: Scalar
     return result
 
 
-def extreme(builder: KernelBuilder, function: Any, values: tuple[Value, ...]) -> Scalar:
+def extreme(builder: KernelBuilder, function: object, values: tuple[Value, ...]) -> Scalar:
     """min() and max() of integers."""
     op = arith.MinSIOp if function is min else arith.MaxSIOp
     result, *others = (as_kind(builder, value, int) for value in values)
@@ -93,7 +93,7 @@ def extreme(builder: KernelBuilder, function: Any, values: tuple[Value, ...]) ->
     return result
 
 
-def scalar_kinds(function: Callable[..., Any], *values: Value) -> list[type]:
+def scalar_kinds(function: Callable[..., object], *values: Value) -> list[type]:
     """The kinds of numbers that Python's function takes; of others kernels have none."""
     require_python(function, *values)
     kinds = [kind for value in values if (kind := kind_of(value)) is not None]
@@ -114,7 +114,7 @@ def has_other_number(*values: Value) -> bool:
 
 
 def with_other_numbers(
-    builder: KernelBuilder, sign: str, fold: Callable[..., Any], *values: Value
+    builder: KernelBuilder, sign: str, fold: Callable[..., object], *values: Value
 ) -> Any:
     """What Python makes of captured ones and run-time numbers, on each path that knows these."""
     require_python(fold, *values)

@@ -176,7 +176,7 @@ class State:
     grouped: tuple[tuple[RunTime, RunTime], ...] = ()  # groups, and transfers added to them
     split: int = 0  # conditions whose branches took along what follows
     has_lost_containers: bool = False  # by a branch in which they differ
-    started: Mapping[Any, bool] = field(default_factory=dict)  # generators: up to their end?
+    started: Mapping[object, bool] = field(default_factory=dict)  # generators: up to their end?
 
     def fork(self) -> State:
         self.keep()

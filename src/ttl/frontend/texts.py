@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from .builder import KernelBuilder
 from .hir import Scalar, StandIn, Value
@@ -46,7 +45,7 @@ def spec_of_text(value: Scalar, spec: str) -> str:
     return f"{found[1] or '<'}{found[2]}" if found[2] else ""
 
 
-CONVERSIONS: dict[int, Callable[[Any], Any]] = {
+CONVERSIONS: dict[int, Callable[[object], object]] = {
     -1: lambda value: value,
     ord("s"): str,
     ord("r"): repr,

@@ -9,7 +9,6 @@ from __future__ import annotations
 import ctypes
 import time
 from collections.abc import Callable
-from typing import Any
 
 from .program import SPINNING, STOPPED, Program, ProgramStruct, ReportStruct
 
@@ -20,7 +19,7 @@ LONGEST_GRACE_SECONDS = 60
 # Nothing that the runtime does for a kernel takes this long: one that made no call meanwhile spins.
 SILENT_MILLISECONDS = 20_000
 
-in_flight: dict[int, Any] = {}  # what threads of the runtime use; one may be impossible to stop
+in_flight: dict[int, object] = {}  # what threads of the runtime use; one may be impossible to stop
 # Such a thread goes on while the interpreter ends, which takes its modules apart: a reference that
 # nobody gives back keeps what the thread writes to.
 ctypes.pythonapi.Py_IncRef(ctypes.py_object(in_flight))

@@ -180,7 +180,7 @@ class Program:
     struct: ProgramStruct
     tensors: ctypes.Array[TensorStruct]
     heartbeats: ctypes.Array[c_uint64]  # change while kernels make calls
-    kept_alive: tuple[Any, ...]
+    kept_alive: tuple[object, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +191,7 @@ class Parts:
     plans: tuple[TensorPlan, ...]
     struct: ProgramStruct
     backing: tuple[int, ...]  # the tensors in which buffers lie
-    kept_alive: tuple[Any, ...]
+    kept_alive: tuple[object, ...]
 
 
 def program_parts(

@@ -25,7 +25,7 @@ def is_tensor(value: object) -> bool:
     return hasattr(value, "device")  # a description of a tensor has none
 
 
-def parts_of(name: str, value: Any, around: tuple[Any, ...] = ()) -> list[Named]:
+def parts_of(name: str, value: Any, around: tuple[object, ...] = ()) -> list[Named]:
     """A value and what lists, dicts and dataclasses in it hold: `name_0` for name[0]. What the
     language declares holds none: a buffer's tensor is known to the program.
     """
@@ -48,13 +48,13 @@ def _held(value: Any) -> Iterable[tuple[Any, Any]]:
     return ()
 
 
-def python_numbers(arguments: Mapping[str, Any]) -> dict[str, Any]:
+def python_numbers(arguments: Mapping[str, object]) -> dict[str, Any]:
     """The numbers of numpy among the arguments, as Python's: constants are written into kernels."""
     numbers = {name: value for name, value in arguments.items() if isinstance(value, np.generic)}
     return {name: value.item() for name, value in numbers.items()}
 
 
-def check_arguments(operation: str, arguments: Mapping[str, Any]) -> None:
+def check_arguments(operation: str, arguments: Mapping[str, object]) -> None:
     """RuleBroken for an array among arguments that are no tensors; all else is a constant."""
     for argument, value in arguments.items():
         for _, part in parts_of(argument, value):

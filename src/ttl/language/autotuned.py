@@ -57,14 +57,14 @@ class Tuned:
     def signature(self) -> inspect.Signature:
         return inspect.signature(self.function)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> Any:
         """An operation runs with its best configuration; a factory gives a tuned operation."""
         if isinstance(self.made_of, Operation):
             return self.operation(*args, **kwargs)
         self._check_call(args, kwargs)
         return TunedOperation(self, args, kwargs)
 
-    def tune(self, *args: Any, **kwargs: Any) -> Any:
+    def tune(self, *args: object, **kwargs: object) -> Any:
         """What each configuration takes for such a call. Nothing is run on these tensors."""
         if not isinstance(self.made_of, Operation):
             text = f"`{self.__name__}` is a factory: call it, and tune what it returns"
@@ -76,7 +76,7 @@ class Tuned:
         """Of an operation itself: one for all calls, which finds what earlier ones made."""
         return TunedOperation(self)
 
-    def _check_call(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+    def _check_call(self, args: tuple[object, ...], kwargs: Mapping[str, object]) -> None:
         try:
             given = self.signature.bind_partial(*args, **kwargs).arguments
         except TypeError as error:
@@ -105,19 +105,19 @@ class TunedOperation:
         """By a factory, and not an operation itself."""
         return not isinstance(self.tuned.made_of, Operation)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> None:
+    def __call__(self, *args: object, **kwargs: object) -> None:
         """Run with the best configuration, which is found at the first call of this kind."""
         chosen, more = self.chosen(*args, **kwargs)
         chosen(*args, **kwargs, **more)
 
-    def chosen(self, *args: Any, **kwargs: Any) -> Variant:
+    def chosen(self, *args: object, **kwargs: object) -> Variant:
         """The operation that such a call runs, and the values that it passes to it."""
         best = self.tune(*args, **kwargs).best
         if best not in self.made:
             self.made[best] = self.variant(best)
         return self.made[best]
 
-    def tune(self, *args: Any, **kwargs: Any) -> Any:
+    def tune(self, *args: object, **kwargs: object) -> Any:
         """What each configuration takes for such a call. Nothing is run on these tensors."""
         refuse_inside(self.name)
         if not self.is_made:
@@ -142,7 +142,7 @@ class TunedOperation:
             raise wrong_space(text, help_text, definition_span(tuned.function))
         return made, {}
 
-    def key_of(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    def key_of(self, args: tuple[object, ...], kwargs: Mapping[str, object]) -> dict[str, Any]:
         """The arguments that tell calls apart, of the factory and of the call."""
         signature = self.tuned.signature
         if self.is_made:
@@ -186,7 +186,7 @@ def autotune(
     *,
     tolerance: float = TOLERANCE,
     check: bool = True,
-    **unknown: Any,
+    **unknown: object,
 ) -> Callable[[Any], Any]:
     """Choose the configuration of an operation that takes least time, by the estimate or on the
     device of the tensors; it stands above `@ttl.operation(...)`, or above a factory of operations.
@@ -210,7 +210,7 @@ def autotune(
 
 def _decorate(
     configs: tuple[Config, ...], key: tuple[str, ...] | None, tolerance: float, check: bool,
-    span: Span | None, decorated: Any,
+    span: Span | None, decorated: object,
 ) -> Tuned:  # fmt: skip
     if isinstance(decorated, Tuned) or not isinstance(decorated, (Operation, FunctionType)):
         what = getattr(decorated, "__name__", type(decorated).__name__)

@@ -31,14 +31,14 @@ EQ: Final = BY_OPERATOR["=="]
 NE: Final = BY_OPERATOR["!="]
 
 
-def _binary(sign: str, op: BlockOp, left: Any, right: Any) -> BlockExpression:
+def _binary(sign: str, op: BlockOp, left: object, right: object) -> BlockExpression:
     running: Engine | None = running_engine(None)
     if running is None:
         running = engine(sign)
     return running.binary(op, left, right)
 
 
-def _product(left: Any, right: Any) -> BlockExpression:
+def _product(left: object, right: object) -> BlockExpression:
     made = _binary("@", MATMUL, left, right)
     made.is_product = True
     return made
@@ -65,67 +65,67 @@ class BlockExpression:
     def __add__(self, other: Any) -> BlockExpression:
         return _binary("+", ADD, self, other)
 
-    def __radd__(self, other: Any) -> BlockExpression:
+    def __radd__(self, other: object) -> BlockExpression:
         return _binary("+", ADD, other, self)
 
     def __sub__(self, other: Any) -> BlockExpression:
         return _binary("-", SUB, self, other)
 
-    def __rsub__(self, other: Any) -> BlockExpression:
+    def __rsub__(self, other: object) -> BlockExpression:
         return _binary("-", SUB, other, self)
 
     def __mul__(self, other: Any) -> BlockExpression:
         return _binary("*", MUL, self, other)
 
-    def __rmul__(self, other: Any) -> BlockExpression:
+    def __rmul__(self, other: object) -> BlockExpression:
         return _binary("*", MUL, other, self)
 
     def __truediv__(self, other: Any) -> BlockExpression:
         return _binary("/", TRUEDIV, self, other)
 
-    def __rtruediv__(self, other: Any) -> BlockExpression:
+    def __rtruediv__(self, other: object) -> BlockExpression:
         return _binary("/", TRUEDIV, other, self)
 
     def __mod__(self, other: Any) -> BlockExpression:
         return _binary("%", MOD, self, other)
 
-    def __rmod__(self, other: Any) -> BlockExpression:
+    def __rmod__(self, other: object) -> BlockExpression:
         return _binary("%", MOD, other, self)
 
     def __floordiv__(self, other: Any) -> BlockExpression:
         return _binary("//", FLOORDIV, self, other)
 
-    def __rfloordiv__(self, other: Any) -> BlockExpression:
+    def __rfloordiv__(self, other: object) -> BlockExpression:
         return _binary("//", FLOORDIV, other, self)
 
     def __xor__(self, other: Any) -> BlockExpression:
         return _binary("^", XOR, self, other)
 
-    def __rxor__(self, other: Any) -> BlockExpression:
+    def __rxor__(self, other: object) -> BlockExpression:
         return _binary("^", XOR, other, self)
 
     def __matmul__(self, other: Any) -> BlockExpression:
         return _product(self, other)
 
-    def __rmatmul__(self, other: Any) -> BlockExpression:
+    def __rmatmul__(self, other: object) -> BlockExpression:
         return _product(other, self)
 
-    def __lt__(self, other: Any) -> BlockExpression:
+    def __lt__(self, other: object) -> BlockExpression:
         return _binary("<", LT, self, other)
 
-    def __le__(self, other: Any) -> BlockExpression:
+    def __le__(self, other: object) -> BlockExpression:
         return _binary("<=", LE, self, other)
 
-    def __gt__(self, other: Any) -> BlockExpression:
+    def __gt__(self, other: object) -> BlockExpression:
         return _binary(">", GT, self, other)
 
-    def __ge__(self, other: Any) -> BlockExpression:
+    def __ge__(self, other: object) -> BlockExpression:
         return _binary(">=", GE, self, other)
 
-    def __eq__(self, other: Any) -> BlockExpression:  # type: ignore[override]
+    def __eq__(self, other: object) -> BlockExpression:  # type: ignore[override]
         return _binary("==", EQ, self, other)
 
-    def __ne__(self, other: Any) -> BlockExpression:  # type: ignore[override]
+    def __ne__(self, other: object) -> BlockExpression:  # type: ignore[override]
         return _binary("!=", NE, self, other)
 
     def __pow__(self, n: Any) -> BlockExpression:
@@ -133,7 +133,7 @@ class BlockExpression:
         operands, parameters = bind(op, (self, n), {})
         return running.apply(op, operands, parameters)
 
-    def __rpow__(self, base: Any) -> NoReturn:
+    def __rpow__(self, base: object) -> NoReturn:
         raise block_as_exponent()
 
     def __neg__(self) -> BlockExpression:
@@ -143,7 +143,7 @@ class BlockExpression:
         return engine("abs()").apply(BLOCK_OPS["abs"], (self,), NO_PARAMETERS)
 
     # numpy leaves its operators to ours, instead of going elementwise.
-    __array_ufunc__: ClassVar[Any] = None
+    __array_ufunc__: ClassVar[object] = None
 
     def __hash__(self) -> int:
         return id(self)  # a value is itself; `==` compares elements

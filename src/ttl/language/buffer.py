@@ -159,12 +159,12 @@ class DataflowBuffer:
 
 
 def make_dataflow_buffer_like(
-    tensor: Any = None,
+    tensor: object = None,
     shape: Shape | int | None = None,
     block_count: int | None = None,
     *,
     buffer_factor: int | None = None,
-    likeness_tensor: Any = None,
+    likeness_tensor: object = None,
 ) -> DataflowBuffer:
     """A dataflow buffer with blocks of `shape`, like `tensor` in element type and layout.
 
@@ -198,7 +198,7 @@ def _both_names(name: str, other: str) -> RuleBroken:
     )
 
 
-def wrong_argument(tensor: Any, shape: Any, block_count: Any) -> RuleBroken | None:
+def wrong_argument(tensor: object, shape: Any, block_count: object) -> RuleBroken | None:
     """What is wrong with what every dataflow buffer is made of."""
     if find_dtype(tensor) is None:
         return codes.NOT_A_TENSOR.broken(

@@ -32,7 +32,7 @@ class Config(Mapping[str, Any]):
 
     __slots__ = ("_values",)
 
-    def __init__(self, values: Mapping[str, Any] | None = None, /, **more: Any):
+    def __init__(self, values: Mapping[str, Any] | None = None, /, **more: object):
         given = {} if values is None else values
         if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
             raise wrong_space(f"ttl.Config({given!r}): no values by names", EXAMPLE)
@@ -104,7 +104,7 @@ def powers_of_two(first: int, last: int) -> Choice:
     return Choice(found)
 
 
-def configs_of(given: Any) -> tuple[Config, ...]:
+def configs_of(given: object) -> tuple[Config, ...]:
     """Every configuration of a Config or a list of them, once, in their order."""
     listed = [given] if isinstance(given, Config) else given
     example = "write configs=[ttl.Config(BLOCK=2), ttl.Config(BLOCK=4)]"

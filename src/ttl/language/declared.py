@@ -40,7 +40,7 @@ class NamedKernels:
     that it is called with.
     """
 
-    def __init__(self, *kernels: Any):
+    def __init__(self, *kernels: object):
         declared = {kernel.function: kernel.name for kernel in scope("ttl.Program()").kernels}
         for kernel in kernels:
             if not isinstance(kernel, FunctionType) or declared.pop(kernel, None) is None:
@@ -50,7 +50,7 @@ class NamedKernels:
             left = next(iter(declared.values()))
             raise refused(f"ttl.Program() leaves out the kernel `{left}`", PROGRAM_HELP)
 
-    def __call__(self, *tensors: Any) -> NamedKernels:
+    def __call__(self, *tensors: object) -> NamedKernels:
         return self
 
 
@@ -87,7 +87,7 @@ def name_declared(collected: OperationScope) -> None:
                 named[value.name] = value
 
 
-def _named_parts(captured: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+def _named_parts(captured: dict[str, object]) -> Iterator[tuple[str, Any]]:
     """Variables, and what lists hold: `buffers_0` for buffers[0]."""
     for name, value in captured.items():
         yield name, value

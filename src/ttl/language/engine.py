@@ -91,11 +91,11 @@ class Engine:
         raise NotImplementedError
 
     def apply(
-        self, op: BlockOp, operands: tuple[Any, ...], parameters: Mapping[str, Any]
+        self, op: BlockOp, operands: tuple[object, ...], parameters: Mapping[str, object]
     ) -> BlockExpression:
         raise NotImplementedError
 
-    def binary(self, op: BlockOp, left: Any, right: Any) -> BlockExpression:
+    def binary(self, op: BlockOp, left: object, right: object) -> BlockExpression:
         """apply() without parameters, for operators."""
         raise NotImplementedError
 
@@ -112,7 +112,7 @@ class Engine:
         """It is to be the head of a `with`."""
         raise NotImplementedError
 
-    def signpost(self, signpost: Any, is_end: bool) -> None:
+    def signpost(self, signpost: object, is_end: bool) -> None:
         raise NotImplementedError
 
 
@@ -123,7 +123,7 @@ class Bound(Protocol):
     def artifact(self) -> Any:
         """What was compiled; None on the simulator."""
 
-    def __call__(self, *tensors: Any) -> None:
+    def __call__(self, *tensors: object) -> None:
         """Run on the same tensors, or on others of their kinds."""
 
 
@@ -131,13 +131,13 @@ class LaunchHook:
     """Where a call of an operation goes. `ttl/__init__` binds it to the driver."""
 
     define: Callable[[], None]  # when an operation is defined: what its calls need is loaded
-    launch: Callable[[Operation, tuple[Any, ...], dict[str, Any]], None]
+    launch: Callable[[Operation, tuple[object, ...], dict[str, object]], None]
     bind: Callable[[Operation, tuple[Any, ...], dict[str, Any]], Bound]
-    compile: Callable[[Operation, tuple[Any, ...], dict[str, Any]], Any]  # the artifact
+    compile: Callable[[Operation, tuple[object, ...], dict[str, object]], object]  # the artifact
     # The function that declares the kernels: the operation's own, or one made of its body.
-    body_of: Callable[[Operation, dict[str, Any]], Callable[..., Any]]
+    body_of: Callable[[Operation, dict[str, object]], Callable[..., object]]
     # What the configurations of a tuned operation take for such a call.
-    tune: Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]
+    tune: Callable[[object, tuple[object, ...], dict[str, object]], object]
     last_grid: Shape | None = None  # of the last call
 
 

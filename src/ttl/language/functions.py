@@ -100,7 +100,7 @@ def _signature(op: BlockOp) -> Signature:
 
 
 def matmul(
-    a: Any, b: Any, transpose_b: bool = False, *, transpose_rhs: bool = False
+    a: object, b: object, transpose_b: bool = False, *, transpose_rhs: bool = False
 ) -> BlockExpression:
     """The matrix product `a @ b`; with `transpose_b` that of `a` and the transpose of `b`.
 

@@ -21,7 +21,7 @@ Kernel = Callable[[], None]
 def compute(function: Kernel, /) -> Kernel: ...
 @overload
 def compute() -> Callable[[Kernel], Kernel]: ...
-def compute(*function: Any, **unknown: Any) -> Any:
+def compute(*function: object, **unknown: object) -> Any:
     """Declare the compute kernel of an operation; also as a decorator without parentheses."""
     return _register(KernelKind.COMPUTE, function, unknown)
 
@@ -30,13 +30,13 @@ def compute(*function: Any, **unknown: Any) -> Any:
 def datamovement(function: Kernel, /) -> Kernel: ...
 @overload
 def datamovement() -> Callable[[Kernel], Kernel]: ...
-def datamovement(*function: Any, **unknown: Any) -> Any:
+def datamovement(*function: object, **unknown: object) -> Any:
     """Declare a data movement kernel of an operation, likewise."""
     return _register(KernelKind.DATAMOVEMENT, function, unknown)
 
 
 def _register(
-    kind: KernelKind, function: tuple[Any, ...], unknown: dict[str, Any]
+    kind: KernelKind, function: tuple[Any, ...], unknown: dict[str, object]
 ) -> Kernel | Callable[[Kernel], Kernel]:
     spelling = f"@ttl.{kind.value}()"
     if unknown or len(function) > 1 or not all(isinstance(f, FunctionType) for f in function):

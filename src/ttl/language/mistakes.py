@@ -203,7 +203,7 @@ def wrong_method_call(public: str, method: str, error: TypeError, given: int) ->
 
 
 def wrong_function_call(
-    function: Callable[..., Any], error: TypeError, given: int
+    function: Callable[..., object], error: TypeError, given: int
 ) -> RuleBroken | None:
     name = getattr(function, "__name__", "")
     if _function(name) is not function:
@@ -254,7 +254,7 @@ def _is_the_users(name: str, frame: FrameType) -> bool:
     return isinstance(found, (FunctionType, type)) and not is_ours(module)
 
 
-def _parameters(function: Callable[..., Any]) -> list[Parameter]:
+def _parameters(function: Callable[..., object]) -> list[Parameter]:
     return list(signature(function).parameters.values())
 
 

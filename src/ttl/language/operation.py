@@ -105,14 +105,14 @@ class Program:
         object.__setattr__(self, "tensors", tensors)
 
     @staticmethod
-    def _add(tensors: dict[str, Any], name: str, tensor: Any) -> None:
+    def _add(tensors: dict[str, object], name: str, tensor: object) -> None:
         if not any(tensor is known for known in tensors.values()):
             tensors[name if name not in tensors else f"{name}_{len(tensors)}"] = tensor
 
     def carry(self, facts: object) -> None:
         object.__setattr__(self, "facts", facts)
 
-    def on_tensors(self, tensors: Sequence[Any]) -> Program:
+    def on_tensors(self, tensors: Sequence[object]) -> Program:
         """The same for others in the place of its tensors, in their order: the body runs again."""
         if all(one is other for one, other in zip(self.tensors.values(), tensors, strict=True)):
             return self
@@ -127,7 +127,7 @@ class Program:
 class Frontend(Protocol):
     """Makes IR of programs that are written in another DSL."""
 
-    def module(self, program: Program, target: Any) -> Any:
+    def module(self, program: Program, target: object) -> Any:
         """Make the module of a program."""
 
     def passes(self) -> Sequence[Any]:
@@ -162,7 +162,7 @@ class Operation:
     def __name__(self) -> str:
         return self.function.__name__
 
-    def __call__(self, *args: Any, **kwargs: Any) -> None:
+    def __call__(self, *args: object, **kwargs: object) -> None:
         """Run on these tensors and constants; `options=` are compiler options for this call."""
         refuse_inside(self.__name__)
         try:
@@ -170,7 +170,7 @@ class Operation:
         except TTLError as error:
             raise at_the_call(error)  # noqa: B904 - it is the same one, with its own cause
 
-    def bind(self, *args: Any, **kwargs: Any) -> Bound:
+    def bind(self, *args: object, **kwargs: object) -> Bound:
         """The call with these arguments, ready to be made again and again without its body.
 
         You promise that the body would declare the same each time. `bound()` runs on the same
@@ -220,7 +220,7 @@ class Operation:
         LAUNCH_HOOK.last_grid = grid
         return self.declared(arguments, grid, options)
 
-    def declared(self, arguments: dict[str, Any], grid: Shape, options: Options) -> Program:
+    def declared(self, arguments: dict[str, object], grid: Shape, options: Options) -> Program:
         """What the body declares on this grid."""
         first = self._run_body(arguments, grid, (0,) * len(grid))
         program = Program(
@@ -258,7 +258,7 @@ class Operation:
         except RuleBroken as broken:
             raise UsageError(broken.at(calling_span())) from None
 
-    def _run_body(self, arguments: dict[str, Any], grid: Shape, node: Shape) -> OperationScope:
+    def _run_body(self, arguments: dict[str, object], grid: Shape, node: Shape) -> OperationScope:
         collected = OperationScope(grid, node)
         token = SCOPE.set(collected)
         try:
@@ -290,11 +290,11 @@ class Operation:
             codes.WRONG_DECLARATION,
         )
 
-    def _call(self, arguments: dict[str, Any]) -> Any:
+    def _call(self, arguments: dict[str, object]) -> Any:
         positional, named = self.as_called(arguments)
         return LAUNCH_HOOK.body_of(self, arguments)(*positional, **named)
 
-    def as_called(self, arguments: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+    def as_called(self, arguments: Mapping[str, object]) -> tuple[list[Any], dict[str, Any]]:
         """The inverse of named_arguments()."""
         left, positional = dict(arguments), []
         for name, parameter in self.signature.parameters.items():
@@ -304,13 +304,15 @@ class Operation:
                 positional.append(left.pop(name))
         return positional, left
 
-    def _starred(self, arguments: Mapping[str, Any]) -> list[str]:
+    def _starred(self, arguments: Mapping[str, object]) -> list[str]:
         """The names that the values of `*args` have."""
         starred = [n for n, p in self.signature.parameters.items() if p.kind is p.VAR_POSITIONAL]
         names = (f"{name}_{number}" for name in starred for number in range(len(arguments)))
         return [name for name in names if name in arguments]
 
-    def named_arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    def named_arguments(
+        self, args: tuple[object, ...], kwargs: dict[str, object]
+    ) -> dict[str, Any]:
         """Each with a name of its own, those of `*args` with a number after it.
 
         TypeError if it cannot be called so.
@@ -347,7 +349,7 @@ class Operation:
                 codes.NODES_DIFFER,
             )
 
-    def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    def _bind(self, args: tuple[object, ...], kwargs: dict[str, object]) -> dict[str, Any]:
         try:
             arguments = self.named_arguments(args, kwargs)
         except TypeError as error:
@@ -361,7 +363,7 @@ class Operation:
             raise UsageError(broken.at(calling_span())) from None
         return arguments
 
-    def _not_called_so(self, error: TypeError, given: int, named: dict[str, Any]) -> UsageError:
+    def _not_called_so(self, error: TypeError, given: int, named: dict[str, object]) -> UsageError:
         known = self.signature.parameters
         first, *_ = (*known, "")
         if first == "self":
@@ -375,7 +377,7 @@ class Operation:
         wrong = wrong_call(self.__name__, known.values(), error, given)
         return UsageError(wrong.at(calling_span()))
 
-    def _resolve_grid(self, arguments: dict[str, Any], full_grid: Shape) -> Shape:
+    def _resolve_grid(self, arguments: dict[str, object], full_grid: Shape) -> Shape:
         grid = as_grid(self._called_grid(arguments)) if callable(self.grid) else self.grid
         if isinstance(grid, str) and grid in ("auto", "full"):
             return full_grid
@@ -392,7 +394,7 @@ class Operation:
         )
         raise UsageError(broken.at(definition_span(self.function)))
 
-    def _called_grid(self, arguments: dict[str, Any]) -> Any:
+    def _called_grid(self, arguments: dict[str, object]) -> Any:
         """The grid function gets the arguments as the operation would."""
         assert callable(self.grid)
         parameters = self.signature.parameters
@@ -438,7 +440,7 @@ def refuse_inside(name: str) -> None:
             )
 
 
-def definition_span(function: Callable[..., Any]) -> Span:
+def definition_span(function: Callable[..., object]) -> Span:
     code = function.__code__
     return Span(code.co_filename, code.co_firstlineno, 1, code.co_firstlineno, 1 << 10)
 
@@ -448,14 +450,14 @@ def operation(
     *,
     fp32_dest_acc_en: bool | None = None,
     dst_full_sync_en: bool | None = None,
-    math_fidelity: Any = None,
+    math_fidelity: object = None,
     options: str | None = None,
     f32: str = F32_WAYS[0],
     division: str = DIVISIONS[0],
     num_outs: int = 1,
     memory_space: str = "L1",
     tiled: bool = True,
-    **unknown: Any,
+    **unknown: object,
 ) -> Callable[[Callable[..., None]], Operation]:
     """Make a function of tensors an operation that runs on `grid`, columns first.
 
@@ -501,24 +503,24 @@ def operation(
     return decorate
 
 
-def option_names(decorator: Callable[..., Any]) -> list[str]:
+def option_names(decorator: Callable[..., object]) -> list[str]:
     parameters = inspect.signature(decorator).parameters.values()
     return [p.name for p in parameters if p.kind is not p.VAR_KEYWORD]
 
 
-def no_parentheses(decorator: str, spelling: str, decorated: Any = None) -> UsageError:
+def no_parentheses(decorator: str, spelling: str, decorated: object = None) -> UsageError:
     span = definition_span(decorated) if isinstance(decorated, FunctionType) else None
     text = f"@ttl.{decorator} needs its parentheses"
     help_text = f"write {spelling} above the function"
     return refused(text, help_text, span, codes.WRONG_DECLARATION)
 
 
-def not_a_grid(grid: Any, span: Span | None = None) -> UsageError:
+def not_a_grid(grid: object, span: Span | None = None) -> UsageError:
     help_text = 'write grid=(columns, rows), grid="auto" or a function of the arguments'
     return refused(f"grid={grid!r}: not a grid", help_text, span)
 
 
-def _is_grid(grid: Any) -> bool:
+def _is_grid(grid: object) -> bool:
     if isinstance(grid, tuple):
         return len(grid) >= 1 and all(isinstance(size, int) and size > 0 for size in grid)
     return (isinstance(grid, str) and grid in ("auto", "full")) or callable(grid)

@@ -31,7 +31,7 @@ class Pipe:
 
     __slots__ = ("dst", "dst_place", "home", "span", "src", "src_place")
 
-    def __class_getitem__(cls, item: Any) -> GenericAlias:
+    def __class_getitem__(cls, item: object) -> GenericAlias:
         return GenericAlias(cls, item)  # annotations say ttl.Pipe[ttl.DstT]
 
     def __init__(self, src: NodeCoord, dst: NodeCoord | NodeRange):
@@ -127,7 +127,7 @@ class PipeNet:
             if pipe.home is None or _is_left(pipe.home[0], known):
                 pipe.home = self, number
 
-    def _read(self, pipes: Any) -> tuple[Pipe, ...]:
+    def _read(self, pipes: object) -> tuple[Pipe, ...]:
         read = tuple(pipes) if isinstance(pipes, Iterable) else (pipes,)
         wrong = next((repr(pipe) for pipe in read if not isinstance(pipe, Pipe)), None)
         if wrong is None and read and isinstance(pipes, Iterable):

@@ -32,7 +32,7 @@ def raw_element_read(block: Block, *coords: int) -> float:
     return running.read_element(block, _checked(READ, block, coords))
 
 
-def raw_element_write(block: Block, *coords: Any, value: Any = None) -> None:
+def raw_element_write(block: Block, *coords: object, value: Any = None) -> None:
     """Data movement kernels: write one element of a float32 or bfloat16 block.
 
     The coordinates count elements. The value comes last, or as `value=`.
@@ -46,7 +46,7 @@ def raw_element_write(block: Block, *coords: Any, value: Any = None) -> None:
     running.write_element(block, coordinates, float(number))
 
 
-def _checked(call: str, block: Any, given: tuple[Any, ...]) -> Shape:
+def _checked(call: str, block: object, given: tuple[object, ...]) -> Shape:
     if not isinstance(block, Block):
         raise not_a_raw_block(call, _described(block))
     check_raw_block(call, block.type, len(given))

@@ -22,7 +22,7 @@ HELP = (
 
 
 def make_tensor_backed_dfb(
-    tensor: Any, shape: Shape | int, block_count: int = 1, byte_offset: int = 0
+    tensor: object, shape: Shape | int, block_count: int = 1, byte_offset: int = 0
 ) -> DataflowBuffer:
     """A dataflow buffer in the node's own shard of a tensor; nothing is copied.
 
@@ -55,7 +55,7 @@ def _refused(cause: str, help_text: str = HELP) -> RuleBroken:
     return codes.TENSOR_BACKED.broken(cause, help_text)
 
 
-def _wrong_tensor(tensor: Any) -> RuleBroken | None:
+def _wrong_tensor(tensor: object) -> RuleBroken | None:
     where = "a tensor-backed dataflow buffer lies in the shards of a height-sharded tensor in L1"
     if layout_of(tensor) is not TILE_LAYOUT:
         return _refused(f"{where}, of tiles; this one is row-major", "use ttnn.TILE_LAYOUT")
@@ -67,7 +67,7 @@ def _wrong_tensor(tensor: Any) -> RuleBroken | None:
     return None
 
 
-def _wrong_offset(tensor: Any, byte_offset: Any) -> RuleBroken | None:
+def _wrong_offset(tensor: object, byte_offset: object) -> RuleBroken | None:
     page = dtype_of(tensor).tile_bytes
     if type(byte_offset) is int and byte_offset >= 0 and byte_offset % page == 0:
         return None

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, get_type_hints
+from typing import TYPE_CHECKING, get_type_hints
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, UnitAttr
@@ -111,7 +111,7 @@ def pass_in(name: str, rooms: Rooms) -> type[ModulePass]:
 
 def pass_of(name: str, function: Callable[..., None]) -> type[ModulePass]:
     """Make a pass of a function, whose keyword arguments are the options."""
-    options: Mapping[str, Any] = getattr(function, "__kwdefaults__", None) or {}
+    options: Mapping[str, object] = getattr(function, "__kwdefaults__", None) or {}
 
     def apply(self: ModulePass, context: Context, module: ModuleOp) -> None:
         function(module, **{option: getattr(self, option) for option in options})

@@ -17,12 +17,12 @@ ROW_REDUCTIONS: Final = ("reduce_max", "reduce_sum")  # in the order of row_redu
 LANES: Final = 32
 
 try:
-    _native: Any = import_module("._block_math", __package__)
+    _native: object = import_module("._block_math", __package__)
 except ImportError:
     _native = None
 
 
-def _not_done(*arguments: Any) -> Any:
+def _not_done(*arguments: object) -> Any:
     return None
 
 

@@ -20,7 +20,7 @@ TRACE: Final[ContextVar[list[Callable[[], object]] | None]] = ContextVar("ttl_tr
 # Holds a ttl.language.declared.OperationScope while the body of an operation is being run.
 SCOPE: Final[ContextVar[Any]] = ContextVar("ttl_operation_scope")
 # Holds what makes the calls of ttnn in the body of a pykernel function.
-CALLS: Final[ContextVar[Callable[..., Any] | None]] = ContextVar("ttl_ttnn_calls", default=None)
+CALLS: Final[ContextVar[Callable[..., object] | None]] = ContextVar("ttl_ttnn_calls", default=None)
 
 
 def _is_interpreted() -> bool:

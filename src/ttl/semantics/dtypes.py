@@ -152,7 +152,7 @@ NARROW = {uint16: 16, uint8: 8}
 _REAL_NAMES = {name.upper(): dtype for name, dtype in DTYPES.items()}
 
 
-def dtype_of(tensor: Any) -> DType:
+def dtype_of(tensor: object) -> DType:
     """The element type of an embedded or a real ttnn tensor."""
     dtype = find_dtype(tensor)
     assert dtype is not None

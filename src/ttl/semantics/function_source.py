@@ -18,7 +18,7 @@ import tokenize
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from types import CodeType, FunctionType, ModuleType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ttl.diagnostics import Span
 from ttl.diagnostics.frames import add_library, is_user_file
@@ -94,7 +94,7 @@ def _is_text_of(text: str, code: CodeType) -> bool:  # rule LOADED
     return code in _functions(text, code.co_flags & FUTURE_FLAGS)
 
 
-def _names_language(names: dict[str, Any]) -> bool:
+def _names_language(names: dict[str, object]) -> bool:
     """Does a module import ttl, or something of it?"""
     owners = (getattr(each, "__module__", None) or getattr(each, "__name__", None)
               for each in names.values())  # fmt: skip

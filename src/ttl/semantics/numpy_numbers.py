@@ -23,12 +23,12 @@ def python_number(value: Any) -> Any:
     return value
 
 
-def own_sum(function: Callable[..., Any]) -> Callable[..., Any]:
+def own_sum(function: Callable[..., object]) -> Callable[..., Any]:
     """What is called in the place of a function that may be Python's sum()."""
     return sum_of_numbers if function is sum else function
 
 
-def sum_of_numbers(values: Iterable[Any], /, start: Any = 0) -> Any:
+def sum_of_numbers(values: Iterable[Any], /, start: object = 0) -> Any:
     """Python's sum(), of numbers of numpy as of Python's."""
     for value in values:
         start = start + python_number(value)

@@ -18,7 +18,11 @@ THREADS = ("unpack", "math", "pack")  # of a compute kernel
 
 
 def check_print(
-    object_count: int, num_pages: Any, sep: Any = None, end: Any = None, thread: Any = None
+    object_count: int,
+    num_pages: object,
+    sep: object = None,
+    end: object = None,
+    thread: object = None,
 ) -> None:
     """The arguments that print() takes beside strings and scalars."""
     if object_count > 1:
@@ -84,7 +88,7 @@ def buffer_text(name: str, fields: dict[str, Any]) -> str:
     return f"dataflow buffer `{name}`: {listed}"
 
 
-def array_text(array: Any, **options: Any) -> str:
+def array_text(array: object, **options: Any) -> str:
     return np.array2string(
         np.asarray(array),
         precision=PRECISION,

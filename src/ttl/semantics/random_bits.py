@@ -17,7 +17,7 @@ _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 _PARITY = 0x1BD11BDA
 
 
-def random_bits(words: Any, shape: Sequence[int]) -> Any:
+def random_bits(words: object, shape: Sequence[int]) -> Any:
     """As many uint32 as a list has, for the four words of the state."""
     (count,) = shape
     words = np.asarray(words).astype(np.uint32)

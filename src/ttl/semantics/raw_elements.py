@@ -51,7 +51,7 @@ def outside_block(place: int | None, dimension: int, block: BlockType) -> RuleBr
     )
 
 
-def coordinate(call: str, given: Any, described: Callable[[Any], str]) -> int:
+def coordinate(call: str, given: Any, described: Callable[[object], str]) -> int:
     """An int; numpy has such too."""
     try:
         if isinstance(given, bool):
@@ -78,7 +78,7 @@ def not_a_raw_block(call: str, given: str) -> RuleBroken:
     )
 
 
-def split_written(given: Sequence[Any], value: Any) -> tuple[tuple[Any, ...], Any]:
+def split_written(given: Sequence[object], value: Any) -> tuple[tuple[Any, ...], Any]:
     """The coordinates and the value, which may be the last argument or `value=`."""
     if value is not None:
         return tuple(given), value

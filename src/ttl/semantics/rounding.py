@@ -58,11 +58,13 @@ def product_in_phases(product: Product, a: Any, b: Any, phases: int) -> Any:
     return product(a, first_of_b) + product(to_tf32(a, _FIRST_OF_A), rest_of_b)
 
 
-def multiplied_in_phases(a: Any, b: Any, phases: int, rounded: Callable[[Array], Array]) -> Array:
+def multiplied_in_phases(
+    a: object, b: object, phases: int, rounded: Callable[[Array], Array]
+) -> Array:
     """Element by element; what each phase adds is rounded. A factor of 0 adds nothing."""
     a, b = factor_in_a(_single(a), phases), factor_in_b(_single(b), phases)
     parts_of_a, parts_of_b = _split(a, _FIRST_OF_A), _split(b, _FIRST_OF_B)
-    total: Any = np.float32(0)
+    total: object = np.float32(0)
     for phase in range(phases):
         x, y = parts_of_a[phase & 1], parts_of_b[phase >> 1]
         added = np.where((x == 0) | (y == 0), np.float32(0), x * y)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from .ttnn_values import Corner, Corners, as_corners, memory_config_of, shard_shape_of
 from .types import TILE_SIZE
@@ -23,7 +22,7 @@ class HeightShards:
         return self.rows * self.columns
 
 
-def memory_words(tensor: Any) -> str:
+def memory_words(tensor: object) -> str:
     """Where a tensor lies, in the words of ttnn."""
     config = memory_config_of(tensor)
     if config is None:
@@ -31,7 +30,7 @@ def memory_words(tensor: Any) -> str:
     return f"{config.memory_layout.name} in {config.buffer_type.name}"
 
 
-def height_shards(tensor: Any) -> HeightShards | None:
+def height_shards(tensor: object) -> HeightShards | None:
     """Of a tensor of tiles in L1; None of one that lies otherwise."""
     config = memory_config_of(tensor)
     if config is None or config.buffer_type.name != "L1":

@@ -37,7 +37,7 @@ class TensorSlice:
 
     def __init__(self, tensor: Any, items: tuple[object, ...], starts: Shape, shape: Shape):
         self.tensor = tensor
-        self.view: Any = None  # the region, once somebody has asked
+        self.view: object = None  # the region, once somebody has asked
         self.words: Any = None
         self.has_padding = True  # has the tensor, as far as is known?
         self.items = items  # as the user wrote them

@@ -129,7 +129,7 @@ class Field:
 
 
 REQUIRED = object()
-_WORDS: dict[str, Any] = {"true": True, "false": False, "none": None, "all": None}
+_WORDS: dict[str, object] = {"true": True, "false": False, "none": None, "all": None}
 _NUMBERS = {"int": int, "float": float}
 
 

@@ -81,7 +81,7 @@ def is_ttnn_value(kind: type) -> bool:
     return kind.__name__ in VALUES and kind.__module__.partition(".")[0] in ("ttl", "ttnn")
 
 
-def memory_config_of(tensor: Any) -> Any | None:
+def memory_config_of(tensor: object) -> Any | None:
     """The tensor's ttnn.MemoryConfig; None if it has none."""
     config = getattr(tensor, "memory_config", None)
     return config() if callable(config) else config

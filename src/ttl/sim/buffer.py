@@ -192,7 +192,7 @@ class NodeBuffer:
         self.shard = shard
         self.is_published = False
         # The latest tensor that was found to have the layout and element type of the blocks.
-        self.like: Any = None
+        self.like: object = None
         self.named: Any = None  # the latest tensor that a trace has named
         self.tensor_name = ""
         self.slots: list[Array] = []  # none until somebody uses the buffer

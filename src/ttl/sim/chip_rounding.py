@@ -33,9 +33,9 @@ def computed(
     kernel: KernelRun,
     applied: Applied,
     op: BlockOp,
-    operands: Sequence[Any],
+    operands: Sequence[object],
     arrays: Sequence[Any],
-    parameters: Mapping[str, Any],
+    parameters: Mapping[str, object],
 ) -> Array:
     dtype = applied.type.dtype
     if dtype is None or not dtype.is_float:
@@ -59,7 +59,7 @@ def _product(kernel: KernelRun, left: Array, right: Array) -> Array:
     return multiplied_in_phases(left, right, phases, rounded)
 
 
-def is_by_matrix_unit(kernel: KernelRun, op: BlockOp, operands: Sequence[Any]) -> bool:
+def is_by_matrix_unit(kernel: KernelRun, op: BlockOp, operands: Sequence[object]) -> bool:
     """rule UNIT"""
     if op.in_sources is not None:
         return True
@@ -67,7 +67,7 @@ def is_by_matrix_unit(kernel: KernelRun, op: BlockOp, operands: Sequence[Any]) -
     return op.reads_buffers and enough(map(_is_block, operands))
 
 
-def _is_block(operand: Any) -> bool:
+def _is_block(operand: object) -> bool:
     return isinstance(operand, SimBlock) and operand.end.buffer.held is bfloat16
 
 

@@ -50,7 +50,7 @@ reduced_at_once: Final = block_math.row_reduced
 has_nan: Final = block_math.has_nan
 
 
-def binary(kernel: KernelRun, op: BlockOp, left: Any, right: Any) -> SimExpression:
+def binary(kernel: KernelRun, op: BlockOp, left: object, right: object) -> SimExpression:
     """An operator between two values: apply() for what kernels compute most."""
     if not (isinstance(left, BlockExpression) and isinstance(right, BlockExpression)):
         return apply(kernel, op, (left, right), NO_PARAMETERS)
@@ -73,7 +73,13 @@ def binary(kernel: KernelRun, op: BlockOp, left: Any, right: Any) -> SimExpressi
 
 
 def _binary_by_numpy(
-    kernel: KernelRun, applied: Applied, op: BlockOp, left: Any, right: Any, first: Any, second: Any
+    kernel: KernelRun,
+    applied: Applied,
+    op: BlockOp,
+    left: object,
+    right: object,
+    first: object,
+    second: object,
 ) -> SimExpression:
     if isinstance(left, SimBlock):
         first = carried(kernel, left)
@@ -88,14 +94,14 @@ def _binary_by_numpy(
 
 
 def apply(
-    kernel: KernelRun, op: BlockOp, operands: tuple[Any, ...], parameters: Mapping[str, Any]
+    kernel: KernelRun, op: BlockOp, operands: tuple[object, ...], parameters: Mapping[str, object]
 ) -> SimExpression:
     """The value of an operation of the table, rounded to the format of expression values."""
     if not kernel.is_compute:
         raise wrong_kind(op.spelling, kernel.kind)
     kernel.steps += 1
     table = kernel.types
-    arrays: list[Any] = []
+    arrays: list[object] = []
     key = [id(op), id(parameters)]
     for operand in operands:
         if isinstance(operand, SimBlock):
@@ -127,9 +133,9 @@ def _applied_by_numpy(
     kernel: KernelRun,
     applied: Applied,
     op: BlockOp,
-    operands: tuple[Any, ...],
-    parameters: Mapping[str, Any],
-    arrays: list[Any],
+    operands: tuple[object, ...],
+    parameters: Mapping[str, object],
+    arrays: list[object],
 ) -> SimExpression:
     for position, operand in enumerate(operands):
         if isinstance(operand, SimBlock):
@@ -163,7 +169,7 @@ def _is_native(kernel: KernelRun, applied: Applied, first: Any, second: Any) -> 
     return not extents or (first.shape == extents[0] and second.shape == extents[1])
 
 
-def _value(kernel: KernelRun, operand: Any) -> Array:
+def _value(kernel: KernelRun, operand: object) -> Array:
     assert isinstance(operand, SimExpression)
     if operand.kernel is not kernel:
         raise _of_another(operand, kernel)
@@ -185,9 +191,9 @@ def _apply_unlike(
     kernel: KernelRun,
     applied: Applied,
     op: BlockOp,
-    operands: tuple[Any, ...],
-    parameters: Mapping[str, Any],
-    arrays: list[Any],
+    operands: tuple[object, ...],
+    parameters: Mapping[str, object],
+    arrays: list[object],
 ) -> SimExpression:
     """An operation with parameters, or with operands that are not whole blocks of one type."""
     if applied.converts:
@@ -256,14 +262,14 @@ def carried(kernel: KernelRun, block: SimBlock) -> Array:
 # Numbers and fills --------------------------------------------------------------------------------
 
 
-def _check_numbers(op: BlockOp, operands: tuple[Any, ...]) -> None:
+def _check_numbers(op: BlockOp, operands: tuple[object, ...]) -> None:
     """Once for calls whose operands are of the same types."""
     for position, operand in enumerate(operands):
         if not isinstance(operand, (SimBlock, SimExpression)):
             _checked_number(op, operand, position, operands)
 
 
-def _checked_number(op: BlockOp, value: Any, position: int, operands: tuple[Any, ...]) -> Any:
+def _checked_number(op: BlockOp, value: Any, position: int, operands: tuple[object, ...]) -> Any:
     """`value`, which must be a number where one is allowed, beside a block."""
     if isinstance(value, np.generic):
         value = value.item()
@@ -338,7 +344,7 @@ def _converted_parameters(applied: Applied, parameters: Mapping[str, Any]) -> Ma
     return {**parameters, **numbers}
 
 
-def _expand(arrays: list[Any], extents: tuple[Shape | None, ...]) -> None:
+def _expand(arrays: list[object], extents: tuple[Shape | None, ...]) -> None:
     for position, extent in enumerate(extents):
         arrays[position] = _expanded(arrays[position], extent)
 
@@ -354,7 +360,7 @@ def _expanded(array: Any, extent: Shape | None) -> Any:
 
 
 def _follow_shapeless(
-    kernel: KernelRun, operands: tuple[Any, ...], result: SimExpression
+    kernel: KernelRun, operands: tuple[object, ...], result: SimExpression
 ) -> None:
     """What a value without a shape went into is now the one that needs one."""
     for operand in operands:

@@ -57,7 +57,7 @@ RESUMED: Final = EventKind.KERNEL_RESUMED
 
 
 NOTHING: Final[dict[Any, Any]] = {}
-NO_EVENTS: Final[list[Any]] = []
+NO_EVENTS: Final[list[object]] = []
 
 
 class KernelRun(Engine):
@@ -127,16 +127,16 @@ class KernelRun(Engine):
         self.is_observed = self.recorder is not None or is_followed
         self.name = plan.name
         self.waiting_place: Place | None = None  # of a transfer's wait(), for the recorder
-        self.track: Any = 0  # an object that all events share, as is code_number
+        self.track: object = 0  # an object that all events share, as is code_number
         self.kinds: Any = ()  # of events that are recorded
         self.records_all = False
-        self.raw: list[Any] = NO_EVENTS
+        self.raw: list[object] = NO_EVENTS
         if self.recorder is not None:
             self.track = self.recorder.track(coordinate, plan.name)
             self.kinds, self.raw = self.recorder.kinds, self.recorder.raw
             self.records_all = self.recorder.records_all
         self.code: CodeType | None = None  # of the program, the latest that an event came from
-        self.code_number: Any = 0
+        self.code_number: object = 0
         self.function = plan.function
         self.kind = plan.kind
         self.is_compute = plan.is_compute
@@ -410,11 +410,11 @@ class KernelRun(Engine):
     # Expressions
 
     def apply(
-        self, op: BlockOp, operands: tuple[Any, ...], parameters: Mapping[str, Any]
+        self, op: BlockOp, operands: tuple[object, ...], parameters: Mapping[str, object]
     ) -> SimExpression:
         return expressions.apply(self, op, operands, parameters)
 
-    def binary(self, op: BlockOp, left: Any, right: Any) -> SimExpression:
+    def binary(self, op: BlockOp, left: object, right: object) -> SimExpression:
         return expressions.binary(self, op, left, right)
 
     def store(self, value: Any, block: SimBlock) -> None:

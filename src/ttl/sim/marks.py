@@ -62,7 +62,7 @@ class Marks:
 
     def __init__(self) -> None:
         self.by_tensor: dict[int, TensorMarks] = {}  # by the identity of its storage
-        self._tensor: Any = None
+        self._tensor: object = None
         self._code: CodeType | None = None
         self._at = 0
         self._current: TensorMarks | None = None

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ttl.utils.correctness import assert_allclose
 
 
-def assert_pcc(tensor_a: Any, tensor_b: Any, rtol: float = 1e-5, atol: float = 1e-8) -> None:
+def assert_pcc(tensor_a: object, tensor_b: object, rtol: float = 1e-5, atol: float = 1e-8) -> None:
     """AssertionError unless the elements are close; this one looks at no correlation."""
     assert_allclose(tensor_b, tensor_a, rtol, atol)

@@ -113,7 +113,7 @@ class TypeTable:
         return applied
 
     def _apply(
-        self, op: BlockOp, types: Sequence[BlockType], parameters: Mapping[str, Any]
+        self, op: BlockOp, types: Sequence[BlockType], parameters: Mapping[str, object]
     ) -> Applied:
         found = result_type(op, types, parameters)
         result = self.block(found.shape, found.dtype)
@@ -140,7 +140,7 @@ class TypeTable:
 
 
 def _row(
-    meaning: Callable[..., Any], types: Sequence[BlockType], parameters: Mapping[str, Any]
+    meaning: Callable[..., object], types: Sequence[BlockType], parameters: Mapping[str, object]
 ) -> int:
     is_of_floats = bool(types) and types[0].dtype is not None and types[0].dtype.is_float
     return native_reduction(meaning, parameters) if is_of_floats else -1

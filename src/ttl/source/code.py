@@ -56,7 +56,7 @@ def with_names(function: FunctionType, code: CodeType, values: Mapping[str, Any]
 # Functions of ours in the user's code -------------------------------------------------------------
 
 
-def with_functions(function: tree.Function, given: Mapping[Variable, Any]) -> tree.Function:
+def with_functions(function: tree.Function, given: Mapping[Variable, object]) -> tree.Function:
     """A function that begins with giving these variables functions of ours."""
     place = function.body[0].place
     values = {tree.Target(place, each): imported(given[each], place) for each in given}

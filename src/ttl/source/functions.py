@@ -20,7 +20,7 @@ from ttl.loading.forks import ForkLock, call_in_children
 from ttl.loading.packages import is_ours
 from ttl.semantics.function_source import global_names, nested_codes
 
-MISSING: Any = object()
+MISSING: object = object()
 DEEPEST_MODULE = 3  # package.package.module.function
 CONTAINERS = (dict, list, tuple)
 
@@ -99,7 +99,7 @@ def named_value(name: str, function: FunctionType) -> Any:
     return getattr(builtins, name, MISSING)
 
 
-def reachable_functions(function: Any) -> Iterator[FunctionType]:
+def reachable_functions(function: object) -> Iterator[FunctionType]:
     """The function, and the user's functions it can name, and so on."""
     seen: set[int] = set()
     waiting = [function]

@@ -64,13 +64,13 @@ def _result(node: tree.Node, values: Sequence[Any]) -> Any:
     return UNKNOWN
 
 
-def attribute(owner: Any, name: str) -> Any:
+def attribute(owner: object, name: str) -> Any:
     if isinstance(owner, ModuleType):  # one may import what is asked for
         return vars(owner).get(name, UNKNOWN)
     return UNKNOWN if owner is UNKNOWN else python_number(attempt(getattr, owner, name))
 
 
-def attempt(function: Callable[..., Any], *arguments: Any) -> Any:
+def attempt(function: Callable[..., object], *arguments: object) -> Any:
     """What the run would make of it; what it would raise is its own affair."""
     try:
         return function(*arguments)

@@ -111,5 +111,5 @@ def _code(converted: tree.Function, original: CodeType, file: str) -> CodeType |
     return recompiled(converted, original)
 
 
-IN_KERNELS: dict[str, Callable[..., Any]] = {NUMBER: python_number, SUM: own_sum}
+IN_KERNELS: dict[str, Callable[..., object]] = {NUMBER: python_number, SUM: own_sum}
 USED = {**IN_KERNELS, CALLED: own_function}

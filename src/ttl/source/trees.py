@@ -120,7 +120,7 @@ class _Recognizer:
 
 
 def _named(
-    call: tree.Call, which: Callable[..., Any], is_method: bool
+    call: tree.Call, which: Callable[..., object], is_method: bool
 ) -> dict[str, tree.Expression] | None:
     """The arguments by the names of parameters; None if they do not fit, or cannot be told."""
     if any(isinstance(each, tree.Starred) for each in call.arguments):
@@ -135,7 +135,7 @@ def _named(
 
 
 @lru_cache(maxsize=256)
-def _signature(which: Callable[..., Any], is_method: bool) -> inspect.Signature:
+def _signature(which: Callable[..., object], is_method: bool) -> inspect.Signature:
     found = inspect.signature(which)
     parameters = [*found.parameters.values()][int(is_method) :]
     return found.replace(parameters=parameters)

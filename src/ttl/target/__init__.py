@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any
 
 TARGETS = ("wormhole_b0", "blackhole")
 # What users choose among: a chip with the grid that ttnn leaves to programs, or with all workers.
@@ -74,7 +73,7 @@ def load(name: str) -> Target:
     import json  # here, because every `import ttl` comes through this module
 
     with open(os.path.join(os.path.dirname(__file__), f"{name}.json")) as file:
-        fields: dict[str, Any] = json.load(file)
+        fields: dict[str, object] = json.load(file)
     return Target(
         **{key: tuple(v) if isinstance(v, list) else v for key, v in fields.items()}  # type: ignore[arg-type]
     )

@@ -105,7 +105,7 @@ def load_costs(name: str) -> Any:
         return json.load(file)
 
 
-def read_costs(data: Any, case: Case) -> Costs:
+def read_costs(data: object, case: Case) -> Costs:
     """The costs in one case. ValueError reports what is wrong with the data and where."""
     if not isinstance(data, dict):
         raise ValueError("the root is not an object")
@@ -125,7 +125,7 @@ def _names() -> list[str]:
     return names + [f"compute.matmul_cycles.{fidelity}" for fidelity in MATH_FIDELITIES]
 
 
-def _check_keys(data: dict[str, Any], names: list[str]) -> None:
+def _check_keys(data: dict[str, object], names: list[str]) -> None:
     """What nobody reads is a mistake in a name."""
     known = {"chip", "compute.calls", ".".join(HANDSHAKE), ".".join(PLACES), *names}
     for path in _paths(data, ""):
@@ -133,13 +133,13 @@ def _check_keys(data: dict[str, Any], names: list[str]) -> None:
             raise ValueError(f"{path} is not a cost")
 
 
-def _paths(part: Any, at: str) -> list[str]:
+def _paths(part: object, at: str) -> list[str]:
     if not isinstance(part, dict) or "value" in part:
         return [at]
     return [each for key, value in part.items() for each in _paths(value, f"{at}.{key}".strip("."))]
 
 
-def _at(data: Any, name: str) -> Any:
+def _at(data: object, name: str) -> Any:
     for key in name.split("."):
         if not isinstance(data, dict) or key not in data:
             raise ValueError(f"{name} is missing")
@@ -147,7 +147,7 @@ def _at(data: Any, name: str) -> Any:
     return data
 
 
-def _value(leaf: Any, name: str) -> Any:
+def _value(leaf: object, name: str) -> Any:
     if not isinstance(leaf, dict) or set(leaf) != {"value", "source"}:
         raise ValueError(f"{name} is not an object with value and source")
     if not isinstance(leaf["source"], str) or not leaf["source"]:
@@ -169,7 +169,7 @@ def _is_positive(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and value > 0
 
 
-def _handshake(data: Any) -> tuple[tuple[int, float], ...]:
+def _handshake(data: object) -> tuple[tuple[int, float], ...]:
     name = ".".join(HANDSHAKE)
     rows = _value(_at(data, name), name)
     is_table = isinstance(rows, list) and bool(rows) and all(
@@ -180,7 +180,7 @@ def _handshake(data: Any) -> tuple[tuple[int, float], ...]:
     return tuple((int(n), float(cycles)) for n, cycles in rows)
 
 
-def _places(data: Any) -> Places:
+def _places(data: object) -> Places:
     name = ".".join(PLACES)
     value = _value(_at(data, name), name)
     try:
@@ -194,7 +194,7 @@ def _places(data: Any) -> Places:
     return Places((size[0], size[1]), columns, rows, dram)
 
 
-def _calls(data: Any, case: Case) -> tuple[CallCost, ...]:
+def _calls(data: object, case: Case) -> tuple[CallCost, ...]:
     rows = _at(data, "compute.calls")
     if not isinstance(rows, list):
         raise ValueError("compute.calls is not a list")

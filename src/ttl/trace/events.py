@@ -92,7 +92,7 @@ class Recorder:
     """
 
     def __init__(self, categories: Collection[str] | None = None) -> None:
-        self.raw: list[Any] = []
+        self.raw: list[object] = []
         self.bulks: list[tuple[int, Bulk]] = []  # each with the length of `raw` before it
         self.tracks: list[tuple[Node, str]] = []  # kernels on nodes
         self.codes: dict[int, CodeType] = {}  # the program's, by their identity
@@ -143,7 +143,7 @@ class Recorder:
         yield self.raw[start:] if start else self.raw
 
 
-def events_in(raw: list[Any]) -> Iterator[Event]:
+def events_in(raw: list[object]) -> Iterator[Event]:
     return zip(*[iter(raw)] * FIELDS, strict=True)
 
 

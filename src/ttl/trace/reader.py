@@ -64,7 +64,7 @@ def parsed(text: bytes, what: str) -> Any:
         raise ValueError(f"{what} is not JSON: {problem}") from None
 
 
-def _check_version(named: Any) -> None:
+def _check_version(named: object) -> None:
     found = named.get("trace_version", TRACE_VERSION) if isinstance(named, dict) else TRACE_VERSION
     if found != TRACE_VERSION:
         shown = found if isinstance(found, int) else "of another type"
@@ -74,7 +74,7 @@ def _check_version(named: Any) -> None:
 # The form for Perfetto
 
 
-def _events_of_perfetto(whole: Mapping[str, Any]) -> Iterator[Record]:
+def _events_of_perfetto(whole: Mapping[str, object]) -> Iterator[Record]:
     """Tracks are named before their events."""
     nodes: dict[Any, Any] = {}
     kernels: dict[Any, Any] = {}
@@ -94,18 +94,18 @@ def _events_of_perfetto(whole: Mapping[str, Any]) -> Iterator[Record]:
             yield checked(record, f"event {number}", texts)
 
 
-def _entries(whole: Mapping[str, Any]) -> list[dict[str, Any]]:
-    entries: Any = whole.get("traceEvents")
+def _entries(whole: Mapping[str, object]) -> list[dict[str, Any]]:
+    entries: object = whole.get("traceEvents")
     if not isinstance(entries, list) or not all(map(_has_args, entries)):
         raise ValueError("it is a trace of something else")
     return entries
 
 
-def _has_args(entry: Any) -> bool:
+def _has_args(entry: object) -> bool:
     return isinstance(entry, dict) and isinstance(entry.get("args"), dict)
 
 
-def _track(entry: Mapping[str, Any]) -> tuple[Any, Any]:
+def _track(entry: Mapping[str, object]) -> tuple[Any, Any]:
     track = entry.get("pid"), entry.get("tid")
     if any(isinstance(part, (list, dict)) for part in track):
         raise ValueError("it is a trace of something else")
@@ -115,7 +115,7 @@ def _track(entry: Mapping[str, Any]) -> tuple[Any, Any]:
 # One event
 
 
-def checked(record: Any, where: str, texts: dict[str, bool]) -> Record:
+def checked(record: object, where: str, texts: dict[str, bool]) -> Record:
     """The record, if it is an event."""
     if not isinstance(record, dict) or not _is_kind(record.get("kind")):
         raise ValueError(f"{where} is not an event of a trace")
@@ -174,13 +174,13 @@ def _is_time(value: Any) -> bool:
 
 
 _is_place = _list_of_whole(0, MOST_VALUE)
-_FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {
+_FIELDS: dict[str, tuple[Callable[[object], bool], str]] = {
     "tick": (_whole(0, MOST_TICKS), WHOLE),
     "node": (_list_of_whole(0, MOST_COORDINATE), "a list of coordinates"),
     "value": (_whole(-MOST_VALUE - 1, MOST_VALUE), WHOLE),
     "line": (_whole(0, MOST_LINES), WHOLE),
 }
-_OPTIONAL: dict[str, tuple[Callable[[Any], bool], str]] = {
+_OPTIONAL: dict[str, tuple[Callable[[object], bool], str]] = {
     "part": (_is_part, "where a slice starts, and its sizes"),
     "us": (_is_time, "a time in microseconds"),
 }

@@ -81,7 +81,7 @@ def write_events(out: BinaryIO, recorder: Recorder, form: Form, first_tick: int 
 
 
 def _write(
-    out: BinaryIO, recorder: Recorder, raw: list[Any], form: Form, first_tick: int
+    out: BinaryIO, recorder: Recorder, raw: list[object], form: Form, first_tick: int
 ) -> None:
     shapes = _Shapes(recorder, form)
     kernels = [kernel for _, kernel in recorder.tracks]
@@ -144,7 +144,7 @@ class _Shapes:
 
 
 def _text(
-    raw: list[Any],
+    raw: list[object],
     kernels: list[str],
     tracks: list[str],
     processes: list[str],

@@ -14,7 +14,7 @@ from ttl.semantics.dtypes import Array, find_dtype
 Doubles = NDArray[np.float64]
 
 
-def assert_pcc(golden: Any, actual: Any, threshold: float = 0.9999) -> None:
+def assert_pcc(golden: object, actual: object, threshold: float = 0.9999) -> None:
     """AssertionError if Pearson's correlation of the elements is below `threshold`."""
     expected, found = (_values(each).astype(np.float64).ravel() for each in (golden, actual))
     if np.array_equal(expected, found):  # two equal constants have no correlation
@@ -24,7 +24,7 @@ def assert_pcc(golden: Any, actual: Any, threshold: float = 0.9999) -> None:
 
 
 def assert_allclose(
-    actual: Any, expected: Any, rtol: float = 1e-5, atol: float = 1e-8, verbose: bool = True
+    actual: object, expected: object, rtol: float = 1e-5, atol: float = 1e-8, verbose: bool = True
 ) -> None:
     """AssertionError unless |actual - expected| <= atol + rtol * |expected| everywhere."""
     found, wanted = (_values(each).astype(np.float64) for each in (actual, expected))
@@ -46,8 +46,8 @@ def _worst(found: Doubles, wanted: Doubles) -> str:
 
 
 def assert_with_ulp(
-    expected_result: Any,
-    actual_result: Any,
+    expected_result: object,
+    actual_result: object,
     ulp_threshold: float = 10,
     allow_nonfinite: bool = False,
 ) -> None:
@@ -61,7 +61,7 @@ def assert_with_ulp(
 
 
 def comp_ulp(
-    golden: Any, calculated: Any, ulp_threshold: float, allow_nonfinite: bool = True
+    golden: object, calculated: object, ulp_threshold: float, allow_nonfinite: bool = True
 ) -> tuple[bool, str]:
     """Is it within so many units in the last place, and how far off it is at most."""
     expected, found = _values(golden), _values(calculated)
@@ -79,7 +79,7 @@ def comp_ulp(
     return most <= ulp_threshold, f"at most {most} units in the last place off"
 
 
-def ulp(x: Any) -> Doubles:
+def ulp(x: object) -> Doubles:
     """The unit in the last place of each element, in its own type: the distance to the next."""
     values: Array = _values(x)
     if values.dtype.kind in "iub":
@@ -90,7 +90,7 @@ def ulp(x: Any) -> Doubles:
     return np.maximum(np.where(wide == 0, 0.0, spacing), float(limits.smallest_subnormal))
 
 
-def _values(x: Any) -> Array:
+def _values(x: object) -> Array:
     if find_dtype(x) is not None:
         return to_numpy(x)
     if hasattr(x, "detach"):  # of torch, which hands no bfloat16 to numpy

@@ -170,7 +170,7 @@ class KeepingParser(Parser):
         return found.name if found is not None and "." not in name else name
 
     @staticmethod
-    def _final(error: ParseError | VerifyException, where: Any) -> NotKept:
+    def _final(error: ParseError | VerifyException, where: object) -> NotKept:
         if isinstance(error, ParseError):
             return NotKept(error.span, error.msg)
         return NotKept(where, str(error))

@@ -117,7 +117,7 @@ def _by_groups(
 # Attributes ---------------------------------------------------------------------------------------
 
 
-def _value(name: str, kind: str, attribute: Attribute | None, default: Any) -> Any:
+def _value(name: str, kind: str, attribute: Attribute | None, default: object) -> Any:
     if attribute is None:
         if default is REQUIRED:
             raise ValueError(f"`{name}` is missing")

@@ -199,7 +199,7 @@ def _convert_stored(store: ttl.StoreOp, api: str) -> None:
 
 
 def composition_of(
-    forms: TileForms, parameters: dict[str, Any], op: Operation
+    forms: TileForms, parameters: dict[str, object], op: Operation
 ) -> Callable[..., SSAValue] | None:
     """The exact one if it was asked for; registers of 16 bits have no f32."""
     if forms.exact is None or not parameters.pop("exact_f32", False):
@@ -214,7 +214,7 @@ class Expansion:
         self.make = make
         self.api = api
 
-    def __call__(self, name: str, *operands: SSAValue, **parameters: Any) -> SSAValue:
+    def __call__(self, name: str, *operands: SSAValue, **parameters: object) -> SSAValue:
         composition = composition_of(self.forms(name, operands[0]), parameters, self.make.origin)
         if composition is not None:
             value: SSAValue = composition(self, *operands, **parameters)

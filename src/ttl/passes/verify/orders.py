@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, permutations
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from xdsl.ir import Operation
 
@@ -59,7 +59,7 @@ class Schedules:
         self.walked = walked
         self.start = start
         self.budget = most_events
-        self._noted: dict[Any, list[tuple[Owner, Event]]] = {}
+        self._noted: dict[object, list[tuple[Owner, Event]]] = {}
         self._spans: dict[Owner, dict[Touches, Span]] = {}
         self._loose: frozenset[Cell] | None = None
 

@@ -64,7 +64,7 @@ class PipeState:
         """The transfers that all have started."""
         return min(self.sent, *self.posted.values())
 
-    def post(self, task: Task, op: Any) -> int:
+    def post(self, task: Task, op: object) -> int:
         """The number of the transfer that it is for."""
         if task.node == self.source and self.owed:
             return self._receive_own(task, op)

@@ -110,10 +110,10 @@ def check_posted_again(walked: WalkedModule) -> list[Diagnostic]:
 def _posted_again(items: Items, node: Node) -> Iterator[Diagnostic]:
     blocks = Blocks()
     posted: dict[HeldBlock | None, State] = {}
-    slots: dict[Any, HeldBlock | None] = {}
+    slots: dict[object, HeldBlock | None] = {}
     groups: dict[Any, list[Any]] = {}
 
-    def finish(slot: Any) -> None:
+    def finish(slot: object) -> None:
         if slot in slots and slots[slot] in posted:
             posted[slots[slot]] = State.MUST_READ
 

@@ -19,7 +19,7 @@ def _remainder(left: int, right: int) -> int:
     return left - right * _truncated(left, right)
 
 
-FUNCTIONS: dict[type[Operation], Callable[..., Any]] = {
+FUNCTIONS: dict[type[Operation], Callable[..., object]] = {
     arith.AddiOp: operator.add,
     arith.SubiOp: operator.sub,
     arith.MuliOp: operator.mul,

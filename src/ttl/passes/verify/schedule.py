@@ -97,7 +97,7 @@ class _Checker:
         notes = [source_left_out(net, spans[net]) for net in spans if net in own]
         return [*found, *self._leftovers(done), *self._blocking_sends(), *notes]
 
-    def _hopeful(self, part: Part, **changed: Any) -> Start:
+    def _hopeful(self, part: Part, **changed: object) -> Start:
         """Waits at semaphores whose order matters are over if they are in some order."""
         loose = loose_semaphores(self.walked, part.nodes)
         return self._start(loose=loose, hopeful=True, **changed)

@@ -37,7 +37,7 @@ def _softplus(x: Any, beta: Any, beta_reciprocal: Any, threshold: Any) -> Any:
 
 
 def _softplus_bound(
-    spacing: float, x: Any, beta: Any, beta_reciprocal: Any, threshold: Any
+    spacing: float, x: Any, beta: Any, beta_reciprocal: Any, threshold: object
 ) -> Any:
     """Of its five steps the first is magnified by exp, and all are rounded."""
     scaled = np.asarray(x, np.float64) * beta
@@ -49,7 +49,7 @@ def _softplus_bound(
 _sixth_and_half = in_double(lambda x: x / 6 + 0.5)
 
 
-def _hardsigmoid_bound(spacing: float, x: Any) -> Any:
+def _hardsigmoid_bound(spacing: float, x: object) -> Any:
     """A unit in the last place of the sum, of which little is left near 0."""
     return spacing * np.ones_like(x)
 

@@ -30,7 +30,7 @@ _CHECKED: dict[tuple[object, ...], Arguments] = {}
 MOST_CHECKED = 4096
 
 
-def bind(op: BlockOp, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
+def bind(op: BlockOp, args: tuple[object, ...], kwargs: dict[str, object]) -> Arguments:
     """The operands in order and every parameter by name; RuleBroken if the call is not one of op's.
 
     Whether operands are blocks is left to the engine, which knows what a block is.
@@ -65,7 +65,7 @@ def _key(op: BlockOp, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[ob
     return tuple(key)
 
 
-def _bind(op: BlockOp, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
+def _bind(op: BlockOp, args: tuple[object, ...], kwargs: dict[str, object]) -> Arguments:
     if kwargs:
         kwargs = _in_our_words(op, kwargs)
     if op.rearrange is not None:
@@ -79,13 +79,13 @@ def _bind(op: BlockOp, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Argumen
     return operands, parameters
 
 
-def _same_objects(operands: tuple[Any, ...], args: tuple[Any, ...]) -> bool:
+def _same_objects(operands: tuple[object, ...], args: tuple[object, ...]) -> bool:
     """Are all of args operands, in this order? `==` of blocks would compare their elements."""
     pairs = zip(operands, args, strict=False)
     return len(args) <= len(operands) and all(operand is arg for operand, arg in pairs)
 
 
-def _in_our_words(op: BlockOp, kwargs: dict[str, Any]) -> dict[str, Any]:
+def _in_our_words(op: BlockOp, kwargs: dict[str, object]) -> dict[str, Any]:
     renamed = {op.keyword(name): value for name, value in kwargs.items()}
     if len(renamed) < len(kwargs):
         doubled = next(name for name in kwargs if op.keyword(name) != name)
@@ -93,7 +93,7 @@ def _in_our_words(op: BlockOp, kwargs: dict[str, Any]) -> dict[str, Any]:
     return renamed
 
 
-def _by_name(op: BlockOp, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+def _by_name(op: BlockOp, args: tuple[object, ...], kwargs: dict[str, object]) -> dict[str, Any]:
     defaults = dict.fromkeys(op.names, REQUIRED) | op.operand_defaults
     defaults |= {parameter.name: parameter.default for parameter in op.parameters}
     if len(args) > len(defaults):
@@ -131,7 +131,7 @@ def _checked(op: BlockOp, parameter: Parameter, value: Any) -> Any:
 ROOTS = {0.5: "sqrt", -0.5: "rsqrt", -1: "recip", 1 / 3: "cbrt"}
 
 
-def _instead_of_power(op: BlockOp, exponent: Any) -> tuple[str, ...]:
+def _instead_of_power(op: BlockOp, exponent: object) -> tuple[str, ...]:
     """Powers are products; what other exponents mean has functions of its own."""
     if op.name != "pow" or not is_number(exponent):
         return ()
@@ -188,7 +188,7 @@ def wrong_call(op: BlockOp, problem: str, helps: tuple[str, ...] = ()) -> RuleBr
     return wrong_argument(f"{op.spelling} {problem}", *helps)
 
 
-def shape_of_block(position: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
+def shape_of_block(position: int, args: tuple[object, ...], kwargs: dict[str, Any]) -> Arguments:
     """`fill(out_blk, value)` is `fill(value, shape=<that of out_blk>)`, and so is
     `broadcast(x, out_blk, dims)`; what is no block is left for the checks. Of a fill it may also
     be an expression.

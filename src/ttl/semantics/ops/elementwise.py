@@ -77,7 +77,7 @@ def _refuse_zero(divisor: Any, sign: str) -> None:
         raise divided_by_zero(sign)
 
 
-def _power(x: Any, n: int) -> Any:
+def _power(x: object, n: int) -> Any:
     if is_integer_array(np.asarray(x)):
         return _wrapping_power(x, n)
     return np.float32(np.power(np.asarray(x, np.float64), n))
@@ -247,7 +247,7 @@ _LOGICAL = (
 )
 
 def _exp_with_flags(
-    x: Any, scale: Any, approx: Any, skip_clamp_check: Any, iterations: Any
+    x: Any, scale: Any, approx: object, skip_clamp_check: object, iterations: object
 ) -> Any:
     return flushed(np.exp(x * scale))
 
@@ -258,7 +258,7 @@ def _exp_bound(spacing: float, x: Any, scale: float, approx: bool, **flags: Any)
     return error * np.exp(x * scale)
 
 
-def _exp_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
+def _exp_arguments(args: tuple[object, ...], kwargs: dict[str, object]) -> Arguments:
     """`scale=None` is no scale; a face has eight rows of lanes, and all of them are wanted."""
     kwargs = {name: value for name, value in kwargs.items() if (name, value) != ("scale", None)}
     if kwargs.get("iterations", LANE_ROWS) != LANE_ROWS:

@@ -11,7 +11,6 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,18 +67,18 @@ def _scaled_erfc() -> _Pieces:
     return _pieces(scaled, 2 / (2 + ERFC_IS_ZERO), 1.0, 64)
 
 
-def erf(x: Any) -> Doubles:
+def erf(x: object) -> Doubles:
     return _by_parts(_erf, x)
 
 
-def erfc(x: Any) -> Doubles:
+def erfc(x: object) -> Doubles:
     return _by_parts(_erfc, x)
 
 
 PART = 1 << 13  # of this many all that is computed stays near the processor
 
 
-def _by_parts(function: Callable[[Doubles], Doubles], x: Any) -> Doubles:
+def _by_parts(function: Callable[[Doubles], Doubles], x: object) -> Doubles:
     values = np.asarray(x, np.float64)
     flat = values.reshape(-1)
     found = np.empty_like(flat)

@@ -39,7 +39,7 @@ def relative_bound(meaning: Meaning) -> Meaning:
     return bound
 
 
-def cut_off(steps: int, *operands: Any) -> float:
+def cut_off(steps: int, *operands: object) -> float:
     """How much of a result is lost, relative to it, where f32 operands come to the matrix unit: so
     many last digits of a TF32, or nothing if the operands have no more digits than that."""
     singles = [np.asarray(x, np.float32) for x in operands]

@@ -47,10 +47,10 @@ def _type_rule(call: str) -> Callable[..., BlockType]:
     return rule
 
 
-def _meaning(reduction: Callable[..., Any], in_sources: bool = False) -> Callable[..., Array]:
+def _meaning(reduction: Callable[..., object], in_sources: bool = False) -> Callable[..., Array]:
     def meaning(
         x: Array,
-        scaler: Any,
+        scaler: object,
         dims: Shape,
         shape: Shape | None,
         exact_f32: bool = False,
@@ -72,7 +72,7 @@ def _meaning(reduction: Callable[..., Any], in_sources: bool = False) -> Callabl
 
 
 def _is_by_matrix_unit(
-    factor: Any, x: Array, reduction: Callable[..., Any], reduced: Shape
+    factor: Any, x: Array, reduction: Callable[..., object], reduced: Shape
 ) -> bool:
     """Is the scaler a factor of its sums? Else all of the tile is multiplied afterwards, and a
     negative number makes -0 of what is 0."""
@@ -135,7 +135,7 @@ def _is_inside(reduced: Shape, rank: int) -> bool:
 
 
 def _in_source(
-    x: Array, reduction: Callable[..., Any], reduced: Shape, phases: int
+    x: Array, reduction: Callable[..., object], reduced: Shape, phases: int
 ) -> Array:
     """A sum is a product with the scaler. Over columns alone it has x in source B; a maximum
     multiplies nothing."""
@@ -206,7 +206,7 @@ def _whole(how: str) -> dict[str, TileForms]:
 
 
 def _reduction(
-    name: str, what: str, reduction: Callable[..., Any], tile: Tiles, **columns: Any
+    name: str, what: str, reduction: Callable[..., object], tile: Tiles, **columns: Any
 ) -> BlockOp:
     return BlockOp(
         name,
@@ -252,14 +252,14 @@ OPS = (
     ),
 )
 REDUCTIONS = tuple(op.name for op in OPS)
-_NATIVE: dict[Any, int] = {
+_NATIVE: dict[object, int] = {
     op.meaning: ROW_REDUCTIONS.index(op.name)
     for op in OPS
     if op.name in ROW_REDUCTIONS
 }
 
 
-def native_reduction(meaning: Callable[..., Any], parameters: Mapping[str, Any]) -> int:
+def native_reduction(meaning: Callable[..., object], parameters: Mapping[str, object]) -> int:
     """The number that block_math.row_reduced() knows a meaning by, or -1."""
     if parameters.get("dims") != (-1,) or parameters.get("exact_f32"):
         return -1

@@ -46,7 +46,7 @@ def _power_of_ten(n: int) -> np.float32:
     return np.float32(np.inf if n > _MOST_DECIMALS else 10.0 ** max(n, -99))
 
 
-def _round_bound(spacing: float, x: Any, decimals: int) -> Any:
+def _round_bound(spacing: float, x: object, decimals: int) -> Any:
     """Where scaling brings a number to a tie, or away from one, it may go the other way."""
     step = 10.0 ** -decimals
     scaled = np.abs(np.asarray(x, np.float64)) / step
@@ -55,7 +55,7 @@ def _round_bound(spacing: float, x: Any, decimals: int) -> Any:
     return spacing * np.abs(_round(x, decimals)) + np.where(is_near, step, 0.0)
 
 
-def between_limits(name: str, **columns: Any) -> BlockOp:
+def between_limits(name: str, **columns: object) -> BlockOp:
     """clamp, which has two names on the chip."""
     include = "eltwise_unary/clamp.h"
     return exact_unary(
@@ -72,7 +72,7 @@ def between_limits(name: str, **columns: Any) -> BlockOp:
     )
 
 
-def _signbit(x: Any) -> Any:
+def _signbit(x: object) -> Any:
     """Not numpy's, nor C's: 1 for positive numbers and +0, else 0."""
     return one_where(has_no_sign(x), x)
 

@@ -22,7 +22,7 @@ OPEN = 0
 
 
 def result_type(
-    op: BlockOp, types: Sequence[BlockType], parameters: Mapping[str, Any]
+    op: BlockOp, types: Sequence[BlockType], parameters: Mapping[str, object]
 ) -> BlockType:
     """The type of `op` on operands of these types; RuleBroken if they do not fit."""
     for type_ in types:
@@ -57,7 +57,7 @@ def meaning_of(
     if not names or 1 not in ranks:
         return found
 
-    def meaning(*values: Any, **parameters: Any) -> Any:
+    def meaning(*values: Any, **parameters: object) -> Any:
         for name in names:
             dims = normal_dims(parameters[name], max(ranks), "")
             parameters[name] = tuple([dim - max(ranks) for dim in dims])
@@ -66,7 +66,7 @@ def meaning_of(
     return meaning
 
 
-def _inexact(meaning: Callable[..., Any]) -> Callable[..., Any]:
+def _inexact(meaning: Callable[..., object]) -> Callable[..., Any]:
     """A reduction that is to be exact is made so in 32-bit registers only."""
     return lambda *values, exact_f32=False, **parameters: meaning(*values, **parameters)
 

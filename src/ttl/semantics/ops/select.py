@@ -25,7 +25,7 @@ def _fill(value: float, shape: Shape | None, dtype: DType | None) -> Any:
     return np.array(value, np.float64)
 
 
-def _fill_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
+def _fill_arguments(args: tuple[object, ...], kwargs: dict[str, object]) -> Arguments:
     """`layout=` and `tile=` name what every value has."""
     kwargs = dict(kwargs)
     for name, names_it in (("layout", _is_tiled), ("tile", _is_whole_tile)):
@@ -43,7 +43,7 @@ def _is_tiled(layout: Any) -> bool:
     return as_layout(layout) is TILE_LAYOUT
 
 
-def _is_whole_tile(tile: Any) -> bool:
+def _is_whole_tile(tile: object) -> bool:
     shape = getattr(tile, "tile_shape", tile)
     return as_sizes(shape) == TILE_SHAPE
 
@@ -55,7 +55,7 @@ def _selection(name: str, meaning: Meaning, summary: str, **columns: Any) -> Blo
     )
 
 
-_MASK: dict[str, Any] = {
+_MASK: dict[str, object] = {
     "operand_names": ("x", "m"), "aliases": {"mask": "m", "mask_blk": "m"}
 }  # fmt: skip
 

@@ -46,7 +46,7 @@ def smaller(a: Any, b: Any) -> Any:
     return found if _is_plain(found) else _floats(np.minimum(_places(a), _places(b)))
 
 
-def clamp(x: Any, min: Any, max: Any) -> Any:
+def clamp(x: object, min: object, max: object) -> Any:
     return smaller(larger(x, min), max)
 
 
@@ -97,7 +97,7 @@ def flushed(values: Any) -> Any:
     return np.where(values < LEAST_NORMAL, np.float32(0), values)
 
 
-_NATIVE: dict[Any, int] = {
+_NATIVE: dict[object, int] = {
     meaning: block_math.OPERATIONS.index(name)
     for name, meaning in {
         "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide,
@@ -107,7 +107,7 @@ _NATIVE: dict[Any, int] = {
 }  # fmt: skip
 
 
-def native_operation(meaning: Callable[..., Any]) -> int:
+def native_operation(meaning: Callable[..., object]) -> int:
     """The number that block_math.binary() knows a meaning by, or -1."""
     return _NATIVE.get(meaning, -1)
 
@@ -125,7 +125,7 @@ def _has_nan(values: Any) -> bool:
     return bool(np.isnan(np.dot(flat, flat)))
 
 
-def _places(x: Any) -> Any:
+def _places(x: object) -> Any:
     """Integers in the order of the floats; from them the floats come back in the same way."""
     bits = np.asarray(x, np.float32).view(np.int32)
     return bits ^ ((bits >> 31) & _MAGNITUDE)

@@ -37,7 +37,7 @@ from .tiles import (
 _EXP = "eltwise_unary/exp.h"
 
 
-def _meaningless(*values: Any, **parameters: Any) -> Any:
+def _meaningless(*values: Any, **parameters: object) -> Any:
     raise AssertionError("a step has a meaning on the chip only")
 
 
@@ -82,7 +82,7 @@ def _with_zero(name: str, sign: str) -> BlockOp:
 
 
 def _whole_step(
-    name: str, operands: int, forms: Mapping[str, TileForms], summary: str, **columns: Any
+    name: str, operands: int, forms: Mapping[str, TileForms], summary: str, **columns: object
 ) -> BlockOp:
     """Of integers only."""
     return _step(name, operands, with_integers({}, forms), summary, **columns)

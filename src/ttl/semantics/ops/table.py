@@ -18,7 +18,7 @@ from typing import Any
 from ..dtypes import Array, DType
 from ..types import BlockType, Shape
 
-REQUIRED: Any = object()  # a parameter without a default
+REQUIRED: object = object()  # a parameter without a default
 
 
 @dataclass(frozen=True, slots=True)

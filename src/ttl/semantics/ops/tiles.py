@@ -129,7 +129,7 @@ def low_bits(count: int) -> TileCall:
 WRAP = {dtype.spelling: low_bits(count) for dtype, count in dtypes.NARROW.items()}
 
 
-def composed(composition: Callable[..., Any]) -> Tiles:
+def composed(composition: Callable[..., object]) -> Tiles:
     return {API: TileForms(composition=composition)}
 
 
@@ -165,7 +165,7 @@ def one_call(
 
 
 def whole_composed(
-    composition: Callable[..., Any], dtypes: tuple[str, ...] = INTEGERS
+    composition: Callable[..., object], dtypes: tuple[str, ...] = INTEGERS
 ) -> dict[str, TileForms]:
     return dict.fromkeys(dtypes, TileForms(composition=composition))
 

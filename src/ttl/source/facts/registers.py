@@ -135,8 +135,8 @@ class _Reader:
         frame: _Frame,
         callee: Callee,
         function: tree.Function,
-        arguments: Sequence[Any],
-        keywords: dict[str, Any],
+        arguments: Sequence[object],
+        keywords: dict[str, object],
     ) -> None:
         kinds = (Kinds.POSITIONAL_ONLY, Kinds.POSITIONAL_OR_KEYWORD)
         positional = [each.variable.name for each in function.parameters if each.kind in kinds]
@@ -149,7 +149,7 @@ class _Reader:
                 frame.values[each.variable] = given.pop(each.variable.name)
         self.use(*given.values())
 
-    def unread(self, callee: Callee, arguments: Iterable[Any]) -> None:
+    def unread(self, callee: Callee, arguments: Iterable[object]) -> None:
         """Without its source, and not to its end: it may use all that it names."""
         self.use(*arguments)
         self.found.sums |= {*Sum}

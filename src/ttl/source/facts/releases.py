@@ -51,7 +51,7 @@ def kernel_points(functions: Iterable[Callable[[], None]]) -> list[CodePoints]:
     return list(found.values())
 
 
-def function_points(function: Any) -> tuple[CodePoints, ...]:
+def function_points(function: object) -> tuple[CodePoints, ...]:
     """The points of one kernel and its helpers, those that need something."""
     if not isinstance(function, FunctionType):
         return ()

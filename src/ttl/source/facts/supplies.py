@@ -320,7 +320,7 @@ class Supplies(Forward[States], Evaluation):
             if h.is_transfer and (not h.is_named or (is_end and body in self.own[h.site]))
         ]  # fmt: skip
         blocks: list[Handle] = []
-        older: set[Any] = set()
+        older: set[object] = set()
         for handle in (h for h in state.handles if not h.is_transfer):  # rule ORDER
             is_here = body is None or body in self.own.get(handle.site, ())
             is_here |= self._is_replaced(handle, self.bodies.around[node][-1])

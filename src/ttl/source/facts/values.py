@@ -221,7 +221,7 @@ def inside(known: Known) -> Iterable[Known]:
     return {found for item in items_of(known.value) for found in known_of(item)}
 
 
-def item_at(known: Known, key: Any) -> Iterable[Known]:
+def item_at(known: Known, key: object) -> Iterable[Known]:
     if isinstance(known, Thing) and type(known.value) in CONTAINERS:
         with suppress(Exception):
             return known_of(known.value[key])

@@ -14,7 +14,7 @@ from ttl.language.operation import Operation
 from .forms import is_multi_kernel
 
 
-def body_of(operation: Operation, arguments: Mapping[str, Any]) -> Callable[..., Any]:
+def body_of(operation: Operation, arguments: Mapping[str, object]) -> Callable[..., Any]:
     """What runs when an operation is called: its function, or that which its body becomes."""
     if is_multi_kernel(operation.function):
         return operation.function

@@ -68,7 +68,7 @@ def _no_such_name(span: Span, module: ModuleType, name: str) -> UsageError:
     raise AssertionError(f"{module.__name__} has {name}")
 
 
-def _known_attribute(owner: Any, name: str) -> Any:
+def _known_attribute(owner: object, name: str) -> Any:
     if isinstance(owner, ModuleType):
         return vars(owner).get(name, MISSING)
     found = member(owner, name)

@@ -25,10 +25,10 @@ class Opaque:
 
     __slots__ = ()
 
-    def _same(self, *others: Any) -> Opaque:
+    def _same(self, *others: object) -> Opaque:
         return self
 
-    def _needed(self, *others: Any) -> NoReturn:
+    def _needed(self, *others: object) -> NoReturn:
         raise NotFollowed("the value of an element")
 
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = _same

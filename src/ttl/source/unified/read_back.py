@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ttl.diagnostics import Diagnostic, Label, RuleBroken, UsageError
 from ttl.loading.forks import computed_once
@@ -36,7 +36,7 @@ Pair = tuple[Unit, Unit]
 class ReadBack:
     """The tensors of a body that it both writes and reads, or writes in several statements."""
 
-    def __init__(self, frame: Frame, units: Sequence[Unit], arguments: Mapping[str, Any]):
+    def __init__(self, frame: Frame, units: Sequence[Unit], arguments: Mapping[str, object]):
         self.frame, self.units, self.arguments = frame, units, arguments
         self.is_rehearsed = False
         self._steps: Steps | None = None

@@ -161,7 +161,7 @@ class Reader(Forward[State]):
                 thing = joined([self.state[home, name], thing])  # the function may not be called
         self.state[home, name] = thing
 
-    def change(self, owner: tree.Expression, news: Thing, key: Any = MISSING) -> None:
+    def change(self, owner: tree.Expression, news: Thing, key: object = MISSING) -> None:
         """What a variable holds gets other items, in a dict one under a key."""
         if not isinstance(owner, tree.Name) or isinstance(owner.binding, Around):
             return

@@ -41,7 +41,7 @@ class Unified:
         return [self.assignment.threads.get(unit) for unit in self.assignment.units]
 
 
-def unified_body(operation: Operation, arguments: Mapping[str, Any]) -> Callable[..., Any]:
+def unified_body(operation: Operation, arguments: Mapping[str, object]) -> Callable[..., Any]:
     """The function that a unified body becomes; the operation's own if it has kernels."""
     unified = threads_of(operation, arguments)
     function = operation.function
@@ -53,7 +53,7 @@ def unified_body(operation: Operation, arguments: Mapping[str, Any]) -> Callable
 _UNIFIED: Recent[Unified] = Recent(1024)
 
 
-def threads_of(operation: Operation, arguments: Mapping[str, Any]) -> Unified | None:
+def threads_of(operation: Operation, arguments: Mapping[str, object]) -> Unified | None:
     """None if the operation has kernels; UsageError if its statements have no threads."""
     function = operation.function
     if not isinstance(function, FunctionType) or is_pyttlang_file(own_code(function).co_filename):
@@ -77,7 +77,7 @@ def threads_of(operation: Operation, arguments: Mapping[str, Any]) -> Unified | 
     return found
 
 
-def _shared(operations: Iterable[Operation], arguments: Mapping[str, Any]) -> tuple[int, ...]:
+def _shared(operations: Iterable[Operation], arguments: Mapping[str, object]) -> tuple[int, ...]:
     """Which of the tensors that these bodies see lie in the same memory."""
     seen = [*arguments.items()]
     for each in operations:
@@ -92,7 +92,7 @@ def forget() -> None:
     _UNIFIED.clear()
 
 
-def shown_threads(operation: Operation, arguments: Mapping[str, Any]) -> str | None:
+def shown_threads(operation: Operation, arguments: Mapping[str, object]) -> str | None:
     """The body with the threads of its lines, and the kernels; None of a multi-kernel operation."""
     from .kernel_text import kernel_text  # what most runs never need
     from .listing import listing
@@ -132,7 +132,7 @@ def _called(operation: Operation, seen: list[Operation]) -> list[Operation]:
     return seen
 
 
-def _unify(frame: Frame, arguments: Mapping[str, Any]) -> Unified:
+def _unify(frame: Frame, arguments: Mapping[str, object]) -> Unified:
     given = {}
     for name, variable in frame.parameters.items():
         starred = [value for key, value in arguments.items() if key.startswith(f"{name}_")]

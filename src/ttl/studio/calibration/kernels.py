@@ -137,7 +137,9 @@ def product(fidelity: str, depth: int) -> Any:
     return product
 
 
-def ones(device: Any, rows: int, columns: int, dtype: str = "bfloat16", memory: Any = None) -> Any:
+def ones(
+    device: Any, rows: int, columns: int, dtype: str = "bfloat16", memory: object = None
+) -> Any:
     return ttnn.ones(
         (32 * rows, 32 * columns), dtype=getattr(ttnn, dtype), layout=ttnn.TILE_LAYOUT,
         device=device, memory_config=memory or ttnn.DRAM_MEMORY_CONFIG,

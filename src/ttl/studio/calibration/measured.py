@@ -92,7 +92,9 @@ class Measured:
         return sorted(rates, reverse=True)
 
 
-def calibrated(costs: Any, zones: Iterable[Zone], clock_mhz: float | None) -> tuple[Any, list[str]]:
+def calibrated(
+    costs: object, zones: Iterable[Zone], clock_mhz: float | None
+) -> tuple[Any, list[str]]:
     """The costs of a chip with what was measured in place of what was published, and the names of
     these numbers.
     """

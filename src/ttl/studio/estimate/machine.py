@@ -84,7 +84,7 @@ class Machine:
         self.end = max((thread.time for thread in threads), default=0.0)
         return self.end
 
-    def _queue(self, time: float, what: Any) -> None:
+    def _queue(self, time: float, what: object) -> None:
         self.number += 1
         heappush(self.queue, (time, self.number, what))
 

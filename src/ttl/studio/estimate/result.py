@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 from ttl.artifact import CompiledOperation
 from ttl.target import Target, load
@@ -126,7 +125,7 @@ class Estimate:
 class Model:
     """Runs of the model for one operation."""
 
-    def __init__(self, compiled: CompiledOperation, recording: Recording, costs: Any):
+    def __init__(self, compiled: CompiledOperation, recording: Recording, costs: object):
         self.compiled, self.recording, self.data = compiled, recording, costs
         self.target: Target = load(compiled.target)
         self.is_each_alone = False
@@ -191,7 +190,7 @@ class Model:
 
 
 def estimate(
-    compiled: CompiledOperation, recording: Recording, costs: Any, times_called: int = 1
+    compiled: CompiledOperation, recording: Recording, costs: object, times_called: int = 1
 ) -> Estimate:
     """What the operation takes on its chip, by costs of the form that target/costs.py describes."""
     from .changes import changes_of

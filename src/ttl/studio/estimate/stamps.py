@@ -89,7 +89,7 @@ def _stamped_operation(own: list[Record], made: Timeline, start: float) -> list[
 
 
 def _track_times(events: list[Record], known: KernelTimeline) -> list[float]:
-    by_kind: dict[tuple[str, Any], list[int]] = defaultdict(list)
+    by_kind: dict[tuple[str, object], list[int]] = defaultdict(list)
     for position, event in enumerate(events):
         subject = event["subject"] if event["kind"] in _CALLS else event["line"]
         by_kind[event["kind"], subject].append(position)
@@ -101,7 +101,7 @@ def _track_times(events: list[Record], known: KernelTimeline) -> list[float]:
     return _filled(events, times, known)
 
 
-def _times(kind: str, subject: Any, count: int, known: KernelTimeline) -> list[float]:
+def _times(kind: str, subject: object, count: int, known: KernelTimeline) -> list[float]:
     if kind == EventKind.KERNEL_END.value:
         return [known.end]
     if kind in (_BLOCKED, _RESUMED) or kind == EventKind.KERNEL_START.value:

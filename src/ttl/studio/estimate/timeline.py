@@ -58,7 +58,7 @@ class Timeline:
         return next(found, None)
 
 
-def timeline(compiled: CompiledOperation, recording: Recording, costs: Any) -> Timeline:
+def timeline(compiled: CompiledOperation, recording: Recording, costs: object) -> Timeline:
     """A run of the model in the typical case, with every step."""
     model = Model(compiled, recording, costs)
     machine = model.timeline()
@@ -169,7 +169,12 @@ def kernel_events(each: KernelTimeline, process: int, first: int, start: float) 
 
 
 def _asynchronous(
-    category: str, name: str, where: dict[str, int], begin: float, end: float, args: dict[str, Any]
+    category: str,
+    name: str,
+    where: dict[str, int],
+    begin: float,
+    end: float,
+    args: dict[str, object],
 ) -> Events:
     place = f"{where['pid']}.{where['tid']}.{begin}"
     common = {**where, "cat": category, "name": name, "id": f"{category} {place}"}

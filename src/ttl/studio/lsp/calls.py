@@ -35,7 +35,7 @@ def record_of(cache: Path, file: str) -> Path:
 @dataclass(frozen=True, slots=True)
 class LastRun:
     calls: Calls = field(default_factory=dict)
-    chip: dict[str, Any] = field(default_factory=dict)  # the options of Config that choose it
+    chip: dict[str, object] = field(default_factory=dict)  # the options of Config that choose it
 
 
 def last_run(cache: Path, file: str) -> LastRun:

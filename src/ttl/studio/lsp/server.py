@@ -93,7 +93,7 @@ async def _answer_of_worker(asked: str) -> dict[str, Any] | None:
     )
     try:
         said, _ = await asyncio.wait_for(worker.communicate(asked.encode()), LONGEST_SECONDS)
-        answer: dict[str, Any] = json.loads(said)
+        answer: dict[str, object] = json.loads(said)
         return answer
     except (TimeoutError, ValueError):
         return None

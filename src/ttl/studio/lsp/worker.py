@@ -92,7 +92,7 @@ def _operations(text: str, file: str) -> list[Operation]:  # rule PURE
     return [each for each in found if each.function.__code__.co_filename == file]
 
 
-def _executed(tree: ast.Module, file: str, names: dict[str, Any]) -> int | None:
+def _executed(tree: ast.Module, file: str, names: dict[str, object]) -> int | None:
     """The line of the top level that cannot be executed; None if all of them can."""
     names.clear()
     names.update(__name__="ttl_edited", __file__=file)
@@ -156,7 +156,7 @@ def _has_errors(found: Found) -> bool:
 
 
 def _compiled(operation: Operation, arguments: Found) -> list[CompiledOperation]:
-    captured: list[tuple[CompiledOperation, list[Any]]] = []
+    captured: list[tuple[CompiledOperation, list[object]]] = []
     token = CAPTURED.set(captured)
     try:
         with chosen_options(compile_only=True):

@@ -25,7 +25,7 @@ MOST_BYTES = 64 << 20
 Result = dict[str, Any]
 
 
-def digest(*parts: Any) -> str:
+def digest(*parts: object) -> str:
     """Of values as JSON has them, of bytes and of texts; the order of keys does not matter."""
     text = json.dumps(parts, sort_keys=True, default=repr)
     return hashlib.sha256(text.encode()).hexdigest()[:32]

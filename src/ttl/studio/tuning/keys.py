@@ -20,7 +20,7 @@ from ttl.target.costs import load_costs
 from .trial import COUNTED, Trial, tensors_of
 
 
-def trial_key(trial: Trial, common: list[Any]) -> str:
+def trial_key(trial: Trial, common: list[object]) -> str:
     """Empty if nobody can tell what the trial depends on, or if there is no operation.
 
     `common`: the surroundings() of all trials of the sweep.
@@ -42,7 +42,7 @@ def trial_key(trial: Trial, common: list[Any]) -> str:
     return digest("call", values, specs, checks, *common)
 
 
-def surroundings(costs: Any) -> list[Any]:
+def surroundings(costs: object) -> list[Any]:
     """What all trials of a sweep have in common."""
     now = Options.current()
     options = asdict(now)
@@ -51,7 +51,7 @@ def surroundings(costs: Any) -> list[Any]:
     return [version_of_pyttlang(), chosen, digest(own)]
 
 
-def call_key(tuned: TunedOperation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call_key(tuned: TunedOperation, args: tuple[object, ...], kwargs: dict[str, object]) -> Any:
     """What tells this call from others of the same process, by the key of the operation."""
     named = tuned.key_of(args, kwargs)
     tensors = tensors_of(tuple(named.values()), {})

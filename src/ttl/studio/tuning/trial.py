@@ -44,7 +44,7 @@ class Trial:
     config: Config
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
-    costs: Any = None  # other than those of the chip
+    costs: object = None  # other than those of the chip
 
     @property
     def is_on_device(self) -> bool:
@@ -93,7 +93,9 @@ def outcome_of(run: Callable[[], Outcome]) -> Outcome:
         return Outcome(problem=f"{type(error).__name__}{': ' if text else ''}{''.join(text[:1])}")
 
 
-def estimated(operation: Operation, given: Arguments, costs: Any) -> tuple[list[float], set[int]]:
+def estimated(
+    operation: Operation, given: Arguments, costs: object
+) -> tuple[list[float], set[int]]:
     """Microseconds in the best, the typical and the worst case; devices run side by side. And the
     numbers of the tensors that it writes.
     """
@@ -122,11 +124,11 @@ def rehearsed(operation: Operation, given: Arguments, written: set[int]) -> Rehe
     return rehearsal
 
 
-def real_tensors(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+def real_tensors(args: tuple[object, ...], kwargs: dict[str, object]) -> list[Any]:
     return [tensor for tensor in tensors_of(args, kwargs) if is_real(tensor)]
 
 
-def tensors_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+def tensors_of(args: tuple[object, ...], kwargs: dict[str, object]) -> list[Any]:
     return [each for each in (*args, *kwargs.values()) if find_dtype(each) is not None]
 
 

@@ -33,7 +33,7 @@ def store() -> Store:
 class Tuner:
     """Chooses configurations, and keeps what it found about the calls of a program."""
 
-    costs: Any = None  # other than those of the chip
+    costs: object = None  # other than those of the chip
     jobs: int = field(default_factory=cores)
     # Where trials are run that are not kept on disk; on this machine if it is None.
     elsewhere: Callable[[int, Sequence[Trial]], Iterator[tuple[int, Values]]] | None = None
@@ -41,13 +41,15 @@ class Tuner:
     calls: int = 0  # that were tuned so far
     _chosen: Recent[Tuning] = field(default_factory=lambda: Recent(MOST_CALLS))
 
-    def tune(self, tuned: TunedOperation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tuning:
+    def tune(
+        self, tuned: TunedOperation, args: tuple[object, ...], kwargs: dict[str, object]
+    ) -> Tuning:
         """What each configuration takes for this call; the calls of one key are tuned once."""
         key = tuned.tuned, call_key(tuned, args, kwargs)
         return self._chosen.get(key, lambda: self._sweep(tuned, args, kwargs))
 
     def _sweep(
-        self, tuned: TunedOperation, args: tuple[Any, ...], kwargs: dict[str, Any]
+        self, tuned: TunedOperation, args: tuple[object, ...], kwargs: dict[str, object]
     ) -> Tuning:
         start = time.perf_counter()
         configs = tuned.tuned.configs
@@ -134,6 +136,6 @@ def _text(value: Any) -> str:
 _PROCESS_TUNER = Tuner()
 
 
-def tune(tuned: TunedOperation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tuning:
+def tune(tuned: TunedOperation, args: tuple[object, ...], kwargs: dict[str, object]) -> Tuning:
     """For the calls of a program that is run as it is."""
     return _PROCESS_TUNER.tune(tuned, args, kwargs)

@@ -158,7 +158,7 @@ def serve(page: Callable[[], str], port: int, ready: Callable[[int], None]) -> N
             self.end_headers()
             self.wfile.write(body)
 
-        def log_message(self, format: str, *arguments: Any) -> None:
+        def log_message(self, format: str, *arguments: object) -> None:
             """Nothing: the page is for one reader."""
 
     with ThreadingHTTPServer(("127.0.0.1", port), Handler) as server:
