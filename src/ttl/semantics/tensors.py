@@ -10,6 +10,7 @@ from ttl.diagnostics import Label, RuleBroken, codes
 
 from .dtypes import DType
 from .layout import TILE_LAYOUT, Layout, layout_of
+from .tensor_like import TensorLike
 from .ttnn_values import memory_config_of, shard_shape_of
 from .types import BlockType, Shape, tiles_of
 
@@ -81,7 +82,7 @@ def with_tensor_name(broken: RuleBroken, name: str) -> RuleBroken:
     return broken.respelled(A_TENSOR, f"tensor `{name}`") if name else broken
 
 
-def wrong_index_count(given: int, tensor: Any) -> RuleBroken:
+def wrong_index_count(given: int, tensor: TensorLike) -> RuleBroken:
     indices, dimensions = _count(given, "index", "indices"), len(tensor.shape)
     return codes.SLICE_OUT_OF_RANGE.broken(
         f"{indices} for {A_TENSOR} of {_count(dimensions, 'dimension', 'dimensions')}",
@@ -94,7 +95,7 @@ def _count(number: int, one: str, several: str) -> str:
     return f"{number} {one if number == 1 else several}"
 
 
-def shape_in_units(tensor: Any) -> Shape:
+def shape_in_units(tensor: TensorLike) -> Shape:
     """The sizes that slices count: tiles in the two innermost dimensions, or elements."""
     shape = tuple(tensor.shape)
     return tiles_of(shape) if layout_of(tensor) is TILE_LAYOUT else shape
@@ -103,7 +104,7 @@ def shape_in_units(tensor: Any) -> Shape:
 SHARDED_ROWS = ("WIDTH_SHARDED", "BLOCK_SHARDED", "ND_SHARDED")
 
 
-def row_page_elements(tensor: Any) -> int | None:
+def row_page_elements(tensor: TensorLike) -> int | None:
     """How many elements of a row a page of a row-major tensor has: all, or those of a shard.
 
     None for tensors of tiles. The last page of a row may have fewer.
@@ -118,7 +119,7 @@ def row_page_elements(tensor: Any) -> int | None:
     return row if spec is None else min(row, int(shard_shape_of(spec)[-1]))
 
 
-def _bounds(item: object, size: int, dimension: int, tensor: Any) -> tuple[int, int]:
+def _bounds(item: object, size: int, dimension: int, tensor: TensorLike) -> tuple[int, int]:
     """Start and stop, inside the tensor."""
     start, stop = _asked(item, size, tensor)
     if not 0 <= start < stop <= size:
@@ -127,7 +128,7 @@ def _bounds(item: object, size: int, dimension: int, tensor: Any) -> tuple[int, 
     return start, stop
 
 
-def _asked(item: object, size: int, tensor: Any) -> tuple[int, int]:
+def _asked(item: object, size: int, tensor: TensorLike) -> tuple[int, int]:
     if type(item) is slice and type(item.start) is int is type(item.stop) and item.step is None:
         return item.start, item.stop
     try:

@@ -1,0 +1,28 @@
+"""Tensors as kernels and backends know them, whichever library they come from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+
+class TensorLike(Protocol):
+    """A tensor of the embedded or the real ttnn."""
+
+    @property
+    def shape(self) -> Sequence[int]: ...
+
+    @property
+    def dtype(self) -> Any:
+        """Return a DType, or the real ttnn's: `find_dtype` reads both."""
+
+    @property
+    def layout(self) -> Any:
+        """Return a Layout, or the real ttnn's: `layout_of` reads both."""
+
+
+class StoredTensor(TensorLike, Protocol):
+    """A tensor of the embedded ttnn, whose elements are in this process."""
+
+    @property
+    def storage(self) -> Any: ...
