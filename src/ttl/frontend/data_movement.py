@@ -12,6 +12,7 @@ from ttl.semantics import tensors
 from ttl.semantics.dtypes import dtype_of
 from ttl.semantics.kernel_kinds import KernelKind
 from ttl.semantics.layout import Layout, layout_of
+from ttl.semantics.tensor_like import TensorLike
 from ttl.semantics.tensors import TensorSlice
 from ttl.semantics.types import BlockType
 
@@ -22,7 +23,7 @@ from .pipe_copies import copy_pipe, written_pipe
 from .problems import describe, flow_broken
 
 
-def tensor_slice(builder: KernelBuilder, tensor: object, given: Value) -> SliceValue:
+def tensor_slice(builder: KernelBuilder, tensor: TensorLike, given: Value) -> SliceValue:
     builder.require(KernelKind.DATAMOVEMENT, "a tensor slice")
     items = given if isinstance(given, tuple) else (given,)
     sizes = tensors.shape_in_units(tensor)
@@ -41,7 +42,7 @@ def tensor_slice(builder: KernelBuilder, tensor: object, given: Value) -> SliceV
 
 
 def _start_and_extent(
-    item: Value, size: int, dimension: int, tensor: object
+    item: Value, size: int, dimension: int, tensor: TensorLike
 ) -> tuple[Value, int]:
     layout = layout_of(tensor)
     if not isinstance(item, slice):
