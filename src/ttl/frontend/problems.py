@@ -112,7 +112,7 @@ def on_some_paths(name: str) -> Unusable:
         f"{what} has a value on some paths only",
         "assign it before the `if` or the loop",
     )
-    return Unusable(FlowBroken(codes.NOT_IN_KERNELS, message, helps=(help,)))
+    return Unusable(FlowBroken(codes.NOT_COMPILED_YET, message, helps=(help,)))
 
 
 def describe(value: Value) -> str:
