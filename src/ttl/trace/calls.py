@@ -16,12 +16,11 @@ TENSOR_SHIFT, PAGE_MASK = 24, 0xFFFFFF
 
 @dataclass(frozen=True, slots=True)
 class CallSite:
-    """A call in the text of a kernel."""
+    """A call in the text of a kernel, with the same buffers each time."""
 
     kernel: int  # its position among the kernels
     name: str
-    template: str  # the text between < and >
-    buffers: tuple[int, ...]  # their indices, in the order of the arguments
+    buffers: tuple[int, ...]  # that it works on, by index, in the order of the arguments
     line: int  # the program's, 0 if it is not known
     units: tuple[str, ...] = ()  # of the chip that do something: unpack, math, pack, init, ...
 
