@@ -311,6 +311,13 @@ def process_variables(variables: Mapping[str, str]) -> Iterator[None]:
 
 
 @contextmanager
+def process_config(variables: Mapping[str, str]) -> Iterator[Config]:
+    """As process_variables(): gives what holds inside."""
+    with process_variables(variables):
+        yield Config.current()
+
+
+@contextmanager
 def chosen_options(**options: object) -> Iterator[None]:
     """Inside, fields of Config have these values for the calls of this thread. `warnings` may be
     text: chosen_options(strict=True, warnings="ignore=TTL3006").
