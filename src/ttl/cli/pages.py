@@ -66,14 +66,14 @@ def observed(
     driver: Driver, events: Path | None, made: Callable[[Shown], None], file: str
 ) -> Iterator[None]:
     """Keeps what the program in `file` does, and hands it over at its end, also if it fails."""
-    from ttl.driver.remarks import SHOWN
     from ttl.driver.views import Views
 
     views = driver.views = Views()
     command = shlex.join(["ttl", *sys.argv[1:]])  # the program gets others
     shown: list[Diagnostic] = []
     tunings: list[object] = []
-    token = SHOWN.set(shown)
+    remarks = driver.remarks
+    before, remarks.shown = remarks.shown, shown
     try:
         with _tunings(tunings):
             yield
@@ -81,7 +81,7 @@ def observed(
         shown += error.diagnostics
         raise
     finally:
-        SHOWN.reset(token)
+        remarks.shown = before
         about = _shown(file, command, events, views, [*views.found, *shown])
         about.tuning = _tuning_section(tunings)
         made(about)
