@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ttl.config import Config
 from ttl.diagnostics import (
@@ -58,6 +58,9 @@ from .padding import padding_warnings
 from .program import BoundProgram, Call, Program, check_call, check_written, make_operation
 from .threads import Thread, make_thread
 
+if TYPE_CHECKING:
+    from ttl.driver import Driver
+
 __all__ = [
     "CircularBuffer", "MemTx", "Program", "Semaphore", "Stream", "TensorBlock", "bcast", "compute",
     "core_index", "datamovement", "dma", "eltwise_fused_template", "eltwise_template", "exp",
@@ -104,14 +107,15 @@ class PykernelFunction:
         self._inject(arguments, grid, factors)
         tensors = {name: value for name, value in arguments.items() if is_tensor(value)}
         known = list(tensors)
-        bound = self._threads(arguments, tensors)
+        config = Config.current()
+        bound = self._threads(arguments, tensors, config)
         if not isinstance(bound, BoundProgram):
             self._write_result(bound, known[-1], tensors[known[-1]])
             return
         iteration = self.iteration
         if iteration is not None:
             iteration = iteration.with_factors(factors, len(bound.tensors), self._span())
-        self._run(bound, arguments | tensors, grid, iteration)
+        self._run(bound, arguments | tensors, grid, iteration, config)
 
     def _write_result(self, result: Any, name: str, output: Any) -> None:
         """What ttnn's calls gave goes to the last tensor, as what a program writes."""
@@ -158,10 +162,13 @@ class PykernelFunction:
     def _factors(self, args: Sequence[object]) -> Any:
         return self.block_factors(*args) if callable(self.block_factors) else self.block_factors
 
-    def _threads(self, arguments: dict[str, object], tensors: dict[str, object]) -> Any:
+    def _threads(
+        self, arguments: dict[str, object], tensors: dict[str, object], config: Config
+    ) -> Any:
         """The program; or a tensor that calls of ttnn gave, without one."""
         of_ttnn = import_module("ttgraph.pykernel_calls")  # graphs are above this
-        token, streams, calls = ARGUMENTS.set(tensors), STREAMS.set([]), of_ttnn.Calls(tensors)
+        calls = of_ttnn.Calls(tensors, config)
+        token, streams = ARGUMENTS.set(tensors), STREAMS.set([])
         try:
             with of_ttnn.made_by(calls):
                 bound = self.function(**arguments)
@@ -182,10 +189,10 @@ class PykernelFunction:
         named: dict[str, object],
         grid: Shape,
         iteration: Iteration | None,
+        config: Config,
     ) -> None:
         count = len(bound.tensors)
         grids = [iteration.grid_of(n, grid) if iteration else grid for n in range(count)]
-        config = Config.current()
         system = described_system(config)
         try:
             operands = make_operands(bound.tensors, named, grids, self.memory_space, self.__name__)
@@ -197,14 +204,13 @@ class PykernelFunction:
             check_memory(call, config)
         except RuleBroken as broken:
             raise WrongValue(broken.at(self._span())) from None
-        if found := padding_warnings(call):
-            from ttl.driver import PROCESS_DRIVER
+        from ttl.driver import PROCESS_DRIVER  # not before a program is called
 
-            PROCESS_DRIVER.remarks.warn(found, config, UsageError)
+        PROCESS_DRIVER.remarks.warn(padding_warnings(call), config, UsageError)
         operation = make_operation(call, self.function)
         tensors = [operand.tensor for operand in operands]
         try:
-            self._launch(operation, tensors)
+            self._launch(operation, tensors, PROCESS_DRIVER)
         except InternalError:
             raise
         except TTLError as error:
@@ -215,14 +221,12 @@ class PykernelFunction:
         if config.flatbuffer is not None and not config.compile_only:
             self._write_flatbuffer(operands, config.flatbuffer)
 
-    def _launch(self, operation: Operation, tensors: list[object]) -> None:
+    def _launch(self, operation: Operation, tensors: list[object], driver: Driver) -> None:
         folder = None if self.kernel_folder is None else Path(self.kernel_folder)
         if folder is None:
             operation(*tensors)
         elif self.loads_kernels:
-            from ttl.driver import PROCESS_DRIVER
-
-            PROCESS_DRIVER.launch(operation, tuple(tensors), {}, folder)
+            driver.launch(operation, tuple(tensors), {}, folder)
         else:
             from ttl.artifact import write_folder
 

@@ -21,7 +21,6 @@ import numpy as np
 
 from ttgraph.flatbuffer import Runtime, compile_module, run_traced
 from ttgraph.stablehlo import read_module
-from ttl.config import Config
 from ttl.diagnostics import Diagnostic, TTLError, UsageError, codes, usage_error, writing
 from ttl.loading import recent
 from ttl.loading.recent import Recent
@@ -123,7 +122,7 @@ class Compiled:
         call = self._bound(arguments, named)
         lowered, runtime = self._graph(call)
         inputs = lowered.inputs(*call.arguments, **call.named)
-        found = run_traced(runtime, inputs, Config.current())
+        found = run_traced(runtime, inputs)
         avals = lowered.exported.out_avals
         values = [_value(array, like) for array, like in zip(found, avals, strict=True)]
         return jax.tree.unflatten(lowered.exported.out_tree, values)
@@ -156,8 +155,7 @@ class Compiled:
             binary = compile_module(read_module(str(exported.mlir_module()), "<jax>"))
         except TTLError as error:
             raise type(error)(*map(_without_own_lines, error.diagnostics)) from None
-        runtime = Runtime(binary, cache_dir=Config.current().cache_dir)
-        return Lowered(exported, binary), runtime
+        return Lowered(exported, binary), Runtime(binary)
 
 
 def _exported(jitted: Any, call: _Call) -> Any:

@@ -159,6 +159,9 @@ def _wrong(variable: str, text: str, wanted: str, example: str) -> UsageError:
     )
 
 
+HandOver = Callable[[Any, list[object]], object]
+
+
 @dataclass(frozen=True, slots=True)
 class Config:
     # Where operations run: sim, host or device; real tensors are always on a device.
@@ -220,6 +223,9 @@ class Config:
     cache_folder: str = ""  # PYTTLANG_CACHE, else the user's cache folder
     # Bytes that compiled kernels may take there, as 512M; none: no limit. See `ttl cache`.
     cache_limit: int | None = _option(CACHE_LIMIT, _bytes)
+    # For calls of a function of the program: compile an operation for its tensors, and hand over
+    # the artifact and the tensors in the place of a run.
+    hand_over: HandOver | None = field(default=None, compare=False)
 
     @property
     def chip(self) -> str:
@@ -308,6 +314,13 @@ def process_variables(variables: Mapping[str, str]) -> Iterator[None]:
         yield
     finally:
         _PROCESS.variables = before
+
+
+@contextmanager
+def process_config(variables: Mapping[str, str]) -> Iterator[Config]:
+    """As process_variables(): gives what holds inside."""
+    with process_variables(variables):
+        yield Config.current()
 
 
 @contextmanager

@@ -20,7 +20,7 @@ from ttl.cli.arrays import (
 )
 from ttl.cli.program import add_isolate_argument, add_warning_arguments, warning_variables
 from ttl.cli.traces import emptied
-from ttl.config import Config, process_variables
+from ttl.config import process_config
 
 DESCRIPTION = (
     "Run the first program of a .ttnn file on this machine. The C++ in it is compiled and run with "
@@ -54,8 +54,7 @@ def run(options: argparse.Namespace) -> int:
         inputs = _given(options.inputs, program)
     else:
         inputs = random_inputs(program, options.seed)
-    with process_variables(warning_variables(options)):
-        config = Config.current()
+    with process_config(warning_variables(options)) as config:
         if options.trace is not None:
             config = replace(config, trace=emptied(options.trace))
         outputs = run_traced(runtime, inputs, config)

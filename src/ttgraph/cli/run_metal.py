@@ -17,7 +17,7 @@ from ttl.cli.arrays import (
     write_results,
 )
 from ttl.cli.program import add_warning_arguments, warning_variables
-from ttl.config import process_variables
+from ttl.config import Config, process_config
 from ttl.diagnostics import codes, usage_error
 from ttl.semantics.dtypes import Array, DType
 from ttl.semantics.types import Shape
@@ -48,9 +48,9 @@ class _Program(NamedTuple):
 
 
 def run(options: argparse.Namespace) -> int:
-    with process_variables(warning_variables(options)):
+    with process_config(warning_variables(options)) as config:
         is_binary = options.file != "-" and options.file.endswith((".ttb", ".ttm"))
-        program = _of_binary(options.file) if is_binary else _of_text(options.file)
+        program = _of_binary(options.file) if is_binary else _of_text(options.file, config)
         arrays = _inputs(options, program)
         outputs = program.run(arrays)
     named = enumerate(zip(outputs, program.outputs, strict=True))
@@ -82,7 +82,7 @@ def _of_binary(file: str) -> _Program:
     return _Program(inputs, [each.dtype for each in runtime.outputs], runtime.run)
 
 
-def _of_text(file: str) -> _Program:
+def _of_text(file: str, config: Config) -> _Program:
     """A graph, whose moves of elements the host does; or a program of threads."""
     from pykernel.passes.pipelines import REGISTER_DEVICE, is_d2m
     from ttgraph.dialects import make_context
@@ -94,7 +94,7 @@ def _of_text(file: str) -> _Program:
     module = read_module(read_text(file), file, context)
     if "host" not in modules_of(module):
         names = COMMANDS if is_d2m(module) else REGISTER_DEVICE[0]
-        apply_passes(names, context, module)
+        apply_passes(names, context, module, config.system_desc_path)
     return _of_program(module) if "host" in modules_of(module) else _of_graph(module, file)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from xdsl.ir import Attribute
@@ -39,11 +40,11 @@ class Mistake(Exception):
         self.flow = broken if isinstance(broken, FlowBroken) else None
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class Unusable:
     """Bound to a name that has no value a kernel could use from here on, and why."""
 
-    def __init__(self, broken: RuleBroken | None):
-        self.broken = broken  # None: its statement has a mistake that is reported already
+    broken: RuleBroken | None  # None: its statement has a mistake that is reported already
 
     def refuse(self) -> Mistake | RuleBroken:
         return self.broken or Mistake(None, None)

@@ -17,6 +17,7 @@ from typing import Any
 Number = Any  # an int, a float, an Expression or UNKNOWN
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class _Unknown:
     """What an operation gives that the walk cannot evaluate."""
 

@@ -42,16 +42,17 @@ def trial_key(trial: Trial, common: list[object]) -> str:
     return digest("call", values, specs, checks, *common)
 
 
-def surroundings(costs: object) -> list[Any]:
+def surroundings(costs: object, now: Options) -> list[Any]:
     """What all trials of a sweep have in common."""
-    now = Options.current()
     options = asdict(now)
     chosen = [repr(options[name]) for name in COUNTED]
     own = costs if costs is not None else load_costs(now.chip)
     return [version_of_pyttlang(), chosen, digest(own)]
 
 
-def call_key(tuned: TunedOperation, args: tuple[object, ...], kwargs: dict[str, object]) -> Any:
+def call_key(
+    tuned: TunedOperation, args: tuple[object, ...], kwargs: dict[str, object], target: str
+) -> Any:
     """What tells this call from others of the same process, by the key of the operation."""
     named = tuned.key_of(args, kwargs)
     tensors = tensors_of(tuple(named.values()), {})
@@ -60,7 +61,7 @@ def call_key(tuned: TunedOperation, args: tuple[object, ...], kwargs: dict[str, 
     except NoKey:
         values = repr(named)
     specs = repr([spec_of(tensor) for tensor in tensors])
-    return tuple(named), values, specs, Options.current().target, _code_key(tuned)
+    return tuple(named), values, specs, target, _code_key(tuned)
 
 
 def _code_key(tuned: TunedOperation) -> str:

@@ -25,8 +25,8 @@ FOLDER = "tuning"  # in the user's cache
 Values = dict[str, Any]
 
 
-def store() -> Store:
-    return Store(Options.current().cache_dir / FOLDER)
+def store(now: Options) -> Store:
+    return Store(now.cache_dir / FOLDER)
 
 
 @dataclass(slots=True)
@@ -45,23 +45,25 @@ class Tuner:
         self, tuned: TunedOperation, args: tuple[object, ...], kwargs: dict[str, object]
     ) -> Tuning:
         """What each configuration takes for this call; the calls of one key are tuned once."""
-        key = tuned.tuned, call_key(tuned, args, kwargs)
-        return self._chosen.get(key, lambda: self._sweep(tuned, args, kwargs))
+        now = Options.current()
+        key = tuned.tuned, call_key(tuned, args, kwargs, now.target)
+        return self._chosen.get(key, lambda: self._sweep(tuned, args, kwargs, now))
 
     def _sweep(
-        self, tuned: TunedOperation, args: tuple[object, ...], kwargs: dict[str, object]
-    ) -> Tuning:
+        self, tuned: TunedOperation, args: tuple[object, ...], kwargs: dict[str, object],
+        now: Options,
+    ) -> Tuning:  # fmt: skip
         start = time.perf_counter()
         configs = tuned.tuned.configs
         trials = [Trial(tuned, config, args, kwargs, self.costs) for config in configs]
-        common = surroundings(self.costs)
+        common = surroundings(self.costs, now)
         tasks = [Task(trial, trial_key(trial, common)) for trial in trials]
         ran: list[Trial] = []
         run = self._counted(ran, self.calls)
-        outcomes = swept(tasks, run, f"tuning {tuned.name}", self.anew)
+        outcomes = swept(tasks, run, store(now), f"tuning {tuned.name}", self.anew)
         if tuned.tuned.checks_results:
             if is_mixed(outcomes):  # what is known is of other elements than what is new
-                self._again(tasks, outcomes, run, {id(each) for each in ran})
+                self._again(tasks, outcomes, run, store(now), {id(each) for each in ran})
             outcomes = without_wrong_results(outcomes, tuned.tuned.tolerance)
         self.calls += 1
         return Tuning(
@@ -70,16 +72,18 @@ class Tuner:
             tried=tuple(zip(configs, map(without_results, outcomes), strict=True)),
             seconds=time.perf_counter() - start,
             from_disk=len(trials) - len(ran),
-            chip=Options.current().chip,
+            chip=now.chip,
             span=tuned.tuned.span,
         )
 
     def _again(
-        self, tasks: list[Task[Trial]], outcomes: list[Outcome], run: Runner[Trial], new: set[int]
-    ) -> None:
+        self, tasks: list[Task[Trial]], outcomes: list[Outcome], run: Runner[Trial], known: Store,
+        new: set[int],
+    ) -> None:  # fmt: skip
         """Tries those that are not new once more, on the elements of this call."""
         old = [number for number, task in enumerate(tasks) if id(task.item) not in new]
-        found = swept([tasks[each] for each in old], run, "comparing results", anew=True)
+        again = [tasks[each] for each in old]
+        found = swept(again, run, known, "comparing results", anew=True)
         for number, outcome in zip(old, found, strict=True):
             outcomes[number] = outcome
 
@@ -98,8 +102,10 @@ class Tuner:
         return run
 
 
-def swept(tasks: Sequence[Task[Trial]], run: Runner[Trial], text: str, anew: bool) -> list[Outcome]:
-    return [Outcome.of_values(each) for each in sweep(tasks, run, store(), text, anew)]
+def swept(
+    tasks: Sequence[Task[Trial]], run: Runner[Trial], known: Store, text: str, anew: bool
+) -> list[Outcome]:
+    return [Outcome.of_values(each) for each in sweep(tasks, run, known, text, anew)]
 
 
 def here(trials: Sequence[Trial], jobs: int) -> Iterator[tuple[int, Values]]:
