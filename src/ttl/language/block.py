@@ -14,7 +14,7 @@ from ttl.semantics.types import BlockType, Shape
 
 from .engine import Engine, engine, running_engine
 
-# Not taken from the table at each call: operators are what kernels call most.
+# Looked up once: kernels call operators most.
 ADD: Final = BY_OPERATOR["+"]
 SUB: Final = BY_OPERATOR["-"]
 MUL: Final = BY_OPERATOR["*"]
@@ -142,7 +142,7 @@ class BlockExpression:
     def __abs__(self) -> BlockExpression:
         return engine("abs()").apply(BLOCK_OPS["abs"], (self,), NO_PARAMETERS)
 
-    # numpy leaves its operators to ours, instead of going elementwise.
+    # Makes numpy use our operators instead of working elementwise.
     __array_ufunc__: ClassVar[object] = None
 
     def __hash__(self) -> int:
@@ -170,7 +170,7 @@ def truth_of_block() -> RuleBroken:
 
 
 def not_in_place(symbol: str) -> RuleBroken:
-    """Without it Python would bind the name to a value and leave the block as it is."""
+    """Describe `block *= value`, which would rebind the name and leave the block unchanged."""
     return codes.BLOCK_IN_PYTHON.broken(
         f"a block is not changed by {symbol}=, only by += and store()",
         f"write block.store(block {symbol} value)",
@@ -180,7 +180,7 @@ def not_in_place(symbol: str) -> RuleBroken:
 class Block(BlockExpression):
     """Space for one block in a dataflow buffer, held by a kernel until its release.
 
-    Used with `with`, it is released at the end: a reserved block is pushed, a waited one popped.
+    The end of a `with` releases it: a reserved block is pushed, a waited one popped.
     """
 
     __slots__ = ()
@@ -191,19 +191,19 @@ class Block(BlockExpression):
 
     @property
     def name(self) -> str:
-        """That of its dataflow buffer."""
+        """The name of its dataflow buffer."""
         raise NotImplementedError
 
     def __len__(self) -> int:
-        """How many tiles, or elements if it is row-major."""
+        """Return the number of tiles, or of elements if the block is row-major."""
         return prod(self.type.shape or ())
 
     def store(self, value: BlockExpression, *, acc: bool = False) -> None:
-        """Compute kernels: put the value of an expression into the block; with `acc` as `+=`."""
+        """Compute kernels: write an expression's value into the block; `acc` adds, like `+=`."""
         raise NotImplementedError
 
     def __iadd__(self, value: Any) -> Block:
-        """On a reserved block a running sum, rounded at its end; else `store(self + value)`."""
+        """Add to a reserved block's running sum, rounded at its end; else `store(self + value)`."""
         engine("+=").accumulate(self, value)
         return self
 
@@ -236,11 +236,11 @@ class Block(BlockExpression):
         raise NotImplementedError
 
     def pop(self) -> None:
-        """Give the space of a waited block back to the producer."""
+        """Return the space of a waited block to the producer."""
         raise NotImplementedError
 
     def release(self) -> None:
-        """What the end of `with` does: push or pop."""
+        """Push or pop the block, as the end of `with` does."""
         raise NotImplementedError
 
     def __enter__(self) -> Block:

@@ -11,7 +11,7 @@ from .transfer import Transfer
 
 
 def _not_a_transfer(value: object) -> RuleBroken:
-    from .described import described  # which imports this module
+    from .described import described  # imports this module
 
     return codes.WRONG_ARGUMENT.broken(
         f"GroupTransfer.add() takes what ttl.copy() returns, not {described(value)}",
@@ -20,7 +20,7 @@ def _not_a_transfer(value: object) -> RuleBroken:
 
 
 class GroupTransfer:
-    """Copies that are waited for together. Data movement kernels only."""
+    """Copies to wait for together. Data movement kernels only."""
 
     __slots__ = ("is_done", "transfers")
 
@@ -30,7 +30,7 @@ class GroupTransfer:
         self.is_done = False
 
     def add(self, transfer: Transfer) -> None:
-        """Let wait_all() wait for `transfer`; nothing else may, then."""
+        """Add a transfer for wait_all(); it can no longer be waited for alone."""
         self._refuse_if_done("add()")
         if not isinstance(transfer, Transfer):
             raise _not_a_transfer(transfer)

@@ -1,4 +1,4 @@
-"""The decorators that make functions the kernels of an operation."""
+"""The decorators that make functions kernels of an operation."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def compute(function: Kernel, /) -> Kernel: ...
 @overload
 def compute() -> Callable[[Kernel], Kernel]: ...
 def compute(*function: object, **unknown: object) -> Any:
-    """Declare the compute kernel of an operation; also as a decorator without parentheses."""
+    """Declare the compute kernel of an operation; parentheses are optional."""
     return _register(KernelKind.COMPUTE, function, unknown)
 
 
@@ -31,7 +31,7 @@ def datamovement(function: Kernel, /) -> Kernel: ...
 @overload
 def datamovement() -> Callable[[Kernel], Kernel]: ...
 def datamovement(*function: object, **unknown: object) -> Any:
-    """Declare a data movement kernel of an operation, likewise."""
+    """Declare a data movement kernel of an operation; parentheses are optional."""
     return _register(KernelKind.DATAMOVEMENT, function, unknown)
 
 
@@ -63,7 +63,7 @@ TAKES_MORE = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 
 
 def _check_kernel(function: Kernel) -> None:
-    """Kernels are plain functions without parameters."""
+    """Raise UsageError unless the kernel is a plain function without parameters."""
     code, span = function.__code__, definition_span(function)
     if code.co_flags & NEVER_RUN:
         raise refused(

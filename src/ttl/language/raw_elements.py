@@ -23,9 +23,9 @@ from .engine import engine
 
 
 def raw_element_read(block: Block, *coords: int) -> float:
-    """Data movement kernels: the element of a float32 or bfloat16 block at these coordinates.
+    """Data movement kernels: return an element of a float32 or bfloat16 block.
 
-    They count elements, one coordinate for each dimension of the block.
+    The coordinates count elements, one for each dimension of the block.
     """
     running = engine(READ)
     running.require_data_movement(READ)
@@ -58,6 +58,6 @@ def _checked(call: str, block: object, given: tuple[object, ...]) -> Shape:
 
 
 def _described(value: object) -> str:
-    from .described import described  # which imports the modules of the language
+    from .described import described  # imports the modules of the language
 
     return described(value)

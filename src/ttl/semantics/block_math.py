@@ -1,7 +1,7 @@
-"""The simulator's arithmetic on whole blocks, by the native module that wheels have.
+"""The simulator's arithmetic on whole blocks, in the native module that wheels contain.
 
-Each function returns None where it does not apply, and always where there is no such module. Then
-the caller does the same with numpy, and gets the same bits. docs/decisions/0038 tells why.
+Each function returns None if it does not apply, and always without the module. The caller then uses
+numpy, which gives the same bits. docs/decisions/0038 has the reasons.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ widened: Final = _function("widened")  # bfloat16 to f32
 stored: Final = _function("stored")  # f32 to bfloat16
 filled: Final = _function("filled")  # words with one word
 loaded: Final = _function("loaded")  # tiles of a matrix to a block
-saved: Final = _function("saved")  # and back
+saved: Final = _function("saved")  # a block to tiles of a matrix
 marked: Final = _function("marked")  # a box of a map, with a number
-claimed: Final = _function("claimed")  # the same, if it was 0 before
+claimed: Final = _function("claimed")  # marked(), but only if the box was 0
 flushed: Final = _function("flushed")  # denormal numbers to 0, in place
 has_nan: Final = _function("has_nan")
 row_max: Final = _function("row_max")
@@ -46,17 +46,18 @@ _row_sum: Final = _function("row_sum")
 
 
 def matrix_product(a: Any, b: Any) -> Any:
-    """The order of each sum is that of numpy's BLAS, on each processor another. The native product,
-    binary() of "matmul", goes over k in order, as the executor does.
+    """Return the matrix product, whose order of summation numpy's BLAS chooses by processor.
+
+    The native product, binary() of "matmul", sums over k in order, like the executor.
     """
-    # np.dot() is the same for two dimensions, and faster where they are small.
+    # np.dot() gives the same product of two dimensions, and is faster if they are small.
     return np.dot(a, b) if a.ndim == 2 else np.matmul(a, b)
 
 
 def row_sum(values: Any) -> Any:
-    """Of each row in doubles: column by column of its tiles, then these columns in halves.
+    """Sum each row in doubles: column by column of its tiles, then these columns in halves.
 
-    The order is fixed, and a NaN has no sign, so that it does not show who has added.
+    The order is fixed and a NaN has no sign, so all engines give the same bits.
     """
     found = _row_sum(values)
     if found is not None:

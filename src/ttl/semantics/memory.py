@@ -1,6 +1,6 @@
-"""Memory for arrays, beginning where a line of the processor's cache does.
+"""Memory for arrays, aligned to cache lines.
 
-numpy's own begins 16 or 48 bytes later: then each row of a tile of bfloat16 lies in two lines.
+numpy's own starts 16 or 48 bytes later, so each row of a bfloat16 tile would span two lines.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Going through syntax trees in the order of `ast`, whose generators take twice as long."""
+"""Walks syntax trees in the order of `ast`, in half the time of its generators."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def child_nodes(node: Any) -> list[Any]:
-    """As ast.iter_child_nodes()."""
+    """Return the nodes that ast.iter_child_nodes() yields."""
     found: list[Any] = []
     for name in node._fields:
         value = getattr(node, name, None)
@@ -18,9 +18,9 @@ def child_nodes(node: Any) -> list[Any]:
 
 
 def walk(node: Any) -> list[Any]:
-    """As ast.walk()."""
+    """Return the nodes that ast.walk() yields."""
     found = [node]
-    for each in found:  # grows meanwhile
+    for each in found:  # the loop appends to it
         if each._fields:
             found += child_nodes(each)
     return found

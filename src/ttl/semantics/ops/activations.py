@@ -19,7 +19,7 @@ _ROOT_OF_HALF = math.sqrt(0.5)
 
 
 def _gelu(x: Any) -> Any:
-    # 1 + erf(z) is erfc(-z), which keeps its digits where x is far below zero.
+    # erfc(-z) equals 1 + erf(z) but keeps its digits if x is far below zero.
     return 0.5 * x * erfc(-x * _ROOT_OF_HALF)
 
 
@@ -32,14 +32,14 @@ def _mish(x: Any) -> Any:
 
 
 def _softplus(x: Any, beta: Any, beta_reciprocal: Any, threshold: Any) -> Any:
-    """Beyond the threshold it is x to all digits, and exp would overflow."""
+    """Compute softplus; beyond the threshold it equals x to all digits, and exp would overflow."""
     return np.where(x * beta > threshold, x, beta_reciprocal * np.log1p(np.exp(beta * x)))
 
 
 def _softplus_bound(
     spacing: float, x: Any, beta: Any, beta_reciprocal: Any, threshold: object
 ) -> Any:
-    """Of its five steps the first is magnified by exp, and all are rounded."""
+    """Return the error of five rounded steps, the first of which exp magnifies."""
     scaled = np.asarray(x, np.float64) * beta
     steep = _sigmoid(scaled) * (np.abs(scaled) + 2)
     value = _softplus(np.asarray(x, np.float64), beta, beta_reciprocal, threshold)
@@ -50,7 +50,7 @@ _sixth_and_half = in_double(lambda x: x / 6 + 0.5)
 
 
 def _hardsigmoid_bound(spacing: float, x: object) -> Any:
-    """A unit in the last place of the sum, of which little is left near 0."""
+    """Return a unit in the last place of the sum, most of which cancels near 0."""
     return spacing * np.ones_like(x)
 
 

@@ -48,20 +48,20 @@ from .tiles import (
 
 
 def _power_bound(spacing: float, x: Array, n: int) -> Array:
-    """One rounding for each multiplication."""
+    """Return the bound of one rounding per multiplication."""
     bound: Array = max(n, 1) * spacing * np.abs(_power(x, n))
     return bound
 
 
 def _remainder(a: Any, b: Any) -> Any:
-    """As torch.remainder: the sign of b, except for a zero, which keeps the sign of a."""
+    """Compute torch.remainder: the sign of b, but a zero keeps the sign of a."""
     _refuse_zero(b, "%")
     rest = np.fmod(a, b)
     return np.where((rest != 0) & ((b < 0) != (rest < 0)), rest + b, rest)
 
 
 def _remainder_bound(spacing: float, a: Array, b: Array) -> Array:
-    """Exact but for the sum of a rest with another sign and b, which is near b."""
+    """Return the bound of adding b to a rest of the other sign; all other steps are exact."""
     bound: Array = spacing * np.abs(b)
     return bound
 
@@ -72,7 +72,7 @@ def _floor_divide(a: Any, b: Any) -> Any:
 
 
 def _refuse_zero(divisor: Any, sign: str) -> None:
-    """A float divided by zero is infinite or NaN; an integer is nothing."""
+    """Raise RuleBroken if an integer is divided by zero; a float gives infinity or NaN."""
     if is_integer_array(np.asarray(divisor)) and not np.all(divisor):
         raise divided_by_zero(sign)
 
@@ -84,7 +84,7 @@ def _power(x: object, n: int) -> Any:
 
 
 def _wrapping_power(x: Any, n: int) -> Any:
-    """By squaring; what leaves the carrier was multiples of 2**64, which no element type sees."""
+    """Compute a power by squaring; overflow loses multiples of 2**64, which no type can see."""
     result = np.ones_like(x)
     while n:
         if n & 1:
@@ -107,7 +107,7 @@ _NEGATIVE = "eltwise_unary/negative.h"
 
 
 def _larger_or_smaller(name: str, meaning: Meaning) -> BlockOp:
-    """The calls name their type; a uint16 is a small int32."""
+    """Make max or min, whose calls name their type; a uint16 is a small int32."""
     include, summary = "binary_max_min.h", f"the {meaning.__name__} of a and b"
     signed = one_call((SIGNED, *NARROW), f"binary_{name}_int32_tile", include)
     unsigned = one_call((UNSIGNED,), f"binary_{name}_uint32_tile", include)
@@ -253,13 +253,13 @@ def _exp_with_flags(
 
 
 def _exp_bound(spacing: float, x: Any, scale: float, approx: bool, **flags: Any) -> Any:
-    """A product before it is rounded to the registers' format; the quick one is the chip's own."""
+    """Return the bound of one rounded product; the quick approximation is the chip's own."""
     error = QUICK_EXP_ERROR if approx else spacing * (1 + np.abs(x * scale))
     return error * np.exp(x * scale)
 
 
 def _exp_arguments(args: tuple[object, ...], kwargs: dict[str, object]) -> Arguments:
-    """`scale=None` is no scale; a face has eight rows of lanes, and all of them are wanted."""
+    """Drop `scale=None` and refuse `iterations` that skip some of a face's eight rows of lanes."""
     kwargs = {name: value for name, value in kwargs.items() if (name, value) != ("scale", None)}
     if kwargs.get("iterations", LANE_ROWS) != LANE_ROWS:
         raise wrong_argument(

@@ -28,9 +28,10 @@ _MOST_DECIMALS = 38  # 10 to that power is an f32
 
 
 def _round(x: Any, decimals: int) -> Any:
-    """Half to even. In float64 the scaled number is exact, so only a true tie is one. One that is
-    too large for an f32 when it has been scaled stays so. A product comes last, and the vector unit
-    makes no -0."""
+    """Round to decimals, half to even; float64 scales exactly, so only true ties are ties.
+
+    A scaled number too large for an f32 becomes infinite. The vector unit makes no -0.
+    """
     if abs(decimals) > _MOST_DECIMALS:
         return _power_of_ten(-decimals) * np.rint(x * _power_of_ten(decimals)) + np.float32(0)
     scale = 10.0 ** abs(decimals)
@@ -47,7 +48,7 @@ def _power_of_ten(n: int) -> np.float32:
 
 
 def _round_bound(spacing: float, x: object, decimals: int) -> Any:
-    """Where scaling brings a number to a tie, or away from one, it may go the other way."""
+    """Return the bound, which adds a step where scaling may move a number to or off a tie."""
     step = 10.0 ** -decimals
     scaled = np.abs(np.asarray(x, np.float64)) / step
     from_tie = np.abs(scaled - np.floor(scaled) - 0.5)
@@ -56,7 +57,7 @@ def _round_bound(spacing: float, x: object, decimals: int) -> Any:
 
 
 def between_limits(name: str, **columns: object) -> BlockOp:
-    """clamp, which has two names on the chip."""
+    """Make clamp, which has two names on the chip."""
     include = "eltwise_unary/clamp.h"
     return exact_unary(
         name,
@@ -73,7 +74,7 @@ def between_limits(name: str, **columns: object) -> BlockOp:
 
 
 def _signbit(x: object) -> Any:
-    """Not numpy's, nor C's: 1 for positive numbers and +0, else 0."""
+    """Return 1 for positive numbers and +0, else 0; numpy's and C's are the opposite."""
     return one_where(has_no_sign(x), x)
 
 
@@ -133,7 +134,7 @@ OPS = (
         "signbit",
         _signbit,
         "1 where x is positive or +0, else 0",
-        vector("signbit", then=_ONE_LESS),  # the chip's is C's; 1 less that is the language's
+        vector("signbit", then=_ONE_LESS),  # the chip has C's; 1 - x makes it the language's
         whole_composed(lambda do, x: do("ge", x, do.number(0, x))),
     ),
     unary(

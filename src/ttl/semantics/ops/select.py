@@ -26,7 +26,7 @@ def _fill(value: float, shape: Shape | None, dtype: DType | None) -> Any:
 
 
 def _fill_arguments(args: tuple[object, ...], kwargs: dict[str, object]) -> Arguments:
-    """`layout=` and `tile=` name what every value has."""
+    """Drop `layout=` and `tile=`; raise RuleBroken if they name what values do not have."""
     kwargs = dict(kwargs)
     for name, names_it in (("layout", _is_tiled), ("tile", _is_whole_tile)):
         given = kwargs.pop(name, None)
