@@ -1,8 +1,8 @@
-"""Tensors of ttnn from arrays of numpy, and back: the same with the embedded ttnn and the real one.
+"""Converts numpy arrays to ttnn tensors and back, with the embedded ttnn and the real one.
 
-The real ttnn has no from_numpy(), and its Tensor.to_numpy() gives no usable array of bfloat16. Here
-values are rounded as the embedded one rounds them, so a program starts from the same numbers in
-both, and no torch is needed.
+The real ttnn has no from_numpy(), and its Tensor.to_numpy() gives no usable array of bfloat16.
+These functions round as the embedded ttnn does, so a program starts from equal numbers in both, and
+need no torch.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ def from_numpy(
     memory_config: object = None,
     mesh_mapper: object = None,
 ) -> Tensor:
-    """A tensor with a copy of the array's elements, rounded to `dtype`.
+    """Make a tensor with a copy of the array's elements, rounded to `dtype`.
 
-    It is one of the ttnn that `device`, `memory_config` and `dtype` are of; without these, of the
-    one that `import ttnn` gives. The layout is TILE_LAYOUT if not said, the element type that of
-    the array, float32 for float64. Without a device the tensor is on the host.
+    The tensor belongs to the ttnn of `device`, `memory_config` and `dtype`; without these, to the
+    one that `import ttnn` gives. The default layout is TILE_LAYOUT, the default element type the
+    array's, float32 for float64. Without a device the tensor is on the host.
     """
     values = np.asarray(array)
     if values.dtype.kind not in "fiub" and dtype_of_array(values) is None:
@@ -61,10 +61,10 @@ def from_numpy(
 
 
 def to_numpy(tensor: Any, mesh_composer: Any = None) -> NDArray[Any]:
-    """A fresh array of the tensor's elements, without padding, in the tensor's own type.
+    """Return a new array of the tensor's elements, without padding, in the tensor's own type.
 
-    bfloat16 is that of ml_dtypes. numpy has no block floats: they come as float32. The parts of
-    several devices are joined by a mesh composer.
+    bfloat16 is ml_dtypes'. Block floats become float32, since numpy has none. A mesh composer joins
+    the parts of several devices.
     """
     kind = find_dtype(tensor)
     if kind is None or not hasattr(tensor, "layout"):
@@ -85,7 +85,7 @@ def to_numpy(tensor: Any, mesh_composer: Any = None) -> NDArray[Any]:
 
 
 def _home(*values: Any) -> Any:
-    """The module of ttnn that the first of these is of, else the one that programs import."""
+    """Return the ttnn module of the first value that has one, else the one programs import."""
     for value in values:
         package = type(value).__module__.partition(".")[0]
         if package == "ttl":
@@ -100,12 +100,12 @@ def _is_embedded(ttnn: object) -> bool:
 
 
 def _plain(mapper: object) -> Any:
-    """One that copies the tensor to every device is a wrapper in Python."""
+    """Unwrap a mesh mapper: the one that copies to every device has a Python wrapper."""
     return mapper.unwrap() if hasattr(mapper, "unwrap") else mapper
 
 
 def _real_tensor(ttnn: Any, values: Array, kind: DType, layout: Layout, **options: Any) -> Any:
-    """On the host. ttnn gets numbers that it need not round."""
+    """Make a host tensor of the real ttnn, from numbers that ttnn need not round."""
     element_type = getattr(ttnn, kind.name.lower(), None)
     if element_type is None:
         raise _wrong(f"the installed ttnn has no {kind}", "use bfloat16 or float32")

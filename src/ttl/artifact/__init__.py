@@ -1,4 +1,4 @@
-"""The compiled operation, in memory and on disk. What compiling does not need is loaded later."""
+"""The compiled operation, in memory and on disk; loads modules that compiling skips on demand."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

@@ -1,6 +1,6 @@
-"""A value of JSON that anybody may have written, and how to say where it stands.
+"""Untrusted JSON values with their paths, for messages.
 
-Whoever reads it says what it has to be; ValueError where it is not that.
+The methods read a value as a type, or raise ValueError.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Part:
         return self
 
     def get(self, key: str, read: Callable[[Part], T], default: T) -> T:
-        """What is read at a key, or the default where there is none."""
+        """Read the value at a key, or return the default."""
         return read(self.member(key)) if key in self.object().value else default
 
     def member(self, key: str) -> Part:
@@ -94,7 +94,7 @@ class Part:
         return self.u32()
 
     def word(self) -> int:
-        """A number of either sign as 32 bits."""
+        """Return a number of either sign as 32 bits."""
         return self.integer() % WORD
 
     def text(self) -> str:
@@ -103,7 +103,7 @@ class Part:
         return self.value
 
     def line(self) -> str:
-        """A text that can stand in a line of C++."""
+        """Return a text that fits in a line of C++."""
         if len(self.text().splitlines()) > 1 or self.text().endswith(("\\", "\n", "\r")):
             raise self.wrong("is not one line")
         return self.text()
@@ -137,8 +137,8 @@ class Part:
         return first, last
 
     def span(self) -> Span:
-        """`[file, line, column, end_line, end_column]`, and `[[operation, file, line]]` in one that
-        is expanded.
+        """Read `[file, line, column, end_line, end_column]`, in an expanded operation followed by
+        `[[operation, file, line]]`.
         """
         file, *place = self.items()
         expanded = place[4].each(Part.expansion) if len(place) == 5 else ()

@@ -484,7 +484,7 @@ PASS_FAILED = _code(
     produce, and the attributes that the frontend puts on modules and functions.""",
 )
 
-# Refusals of the compiler that say nothing about a run on the simulator.
+# Errors of the compiler that do not concern a run on the simulator.
 NOT_COMPILED = frozenset((
     MULTI_DEVICE_GRID, NOT_COMPILED_YET, NOT_IN_KERNELS, NO_SOURCE, PASS_FAILED, SEND_BEFORE_POST,
     use_of_language.CAPTURED_WRITTEN,

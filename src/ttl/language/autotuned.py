@@ -58,7 +58,7 @@ class Tuned:
         return inspect.signature(self.function)
 
     def __call__(self, *args: object, **kwargs: object) -> Any:
-        """Run the operation with its best configuration, or return a factory's tuned operation."""
+        """Run the operation in its best configuration, or return a factory's tuned operation."""
         if isinstance(self.made_of, Operation):
             return self.operation(*args, **kwargs)
         self._check_call(args, kwargs)
@@ -73,7 +73,7 @@ class Tuned:
 
     @computed_once
     def operation(self) -> TunedOperation:
-        """The one tuned operation of all calls, which reuses earlier variants; not for factories."""
+        """The tuned operation of all calls, which reuses earlier variants; not for factories."""
         return TunedOperation(self)
 
     def _check_call(self, args: tuple[object, ...], kwargs: Mapping[str, object]) -> None:
