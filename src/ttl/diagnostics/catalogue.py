@@ -1,5 +1,5 @@
-"""Every code there is. `ttl explain CODE` prints these texts. What a mistake does on the chip, its
-Effect, decides its severity: docs/reference/severity.md.
+"""All codes. `ttl explain CODE` prints these texts. The Effect of a mistake on the chip decides its
+severity: docs/reference/severity.md.
 
 1xxx use of the language   2xxx types and shapes   3xxx blocks and transfers   4xxx limits
 5xxx running kernels       6xxx machine and tools  7xxx compiling              8xxx IR tools

@@ -91,7 +91,7 @@ class _Graph:
 
 
 class _Sizes(NamedTuple):
-    """The block counts with which nothing would wait."""
+    """The block counts that end the deadlock."""
 
     alone: Mapping[str, int | None]
     together: Mapping[str, int]

@@ -79,7 +79,7 @@ def expansions_of(code: CodeType) -> tuple[Expansion, ...]:
 
 
 def with_expansions(code: CodeType, expansions: tuple[Expansion, ...]) -> CodeType:
-    """The same code, and the functions in it, in the body of an expanded operation."""
+    """Add expansions to a code and the functions in it."""
     if not expansions:
         return code
     constants = [

@@ -104,7 +104,7 @@ def matmul(
 ) -> BlockExpression:
     """Return the matrix product `a @ b`; `transpose_b` transposes `b` first.
 
-    Accepts the operator's operands. `transpose_rhs` is the public compiler's `transpose_b`.
+    Works on the operator's operands. `transpose_rhs` is the public compiler's `transpose_b`.
     """
     running = engine("ttl.matmul()")
     if transpose_b or transpose_rhs:

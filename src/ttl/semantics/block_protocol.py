@@ -1,4 +1,4 @@
-"""The life of a block: one transition table, read by everybody who checks it."""
+"""The life of a block: one transition table for all checks of it."""
 
 from __future__ import annotations
 

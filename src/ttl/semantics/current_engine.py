@@ -17,7 +17,7 @@ ENGINE: Final[ContextVar[Any]] = ContextVar("ttl_engine")
 running_engine: Final[Callable[[None], Any]] = ENGINE.get
 # Holds the calls that a trace of ttnn has captured so far, for replay.
 TRACE: Final[ContextVar[list[Callable[[], object]] | None]] = ContextVar("ttl_trace", default=None)
-# Holds a ttl.language.declared.OperationScope while the body of an operation is being run.
+# Holds a ttl.language.declared.OperationScope while an operation's body runs.
 SCOPE: Final[ContextVar[Any]] = ContextVar("ttl_operation_scope")
 # Holds the function that makes the ttnn calls in the body of a pykernel function.
 CALLS: Final[ContextVar[Callable[..., object] | None]] = ContextVar("ttl_ttnn_calls", default=None)

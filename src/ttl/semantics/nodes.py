@@ -112,7 +112,7 @@ def _outside_grid(place: NodePlace, sizes: Shape, grid: Shape) -> RuleBroken:
 
 
 def describe_place(place: NodePlace) -> str:
-    """As one would write it in an index: (0, 1:4)."""
+    """Write a place as in an index: (0, 1:4)."""
     items = [_describe_item(item) for item in place]
     return f"({', '.join(items)}{',' if len(items) == 1 else ''})"
 
