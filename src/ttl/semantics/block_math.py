@@ -6,10 +6,14 @@ numpy, which gives the same bits. docs/decisions/0038 has the reasons.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from .dtypes import Array
 
 # In the order of OPERATIONS_ON_ROWS in block_math.c.
 OPERATIONS: Final = ("add", "sub", "mul", "div", "max", "min", "narrow_mul", "matmul")
@@ -22,12 +26,13 @@ except ImportError:
     _native = None
 
 
-def _not_done(*arguments: object) -> Any:
+def _not_done(*arguments: object) -> None:
     return None
 
 
-def _function(name: str) -> Any:
-    return getattr(_native, name, _not_done)
+def _function(name: str) -> Callable[..., Any]:  # the results are of several types
+    found: Callable[..., object] = getattr(_native, name, _not_done)
+    return found
 
 
 binary: Final = _function("binary")  # an operation on two arrays, rounded to registers
@@ -45,26 +50,27 @@ row_reduced: Final = _function("row_reduced")  # one of ROW_REDUCTIONS, in tiles
 _row_sum: Final = _function("row_sum")
 
 
-def matrix_product(a: Any, b: Any) -> Any:
+def matrix_product(a: Array, b: Array) -> Array:
     """Return the matrix product, whose order of summation numpy's BLAS chooses by processor.
 
     The native product, binary() of "matmul", sums over k in order, like the executor.
     """
     # np.dot() gives the same product of two dimensions, and is faster if they are small.
-    return np.dot(a, b) if a.ndim == 2 else np.matmul(a, b)
+    found: Array = np.dot(a, b) if a.ndim == 2 else np.matmul(a, b)
+    return found
 
 
-def row_sum(values: Any) -> Any:
+def row_sum(values: Array) -> Array:
     """Sum each row in doubles: column by column of its tiles, then these columns in halves.
 
     The order is fixed and a NaN has no sign, so all engines give the same bits.
     """
-    found = _row_sum(values)
+    found: Array | None = _row_sum(values)
     if found is not None:
         return found
     *leading, size = values.shape
     tiles = values.reshape(-1, size // LANES, LANES).swapaxes(0, 1)  # numpy adds whole rows fast
-    sums: Any = np.add.reduce(np.ascontiguousarray(tiles, np.float64), axis=0, initial=0.0)
+    sums: Array = np.add.reduce(np.ascontiguousarray(tiles, np.float64), axis=0, initial=0.0)
     half = LANES // 2
     while half:
         sums = sums[:, :half] + sums[:, half:]

@@ -14,7 +14,7 @@ from ttl.target.data_formats import PAGE_BYTES, TILE_ELEMENTS
 from .block_float import pack, quantise, unpack
 from .block_math import stored
 
-Array: TypeAlias = NDArray[np.generic]
+Array: TypeAlias = NDArray[Any]  # of np.generic, numpy would refuse arithmetic
 
 _SINGLE = np.dtype(np.float32)
 
@@ -158,7 +158,7 @@ def dtype_of(tensor: object) -> DType:
     return dtype
 
 
-def find_dtype(value: Any) -> DType | None:
+def find_dtype(value: object) -> DType | None:
     """Return the element type of an embedded or a real ttnn tensor, None for anything else.
 
     The types of the real ttnn are called BFLOAT16, FLOAT32 and so on, unlike numpy's and torch's.
@@ -192,7 +192,7 @@ def dtype_of_array(values: Array) -> DType | None:
     )
 
 
-def as_dtype(value: Any) -> DType | None:
+def as_dtype(value: object) -> DType | None:
     """Return the element type that a program names, which may be the real ttnn's or torch's."""
     if isinstance(value, DType):
         return value
@@ -201,7 +201,7 @@ def as_dtype(value: Any) -> DType | None:
     return _of_real_ttnn(value)
 
 
-def _of_real_ttnn(dtype: Any) -> DType | None:
+def _of_real_ttnn(dtype: object) -> DType | None:
     name = getattr(dtype, "name", None)
     return _REAL_NAMES.get(name) if isinstance(name, str) else None
 
@@ -228,7 +228,7 @@ def round_to(
     if values.dtype is not _SINGLE:
         values = _to_odd_singles(values)
     if dtype.is_block_float:
-        return quantise(values, dtype.mantissa_bits, by_packer)  # type: ignore[arg-type]
+        return quantise(values, dtype.mantissa_bits, by_packer)
     if way != "even" and dtype is bfloat16:
         return _to_bfloat16(values, way)
     return values.astype(dtype.storage).astype(_SINGLE)

@@ -33,7 +33,7 @@ TILE_LAYOUT = Layout.TILE
 ROW_MAJOR_LAYOUT = Layout.ROW_MAJOR
 
 
-def as_layout(value: Any) -> Layout | None:
+def as_layout(value: object) -> Layout | None:
     """Return the layout that a program names, from the embedded or the real ttnn."""
     if isinstance(value, Layout):
         return value

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from ttl.diagnostics import RuleBroken, Span, UsageError, codes
 from ttl.diagnostics.frames import calling_span
 from ttl.target import Target
 
 from .dtypes import DType
+from .tensor_like import TensorLike
 from .types import Shape
 
 
@@ -42,7 +43,7 @@ class L1Tensor(NamedTuple):
     size_bytes: int
 
 
-def l1_tensors(tensors: Mapping[str, Any]) -> list[L1Tensor]:
+def l1_tensors(tensors: Mapping[str, TensorLike]) -> list[L1Tensor]:
     """Return the tensors in L1, each once."""
     found: dict[int, L1Tensor] = {}
     for name, tensor in tensors.items():

@@ -21,7 +21,7 @@ from .types import Shape
 NodePlace = tuple[int | slice, ...]  # a coordinate, or a range if there is a slice in it
 
 
-def read_place(value: Any, what: str, *, may_be_range: bool) -> NodePlace:
+def read_place(value: object, what: str, *, may_be_range: bool) -> NodePlace:
     """Return a place as a tuple, an int as one entry; raise RuleBroken if it is no place."""
     place = as_place(value)
     items = place if isinstance(place, tuple) else (place,)

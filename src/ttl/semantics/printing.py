@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -66,15 +66,15 @@ def printed_unset(block: object, state: State) -> RuleBroken | None:
     )
 
 
-def block_heading(buffer: str, type: Any) -> str:
+def block_heading(buffer: str, type: object) -> str:
     return f"the block of `{buffer}` {type}:"
 
 
-def expression_heading(type: Any) -> str:
+def expression_heading(type: object) -> str:
     return f"{type}:"
 
 
-def tensor_heading(shape: Sequence[int], dtype: Any) -> str:
+def tensor_heading(shape: Sequence[int], dtype: object) -> str:
     return f"tensor {tuple(shape)} {dtype}, "
 
 
@@ -82,7 +82,7 @@ def page_heading(number: int) -> str:
     return f"page {number}:"
 
 
-def buffer_text(name: str, fields: dict[str, Any]) -> str:
+def buffer_text(name: str, fields: Mapping[str, object]) -> str:
     """Show the fields of the chip's circular buffer; pointers count tiles from its start."""
     listed = " ".join(f"{field}={value}" for field, value in fields.items())
     return f"dataflow buffer `{name}`: {listed}"
@@ -108,7 +108,7 @@ def array_pattern(shape: Sequence[int]) -> str:
     return array_text(numbers, formatter={"int": lambda number: f"<{number}>"})
 
 
-def number_texts(numbers: Any) -> list[str]:
+def number_texts(numbers: object) -> list[str]:
     """Return the elements as `array_text` writes them in one array, all of the same width."""
     flat = np.asarray(numbers).reshape(-1)
     if not flat.size:

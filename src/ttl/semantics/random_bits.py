@@ -8,16 +8,17 @@ as 1, 2, 3"; results come in the order of XLA's THREE_FRY.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
+
+from .dtypes import Array
 
 STATE_WORDS = 4  # two of a key, then a counter, its lower half first
 _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 _PARITY = 0x1BD11BDA
 
 
-def random_bits(words: object, shape: Sequence[int]) -> Any:
+def random_bits(words: object, shape: Sequence[int]) -> Array:
     """Return `shape[0]` random uint32 for the four words of the state."""
     (count,) = shape
     words = np.asarray(words).astype(np.uint32)
@@ -30,7 +31,7 @@ def random_bits(words: object, shape: Sequence[int]) -> Any:
     return found.reshape(-1)[:count]
 
 
-def _threefry(key: Any, x: Any, y: Any) -> tuple[Any, Any]:
+def _threefry(key: Array, x: Array, y: Array) -> tuple[Array, Array]:
     """Encrypt the two halves of each counter in place."""
     keys = (*key, key[0] ^ key[1] ^ np.uint32(_PARITY))
     x += keys[0]

@@ -78,7 +78,7 @@ def not_a_raw_block(call: str, given: str) -> RuleBroken:
     )
 
 
-def split_written(given: Sequence[object], value: Any) -> tuple[tuple[Any, ...], Any]:
+def split_written(given: Sequence[object], value: object) -> tuple[tuple[object, ...], Any]:
     """Return the coordinates and the value, which is the last argument or `value=`."""
     if value is not None:
         return tuple(given), value

@@ -11,14 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from .dtypes import A_DIGITS, TF32_DIGITS, Array, to_tf32
 from .kernel_config import FIRST_DIGITS_OF_A, FIRST_DIGITS_OF_B, MATH_FIDELITIES
 
-Product = Callable[[Any, Any], Any]
+Product = Callable[[Array, Array], Array]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +48,7 @@ def factor_in_b(values: Array, phases: int) -> Array:
     return to_tf32(values, _FIRST_OF_B if phases <= 2 else TF32_DIGITS)
 
 
-def product_in_phases(product: Product, a: Any, b: Any, phases: int) -> Any:
+def product_in_phases(product: Product, a: Array, b: Array, phases: int) -> Array:
     """Multiply with `a` in source A; three phases leave out the last digits of both."""
     a, b = factor_in_a(a, phases), factor_in_b(b, phases)
     if phases != 3:
@@ -72,11 +71,11 @@ def multiplied_in_phases(
     return np.asarray(total)
 
 
-def _single(values: Any) -> Any:
+def _single(values: object) -> Array:
     return np.asarray(values, np.float32)
 
 
-def _split(values: Any, digits: int) -> tuple[Any, Any]:
+def _split(values: Array, digits: int) -> tuple[Array, Array]:
     """Split mantissas into the first digits and the rest, which is 0 for an infinity."""
     first = to_tf32(values, digits)
     return first, np.where(first == values, np.float32(0), values - first)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 from typing import Any
 
 
-def child_nodes(node: Any) -> list[Any]:
+def child_nodes(node: ast.AST) -> list[ast.AST]:
     """Return the nodes that ast.iter_child_nodes() yields."""
-    found: list[Any] = []
+    found: list[ast.AST] = []
     for name in node._fields:
-        value = getattr(node, name, None)
+        value: Any = getattr(node, name, None)
         if isinstance(value, list):
             found += [each for each in value if hasattr(each, "_fields")]
         elif hasattr(value, "_fields"):
@@ -17,7 +18,7 @@ def child_nodes(node: Any) -> list[Any]:
     return found
 
 
-def walk(node: Any) -> list[Any]:
+def walk(node: ast.AST) -> list[ast.AST]:
     """Return the nodes that ast.walk() yields."""
     found = [node]
     for each in found:  # the loop appends to it

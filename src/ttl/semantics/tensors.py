@@ -163,7 +163,7 @@ def out_of_range(
 STAY_INSIDE = "let loops and the grid go no further than the tensor, or make the tensor larger"
 
 
-def wrong_slice(message: str, layout: Layout, *helps: str, **facts: Any) -> RuleBroken:
+def wrong_slice(message: str, layout: Layout, *helps: str, **facts: object) -> RuleBroken:
     counts = "tiles in the two innermost dimensions" if layout is TILE_LAYOUT else "elements"
     help_text = f"slices count {counts}, start before stop"
     return codes.SLICE_OUT_OF_RANGE.broken(message, help_text, *helps, **facts)
@@ -276,7 +276,7 @@ def check_tensor_arguments(
     _check_devices(titles, tensors)
 
 
-def _unusable(tensor: Any) -> tuple[str, str] | None:
+def _unusable(tensor: TensorLike) -> tuple[str, str] | None:
     """Return what is wrong with a tensor and how to fix it, or None."""
     shape = tuple(tensor.shape)
     if 0 in shape:
@@ -313,7 +313,7 @@ def _check_devices(titles: Mapping[str, str], tensors: Mapping[str, Any]) -> Non
     )
 
 
-def device_of(tensor: Any) -> int | None:
+def device_of(tensor: object) -> int | None:
     """Return the number of the tensor's device, or None if it is in host memory."""
     device = getattr(tensor, "device", lambda: None)()
     return None if device is None else device.id()

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 # Attributes of a window over images: one number for both dimensions, or height and width.
 _CONVOLUTION = (
@@ -125,7 +124,7 @@ class Field:
     """An attribute; REQUIRED if it has no default."""
 
     kind: str
-    default: Any
+    default: object
 
 
 REQUIRED = object()

@@ -12,7 +12,7 @@ Corner = tuple[int, int]
 Corners = tuple[Corner, Corner]  # the first and the last core of a rectangle
 
 
-def is_shape(value: Any) -> bool:
+def is_shape(value: object) -> bool:
     """Return whether it is a ttnn.Shape, which need not be a tuple."""
     return type(value).__name__ == "Shape"
 
@@ -22,13 +22,13 @@ def as_sizes(value: Any) -> tuple[Any, ...] | None:
     return tuple(value) if isinstance(value, (tuple, list)) or is_shape(value) else None
 
 
-def as_core(value: Any) -> Corner | None:
+def as_core(value: object) -> Corner | None:
     """Return a ttnn.CoreCoord's column and row, or a ttnn.CoreGrid's columns and rows."""
     column, row = (getattr(value, name, None) for name in ("x", "y"))
     return (column, row) if isinstance(column, int) and isinstance(row, int) else None
 
 
-def as_corners(value: Any) -> Corners | None:
+def as_corners(value: object) -> Corners | None:
     """Return the corners of a ttnn.CoreRange or of a ttnn.CoreRangeSet of one rectangle."""
     if callable(ranges := getattr(value, "ranges", None)):
         found = list(ranges())

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+
+from .dtypes import Array
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +33,7 @@ class Window:
         return height, width
 
 
-def convolve(image: Any, weight: Any, window: Window) -> Any:
+def convolve(image: Array, weight: Array, window: Window) -> Array:
     """Convolve (batch, height, width, in) with (out, in / groups, height, width)."""
     planes = np.ascontiguousarray(image.transpose(0, 3, 1, 2))
     height, width = window.outs(planes.shape[2:], weight.shape[2:])
@@ -46,19 +47,20 @@ def convolve(image: Any, weight: Any, window: Window) -> Any:
     return found.transpose(0, 2, 3, 1)
 
 
-def _by_products(planes: Any, weight: Any, window: Window, height: int, width: int) -> Any:
+def _by_products(planes: Array, weight: Array, window: Window, height: int, width: int) -> Array:
     batch, channels = planes.shape[:2]
     outs, groups = weight.shape[0], window.groups
     inner = channels // groups * weight.shape[2] * weight.shape[3]
     views = _views(planes, weight.shape[2:], window, height, width)
     columns = views.reshape(batch, groups, inner, height * width)
     rows = weight.reshape(groups, outs // groups, inner)
-    return np.matmul(rows, columns).reshape(batch, outs, height, width)
+    found: Array = np.matmul(rows, columns)
+    return found.reshape(batch, outs, height, width)
 
 
 def _views(
-    planes: Any, kernel: Sequence[int], window: Window, height: int, width: int
-) -> Any:
+    planes: Array, kernel: Sequence[int], window: Window, height: int, width: int
+) -> Array:
     """View as (batch, channels, kernel height, kernel width, height, width), without a copy."""
     batch, channels = planes.shape[:2]
     outer, inner, down, right = planes.strides
@@ -71,7 +73,7 @@ def _views(
     )
 
 
-def _by_channel(planes: Any, weight: Any, window: Window, height: int, width: int) -> Any:
+def _by_channel(planes: Array, weight: Array, window: Window, height: int, width: int) -> Array:
     """Convolve channels that have their own weights, one window position at a time."""
     batch, channels = planes.shape[:2]
     many = weight.shape[0] // channels
@@ -84,8 +86,8 @@ def _by_channel(planes: Any, weight: Any, window: Window, height: int, width: in
 
 
 def convolve_transposed(
-    image: Any, weight: Any, window: Window, more: tuple[int, int] = (0, 0)
-) -> Any:
+    image: Array, weight: Array, window: Window, more: tuple[int, int] = (0, 0)
+) -> Array:
     """Compute the gradient of a convolution: every element of the image writes a window.
 
     Takes (batch, height, width, in) and (in, out / groups, height, width). `more` counts the

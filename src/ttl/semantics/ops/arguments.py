@@ -140,21 +140,21 @@ def _instead_of_power(op: BlockOp, exponent: object) -> tuple[str, ...]:
     return (f"write ttl.math.exp({exponent!r} * ttl.math.log(x)), for positive x",)
 
 
-def is_number(value: Any) -> bool:
+def is_number(value: object) -> bool:
     """Return whether it is an int or a float; a bool is a truth value."""
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def is_integer(value: Any) -> bool:
+def is_integer(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def is_value(value: Any) -> bool:
+def is_value(value: object) -> bool:
     """Return whether it is a block or a block expression of any engine."""
     return isinstance(getattr(value, "type", None), BlockType)
 
 
-def _is_dims(value: Any) -> bool:
+def _is_dims(value: object) -> bool:
     if isinstance(value, (tuple, list)):
         return len(value) > 0 and all(is_integer(dim) for dim in value)
     return is_integer(value)
@@ -175,7 +175,7 @@ CHECKS: dict[Kind, Callable[[Any], bool]] = {
 }
 
 
-def text_of(value: Any) -> str:
+def text_of(value: object) -> str:
     """Describe an argument in messages; the compiler's values know their names in the program."""
     known = getattr(value, "described", None)
     if isinstance(value, (tuple, list)):

@@ -17,7 +17,7 @@ import numpy as np
 from ..dtypes import NARROW, DType, bfloat16, float32, int32, round_to, uint32
 from ..types import TILE_SIZE, Shape
 
-Value = Any  # the composer's kind of value
+Value = Any  # the composer's kind of value: an SSA value, or a number of a kernel
 
 
 class Composer(Protocol):

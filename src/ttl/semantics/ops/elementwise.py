@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import partial
 from math import inf
-from typing import Any
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from . import compositions
 from .meanings import (
     MATH,
     Meaning,
+    as_single,
     binary,
     exact_unary,
     function,
@@ -36,6 +36,7 @@ from .tiles import (
     SIGNED,
     UNCHANGED,
     UNSIGNED,
+    Tiles,
     arithmetic,
     binary_vector,
     composed,
@@ -53,7 +54,7 @@ def _power_bound(spacing: float, x: Array, n: int) -> Array:
     return bound
 
 
-def _remainder(a: Any, b: Any) -> Any:
+def _remainder(a: Array, b: Array) -> Array:
     """Compute torch.remainder: the sign of b, but a zero keeps the sign of a."""
     _refuse_zero(b, "%")
     rest = np.fmod(a, b)
@@ -66,24 +67,24 @@ def _remainder_bound(spacing: float, a: Array, b: Array) -> Array:
     return bound
 
 
-def _floor_divide(a: Any, b: Any) -> Any:
+def _floor_divide(a: Array, b: Array) -> Array:
     _refuse_zero(b, "//")
     return np.floor_divide(a, b) + np.zeros_like(b)  # a quotient of 0 has no sign
 
 
-def _refuse_zero(divisor: Any, sign: str) -> None:
+def _refuse_zero(divisor: Array, sign: str) -> None:
     """Raise RuleBroken if an integer is divided by zero; a float gives infinity or NaN."""
     if is_integer_array(np.asarray(divisor)) and not np.all(divisor):
         raise divided_by_zero(sign)
 
 
-def _power(x: object, n: int) -> Any:
+def _power(x: Array, n: int) -> Array:
     if is_integer_array(np.asarray(x)):
         return _wrapping_power(x, n)
-    return np.float32(np.power(np.asarray(x, np.float64), n))
+    return as_single(np.power(np.asarray(x, np.float64), n))
 
 
-def _wrapping_power(x: Any, n: int) -> Any:
+def _wrapping_power(x: Array, n: int) -> Array:
     """Compute a power by squaring; overflow loses multiples of 2**64, which no type can see."""
     result = np.ones_like(x)
     while n:
@@ -142,7 +143,7 @@ def _logical(name: str, meaning: np.ufunc, summary: str, of_truths: str) -> Bloc
     )
 
 
-def _with_whole(floats: Any, name: str, init: str | None = None) -> Any:
+def _with_whole(floats: Tiles, name: str, init: str | None = None) -> Tiles:
     header = f"{name.removeprefix('r')}_int_sfpu.h"
     return with_integers(floats, whole(f"{name}_int", header, init=init, wraps=True))
 
@@ -247,12 +248,12 @@ _LOGICAL = (
 )
 
 def _exp_with_flags(
-    x: Any, scale: Any, approx: object, skip_clamp_check: object, iterations: object
-) -> Any:
+    x: Array, scale: Array, approx: object, skip_clamp_check: object, iterations: object
+) -> Array:
     return flushed(np.exp(x * scale))
 
 
-def _exp_bound(spacing: float, x: Any, scale: float, approx: bool, **flags: Any) -> Any:
+def _exp_bound(spacing: float, x: Array, scale: float, approx: bool, **flags: Array) -> Array:
     """Return the bound of one rounded product; the quick approximation is the chip's own."""
     error = QUICK_EXP_ERROR if approx else spacing * (1 + np.abs(x * scale))
     return error * np.exp(x * scale)

@@ -14,7 +14,7 @@ from .rules import same_type, unchanged
 from .table import BlockOp, Domain, Kind, Parameter, TileForms
 from .tiles import COMPUTE_API, all_bits, vector, with_integers
 
-Meaning = Callable[..., Any]
+Meaning = Callable[..., Array]
 MATH = ("math",)
 BOTH = ("math", "block")
 
@@ -22,18 +22,25 @@ BOTH = ("math", "block")
 def in_double(meaning: Meaning) -> Meaning:
     """Evaluate in float64 and round once; float32 steps would add up or cancel."""
 
-    def evaluate(*values: Any, **parameters: Any) -> Any:
+    def evaluate(*values: Array, **parameters: Array) -> Array:
         # Not float64(), which makes a scalar of one element in numpy 1.26.
         wide = [np.asarray(value, np.float64) for value in values]
-        return np.float32(meaning(*wide, **{k: np.float64(v) for k, v in parameters.items()}))
+        return as_single(meaning(*wide, **{k: np.float64(v) for k, v in parameters.items()}))
 
     return evaluate
+
+
+def as_single(values: Array) -> Array:
+    """Round doubles to f32."""
+    found: Any = np.float32(values)  # an array of an array, which numpy's types do not know
+    single: Array = found
+    return single
 
 
 def relative_bound(meaning: Meaning) -> Meaning:
     """Return the bound of one unit in the last place of the DST format."""
 
-    def bound(spacing: float, *values: Any, **parameters: Any) -> Any:
+    def bound(spacing: float, *values: Array, **parameters: Array) -> Array:
         return spacing * np.abs(meaning(*values, **parameters))
 
     return bound
@@ -122,7 +129,7 @@ def binary(
     )
 
 
-def one_where(condition: Any, *values: Any) -> Any:
+def one_where(condition: Array, *values: Array) -> Array:
     """Return 1 or 0 in the element type of the operands."""
     return np.asarray(condition).astype(np.result_type(*values))
 

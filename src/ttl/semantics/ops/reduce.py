@@ -47,10 +47,10 @@ def _type_rule(call: str) -> Callable[..., BlockType]:
     return rule
 
 
-def _meaning(reduction: Callable[..., object], in_sources: bool = False) -> Callable[..., Array]:
+def _meaning(reduction: Callable[..., Array], in_sources: bool = False) -> Callable[..., Array]:
     def meaning(
         x: Array,
-        scaler: object,
+        scaler: Array,
         dims: Shape,
         shape: Shape | None,
         exact_f32: bool = False,
@@ -72,7 +72,7 @@ def _meaning(reduction: Callable[..., object], in_sources: bool = False) -> Call
 
 
 def _is_by_matrix_unit(
-    factor: Any, x: Array, reduction: Callable[..., object], reduced: Shape
+    factor: Array, x: Array, reduction: Callable[..., Array], reduced: Shape
 ) -> bool:
     """Return whether the matrix unit applies the scaler. Otherwise all of the tile is multiplied
     afterwards, where a negative number turns 0 into -0."""
@@ -82,20 +82,22 @@ def _is_by_matrix_unit(
 
 
 def _signed(
-    values: Any, x: Array, reduction: Callable[..., Any], reduced: Shape, exact_f32: bool
-) -> Any:
+    values: Array, x: Array, reduction: Callable[..., Array], reduced: Shape, exact_f32: bool
+) -> Array:
     """Set the sign of zeros: the matrix unit makes no -0, nor does a minimum, which is a difference
     from 0; the vector unit's sum of only -0 is -0."""
     if reduction is smallest or (not exact_f32 and _is_inside(reduced, x.ndim)):
-        return values + values.dtype.type(0)
+        unsigned: Array = values + values.dtype.type(0)
+        return unsigned
     if reduction is largest or values.dtype.kind != "f" or values.all():
         return values
     is_minus_zero = np.signbit(x) & (x == 0)
-    return np.where(is_minus_zero.all(axis=reduced, keepdims=True), -0.0, values)
+    is_all: Array = is_minus_zero.all(axis=reduced, keepdims=True)
+    return np.where(is_all, -0.0, values)
 
 
 def _in_tiles(
-    values: Array, reduced: Shape, dtype: np.dtype[np.generic], rest: Any = 0
+    values: Array, reduced: Shape, dtype: np.dtype[np.generic], rest: Array | int = 0
 ) -> Array:
     """Put the values at the edge of otherwise empty tiles, along the reduced tile dimensions."""
     extent, edge = _edge(values.shape, reduced)
@@ -112,7 +114,7 @@ def _edge(shape: Shape, reduced: Shape) -> tuple[Shape, tuple[slice, ...]]:
     return extent, tuple(slice(0, size) for size in shape)
 
 
-def _sum(x: Array, dims: Shape) -> Any:
+def _sum(x: Array, dims: Shape) -> Array:
     """Sum in float64, so that the order of the sum does not show."""
     if is_integer_array(x):
         return np.add.reduce(x, axis=dims, dtype=np.int64, keepdims=True)
@@ -121,7 +123,7 @@ def _sum(x: Array, dims: Shape) -> Any:
     return np.add.reduce(x, axis=dims, dtype=np.float64, keepdims=True)
 
 
-def _mean(x: Array, dims: Shape) -> Any:
+def _mean(x: Array, dims: Shape) -> Array:
     return _sum(x, dims) / _count(x, dims)
 
 
@@ -152,25 +154,25 @@ def _lost(x: Array, dims: Shape, exact_f32: bool) -> float:
     return cut_off(LOST_DIGITS, x) if is_inside and not exact_f32 else 0.0
 
 
-def _bound(reduction: Callable[..., Any], adds: bool = False) -> Callable[..., Array]:
+def _bound(reduction: Callable[..., Array], adds: bool = False) -> Callable[..., Array]:
     """Return the bound of one unit in the last place of the DST format plus the cut-off digits.
 
     The order of a sum is free: each addition may round differently.
     """
 
     def bound(
-        spacing: float, x: Array, scaler: Any, dims: Shape, shape: Any, exact_f32: bool = False
+        spacing: float, x: Array, scaler: Array, dims: Shape, shape: object, exact_f32: bool = False
     ) -> Array:
         roundings = _count(x, normal_dims(dims, x.ndim, "")) + 1 if adds else 1
         given = (np.abs(x), np.abs(scaler)) if adds else (x, scaler)
-        magnitude: Any = np.abs(_meaning(reduction)(*given, dims, shape))
+        magnitude: Array = np.abs(_meaning(reduction)(*given, dims, shape))
         found: Array = (roundings * spacing + _lost(x, dims, exact_f32)) * magnitude
         return found
 
     return bound
 
 
-def _arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
+def _arguments(args: tuple[object, ...], kwargs: dict[str, object]) -> Arguments:
     """Accept later versions' calls without a scaler: `reduce_sum(x, dims, shape)`."""
     if len(args) > 1 and isinstance(args[1], (list, tuple)):
         names = dict(zip(("dims", "shape"), args[1:], strict=False))
@@ -208,7 +210,7 @@ def _whole(how: str) -> dict[str, TileForms]:
 
 
 def _reduction(
-    name: str, what: str, reduction: Callable[..., object], tile: Tiles, **columns: Any
+    name: str, what: str, reduction: Callable[..., Array], tile: Tiles, **columns: Any
 ) -> BlockOp:
     return BlockOp(
         name,

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
-from typing import Any
 
 from ttl.diagnostics import RuleBroken, codes, wrong_argument
 
-from ..dtypes import DType, common_float
+from ..dtypes import Array, DType, common_float
 from ..layout import ROW_MAJOR_LAYOUT
 from ..rounding import LANGUAGE, Rounding
 from ..types import BlockType, Shape
@@ -40,7 +39,7 @@ def meaning_of(
     result: BlockType,
     rounding: Rounding = LANGUAGE,
     in_16_bits: bool = False,
-) -> Callable[..., Any]:
+) -> Callable[..., Array]:
     """Return the meaning of `op` on arrays of these types, in the matrix unit or 16-bit registers.
 
     The array of a block of one dimension has a dimension more, its tiles' rows, so dimensions are
@@ -56,7 +55,7 @@ def meaning_of(
     if not names or 1 not in ranks:
         return found
 
-    def meaning(*values: Any, **parameters: object) -> Any:
+    def meaning(*values: Array, **parameters: object) -> Array:
         for name in names:
             dims = normal_dims(parameters[name], max(ranks), "")
             parameters[name] = tuple([dim - max(ranks) for dim in dims])
@@ -65,7 +64,7 @@ def meaning_of(
     return meaning
 
 
-def _inexact(meaning: Callable[..., object]) -> Callable[..., Any]:
+def _inexact(meaning: Callable[..., Array]) -> Callable[..., Array]:
     """Ignore `exact_f32`, which reductions obey in 32-bit registers only."""
     return lambda *values, exact_f32=False, **parameters: meaning(*values, **parameters)
 

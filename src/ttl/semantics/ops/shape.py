@@ -6,8 +6,8 @@ starts inside the tile, from the column, row or element that holds the result of
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache, partial
-from typing import Any
 
 import numpy as np
 
@@ -135,7 +135,9 @@ _BROADCAST_TILES = TileForms(
 _TRANSPOSE_TILES = TileForms(
     by_dims={(-2, -1): TileCall("transpose_tile", "transpose_init", "transpose.h")}
 )
-_VIEWS: tuple[tuple[str, Any, Any, str], ...] = (
+_VIEWS: tuple[
+    tuple[str, Callable[..., BlockType], Callable[..., Array], str], ...
+] = (
     ("squeeze", _squeeze_type, np.squeeze, "x without a leading dimension of size 1"),
     ("unsqueeze", _unsqueeze_type, np.expand_dims,
      "x with a leading dimension of size 1 more, at `dim` of the result"),

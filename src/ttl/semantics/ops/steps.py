@@ -6,10 +6,10 @@ They work on registers only, so they need no meaning on arrays.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, NoReturn
 
 from ..dtypes import DType, float32, int32, uint8, uint16, uint32
 from ..types import BlockType, Shape
@@ -37,7 +37,7 @@ from .tiles import (
 _EXP = "eltwise_unary/exp.h"
 
 
-def _meaningless(*values: Any, **parameters: object) -> Any:
+def _meaningless(*values: object, **parameters: object) -> NoReturn:
     raise AssertionError("a step has a meaning on the chip only")
 
 
@@ -88,7 +88,7 @@ def _whole_step(
     return _step(name, operands, with_integers({}, forms), summary, **columns)
 
 
-def _as(dtype: DType) -> dict[str, Any]:
+def _as(dtype: DType) -> dict[str, Callable[..., BlockType]]:
     return {"type_rule": partial(with_dtype, dtype=dtype)}
 
 
@@ -129,7 +129,7 @@ def _of_tiles(name: str, summary: str) -> BlockOp:
     """Make a reduction over whole tiles, element by element."""
     tile = for_integers_too(TileForms(by_dims={(): COPY}))
     dims = (Parameter("dims", Kind.DIMS),)
-    rule: Any = _of_tiles_type
+    rule = _of_tiles_type
     return _step(name, 1, tile, summary, type_rule=rule, parameters=dims, elementwise=False)
 
 

@@ -18,6 +18,7 @@ from typing import Any
 from ..dtypes import Array, DType
 from ..types import BlockType, Shape
 
+Composition = Callable[..., Any]  # of compositions.Value
 REQUIRED: object = object()  # a parameter without a default
 
 
@@ -65,8 +66,8 @@ class TileForms:
     with_broadcast: Mapping[Shape, TileCall] = field(default_factory=dict)
     by_dims: Mapping[Shape, TileCall] = field(default_factory=dict)
     is_view: bool = False
-    composition: Callable[..., Any] | None = None
-    exact: Callable[..., Any] | None = None
+    composition: Composition | None = None
+    exact: Composition | None = None
     is_nothing: bool = False
     integers: Mapping[str, TileForms] = field(default_factory=dict)
 
