@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ttl.diagnostics import UsageError, codes
 from ttl.diagnostics.frames import calling_span
@@ -27,9 +27,9 @@ __all__ = ["from_numpy", "to_numpy"]
 
 def from_numpy(
     array: object,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
+    dtype: object = None,
+    layout: object = None,
+    device: object = None,
     memory_config: object = None,
     mesh_mapper: object = None,
 ) -> Tensor:
@@ -60,7 +60,7 @@ def from_numpy(
     return made
 
 
-def to_numpy(tensor: Any, mesh_composer: Any = None) -> NDArray[Any]:
+def to_numpy(tensor: Any, mesh_composer: object = None) -> Array:
     """Return a new array of the tensor's elements, without padding, in the tensor's own type.
 
     bfloat16 is ml_dtypes'. Block floats become float32, since numpy has none. A mesh composer joins
@@ -84,7 +84,7 @@ def to_numpy(tensor: Any, mesh_composer: Any = None) -> NDArray[Any]:
 # ttnn ---------------------------------------------------------------------------------------------
 
 
-def _home(*values: Any) -> Any:
+def _home(*values: object) -> ModuleType:
     """Return the ttnn module of the first value that has one, else the one programs import."""
     for value in values:
         package = type(value).__module__.partition(".")[0]
@@ -99,12 +99,14 @@ def _is_embedded(ttnn: object) -> bool:
     return ttnn is sys.modules.get("ttl.ttnn")
 
 
-def _plain(mapper: object) -> Any:
+def _plain(mapper: object) -> object:
     """Unwrap a mesh mapper: the one that copies to every device has a Python wrapper."""
     return mapper.unwrap() if hasattr(mapper, "unwrap") else mapper
 
 
-def _real_tensor(ttnn: Any, values: Array, kind: DType, layout: Layout, **options: Any) -> Any:
+def _real_tensor(
+    ttnn: ModuleType, values: Array, kind: DType, layout: Layout, **options: object
+) -> Any:
     """Make a host tensor of the real ttnn, from numbers that ttnn need not round."""
     element_type = getattr(ttnn, kind.name.lower(), None)
     if element_type is None:
@@ -118,7 +120,7 @@ def _real_tensor(ttnn: Any, values: Array, kind: DType, layout: Layout, **option
 # Arguments ----------------------------------------------------------------------------------------
 
 
-def _element_type(values: Array, dtype: Any) -> DType:
+def _element_type(values: Array, dtype: object) -> DType:
     found = dtype_of_array(values) if dtype is None else as_dtype(dtype)
     if found is not None:
         return found
@@ -129,7 +131,7 @@ def _element_type(values: Array, dtype: Any) -> DType:
     raise _wrong(f"an array of {values.dtype} {which}", helps)
 
 
-def _layout(layout: Any) -> Layout:
+def _layout(layout: object) -> Layout:
     found = TILE_LAYOUT if layout is None else as_layout(layout)
     if found is None:
         raise _wrong(f"layout={layout!r}: not a layout", "use ttnn.TILE_LAYOUT")

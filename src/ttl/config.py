@@ -34,7 +34,7 @@ SCHEDULERS = ("greedy", "fair")  # when the simulator switches to another kernel
 
 
 NO_CHOICE = WarningOptions()
-Read = Callable[[str, str], Any]  # a variable and its text -> the option, None for the default
+Read = Callable[[str, str], object]  # a variable and its text -> the option, None for the default
 
 
 def _option(variable: str, read: Read = lambda _, text: text, default: object = None) -> Any:
@@ -276,7 +276,7 @@ class _Process:
     """The command line's variables; they are for all threads, so no context variable."""
 
     variables: Mapping[str, str] = {}
-    last: tuple[tuple[Any, ...], Config] | None = None  # the last call's settings and Config
+    last: tuple[tuple[object, ...], Config] | None = None  # the last call's settings and Config
 
 
 _PROCESS = _Process()

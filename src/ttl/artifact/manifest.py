@@ -10,12 +10,11 @@ import json
 import reprlib
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
 
 from ttl.diagnostics import Span, UsageError, codes, reading, usage_error, writing
 
 from .operation import Buffer, CompiledOperation, Kernel, Memory, Operand, ThreadKind
-from .part import MissingKey
+from .part import JsonObject, MissingKey
 from .reader import CONFIG_TYPES, FORMAT_VERSIONS, MLIR_NAMES, read_artifact
 
 MANIFEST = "manifest.json"
@@ -57,7 +56,7 @@ def _with_text_of_file(kernel: Kernel, folder: Path) -> Kernel:
     return replace(kernel, cpp_source=text, marks=marks)
 
 
-def _parse(text: bytes) -> Any:
+def _parse(text: bytes) -> object:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -76,7 +75,7 @@ def _kernel_file(kernel: Kernel) -> str:
 # Writing ------------------------------------------------------------------------------------------
 
 
-def to_json(compiled: CompiledOperation, format_version: int = 1) -> dict[str, Any]:
+def to_json(compiled: CompiledOperation, format_version: int = 1) -> JsonObject:
     """Return the operation as JSON; version 1 also has the keys of version 2."""
     assert format_version in FORMAT_VERSIONS
     start, end = compiled.core_range
@@ -96,7 +95,7 @@ def to_json(compiled: CompiledOperation, format_version: int = 1) -> dict[str, A
     }
 
 
-def _kernel_to_json(kernel: Kernel) -> dict[str, Any]:
+def _kernel_to_json(kernel: Kernel) -> JsonObject:
     config = asdict(kernel.config) if kernel.config else {}
     return {
         "thread_type": "compute" if kernel.thread is ThreadKind.COMPUTE else "noc",
@@ -106,7 +105,7 @@ def _kernel_to_json(kernel: Kernel) -> dict[str, Any]:
     }
 
 
-def _buffer_to_json(buffer: Buffer) -> dict[str, Any]:
+def _buffer_to_json(buffer: Buffer) -> JsonObject:
     # tt-xla counts only one block's tiles if the compiler made the buffer.
     counted_blocks = 1 if buffer.compiler_allocated else buffer.block_count
     return {
@@ -119,7 +118,7 @@ def _buffer_to_json(buffer: Buffer) -> dict[str, Any]:
     }
 
 
-def _metadata(operands: tuple[Operand, ...]) -> dict[str, Any]:
+def _metadata(operands: tuple[Operand, ...]) -> JsonObject:
     return {
         "shapes": [list(operand.shape) for operand in operands],
         "dtypes": [MLIR_NAMES.get(operand.dtype, operand.dtype) for operand in operands],
@@ -130,14 +129,14 @@ def _metadata(operands: tuple[Operand, ...]) -> dict[str, Any]:
     }
 
 
-def _record(value: Any) -> Any:
+def _record(value: object) -> object:
     """Convert a dataclass's dict for JSON: tuples become lists."""
     if isinstance(value, dict):
         return {key: _record(item) for key, item in value.items()}
     return [_record(item) for item in value] if isinstance(value, tuple) else value
 
 
-def _own(compiled: CompiledOperation) -> dict[str, Any]:
+def _own(compiled: CompiledOperation) -> JsonObject:
     usual = _record(asdict(Memory()))
     memories = [_record(asdict(operand.memory)) for operand in compiled.operands]
     addresses = [operand.address for operand in compiled.operands]
@@ -163,7 +162,7 @@ def _own(compiled: CompiledOperation) -> dict[str, Any]:
 _NAMES_OF_KERNELS = ("name", "thread", "source_map", "signposts", "runtime_arg_names")
 
 
-def names_of(compiled: CompiledOperation) -> dict[str, Any]:
+def names_of(compiled: CompiledOperation) -> JsonObject:
     """Return the names and spans that messages need, without the rest of the operation."""
     own = _own(compiled)
     named = {key: own[key] for key in ("name", "target", "device_api") if own[key]}
@@ -173,7 +172,7 @@ def names_of(compiled: CompiledOperation) -> dict[str, Any]:
     return {**named, "kernels": kernels, "buffers": buffers}
 
 
-def _own_of_buffer(buffer: Buffer) -> dict[str, Any]:
+def _own_of_buffer(buffer: Buffer) -> JsonObject:
     return {
         "name": buffer.name,
         "compiler_allocated": buffer.compiler_allocated,
@@ -192,7 +191,7 @@ def _own_of_buffer(buffer: Buffer) -> dict[str, Any]:
     }
 
 
-def _own_of_kernel(compiled: CompiledOperation, kernel: Kernel) -> dict[str, Any]:
+def _own_of_kernel(compiled: CompiledOperation, kernel: Kernel) -> JsonObject:
     own = kernel.own
     return {
         "name": kernel.name,
@@ -210,7 +209,7 @@ def _own_of_kernel(compiled: CompiledOperation, kernel: Kernel) -> dict[str, Any
     }
 
 
-def _span_to_json(span: Span) -> list[Any]:
+def _span_to_json(span: Span) -> list[object]:
     place = [span.file, span.line, span.column, span.end_line, span.end_column]
     return [*place, [list(each) for each in span.expanded]] if span.expanded else place
 

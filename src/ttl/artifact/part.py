@@ -15,6 +15,8 @@ from ttl.diagnostics.span import Expansion
 from .operation import Coordinate
 
 T = TypeVar("T")
+Other = TypeVar("Other")
+JsonObject = dict[str, Any]
 WORD = 2**32
 
 
@@ -24,7 +26,7 @@ class MissingKey(ValueError):
         self.key = key
 
 
-def parse(text: str) -> Any:
+def parse(text: str) -> object:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -62,15 +64,17 @@ class Part:
     def each(self, read: Callable[[Part], T]) -> tuple[T, ...]:
         return tuple(map(read, self.items()))
 
-    def pair(self, first: Callable[[Part], Any], second: Callable[[Part], Any]) -> tuple[Any, Any]:
+    def pair(
+        self, first: Callable[[Part], T], second: Callable[[Part], Other]
+    ) -> tuple[T, Other]:
         items = self.items()
         if len(items) != 2:
             raise self.wrong("must have 2 elements")
         return first(items[0]), second(items[1])
 
     def pairs(
-        self, first: Callable[[Part], Any], second: Callable[[Part], Any]
-    ) -> tuple[tuple[Any, Any], ...]:
+        self, first: Callable[[Part], T], second: Callable[[Part], Other]
+    ) -> tuple[tuple[T, Other], ...]:
         return self.each(lambda entry: entry.pair(first, second))
 
     # What it is

@@ -75,7 +75,7 @@ class Artifact:
     has_names: bool
 
 
-def read_artifact(value: Any, *, is_ours: bool = False) -> Artifact:
+def read_artifact(value: object, *, is_ours: bool = False) -> Artifact:
     """Read parsed JSON of version 1 or 2; `is_ours` requires all keys that pyttlang writes."""
     if not isinstance(value, dict):
         raise ValueError("the root is not an object")

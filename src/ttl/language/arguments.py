@@ -12,7 +12,7 @@ import numpy as np
 from ttl.diagnostics import codes
 from ttl.semantics.dtypes import find_dtype
 
-Named = tuple[str, Any]
+Named = tuple[str, object]
 
 
 def is_tensor(value: object) -> bool:
@@ -25,7 +25,7 @@ def is_tensor(value: object) -> bool:
     return hasattr(value, "device")  # a description of a tensor has none
 
 
-def parts_of(name: str, value: Any, around: tuple[object, ...] = ()) -> list[Named]:
+def parts_of(name: str, value: object, around: tuple[object, ...] = ()) -> list[Named]:
     """Return a value and the parts of lists, dicts and dataclasses in it: `name_0` for name[0].
 
     Objects that the language declares have no parts: the program knows a buffer's tensor.
@@ -37,7 +37,7 @@ def parts_of(name: str, value: Any, around: tuple[object, ...] = ()) -> list[Nam
     return found
 
 
-def _held(value: Any) -> Iterable[tuple[Any, Any]]:
+def _held(value: Any) -> Iterable[tuple[object, object]]:
     if isinstance(value, (tuple, list)):
         return enumerate(value)
     if isinstance(value, dict):
@@ -49,7 +49,7 @@ def _held(value: Any) -> Iterable[tuple[Any, Any]]:
     return ()
 
 
-def python_numbers(arguments: Mapping[str, object]) -> dict[str, Any]:
+def python_numbers(arguments: Mapping[str, object]) -> dict[str, object]:
     """Return the numpy numbers among the arguments as Python's, for constants in kernels."""
     numbers = {name: value for name, value in arguments.items() if isinstance(value, np.generic)}
     return {name: value.item() for name, value in numbers.items()}

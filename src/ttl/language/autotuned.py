@@ -90,7 +90,12 @@ class Tuned:
 class TunedOperation:
     """An operation in all its configurations. Call it with tensors."""
 
-    def __init__(self, tuned: Tuned, args: Sequence[Any] = (), kwargs: Any = None):
+    def __init__(
+        self,
+        tuned: Tuned,
+        args: Sequence[object] = (),
+        kwargs: Mapping[str, object] | None = None,
+    ):
         self.tuned = tuned
         self.factory_args, self.factory_kwargs = tuple(args), dict(kwargs or {})
         self.made: dict[Config, Variant] = {}  # kept, since backends compare identities
@@ -142,7 +147,7 @@ class TunedOperation:
             raise wrong_space(text, help_text, definition_span(tuned.function))
         return made, {}
 
-    def key_of(self, args: tuple[object, ...], kwargs: Mapping[str, object]) -> dict[str, Any]:
+    def key_of(self, args: tuple[object, ...], kwargs: Mapping[str, object]) -> dict[str, object]:
         """Return the arguments of the factory and of the call that distinguish calls."""
         signature = self.tuned.signature
         if self.is_made:
@@ -156,14 +161,14 @@ class TunedOperation:
         return named | given if key is None else {name: named.get(name) for name in key}
 
 
-def _with_options(made: Operation, function: Any, options: dict[str, Any]) -> Operation:
+def _with_options(made: Operation, function: Any, options: Mapping[str, object]) -> Operation:
     if not options and function is made.function:
         return made
     kept = {name: getattr(made, name) for name in OPTIONS}
     return operation(**{**kept, **options})(function)
 
 
-def _with_values(function: Any, values: Mapping[str, Any]) -> Any:
+def _with_values(function: Any, values: Mapping[str, object]) -> Any:
     """Copy a function with other values for these names around it."""
     if not values:
         return function

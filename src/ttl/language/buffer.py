@@ -198,7 +198,7 @@ def _both_names(name: str, other: str) -> RuleBroken:
     )
 
 
-def wrong_argument(tensor: object, shape: Any, block_count: object) -> RuleBroken | None:
+def wrong_argument(tensor: object, shape: object, block_count: object) -> RuleBroken | None:
     """Return what is wrong with the arguments of a dataflow buffer, or None."""
     if find_dtype(tensor) is None:
         return codes.NOT_A_TENSOR.broken(

@@ -20,7 +20,7 @@ MOST_CONFIGS = 100_000  # of one operation: more are a slip that would take too 
 class Choice:
     """Several values for one name; `ttl.choice` and `ttl.powers_of_two` make it."""
 
-    values: tuple[Any, ...]
+    values: tuple[object, ...]
 
 
 class Config(Mapping[str, Any]):
@@ -31,7 +31,7 @@ class Config(Mapping[str, Any]):
 
     __slots__ = ("_values",)
 
-    def __init__(self, values: Mapping[str, Any] | None = None, /, **more: object):
+    def __init__(self, values: Mapping[str, object] | None = None, /, **more: object):
         given = {} if values is None else values
         if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
             raise wrong_space(f"ttl.Config({given!r}): no values by names", EXAMPLE)
@@ -60,7 +60,7 @@ class Config(Mapping[str, Any]):
     def __hash__(self) -> int:
         return hash(repr(self))
 
-    def _typed(self) -> dict[str, tuple[type, Any]]:
+    def _typed(self) -> dict[str, tuple[type, object]]:
         """Return the values with their types: 1, 1.0 and True differ in a kernel."""
         return {name: (type(value), value) for name, value in self._values.items()}
 
@@ -82,7 +82,7 @@ class Config(Mapping[str, Any]):
             yield Config(dict(zip(self._values, values, strict=True)))
 
 
-def choice(*values: Any) -> Choice:
+def choice(*values: object) -> Choice:
     """Choose one of these values, `ttl.choice(1, 2, 4)`, or of a list's or range's items."""
     if len(values) == 1 and isinstance(values[0], (list, range, set, frozenset)):
         values = tuple(values[0])

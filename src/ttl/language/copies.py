@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ttl.diagnostics import RuleBroken, codes
 
 from .engine import Engine, engine, running_engine
@@ -52,7 +50,7 @@ class GroupTransfer:
             )
 
 
-def copy(src: Any, dst: Any) -> Transfer:
+def copy(src: object, dst: object) -> Transfer:
     """Data movement kernels: start a copy.
 
     It connects a tensor slice and a block, two blocks of a node, or a block and a pipe.

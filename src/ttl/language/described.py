@@ -146,7 +146,7 @@ TENSOR_HELP = "copy a part of the tensor into a block: ttl.copy(tensor[0, 0], bl
 ARRAY_HELP = "pass it to the operation as a ttnn tensor, and copy parts of it into blocks"
 
 
-def help_with(value: Any) -> str | None:
+def help_with(value: object) -> str | None:
     """Return the help for a value in a place that needs a block or a block expression."""
     if isinstance(value, DataflowBuffer):
         return BUFFER_HELP

@@ -62,10 +62,10 @@ class Engine:
     def buffer_state(self, buffer: DataflowBuffer) -> BufferState:
         raise NotImplementedError
 
-    def slice(self, tensor: Any, index: Any) -> TensorSlice:
+    def slice(self, tensor: object, index: object) -> TensorSlice:
         raise NotImplementedError
 
-    def copy(self, source: Any, destination: Any) -> Transfer:
+    def copy(self, source: object, destination: object) -> Transfer:
         raise NotImplementedError
 
     def require_data_movement(self, call: str) -> None:
@@ -79,15 +79,15 @@ class Engine:
         """Return the pipes of the net that end at this node; for if_dst()."""
         raise NotImplementedError
 
-    def semaphore_wait(self, semaphore: Semaphore, value: Any, *, at_least: bool) -> None:
+    def semaphore_wait(self, semaphore: Semaphore, value: object, *, at_least: bool) -> None:
         raise NotImplementedError
 
     def semaphore_set(
-        self, semaphore: Semaphore, nodes: tuple[Shape, ...], value: Any, call: str
+        self, semaphore: Semaphore, nodes: tuple[Shape, ...], value: object, call: str
     ) -> None:
         raise NotImplementedError
 
-    def semaphore_inc(self, semaphore: Semaphore, node: Shape, value: Any) -> None:
+    def semaphore_inc(self, semaphore: Semaphore, node: Shape, value: object) -> None:
         raise NotImplementedError
 
     def apply(
@@ -99,7 +99,7 @@ class Engine:
         """Apply an operator, like apply() without parameters."""
         raise NotImplementedError
 
-    def accumulate(self, block: Block, value: Any) -> None:
+    def accumulate(self, block: Block, value: object) -> None:
         raise NotImplementedError
 
     def read_element(self, block: Block, coordinates: Shape) -> float:
@@ -132,7 +132,7 @@ class LaunchHook:
 
     define: Callable[[], None]  # loads what calls need, when an operation is defined
     launch: Callable[[Operation, tuple[object, ...], dict[str, object]], None]
-    bind: Callable[[Operation, tuple[Any, ...], dict[str, Any]], Bound]
+    bind: Callable[[Operation, tuple[object, ...], dict[str, object]], Bound]
     compile: Callable[[Operation, tuple[object, ...], dict[str, object]], object]  # the artifact
     # Returns the function that declares the kernels: the operation's own, or one made from it.
     body_of: Callable[[Operation, dict[str, object]], Callable[..., object]]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from inspect import Parameter, Signature
 from types import ModuleType
-from typing import Any
 
 from ttl.diagnostics import RuleBroken
 from ttl.diagnostics.names import unknown_name
@@ -47,7 +46,7 @@ def _function(op: BlockOp, namespace: str | None = None) -> Function:
     spelling = f"{module}.{op.name}()"
     count = None if op.parameters or op.rearrange else op.operands
 
-    def call(*args: Any, **kwargs: Any) -> BlockExpression:
+    def call(*args: object, **kwargs: object) -> BlockExpression:
         running = engine(spelling)
         try:
             if len(args) == count and not kwargs:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable
 from inspect import Parameter, signature
 from types import FrameType, FunctionType, TracebackType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ttl.diagnostics import Code, RuleBroken, codes
 from ttl.diagnostics.frames import is_pyttlang_file
@@ -240,7 +240,7 @@ def _called(name: str, frame: FrameType) -> tuple[str, list[Parameter]] | None:
     return (f"ttl.{known}" if method == "__init__" else f"{known}.{method}"), parameters
 
 
-def _function(name: str) -> Callable[..., Any] | None:
+def _function(name: str) -> Callable[..., object] | None:
     """Return the function of `ttl` with this name."""
     from ttl import language  # its modules import this one
 
@@ -350,7 +350,7 @@ COMPLAINTS = (
 )
 
 
-def impossible_use(error: Exception, values: Iterable[Any]) -> RuleBroken | None:
+def impossible_use(error: Exception, values: Iterable[object]) -> RuleBroken | None:
     """Describe Python's refusal; None unless a value is a tensor or of the language."""
     classes = {type(value): public_class(value) for value in values}
     public = {type_.__name__: found for type_, found in classes.items() if found is not None}

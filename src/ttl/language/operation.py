@@ -48,7 +48,7 @@ class KernelFunction:
     def name(self) -> str:
         return self.function.__name__
 
-    def captures(self) -> dict[str, Any]:
+    def captures(self) -> dict[str, object]:
         """Return the captured variables that have a value, by name."""
         captured = {}
         names, cells = self.function.__code__.co_freevars, self.function.__closure__ or ()
@@ -64,7 +64,7 @@ class KernelFunction:
         found = [getattr(value, "buffer", value) for value in self.captures().values()]
         return [value for value in found if isinstance(value, DataflowBuffer)]
 
-    def sees(self) -> dict[str, Any]:
+    def sees(self) -> dict[str, object]:
         """Return the captured variables and the globals that the kernel names."""
         code, around = self.function.__code__, self.function.__globals__
         return self.captures() | {name: around[name] for name in code.co_names if name in around}
@@ -182,7 +182,7 @@ class Operation:
         except TTLError as error:
             raise at_the_call(error)  # noqa: B904 - it is the same one, with its own cause
 
-    def compile(self, *args: Any, **kwargs: Any) -> Any:
+    def compile(self, *args: object, **kwargs: object) -> Any:
         """Return the artifact of the call with these arguments, without running it.
 
         `ttnn.TensorSpec(shape, dtype, layout)` can stand in for a tensor.
@@ -201,8 +201,8 @@ class Operation:
 
     def program(
         self,
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
+        args: tuple[object, ...],
+        kwargs: dict[str, object],
         full_grid: Shape,
         environment_options: str | None = None,
         largest_grid: Shape | None = None,
@@ -290,11 +290,11 @@ class Operation:
             codes.WRONG_DECLARATION,
         )
 
-    def _call(self, arguments: dict[str, object]) -> Any:
+    def _call(self, arguments: dict[str, object]) -> object:
         positional, named = self.as_called(arguments)
         return LAUNCH_HOOK.body_of(self, arguments)(*positional, **named)
 
-    def as_called(self, arguments: Mapping[str, object]) -> tuple[list[Any], dict[str, Any]]:
+    def as_called(self, arguments: Mapping[str, object]) -> tuple[list[object], dict[str, object]]:
         """The inverse of named_arguments()."""
         left, positional = dict(arguments), []
         for name, parameter in self.signature.parameters.items():
@@ -312,14 +312,14 @@ class Operation:
 
     def named_arguments(
         self, args: tuple[object, ...], kwargs: dict[str, object]
-    ) -> dict[str, Any]:
+    ) -> dict[str, object]:
         """Return the arguments by name, those of `*args` numbered.
 
         Raise TypeError for a wrong call.
         """
         bound = self.signature.bind(*args, **kwargs)
         bound.apply_defaults()
-        named: dict[str, Any] = {}
+        named: dict[str, object] = {}
         for name, value in bound.arguments.items():
             kind = self.signature.parameters[name].kind
             if kind is inspect.Parameter.VAR_POSITIONAL:
@@ -349,7 +349,7 @@ class Operation:
                 codes.NODES_DIFFER,
             )
 
-    def _bind(self, args: tuple[object, ...], kwargs: dict[str, object]) -> dict[str, Any]:
+    def _bind(self, args: tuple[object, ...], kwargs: dict[str, object]) -> dict[str, object]:
         try:
             arguments = self.named_arguments(args, kwargs)
         except TypeError as error:
@@ -394,7 +394,7 @@ class Operation:
         )
         raise UsageError(broken.at(definition_span(self.function)))
 
-    def _called_grid(self, arguments: dict[str, object]) -> Any:
+    def _called_grid(self, arguments: dict[str, object]) -> object:
         """Call the grid function with the operation's arguments."""
         assert callable(self.grid)
         parameters = self.signature.parameters

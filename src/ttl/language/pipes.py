@@ -261,7 +261,7 @@ def used_after_callback(pipe: str, call: str) -> RuleBroken:
     )
 
 
-def not_from_a_net(source: Any, destination: Any) -> RuleBroken | None:
+def not_from_a_net(source: object, destination: object) -> RuleBroken | None:
     """Return what is wrong with a copy whose end is a net, or a pipe outside of all nets."""
     for end, call in ((source, "if_dst"), (destination, "if_src")):
         if isinstance(end, Pipe) and end.home is None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ttl.semantics.ops import is_number
 from ttl.semantics.raw_elements import (
     READ,
@@ -32,7 +30,7 @@ def raw_element_read(block: Block, *coords: int) -> float:
     return running.read_element(block, _checked(READ, block, coords))
 
 
-def raw_element_write(block: Block, *coords: object, value: Any = None) -> None:
+def raw_element_write(block: Block, *coords: object, value: object = None) -> None:
     """Data movement kernels: write one element of a float32 or bfloat16 block.
 
     The coordinates count elements. The value comes last, or as `value=`.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ttl.diagnostics import RuleBroken, UsageError, codes
 from ttl.diagnostics.frames import calling_span
@@ -97,7 +97,7 @@ class MulticastRemoteSemaphore(RemoteSemaphore):
         engine(call).semaphore_set(self.semaphore, self.nodes, value, call)
 
 
-def semaphore_value(value: Any, what: str) -> int:
+def semaphore_value(value: object, what: str) -> int:
     """Return `value`, or raise RuleBroken if a semaphore cannot have it."""
     if isinstance(value, int) and 0 <= value < SEMAPHORE_VALUES:
         return value

@@ -97,7 +97,7 @@ class Costs:
 
 
 @cache  # bounded: there are few chips
-def load_costs(name: str) -> Any:
+def load_costs(name: str) -> object:
     """Return the parsed file of a chip."""
     import json
 
@@ -155,7 +155,7 @@ def _value(leaf: object, name: str) -> Any:
     return leaf["value"]
 
 
-def _number(leaf: Any, name: str, case: Case) -> float:
+def _number(leaf: object, name: str, case: Case) -> float:
     value = _value(leaf, name)
     three = value if isinstance(value, list) else [value] * len(Case)
     if len(three) != len(Case) or not all(_is_positive(each) for each in three):
@@ -165,7 +165,7 @@ def _number(leaf: Any, name: str, case: Case) -> float:
     return float(three[case])
 
 
-def _is_positive(value: Any) -> bool:
+def _is_positive(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and value > 0
 
 

@@ -79,7 +79,7 @@ def _from_json(data: bytes) -> Chip:
         raise NotASystemDesc(f"JSON without a description of chips: {error!r}") from None
 
 
-def _from_value(value: Any, kind: str) -> Any:
+def _from_value(value: Any, kind: str) -> object:
     if kind == "arch":
         return str(value).lower()
     if kind == "pair":
@@ -140,7 +140,7 @@ def _vector(data: bytes, place: int) -> tuple[int, int]:
     return count, start + 4
 
 
-def _from_slot(data: bytes, place: int | None, kind: str) -> Any:
+def _from_slot(data: bytes, place: int | None, kind: str) -> object:
     if kind == "arch":
         number = 0 if place is None else _number("I", data, place)
         return _ARCHES[number] if number < len(_ARCHES) else f"chip {number}"

@@ -15,17 +15,16 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ttl.semantics.dtypes import Array
 from ttl.target.data_formats import TILE_SIZE
 
-from .events import EventKind
+from .events import EventKind, Record
 from .results import Result
 
-Record = Mapping[str, Any]
 Stream = tuple[tuple[int, ...], str, str, str]  # node, kernel, subject, end of a pipe
 IGNORED = {EventKind.KERNEL_BLOCKED.value, EventKind.KERNEL_RESUMED.value}
 
@@ -143,7 +142,7 @@ def allowed_by(result: Result) -> float:
     return 0.0 if result.bound is None else result.bound.relative
 
 
-def _differ(one: NDArray[Any], other: NDArray[Any], tolerance: float) -> NDArray[np.bool_]:
+def _differ(one: Array, other: Array, tolerance: float) -> NDArray[np.bool_]:
     if one.shape != other.shape:
         return np.ones(one.shape, bool)
     same: NDArray[np.bool_] = (one == other) | (np.isnan(one) & np.isnan(other))
@@ -157,8 +156,8 @@ def _differ(one: NDArray[Any], other: NDArray[Any], tolerance: float) -> NDArray
 
 def _element(
     result: Result,
-    values: NDArray[Any],
-    others: NDArray[Any],
+    values: Array,
+    others: Array,
     differ: NDArray[np.bool_],
     events: Sequence[Record],
 ) -> str:

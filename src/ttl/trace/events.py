@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 Node = tuple[int, ...]
 Part = tuple[tuple[int, ...], tuple[int, ...]]  # where a slice starts and its sizes, in shape units
+Record = Mapping[str, Any]  # an event that a trace has, checked by the reader
 
 
 class EventKind(Enum):
@@ -132,7 +133,7 @@ class Recorder:
     def size(self) -> int:
         return len(self.raw) // FIELDS + sum(len(bulk) for _, bulk in self.bulks)
 
-    def sections(self) -> Iterator[list[Any] | Bulk]:
+    def sections(self) -> Iterator[list[object] | Bulk]:
         """Yield all events in their order."""
         start = 0
         for position, bulk in self.bulks:

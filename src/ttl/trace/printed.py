@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
+from typing import TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,7 @@ class Piece:
     """A format of std::format and its arguments: scalars, or rows of elements."""
 
     format: str
-    arguments: tuple[Any, ...]
+    arguments: tuple[object, ...]
 
     @property
     def has_rows(self) -> bool:
@@ -74,5 +74,5 @@ def elements_of_rows(data_format: str, data: NDArray[np.uint8]) -> NDArray[np.ge
     return dtype.from_bytes(data.reshape(1, -1)).astype(dtype.carrier).reshape(-1)
 
 
-def _is_row(value: Any) -> bool:
+def _is_row(value: object) -> TypeGuard[tuple[object, ...]]:
     return isinstance(value, tuple)

@@ -76,8 +76,8 @@ def _check_version(named: object) -> None:
 
 def _events_of_perfetto(whole: Mapping[str, object]) -> Iterator[Record]:
     """Yield the events; names of tracks must come before them."""
-    nodes: dict[Any, Any] = {}
-    kernels: dict[Any, Any] = {}
+    nodes: dict[object, object] = {}
+    kernels: dict[object, object] = {}
     texts: dict[str, bool] = {}
     for number, entry in enumerate(_entries(whole), 1):
         args, name = entry["args"], entry.get("name")
@@ -105,7 +105,7 @@ def _has_args(entry: object) -> bool:
     return isinstance(entry, dict) and isinstance(entry.get("args"), dict)
 
 
-def _track(entry: Mapping[str, object]) -> tuple[Any, Any]:
+def _track(entry: Mapping[str, object]) -> tuple[object, object]:
     track = entry.get("pid"), entry.get("tid")
     if any(isinstance(part, (list, dict)) for part in track):
         raise ValueError("it is a trace of something else")
@@ -138,15 +138,15 @@ def _wrong(record: Record, where: str, name: str, wanted: str) -> ValueError:
     return ValueError(f"{where}: `{name}` is not {wanted}")
 
 
-def _is_kind(value: Any) -> bool:
+def _is_kind(value: object) -> bool:
     return isinstance(value, str) and value in KINDS
 
 
-def _whole(least: int, most: int) -> Callable[[Any], bool]:
+def _whole(least: int, most: int) -> Callable[[object], bool]:
     return lambda value: type(value) is int and least <= value <= most
 
 
-def _list_of_whole(least: int, most: int) -> Callable[[Any], bool]:
+def _list_of_whole(least: int, most: int) -> Callable[[object], bool]:
     is_right = _whole(least, most)
     return lambda value: (
         isinstance(value, list) and len(value) <= MOST_DIMENSIONS and all(map(is_right, value))

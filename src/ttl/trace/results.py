@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from io import BytesIO
 from math import prod
 from pathlib import Path
-from typing import Any
 from zipfile import ZIP_STORED, BadZipFile, ZipFile
 
 import numpy as np
 from numpy.lib import format as array_format
-from numpy.typing import NDArray
+
+from ttl.semantics.dtypes import Array
 
 BOUND = "~"  # separates the parts of the bound in names of the archive
 
@@ -41,7 +41,7 @@ class Result:
     call: int  # counted from 0
     tensor: str
     is_tiled: bool
-    values: NDArray[Any]  # floats as float32
+    values: Array  # floats as float32
     bound: Bound | None = None  # allowed difference of another engine; None: bit for bit
 
 
@@ -89,7 +89,7 @@ def _read(archive: ZipFile, name: str) -> Result:
     return Result(int(call), tensor, form == "tiles", values, _bound(bound) if bound else None)
 
 
-def _array(archive: ZipFile, name: str) -> NDArray[Any]:
+def _array(archive: ZipFile, name: str) -> Array:
     """Read an array, checking its size before allocating: both sizes may be damaged."""
     if archive.getinfo(name).compress_type != ZIP_STORED:
         raise ValueError(f"{name} is compressed")

@@ -13,12 +13,11 @@ from json import dumps
 from pathlib import Path
 from typing import Any
 
-from .events import EventKind
+from .events import EventKind, Record
 from .files import HEAD, PERFETTO_SUFFIX, TAIL
 from .perfetto import ASYNC_BEGIN, ASYNC_END, BUFFER_KINDS, INSTANT, process_of, shown, thread_of
 from .reader import read_trace
 
-Record = Mapping[str, Any]
 Event = dict[str, Any]
 SEPARATOR = ",\n"
 US = "us"

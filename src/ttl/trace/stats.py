@@ -6,11 +6,10 @@ have microseconds instead.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from .events import EventKind
+from .events import EventKind, Record
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +30,6 @@ class Table:
             for row in texts
         ]
         return [self.title, *lines]
-
-
-Record = Mapping[str, Any]
 
 
 def tables(records: Sequence[Record]) -> list[Table]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator
 from enum import IntEnum
-from typing import Any, BinaryIO, NamedTuple, Protocol
+from typing import BinaryIO, NamedTuple, Protocol
 
 from .events import FIELDS, EventKind, Lines, Node, Part, Recorder, events_in
 
@@ -130,7 +130,8 @@ class _Shapes:
     def __init__(self, recorder: Recorder, form: Form):
         self.form = form
         self.lines = Lines(recorder.codes)
-        self.known: dict[tuple[Any, ...], _Shape] = {}  # by kind, subject, code, place and kernel
+        # By kind, subject, code, place and kernel.
+        self.known: dict[tuple[object, ...], _Shape] = {}
 
     def template(
         self, kind: EventKind, subject: str, code: int, at: int, kernel: str
