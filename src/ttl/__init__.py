@@ -49,19 +49,19 @@ def _bind(operation: Operation, args: tuple[object, ...], kwargs: dict[str, obje
     return PROCESS_DRIVER.bind(operation, args, kwargs)
 
 
-def _compile(operation: Operation, args: tuple[object, ...], kwargs: dict[str, object]) -> Any:
+def _compile(operation: Operation, args: tuple[object, ...], kwargs: dict[str, object]) -> object:
     from ttl.driver import PROCESS_DRIVER
 
     return PROCESS_DRIVER.compile(operation, args, kwargs)
 
 
-def _body_of(operation: Operation, arguments: dict[str, object]) -> Callable[..., Any]:
+def _body_of(operation: Operation, arguments: dict[str, object]) -> Callable[..., object]:
     from ttl.source.unified import body_of
 
     return body_of(operation, arguments)
 
 
-def _tune(tuned: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _tune(tuned: Any, args: tuple[object, ...], kwargs: dict[str, object]) -> object:
     from ttl.studio.tuning import tune
 
     return tune(tuned, args, kwargs)

@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
 from ttl.diagnostics import codes
 from ttl.semantics.dtypes import find_dtype
+from ttl.semantics.tensor_like import TensorLike
 
 Named = tuple[str, object]
 
 
-def is_tensor(value: object) -> bool:
+def is_tensor(value: object) -> TypeGuard[TensorLike]:
     """Return whether it is a tensor of the embedded or the real ttnn."""
     # A module without the name would search all its names for the nearest.
     if isinstance(value, ModuleType):

@@ -23,7 +23,7 @@ from .operation import Operation, definition_span, operation, option_names, refu
 TOLERANCE = 0.05
 # Options of the operation's decorator that a configuration may choose.
 OPTIONS = tuple(name for name in option_names(operation) if name in Operation.__slots__)
-Variant = tuple[Operation, dict[str, Any]]  # with the values that it takes as arguments
+Variant = tuple[Operation, dict[str, object]]  # with the values that it takes as arguments
 
 
 class Tuning(Protocol):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import prod
 from types import TracebackType
-from typing import Any, ClassVar, Final, NoReturn
+from typing import Any, ClassVar, Final, NoReturn, TypeAlias
 
 from ttl.diagnostics import RuleBroken, codes
 from ttl.semantics.dtypes import DType
@@ -13,6 +13,9 @@ from ttl.semantics.ops import BLOCK_OPS, BY_OPERATOR, NO_PARAMETERS, BlockOp, bi
 from ttl.semantics.types import BlockType, Shape
 
 from .engine import Engine, engine, running_engine
+
+# A block, an expression or a number. Compiled code would refuse others before the engine explains.
+Operand: TypeAlias = Any
 
 # Looked up once: kernels call operators most.
 ADD: Final = BY_OPERATOR["+"]
@@ -62,49 +65,49 @@ class BlockExpression:
     def dtype(self) -> DType | None:
         return self.type.dtype
 
-    def __add__(self, other: Any) -> BlockExpression:
+    def __add__(self, other: Operand) -> BlockExpression:
         return _binary("+", ADD, self, other)
 
     def __radd__(self, other: object) -> BlockExpression:
         return _binary("+", ADD, other, self)
 
-    def __sub__(self, other: Any) -> BlockExpression:
+    def __sub__(self, other: Operand) -> BlockExpression:
         return _binary("-", SUB, self, other)
 
     def __rsub__(self, other: object) -> BlockExpression:
         return _binary("-", SUB, other, self)
 
-    def __mul__(self, other: Any) -> BlockExpression:
+    def __mul__(self, other: Operand) -> BlockExpression:
         return _binary("*", MUL, self, other)
 
     def __rmul__(self, other: object) -> BlockExpression:
         return _binary("*", MUL, other, self)
 
-    def __truediv__(self, other: Any) -> BlockExpression:
+    def __truediv__(self, other: Operand) -> BlockExpression:
         return _binary("/", TRUEDIV, self, other)
 
     def __rtruediv__(self, other: object) -> BlockExpression:
         return _binary("/", TRUEDIV, other, self)
 
-    def __mod__(self, other: Any) -> BlockExpression:
+    def __mod__(self, other: Operand) -> BlockExpression:
         return _binary("%", MOD, self, other)
 
     def __rmod__(self, other: object) -> BlockExpression:
         return _binary("%", MOD, other, self)
 
-    def __floordiv__(self, other: Any) -> BlockExpression:
+    def __floordiv__(self, other: Operand) -> BlockExpression:
         return _binary("//", FLOORDIV, self, other)
 
     def __rfloordiv__(self, other: object) -> BlockExpression:
         return _binary("//", FLOORDIV, other, self)
 
-    def __xor__(self, other: Any) -> BlockExpression:
+    def __xor__(self, other: Operand) -> BlockExpression:
         return _binary("^", XOR, self, other)
 
     def __rxor__(self, other: object) -> BlockExpression:
         return _binary("^", XOR, other, self)
 
-    def __matmul__(self, other: Any) -> BlockExpression:
+    def __matmul__(self, other: Operand) -> BlockExpression:
         return _product(self, other)
 
     def __rmatmul__(self, other: object) -> BlockExpression:
@@ -128,7 +131,7 @@ class BlockExpression:
     def __ne__(self, other: object) -> BlockExpression:  # type: ignore[override]
         return _binary("!=", NE, self, other)
 
-    def __pow__(self, n: Any) -> BlockExpression:
+    def __pow__(self, n: Operand) -> BlockExpression:
         running, op = engine("**"), BY_OPERATOR["**"]
         operands, parameters = bind(op, (self, n), {})
         return running.apply(op, operands, parameters)
@@ -202,33 +205,33 @@ class Block(BlockExpression):
         """Compute kernels: write an expression's value into the block; `acc` adds, like `+=`."""
         raise NotImplementedError
 
-    def __iadd__(self, value: Any) -> Block:
+    def __iadd__(self, value: Operand) -> Block:
         """Add to a reserved block's running sum, rounded at its end; else `store(self + value)`."""
         engine("+=").accumulate(self, value)
         return self
 
-    def __isub__(self, value: Any) -> NoReturn:
+    def __isub__(self, value: Operand) -> NoReturn:
         raise not_in_place("-")
 
-    def __imul__(self, value: Any) -> NoReturn:
+    def __imul__(self, value: Operand) -> NoReturn:
         raise not_in_place("*")
 
-    def __itruediv__(self, value: Any) -> NoReturn:
+    def __itruediv__(self, value: Operand) -> NoReturn:
         raise not_in_place("/")
 
-    def __imatmul__(self, value: Any) -> NoReturn:
+    def __imatmul__(self, value: Operand) -> NoReturn:
         raise not_in_place("@")
 
-    def __imod__(self, value: Any) -> NoReturn:
+    def __imod__(self, value: Operand) -> NoReturn:
         raise not_in_place("%")
 
-    def __ifloordiv__(self, value: Any) -> NoReturn:
+    def __ifloordiv__(self, value: Operand) -> NoReturn:
         raise not_in_place("//")
 
-    def __ipow__(self, value: Any) -> NoReturn:
+    def __ipow__(self, value: Operand) -> NoReturn:
         raise not_in_place("**")
 
-    def __ixor__(self, value: Any) -> NoReturn:
+    def __ixor__(self, value: Operand) -> NoReturn:
         raise not_in_place("^")
 
     def push(self) -> None:

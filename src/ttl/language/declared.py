@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import chain
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ttl.semantics.types import Shape
 
@@ -87,7 +87,7 @@ def name_declared(collected: OperationScope) -> None:
                 named[value.name] = value
 
 
-def _named_parts(captured: dict[str, object]) -> Iterator[tuple[str, Any]]:
+def _named_parts(captured: dict[str, object]) -> Iterator[tuple[str, object]]:
     """Yield variables and the items of lists: `buffers_0` for buffers[0]."""
     for name, value in captured.items():
         yield name, value

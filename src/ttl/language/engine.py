@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from ttl.diagnostics import UsageError, codes
 from ttl.semantics.current_engine import ENGINE as ENGINE
@@ -120,7 +120,7 @@ class Bound(Protocol):
     """A repeatable call, which `operation.bind` returns."""
 
     @property
-    def artifact(self) -> Any:
+    def artifact(self) -> object:
         """The compiled artifact; None on the simulator."""
 
     def __call__(self, *tensors: object) -> None:

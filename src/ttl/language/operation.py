@@ -17,6 +17,7 @@ from ttl.semantics.function_source import keep_source, returned_span
 from ttl.semantics.html import html_table
 from ttl.semantics.kernel_config import DIVISIONS, F32_WAYS, MATH_FIDELITIES
 from ttl.semantics.kernel_kinds import KernelKind
+from ttl.semantics.tensor_like import TensorLike
 from ttl.semantics.tensors import check_tensor_arguments
 from ttl.semantics.ttnn_values import as_grid
 from ttl.semantics.types import Shape
@@ -69,7 +70,7 @@ class KernelFunction:
         code, around = self.function.__code__, self.function.__globals__
         return self.captures() | {name: around[name] for name in code.co_names if name in around}
 
-    def tensors(self) -> Iterator[tuple[str, Any]]:
+    def tensors(self) -> Iterator[tuple[str, TensorLike]]:
         for name, value in self.sees().items():
             for part_name, part in parts_of(name, value):
                 if not isinstance(part, DataflowBuffer) and is_tensor(part):
@@ -82,7 +83,7 @@ class Program:
 
     operation: Operation
     grid: Shape
-    arguments: dict[str, Any]
+    arguments: dict[str, object]
     kernels: tuple[KernelFunction, ...]
     buffers: tuple[DataflowBuffer, ...]
     options: Options
@@ -96,7 +97,7 @@ class Program:
     facts: object | None = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        tensors = {name: value for name, value in self.arguments.items() if is_tensor(value)}
+        tensors: dict[str, Any] = {n: each for n, each in self.arguments.items() if is_tensor(each)}
         for name, tensor in chain.from_iterable(kernel.tensors() for kernel in self.kernels):
             self._add(tensors, name, tensor)
         for buffer in self.buffers:
@@ -105,7 +106,7 @@ class Program:
         object.__setattr__(self, "tensors", tensors)
 
     @staticmethod
-    def _add(tensors: dict[str, object], name: str, tensor: object) -> None:
+    def _add(tensors: dict[str, Any], name: str, tensor: object) -> None:
         if not any(tensor is known for known in tensors.values()):
             tensors[name if name not in tensors else f"{name}_{len(tensors)}"] = tensor
 

@@ -16,10 +16,10 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from importlib import _bootstrap
 from threading import RLock, get_ident
-from typing import Any, Generic, TypeVar, overload
+from typing import Generic, TypeVar, overload
 from weakref import WeakMethod
 
 from .packages import PACKAGES
@@ -93,7 +93,7 @@ class ForkLock:  # rule FREE
     def _renew(self) -> None:
         self._lock = RLock()
 
-    def __call__(self) -> Any:
+    def __call__(self) -> AbstractContextManager[bool]:
         return self._lock
 
 
@@ -152,7 +152,8 @@ class computed_once(Generic[Owner, Value]):  # a decorator, like `property`
     @overload
     def __get__(self, instance: Owner, owner: type) -> Value: ...
 
-    def __get__(self, instance: Any, owner: type) -> Any:
+    def __get__(self, instance: Owner | None, owner: type) -> computed_once[Owner, Value] | Value:
         if instance is None:
             return self
-        return vars(instance).setdefault(self._name, self._compute(instance))
+        found: Value = vars(instance).setdefault(self._name, self._compute(instance))
+        return found

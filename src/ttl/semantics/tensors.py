@@ -60,7 +60,7 @@ class TensorSlice:
         )
 
 
-def slice_tensor(tensor: Any, items: Any, sizes: Shape | None = None) -> TensorSlice:
+def slice_tensor(tensor: Any, items: object, sizes: Shape | None = None) -> TensorSlice:
     """Return `tensor[items]` after checking its bounds.
 
     `sizes` is shape_in_units(tensor), if the caller has it already.
@@ -256,7 +256,7 @@ def type_mismatch(
 
 
 def check_tensor_arguments(
-    operation: str, tensors: Mapping[str, Any], captured: Collection[str] = ()
+    operation: str, tensors: Mapping[str, TensorLike], captured: Collection[str] = ()
 ) -> None:
     """Raise RuleBroken if a tensor cannot be sliced, or if no device can reach all tensors.
 

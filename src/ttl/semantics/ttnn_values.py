@@ -37,7 +37,7 @@ def as_corners(value: object) -> Corners | None:
     return None if start is None or end is None else (start, end)
 
 
-def as_grid(value: Any) -> Any:
+def as_grid(value: object) -> Any:
     """Return the columns and rows of cores that begin at (0, 0), anything else unchanged."""
     place = as_place(value)
     if place is value or as_corners(value) is None:
@@ -45,7 +45,7 @@ def as_grid(value: Any) -> Any:
     return value if any(part.start for part in place) else tuple(part.stop for part in place)
 
 
-def as_place(value: Any) -> Any:
+def as_place(value: object) -> Any:
     """Return a ttnn.CoreCoord's node or a ttnn.CoreRange's nodes, anything else unchanged."""
     if isinstance(value, tuple):
         return tuple(value)

@@ -94,7 +94,7 @@ def _events_of_perfetto(whole: Mapping[str, object]) -> Iterator[Record]:
             yield checked(record, f"event {number}", texts)
 
 
-def _entries(whole: Mapping[str, object]) -> list[dict[str, Any]]:
+def _entries(whole: Mapping[str, object]) -> list[Record]:
     entries: object = whole.get("traceEvents")
     if not isinstance(entries, list) or not all(map(_has_args, entries)):
         raise ValueError("it is a trace of something else")

@@ -85,7 +85,7 @@ def _same_objects(operands: tuple[object, ...], args: tuple[object, ...]) -> boo
     return len(args) <= len(operands) and all(operand is arg for operand, arg in pairs)
 
 
-def _in_our_words(op: BlockOp, kwargs: dict[str, object]) -> dict[str, Any]:
+def _in_our_words(op: BlockOp, kwargs: dict[str, object]) -> dict[str, object]:
     renamed = {op.keyword(name): value for name, value in kwargs.items()}
     if len(renamed) < len(kwargs):
         doubled = next(name for name in kwargs if op.keyword(name) != name)
@@ -93,7 +93,7 @@ def _in_our_words(op: BlockOp, kwargs: dict[str, object]) -> dict[str, Any]:
     return renamed
 
 
-def _by_name(op: BlockOp, args: tuple[object, ...], kwargs: dict[str, object]) -> dict[str, Any]:
+def _by_name(op: BlockOp, args: tuple[object, ...], kwargs: dict[str, object]) -> dict[str, object]:
     defaults = dict.fromkeys(op.names, REQUIRED) | op.operand_defaults
     defaults |= {parameter.name: parameter.default for parameter in op.parameters}
     if len(args) > len(defaults):

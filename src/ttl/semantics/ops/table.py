@@ -134,7 +134,7 @@ class Domain(Enum):
     ALL = "all element types"
 
 
-Arguments = tuple[tuple[Any, ...], dict[str, Any]]
+Arguments = tuple[tuple[object, ...], dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
