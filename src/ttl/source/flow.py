@@ -34,7 +34,7 @@ class Forward(Generic[State]):
     """A forward analysis; the state of unreachable code is None."""
 
     def __init__(self) -> None:
-        self._ways: dict[str, State] = {}  # states that leave the body being passed
+        self._ways: dict[str, State] = {}  # states that leave the current body
         self._tries = 0  # how many are around this place
 
     # What an analysis says ------------------------------------------------------------------------
@@ -43,7 +43,7 @@ class Forward(Generic[State]):
         raise NotImplementedError
 
     def step(self, node: Statement, state: State) -> State:
-        """Pass a statement without a body; also the value of a `return`."""
+        """Return the state after a statement without a body, or after the value of a `return`."""
         return state
 
     def before(self, node: Statement, state: State) -> State:
@@ -57,11 +57,11 @@ class Forward(Generic[State]):
         return state, state
 
     def start(self, loop: tree.Loop, state: State) -> State:
-        """Pass the evaluation of the loop's sequence."""
+        """Return the state after evaluating the loop's sequence."""
         return state
 
     def next(self, loop: tree.Loop, state: State) -> State:
-        """Pass the assignment of an item to the loop's target."""
+        """Return the state after the loop's target got an item."""
         return state
 
     def enter(self, node: tree.With, state: State) -> State:
@@ -71,20 +71,20 @@ class Forward(Generic[State]):
         return state
 
     def leave(self, node: tree.Try, state: State) -> State:
-        """Pass an exit by anything but the end."""
+        """Return the state after leaving by anything but the end."""
         return state
 
     def meet(
         self, node: tree.Branch, then: State | None, otherwise: State | None
     ) -> tuple[State | None, State | None]:
-        """Combine the ends of both branches."""
+        """Adjust the states at the ends of both branches."""
         return then, otherwise
 
     def forget(self, loop: tree.Loop | tree.While) -> None:
         """Drop findings about a loop before it is passed again with a wider state."""
 
     def widen(self, state: State, rounds: int) -> State:
-        """Widen the state after this many rounds through a loop, so that the loop ends."""
+        """Widen the state after this many rounds through a loop, so that the analysis ends."""
         return state
 
     # The ways through a function ------------------------------------------------------------------
@@ -217,15 +217,15 @@ class Backward(Generic[State]):
         raise NotImplementedError
 
     def step(self, node: Statement, state: State) -> State:
-        """Pass a statement without a body."""
+        """Return the state before a statement without a body."""
         return state
 
     def evaluate(self, node: Expression, state: State) -> State:
-        """Pass a test, a loop's sequence or the context manager of a `with`."""
+        """Return the state before a test, a loop's sequence or the context manager of a `with`."""
         return state
 
     def assign(self, target: Expression, state: State) -> State:
-        """Pass the assignment to the target of a loop, a `with` or a handler."""
+        """Return the state before the target of a loop, a `with` or a handler is assigned."""
         return state
 
     # The ways through a function ------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""What Python makes of values that are known, without a call of anybody's function."""
+"""Evaluate known values as Python would, without calling anybody's function."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ PURE = (abs, bool, float, getattr, hasattr, int, isinstance, len, max, min, rang
 
 
 def calculated(node: tree.Node, values: Sequence[Any]) -> Any:
-    """What an operation gives of these operands; UNKNOWN if one is, or if nobody can tell.
+    """Evaluate an operation; UNKNOWN if an operand is, or if the result cannot be told.
 
     A kernel calculates with Python's numbers, not with numpy's.
     """
@@ -65,13 +65,13 @@ def _result(node: tree.Node, values: Sequence[Any]) -> Any:
 
 
 def attribute(owner: object, name: str) -> Any:
-    if isinstance(owner, ModuleType):  # one may import what is asked for
+    if isinstance(owner, ModuleType):  # a module may import a missing attribute
         return vars(owner).get(name, UNKNOWN)
     return UNKNOWN if owner is UNKNOWN else python_number(attempt(getattr, owner, name))
 
 
 def attempt(function: Callable[..., object], *arguments: object) -> Any:
-    """What the run would make of it; what it would raise is its own affair."""
+    """Call a function as the run would; return UNKNOWN if it raises, which the run reports."""
     try:
         return function(*arguments)
     except (Exception, RuleBroken):
@@ -79,6 +79,6 @@ def attempt(function: Callable[..., object], *arguments: object) -> Any:
 
 
 def truth(value: Any) -> bool | None:
-    """None if it is not known."""
+    """Return None if the value is unknown."""
     found = UNKNOWN if value is UNKNOWN else attempt(bool, value)
     return found if isinstance(found, bool) else None

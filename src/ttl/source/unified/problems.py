@@ -1,4 +1,4 @@
-"""What can be wrong with a unified body, in words."""
+"""The problems of a unified body, in words."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Spot = Unit | Site | tuple[Frame, tree.Node]
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """The names in braces get their values where the problem is reported."""
+    """A message; the place that reports the problem supplies the names in braces."""
 
     code: Code
     message: str
@@ -26,7 +26,7 @@ class Problem:
     notes: tuple[str, ...] = ()
 
     def at(self, spot: Spot, *others: Label, **facts: Any) -> Diagnostic:
-        """With the places where the operation is expanded."""
+        """Make the diagnostic, with the places where the operation is expanded."""
         frame, node = spot if isinstance(spot, tuple) else (spot.frame, spot.node)
         message, help_text, label = (
             text.format(**facts) for text in (self.message, self.help, self.label)
@@ -77,7 +77,7 @@ RETURNS_VALUE = Problem(
     "operations return nothing: write results into tensor arguments",
 )
 
-# Operations that are called -----------------------------------------------------------------------
+# Called operations --------------------------------------------------------------------------------
 
 DEFINED_INSIDE = Problem(
     codes.COMPOSITION,
