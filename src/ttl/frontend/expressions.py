@@ -29,7 +29,7 @@ from .value_ranges import of_this_path
 
 def expression(builder: KernelBuilder, node: tree.Expression) -> Any:
     handler = EXPRESSIONS.get(type(node))
-    outer, builder.node = builder.node, node  # as builder.at(), which takes longer
+    outer, builder.node = builder.node, node  # like builder.at(), which is slower
     try:
         if handler is None:
             raise not_in_kernels(f"`{getattr(node, 'kind', type(node).__name__)}` expressions")
@@ -71,7 +71,7 @@ def comprehension(builder: KernelBuilder, node: tree.Comprehension) -> Value:
 
 
 def _generator(builder: KernelBuilder, node: tree.Comprehension) -> Generator:
-    """What its first `for` goes over is known now, the rest when it is gone over."""
+    """Evaluate the first sequence now, and the rest when the generator is consumed."""
     variable, function = function_of(node)
     frame = builder.new_frame(builder.frame.file, node.scope, builder.frame)
     first = expression(builder, node.generators[0].over)
@@ -96,7 +96,7 @@ def sequence(builder: KernelBuilder, node: tree.Sequence) -> Value:
 
 
 def _items(builder: KernelBuilder, nodes: Iterable[tree.Expression]) -> list[Value]:
-    """The values of a display or of arguments, `*values` among them."""
+    """Evaluate the items of a display or of arguments, with `*values`."""
     items: list[Value] = []
     for node in nodes:
         if isinstance(node, tree.Starred):
@@ -112,7 +112,7 @@ def slice_display(builder: KernelBuilder, node: tree.Slice) -> Value:
 
 
 def text(builder: KernelBuilder, node: tree.Text) -> Value:
-    """An f-string; only print() takes one with run-time values."""
+    """Evaluate an f-string; only print() takes one with run-time values."""
     pieces: list[str | tuple[Scalar, str]] = []
     for part in node.pieces:
         if isinstance(part, tree.Formatted):
@@ -161,7 +161,7 @@ def binary_expression(builder: KernelBuilder, node: tree.Binary) -> Value:
 
 
 def comparison(builder: KernelBuilder, node: tree.Compare) -> Value:
-    """`a < b <= c`: b is evaluated once, c only if it matters."""
+    """Evaluate `a < b <= c`: b once, c only if needed."""
     left = expression(builder, node.first)
 
     def step(sign: str, other: tree.Expression) -> Value:

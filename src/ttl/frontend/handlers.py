@@ -1,4 +1,4 @@
-"""Which function evaluates what: the tables of one language of kernels."""
+"""The tables of handlers that evaluate a language of kernels."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from typing import Any
 
 from ttl.source import tree
 
-Handler = Callable[..., Any]  # gets the builder, then what the program gives
+Handler = Callable[..., Any]  # gets the builder and the program's arguments
 Methods = Mapping[str, Handler]
 
 
 @dataclass(frozen=True, slots=True)
 class Handlers:
-    """Of the language, or of one that is built on it."""
+    """The handlers of the language, or of one built on it."""
 
-    calls: Mapping[object, Handler]  # by the function that is called
+    calls: Mapping[object, Handler]  # by called function
     methods: Mapping[type, Methods]  # by the type of a run-time value
-    object_methods: Mapping[type, Methods]  # by the class of an object of the language
+    object_methods: Mapping[type, Methods]  # by the class of a language object
     subscripts: Mapping[type, Handler] = field(default_factory=dict)  # `owner[index]`
     statements: Mapping[type[tree.Statement], Handler] = field(default_factory=dict)  # instead
 
     def extended(self, **tables: Mapping[object, object]) -> Handlers:
-        """With further rows in some of the tables."""
+        """Add rows to some of the tables."""
         return Handlers(
             **{name: {**getattr(self, name), **tables.get(name, {})} for name in Handlers.__slots__}
         )

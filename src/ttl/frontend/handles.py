@@ -1,4 +1,4 @@
-"""What a kernel has from its start: handles of buffers, tensors, and values that differ by node."""
+"""Handles that a kernel has from its start: buffers, tensors, and values that differ by node."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .node_values import RuntimeArgument
 
 
 class Handles:
-    """Each is made when it is first asked for, and stands before everything else."""
+    """The handles, each made on first use, before all other operations."""
 
     def __init__(self, entry: Body, tensors: dict[str, object], captured: Collection[object]):
         self.ops: list[Op] = []
@@ -50,7 +50,7 @@ class Handles:
         return self.buffers[name]
 
     def argument(self, argument: RuntimeArgument, type: Attribute) -> Scalar:
-        """A value that differs between nodes, read at the kernel's start."""
+        """Return a value that differs between nodes, read at the kernel's start."""
         if (known := self._asked_for.get((argument, type))) is not None:
             return known
         asked = argument, type
@@ -72,12 +72,12 @@ class Handles:
         return value
 
     def words_of(self, value: RunTime) -> tuple[str, tuple[int, ...]]:
-        """The name of an argument, and what it is on each node."""
+        """Return the name of an argument, and its value on each node."""
         found = next(each for each, result in self.arguments.items() if result is value)
         return found.name, found.words
 
     def keep_arguments(self, needed: Collection[RunTime]) -> None:
-        """Of a tuple whose items differ between nodes, a kernel may use only some."""
+        """Drop unused arguments: a kernel may use only some items of a tuple."""
         self.arguments = {a: value for a, value in self.arguments.items() if value in needed}
         self.ops = [
             op for op in self.ops if op.becomes is not ttl.RuntimeArgOp or op.results[0] in needed
@@ -90,11 +90,11 @@ class Handles:
         return id(value) in self._tensor_names
 
     def tensor_name(self, value: object) -> str:
-        """What the user calls it; empty if it is no tensor of the operation."""
+        """Return the user's name of a tensor; "" for other values."""
         return self._tensor_names.get(id(value), "")
 
     def tensor(self, tensor: Any) -> RunTime:
-        """The argument of the kernel that stands for a tensor of the operation."""
+        """Return the kernel's argument for a tensor of the operation."""
         name = self._tensor_names[id(tensor)]
         if name not in self.tensors:
             dtype = dtype_of(tensor)

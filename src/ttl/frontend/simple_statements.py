@@ -1,4 +1,4 @@
-"""Statements that neither branch nor repeat: one handler for each syntax class."""
+"""Statements that neither branch nor repeat; each syntax class has a handler."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .scalars import check, truth
 
 
 def evaluate(builder: KernelBuilder, node: tree.Evaluate) -> None:
-    if not isinstance(node.value, tree.Constant):  # a docstring says nothing
+    if not isinstance(node.value, tree.Constant):  # a docstring
         expression(builder, node.value)
 
 
@@ -94,14 +94,14 @@ def assertion(builder: KernelBuilder, node: tree.Assert) -> None:
 
 
 def fails(builder: KernelBuilder, condition: Value, error: str) -> None:
-    """Where the condition is false: now, if every path comes here, else when the kernel runs."""
+    """Raise an error if the condition is false: now if every path comes here, or at run time."""
     if not isinstance(condition, RunTime) and not builder.state.facts:
         raise raised(error)
     check(builder, condition, f"raised {error}")
 
 
 def _failed(builder: KernelBuilder, node: tree.Assert) -> str:
-    """In the words of the simulator; a text that only the run knows is left out."""
+    """Describe a failed assertion as the simulator does, without run-time text."""
     message = node.message
     is_text = isinstance(message, (tree.Constant, tree.Text))
     said = expression(builder, message) if message is not None and is_text else None
@@ -109,7 +109,7 @@ def _failed(builder: KernelBuilder, node: tree.Assert) -> str:
 
 
 def raise_exception(builder: KernelBuilder, node: tree.Raise) -> None:
-    """What follows on the path is not reached."""
+    """Raise an exception; the rest of the path is unreachable."""
     if node.error is None:
         return fails(builder, False, "RuntimeError: No active exception to reraise")
     error: Any = expression(builder, node.error)
@@ -121,7 +121,7 @@ def raise_exception(builder: KernelBuilder, node: tree.Raise) -> None:
 
 
 def finish(builder: KernelBuilder, node: tree.Finish) -> None:
-    """What a path has not finished itself, of that which the program leaves out."""
+    """Finish the handles of a path that the program leaves unfinished."""
 
     def values(names: tuple[Variable, ...]) -> list[Value]:
         variables = [builder.variable(name) for name in names]
@@ -136,7 +136,7 @@ def finish(builder: KernelBuilder, node: tree.Finish) -> None:
 
 
 def declare(builder: KernelBuilder, node: tree.Declare) -> None:
-    """`nonlocal` is known from the bindings."""
+    """Refuse `global`; the bindings already include `nonlocal`."""
     if node.keyword == "global":
         raise not_in_kernels("`global`")
 
