@@ -1,9 +1,9 @@
-"""Threads rewritten for both backends: the simulator runs and the frontend evaluates the result.
+"""Rewrite threads for both backends: the simulator runs and the frontend evaluates the result.
 
-rule VALUE   `a += b` gives `a` a new value; the language's blocks would be added to in place
+rule VALUE   `a += b` gives `a` a new value; the language would add to blocks in place
 rule SCOPE   each body (of the thread, a loop, a branch) is a `with` that releases the blocks which
              pop() and reserve() acquired in it
-rule PRODUCT `block.store(value)` adds if its value is that of `a @ b`
+rule PRODUCT `block.store(value)` adds if its value is a product like `a @ b`
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ttl.source.making import around, called, method_call, read_again
 from ttl.source.walking import Changer
 
 ACQUIRING = ("pop", "reserve")
-SCOPE = ".scope"  # the name of objects.Scope in a thread that was rewritten
+SCOPE = ".scope"  # the name of objects.Scope in a rewritten thread
 
 
 def without_updates(thread: tree.Function) -> tree.Function:

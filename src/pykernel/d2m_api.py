@@ -114,7 +114,7 @@ class PykernelFunction:
         self._run(bound, arguments | tensors, grid, iteration)
 
     def _write_result(self, result: Any, name: str, output: Any) -> None:
-        """What ttnn's calls gave goes to the last tensor, as what a program writes."""
+        """Write the result of ttnn's calls to the last tensor, as a program's output."""
         if tuple(output.shape) != tuple(result.shape):
             text = f"`{name}`, the output, has shape {tuple(output.shape)}"
             help_text = f"give it the shape of the result, {tuple(result.shape)}"
@@ -138,7 +138,7 @@ class PykernelFunction:
         return tuple(grid)
 
     def _inject(self, arguments: dict[str, object], grid: Shape, factors: object) -> None:
-        """Give the parameters that are named as options their values; WrongType for others."""
+        """Give values to parameters named like options; WrongType if others have none."""
         rank = len(grid) if self.iteration is None else len(self.iteration.iterators)
         values = {
             "block_factors": [1] * rank if factors is None else factors,
@@ -159,8 +159,8 @@ class PykernelFunction:
         return self.block_factors(*args) if callable(self.block_factors) else self.block_factors
 
     def _threads(self, arguments: dict[str, object], tensors: dict[str, object]) -> Any:
-        """The program; or a tensor that calls of ttnn gave, without one."""
-        of_ttnn = import_module("ttgraph.pykernel_calls")  # graphs are above this
+        """Return the program, or a tensor computed by ttnn's calls without a program."""
+        of_ttnn = import_module("ttgraph.pykernel_calls")  # graphs import this package
         token, streams, calls = ARGUMENTS.set(tensors), STREAMS.set([]), of_ttnn.Calls(tensors)
         try:
             with of_ttnn.made_by(calls):
@@ -230,7 +230,7 @@ class PykernelFunction:
             write_folder(operation.compile(*tensors), folder)
 
     def _write_flatbuffer(self, operands: Sequence[Operand], file: str) -> None:
-        """One GenericOp: the function is called again, with tensors that are only described."""
+        """Write one GenericOp by calling the function again with tensor specs."""
         from ttl.driver.specs import TensorSpec
 
         compile_operation = import_module("ttgraph.flatbuffer").compile_operation  # above this
@@ -256,11 +256,11 @@ def pykernel_gen(
 ) -> Callable[[Any], PykernelFunction]:
     """Make a function that returns a called Program a kernel on `grid` rows and columns of cores.
 
-    With `indexing_maps`, a lambda for each tensor, the blocks of one compute thread are moved by
-    them: its body runs for each of `block_factors` steps.
+    With `indexing_maps`, a lambda for each tensor, the program has one compute thread, whose blocks
+    the maps move: its body runs for each of `block_factors` steps.
 
     `kernel_source_mode="store"` writes the C++ of each call into `kernel_source_dir`; "load" runs
-    what is there, which may have been edited, on the host executor or a device.
+    the files there, which you may edit, on the host executor or a device.
     """
     span = calling_span()
     wrong: list[tuple[bool, Callable[..., Exception], str, str]] = [

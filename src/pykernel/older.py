@@ -29,7 +29,7 @@ OWN = ".own_"  # before a parameter: the stream of its tensor
 
 
 def in_todays_spelling(thread: tree.Function, tensors: set[str]) -> tree.Function:
-    """`tensors`: the parameters that are annotated `Tensor`."""
+    """Rewrite an older thread; `tensors` are the parameters annotated `Tensor`."""
     waits = (n.owner for n in walk(thread) if isinstance(n, tree.Attribute) and n.name == "wait")
     waited: set[Binding] = {owner.binding for owner in waits if isinstance(owner, tree.Name)}
     variables = {each.variable for each in thread.parameters if each.variable.name in tensors}
@@ -53,7 +53,7 @@ class _Rewriting(Changer):
         return begun + tuple(made for each in body for made in self._statement(each))
 
     def _suspended(self, node: tree.Statement, kind: str) -> list[Variable]:
-        """The buffers of `await x` or `yield x, y`."""
+        """Return the buffers of `await x` or `yield x, y`."""
         value = node.value if isinstance(node, tree.Evaluate) else None
         given = value.value if isinstance(value, tree.Suspend) and value.kind == kind else None
         parts = given.items if isinstance(given, tree.Sequence) else [given]
@@ -124,7 +124,7 @@ def _acquire(buffer: Variable, method: str, place: Place) -> tree.Statement:
 
 
 def _fill(buffer: Variable, place: Place) -> tree.Statement:
-    """`dma(stream[core_index(0), core_index(1)], block).wait()`"""
+    """Make `dma(stream[core_index(0), core_index(1)], block).wait()`."""
     core = (called(around("core_index", place), tree.Constant(place, dim)) for dim in range(2))
     index = tree.Sequence(place, "tuple", tuple(core))
     source = tree.Item(place, around(OWN + buffer.name, place), index)
@@ -133,7 +133,7 @@ def _fill(buffer: Variable, place: Place) -> tree.Statement:
 
 
 def function_name(node: Any) -> str:
-    """The last part of what a call calls."""
+    """Return the last part of a called function's path."""
     function = node.function if isinstance(node, tree.Call) else None
     if isinstance(function, tree.Attribute):
         return function.name

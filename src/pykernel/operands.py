@@ -1,4 +1,4 @@
-"""Tensors of a call on their way to the device and back: collapsed, padded, in tiles."""
+"""Tensors of a call for the device and back: collapsed, padded, in tiles."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ ELEMENTS: dict[str, DType] = {"float32": float32, "float16": float16, "bfloat16"
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """A tensor of the program on its way to the device."""
+    """A tensor of the program, prepared for the device."""
 
     name: str
-    argument: object  # as the user gave it
+    argument: object  # from the user
     tensor: Any  # of ttnn, collapsed and padded
     layout: MetalLayout
     grid: Shape  # the parts it is divided into
@@ -44,7 +44,7 @@ class Operand:
         return self.layout.device_shape(self.grid)
 
     def part(self, index: Sequence[Any]) -> tuple[slice, ...]:
-        """The tiles of the part at a coordinate of the grid."""
+        """Return the tiles of the part at a coordinate of the grid."""
         pairs = zip(index, self.block_shape, strict=True)
         return tuple(slice(i * size, (i + 1) * size) for i, size in pairs)
 
@@ -62,7 +62,7 @@ def make_operands(
 ) -> tuple[Operand, ...]:
     found, free = [], dict(names)
     for position, value in enumerate(given):
-        # That of the parameter; a tensor may be given twice.
+        # Use the parameter's name; a tensor may be passed twice.
         known = (name for name, tensor in free.items() if tensor is value)
         name = next(known, f"argument_{position}")
         free.pop(name, None)
@@ -94,7 +94,7 @@ def checked_dtype(value: Any, name: str) -> DType:
 
 
 def to_layout(value: Any, name: str, layout: MetalLayout) -> Any:
-    """The tensor as the device has it."""
+    """Convert a tensor to its layout on the device."""
     dtype = checked_dtype(value, name)
     if isinstance(value, ttnn.Tensor):
         if tuple(value.shape) != layout.collapsed_shape or value.layout is not ttnn.TILE_LAYOUT:
@@ -114,7 +114,7 @@ def to_layout(value: Any, name: str, layout: MetalLayout) -> Any:
 
 
 def array_of(value: Any) -> Any:
-    """A numpy array of the elements; torch has no view of bfloat16 for numpy."""
+    """Return the elements as a numpy array; torch cannot convert bfloat16 itself."""
     if isinstance(value, ttnn.Tensor):
         return ttnn.to_numpy(value)
     if not hasattr(value, "detach"):
@@ -124,7 +124,7 @@ def array_of(value: Any) -> Any:
 
 
 def copy_back(output: Operand) -> None:
-    """What the device has written, into the user's tensor."""
+    """Copy the device's output into the user's tensor."""
     if output.tensor is output.argument:
         return
     values = output.layout.restore(ttnn.to_numpy(output.tensor))

@@ -1,4 +1,4 @@
-"""Reductions over the padding of tensors whose columns do not fill their tiles."""
+"""Warn about reductions over the padding of tensors whose columns do not fill their tiles."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from .threads import Thread
 
 
 def padding_warnings(call: Call) -> list[Diagnostic]:
-    """A block as it was loaded has zeros there, which a sum does not mind; a maximum does, and so
-    does a sum of what was computed of them.
+    """Warn about reductions over padding. Loaded blocks have zeros there, which do not change a
+    sum; they change a maximum, and computed values change a sum too.
     """
     ragged = [
         operand.name

@@ -1,4 +1,4 @@
-"""The types that the tensors of a call have on the host and on the device."""
+"""The types of a call's tensors on the host and on the device."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def device_type(operand: Operand) -> TensorType[Any]:
 
 
 def stream_type(type: TensorType[Any]) -> TensorType[Any]:
-    """A view of the tensor."""
+    """Return the type of a view of the tensor."""
     layout = type.encoding
     assert isinstance(layout, MetalLayoutAttr)
     view = MetalLayoutAttr.of(layout.layout, f"map({len(type.get_shape())})")

@@ -1,7 +1,7 @@
-"""Block math as linalg: the iteration over tiles around a tile operation, and back.
+"""Convert block math to linalg: iteration over tiles around a tile operation, and back.
 
-Which tiles belong together is the op table's: a product sums over the inner dimension, a reduction
-over its dimensions, a broadcast reads one tile again and again, all others go tile by tile.
+The op table tells which tiles belong together: a product sums over the inner dimension, a reduction
+over its dimensions, a broadcast reads one tile again, all others go tile by tile.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Iteration = tuple[list[AffineMap], list[IteratorType]]
 
 
 def block_math_to_linalg(block: Block) -> None:
-    """The block math, fills and stores of a thread, from the ttl to the d2m dialect."""
+    """Convert a thread's block math, fills and stores from the ttl to the d2m dialect."""
     for op in list(block.walk()):
         if isinstance(op, ttl.BlockMathOp):
             value = insert_linalg(op, op.ENTRY.name, list(op.inputs), op.result.type, op.properties)
@@ -55,7 +55,7 @@ def _before(op: Operation, new: Operation) -> Operation:
 def insert_linalg(
     place: Operation, name: str, inputs: list[SSAValue], result: object, properties: object
 ) -> SSAValue:
-    """The operation `name` of the op table, before `place`."""
+    """Insert the operation `name` of the op table before `place`."""
     empty = _before(place, d2m.EmptyOp.create(result_types=[result])).results[0]
     generic = linalg_generic(name, inputs, empty, properties)
     return _before(place, generic).results[0]
@@ -82,7 +82,7 @@ def linalg_generic(
 
 
 def iteration(name: str, inputs: list[SSAValue], result: Any, properties: object) -> Iteration:
-    """How the tiles of operands and result belong together."""
+    """Return the maps between the tiles of operands and result, and the iterators."""
     shape = tuple(result.get_shape())
     shapes = [d2m.shape_of(value) for value in inputs]
     if name == "matmul" and len(shape) == 2:
@@ -101,7 +101,7 @@ def iteration(name: str, inputs: list[SSAValue], result: Any, properties: object
 
 
 def _tiles(shape: tuple[int, ...], whole: tuple[int, ...]) -> AffineMap:
-    """Tile by tile, and the one tile there is where an operand has one only."""
+    """Map tile by tile; a dimension with a single tile maps to it."""
     rank = len(whole)
     offset = rank - len(shape)
     results = tuple(
