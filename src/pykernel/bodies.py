@@ -9,12 +9,11 @@ rule PRODUCT `block.store(value)` adds if its value is a product like `a @ b`
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any
 
 from ttl.source import tree
 from ttl.source.bindings import Place
 from ttl.source.making import around, called, method_call, read_again
-from ttl.source.walking import Changer
+from ttl.source.walking import Changer, Nodes
 
 ACQUIRING = ("pop", "reserve")
 SCOPE = ".scope"  # the name of objects.Scope in a rewritten thread
@@ -46,7 +45,7 @@ class _WithScopes(Changer):
     def __init__(self, thread: tree.Function, parameters: Collection[str]) -> None:
         self.thread, self.parameters, self.depth = thread, parameters, 0
 
-    def sequence(self, nodes: tuple[Any, ...]) -> tuple[Any, ...]:
+    def sequence(self, nodes: Nodes) -> Nodes:
         if not nodes or not isinstance(nodes[0], tree.Statement):
             return super().sequence(nodes)
         place = nodes[0].place

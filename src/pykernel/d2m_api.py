@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -24,6 +24,7 @@ from ttl.diagnostics.frames import calling_span
 from ttl.language import Operation
 from ttl.language.operation import definition_span
 from ttl.semantics.kernel_kinds import KernelKind
+from ttl.semantics.tensor_like import TensorLike
 from ttl.semantics.types import Shape
 
 from .functions import (
@@ -65,7 +66,7 @@ __all__ = [
     "maximum", "pykernel_gen", "recip", "rowmax", "rowsum", "rsqrt", "sqrt", "transpose",
 ]  # fmt: skip
 
-Maker = Callable[[Any], Thread]
+Maker = Callable[[Callable[..., object]], Thread]
 
 
 def compute(verbose: bool = False) -> Maker:
@@ -84,7 +85,7 @@ def datamovement(verbose: bool = False) -> Maker:
 class PykernelFunction:
     """A function of tensors that runs as threads on a grid of cores. Call it with tensors."""
 
-    function: Any
+    function: Callable[..., object]
     grid: Any
     block_factors: object
     memory_space: str
@@ -113,7 +114,7 @@ class PykernelFunction:
             iteration = iteration.with_factors(factors, len(bound.tensors), self._span())
         self._run(bound, arguments | tensors, grid, iteration)
 
-    def _write_result(self, result: Any, name: str, output: Any) -> None:
+    def _write_result(self, result: TensorLike, name: str, output: TensorLike) -> None:
         """Write the result of ttnn's calls to the last tensor, as a program's output."""
         if tuple(output.shape) != tuple(result.shape):
             text = f"`{name}`, the output, has shape {tuple(output.shape)}"
@@ -121,7 +122,7 @@ class PykernelFunction:
             raise wrong_value(text, help_text, self._span(), codes.SHAPE_MISMATCH)
         write_array(output, array_of(result))
 
-    def _bind(self, args: tuple[object, ...], kwargs: dict[str, object]) -> dict[str, Any]:
+    def _bind(self, args: tuple[object, ...], kwargs: dict[str, object]) -> dict[str, object]:
         try:
             bound = inspect.signature(self.function).bind_partial(*args, **kwargs)
         except TypeError as error:
@@ -155,10 +156,10 @@ class PykernelFunction:
             text = f"{self.__name__} is called without {' and '.join(missing)}"
             raise wrong_type(text, "call it with its tensors", calling_span())
 
-    def _factors(self, args: Sequence[object]) -> Any:
+    def _factors(self, args: Sequence[object]) -> object:
         return self.block_factors(*args) if callable(self.block_factors) else self.block_factors
 
-    def _threads(self, arguments: dict[str, object], tensors: dict[str, object]) -> Any:
+    def _threads(self, arguments: dict[str, object], tensors: Mapping[str, object]) -> Any:
         """Return the program, or a tensor computed by ttnn's calls without a program."""
         of_ttnn = import_module("ttgraph.pykernel_calls")  # graphs import this package
         token, streams, calls = ARGUMENTS.set(tensors), STREAMS.set([]), of_ttnn.Calls(tensors)
@@ -215,7 +216,7 @@ class PykernelFunction:
         if config.flatbuffer is not None and not config.compile_only:
             self._write_flatbuffer(operands, config.flatbuffer)
 
-    def _launch(self, operation: Operation, tensors: list[object]) -> None:
+    def _launch(self, operation: Operation, tensors: Sequence[object]) -> None:
         folder = None if self.kernel_folder is None else Path(self.kernel_folder)
         if folder is None:
             operation(*tensors)
@@ -253,7 +254,7 @@ def pykernel_gen(
     kernel_source_dir: str | None = None,
     kernel_source_mode: str | None = None,
     use_tile_matmul: bool = True,
-) -> Callable[[Any], PykernelFunction]:
+) -> Callable[[Callable[..., object]], PykernelFunction]:
     """Make a function that returns a called Program a kernel on `grid` rows and columns of cores.
 
     With `indexing_maps`, a lambda for each tensor, the program has one compute thread, whose blocks
@@ -283,7 +284,7 @@ def pykernel_gen(
         text = "tiled=False: blocks of rows are not implemented, math needs tiles"
         raise NotImplementedYet(diagnostic(text, "leave tiled out", span))
 
-    def decorate(function: Any) -> PykernelFunction:
+    def decorate(function: Callable[..., object]) -> PykernelFunction:
         folder = None
         if kernel_source_mode is not None:
             folder = f"{kernel_source_dir or '.pykernel_gen'}/{function.__name__}"

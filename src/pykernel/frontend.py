@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import (
@@ -106,7 +105,7 @@ def _unbuilt(body: Block) -> list[Diagnostic]:
     return [not_yet(broken).at(span_of(op.location)) for op in fills]
 
 
-def _handles(call: Call, program: Program) -> list[Any]:
+def _handles(call: Call, program: Program) -> list[CircularBuffer | Semaphore]:
     """Make the objects for the parameters from the declarations of the operation's body."""
     buffers = [
         CircularBuffer(buffer, operand)

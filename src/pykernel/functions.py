@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math as python_math
+from collections.abc import Iterable
 from typing import Any
 
 from ttl.diagnostics import RuleBroken
@@ -72,7 +73,7 @@ def sqrt(x: Any) -> Any:
     return python_math.sqrt(x) if is_number(x) else math.sqrt(x)
 
 
-def fill(value: float, shape: Any) -> BlockExpression:
+def fill(value: float, shape: Iterable[int]) -> BlockExpression:
     """Return a block of `shape` tiles filled with one value."""
     return math.fill(value, shape=tuple(shape))
 

@@ -9,10 +9,9 @@ tensor is divided into as many blocks.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sized
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
 
 from ttl.diagnostics import Span
 from ttl.language.engine import engine
@@ -63,7 +62,7 @@ class Iteration:
             found.append([tuple(each[d] for d in range(len(order))) for each in counters])
         return found
 
-    def with_factors(self, factors: Any, tensors: int, span: Span | None) -> Iteration:
+    def with_factors(self, factors: object, tensors: int, span: Span | None) -> Iteration:
         """Set the factors for a call; WrongValue if the maps do not match the tensors."""
         if tensors != len(self.maps):
             raise wrong_value(
@@ -72,8 +71,11 @@ class Iteration:
                 span,
             )
         factors = (1,) * len(self.iterators) if factors is None else factors
-        is_listed = isinstance(factors, (tuple, list)) and len(factors) == len(self.iterators)
-        if not is_listed or not all(type(factor) is int and factor > 0 for factor in factors):
+        if (
+            not isinstance(factors, (tuple, list))
+            or len(factors) != len(self.iterators)
+            or not all(type(factor) is int and factor > 0 for factor in factors)
+        ):
             raise wrong_value(
                 f"block_factors={factors!r} for {len(self.iterators)} iterators",
                 "write one positive integer for each: the steps of a reduction, blocks of a core "
@@ -207,7 +209,7 @@ def check_counter(count: int, dim: object) -> None:
 # Maps by name -------------------------------------------------------------------------------------
 
 
-def eltwise_fused_template(args: Any) -> dict[str, Any]:
+def eltwise_fused_template(args: Sized | int) -> dict[str, object]:
     """Return maps for this many tensors, including the output, with matching blocks."""
     count = args if isinstance(args, int) else len(args)
     return {
@@ -216,7 +218,7 @@ def eltwise_fused_template(args: Any) -> dict[str, Any]:
     }
 
 
-def matmul_fused_template(args: Any) -> dict[str, Any]:
+def matmul_fused_template(args: Sized | int) -> dict[str, object]:
     """Return maps for a product of the first two tensors; the others have its shape."""
     count = args if isinstance(args, int) else len(args)
     result = [lambda m, n, k: (m, n)] * (count - 2)

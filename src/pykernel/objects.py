@@ -19,6 +19,7 @@ from ttl.language.described import Described
 from ttl.language.engine import Engine, engine
 from ttl.language.transfer import Transfer as MemTx
 from ttl.semantics.block_protocol import State
+from ttl.semantics.tensors import TensorSlice
 from ttl.semantics.types import Shape
 
 from .mistakes import NotImplementedYet, diagnostic, refused, wrong_type
@@ -54,13 +55,13 @@ class Stream(Described):
         self.name = name
         self.argument, self.span = tensor, span
         STREAMS.get().append(self)
-        self.operand: Any = None  # set when the program is called
+        self.operand: Operand  # set when the program is called
 
     @property
-    def key_parts(self) -> tuple[Any, ...]:
+    def key_parts(self) -> tuple[object, ...]:
         return self.name, self.operand.grid, self.operand.layout.logical_shape
 
-    def __getitem__(self, index: Any) -> StreamBlock:
+    def __getitem__(self, index: object) -> StreamBlock:
         return StreamBlock(self, checked_index(self, index))
 
 
@@ -69,17 +70,17 @@ class StreamBlock:
 
     __slots__ = ("index", "stream")
 
-    def __init__(self, stream: Stream, index: tuple[Any, ...]):
+    def __init__(self, stream: Stream, index: tuple[object, ...]):
         self.stream = stream
         self.index = index
 
-    def part(self, running: Engine) -> Any:
+    def part(self, running: Engine) -> TensorSlice:
         """Return the block's slice of the tensor."""
         operand = self.stream.operand
         return running.slice(operand.tensor, operand.part(self.index))
 
 
-def checked_index(stream: Stream, index: Any) -> tuple[Any, ...]:
+def checked_index(stream: Stream, index: object) -> tuple[object, ...]:
     """Check a grid coordinate, each part as far as it is known."""
     items = index if isinstance(index, tuple) else (index,)
     if len(items) != len(stream.operand.grid):
@@ -111,7 +112,7 @@ def out_of_range(stream: Stream, dim: int, index: int) -> RuleBroken:
 
 
 # The tensors of the running function decorated with @pykernel_gen, by name.
-ARGUMENTS: ContextVar[Mapping[str, Any]] = ContextVar("pykernel_arguments", default={})  # noqa: B039
+ARGUMENTS: ContextVar[Mapping[str, object]] = ContextVar("pykernel_arguments", default={})  # noqa: B039
 # The streams made by that function.
 STREAMS: ContextVar[list[Stream]] = ContextVar("pykernel_streams", default=[])  # noqa: B039
 
@@ -143,11 +144,11 @@ class CircularBuffer(Described):
         return self.buffer.name
 
     @property
-    def key_parts(self) -> tuple[Any, ...]:
+    def key_parts(self) -> tuple[object, ...]:
         """Return the dependencies of compiled kernels: see driver/signature.py."""
         return self.buffer, self.is_aliased, self.is_taken, self.is_streamed
 
-    def pop(self, scope: Any = None) -> TensorBlock:  # rule SCOPE of bodies.py passes it
+    def pop(self, scope: Scope) -> TensorBlock:  # rule SCOPE of bodies.py passes it
         """Return the next block to read; after reserve() in the same thread, its data are ready."""
         running = engine("CircularBuffer.pop()")
         held = self.stays.get(id(running))
@@ -162,7 +163,7 @@ class CircularBuffer(Described):
         scope.hold(block, (lambda: self._write(running, block)) if is_written else block.pop)
         return block
 
-    def reserve(self, scope: Any = None) -> TensorBlock:
+    def reserve(self, scope: Scope) -> TensorBlock:
         """Return space for one block to write."""
         running = engine("CircularBuffer.reserve()")
         held = self.stays.get(id(running))
@@ -207,11 +208,11 @@ class CircularBuffer(Described):
         running = engine("empty()")
         self._write(running, running.wait(self.buffer), index)
 
-    def _write(self, running: Engine, block: Any, index: Shape | None = None) -> None:
+    def _write(self, running: Engine, block: TensorBlock, index: Shape | None = None) -> None:
         running.copy(block, self._part(running, index)).wait()
         block.pop()
 
-    def _part(self, running: Engine, index: Shape | None) -> Any:
+    def _part(self, running: Engine, index: Shape | None) -> TensorSlice:
         place = running.node()[::-1] if index is None else index
         return running.slice(self.operand.tensor, self.operand.part(place))
 
@@ -245,7 +246,7 @@ class Scope:
     def hold(self, block: TensorBlock, release: Callable[[], object]) -> None:
         self.held.append((block, release))
 
-    def store(self, block: Any, value: Any) -> None:
+    def store(self, block: Any, value: object) -> None:
         """Store a value; accumulate a matrix product onto the block's contents."""
         if getattr(value, "is_product", False):
             engine("store()").accumulate(block, value)
@@ -267,10 +268,10 @@ class Semaphore(Described):
         self.semaphore = semaphore
 
     @property
-    def key_parts(self) -> tuple[Any, ...]:
+    def key_parts(self) -> tuple[object, ...]:
         return self.semaphore.index, self.semaphore.name
 
-    def set(self, value: int, core: Any = None, mcast: Any = None) -> None:
+    def set(self, value: int, core: object = None, mcast: object = None) -> None:
         """Set the value here and, with `core`, on all cores of a rectangle."""
         check_set(core, mcast)
         running = engine("Semaphore.set()")
@@ -342,7 +343,7 @@ def check_remote(from_stream: bool, to_stream: bool, core: object) -> None:
         )
 
 
-def pair(value: Any, what: str) -> tuple[Any, Any]:
+def pair(value: object, what: str) -> tuple[Any, Any]:
     if not isinstance(value, (tuple, list)) or len(value) != 2:
         raise refused(f"{what} is {value!r}", f"write {what}=(y, x)")
     return value[0], value[1]

@@ -18,12 +18,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 from ttl.source import tree
 from ttl.source.bindings import Binding, Place, Variable
 from ttl.source.making import around, assigned, called, method_call
-from ttl.source.walking import Changer, walk
+from ttl.source.walking import Changer, Nodes, walk
 
 OWN = ".own_"  # before a parameter: the stream of its tensor
 
@@ -41,7 +40,7 @@ class _Rewriting(Changer):
     def __init__(self, variables: set[Variable], waited: set[Binding]):
         self.variables, self.waited = variables, waited
 
-    def sequence(self, nodes: tuple[Any, ...]) -> tuple[Any, ...]:
+    def sequence(self, nodes: Nodes) -> Nodes:
         is_body = bool(nodes) and isinstance(nodes[0], tree.Statement)
         return self._statements(nodes) if is_body else super().sequence(nodes)
 
@@ -99,7 +98,7 @@ class _Rewriting(Changer):
                 if source is not None:
                     yield _fill(source, node.place)
 
-    def change(self, node: tree.Node) -> Any:
+    def change(self, node: tree.Node) -> tree.Node:
         variable = self._buffer(node) if isinstance(node, tree.Name) else None
         return node if variable is None else _block(variable, node.place)
 
@@ -132,7 +131,7 @@ def _fill(buffer: Variable, place: Place) -> tree.Statement:
     return tree.Evaluate(place, method_call(transfer, "wait", place))
 
 
-def function_name(node: Any) -> str:
+def function_name(node: tree.Node | None) -> str:
     """Return the last part of a called function's path."""
     function = node.function if isinstance(node, tree.Call) else None
     if isinstance(function, tree.Attribute):
@@ -140,5 +139,5 @@ def function_name(node: Any) -> str:
     return function.binding.name if isinstance(function, tree.Name) else ""
 
 
-def _keyword(call: Any, name: str) -> bool:
-    return any(each.name == name for each in call.keywords)
+def _keyword(call: tree.Node, name: str) -> bool:
+    return isinstance(call, tree.Call) and any(each.name == name for each in call.keywords)

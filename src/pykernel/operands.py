@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 import ml_dtypes
 import numpy as np
@@ -12,8 +12,9 @@ import numpy as np
 from ttl import ttnn
 from ttl.diagnostics import codes
 from ttl.diagnostics.frames import calling_span
-from ttl.semantics.dtypes import DType, bfloat16, dtype_of, float16, float32
+from ttl.semantics.dtypes import Array, DType, bfloat16, dtype_of, float16, float32
 from ttl.semantics.metal_layout import MetalLayout
+from ttl.semantics.tensor_like import TensorLike
 from ttl.semantics.types import Shape
 
 from .mistakes import wrong_type, wrong_value
@@ -27,7 +28,7 @@ class Operand:
 
     name: str
     argument: object  # from the user
-    tensor: Any  # of ttnn, collapsed and padded
+    tensor: ttnn.Tensor  # collapsed and padded
     layout: MetalLayout
     grid: Shape  # the parts it is divided into
 
@@ -49,7 +50,7 @@ class Operand:
         return tuple(slice(i * size, (i + 1) * size) for i, size in pairs)
 
 
-def is_tensor(value: Any) -> bool:
+def is_tensor(value: object) -> TypeGuard[TensorLike]:
     return hasattr(value, "shape") and hasattr(value, "dtype")
 
 
@@ -70,7 +71,7 @@ def make_operands(
     return tuple(found)
 
 
-def _operand(value: Any, name: str, grid: Shape, memory_space: str, call: str) -> Operand:
+def _operand(value: object, name: str, grid: Shape, memory_space: str, call: str) -> Operand:
     if not is_tensor(value):
         raise wrong_type(
             f"argument `{name}` of {call} is a {type(value).__name__}",
@@ -82,7 +83,7 @@ def _operand(value: Any, name: str, grid: Shape, memory_space: str, call: str) -
     return Operand(name, value, to_layout(value, name, layout), layout, grid)
 
 
-def checked_dtype(value: Any, name: str) -> DType:
+def checked_dtype(value: TensorLike, name: str) -> DType:
     text = str(value.dtype).rpartition(".")[2].lower()
     if text not in ELEMENTS:
         raise wrong_type(
@@ -93,7 +94,7 @@ def checked_dtype(value: Any, name: str) -> DType:
     return ELEMENTS[text]
 
 
-def to_layout(value: Any, name: str, layout: MetalLayout) -> Any:
+def to_layout(value: TensorLike, name: str, layout: MetalLayout) -> ttnn.Tensor:
     """Convert a tensor to its layout on the device."""
     dtype = checked_dtype(value, name)
     if isinstance(value, ttnn.Tensor):
@@ -113,14 +114,15 @@ def to_layout(value: Any, name: str, layout: MetalLayout) -> Any:
     )
 
 
-def array_of(value: Any) -> Any:
+def array_of(value: object) -> Array:
     """Return the elements as a numpy array; torch cannot convert bfloat16 itself."""
     if isinstance(value, ttnn.Tensor):
         return ttnn.to_numpy(value)
     if not hasattr(value, "detach"):
         return np.asarray(value)
-    values = value.detach()
-    return values.float().numpy() if str(values.dtype) == "torch.bfloat16" else values.numpy()
+    values: Any = value.detach()
+    values = values.float() if str(values.dtype) == "torch.bfloat16" else values
+    return np.asarray(values.numpy())
 
 
 def copy_back(output: Operand) -> None:
@@ -136,10 +138,10 @@ def copy_back(output: Operand) -> None:
         raise wrong_value(text, help_text, calling_span()) from None
 
 
-def write_array(argument: Any, values: Any) -> None:
+def write_array(argument: Any, values: Array) -> None:
     if isinstance(argument, ttnn.Tensor):
-        how: dict[str, Any] = dict(dtype=argument.dtype, layout=argument.layout)
-        ttnn.copy_host_to_device_tensor(ttnn.from_numpy(values, **how), argument)
+        given = ttnn.from_numpy(values, dtype=argument.dtype, layout=argument.layout)
+        ttnn.copy_host_to_device_tensor(given, argument)
         return
     if not hasattr(argument, "detach"):
         argument[...] = values

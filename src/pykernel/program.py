@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ttl.diagnostics import Span, codes
 from ttl.diagnostics.frames import calling_span
@@ -23,6 +23,10 @@ from .objects import STREAMS, CircularBuffer, Semaphore, Stream
 from .operands import Operand
 from .running import MethodCall, Moves, calling, one_after_the_other, running
 from .threads import Thread, bound_thread, check_threads
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+    from xdsl.passes import ModulePass
 
 STREAM_BLOCKS = 2  # one is filled while the other is used
 SHARD_BLOCKS = 1
@@ -71,7 +75,7 @@ class BoundProgram:
     """The threads and the user's tensors that they were called with."""
 
     threads: tuple[Thread, ...]
-    tensors: tuple[Any, ...]
+    tensors: tuple[object, ...]
     made_streams: tuple[Stream, ...] = ()  # including streams that no thread captures
 
     @property
@@ -272,7 +276,7 @@ class Body:
 
     def _declare(self) -> list[Any]:
         call = self.call
-        found: list[Any] = []
+        found: list[CircularBuffer | Semaphore] = []
         for position, name in enumerate(call.names):
             operand = call.operands[position]
             blocks = STREAM_BLOCKS if call.is_streamed(position) else SHARD_BLOCKS
@@ -293,7 +297,7 @@ class Body:
         return found
 
 
-def _by_parameter(thread: Thread, objects: list[object]) -> dict[str, Any]:
+def _by_parameter(thread: Thread, objects: Iterable[object]) -> dict[str, object]:
     return dict(zip(thread.names_of_parameters, objects, strict=True))
 
 
@@ -387,7 +391,7 @@ class Threads:
     call: Call
 
     @property
-    def key_parts(self) -> tuple[Any, ...]:
+    def key_parts(self) -> tuple[object, ...]:
         """Return the module's dependencies beside the kernels: see driver/signature.py."""
         call = self.call
         layouts = tuple((each.name, each.layout.logical_shape) for each in call.operands)
@@ -396,12 +400,12 @@ class Threads:
             call.use_tile_matmul, call.grid, layouts, places, call.iteration, call.system_desc,
         )  # fmt: skip
 
-    def module(self, program: LanguageProgram, target: Any) -> Any:
+    def module(self, program: LanguageProgram, target: Any) -> ModuleOp:
         from .frontend import build_module
 
         return build_module(self.call, program, target)
 
-    def passes(self) -> list[Any]:
+    def passes(self) -> list[ModulePass]:
         from .passes.pipelines import D2M, find_pass
 
         return [find_pass(name)() for name in D2M]

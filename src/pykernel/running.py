@@ -7,10 +7,9 @@ start with a dot.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import FunctionType
-from typing import Any
 
 from ttl.source import tree
 from ttl.source.bindings import Scope
@@ -36,7 +35,7 @@ class Moves:
 
 
 def running(
-    thread: Thread, values: dict[str, Any], moves: Moves, iterations: object = None
+    thread: Thread, values: dict[str, object], moves: Moves, iterations: object = None
 ) -> FunctionType:
     """Bind the thread's parameters to `values`; its body runs for each of `iterations`."""
     body = thread.definition.body
@@ -63,7 +62,7 @@ def one_after_the_other(threads: Sequence[Thread], functions: list[FunctionType]
 
 
 def calling(
-    thread: Thread, name: str, calls: Iterable[MethodCall], values: dict[str, Any]
+    thread: Thread, name: str, calls: Iterable[MethodCall], values: Mapping[str, object]
 ) -> FunctionType:
     """Make a kernel that only calls our methods, at the lines of `thread`."""
     return _bound(thread, name, _calls(thread, calls), values)
@@ -79,7 +78,9 @@ def _calls(thread: Thread, calls: Iterable[MethodCall]) -> tree.Body:
     return tuple(found)
 
 
-def _bound(thread: Thread, name: str, body: tree.Body, values: dict[str, Any]) -> FunctionType:
+def _bound(
+    thread: Thread, name: str, body: tree.Body, values: Mapping[str, object]
+) -> FunctionType:
     """Make a function whose free names are the thread's cells and `values`."""
     function = without_parameters(name, body, thread.definition.place, Scope(name))
     own, bound = thread.function.__code__, {**values, **thread.names}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from xdsl.dialects.builtin import TensorType
 
 from ttl.dialects.metal import MetalLayoutAttr
@@ -12,12 +10,12 @@ from ttl.dialects.ttcore import TileType
 from .operands import Operand
 
 
-def device_type(operand: Operand) -> TensorType[Any]:
+def device_type(operand: Operand) -> TensorType:
     layout = MetalLayoutAttr.of(operand.layout)
     return TensorType(TileType.of(operand.dtype), operand.device_shape, layout)
 
 
-def stream_type(type: TensorType[Any]) -> TensorType[Any]:
+def stream_type(type: TensorType) -> TensorType:
     """Return the type of a view of the tensor."""
     layout = type.encoding
     assert isinstance(layout, MetalLayoutAttr)
@@ -25,5 +23,5 @@ def stream_type(type: TensorType[Any]) -> TensorType[Any]:
     return TensorType(type.element_type, type.get_shape(), view)
 
 
-def host_type(operand: Operand) -> TensorType[Any]:
+def host_type(operand: Operand) -> TensorType:
     return TensorType(TileType.of(operand.dtype).element, operand.layout.logical_shape)

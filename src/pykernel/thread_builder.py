@@ -62,7 +62,7 @@ class _Names(Environment):
         super().__init__(functions)
         self.names = names
 
-    def lookup(self, name: str, make: MakeArgument) -> Any:
+    def lookup(self, name: str, make: MakeArgument) -> object:
         return self.names[name] if name in self.names else super().lookup(name, make)
 
 

@@ -43,7 +43,7 @@ class Thread:
     kinds: Mapping[str, str | None] = field(compare=False)
     verbose: bool = False
     # Names that its tree has beside its own.
-    names: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    names: Mapping[str, object] = field(default_factory=dict, compare=False)
 
     @property
     def name(self) -> str:
@@ -78,7 +78,7 @@ class Thread:
     ) -> Diagnostic:
         return diagnostic(text, help_text, self.span(node), code)
 
-    def captures(self) -> dict[str, Any]:
+    def captures(self) -> dict[str, object]:
         """The captured variables that have a value."""
         return {**self.names, **KernelFunction(self.kind, self.function).captures()}
 

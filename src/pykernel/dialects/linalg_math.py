@@ -6,12 +6,12 @@ over its dimensions, a broadcast reads one tile again, all others go tile by til
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
 
-from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr
+from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, ShapedType
 from xdsl.dialects.linalg.attrs import IteratorType, IteratorTypeAttr
 from xdsl.dialects.linalg.ops import GenericOp, YieldOp
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.rewriter import Rewriter
 
@@ -53,7 +53,11 @@ def _before(op: Operation, new: Operation) -> Operation:
 
 
 def insert_linalg(
-    place: Operation, name: str, inputs: list[SSAValue], result: object, properties: object
+    place: Operation,
+    name: str,
+    inputs: list[SSAValue],
+    result: Attribute,
+    properties: Mapping[str, Attribute],
 ) -> SSAValue:
     """Insert the operation `name` of the op table before `place`."""
     empty = _before(place, d2m.EmptyOp.create(result_types=[result])).results[0]
@@ -62,9 +66,9 @@ def insert_linalg(
 
 
 def linalg_generic(
-    name: str, inputs: list[SSAValue], output: SSAValue, properties: Any
+    name: str, inputs: list[SSAValue], output: SSAValue, properties: Mapping[str, Attribute]
 ) -> GenericOp:
-    maps, iterators = iteration(name, inputs, output.type, properties)
+    maps, iterators = iteration(name, inputs, output.type)
     types = [element_of(value) for value in (*inputs, output)]
     body = Block(arg_types=types)
     used = body.args if name in ACCUMULATING else body.args[:-1]
@@ -81,8 +85,9 @@ def linalg_generic(
     )
 
 
-def iteration(name: str, inputs: list[SSAValue], result: Any, properties: object) -> Iteration:
+def iteration(name: str, inputs: list[SSAValue], result: Attribute) -> Iteration:
     """Return the maps between the tiles of operands and result, and the iterators."""
+    assert isinstance(result, ShapedType)
     shape = tuple(result.get_shape())
     shapes = [d2m.shape_of(value) for value in inputs]
     if name == "matmul" and len(shape) == 2:

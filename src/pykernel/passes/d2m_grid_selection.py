@@ -10,7 +10,7 @@ rule TYPES  a dimension of a block is divided like its iterator
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp, TensorType
@@ -147,7 +147,7 @@ def _spread(op: Operation, tags: Tags) -> bool:
     return _unify(list(zip(values, found, strict=True)), tags)
 
 
-def _unify(pairs: list[tuple[SSAValue, Any]], tags: Tags) -> bool:
+def _unify(pairs: list[tuple[SSAValue, Sequence[int | None]]], tags: Tags) -> bool:
     """Give dimensions with equal paths the same iterator; return True for news."""
     known: dict[int, int] = {}
     for value, dims in pairs:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import (
@@ -72,11 +71,11 @@ class Operand:
         return ttl.DataflowBufferType.of(self.shard, self.dtype, self.blocks)
 
     @property
-    def tensor_type(self) -> TensorType[Any]:
+    def tensor_type(self) -> TensorType:
         return tensor_of(self.physical, self.dtype)
 
     @property
-    def block_type(self) -> TensorType[Any]:
+    def block_type(self) -> TensorType:
         return tensor_of(self.shard, self.dtype)
 
 

@@ -9,8 +9,6 @@ rule VALUE   calculated blocks stay values: the allocation of DST registers deci
 
 from __future__ import annotations
 
-from typing import Any
-
 from xdsl.dialects import func, memref, scf
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -114,13 +112,14 @@ def memory_type(type: Attribute, buffers: int = 1) -> Attribute:
 
 
 def device_memory(
-    type: TensorType[Any] | MemRefType[Any], layout: MetalLayoutAttr, buffers: int = 1
-) -> MemRefType[Any]:
+    type: TensorType | MemRefType, layout: MetalLayoutAttr, buffers: int = 1
+) -> MemRefType:
     """Return the memory of a tensor on the device, by rule VIEW."""
     shape = tuple(type.get_shape())
     space = MemorySpaceAttr(layout.memory_space)
     if layout.is_view:
         return MemRefType(type.element_type, shape, ViewAttr(IntAttr(len(shape))), space)
+    assert isinstance(type.element_type, TileType)
     shard = ShardAttr.of(shape[len(shape) // 2 :], type.element_type.dtype.tile_bytes, buffers)
     return MemRefType(type.element_type, shape, shard, space)
 

@@ -68,7 +68,7 @@ def _raise(root: scf.ForOp) -> None:
     erase(root)
 
 
-def _result_type(end: Operation) -> TensorType[Any]:
+def _result_type(end: Operation) -> TensorType:
     type: Any = end.operands[1].type
     return TensorType(type.element_type, type.get_shape())
 

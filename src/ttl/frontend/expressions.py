@@ -205,7 +205,7 @@ def call_expression(builder: KernelBuilder, node: tree.Call) -> Value:
     return call(builder, attribute_of(builder, called, function.name), arguments, keywords)
 
 
-EXPRESSIONS: dict[type[tree.Node], Callable[[KernelBuilder, Any], Value]] = {
+EXPRESSIONS: dict[type[tree.Node], Callable[..., Value]] = {
     tree.Constant: lambda builder, node: node.value,
     tree.Name: lambda builder, node: builder.lookup(node.binding),
     tree.Sequence: sequence,

@@ -141,7 +141,7 @@ def declare(builder: KernelBuilder, node: tree.Declare) -> None:
         raise not_in_kernels("`global`")
 
 
-STATEMENTS: dict[type[tree.Statement], Callable[[KernelBuilder, Any], None]] = {
+STATEMENTS: dict[type[tree.Statement], Callable[..., None]] = {
     tree.Evaluate: evaluate,
     tree.Assign: assign,
     tree.Update: update,

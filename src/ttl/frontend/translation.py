@@ -359,7 +359,7 @@ def _signpost(builder: KernelBuilder, name: str, is_end: bool) -> None:
     builder.emit(ttl.SignpostOp, (), {"region_name": StringAttr(name), **end})
 
 
-FLOW: dict[type[tree.Statement], Callable[[Translation, Any], Steps]] = {
+FLOW: dict[type[tree.Statement], Callable[..., Steps]] = {
     tree.Branch: if_statement,
     tree.Loop: for_loop,
     tree.While: while_loop,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache, reduce
 from operator import or_
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ttl.source import tree
 from ttl.source.bindings import Variable
@@ -149,7 +149,7 @@ def _finish(node: tree.Finish) -> Uses:
     return Uses(variables, NONE, variables, released=NONE if node.is_wait else variables)
 
 
-_SPECIAL: dict[type[tree.Node], Callable[[Any], Uses]] = {
+_SPECIAL: dict[type[tree.Node], Callable[..., Uses]] = {
     tree.Name: _name,
     tree.Target: _target,
     tree.Attribute: _attribute,

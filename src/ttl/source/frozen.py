@@ -106,7 +106,7 @@ PLAIN: Final = {
 }  # fmt: skip
 
 # The contents of a value of a type (or of a derived type), beside its attributes.
-HELD: Final[dict[type, Callable[[Any], Iterable[object]]]] = {
+HELD: Final[dict[type, Callable[..., Iterable[object]]]] = {
     bool: lambda value: (bool(value),),
     int: lambda value: (int.__index__(value),),
     float: lambda value: (struct.pack("<d", value),),
@@ -151,7 +151,7 @@ PLACES = (MemberDescriptorType, GetSetDescriptorType, type(vars(namedtuple("Box"
 METHODS = (FunctionType, property, staticmethod, classmethod)
 
 
-def _items(value: dict[Any, Any]) -> Iterator[object]:
+def _items(value: Any) -> Iterator[object]:
     for item in dict.items(value):
         yield from item
 

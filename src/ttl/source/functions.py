@@ -199,7 +199,7 @@ def _module_environment(
             yield from _module_environment(f"{path}.{name}", value, names)
 
 
-Token = Callable[[Any], Hashable]
+Token = Callable[..., Hashable]
 
 
 def fingerprint(

@@ -17,7 +17,7 @@ from .numpy_numbers import has_numpy
 UNKNOWN: Final = object()
 SCALARS = (bool, int, float, str, type(None))
 
-OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
+OPERATORS: dict[str, Callable[..., Any]] = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
     "//": operator.floordiv, "%": operator.mod, "&": operator.and_, "|": operator.or_,
     "^": operator.xor, "<<": operator.lshift, ">>": operator.rshift, "**": operator.pow,
@@ -27,7 +27,7 @@ OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "in": lambda item, items: item in items, "not in": lambda item, items: item not in items,
 }  # fmt: skip
 MAY_NOT_END = ("**", "<<", "@")
-SIGNS: dict[str, Callable[[Any], Any]] = {
+SIGNS: dict[str, Callable[..., Any]] = {
     "-": operator.neg, "+": operator.pos, "~": operator.invert, "not": operator.not_,
 }  # fmt: skip
 PURE = (abs, bool, float, getattr, hasattr, int, isinstance, len, max, min, range, str, sum, tuple)

@@ -263,7 +263,7 @@ def _handler(writer: Writer, node: tree.Handler) -> ast.ExceptHandler:
 
 
 # All other nodes have the same form in Python.
-EXPRESSIONS: dict[type[tree.Node], Callable[[Writer, Any], Any]] = {
+EXPRESSIONS: dict[type[tree.Node], Callable[..., Any]] = {
     tree.Constant: lambda writer, node: ast.Constant(node.value),
     tree.Name: _name,
     tree.Target: _name,
@@ -304,7 +304,7 @@ def _declare(writer: Writer, node: tree.Declare) -> ast.stmt:
     return kind([each.name for each in node.bindings])
 
 
-STATEMENTS: dict[type[tree.Node], Callable[[Writer, Any], Any]] = {
+STATEMENTS: dict[type[tree.Node], Callable[..., Any]] = {
     tree.Assign: _assign,
     tree.Delete: lambda writer, node: ast.Delete(
         [writer.target(each, ast.Del()) for each in node.targets]

@@ -29,7 +29,7 @@ from .read_expressions import (
 from .tree import Body, Statement
 
 Recognize = Callable[[tree.Call], tree.Call]
-ReadStatement = Callable[["Reader", Any], Iterable[Statement]]
+ReadStatement = Callable[..., Iterable[Statement]]
 
 
 def read_function(node: FunctionNode, recognize: Recognize = lambda call: call) -> tree.Function:

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from .tree import Binary, Body, Function, LanguageCall, Node, Sequence, Starred, Suspend
 
 AnyNode = TypeVar("AnyNode", bound=Node)
+Nodes = tuple[Any, ...]  # a body, or the nodes in a field
 
 
 def children(node: Node) -> list[Node]:
@@ -95,7 +96,7 @@ class Changer:
             return part if part is None else self.node(part)
         return self.sequence(part)
 
-    def sequence(self, nodes: tuple[Any, ...]) -> tuple[Any, ...]:
+    def sequence(self, nodes: Nodes) -> Nodes:
         news: list[Any] = []
         for each in nodes:
             new = None if each is None else self.node(each)

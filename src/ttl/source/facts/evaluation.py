@@ -391,7 +391,7 @@ class Evaluation:
         return None if is_held or isinstance(node.index, tree.Constant) else name
 
 
-EXPRESSIONS: dict[type[tree.Node], Callable[[Evaluation, Any, State], Iterable[Any]]] = {
+EXPRESSIONS: dict[type[tree.Node], Callable[..., Iterable[Any]]] = {
     tree.Attribute: Evaluation.attribute,
     tree.Binary: Evaluation.binary,
     tree.Bind: Evaluation.bind,

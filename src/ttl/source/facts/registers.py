@@ -330,7 +330,7 @@ class _Reader:
         return UNKNOWN
 
 
-VISITS: dict[type[tree.Node], Callable[[_Reader, Any, _Frame], Any]] = {
+VISITS: dict[type[tree.Node], Callable[..., Any]] = {
     tree.Constant: lambda reader, node, frame: node.value,
     tree.Name: lambda reader, node, frame: frame.lookup(node.binding),
     tree.Target: lambda reader, node, frame: UNKNOWN,

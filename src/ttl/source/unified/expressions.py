@@ -215,7 +215,7 @@ def unpacked(
             yield each, rest or container_of(thing.inside)
 
 
-_EXPRESSIONS: dict[type[tree.Node], Callable[[Reader, Any], Thing]] = {
+_EXPRESSIONS: dict[type[tree.Node], Callable[..., Thing]] = {
     tree.Name: lambda reader, node: reader.read(node.binding),
     tree.Constant: lambda reader, node: Thing(value=node.value),
     tree.Attribute: _attribute,

@@ -363,7 +363,7 @@ def _import(reader: Reader, node: tree.Import) -> None:
         reader.bind(each.target, thing_of(value))
 
 
-_SIMPLE: dict[type[tree.Statement], Callable[[Reader, Any], None]] = {
+_SIMPLE: dict[type[tree.Statement], Callable[..., None]] = {
     tree.Evaluate: _evaluate,
     tree.Assign: _assign,
     tree.Update: _update,
