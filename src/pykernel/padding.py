@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from ttl.diagnostics import Diagnostic, codes
 from ttl.semantics.types import TILE_SIZE
@@ -33,7 +34,7 @@ def padding_warnings(call: Call) -> list[Diagnostic]:
 def _reductions(thread: Thread, tensor: str) -> Iterator[Diagnostic]:
     calls = (node for node in thread.nodes if isinstance(node, tree.Call) and node.arguments)
     for node in calls:
-        which = value_around(node.function, thread.function)
+        which: Any = value_around(node.function, thread.function)
         values = thread.values_of(node.arguments[0])
         is_loaded = any(isinstance(each, tree.Call) and each.method == "pop" for each in values)
         if is_one_of(which, REDUCING) and not (which is rowsum and is_loaded):

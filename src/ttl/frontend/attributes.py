@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from ttl.diagnostics import RuleBroken
 from ttl.diagnostics.names import UnknownNameError
@@ -24,7 +23,7 @@ from .problems import describe, not_in_kernels
 from .ranges import RangeValue
 
 
-def attribute_of(builder: KernelBuilder, owner: Any, name: str) -> Value:
+def attribute_of(builder: KernelBuilder, owner: object, name: str) -> Value:
     if isinstance(owner, Generator):
         raise not_in_kernels(f"`{name}` of a generator", FOR)
     if isinstance(owner, StandIn):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import count
 from typing import Any, TypeGuard
 
@@ -230,7 +230,9 @@ def _reduction(
     return block_math(builder, BLOCK_OPS["mul"], [reduced, factor])
 
 
-def _takes_scaler(op: BlockOp, scaler: Value, inner_dims: int, parameters: Any) -> bool:
+def _takes_scaler(
+    op: BlockOp, scaler: Value, inner_dims: int, parameters: Mapping[str, object]
+) -> bool:
     """Can a sum multiply by the block itself? See fits_scaler_tile()."""
     is_narrow = not _is_fill(scaler) and operand_type(scaler).dtype == bfloat16
     is_exact = bool(parameters.get("exact_f32"))
@@ -407,7 +409,7 @@ def math_function(op: BlockOp, builder: KernelBuilder, *args: Value, **kwargs: V
     return block_math(builder, op, list(operands), dict(parameters))
 
 
-def _typed(value: Value) -> Any:
+def _typed(value: Value) -> object:
     """Return a language block with the value's type; other values return themselves."""
     if not isinstance(value, BlockValue) or not is_block(value):
         return value
@@ -433,7 +435,7 @@ def fill(builder: KernelBuilder, *args: Value, **kwargs: Value) -> Value:
     builder.require(KernelKind.COMPUTE, "ttl.math.fill()")
     scalars = [v for v in (*args, *kwargs.values()) if isinstance(v, Scalar)]
 
-    def checked(value: Value) -> Any:
+    def checked(value: Value) -> object:
         """Stand in for a run-time number with an example, for the check of arguments."""
         return example(value) if isinstance(value, Scalar) else _typed(value)
 

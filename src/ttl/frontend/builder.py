@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, TypeGuard, cast
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import StringAttr
@@ -25,6 +25,7 @@ from ttl.dialects.conditions import Facts
 from ttl.language.operation import KernelFunction
 from ttl.language.signposts import signpost
 from ttl.semantics.kernel_kinds import KernelKind, wrong_kind
+from ttl.semantics.tensor_like import TensorLike
 from ttl.semantics.tensors import with_tensor_name
 from ttl.source import bindings, tree
 from ttl.source.bindings import Around, Binding, Scope
@@ -57,10 +58,11 @@ from .problems import (
     not_in_kernels,
     not_yet,
 )
-from .state import Do, Frame, Loop, Made, Path, State, Variable, functions_in
+from .state import ContainerT, Do, Frame, Loop, Made, Path, State, Variable, functions_in
 
 if TYPE_CHECKING:
     from .continuations import Steps
+    from .looping import Failure
 
 MOST_PATHS = 256
 
@@ -73,7 +75,7 @@ class KernelBuilder(ABC):
         kernel: KernelFunction,
         environment: Environment,
         grid: tuple[int, ...],
-        tensors: dict[str, object],
+        tensors: Mapping[str, TensorLike],
         device_api: str,
         nets: Nets,
         handlers: Handlers,
@@ -96,7 +98,7 @@ class KernelBuilder(ABC):
         self.is_trial = False  # can evaluation fall back if values cannot be carried?
         self.may_be_unrolled = False  # the loop being evaluated
         self.frame_count = self.block_count = self.number_count = 0
-        self.known_loops: dict[Hashable, Any] = {}  # by their starting state
+        self.known_loops: dict[Hashable, Failure] = {}  # by their starting state
         self.parts: set[tree.Node] = set()  # loops in nests without their first iteration
         self.signposts: dict[signpost, Place | None] = {}  # made, but not entered on any path
         # Variables that are None before a loop, but not after each iteration.
@@ -110,7 +112,7 @@ class KernelBuilder(ABC):
     # In other modules -----------------------------------------------------------------------------
 
     @abstractmethod
-    def evaluate(self, node: tree.Expression) -> Any:
+    def evaluate(self, node: tree.Expression) -> object:
         """Return the value of an expression."""
 
     @abstractmethod
@@ -303,7 +305,7 @@ class KernelBuilder(ABC):
         self.frame_count += 1
         return Frame(self.frame_count, file, scope, outer, environment)
 
-    def tree_of(self, function: Any) -> tree.Function:
+    def tree_of(self, function: object) -> tree.Function:
         """Return a function's definition, with supplied releases and waits."""
         return self.repaired.get(place_of(own_code(function))) or definition(function)
 
@@ -326,7 +328,7 @@ class KernelBuilder(ABC):
     def variables(self, bindings: Iterable[Binding]) -> set[Variable]:
         return {found for each in bindings if (found := self.variable(each))}
 
-    def lost(self, values: Mapping[Variable, Any]) -> dict[bindings.Variable, Unusable]:
+    def lost(self, values: Mapping[Variable, object]) -> dict[bindings.Variable, Unusable]:
         """Return this function's variables that lost their value on a path from here."""
         return {
             variable.of: value
@@ -386,7 +388,7 @@ class KernelBuilder(ABC):
         constant.is_natural = value >= 0
         return constant
 
-    def new(self, value: Any, carrier: Loop | None = None) -> Any:
+    def new(self, value: ContainerT, carrier: Loop | None = None) -> ContainerT:
         """Register a container that the kernel makes, and may change."""
         self.state.containers[id(value)] = Made(value, self.loop, [], carrier)
         return value
@@ -422,7 +424,7 @@ class KernelBuilder(ABC):
         is_carried = value.is_popped or not isinstance(value.owner, Op) or bool(value.owner.bodies)
         return is_carried or isinstance(value, HeldBlock)
 
-    def is_tensor(self, value: Value) -> bool:
+    def is_tensor(self, value: Value) -> TypeGuard[TensorLike]:
         return self.handles.is_tensor(value)
 
     def require(self, kind: KernelKind, call: str) -> None:

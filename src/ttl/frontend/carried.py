@@ -52,7 +52,7 @@ class Carried:
         self.builder, self.loop = builder, loop
         self.before = builder.state.values
         self.start: list[RunTime] = []
-        self.templates: dict[Variable, Any] = {}
+        self.templates: dict[Variable, object] = {}
         self.fixed: dict[Variable, Unusable] = {}  # have no value to carry
         self.kept: list[Variable] = []  # get their old value back in each iteration
         self.blocks = CarriedBlocks(builder)
@@ -119,7 +119,7 @@ class Carried:
                 what = f"a loop that releases a block of `{name}` acquired before it"
                 raise flow_broken(what, loop=self.loop)
 
-    def _template(self, value: Value, by_value: bool) -> Any:
+    def _template(self, value: Value, by_value: bool) -> object:
         """Make a template; with `by_value`, a block may become its contents."""
         if (items := items_of(value)) is not None:
             by_value = by_value and not isinstance(value, slice)
@@ -160,7 +160,8 @@ class Carried:
             values[number].is_popped = True  # type: ignore[attr-defined]
         for variable, template in self.templates.items():
             value = filled(template, values, blocks)
-            value = list(value) if value is template else value  # an empty list
+            if isinstance(value, list) and value is template:
+                value = list(value)  # an empty list
             name_value(value, variable.name)
             self._make_lists(value, self._carrier(variable) or carrier)
             self.builder.state.values[variable] = value
@@ -213,7 +214,7 @@ class Carried:
         broken = self._match(variable, template, value)
         return None if broken is None else Unusable(broken)
 
-    def _match(self, variable: Variable, template: Any, value: Any) -> RuleBroken | None:
+    def _match(self, variable: Variable, template: object, value: Any) -> RuleBroken | None:
         name, yielded = variable.name, self.yielded
         if isinstance(template, BlockSlot):
             if self.yielded_blocks.setdefault(template.number, value) is not value:

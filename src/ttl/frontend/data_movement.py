@@ -57,9 +57,7 @@ def _start_and_extent(
     first = start if isinstance(start, int) else 0  # as far as known before the run
     if extent < 1 or first < 0 or first + extent > size:
         if not isinstance(start, int):
-            message = (
-                f"a slice of {extent} {layout.unit} of {tensors.A_TENSOR} is not in 0:{size}"
-            )
+            message = f"a slice of {extent} {layout.unit} of {tensors.A_TENSOR} is not in 0:{size}"
             raise tensors.wrong_slice(message, layout, subject=tensor)
         text = f"{start}:{start + extent}" if isinstance(item, slice) else f"{start}"
         raise tensors.out_of_range(text, dimension, size, layout, tensor)

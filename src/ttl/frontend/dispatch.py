@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from types import BuiltinFunctionType, FunctionType, MethodType, MethodWrapperType
 from typing import Any
@@ -170,7 +170,9 @@ def _items_of(builder: KernelBuilder, function: object, given: Value) -> Value:
 AT_ONCE = (dict, frozenset, list, max, min, set, sorted, sum, tuple)
 
 
-def _called(function: Any, arguments: list[Value], names: list[str], values: list[Value]) -> Value:
+def _called(
+    function: Callable[..., Value], arguments: list[Value], names: list[str], values: list[Value]
+) -> Value:
     return function(*arguments, **dict(zip(names, values, strict=True)))
 
 
@@ -184,11 +186,11 @@ def _not_called(function: Value) -> RuleBroken:
     return not_in_kernels(f"a call of {called(function)!r}", *helps)
 
 
-def has_block(values: Any) -> bool:
+def has_block(values: Iterable[object]) -> bool:
     return any(map(is_block, all_in(values)))
 
 
-def _has_object(values: Any) -> bool:
+def _has_object(values: Iterable[object]) -> bool:
     """Does it contain a block, a transfer or a pipe, which are foreign to Python?"""
     found = (each for each in all_in(values) if isinstance(each, (RunTime, Fill)))
     return not all(isinstance(each, Scalar) for each in found)

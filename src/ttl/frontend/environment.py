@@ -23,7 +23,7 @@ class Environment:
         self.functions = functions
         self._found: dict[str, object] = {}
 
-    def lookup(self, name: str, make: MakeArgument) -> Any:
+    def lookup(self, name: str, make: MakeArgument) -> object:
         """Return the value of an outer name, or MISSING."""
         function = self.functions[0]
         if name not in own_code(function).co_freevars:

@@ -41,7 +41,7 @@ def expression(builder: KernelBuilder, node: tree.Expression) -> Any:
 
 
 def table(builder: KernelBuilder, node: tree.Table) -> Value:
-    found: dict[Any, Value] = {}
+    found: dict[object, Value] = {}
     for key, value in zip(node.keys, node.values, strict=True):
         if key is None:
             found |= expression(builder, value)
@@ -64,7 +64,7 @@ def comprehension(builder: KernelBuilder, node: tree.Comprehension) -> Value:
         items = comprehended(builder, node, lambda: expression(builder, node.value))
         return set_of(builder, items) if node.kind == "set" else builder.new(items)
 
-    def pair() -> tuple[Any, Value]:
+    def pair() -> tuple[object, Value]:
         return expression(builder, key), expression(builder, node.value)
 
     return dict_of(builder, comprehended(builder, node, pair))

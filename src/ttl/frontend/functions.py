@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from types import FunctionType
 
 from ttl.diagnostics import codes
 from ttl.language.calls import written_call
@@ -90,7 +90,8 @@ def _entered(
         node, outer = function.tree, function.frame
         return node, function.signature, builder.new_frame(outer.file, node.scope, outer)
     functions = function.objects if isinstance(function, NodeFunctions) else (function,)
-    first: Any = functions[0]
+    first = functions[0]
+    assert isinstance(first, FunctionType)
     code = own_code(first)
     if code.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
         raise not_in_kernels("coroutines")

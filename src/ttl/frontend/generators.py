@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from inspect import Parameter, Signature
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from xdsl.dialects import scf
 from xdsl.traits import Pure
@@ -39,9 +39,9 @@ class Generator:
     node: tree.Function
     frame: Frame
     loop: Loop | None  # around its creation
-    items: Callable[[], list[Any]]  # makes all remaining items at once
+    items: Callable[[], list[object]]  # makes all remaining items at once
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[object]:
         is_over = self.start()
         return iter(() if is_over else self.items())
 
@@ -103,7 +103,7 @@ class _Yields(Changer):
     def __init__(self, consumer: bindings.Variable, may_stop: bool):
         self.consumer, self.may_stop = consumer, may_stop
 
-    def node(self, node: Any) -> Any:
+    def node(self, node: tree.Node) -> tree.Node | tree.Body:
         if isinstance(node, tree.Function):
             return node
         if isinstance(node, (tree.Evaluate, tree.Assign)) and isinstance(node.value, tree.Suspend):
@@ -175,7 +175,7 @@ class _Jumps(Changer):
         self.stops = self.returns = False
         self.depth = 0  # of loops inside
 
-    def node(self, node: Any) -> Any:
+    def node(self, node: tree.Node) -> tree.Node | tree.Body:
         if isinstance(node, tree.Function):
             return node
         if isinstance(node, tree.Return):

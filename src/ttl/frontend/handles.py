@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Any
+from typing import TypeGuard
 
 from xdsl.dialects.builtin import IndexType, IntegerAttr, StringAttr, SymbolRefAttr, UnitAttr, i64
 from xdsl.ir import Attribute
@@ -13,6 +13,7 @@ from ttl.dialects.ttcore import tensor_of
 from ttl.language import DataflowBuffer
 from ttl.semantics.dtypes import dtype_of
 from ttl.semantics.layout import layout_of
+from ttl.semantics.tensor_like import TensorLike
 from ttl.semantics.tensors import shape_in_units
 
 from .hir import Body, Op, RunTime, Scalar, Value, value_name
@@ -22,7 +23,9 @@ from .node_values import RuntimeArgument
 class Handles:
     """The handles, each made on first use, before all other operations."""
 
-    def __init__(self, entry: Body, tensors: dict[str, object], captured: Collection[object]):
+    def __init__(
+        self, entry: Body, tensors: Mapping[str, TensorLike], captured: Collection[object]
+    ):
         self.ops: list[Op] = []
         self.entry = entry
         self.buffers: dict[str, RunTime] = {}
@@ -86,14 +89,14 @@ class Handles:
             assert isinstance(value.owner, Op)
             value.owner.properties["index"] = IntegerAttr(number, i64)
 
-    def is_tensor(self, value: Value) -> bool:
+    def is_tensor(self, value: Value) -> TypeGuard[TensorLike]:
         return id(value) in self._tensor_names
 
     def tensor_name(self, value: object) -> str:
         """Return the user's name of a tensor; "" for other values."""
         return self._tensor_names.get(id(value), "")
 
-    def tensor(self, tensor: Any) -> RunTime:
+    def tensor(self, tensor: TensorLike) -> RunTime:
         """Return the kernel's argument for a tensor of the operation."""
         name = self._tensor_names[id(tensor)]
         if name not in self.tensors:
@@ -107,6 +110,4 @@ class Handles:
 
 
 def buffer_type(buffer: DataflowBuffer) -> ttl.DataflowBufferType:
-    return ttl.DataflowBufferType.of(
-        buffer.shape, buffer.dtype, buffer.block_count, buffer.layout
-    )
+    return ttl.DataflowBufferType.of(buffer.shape, buffer.dtype, buffer.block_count, buffer.layout)

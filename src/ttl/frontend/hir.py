@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum, IntFlag
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import Float64Type, IndexType, IntegerType, f64, i1
 from xdsl.ir import Attribute, Operation
@@ -277,7 +277,7 @@ def kind_of(value: Value) -> type | None:
 Number = Scalar | int | float
 
 
-def items_of(value: Any) -> list[Any] | None:
+def items_of(value: object) -> list[object] | None:
     """Return the items of a tuple, a list or a slice; None for other values."""
     if isinstance(value, slice):
         return [value.start, value.stop, value.step]
@@ -293,7 +293,7 @@ def leaves(value: Value) -> Iterator[Value]:
         yield from leaves(item)
 
 
-def is_run_time(value: Any) -> bool:
+def is_run_time(value: object) -> bool:
     """Is it a run-time value, or does it contain one at any depth?"""
     items = [*value.items()] if isinstance(value, dict) else items_of(value)
     if items is None and isinstance(value, GROUPS):
@@ -304,7 +304,7 @@ def is_run_time(value: Any) -> bool:
 
 
 VIEWS = (type({1: 2}.keys()), type({1: 2}.values()), type({1: 2}.items()))
-GROUPS: Any = (set, frozenset, *VIEWS)
+GROUPS: tuple[type[Iterable[object]], ...] = (set, frozenset, *VIEWS)
 
 
 def value_name(name: str) -> str:

@@ -58,7 +58,7 @@ def refused(value: Value, why: str) -> RuleBroken:
     return refusal(TypeError(f"'{type(shown).__name__}' object {why}"), [shown])
 
 
-def require_python(function: Callable[..., object], *operands: Value) -> Any:
+def require_python(function: Callable[..., object], *operands: Value) -> object:
     """Call a function on examples; refuse values of classes that it refuses."""
     return in_python(function, *map(_with_examples, operands))
 
@@ -71,7 +71,7 @@ def example(value: Value) -> Any:
     return EXAMPLES[found] if found in EXAMPLES else found.__new__(found)
 
 
-def _with_examples(value: Value) -> Any:
+def _with_examples(value: Value) -> object:
     if isinstance(value, (tuple, list)) and is_run_time(value):
         return type(value)(map(_with_examples, value))
     return example(value)

@@ -45,7 +45,7 @@ def iterated(value: Any) -> list[Any]:
     return list(map(python_number, value))
 
 
-def _iterated_on_each(value: PerNode) -> list[Any]:
+def _iterated_on_each(value: PerNode) -> list[object]:
     found = on_each_node(iterated, [value])
     if not isinstance(found, list):
         raise codes.NODES_DIFFER.broken(
@@ -76,7 +76,7 @@ def changing_method(owner: Value, name: str) -> Callable[..., Value] | None:
 LOOKED_AT = {"append": 0, "extend": 0, "insert": 1, "setdefault": 1}
 
 
-def set_item(builder: KernelBuilder, container: Any, index: Any, value: Value) -> None:
+def set_item(builder: KernelBuilder, container: Any, index: object, value: Value) -> None:
     """Set an item. At a run-time index, every number of the list becomes a choice."""
     kinds = map(kind_of, [*container, value]) if isinstance(container, list) else [None]
     is_of_scalars = None not in kinds
@@ -126,7 +126,7 @@ def set_of(builder: KernelBuilder, value: Value = ()) -> Value:
     return builder.new({_constant(builder, each) for each in iterated(value)})
 
 
-def dict_of(builder: KernelBuilder, value: Any = (), **items: Value) -> Value:
+def dict_of(builder: KernelBuilder, value: Value = (), **items: Value) -> Value:
     """Make a dict from pairs with known keys, or from another dict."""
     pairs = value.items() if isinstance(value, dict) else iterated(value)
     if all(isinstance(each, (tuple, list)) and len(each) == 2 for each in pairs):
@@ -140,7 +140,7 @@ def changed(
     how: Callable[..., object],
     *given: object,
     **named: object,
-) -> Any:
+) -> object:
     """Change a container that the kernel made."""
     if type(container) in CHANGING:
         _require_own(builder, container)

@@ -119,7 +119,7 @@ class Join:
 
     # Templates ------------------------------------------------------------------------------------
 
-    def _variable(self, variable: Variable, one: Value, other: Value) -> Any:
+    def _variable(self, variable: Variable, one: Value, other: Value) -> object:
         """Make a template for the value after the branch."""
         is_hidden = variable.is_hidden  # the value of an expression or a function
         for value in (one, other):
@@ -135,7 +135,7 @@ class Join:
             flow_broken(f"{what} which is {describe(one)} or {describe(other)} by a condition")
         )
 
-    def _template(self, one: Any, other: Any, by_value: bool) -> Any:
+    def _template(self, one: Any, other: Any, by_value: bool) -> object:
         """Make a template of two values; with `by_value`, a block may become its contents."""
         if is_same(one, other):
             return one
@@ -231,7 +231,7 @@ class Join:
         if _index_dims(one) != _index_dims(other):
             return None
 
-        def from_starts(*starts: Any) -> Value:
+        def from_starts(*starts: RunTime) -> Value:
             part = self.builder.value(ttl.TensorSliceOp, [tensor, *starts], one.type)
             assert isinstance(part, SliceValue)
             part.part = one.part
@@ -242,7 +242,7 @@ class Join:
 
     # Containers -----------------------------------------------------------------------------------
 
-    def _changed(self) -> list[tuple[int, list[Any], list[Any]]]:
+    def _changed(self) -> list[tuple[int, list[object], list[object]]]:
         """List the containers that a branch changed, with both contents."""
         found = []
         for key in self.before.containers:
@@ -251,7 +251,7 @@ class Join:
                 found.append((key, one, other))
         return found
 
-    def _contents(self) -> dict[int, Any] | None:
+    def _contents(self) -> dict[int, object] | None:
         """Make templates of container contents; None if they cannot be joined."""
         found = {key: self._template(one, other, False) for key, one, other in self._changed()}
         return None if any(template is MISSING for template in found.values()) else found

@@ -114,7 +114,7 @@ BLOCK_METHODS: dict[str, Callable[..., Value]] = {
 # Grid ---------------------------------------------------------------------------------------------
 
 
-def node(builder: KernelBuilder, dims: Any = 2) -> Value:
+def node(builder: KernelBuilder, dims: int = 2) -> Value:
     check_dims(dims)
     column, row = (_coordinate(builder, dimension) for dimension in range(2))
     if dims > 1:
@@ -130,7 +130,7 @@ def _coordinate(builder: KernelBuilder, dimension: int) -> Scalar:
     return found
 
 
-def grid_size(builder: KernelBuilder, dims: Any = 2) -> Value:
+def grid_size(builder: KernelBuilder, dims: int = 2) -> Value:
     check_dims(dims)
     return flatten_size(builder.grid, dims)
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from xdsl.ir import Attribute
 
@@ -43,7 +42,7 @@ class BlockSlot:
 class Rebuilt:
     """A value made of results: `make` gets the replacements of the parts."""
 
-    parts: tuple[Any, ...]
+    parts: tuple[object, ...]
     make: Callable[..., object]
 
 
@@ -54,7 +53,7 @@ def changes(value: Value) -> bool:
     return kind_of(value) is not None
 
 
-def filled(template: object, results: Sequence[RunTime], blocks: Sequence[RunTime] = ()) -> Any:
+def filled(template: object, results: Sequence[RunTime], blocks: Sequence[RunTime] = ()) -> object:
     """Fill a template's slots with results and carried blocks."""
     if isinstance(template, Slot):
         return results[template.number]
@@ -73,7 +72,7 @@ def slots_of(template: object) -> list[Slot | BlockSlot]:
     return [leaf for leaf in leaves(template) if isinstance(leaf, (Slot, BlockSlot))]
 
 
-def zipped(one: object, other: object) -> Iterator[tuple[Any, Any]] | None:
+def zipped(one: object, other: object) -> Iterator[tuple[object, object]] | None:
     """Pair the items of two containers of the same kind and length."""
     items, others = items_of(one), items_of(other)
     if type(one) is not type(other) or items is None or others is None:
@@ -81,10 +80,11 @@ def zipped(one: object, other: object) -> Iterator[tuple[Any, Any]] | None:
     return zip(items, others, strict=True) if len(items) == len(others) else None
 
 
-def rebuilt(like: Any, items: list[Any]) -> Any:
+def rebuilt(like: object, items: list[object]) -> object:
     if isinstance(like, slice):
         return slice(*items)
-    return like._make(items) if hasattr(like, "_make") else type(like)(items)
+    make: Callable[..., object] = getattr(like, "_make", type(like))
+    return make(items)
 
 
 def has(container: Value, value: Value) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import (
@@ -26,6 +25,7 @@ from ttl.language import DataflowBuffer
 from ttl.language.operation import KernelFunction, Program, definition_span
 from ttl.semantics.kernel_kinds import KernelKind
 from ttl.semantics.layout import TILE_LAYOUT, layout_of
+from ttl.semantics.tensor_like import TensorLike
 from ttl.semantics.tensors import row_page_elements
 from ttl.semantics.types import TILE_SIZE
 from ttl.source.facts import facts_of
@@ -201,7 +201,7 @@ def _attributes(program: Program, kernel: KernelFunction, handles: Handles) -> d
     return attributes
 
 
-def _ragged_dimensions(tensor: Any) -> list[int]:
+def _ragged_dimensions(tensor: TensorLike) -> list[int]:
     """List the dimensions, counted from the end, whose last tiles are padded."""
     sizes = tuple(tensor.shape)
     is_tiled = layout_of(tensor) is TILE_LAYOUT
@@ -209,7 +209,7 @@ def _ragged_dimensions(tensor: Any) -> list[int]:
     return [dim for dim in inner if is_tiled and sizes[dim] % TILE_SIZE]
 
 
-def _sharded_row(tensor: Any) -> int:
+def _sharded_row(tensor: TensorLike) -> int:
     """Return the page elements of a row-major tensor whose shards cut its rows, or 0."""
     elements = row_page_elements(tensor)
     return 0 if elements in (None, tuple(tensor.shape)[-1]) else elements

@@ -58,10 +58,10 @@ class PerNode:
         return f"`{self.name}`, {self.described}"
 
     @property
-    def first(self) -> Any:
+    def first(self) -> object:
         return self.objects[0]
 
-    def merged(self, values: Sequence[Any], name: str = "") -> Any:
+    def merged(self, values: Sequence[object], name: str = "") -> object:
         """Merge the values that each node has instead of it."""
         return merged(f"{self.name}_{name}" if name else self.name, values, self.make)
 
@@ -93,7 +93,7 @@ class NodeObjects(PerNode):
         forms = list(dict.fromkeys(found))
         return RuntimeArgument(f"{self.name}_case", tuple(map(forms.index, found)))
 
-    def of_case(self, number: int) -> Any:
+    def of_case(self, number: int) -> object:
         """Return the object on nodes with this form; other nodes do not get here."""
         words = self.cases.words
         any_of_them = self.objects[words.index(number)]
@@ -101,18 +101,18 @@ class NodeObjects(PerNode):
         return self.merged([each if word == number else any_of_them for word, each in pairs])
 
 
-def differs(value: Any) -> bool:
+def differs(value: object) -> bool:
     """Does the value, or a part of it, differ between nodes?"""
     return any(isinstance(each, PerNode) for each in all_in([value]))
 
 
-def all_in(values: Iterable[Any]) -> Iterator[Any]:
+def all_in(values: Iterable[object]) -> Iterator[object]:
     """Yield the values, and the items of tuples and lists instead of these."""
     for value in values:
         yield from all_in(value) if isinstance(value, (tuple, list)) else (value,)
 
 
-def on_each_node(function: Callable[..., Any], operands: Sequence[Any]) -> Any:
+def on_each_node(function: Callable[..., object], operands: Sequence[object]) -> object:
     """Call a function on operands of which some differ between nodes."""
     known = next(each for each in all_in(operands) if isinstance(each, PerNode))
     numbers = range(len(known.objects))
@@ -130,7 +130,7 @@ def _on_node(value: Any, number: int) -> Any:
 # One value for all nodes --------------------------------------------------------------------------
 
 
-def merged(name: str, values: Sequence[Any], make: MakeArgument) -> Any:
+def merged(name: str, values: Sequence[Any], make: MakeArgument) -> object:
     values = [python_number(each) for each in values]
     if all(is_same(values[0], value) for value in values):
         return values[0]
@@ -154,7 +154,7 @@ def merged(name: str, values: Sequence[Any], make: MakeArgument) -> Any:
     return NodeObjects(name, values, make)
 
 
-def form_of(value: Any) -> Any:
+def form_of(value: object) -> object:
     """Return the key that objects need in common to be taken apart together."""
     kind = type(value)
     if isinstance(value, (int, float)):
@@ -182,7 +182,7 @@ def form_of(value: Any) -> Any:
     return (kind, id(value)) if public_class(value) is None and is_tensor(value) else kind
 
 
-def _bounds(value: slice) -> tuple[Any, Any, Any]:
+def _bounds(value: slice) -> tuple[object, object, object]:
     return value.start, value.stop, value.step
 
 
@@ -243,7 +243,7 @@ def is_same(one: Any, other: Any, around: tuple[FunctionType, ...] = ()) -> bool
     return is_ttnn_value(type(one)) and repr(one) == repr(other)
 
 
-def _parts_of(value: MethodType | partial[Any] | PerNode) -> list[Any]:
+def _parts_of(value: MethodType | partial[object] | PerNode) -> list[object]:
     if isinstance(value, MethodType):
         return [value.__func__, value.__self__]
     if isinstance(value, partial):
@@ -251,7 +251,7 @@ def _parts_of(value: MethodType | partial[Any] | PerNode) -> list[Any]:
     return [*value.objects]
 
 
-def _state_of(function: FunctionType) -> list[Any]:
+def _state_of(function: FunctionType) -> list[object]:
     """List the inputs of a call beside the function's code and its module."""
     captured = [named_value(name, function) for name in own_code(function).co_freevars]
     return [captured, function.__defaults__, function.__kwdefaults__, function.__dict__]

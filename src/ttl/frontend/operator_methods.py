@@ -6,7 +6,6 @@ import operator
 from collections.abc import Callable
 from functools import wraps
 from math import prod
-from typing import Any
 
 from ttl.language.block import not_in_place
 
@@ -78,7 +77,7 @@ def _unary(sign: str) -> Handler:
     return lambda builder, value: unary(builder, sign, value)
 
 
-def in_place(builder: KernelBuilder, sign: str, owner: object, value: Any) -> Value:
+def in_place(builder: KernelBuilder, sign: str, owner: object, value: object) -> Value:
     """Evaluate `owner += value`; return the owner if it is mutable."""
     if isinstance(owner, HeldBlock):
         if sign != "+":

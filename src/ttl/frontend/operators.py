@@ -50,7 +50,7 @@ def unary(builder: KernelBuilder, sign: str, value: Value) -> Value:
     return of_numbers(builder, value) if isinstance(value, StandIn) else in_python(fold, value)
 
 
-UNARY: dict[str, tuple[Callable[..., Any], Callable[..., Value]]] = {
+UNARY: dict[str, tuple[Callable[..., object], Callable[..., Value]]] = {
     "-": (operator.neg, scalars.negate),
     "+": (operator.pos, scalars.plus),
     "~": (operator.invert, scalars.invert),

@@ -14,6 +14,7 @@ from ttl.semantics import printing
 from ttl.semantics.dtypes import DType, dtype_of
 from ttl.semantics.kernel_kinds import KernelKind
 from ttl.semantics.layout import ROW_MAJOR_LAYOUT, TILE_LAYOUT
+from ttl.semantics.tensor_like import TensorLike
 from ttl.semantics.tensors import row_page_elements
 
 from .builder import KernelBuilder
@@ -159,7 +160,7 @@ def _buffer_heading(buffer: DataflowBuffer) -> str:
     return printing.buffer_text(buffer.name, fields)
 
 
-def _tensor(builder: KernelBuilder, tensor: Any) -> _Shown:
+def _tensor(builder: KernelBuilder, tensor: TensorLike) -> _Shown:
     if builder.kernel.kind is not KernelKind.DATAMOVEMENT:
         raise codes.WRONG_KERNEL_KIND.broken(
             "a compute kernel cannot print a tensor: it reaches no memory but its node's",

@@ -94,7 +94,7 @@ def zipped(builder: KernelBuilder, *values: Value, strict: Value = False) -> Val
 
 def _rows(builder: KernelBuilder, columns: tuple[Value, ...]) -> Value:
     """Evaluate zip() of run-time ranges and known sequences."""
-    known: list[Any] = [e if isinstance(e, RangeValue) else iterated(e) for e in columns]
+    known = [e if isinstance(e, RangeValue) else iterated(e) for e in columns]
     counts = [step_count(builder, e) if isinstance(e, RangeValue) else len(e) for e in known]
 
     def item(column: Value, number: Value) -> Value:
@@ -122,7 +122,7 @@ def mapped(builder: KernelBuilder, function: Value, *values: Value) -> Value:
 
 
 def in_order(
-    builder: KernelBuilder, value: Value, *, key: Value = None, reverse: Any = False
+    builder: KernelBuilder, value: Value, *, key: Value = None, reverse: bool = False
 ) -> Value:
     items = iterated(value)
     keys: list[Any] = items if key is None else [builder.call(key, [item], {}) for item in items]
@@ -187,7 +187,7 @@ def extreme(function: Callable[..., object], sign: str) -> Callable[..., Value]:
         is_better = scalars.compare(builder, sign, other, one)
         return choose(builder, is_better, lambda: other, lambda: one)
 
-    def best(builder: KernelBuilder, *values: Any, **named: Value) -> Value:
+    def best(builder: KernelBuilder, *values: object, **named: Value) -> Value:
         if named:
             raise not_yet(f"{function.__name__}() with {', '.join(named)}= of run-time values")
         values = tuple(iterated(values[0])) if len(values) == 1 else values

@@ -27,12 +27,12 @@ class RangeValue(StandIn):
     step: Any
 
     @property
-    def bounds(self) -> tuple[Any, Any, Any]:
+    def bounds(self) -> tuple[object, object, object]:
         return self.start, self.stop, self.step
 
     @property
     def known(self) -> range | None:
-        return None if is_run_time(self.bounds) else range(*self.bounds)
+        return None if is_run_time(self.bounds) else range(self.start, self.stop, self.step)
 
     @property
     def counts_up(self) -> bool:

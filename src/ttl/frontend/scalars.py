@@ -115,7 +115,7 @@ def has_other_number(*values: Value) -> bool:
 
 def with_other_numbers(
     builder: KernelBuilder, sign: str, fold: Callable[..., object], *values: Value
-) -> Any:
+) -> object:
     """Let Python combine captured and run-time numbers, on paths that know the latter."""
     require_python(fold, *values)
     other = next(value for value in values if kind_of(value) is None)

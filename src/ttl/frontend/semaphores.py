@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr, StringAttr, SymbolRefAttr, UnitAttr, i64
@@ -160,7 +159,7 @@ def as_place(builder: KernelBuilder, remote: Value) -> RemotePlace | None:
     first = objects[0]
     if not isinstance(first, RemoteSemaphore):
         return None
-    nodes: Any = first.nodes
+    nodes = first.nodes
     if isinstance(remote, NodeObjects):
         nodes = remote.attribute("nodes")
     if isinstance(first, UnicastRemoteSemaphore):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib import import_module
 from types import ModuleType
-from typing import Any
 
 from ttl.source import tree
 from ttl.source.bindings import Variable
@@ -112,7 +111,7 @@ def raise_exception(builder: KernelBuilder, node: tree.Raise) -> None:
     """Raise an exception; the rest of the path is unreachable."""
     if node.error is None:
         return fails(builder, False, "RuntimeError: No active exception to reraise")
-    error: Any = expression(builder, node.error)
+    error: object = expression(builder, node.error)
     if isinstance(error, type) and issubclass(error, BaseException):
         error = error()
     if not isinstance(error, BaseException):

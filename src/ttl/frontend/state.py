@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from inspect import Signature
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from ttl.diagnostics import Diagnostic, Span
 from ttl.diagnostics.span import Expansion, expansions_of
@@ -23,6 +23,7 @@ from .hir import Body, HeldBlock, Place, RunTime, Scalar, Value
 
 End = tuple[RunTime, bool]  # of a dataflow buffer: its handle, and whether the consumer's
 Container = list[Any] | dict[Any, Any] | set[Any]
+ContainerT = TypeVar("ContainerT", bound=Container)
 
 
 class Variable(NamedTuple):
@@ -155,7 +156,7 @@ class Made:
 
     container: Container
     loop: Loop | None  # the loop that it was made in
-    items: list[Any]  # while another path is evaluated
+    items: list[object]  # while another path is evaluated
     carrier: Loop | None = None  # the outermost loop that carries it to this place
 
 
@@ -214,14 +215,14 @@ class Path:
     body: Body
 
 
-Do = Callable[[], Any]
+Do = Callable[[], object]
 
 
-def plain(value: Container) -> list[Any]:
+def plain(value: Container) -> list[object]:
     return [list(item) for item in value.items()] if isinstance(value, dict) else list(value)
 
 
-def refill(container: Any, items: Any) -> None:
+def refill(container: Container, items: Any) -> None:
     """Replace the items of a list, dict or set."""
     if isinstance(container, list):
         container[:] = items

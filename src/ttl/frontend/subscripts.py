@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import operator
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -20,7 +19,7 @@ from .texts import known_text
 from .value_ranges import as_constant, is_reached, known_number, needs_constant
 
 
-def item_at(builder: KernelBuilder, owner: Any, index: Value) -> Value:
+def item_at(builder: KernelBuilder, owner: object, index: Value) -> Value:
     """Evaluate `owner[index]`."""
     index = known_text(builder, index)
     if builder.is_tensor(owner):

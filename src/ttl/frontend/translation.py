@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
 
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import StringAttr, UnitAttr
@@ -53,7 +52,7 @@ PATTERN = "a `case` with the rest of a dict, places in a class or names in one o
 class Translation(KernelBuilder):
     """Evaluates the statements of a kernel; collects mistakes in its state."""
 
-    def evaluate(self, node: tree.Expression) -> Any:
+    def evaluate(self, node: tree.Expression) -> object:
         return expression(self, node)
 
     def call(self, function: Value, arguments: list[Value], keywords: dict[str, Value]) -> Value:

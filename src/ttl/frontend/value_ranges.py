@@ -87,7 +87,9 @@ def _numbers_of_pipes(builder: KernelBuilder, op: Op) -> set[int]:
     place = known_constant(pipe.owner.operands[0]) if is_local else None  # type: ignore[union-attr]
     if not isinstance(place, int):
         return {*numbers}
-    of_nodes: dict[Any, list[int]] = {}  # the numbers of the pipes in which each node has the role
+    of_nodes: dict[
+        tuple[int, ...], list[int]
+    ] = {}  # the numbers of the pipes in which each node has the role
     routes = builder.nets.routes(pipe.pipe_type.net)
     for number, route in zip(numbers, routes, strict=True):
         for node in nodes_with_role(route, pipe.pipe_type.role.data):
@@ -244,7 +246,7 @@ def _evaluated(builder: KernelBuilder, op: Op) -> Number | None:
             return None
         compared = COMPARED.get(op.becomes)
         fold = compared[_integer(op.properties["predicate"])] if compared else EVALUATED[op.becomes]
-        return fold(*operands)  # type: ignore[no-any-return]
+        return fold(*operands)
     if op.becomes is arith.SelectOp:
         taken = decided(builder.state.facts, op.operands[0])
         if taken is not None:
@@ -273,7 +275,7 @@ def _sums(builder: KernelBuilder, terms: Terms, constant: int) -> set[int]:
     return found
 
 
-EVALUATED: dict[type[Operation], Callable[..., Any]] = {
+EVALUATED: dict[type[Operation], Callable[..., Number]] = {
     **{row.of_integers: row.fold for row in BINARY.values() if row.of_integers},
     **{row.of_floats: row.fold for row in BINARY.values() if row.of_floats},
     arith.DivSIOp: operator.floordiv,  # operands are not negative

@@ -45,7 +45,9 @@ def _renamed(code: CodeType, old: str, new: str) -> CodeType:
     return code.replace(co_qualname=qualname, co_consts=tuple(constants))
 
 
-def with_names(function: FunctionType, code: CodeType, values: Mapping[str, Any]) -> FunctionType:
+def with_names(
+    function: FunctionType, code: CodeType, values: Mapping[str, object]
+) -> FunctionType:
     """Make a function with other code: its free names are the old function's, and `values`."""
     cells = dict(zip(own_code(function).co_freevars, function.__closure__ or (), strict=True))
     cells |= {name: CellType(value) for name, value in values.items()}

@@ -65,8 +65,8 @@ from .run_by_python import (
     runs_alone,
 )
 
-Key = tuple[Any, ...]  # hashable, also what is in it
-Tensors = Iterable[Any]
+Key = tuple[object, ...]  # hashable, also what is in it
+Tensors = Iterable[object]
 
 
 class NoKey(TypeError):
@@ -94,7 +94,7 @@ AGAIN, CLASS, CODE, FUNCTION, MODULE, NAMED, TENSOR = (
 )  # fmt: skip
 
 
-class Plain(tuple[Any, ...]):
+class Plain(tuple[object, ...]):
     """Parts of one of our objects that always have the same types."""
 
     __slots__ = ()
@@ -169,7 +169,7 @@ class _Freezer:
         self.asks_all = False  # a function computes such names
         self.runs = False  # rule RUN: does Python run this while a kernel is compiled?
 
-    def key(self, value: Any) -> Key:
+    def key(self, value: object) -> Key:
         kind = type(value)
         if kind in PLAIN:
             return kind, value
@@ -277,7 +277,7 @@ class _Freezer:
             return TENSOR, *like
         raise NoKey(f"a {kind.__qualname__} may change between calls")
 
-    def _instance(self, value: Any, kind: type) -> Key:
+    def _instance(self, value: object, kind: type) -> Key:
         """Make the key of a user's object: its class, the bases and its attributes."""
         foreign = [each for each in kind.__mro__ if not _is_users(each) and each not in STATELESS]
         if any(base not in HELD for base in foreign):
@@ -334,7 +334,7 @@ class _Freezer:
             tuple([(name, self._class_attribute(name, value)) for name, value in own]),
         )
 
-    def _class_attribute(self, name: str, value: Any) -> Key:
+    def _class_attribute(self, name: str, value: object) -> Key:
         function = getattr(value, "__func__", value)
         if isinstance(function, FunctionType) and is_generated(function.__code__):
             return CODE, function.__code__, self.keys(held_by_generated(function))
@@ -352,7 +352,7 @@ def _is_constant(module: ModuleType) -> bool:
     return name.partition(".")[0] in CONSTANT_MODULES and sys.modules.get(name) is module
 
 
-def _is_put_there(module: ModuleType, name: str, value: Any) -> bool:
+def _is_put_there(module: ModuleType, name: str, value: object) -> bool:
     """Is it a value, or a replacement for one of a constant module's own functions?"""
     if isinstance(value, (FunctionType, BuiltinFunctionType)):
         root = (value.__module__ or module.__name__).partition(".")[0]
@@ -361,7 +361,7 @@ def _is_put_there(module: ModuleType, name: str, value: Any) -> bool:
     return kind is not ModuleType and (type(value) in HELD or _is_users(kind))
 
 
-def _library_name(value: Any) -> tuple[str, str] | None:
+def _library_name(value: object) -> tuple[str, str] | None:
     """Find the module and name of a function or class of Python or a library; None for others."""
     module, name = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
     if isinstance(value, np.ufunc):  # numpy 1 does not tell where they are

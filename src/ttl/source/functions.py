@@ -81,13 +81,13 @@ REPLACED = ReplacedCodes()
 own_code = REPLACED.own_code
 
 
-def builtins_of(function: FunctionType) -> dict[str, Any]:
+def builtins_of(function: FunctionType) -> dict[str, object]:
     """Return the values of names that the function's module does not define."""
-    found: dict[str, Any] = getattr(function, "__builtins__", vars(builtins))
+    found: dict[str, object] = getattr(function, "__builtins__", vars(builtins))
     return found
 
 
-def named_value(name: str, function: FunctionType) -> Any:
+def named_value(name: str, function: FunctionType) -> object:
     """Return the value of a name in a scope around a function, or MISSING."""
     free = own_code(function).co_freevars
     if name in free:
@@ -113,7 +113,7 @@ def reachable_functions(function: object) -> Iterator[FunctionType]:
             waiting += [value for _, value in environment(found)]
 
 
-def environment(function: FunctionType) -> Iterator[tuple[str, Any]]:
+def environment(function: FunctionType) -> Iterator[tuple[str, object]]:
     """Yield the names of outer scopes that a function uses, with their current values."""
     code = own_code(function)
     names = sorted({*code.co_freevars, *global_names(code)})
@@ -187,7 +187,7 @@ def called_function(value: object) -> tuple[FunctionType | None, int]:
 
 def _module_environment(
     path: str, module: object, names: Sequence[str]
-) -> Iterator[tuple[str, Any]]:
+) -> Iterator[tuple[str, object]]:
     """Yield the names that a function may use in a user's module."""
     file = vars(module).get("__file__") if isinstance(module, ModuleType) else None
     if file is None or not is_user_file(file):

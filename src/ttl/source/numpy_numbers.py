@@ -14,7 +14,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from enum import Enum
 from functools import cached_property, partial
 from types import FunctionType, MethodType, ModuleType, SimpleNamespace
-from typing import Any
 
 import numpy as np
 
@@ -42,7 +41,7 @@ def may_meet_numpy(functions: Iterable[Callable[[], None]]) -> bool:  # rule SEE
     )
 
 
-def has_numpy(value: Any, depth: int = 0) -> bool:
+def has_numpy(value: object, depth: int = 0) -> bool:
     """Is it an object of numpy, or does it contain one?"""
     kind = type(value)
     if kind in PLAIN:
@@ -59,7 +58,7 @@ def has_numpy(value: Any, depth: int = 0) -> bool:
     return any(has_numpy(part, depth + 1) for part in parts)
 
 
-def _parts(value: Any) -> Collection[Any] | None:
+def _parts(value: object) -> Collection[object] | None:
     """List the parts of a value, for a user's object its fields; None if it computes some."""
     if isinstance(value, dict):
         return [*value, *value.values()]
@@ -80,7 +79,7 @@ def _parts(value: Any) -> Collection[Any] | None:
     return [*fields_of(value), *_class_values(kind)]
 
 
-def _class_values(kind: type) -> Iterator[Any]:
+def _class_values(kind: type) -> Iterator[object]:
     """Yield the attributes of a class; for an enum, the values of its members."""
     for base in kind.__mro__:
         for each in vars(base).values() if base.__module__ != "builtins" else ():

@@ -91,7 +91,7 @@ class _Printer:
                     self.node(each)
                 self.depth -= 1
 
-    def field(self, value: Any) -> str:
+    def field(self, value: object) -> str:
         if isinstance(value, tree.Node):
             return as_text(_Marked(self).node(value))
         if isinstance(value, tuple):
@@ -127,7 +127,7 @@ class _Marked(Changer):
             return changed(node, binding=Around(self.printer.name(node.binding)))
         if isinstance(node, tree.LanguageCall):
             return self.call(node)
-        value = value_around(node, self.printer.function)
+        value: Any = value_around(node, self.printer.function)
         if is_pyttlang_file(getattr(getattr(value, "__code__", None), "co_filename", "")):
             return tree.Name(node.place, Around(f"ttl.{value.__qualname__}"))
         return self.inside(node)

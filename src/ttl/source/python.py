@@ -98,8 +98,9 @@ UNARY_SIGNS: dict[type[ast.AST], str] = {
 
 # Writing ------------------------------------------------------------------------------------------
 
-OPERATORS: dict[str, Any] = {sign: kind for kind, sign in SIGNS.items()}
-UNARY: dict[str, Any] = {sign: kind for kind, sign in UNARY_SIGNS.items()}
+PythonNode = Any  # a node of `ast`: each class has its own fields
+OPERATORS: dict[str, PythonNode] = {sign: kind for kind, sign in SIGNS.items()}
+UNARY: dict[str, PythonNode] = {sign: kind for kind, sign in UNARY_SIGNS.items()}
 COMPREHENSIONS = {"list": ast.ListComp, "set": ast.SetComp, "generator": ast.GeneratorExp}
 BODIES = ("body", "then", "otherwise", "finally_")
 
@@ -119,13 +120,13 @@ class Writer:
     def __init__(self, finish: MakeFinish = no_finish):
         self.finish = finish
 
-    def expression(self, node: tree.Node) -> Any:
+    def expression(self, node: tree.Node) -> PythonNode:
         special = EXPRESSIONS.get(type(node))
         return _placed(self.same_form(node) if special is None else special(self, node), node)
 
-    def same_form(self, node: tree.Node) -> Any:
+    def same_form(self, node: tree.Node) -> PythonNode:
         form = WRITTEN_FORMS.get((type(node),)) or WRITTEN_FORMS[type(node), node.kind]  # type: ignore[attr-defined]
-        made: Any = form.python()
+        made: PythonNode = form.python()
         for field, name in form.parts:
             setattr(made, name, self.part(field, getattr(node, field)))
         if "ctx" in made._fields:
@@ -134,7 +135,7 @@ class Writer:
             _complete(made, node)
         return made
 
-    def part(self, field: str, part: Any) -> Any:
+    def part(self, field: str, part: PythonNode) -> PythonNode:
         if isinstance(part, tuple):
             return self.body(part) if field in BODIES else [self.part(field, p) for p in part]
         if field in ("sign", "signs"):
@@ -143,7 +144,7 @@ class Writer:
             return self.target(part)
         return self.expression(part) if isinstance(part, tree.Node) else part
 
-    def target(self, node: tree.Expression, context: ast.expr_context | None = None) -> Any:
+    def target(self, node: tree.Expression, context: ast.expr_context | None = None) -> PythonNode:
         made = self.expression(node)
         _set_context(made, context or ast.Store())
         return made
@@ -156,9 +157,9 @@ class Writer:
         made = self.same_form(node) if special is None else special(self, node)
         return _placed(made, node)  # type: ignore[no-any-return]
 
-    def value(self, node: tree.Statement) -> Any:
+    def value(self, node: tree.Statement) -> PythonNode:
         """Return the value of a simple statement; a loop gives a list of the values in it."""
-        made: Any = self.statement(node)
+        made: PythonNode = self.statement(node)
         if isinstance(node, tree.Assign):
             return _placed(ast.NamedExpr(made.targets[0], made.value), node)
         if isinstance(node, tree.Loop):
@@ -167,7 +168,7 @@ class Writer:
         return made.value
 
     def definition(self, node: tree.Function, name: str = "") -> ast.stmt:
-        kind: Any = ast.AsyncFunctionDef if node.is_async else ast.FunctionDef
+        kind: PythonNode = ast.AsyncFunctionDef if node.is_async else ast.FunctionDef
         decorators = self.part("decorators", node.decorators)
         made = kind(name or node.name, self.arguments(node), self.body(node.body), decorators)
         made.returns = self.part("returns", node.returns)
@@ -193,12 +194,12 @@ class Writer:
         return made
 
 
-def _placed(made: Any, node: tree.Node) -> Any:
+def _placed(made: PythonNode, node: tree.Node) -> PythonNode:
     made.lineno, made.col_offset, made.end_lineno, made.end_col_offset = node.place
     return made
 
 
-def _complete(made: Any, node: tree.Node) -> Any:
+def _complete(made: PythonNode, node: tree.Node) -> PythonNode:
     """Put `pass` into an empty body, and give a loop an empty `else`."""
     if "body" in made._fields and not made.body:
         made.body = [_placed(ast.Pass(), node)]
@@ -209,7 +210,7 @@ def _complete(made: Any, node: tree.Node) -> Any:
     return made
 
 
-def _set_context(made: Any, context: ast.expr_context) -> None:
+def _set_context(made: PythonNode, context: ast.expr_context) -> None:
     made.ctx = context
     inside = [made.value] if isinstance(made, ast.Starred) else getattr(made, "elts", ())
     for each in inside:
@@ -263,7 +264,7 @@ def _handler(writer: Writer, node: tree.Handler) -> ast.ExceptHandler:
 
 
 # All other nodes have the same form in Python.
-EXPRESSIONS: dict[type[tree.Node], Callable[..., Any]] = {
+EXPRESSIONS: dict[type[tree.Node], Callable[..., object]] = {
     tree.Constant: lambda writer, node: ast.Constant(node.value),
     tree.Name: _name,
     tree.Target: _name,
@@ -304,7 +305,7 @@ def _declare(writer: Writer, node: tree.Declare) -> ast.stmt:
     return kind([each.name for each in node.bindings])
 
 
-STATEMENTS: dict[type[tree.Node], Callable[..., Any]] = {
+STATEMENTS: dict[type[tree.Node], Callable[..., object]] = {
     tree.Assign: _assign,
     tree.Delete: lambda writer, node: ast.Delete(
         [writer.target(each, ast.Del()) for each in node.targets]
@@ -318,7 +319,7 @@ STATEMENTS: dict[type[tree.Node], Callable[..., Any]] = {
 # As text and as code ------------------------------------------------------------------------------
 
 
-def as_ast(function: tree.Function, finish: MakeFinish = no_finish) -> Any:
+def as_ast(function: tree.Function, finish: MakeFinish = no_finish) -> object:
     """Return the definition or the lambda."""
     writer = Writer(finish)
     return writer.expression(function) if function.is_lambda else writer.definition(function)
@@ -328,7 +329,7 @@ def as_code(function: tree.Function, free: Iterable[str], file: str, flags: int 
     """Compile with the names `free` as those of a function around it; `flags` are those of the
     original code, for its `from __future__` statements.
     """
-    factory: Any = ast.parse("def factory(): pass").body[0]
+    factory: PythonNode = ast.parse("def factory(): pass").body[0]
     factory.args.args = [ast.arg(name) for name in free]
     made = as_ast(function)
     factory.body = [ast.Expr(made) if isinstance(made, ast.Lambda) else made]

@@ -68,7 +68,7 @@ class _Converter(Changer):
         self.names, self.enters_functions = names, enters_functions
         self.left = {each for node in walk(*statements) for each in _left_alone(node)}
 
-    def node(self, node: Any) -> Any:
+    def node(self, node: Any) -> tree.Node | tree.Body:
         if isinstance(node, tree.Function) and not self.enters_functions:
             return node
         new = self.inside(node)

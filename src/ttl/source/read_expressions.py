@@ -96,7 +96,7 @@ def _handler(reader: Reader, node: ast.ExceptHandler) -> tree.Handler:
 
 
 # All other nodes have the same form in the tree (python.py).
-EXPRESSIONS: dict[type[ast.AST], Callable[..., Any]] = {
+EXPRESSIONS: dict[type[ast.AST], Callable[..., object]] = {
     ast.Name: _name,
     ast.BinOp: _binary,
     ast.NamedExpr: _bind,

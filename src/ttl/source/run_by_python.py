@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from types import CodeType, FunctionType, ModuleType
-from typing import Any, Final, NamedTuple, TypeGuard
+from types import CellType, CodeType, FunctionType, ModuleType
+from typing import Final, NamedTuple, TypeGuard
 
 import numpy as np
 
@@ -127,7 +127,7 @@ def _is_getattr(node: tree.Node) -> TypeGuard[tree.Call]:
     return isinstance(node, tree.Call) and name == "getattr" and len(node.arguments) > 1
 
 
-def cell_value(cell: Any) -> object:
+def cell_value(cell: CellType) -> object:
     try:
         return cell.cell_contents
     except ValueError:  # the name has no value yet

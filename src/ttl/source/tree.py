@@ -406,7 +406,7 @@ class Foreign(Statement):
     keyword: str
     names: tuple[Name, ...]
     targets: tuple[Target, ...]
-    python: Any
+    python: object
     body: Body = ()
 
 

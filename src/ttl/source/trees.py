@@ -12,7 +12,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from types import CodeType, FunctionType, ModuleType
-from typing import Any
 
 from ttl.diagnostics.frames import is_pyttlang_file
 from ttl.language.described import public_class
@@ -44,7 +43,7 @@ def tree_of(function: FunctionType) -> tree.Function | None:
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    words: dict[Path, Any]
+    words: dict[Path, object]
     tree: tree.Function
 
 
@@ -61,7 +60,7 @@ def tree_of_code(code: CodeType, file: str) -> tree.Function | None:
     return None if definition is None else read_function(definition)
 
 
-def value_around(node: tree.Expression, function: FunctionType) -> Any:
+def value_around(node: tree.Expression, function: FunctionType) -> object:
     """Return the value of an outer name, or of a module's attribute there, or MISSING."""
     path = path_of(node)
     return MISSING if path is None else value_of_path(path, function)
@@ -75,7 +74,7 @@ def path_of(node: tree.Expression) -> Path | None:
     return None
 
 
-def value_of_path(path: Path, function: FunctionType) -> Any:
+def value_of_path(path: Path, function: FunctionType) -> object:
     value = named_value(path[0], function)
     for name in path[1:]:
         if not isinstance(value, ModuleType):
@@ -84,7 +83,7 @@ def value_of_path(path: Path, function: FunctionType) -> Any:
     return value
 
 
-def _word(path: Path, function: FunctionType) -> Any:
+def _word(path: Path, function: FunctionType) -> object:
     """Return the language's function that a path names, or the class if it names an object."""
     value = value_of_path(path, function)
     if isinstance(value, FunctionType):
@@ -96,7 +95,7 @@ def _word(path: Path, function: FunctionType) -> Any:
 @dataclass(slots=True)
 class _Recognizer:
     function: FunctionType
-    words: dict[Path, Any] = field(default_factory=dict)
+    words: dict[Path, object] = field(default_factory=dict)
 
     def recognized(self, call: tree.Call) -> tree.Call:
         path = path_of(call.function)
@@ -113,7 +112,7 @@ class _Recognizer:
             call.place, call.function, call.arguments, call.keywords, which, named
         )
 
-    def _asked(self, path: Path) -> Any:
+    def _asked(self, path: Path) -> object:
         if path not in self.words:
             self.words[path] = _word(path, self.function)
         return self.words[path]

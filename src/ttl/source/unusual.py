@@ -113,7 +113,7 @@ def _has_items_of_run(node: tree.Node) -> bool:
     )
 
 
-def _value(path: Path, function: FunctionType) -> Any:
+def _value(path: Path, function: FunctionType) -> object:
     value = named_value(path[0], function)
     for name in path[1:]:
         value = MISSING if value is MISSING else member(value, name)

@@ -97,7 +97,7 @@ class Changer:
         return self.sequence(part)
 
     def sequence(self, nodes: Nodes) -> Nodes:
-        news: list[Any] = []
+        news: list[object] = []
         for each in nodes:
             new = None if each is None else self.node(each)
             news += new if isinstance(new, tuple) and not isinstance(new, Node) else [new]

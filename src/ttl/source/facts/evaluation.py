@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .. import tree
 from ..bindings import Around, Binding, Variable
@@ -391,7 +391,7 @@ class Evaluation:
         return None if is_held or isinstance(node.index, tree.Constant) else name
 
 
-EXPRESSIONS: dict[type[tree.Node], Callable[..., Iterable[Any]]] = {
+EXPRESSIONS: dict[type[tree.Node], Callable[..., Iterable[tuple[State, Value]]]] = {
     tree.Attribute: Evaluation.attribute,
     tree.Binary: Evaluation.binary,
     tree.Bind: Evaluation.bind,

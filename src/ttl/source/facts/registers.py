@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from inspect import Parameter as Kinds
 from types import BuiltinMethodType, FunctionType, MethodType, ModuleType
-from typing import Any
+from typing import TypeGuard
 
 from ttl.diagnostics.frames import is_user_file
 from ttl.language.arguments import is_tensor
@@ -62,10 +62,12 @@ class _Frame:
     function: FunctionType  # called, or around the called one
     once: frozenset[Variable]  # with one assignment in the text
     depth: int
-    values: ChainMap[Binding, Any] = field(default_factory=ChainMap)  # followed by the outer ones
-    returned: list[Any] = field(default_factory=list)
+    values: ChainMap[Binding, object] = field(
+        default_factory=ChainMap
+    )  # followed by the outer ones
+    returned: list[object] = field(default_factory=list)
 
-    def lookup(self, binding: Binding) -> Any:
+    def lookup(self, binding: Binding) -> object:
         if isinstance(binding, Around):
             value = named_value(binding.name, self.function)
             return UNKNOWN if value is MISSING else python_number(value)
@@ -78,7 +80,7 @@ class _Nested:
 
     tree: tree.Function
     frame: _Frame
-    defaults: dict[str, Any]
+    defaults: dict[str, object]
 
 
 Callee = FunctionType | _Nested
@@ -96,15 +98,15 @@ def live_uses(function: FunctionType, found: Uses) -> None:
 class _Reader:
     def __init__(self, found: Uses):
         self.found = found
-        self.results: dict[tuple[object, ...], Any] = {}  # of the calls read so far
+        self.results: dict[tuple[object, ...], object] = {}  # of the calls read so far
         self.used: dict[int, object] = {}
         self.kept: list[object] = []  # keeps ids from being used again
 
     # Calls ----------------------------------------------------------------------------------------
 
     def call(
-        self, callee: Callee, arguments: Sequence[Any], keywords: dict[str, Any], depth: int
-    ) -> Any:  # rule FOLLOWED
+        self, callee: Callee, arguments: Sequence[object], keywords: dict[str, object], depth: int
+    ) -> object:  # rule FOLLOWED
         """Return the result of a call, if it is known."""
         found = callee.tree if isinstance(callee, _Nested) else tree_of(callee)
         if found is None or len(self.results) > MOST_CALLS or depth > DEEPEST_CALL:
@@ -123,7 +125,7 @@ class _Reader:
             self.results[key] = self._result(found, frame)
         return self.results[key]
 
-    def _result(self, function: tree.Function, frame: _Frame) -> Any:
+    def _result(self, function: tree.Function, frame: _Frame) -> object:
         is_end_reached = self.body(function.body, frame)
         if len(frame.returned) == 1 and not is_end_reached:
             return frame.returned[0]
@@ -159,7 +161,7 @@ class _Reader:
             names = (node for node in walk(callee.tree) if isinstance(node, tree.Name))
             self.use(*(callee.frame.lookup(node.binding) for node in names))
 
-    def use(self, *values: Any) -> None:  # rule USED
+    def use(self, *values: object) -> None:  # rule USED
         for value in values:
             if value is UNKNOWN or isinstance(value, SCALARS) or id(value) in self.used:
                 continue
@@ -210,7 +212,7 @@ class _Reader:
                 self._bind(node.target, UNKNOWN, frame)
             self.body(node.body, frame)
 
-    def _bind(self, target: tree.Expression, value: Any, frame: _Frame) -> None:
+    def _bind(self, target: tree.Expression, value: object, frame: _Frame) -> None:
         if isinstance(target, tree.Target) and target.binding in frame.once:
             frame.values[target.binding] = value
         elif (
@@ -225,7 +227,7 @@ class _Reader:
 
     # Expressions ----------------------------------------------------------------------------------
 
-    def visit(self, node: tree.Node | None, frame: _Frame) -> Any:
+    def visit(self, node: tree.Node | None, frame: _Frame) -> object:
         """Return the known value of a node; use its parts if it is unknown."""
         if isinstance(node, (tree.Binary, tree.Update)) and node.sign == "@":
             self.found.sums.add(Sum.MATMUL)
@@ -235,7 +237,7 @@ class _Reader:
             return None
         if (special := VISITS.get(type(node))) is not None:
             return special(self, node, frame)
-        values: list[Any] = []
+        values: list[object] = []
         for name in node.parts:
             part = getattr(node, name)
             parts = part if isinstance(part, tuple) else (part,)
@@ -245,13 +247,13 @@ class _Reader:
                 values += [self.visit(each, frame) for each in parts]
         return self.calculated(node, values)
 
-    def calculated(self, node: tree.Node, values: Sequence[Any]) -> Any:
+    def calculated(self, node: tree.Node, values: Sequence[object]) -> object:
         found = calculated(node, values)
         if found is UNKNOWN:
             self.use(*values)
         return found
 
-    def binary(self, node: tree.Binary, frame: _Frame) -> Any:
+    def binary(self, node: tree.Binary, frame: _Frame) -> object:
         """Read a sum of up to a thousand terms without recursion."""
         chain: list[tree.Expression] = [node]
         while isinstance(last := chain[-1], tree.Binary):
@@ -263,26 +265,26 @@ class _Reader:
             value = self.calculated(each, [value, self.visit(each.right, frame)])
         return value
 
-    def attribute(self, node: tree.Attribute, frame: _Frame) -> Any:
+    def attribute(self, node: tree.Attribute, frame: _Frame) -> object:
         owner = self.visit(node.owner, frame)
         found = attribute(owner, node.name)
         if found is UNKNOWN:
             self.use(owner)
         return found
 
-    def bind(self, node: tree.Bind, frame: _Frame) -> Any:
+    def bind(self, node: tree.Bind, frame: _Frame) -> object:
         value = self.visit(node.value, frame)
         self._bind(node.target, value, frame)
         return value
 
-    def choice(self, node: tree.Choice, frame: _Frame) -> Any:
+    def choice(self, node: tree.Choice, frame: _Frame) -> object:
         test = truth(value := self.visit(node.test, frame))
         if test is not None:
             return self.visit(node.then if test else node.otherwise, frame)
         self.use(value, self.visit(node.then, frame), self.visit(node.otherwise, frame))
         return UNKNOWN
 
-    def logic(self, node: tree.Logic, frame: _Frame) -> Any:
+    def logic(self, node: tree.Logic, frame: _Frame) -> object:
         """Return the operand that decides, while all are known."""
         is_known, value = True, UNKNOWN
         for part in node.operands:
@@ -298,7 +300,7 @@ class _Reader:
         self.use(value)
         return UNKNOWN
 
-    def function(self, node: tree.Function, frame: _Frame) -> Any:
+    def function(self, node: tree.Function, frame: _Frame) -> object:
         defaults = {
             each.variable.name: self.visit(each.default, frame)
             for each in node.parameters
@@ -310,7 +312,7 @@ class _Reader:
         self.use(*(self.visit(each, frame) for each in node.decorators), nested)
         return UNKNOWN
 
-    def called(self, node: tree.Call, frame: _Frame) -> Any:
+    def called(self, node: tree.Call, frame: _Frame) -> object:
         callee = self.visit(node.function, frame)
         arguments = [self.visit(part, frame) for part in node.arguments]
         keywords = {part.name or "": self.visit(part.value, frame) for part in node.keywords}
@@ -330,7 +332,7 @@ class _Reader:
         return UNKNOWN
 
 
-VISITS: dict[type[tree.Node], Callable[..., Any]] = {
+VISITS: dict[type[tree.Node], Callable[..., object]] = {
     tree.Constant: lambda reader, node, frame: node.value,
     tree.Name: lambda reader, node, frame: frame.lookup(node.binding),
     tree.Target: lambda reader, node, frame: UNKNOWN,
@@ -371,14 +373,14 @@ def _assigned_once(function: tree.Function) -> frozenset[Variable]:
     )
 
 
-def _defaults(callee: Callee, positional: Sequence[str]) -> dict[str, Any]:
+def _defaults(callee: Callee, positional: Sequence[str]) -> dict[str, object]:
     if isinstance(callee, _Nested):
         return dict(callee.defaults)
     given = callee.__defaults__ or ()
     return dict(zip(positional[::-1], given[::-1], strict=False)) | (callee.__kwdefaults__ or {})
 
 
-def _is_followed(value: Any) -> bool:
+def _is_followed(value: object) -> TypeGuard[Callee]:
     if isinstance(value, FunctionType):
         return is_user_file(own_code(value).co_filename)
     return isinstance(value, _Nested)
@@ -387,13 +389,13 @@ def _is_followed(value: Any) -> bool:
 # Values -------------------------------------------------------------------------------------------
 
 
-def _integer(value: Any) -> DType | None:
+def _integer(value: object) -> DType | None:
     """Return the integer type that the value names, if any."""
     dtype = as_dtype(value)
     return dtype if dtype is not None and not dtype.is_float else None
 
 
-def _parts(value: Any) -> Iterator[Any]:
+def _parts(value: object) -> Iterator[object]:
     """Yield the parts of a container, a method, or a user's object."""
     if isinstance(value, (list, tuple, set, frozenset)):
         yield from value

@@ -56,7 +56,7 @@ def function_points(function: object) -> tuple[CodePoints, ...]:
         return ()
     numbers: dict[int, int] = {}
 
-    def token(value: Any) -> Hashable:
+    def token(value: object) -> Hashable:
         """Tell buffers apart, so that equal fingerprints mean names of the same buffers."""
         is_buffer = isinstance(value, DataflowBuffer)
         return (type(value), numbers.setdefault(id(value), len(numbers)) if is_buffer else 0)

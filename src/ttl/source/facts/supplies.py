@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ttl.language.copies import copy
 
@@ -361,7 +361,7 @@ class Supplies(Forward[States], Evaluation):
         callers = {each.scope for each in self.reading.running}
         return variable.scope in callers or self.scope.is_in(variable.scope)
 
-    def _end(self, node: tree.Attribute, state: State) -> Any:
+    def _end(self, node: tree.Attribute, state: State) -> object:
         return self.end(node.owner, Value(known=self.known(node.owner, state)), node.name)
 
     def _is_awaited(self, transfer: Handle, live: Live) -> bool:

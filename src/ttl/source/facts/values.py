@@ -86,7 +86,7 @@ class Bound:
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """Any other callable, by its effect on its arguments."""
+    """Every other callable, by its effect on its arguments."""
 
     name: str
 
@@ -182,7 +182,7 @@ def with_captured(value: Value) -> Value:
 # Objects ------------------------------------------------------------------------------------------
 
 
-def known_of(value: Any) -> frozenset[Known]:
+def known_of(value: object) -> frozenset[Known]:
     if value is MISSING:
         return ANYTHING
     return NOTHING_KNOWN if type(value) in DULL else frozenset({Thing(value)})
@@ -244,7 +244,7 @@ def callees(known: Iterable[Known]) -> list[Callee]:
     return [] if known & SORTS else sorted({_callee(each) for each in known}, key=_order)
 
 
-def _order(callee: Callee) -> tuple[Any, ...]:
+def _order(callee: Callee) -> tuple[object, ...]:
     function = callee.function
     if isinstance(function, Effect):
         return 0, function.name

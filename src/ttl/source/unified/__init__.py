@@ -7,14 +7,13 @@ one.
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from ttl.language.operation import Operation
 
 from .forms import is_multi_kernel
 
 
-def body_of(operation: Operation, arguments: Mapping[str, object]) -> Callable[..., Any]:
+def body_of(operation: Operation, arguments: Mapping[str, object]) -> Callable[..., object]:
     """Return the function that runs when an operation is called: its own or the split body."""
     if is_multi_kernel(operation.function):
         return operation.function

@@ -14,7 +14,7 @@ from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, S
 from functools import reduce
 from itertools import product
 from math import gcd, prod
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ttl.diagnostics import Diagnostic, Label
 from ttl.language.semaphores import Semaphore
@@ -175,7 +175,7 @@ def wrong(steps: Steps, names: Names) -> Diagnostic | None:
     return None
 
 
-def _facts(tensor: str, tile: Shape, *nodes: Shape) -> dict[str, Any]:
+def _facts(tensor: str, tile: Shape, *nodes: Shape) -> dict[str, object]:
     return {"tensor": tensor, "part": f"tile {tile} of `{tensor or 'a tensor'}`", "nodes": nodes}
 
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from inspect import Parameter as Kinds
 from types import BuiltinFunctionType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from ttl import language
 from ttl.diagnostics import UsageError
@@ -172,7 +172,7 @@ def _called(reader: Reader, node: tree.Call, callee: Thing, given: Given) -> Thi
 # Python's own -------------------------------------------------------------------------------------
 
 
-def _of_python(reader: Reader, node: tree.Call, value: Any, given: Given) -> Thing:
+def _of_python(reader: Reader, node: tree.Call, value: object, given: Given) -> Thing:
     name = getattr(value, "__name__", "")
     if name in ("enumerate", "zip"):
         return _side_by_side(given.things, name == "enumerate")
@@ -187,7 +187,7 @@ def _of_python(reader: Reader, node: tree.Call, value: Any, given: Given) -> Thi
     return _unknown(reader, node, given)
 
 
-def _number(node: tree.Call, value: Any, given: Given) -> Any:
+def _number(node: tree.Call, value: object, given: Given) -> object:
     """Return the result of a function on known numbers."""
     values = [thing.value for thing in given.things]
     if value is len and values and given.things[0].items is not None:

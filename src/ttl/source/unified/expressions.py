@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ttl.diagnostics import Label, Span, UsageError
 
@@ -68,7 +68,7 @@ def _no_such_name(span: Span, module: ModuleType, name: str) -> UsageError:
     raise AssertionError(f"{module.__name__} has {name}")
 
 
-def _known_attribute(owner: object, name: str) -> Any:
+def _known_attribute(owner: object, name: str) -> object:
     if isinstance(owner, ModuleType):
         return vars(owner).get(name, MISSING)
     found = member(owner, name)
@@ -108,7 +108,7 @@ def _operator(reader: Reader, node: tree.Unary | tree.Binary | tree.Compare | tr
     return Thing(Kind.ELEMENT) if Kind.ELEMENT in kinds else Thing(value=_result(node, things))
 
 
-def _result(node: tree.Expression, things: Sequence[Thing]) -> Any:
+def _result(node: tree.Expression, things: Sequence[Thing]) -> object:
     """Evaluate known numbers and strings."""
     values = [thing.value for thing in things]
     if any(type(each) not in SCALARS for each in values):

@@ -32,9 +32,11 @@ ACTIONS = (language.copy, language.raw_element_read, language.raw_element_write)
 METHODS = ("reserve", "wait", "publish", "store", "if_src", "if_dst")
 
 
-def is_multi_kernel(function: Any) -> bool:
+def is_multi_kernel(function: object) -> bool:
     """Are all kernel statements in kernels? False also if its source is not found."""
-    found = tree_of(function) if isinstance(function, FunctionType) else None
+    if not isinstance(function, FunctionType):
+        return False
+    found = tree_of(function)
     if found is None or first_kernel(found, function) is None:
         return False
     return next(_actions(found, function), None) is None

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import FunctionType, ModuleType
-from typing import Any
 
 from ttl import language
 from ttl.language.operation import Operation
@@ -130,7 +129,8 @@ def _definition(
         return
     seen.add(place)
     inner = tree_of(value) if isinstance(value, FunctionType) else None
-    if inner is not None and not any(value is known for known in _language().values()):
+    is_known = any(value is known for known in _language().values())
+    if isinstance(value, FunctionType) and inner is not None and not is_known:
         made = _Readable(value).inside(inner)
         yield from _definitions(_around(made), value, seen)
         yield _defined(made, name)
@@ -138,11 +138,11 @@ def _definition(
         yield from _given_as(name, value, function)
 
 
-def _language() -> dict[str, Any]:
+def _language() -> dict[str, object]:
     return {name: getattr(language, name) for name in language.__all__}
 
 
-def _given_as(name: str, value: Any, function: FunctionType) -> Iterator[Statement]:
+def _given_as(name: str, value: object, function: FunctionType) -> Iterator[Statement]:
     """Yield a statement that gives a name its value."""
     known = next((n for n, each in _language().items() if each is value), None)
     if isinstance(value, ModuleType):
@@ -167,7 +167,7 @@ def _module_of(function: FunctionType) -> str:
     return Path(own_code(function).co_filename).stem if name == "__main__" else name
 
 
-def _is_constant(value: Any) -> bool:
+def _is_constant(value: object) -> bool:
     if isinstance(value, (tuple, list)):
         return all(map(_is_constant, value))
     return type(value) in CONSTANTS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from ttl.language.engine import engine
 
@@ -46,7 +46,7 @@ def reached(number: int) -> None:
     engine("reached()").reached(number)  # type: ignore[attr-defined]
 
 
-def asked(value: Any, may_leave: bool) -> bool | None:
+def asked(value: object, may_leave: bool) -> bool | None:
     """Return the side of a condition, or None for both. NotFollowed if one leaves a loop."""
     if not isinstance(value, Opaque):
         return bool(value)
@@ -74,7 +74,7 @@ class Followed(Changer):
         self.units = {unit.node: unit for unit in units if unit.argument is None}
         self.numbers = numbers
 
-    def node(self, node: Any) -> Any:
+    def node(self, node: tree.Node) -> object:
         made = self.inside(node)
         if isinstance(made, tree.Branch) and made.test in self.units:
             return self._both(made, self.units[made.test])

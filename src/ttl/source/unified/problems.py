@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from ttl.diagnostics import Diagnostic, Label, UsageError, codes
 from ttl.diagnostics.diagnostic import Code
@@ -25,7 +24,7 @@ class Problem:
     label: str = ""
     notes: tuple[str, ...] = ()
 
-    def at(self, spot: Spot, *others: Label, **facts: Any) -> Diagnostic:
+    def at(self, spot: Spot, *others: Label, **facts: object) -> Diagnostic:
         """Make the diagnostic, with the places where the operation is expanded."""
         frame, node = spot if isinstance(spot, tuple) else (spot.frame, spot.node)
         message, help_text, label = (
@@ -34,7 +33,7 @@ class Problem:
         broken = self.code.broken(message, help_text, notes=self.notes, **facts)
         return broken.with_labels(*others, *frame.call_labels()).at(frame.span(node), label)
 
-    def error(self, spot: Spot, *others: Label, **facts: Any) -> UsageError:
+    def error(self, spot: Spot, *others: Label, **facts: object) -> UsageError:
         return UsageError(self.at(spot, *others, **facts))
 
 

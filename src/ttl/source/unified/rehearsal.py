@@ -7,8 +7,9 @@ signal each other. Only bodies that may read back their own writes are rehearsed
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from enum import Enum, auto
 from itertools import count
@@ -85,14 +86,14 @@ class TensorStandIn:
 
     tensor: Any
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         return getattr(self.tensor, name)
 
-    def __getitem__(self, items: Any) -> TensorSlice:
+    def __getitem__(self, items: object) -> TensorSlice:
         return slice_tensor(self, items)
 
 
-def stand_in(value: Any) -> Any:
+def stand_in(value: object) -> Any:
     if isinstance(value, (list, tuple)) and type(value) in (list, tuple):
         return type(value)(map(stand_in, value))
     if type(value) is dict:
@@ -101,9 +102,9 @@ def stand_in(value: Any) -> Any:
 
 
 def rehearse(
-    declare: Callable[..., Any],
-    arguments: Sequence[Any],
-    named: Mapping[str, Any],
+    declare: Callable[..., object],
+    arguments: Sequence[object],
+    named: Mapping[str, object],
     grid: Shape,
     units: Sequence[Unit],
     has_elements: bool,
@@ -130,7 +131,7 @@ def rehearse(
 
 
 @contextmanager
-def _value_of(variable: Any, value: Any) -> Any:
+def _value_of(variable: ContextVar[Any], value: object) -> Iterator[None]:
     token = variable.set(value)
     try:
         yield
@@ -210,7 +211,7 @@ class Rehearsal(Engine):
         if self.left < 0:
             raise NotFollowed("it takes too long")
 
-    def _add(self, does: Does, what: Any = None, is_compute: bool = False) -> None:
+    def _add(self, does: Does, what: object = None, is_compute: bool = False) -> None:
         self._spend()
         if does in ACCESSES or not self._has_elements:
             self.steps.append(Step(None if is_compute else self._unit, does, what))
@@ -237,7 +238,7 @@ class Rehearsal(Engine):
     def publish_block(self, block: Block) -> None:
         """Do nothing."""
 
-    def signpost(self, signpost: Any, is_end: bool) -> None:
+    def signpost(self, signpost: object, is_end: bool) -> None:
         """Do nothing."""
 
     def signpost_made(self, made: object) -> None:
@@ -248,10 +249,10 @@ class Rehearsal(Engine):
 
     # Data movement
 
-    def slice(self, tensor: Any, index: Any) -> TensorSlice:
+    def slice(self, tensor: object, index: object) -> TensorSlice:
         return slice_tensor(tensor, index)
 
-    def copy(self, source: Any, destination: Any) -> Transfer:
+    def copy(self, source: object, destination: object) -> Transfer:
         start = len(self.steps)
         self._touch(source, Does.USE, Does.LOAD, Does.AWAIT)
         if isinstance(destination, TensorSlice):
@@ -259,7 +260,7 @@ class Rehearsal(Engine):
         self._touch(destination, Does.FILL, Does.SAVE, Does.SIGNAL)
         return _Transfer(self, start)
 
-    def _touch(self, end: Any, of_block: Does, of_tensor: Does, of_pipe: Does) -> None:
+    def _touch(self, end: object, of_block: Does, of_tensor: Does, of_pipe: Does) -> None:
         if isinstance(end, _Block):
             self._add(of_block, end.place)
         elif isinstance(end, TensorSlice):
@@ -278,15 +279,15 @@ class Rehearsal(Engine):
         routes = net.routes(self.grid)
         return [DstPipeIdentity(each) for each in routes if self._here in each.receivers]
 
-    def semaphore_wait(self, semaphore: Semaphore, value: Any, *, at_least: bool) -> None:
+    def semaphore_wait(self, semaphore: Semaphore, value: int, *, at_least: bool) -> None:
         self._add(Does.AWAIT, Awaited(semaphore, value))
 
     def semaphore_set(
-        self, semaphore: Semaphore, nodes: tuple[Shape, ...], value: Any, call: str
+        self, semaphore: Semaphore, nodes: tuple[Shape, ...], value: int, call: str
     ) -> None:
         self._add(Does.SIGNAL, Signal(semaphore, nodes, value, is_set=True))
 
-    def semaphore_inc(self, semaphore: Semaphore, node: Shape, value: Any) -> None:
+    def semaphore_inc(self, semaphore: Semaphore, node: Shape, value: int) -> None:
         self._add(Does.SIGNAL, Signal(semaphore, (node,), value, is_set=False))
 
     def read_element(self, block: Block, coordinates: Shape) -> Any:
@@ -301,17 +302,17 @@ class Rehearsal(Engine):
     # Computing
 
     def apply(
-        self, op: BlockOp, operands: tuple[Any, ...], parameters: Mapping[str, Any]
+        self, op: BlockOp, operands: tuple[object, ...], parameters: Mapping[str, object]
     ) -> BlockExpression:
         for each in operands:
             if isinstance(each, _Block):
                 self._add(Does.USE, each.place, is_compute=True)
         return BlockExpression(BlockType(None, None))
 
-    def binary(self, op: BlockOp, left: Any, right: Any) -> BlockExpression:
+    def binary(self, op: BlockOp, left: object, right: object) -> BlockExpression:
         return self.apply(op, (left, right), {})
 
-    def accumulate(self, block: Block, value: Any) -> None:
+    def accumulate(self, block: Block, value: object) -> None:
         if isinstance(value, _Block):
             self._add(Does.USE, value.place, is_compute=True)
         if isinstance(block, _Block):

@@ -55,7 +55,7 @@ class Split:
     def function(self, own: FunctionType) -> FunctionType:
         """Make the function; its outer names have their values around the user's function."""
         keep_definitions(self.code, self.definition)
-        known: dict[str, Any] = {NAMED: name_declared, **FOLLOWING, **KERNELS, **USED}
+        known: dict[str, object] = {NAMED: name_declared, **FOLLOWING, **KERNELS, **USED}
         known |= {
             name: split.function(split.frame.function) for name, split in self.expansions.items()
         }
@@ -247,7 +247,7 @@ class _Part:
             yield tree.Evaluate(node.place, call_of(names[self.thread], node, *passed))
 
 
-def name_declared(prefix: str, name: str, value: Any) -> None:
+def name_declared(prefix: str, name: str, value: object) -> None:
     """Name an object that a body makes; the split body calls this after the assignment. An expanded
     operation's kernels see its objects only through their parts.
     """
@@ -256,7 +256,11 @@ def name_declared(prefix: str, name: str, value: Any) -> None:
             name_declared(prefix, f"{name}_{place}", item)
     elif isinstance(value, (DataflowBuffer, PipeNet, Semaphore)):
         collected = scope("an operation")
-        others: list[Any] = [*collected.buffers, *collected.pipe_nets, *collected.semaphores]
+        others: list[DataflowBuffer | PipeNet | Semaphore] = [
+            *collected.buffers,
+            *collected.pipe_nets,
+            *collected.semaphores,
+        ]
         taken = {each.name for each in others if each is not value}
         value.name = f"{prefix}{name}"
         if value.name in taken:

@@ -85,7 +85,7 @@ class Thing:
     block_bytes: int = field(default=2048, compare=False)  # of a buffer: a tile of bf16 if unknown
     sites: frozenset[Site] = frozenset()  # of the block it is, or of held blocks
     origins: frozenset[Unit] = frozenset()  # the statements that assigned it
-    items: Mapping[Any, Thing] | None = None  # of a known container, by place or key
+    items: Mapping[Hashable, Thing] | None = None  # of a known container, by place or key
     is_table: bool = False  # a dict
     item: Thing | None = None  # the common value of a container's items
     owner: Thing | None = None  # of a method

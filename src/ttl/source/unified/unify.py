@@ -41,7 +41,7 @@ class Unified:
         return [self.assignment.threads.get(unit) for unit in self.assignment.units]
 
 
-def unified_body(operation: Operation, arguments: Mapping[str, object]) -> Callable[..., Any]:
+def unified_body(operation: Operation, arguments: Mapping[str, object]) -> Callable[..., object]:
     """Return the function that a unified body becomes; the operation's own if it has kernels."""
     unified = threads_of(operation, arguments)
     function = operation.function

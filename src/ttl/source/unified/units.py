@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from math import prod
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ttl.diagnostics import Label, Span
 from ttl.diagnostics.span import Expansion
@@ -242,7 +242,7 @@ def owner_text(call: Node) -> str:
 def grid_of(frame: Frame) -> Shape:
     """Return the grid of the call; without a call, the decorator's if it is known."""
     running = SCOPE.get(None)
-    asked: Any = running.grid if running is not None else frame.root.operation.grid
+    asked: object = running.grid if running is not None else frame.root.operation.grid
     return asked if isinstance(asked, tuple) else (1, 1)
 
 

@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from types import FunctionType
-from typing import Any
 
 from ttl.language.operation import Operation
 
@@ -41,7 +40,7 @@ class _Unroller(Changer):
     def __init__(self, around: FunctionType):
         self.around = around
 
-    def change(self, node: tree.Node) -> Any:
+    def change(self, node: tree.Node) -> tree.Node | tree.Body:
         if not isinstance(node, tree.Loop):
             return node
         rounds = _rounds(node, self.around)
@@ -102,7 +101,7 @@ def _items(node: tree.Expression, function: FunctionType) -> list[tree.Expressio
         return _beside(node, function)
     if isinstance(node, tree.Sequence):  # rule LISTED
         return None if node.kind == "set" else [*node.items]
-    listed: Any = value_of(node, function)
+    listed = value_of(node, function)
     return _indexed(node, len(listed)) if type(listed) in (list, tuple) else None
 
 
