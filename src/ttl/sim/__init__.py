@@ -10,7 +10,7 @@ __all__ = ["run"]
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
-        """`from ttl.sim import ttl, ttnn`, as programs for the public simulator begin; some take
-        the names of the language from here, too.
+        """Find `ttl`, `ttnn` and language names, which programs for the public simulator import
+        from `ttl.sim`.
         """
         return import_module("ttl.ttnn") if name == "ttnn" else getattr(import_module("ttl"), name)

@@ -37,7 +37,7 @@ saved: Final = block_math.saved
 class TensorTransfer(SimTransfer):
     """A copy between a tensor slice and a block.
 
-    Programs make them by the million: what SimTransfer does in several calls is done in one here.
+    Programs make millions: one call here does what SimTransfer does in several.
     """
 
     __slots__ = ("is_alike", "part")
@@ -52,13 +52,13 @@ class TensorTransfer(SimTransfer):
         self.group = None
         self.part = part
         buffer = block.end.buffer
-        # Slice and block have the same type, and the same shape written in the same way.
+        # Are type and shape of slice and block equal, and the shapes written in the same way?
         self.is_alike = part.tensor is buffer.like and part.shape == buffer.block_shape
         if not self.is_alike:
             self._compare(part, buffer)
 
     def _compare(self, part: TensorSlice, buffer: NodeBuffer) -> None:
-        """A tensor that is new to the buffer, or a shape that is written in another way."""
+        """Check a tensor that is new to the buffer, or a shape that is written in another way."""
         tensor, type_ = part.tensor, buffer.block_type
         self.is_alike = part.shape == type_.shape and tensor.layout is type_.layout
         if not self.is_alike:
@@ -86,7 +86,7 @@ class TensorTransfer(SimTransfer):
         return self.part.starts, self.part.shape
 
     def move_early(self) -> None:
-        """With a seed: the data moves now, and finish() moves a copy that nobody else sees."""
+        """Move the data now (with a seed); finish() then completes a copy that nobody else sees."""
         part = self.part
         if self.is_write:
             words, overwrites = self.block.words, self.kernel.overwrites

@@ -1,14 +1,14 @@
-"""After a run: tiles that several nodes touched though nothing orders nodes, and tiles of an
-output that nobody wrote.
+"""Checks after a run: tiles that nodes touched without an order, and output tiles nobody wrote.
 
-rule UNORDERED  nodes that used no pipe and no semaphore are in no order: a tile that one writes and
-                another one reads, or writes with other bytes, is a race; not if the other one
+rule UNORDERED  nodes that used no pipe and no semaphore have no order: a tile that one writes and
+                another reads, or writes with other bytes, is a race. It is none if the other node
                 reads the same bytes, which it has written itself
-rule TWICE      a tile that two nodes write is worth a look where the bytes are the same, or where
-                pipes or semaphores may have ordered the nodes: only clocks tell whether it is a
-                race there (races.py)
-rule COVERED    a tensor that an operation writes and does not read is an output; all of it is
-                written, but where buffers lie in its shards, which may be a part of these
+rule TWICE      a tile that two nodes write gets a note if the bytes are the same, or if pipes or
+                semaphores may have ordered the nodes: only clocks show whether it is a race
+                (races.py)
+rule COVERED    a tensor that an operation writes and does not read is an output, and all of it must
+                be written; a buffer in its shards is an exception, as it may cover only a part of
+                these
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ if TYPE_CHECKING:
     from .simulation import Simulation
 
 
-# Writes or reads, and the units in which these clash; None: in all.
+# Write or read; the marks; the units that can clash, or None for all.
 Kind = tuple[bool, "list[tuple[KernelRun, TensorMarks]]", Changed | None]
 
 
 @dataclass(slots=True)
 class Touched:
-    """One tensor, by the kernels that touched it."""
+    """A tensor and the kernels that touched it."""
 
     tensor: Any
     writes: list[tuple[KernelRun, TensorMarks]] = field(default_factory=list)
@@ -50,7 +50,7 @@ class Touched:
 
 
 def unordered_accesses(simulation: Simulation, overwrites: Overwrites) -> list[Diagnostic]:
-    """rule UNORDERED: the first race on each tensor. Only for nodes that were in no order."""
+    """Find the first race on each tensor (rule UNORDERED), for nodes without an order."""
     if not overwrites.found_any and not simulation.marks_reads:
         return []
     tensors = touched_tensors(simulation)
@@ -59,7 +59,7 @@ def unordered_accesses(simulation: Simulation, overwrites: Overwrites) -> list[D
 
 
 def written_twice(simulation: Simulation, overwrites: Overwrites, why: str) -> list[Diagnostic]:
-    """rule TWICE: the first unit of each tensor."""
+    """Find the first unit of each tensor that two nodes wrote (rule TWICE)."""
     if not overwrites.found_any:
         return []
     tensors = touched_tensors(simulation)
@@ -98,7 +98,7 @@ def touched_tensors(simulation: Simulation) -> list[Touched]:
 def _first_race(touched: Touched, overwrites: Overwrites) -> Clash | None:
     changed, unsteady = overwrites.changed_by(touched.tensor), None
     if changed is None and not touched.reads:
-        return None  # each unit has one writer, and nobody else reads it
+        return None  # each unit has one writer, and no other node reads it
     if touched.reads_back:
         unsteady = overwrites.is_unsteady(touched.tensor)
     kinds: list[Kind] = [] if changed is None else [(True, touched.writes, changed)]
@@ -107,7 +107,7 @@ def _first_race(touched: Touched, overwrites: Overwrites) -> Clash | None:
 
 
 def _first_clash(touched: Touched, kinds: Sequence[Kind]) -> Clash | None:
-    """Two nodes touch a unit, and the other one writes it."""
+    """Find a unit that two nodes touch, of which the other one writes it."""
     together = (*touched.writes, *touched.reads, *touched.reads_back)
     if len({kernel.coordinate for kernel, _ in together}) < 2:
         return None
@@ -124,7 +124,7 @@ def _first_clash(touched: Touched, kinds: Sequence[Kind]) -> Clash | None:
 
 
 class _Writers:
-    """Which node wrote each unit, by its number; units that several have written have the last."""
+    """The node that wrote each unit, by number; the last one for units with several writers."""
 
     def __init__(self, touched: Touched):
         self._writes = touched.writes
@@ -138,10 +138,10 @@ class _Writers:
             self._node[is_written] = number
 
     def other_than(self, kernel: KernelRun, units: UnitMap, is_write: bool) -> Shape | None:
-        """The first unit marked by the kernel that another node has written."""
+        """Find the first unit marked by the kernel that another node has written."""
         own = self._numbers.get(kernel.coordinate, 0)
         is_others = (self._node != 0) & (self._node != own)
-        if not is_write:  # of those that write the same unit all but one find the others
+        if not is_write:  # all writers of a unit but the last find the last here
             is_others |= self._is_shared
         clash = (units != 0) & is_others
         return _first(clash) if clash.any() else None
@@ -166,7 +166,7 @@ def _first(where: NDArray[np.bool_]) -> Shape:
 
 
 def uncovered_outputs(simulation: Simulation) -> list[Diagnostic]:
-    """rule COVERED: one warning for each output that has units nobody wrote."""
+    """Warn once for each output that has units nobody wrote (rule COVERED)."""
     backings = [buffer.backing for buffer in simulation.program.buffers]
     found = [
         _uncovered(touched, simulation)

@@ -1,4 +1,4 @@
-"""Single elements of a block on the simulator."""
+"""Access to single elements of a block in the simulator."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def read(kernel: KernelRun, block: Block, coordinates: Shape) -> float:
 
 def write(kernel: KernelRun, block: Block, coordinates: Shape, value: float) -> None:
     held = _step(kernel, block, WRITE_ELEMENT)
-    with np.errstate(over="ignore"):  # beyond the largest comes infinity
+    with np.errstate(over="ignore"):  # numbers beyond the largest become infinity
         rounded = round_to(np.array(value), held.end.buffer.held)
     held.array[_place(held, coordinates)] = rounded
     held.values = None
@@ -39,5 +39,5 @@ def _step(kernel: KernelRun, block: Block, event: int) -> SimBlock:
 
 
 def _place(block: SimBlock, coordinates: Shape) -> Shape:
-    """A row of tiles has one dimension: its elements are in the first row."""
+    """Return the array index; a row of tiles has one dimension, its elements are in row 0."""
     return (0,) * (block.array.ndim - len(coordinates)) + coordinates

@@ -1,8 +1,8 @@
-"""Block expressions on the simulator: what operators, functions, store() and += compute.
+"""Block expressions in the simulator: what operators, functions, store() and += compute.
 
-The array of a value need not be as large as its block: it is equal along the dimensions it lacks
-(a fill is one number, a broadcast one row or column). A value that has met no element type yet,
-made of fills alone, becomes one of the type it meets.
+A value's array may be smaller than its block: it is equal along the dimensions it lacks (a fill is
+one number, a broadcast one row or column). A value made of fills alone has no element type until it
+meets one, and takes that.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ has_nan: Final = block_math.has_nan
 
 
 def binary(kernel: KernelRun, op: BlockOp, left: object, right: object) -> SimExpression:
-    """An operator between two values: apply() for what kernels compute most."""
+    """Compute an operator between two values: apply() for the most common case."""
     if not (isinstance(left, BlockExpression) and isinstance(right, BlockExpression)):
         return apply(kernel, op, (left, right), NO_PARAMETERS)
     if not kernel.is_compute:
@@ -96,7 +96,7 @@ def _binary_by_numpy(
 def apply(
     kernel: KernelRun, op: BlockOp, operands: tuple[object, ...], parameters: Mapping[str, object]
 ) -> SimExpression:
-    """The value of an operation of the table, rounded to the format of expression values."""
+    """Compute an operation of the table, rounded to the format of expression values."""
     if not kernel.is_compute:
         raise wrong_kind(op.spelling, kernel.kind)
     kernel.steps += 1
@@ -148,7 +148,7 @@ def _applied_by_numpy(
 
 
 def _computed_at_once(kernel: KernelRun, applied: Applied, arrays: list[Any]) -> Any:
-    """By the native module, from blocks as they are held; None where it does not apply."""
+    """Compute with the native module, from blocks in their own type; None if it cannot."""
     if applied.native >= 0:
         first, second = arrays
         if _is_native(kernel, applied, first, second):
@@ -162,7 +162,7 @@ def _computed_at_once(kernel: KernelRun, applied: Applied, arrays: list[Any]) ->
 
 
 def _is_native(kernel: KernelRun, applied: Applied, first: Any, second: Any) -> bool:
-    """A product takes whole factors, not what is equal along a dimension."""
+    """Can the native module compute it? A product needs whole factors, not broadcast ones."""
     if applied.native < 0 or not kernel.register_bits:
         return False
     extents = applied.extents
@@ -177,13 +177,13 @@ def _value(kernel: KernelRun, operand: object) -> Array:
 
 
 def _rounded(kernel: KernelRun, applied: Applied, computed: Any) -> SimExpression:
-    """The result of a plain operation."""
+    """Round the result of a plain operation."""
     if applied.computes and has_nan(computed) is not False:
         computed = special_values.computed(computed)
     if computed.dtype is not SINGLE or kernel.dest is not float32:
         computed = round_to(computed, format_of(kernel, applied.type.dtype))
-    if computed.base is not None:  # a slot or a view of one changes with its block
-        computed = computed.copy("K")  # a matrix product takes a transposed block as it is
+    if computed.base is not None:  # a slot or a view of a slot changes with its block
+        computed = computed.copy("K")  # a matrix product accepts transposed memory
     return SimExpression(applied.type, computed, kernel)
 
 
@@ -195,7 +195,7 @@ def _apply_unlike(
     parameters: Mapping[str, object],
     arrays: list[object],
 ) -> SimExpression:
-    """An operation with parameters, or with operands that are not whole blocks of one type."""
+    """Compute an operation with parameters or with operands other than whole blocks of a type."""
     if applied.converts:
         for position, is_untyped in enumerate(applied.converts):
             if is_untyped:
@@ -233,18 +233,18 @@ def _of_another(value: SimExpression, kernel: KernelRun) -> RuleBroken:
 
 
 def format_of(kernel: KernelRun, dtype: DType | None) -> DType:
-    """Values of expressions: floats have the format of DST, integers their own type."""
+    """Return the format of expression values: DST's for floats, their own type for integers."""
     return kernel.dest if dtype is None or dtype.is_float else dtype
 
 
 def read(kernel: KernelRun, block: SimBlock) -> Array:
-    """The value of a block as an operand. It changes with the block, if it is not a copy."""
+    """Return the value of a block as an operand. Unless it is a copy, it changes with the block."""
     as_held(kernel, block)
     return carried(kernel, block)
 
 
 def as_held(kernel: KernelRun, block: SimBlock) -> Array:
-    """The block is read: its elements, not in the type that expressions work in if nobody asked."""
+    """Read the block: its elements, already converted for expressions or in its own type."""
     if block.kernel is not kernel:
         raise block.used_by(kernel)
     block.step(READ)
@@ -263,14 +263,14 @@ def carried(kernel: KernelRun, block: SimBlock) -> Array:
 
 
 def _check_numbers(op: BlockOp, operands: tuple[object, ...]) -> None:
-    """Once for calls whose operands are of the same types."""
+    """Check the numbers among operands; once for calls whose operands have the same types."""
     for position, operand in enumerate(operands):
         if not isinstance(operand, (SimBlock, SimExpression)):
             _checked_number(op, operand, position, operands)
 
 
 def _checked_number(op: BlockOp, value: Any, position: int, operands: tuple[object, ...]) -> Any:
-    """`value`, which must be a number where one is allowed, beside a block."""
+    """Return `value` if it is a number and may be one beside a block; raise RuleBroken if not."""
     if isinstance(value, np.generic):
         value = value.item()
     types = [
@@ -294,9 +294,9 @@ def not_a_value(call: str, value: object, helps: tuple[str, ...] = ()) -> RuleBr
 
 
 def converted(kernel: KernelRun, value: Any, dtype: DType | None) -> Any:
-    """A number or a fill beside a block: a value in the format of DST, as all others."""
+    """Convert a number or a fill beside a block to the format of DST."""
     if isinstance(value, (int, float)):
-        # The scaler of a reduction, say; 0.0 and -0.0 are one key, so they are not kept.
+        # Cache scalers of reductions and the like; not 0.0 and -0.0, which are one key.
         return (_kept_scalar if value else _scalar)(value, dtype, kernel.dest)
     if dtype is not None and not dtype.is_float:
         return _whole(value, dtype)
@@ -339,7 +339,7 @@ def _whole(values: Array, dtype: DType) -> Any:
 
 
 def _converted_parameters(applied: Applied, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The numbers among the parameters in the element type of the operands."""
+    """Convert the numbers among the parameters to the element type of the operands."""
     numbers = {name: _number(parameters[name], applied.dtype) for name in applied.numbers}
     return {**parameters, **numbers}
 
@@ -350,7 +350,7 @@ def _expand(arrays: list[object], extents: tuple[Shape | None, ...]) -> None:
 
 
 def _expanded(array: Any, extent: Shape | None) -> Any:
-    """The whole block, where it matters which elements are there."""
+    """Broadcast to the whole block, if it matters which elements are there."""
     if extent is None or array.shape == extent:
         return array
     return np.broadcast_to(array, extent)
@@ -362,7 +362,7 @@ def _expanded(array: Any, extent: Shape | None) -> Any:
 def _follow_shapeless(
     kernel: KernelRun, operands: tuple[object, ...], result: SimExpression
 ) -> None:
-    """What a value without a shape went into is now the one that needs one."""
+    """Let the result need a shape from now on, in place of its operands without a shape."""
     for operand in operands:
         if type(operand) is SimExpression:
             kernel.shapeless.pop(operand, None)
@@ -383,13 +383,13 @@ def store(kernel: KernelRun, value: Any, block: SimBlock) -> None:
     else:
         stored = _storable(kernel, value, block, "Block.store()")
     block.step(STORE, user_place() if block.state.row[STORE] is None else None)
-    if not block.end.is_producer:  # a value of its own: the chip cannot pack over read space
+    if not block.end.is_producer:  # its own memory: the chip cannot pack over read space
         block.slot = np.empty_like(block.slot)
         block.slot_words = block.slot.view(block.slot_words.dtype)
     block.is_bare = False
-    block.values = block.running_sum = None  # a sum from before is replaced
+    block.values = block.running_sum = None  # the store replaces an earlier sum
     buffer = block.end.buffer
-    if buffer.rounds and stored.dtype is SINGLE:  # as round_into() does
+    if buffer.rounds and stored.dtype is SINGLE:  # inlined round_into()
         if not stored_at_once(stored, block.slot):
             block.slot[...] = stored
     else:
@@ -399,7 +399,7 @@ def store(kernel: KernelRun, value: Any, block: SimBlock) -> None:
 
 
 def _storable(kernel: KernelRun, value: Any, block: SimBlock, call: str) -> Array:
-    """The value's array, once it is known to fit into the block."""
+    """Return the value's array after checking that it fits the block."""
     array: Array
     if type(value) is SimExpression:
         if value.kernel is not kernel:
@@ -408,7 +408,7 @@ def _storable(kernel: KernelRun, value: Any, block: SimBlock, call: str) -> Arra
         if not is_complete(value.type.shape):
             kernel.shapeless.pop(value, None)
     elif type(value) is SimBlock:
-        array = read(kernel, value)  # without an operator, it passes DST all the same
+        array = read(kernel, value)  # without an operator, the value passes DST too
     else:
         raise not_a_value(call, value, helps_instead(value))
     if value.type is not block.type or block.type.layout is ROW_MAJOR_LAYOUT:
@@ -429,7 +429,7 @@ def accumulate(kernel: KernelRun, block: SimBlock, value: Any) -> None:
         return
     if is_number(value):
         if block.type.layout is ROW_MAJOR_LAYOUT:
-            store_type(block.type, block.type)  # nothing is computed with it
+            store_type(block.type, block.type)  # no operation takes it: this raises
         added = converted(kernel, value, block.type.dtype)
     else:
         added = _storable(kernel, value, block, "+=")

@@ -1,4 +1,4 @@
-"""What a kernel must not leave behind when it ends."""
+"""Checks at the end of a kernel: open transfers, held blocks and other leftovers."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def check_end(kernel: KernelRun) -> None:
 
 
 def _is_over(end: BufferEnd, ending: KernelRun) -> bool:
-    """Will nobody touch a block at this end any more? A held one may still be written from afar."""
+    """Is this end done for good? A held block may still be written by another node."""
     user = end.kernel
     has_ended = user is not None and (user is ending or user.is_finished)
     return has_ended and end.acquired == end.released
@@ -72,7 +72,7 @@ def _tolerate_held_block(kernel: KernelRun, end: BufferEnd) -> None:
 
 
 def _without_source(kernel: KernelRun, call: str) -> tuple[str, ...]:
-    """Nothing is supplied to a function whose text is nowhere, or was edited since."""
+    """Note that nothing could be inserted: the function's source is missing or was edited since."""
     assert isinstance(kernel.function, FunctionType)
     if function_tree(own_code(kernel.function)) is not None:
         return ()

@@ -18,7 +18,7 @@ def leftovers(nodes: Mapping[Shape, Sequence[NodeBuffer]]) -> list[Diagnostic]:
     holding: dict[int, list[tuple[Shape, NodeBuffer]]] = {}
     for coordinate, buffers in nodes.items():
         for buffer in buffers:
-            if buffer.filled and buffer.shard is None:  # what a tensor has is where it belongs
+            if buffer.filled and buffer.shard is None:  # a tensor keeps its pushed data
                 holding.setdefault(buffer.declared.index, []).append((coordinate, buffer))
     return [_leftover(holding[index], len(nodes)) for index in sorted(holding)]
 

@@ -1,7 +1,7 @@
-"""A block of one node written into the same slot of its buffer on other nodes.
+"""Multicasts: a block of one node is written into the same slot of its buffer on other nodes.
 
-Nothing but the program's semaphores says that the receivers are ready. So this checks that each of
-them has reserved that very slot.
+Only the program's semaphores order receivers and sender, so complete() checks that each receiver
+has reserved that very slot.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class MulticastTransfer(SimTransfer):
-    """`block` is sent; the others get it where `destination` is in its buffer."""
+    """A multicast of `block` into the slot of `destination` on each node."""
 
     __slots__ = ("destination", "nodes")
 
@@ -74,7 +74,7 @@ class MulticastTransfer(SimTransfer):
 def start_multicast(
     kernel: KernelRun, source: Any, destination: Any, nodes: tuple[Shape, ...], place: Place
 ) -> MulticastTransfer:
-    """Check the ends; nothing moves yet."""
+    """Check the ends and step the blocks; the data moves later."""
     _check(kernel, source, destination)
     transfer = MulticastTransfer(kernel, source, destination, nodes, place)
     if transfer.destination is source and nodes == (kernel.coordinate,):

@@ -1,8 +1,8 @@
-"""Reductions that take the padding of ragged tensors into account, and broadcasts left out.
+"""Warnings about reductions that include a ragged tensor's padding, and missing broadcasts.
 
-Only for programs with a ragged tensor or a reduction: which slots and values hold padding. It is
-zero when it was just loaded, which a sum does not mind; any operation may have changed it. A mask
-takes it out. And how many rows and columns of them are data.
+Runs only for programs with a ragged tensor or a reduction. Follows which slots and values hold
+padding, and how many of their rows and columns are data. Padding is zero right after a load, which
+does not change a sum; any operation may change it, and a mask removes it.
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ if TYPE_CHECKING:
 
 
 class Padding:
-    """Follows padding through a run; `warnings` has one entry for each line that reduces it."""
+    """Follows padding through a run; `warnings` has an entry for each line that reduces it."""
 
     __slots__ = ("is_ragged", "known", "sizes", "slots", "warnings")
 
     def __init__(self, is_ragged: bool) -> None:
         self.is_ragged = is_ragged
-        # Of an operation on operands of some sizes: what is wrong with it, the sizes of the result.
+        # By operation and operand sizes: the broken rule, and the sizes of the result.
         self.known: dict[object, tuple[RuleBroken | None, Sizes]] = {}
         self.slots: dict[int, Held] = {}  # by the identity of a slot's array
         self.sizes: dict[int, Sizes] = {}  # likewise
@@ -60,7 +60,7 @@ class Padding:
 
     @classmethod
     def of(cls, program: Program) -> Padding | None:
-        """None if no tensor has padding and nothing is reduced: then nothing is followed."""
+        """Return None if no tensor has padding and nothing is reduced."""
         storages = [tensor.storage for tensor in program.tensors.values()]
         is_ragged = any(storage.is_ragged for storage in storages)
         return cls(is_ragged) if is_ragged or facts_of(program).has_reduction else None
@@ -82,7 +82,7 @@ class Padding:
         self.sizes[id(block.array)] = self.size_of(value)
 
     def accumulated(self, kernel: KernelRun, value: Any, block: SimBlock, is_first: bool) -> None:
-        """Padding of zeros stays zero only if zeros are added."""
+        """Update after `+=`: zero padding stays zero only if zeros are added."""
         before = NONE if is_first else self.of_value(block)
         rows, columns = (ANY if each and is_number(value) else None for each in before)
         self._set(block, either(before, (rows, columns), self.of_value(value)))

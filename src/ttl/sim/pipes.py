@@ -4,11 +4,11 @@ rule POST   copy(pipe, block) posts the receiver's block
 rule SEND   copy(block, pipe) sends once every receiver of that transfer has posted
 rule ORDER  the n-th send of a pipe meets the n-th post of each of its receivers
 rule LATE   data moves when the send's wait or that receiver's wait returns, whichever is first
-rule OWN    where no kernel can go on, a send that misses nothing but the post of its own node
-            stands for that one, too: the receive is made by the same kernel later, into the very
-            block that was sent, which has the data. Anything else is a deadlock
+rule OWN    if no kernel can continue, a send that misses only its own node's post also counts as
+            that post. The same kernel must receive later, into the very block it sent, which has
+            the data. Anything else is a deadlock
 
-Nothing is kept in the pipe, and nothing survives the launch.
+A pipe stores nothing, and nothing survives the launch.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class PipeRun:
-    """A pipe during one launch. `counts` are transfers so far: of the source, then of receivers."""
+    """A pipe during one launch. `counts` are transfers so far: the source's, then receivers'."""
 
     __slots__ = ("counts", "meetings", "name", "net", "owed", "own_index", "route")
 
@@ -44,14 +44,14 @@ class PipeRun:
         self.route = route
         is_loopback = route.source in route.receivers
         self.own_index = 1 + route.receivers.index(route.source) if is_loopback else 0
-        self.owed: list[PipeSend] = []  # rule OWN: whose own receive is still to come
+        self.owed: list[PipeSend] = []  # rule OWN: sends whose own receive is still due
         self.name = f"pipe {route.pipe.name}"
         self.counts = [0] * (1 + len(route.receivers))
-        self.meetings: dict[int, Meeting] = {}  # those that are not complete
+        self.meetings: dict[int, Meeting] = {}  # incomplete ones
 
 
 class PipeEnd:
-    """A pipe on one of its nodes, for one kernel; `index` is that of its count."""
+    """A pipe on one of its nodes, for one kernel; `index` is the position of its count."""
 
     __slots__ = ("index", "kernel", "run")
 
@@ -72,7 +72,7 @@ class PipeEnd:
 
 
 class Meeting:
-    """One transfer through a pipe: a send and a post of each receiver, all of one type."""
+    """A transfer through a pipe: a send and a post by each receiver, all of one type."""
 
     __slots__ = ("block_type", "missing", "number", "pipe", "posts", "send", "sleepers")
 
@@ -82,7 +82,7 @@ class Meeting:
         self.block_type = block_type
         self.missing = len(pipe.counts)
         self.send: PipeSend | None = None
-        self.posts: list[PipeReceive] = []  # whose data has not moved
+        self.posts: list[PipeReceive] = []  # posts whose data has not moved
         self.sleepers: list[KernelRun] = []
 
     def all_have_come(self, kernel: KernelRun) -> None:
@@ -97,7 +97,7 @@ class Meeting:
         return [node for node in self.pipe.route.receivers if node not in posted]
 
     def refused(self, block: SimBlock) -> RuleBroken:
-        """The block is of another type than that which came first."""
+        """Report that the block's type differs from the type of the first block."""
         first = self.send or self.posts[0]
         verb = "receives" if self.send is None else "sends"
         sent, received = (block, first.block) if self.send is None else (first.block, block)
@@ -117,7 +117,7 @@ class PipeTransfer(SimTransfer):
     may_wait_again = False
 
     def __init__(self, kernel: KernelRun, block: SimBlock, meeting: Meeting, place: Place):
-        # As SimTransfer does: programs make very many of them, and a call costs.
+        # Inlined SimTransfer.__init__(): programs make very many.
         self.kernel = kernel
         self.block = block
         self.place = place
@@ -143,7 +143,7 @@ class PipeTransfer(SimTransfer):
             meeting.sleepers.append(kernel)
             if kernel.recorder is not None:
                 kernel.sleep(self, meeting.pipe.name, 0)
-            else:  # the same, for the most common case
+            else:  # inlined sleep(), for the most common case
                 kernel.waiting_for = self
                 kernel.simulation.switch_to_next()
                 kernel.waiting_for = None
@@ -158,7 +158,7 @@ class PipeSend(PipeTransfer):
     def complete(self) -> None:
         meeting, block = self.meeting, self.block
         self.sleep_until_all_are_there()
-        for post in meeting.posts:  # rule LATE: the source may be changed from now on
+        for post in meeting.posts:  # rule LATE: the source may change from now on
             post.block.take(block)
         meeting.posts = []
         meeting.send = None
@@ -185,7 +185,7 @@ class PipeReceive(PipeTransfer):
     end_kind = EventKind.PIPE_RECEIVE_END
 
     def finish(self) -> None:
-        """What other transfers do in several calls: there are very many receives."""
+        """Complete the receive in one call, as programs make very many."""
         kernel, meeting, block = self.kernel, self.meeting, self.block
         if running_engine(None) is not kernel:
             self.check_owner()
@@ -213,9 +213,9 @@ def start_send(kernel: KernelRun, block: SimBlock, role: SourceRole, place: Plac
     run = end.run
     number = run.counts[end.index]
     meeting = run.meetings.get(number)  # rule ORDER
-    if meeting is not None and meeting.block_type is not block.type:  # types are made once
+    if meeting is not None and meeting.block_type is not block.type:  # each type exists once
         raise meeting.refused(block)
-    if run.owed and any(each.block is block for each in run.owed):  # it would not be the same data
+    if run.owed and any(each.block is block for each in run.owed):  # its data would differ
         raise kernel.simulation.loopbacks.fault_of(run.owed[0])
     block.step(COPY_FROM)
     if meeting is None:
@@ -257,7 +257,7 @@ def start_receive(
 
 
 def _receive_own(kernel: KernelRun, run: PipeRun, block: SimBlock, place: Place) -> PipeReceive:
-    """rule OWN: the block has the data already."""
+    """Receive into the sent block, which already has the data (rule OWN)."""
     send = run.owed.pop(0)
     if send.kernel is not kernel or send.block is not block:
         raise kernel.simulation.loopbacks.fault_of(send)

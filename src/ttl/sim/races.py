@@ -1,16 +1,16 @@
-"""Accesses to tensors that nothing orders.
+"""Find accesses to tensors that nothing orders.
 
 rule CLOCK    a kernel's clock counts its own steps, and how many steps of each other kernel are
               known to have happened before
-rule RELEASE  push, pop, a copy to or from a pipe and a change of a semaphore pass on what their
-              kernel knows; its next step is a new one
+rule RELEASE  push, pop, a copy to or from a pipe and a change of a semaphore pass on the facts
+              their kernel knows; its next step is a new one
 rule ACQUIRE  wait, reserve, the end of a copy through a pipe and the end of a semaphore's wait take
-              that over; what a semaphore's wait takes over is said in semaphore_clocks.py
-rule ACCESS   a copy reads or writes its slice from its start to its wait
-rule RACE     two accesses to one unit, one of them a write, race unless the first had ended before
-              the second started, as the kernel that started the second knows
-rule ALIKE    two writes of the same bytes are no race; whatever reads the unit after one of them is
-              none with the other, whichever comes first, and a write after one of them may be
+              these facts over; for a semaphore's wait, semaphore_clocks.py finds them
+rule ACCESS   a copy accesses its slice from its start to its wait
+rule RACE     two accesses to one unit, one of them a write, race unless the kernel that starts the
+              second knows that the first had ended before
+rule ALIKE    two writes of equal bytes do not race. A later read of the unit is ordered if it is
+              ordered after either; a later write must be ordered after both
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ if TYPE_CHECKING:
     from .pipes import Meeting
     from .semaphores import NodeSemaphore, SemaphoreWait
 
-Known = dict["KernelRun", int]  # never changed once it is passed on
+Known = dict["KernelRun", int]  # never changed after it is passed on
 
 
 @dataclass(slots=True, eq=False)
 class Clock:
-    """What a kernel knows of the others, and its own step."""
+    """Facts a kernel knows about the others, and its own step."""
 
     kernel: KernelRun
     known: Known = field(default_factory=dict)
@@ -70,17 +70,17 @@ def joined(one: Known, other: Known) -> Known:
 
 
 class Access(NamedTuple):
-    """A read or a write that has ended."""
+    """A finished read or write."""
 
     kernel: KernelRun
     end: int  # the step of its kernel
     is_write: bool
     place: Place
-    written: bytes = b""  # by it; of a read what had been written before it, if anything had
+    written: bytes = b""  # the bytes written; for a read, those of an earlier write, if any
 
 
 class Copied(NamedTuple):
-    """What is kept of a copy from or to a tensor."""
+    """The facts kept about a copy from or to a tensor."""
 
     kernel: KernelRun
     place: Place
@@ -88,7 +88,7 @@ class Copied(NamedTuple):
     starts: Shape
     shape: Shape
     is_write: bool
-    name: str  # of the tensor
+    name: str  # the tensor's
 
     @classmethod
     def of(cls, transfer: TensorTransfer) -> Copied:
@@ -100,7 +100,7 @@ class Copied(NamedTuple):
 
     @property
     def units(self) -> product[tuple[int, ...]]:
-        """All tiles of a slice; of a row-major tensor its elements."""
+        """Iterate over the tiles of a slice, or the elements of a row-major one."""
         bounds = zip(self.starts, self.shape, strict=True)
         return product(*[range(start, start + size) for start, size in bounds])
 
@@ -108,18 +108,18 @@ class Copied(NamedTuple):
 class Races:
     """The clocks of one run, and the latest accesses to each unit of each tensor.
 
-    Programs with semaphores use SemaphoreRaces: what their waits order is known after the run.
+    Programs with semaphores use SemaphoreRaces: only after the run is known what their waits order.
     """
 
     __slots__ = ("_clocks", "_given", "_latest", "_meetings", "_starts", "written_alike")
 
     def __init__(self) -> None:
         self._clocks: dict[KernelRun, Clock] = {}
-        self._given: dict[BufferEnd, deque[Known]] = {}  # at this end, by the other one
+        self._given: dict[BufferEnd, deque[Known]] = {}  # given by the other end to this one
         self._meetings: dict[Meeting, Known] = {}
         self._starts: dict[int, tuple[Known, int]] = {}  # by the identity of the transfer
         self._latest: dict[int, dict[Shape, list[Access]]] = {}  # by the identity of the storage
-        self.written_alike: dict[int, Diagnostic] = {}  # the first of each storage
+        self.written_alike: dict[int, Diagnostic] = {}  # the first one for each storage
 
     def clock(self, kernel: KernelRun) -> Clock:
         clock = self._clocks.get(kernel)
@@ -130,7 +130,7 @@ class Races:
     # Buffers
 
     def at_buffer(self, kernel: KernelRun, kind: EventKind, end: BufferEnd) -> None:
-        """An acquire or a release that has just happened."""
+        """Update the clocks after an acquire or a release."""
         clock = self.clock(kernel)
         if kind in (EventKind.BUFFER_PUSH, EventKind.BUFFER_POP):
             self._given_at(end.other).append(clock.hand_on())
@@ -143,7 +143,7 @@ class Races:
             given = self._given[end] = deque([{}] * (end.count if end.is_producer else 0))
         return given
 
-    # Pipes: whoever comes to a meeting last, all know what all knew when they came
+    # Pipes: after a meeting, all participants know everything that any knew on arrival
 
     def at_pipe(self, kernel: KernelRun, meeting: Meeting, is_end: bool) -> None:
         clock = self.clock(kernel)
@@ -153,7 +153,7 @@ class Races:
         else:
             self._meetings[meeting] = joined(known, clock.hand_on())
 
-    # Semaphores: only SemaphoreRaces is told of them
+    # Semaphores: only SemaphoreRaces gets these calls
 
     def semaphore_changed(
         self, kernel: KernelRun, semaphore: NodeSemaphore, value: int, is_set: bool
@@ -166,13 +166,13 @@ class Races:
     def semaphore_passed(self, kernel: KernelRun, wait: SemaphoreWait) -> None:
         raise AssertionError("a program without semaphores waits for one")
 
-    # When the run is over: here, what races was raised when it happened
+    # After the run; this class raises races as they happen
 
     def check(self) -> None:
-        """Raises KernelFault for the first race that is known only now."""
+        """Raise KernelFault for the first race that is known only now."""
 
     def cause_of_deadlock(self) -> Diagnostic | None:
-        """A race that decides whether the kernels end."""
+        """Return a race that decides whether the kernels end, or None."""
         return None
 
     # Tensors
@@ -187,7 +187,7 @@ class Races:
     def copy_starts(self, kernel: KernelRun, number: int) -> None:
         clock = self.clock(kernel)
         self._starts[number] = (clock.known, clock.step)
-        clock.step += 1  # what ends from now on has not ended before this copy
+        clock.step += 1  # accesses that end later have not ended before this copy
 
     def copy_ends(self, number: int, copied: Copied, written: Iterable[bytes]) -> None:
         clock = self.clock(copied.kernel)
@@ -208,7 +208,7 @@ class Races:
         copied: Copied,
         unit: Shape,
     ) -> list[Access]:
-        """The accesses that a later one is to be compared with."""
+        """Raise the first race; return the accesses to compare with later ones."""
         kernel = access.kernel
         alike: list[Access] = []
         unordered: list[Access] = []
@@ -227,7 +227,8 @@ class Races:
         self._note_alike(access, alike, copied, unit)
         if not access.is_write:
             return _with_read(before, access)
-        # Whatever comes after it comes after all others; but what is alike may come before a read.
+        # Later accesses come after this and all others, but a read may follow an equal earlier
+        # write.
         kept = [each for each in before if not each.is_write and each.written != access.written]
         return [*kept, *alike, access]
 
@@ -246,7 +247,7 @@ class Races:
 
 
 def _with_read(before: list[Access], read: Access) -> list[Access]:
-    """One read stands for all of its kernel; those of different bytes are like no write."""
+    """Add a read, one for each kernel; reads of different bytes count as reading no known write."""
     others = [each for each in before if each.is_write or each.kernel is not read.kernel]
     own = [each for each in before if not each.is_write and each.kernel is read.kernel]
     if any(each.written != read.written for each in own):
@@ -255,14 +256,14 @@ def _with_read(before: list[Access], read: Access) -> list[Access]:
 
 
 def written_by(transfer: TensorTransfer) -> Iterable[bytes]:
-    """What a copy that has just ended wrote, by unit: without the padding of its block."""
+    """Return the bytes of a just finished write by unit, without the padding of its block."""
     part, words = transfer.part, np.empty_like(transfer.block.words)
     part.tensor.storage.read(part, words)
     return [row.tobytes() for row in units_of(words, part)]
 
 
 class Clash(NamedTuple):
-    """Two accesses to one unit of a tensor; the place of the message is that of `one`."""
+    """Two accesses to one unit of a tensor; a message about them points at `one`."""
 
     one: Access
     other: Access
@@ -276,7 +277,7 @@ class Clash(NamedTuple):
         return rule(one, other, self.unit, name, what, secondary)
 
     def diagnostic(self, rule: Callable[..., RuleBroken], name: str) -> Diagnostic:
-        """As a fault that is found when the run is over."""
+        """Describe the clash as a fault that is found after the run."""
         return self.broken(rule, name).at(span_of(self.one.place), _described(self.one).label)
 
 

@@ -1,4 +1,4 @@
-"""What a kernel tells the recorder of a traced run, and the clocks of one that looks for races."""
+"""Record a kernel's events for the recorder of a traced run and for the clocks of races.py."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .kernel import KernelRun
     from .transfers import SimTransfer
 
-# A member of an Enum takes long to find.
+# Enum members are slow to look up.
 COPY_START: Final = EventKind.COPY_START
 COPY_END: Final = EventKind.COPY_END
 
@@ -22,7 +22,7 @@ COPY_END: Final = EventKind.COPY_END
 def record_buffer(
     kernel: KernelRun, kind: EventKind, end: BufferEnd, place: Place | None = None
 ) -> None:
-    """`place` is the call in the program, if it is known."""
+    """Record an event at a buffer's end; `place` is the program's call, if known."""
     if kernel.races is not None:
         kernel.races.at_buffer(kernel, kind, end)
     if kernel.records_all or kind in kernel.kinds:
@@ -68,7 +68,7 @@ def append(
     at: Any,
     part: Part | None,
 ) -> None:
-    """An event of Recorder.raw, without a tuple for it."""
+    """Append one event to Recorder.raw, without making a tuple."""
     raw.append(kind)
     raw.append(track)
     raw.append(subject)
@@ -79,9 +79,9 @@ def append(
 
 
 def numbered(kernel: KernelRun, place: Any) -> tuple[Any, Any]:
-    """The program's call, a Place or None: its code, by a number, and an instruction.
+    """Return the program's code, as a number, and the instruction of the call at `place`.
 
-    Both are objects: numbers of compiled code would be made into objects again for the event.
+    Both are objects: compiled code would convert ints back to objects for the event.
     """
     if place is not None and place[0] is kernel.code:
         return kernel.code_number, place[1]

@@ -1,12 +1,12 @@
-"""Runs kernels recompiled with the releases and waits that were left out.
+"""Run kernels recompiled with the releases and waits that the program left out.
 
-Kernels that may meet numbers of numpy are recompiled too: source/python_numbers.py.
+Kernels that may meet numpy numbers are recompiled too: source/python_numbers.py.
 
-rule CALLED  `Finish` becomes `for .finish in .left(...): .finish()`: what is left is asked for when
-             the place is reached, and called from the user's own frame
-rule PLACE   each supplied call has the lines and columns of its acquire or copy
-rule SAME    the function objects stay the user's own, cells and defaults and all; only their code
-             is another for the time of the run. So whoever calls a helper calls the repaired one.
+rule CALLED  `Finish` becomes `for .finish in .left(...): .finish()`: the list is made when the
+             place is reached, and the user's own frame makes the calls
+rule PLACE   each inserted call has the lines and columns of its acquire or copy
+rule SAME    function objects stay the user's own, with their cells and defaults; during the run,
+             only their code changes. So every caller of a helper calls the repaired one.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from .transfers import SimTransfer
 
 @contextmanager
 def repaired(program: Program) -> Iterator[None]:
-    """Inside, the kernels of the program and their helpers have what they leave out."""
+    """Repair the program's kernels and their helpers inside the `with`."""
     facts = facts_of(program)
     is_changed = facts.points or facts.may_meet_numpy
     replaced = dict(_replacements(program)) if is_changed else {}
@@ -68,12 +68,12 @@ def _replacements(program: Program) -> Iterator[tuple[FunctionType, CodeType]]:
 
 @lru_cache(maxsize=1024)
 def recompiled(points: CodePoints) -> CodeType | None:
-    """The function's code with its repairs; None if its source is not what it was made from."""
+    """Return the function's repaired code; None if the source is not the one it was made from."""
     return code.recompiled(with_calls(points.function), points.code)
 
 
 def with_numbers(function: FunctionType, points: CodePoints | None) -> CodeType | None:
-    """The code in which numbers of numpy become Python's, with its repairs if there are some."""
+    """Return code that turns numpy numbers into Python's, repaired if necessary."""
     found = tree_of(function) if points is None else points.function
     if found is None:
         return None
@@ -86,7 +86,7 @@ def _recompiled(function: tree.Function, original: CodeType, file: str) -> CodeT
 
 
 def with_calls(function: tree.Function) -> tree.Function:
-    """Python's own statements in place of `Finish`."""
+    """Replace `Finish` by Python statements."""
     calls = _Calls(Variable(".left", function.scope), Variable(".finish", function.scope))
     made: tree.Function = calls.node(function)
     return made if made is function else with_functions(made, {calls.left: left_to_finish})
@@ -115,7 +115,7 @@ class _Calls(Changer):
 def left_to_finish(
     names: Sequence[str], kept: Sequence[str], is_wait: bool
 ) -> list[Callable[[], None]]:  # rule CALLED
-    """The waits, or the releases, of what variables of the caller have, oldest first."""
+    """List the waits or releases still due for variables of the caller, oldest first."""
     values = sys._getframe(1).f_locals
     found = _handles([values.get(name) for name in names], is_wait)
     used = _handles([values.get(name) for name in kept], is_wait)
@@ -126,7 +126,7 @@ def left_to_finish(
 
 
 def _handles(values: Iterable[Any], is_wait: bool) -> dict[Any, None]:
-    """What is not finished yet: transfers, or blocks, also by their transfers."""
+    """Find unfinished transfers, or blocks, including the blocks of transfers."""
     found: dict[Any, None] = {}
     for value in values:
         if isinstance(value, dict):

@@ -1,7 +1,7 @@
-"""Races in programs with semaphores: what a run did, followed again when it is over.
+"""Find races in programs with semaphores: record the run, and replay it afterwards.
 
-Which increments made a wait pass depends on the schedule, and those that come later in the run
-might have come first: what the wait orders is known when all changes are.
+The schedule decides which increments end a wait, and later ones could have come first. So the order
+that a wait creates is known only when all changes are.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from .pipes import Meeting
     from .semaphores import NodeSemaphore, SemaphoreWait
 
-Step = tuple["KernelRun", Callable[..., None], tuple[Any, ...]]  # a method of Replay
+Step = tuple["KernelRun", Callable[..., None], tuple[Any, ...]]  # with a method of Replay
 
 
 class SemaphoreRaces(Races):
-    """Keeps what happens; accesses to tensors only if they are looked for."""
+    """Records events for a replay; accesses to tensors only if the run looks for their races."""
 
     __slots__ = ("_histories", "_looks_at_tensors", "_steps", "_waiting")
 
@@ -40,7 +40,7 @@ class SemaphoreRaces(Races):
         self._looks_at_tensors = looks_at_tensors
         self._steps: list[Step] = []
         self._histories: dict[NodeSemaphore, History] = {}
-        self._waiting: dict[KernelRun, Wait] = {}  # the latest of each kernel
+        self._waiting: dict[KernelRun, Wait] = {}  # each kernel's latest
 
     def at_buffer(self, kernel: KernelRun, kind: EventKind, end: BufferEnd) -> None:
         self._steps.append((kernel, Replay.at_buffer, (kernel, kind, end)))
@@ -56,7 +56,7 @@ class SemaphoreRaces(Races):
             self._steps.append((kernel, Replay.copy_starts, (kernel, number)))
             return
         written = [b""] * len(list(Copied.of(transfer).units))
-        if transfer.is_write:  # a digest: the run may write much more than there is memory
+        if transfer.is_write:  # digests: a run may write more than fits in memory
             written = [blake2b(each, digest_size=16).digest() for each in written_by(transfer)]
         self._steps.append((kernel, Replay.copy_ends, (number, Copied.of(transfer), written)))
 
@@ -86,13 +86,13 @@ class SemaphoreRaces(Races):
     # When the run is over
 
     def check(self) -> None:
-        """Raises KernelFault for the first race; what is alike is known afterwards."""
+        """Raise KernelFault for the first race; fill in `written_alike`."""
         if self._looks_at_tensors or self._may_race:
             self.written_alike = self._replayed().written_alike
             self._check_waits()
 
     def cause_of_deadlock(self) -> Diagnostic | None:
-        """A set or a wait that may have come before or after what another kernel did."""
+        """Find a set or a wait that may have come before or after another kernel's change."""
         self._steps = [each for each in self._steps if each[1] is not Replay.copy_ends]
         if not self._may_race:
             return None
@@ -127,7 +127,7 @@ class SemaphoreRaces(Races):
 
 
 class Replay(Races):
-    """The clocks of a run that is followed again; the last time, what races is an error."""
+    """The clocks of a replayed run; only the last replay raises races."""
 
     __slots__ = ("_is_last", "_passed", "has_changed")
 
@@ -171,7 +171,7 @@ class Replay(Races):
             waits = self._passed.get(waiting, ())
             for history, wait in waits:
                 if sum(1 for each, _ in waits if each is history) > 1:
-                    continue  # in rounds: how many increments come before it is not known
+                    continue  # repeated waits: the number of earlier increments is not known
                 if total := history.needed_for_all(wait, changing):
                     name = history.semaphore.declared.name
                     return broken.with_first_help(waits_for_some(name, wait.wanted, total))
@@ -179,7 +179,7 @@ class Replay(Races):
 
 
 def _in_no_order(semaphore: NodeSemaphore, one: Change | Wait, other: Change) -> RuleBroken:
-    """A set, or a wait, and another change."""
+    """Report that a set or a wait, and another change, have no order."""
     second = _use(other)
     broken = semaphore_race(
         semaphore.declared.name,

@@ -36,14 +36,14 @@ class NodeSemaphore:
 
     def _change(self, value: int, kernel: KernelRun) -> None:
         self.value = value
-        if self.sleepers:  # they look at the value when they run: one that has passed is missed
+        if self.sleepers:  # they check when they run, and can miss a value
             kernel.simulation.ready.extend(self.sleepers)
             self.sleepers = []
 
 
 @dataclass(frozen=True, slots=True)
 class SemaphoreWait:
-    """What a kernel that sleeps waits for."""
+    """The condition that a sleeping kernel waits for."""
 
     semaphore: NodeSemaphore
     wanted: int
@@ -56,7 +56,7 @@ class SemaphoreWait:
 
 
 class SemaphoreRuns:
-    """The semaphores of one launch on all nodes, those of a node made at their first use."""
+    """The semaphores of one launch on all nodes, each created at its first use."""
 
     __slots__ = ("_declared", "_runs")
 
