@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -238,7 +238,7 @@ class SimBlock(Block):
         if self.kernel.simulation.padding is not None:
             self.kernel.simulation.padding.copied(source, self)
 
-    def store(self, value: Any, *, acc: bool = False) -> None:
+    def store(self, value: object, *, acc: bool = False) -> None:
         running = running_engine(None)
         if running is not self.kernel:
             raise self.used_by(running)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -193,7 +193,7 @@ class NodeBuffer:
         self.is_published = False
         # The latest tensor known to have the layout and element type of the blocks.
         self.like: object = None
-        self.named: Any = None  # the latest tensor that a trace has named
+        self.named: object = None  # the latest tensor that a trace has named
         self.tensor_name = ""
         self.slots: list[Array] = []  # none until the first use of the buffer
         self.words: list[Array] = []

@@ -77,7 +77,7 @@ def _way(op: BlockOp, by_matrix_unit: bool) -> Way:
     return "cut" if op.is_cut_off else "even"
 
 
-def way_of_sum(kernel: KernelRun, value: Any) -> Way:
+def way_of_sum(kernel: KernelRun, value: object) -> Way:
     """Return how `block += value` rounds."""
     is_chips = kernel.simulation.rounding.is_chips
     return "away" if is_chips and _is_block(value) else "even"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from ttl.diagnostics import RuleBroken, codes
 from ttl.language.described import described, help_with
@@ -189,7 +189,7 @@ class BlockTransfer(SimTransfer):
 
 
 def start_between_blocks(
-    kernel: KernelRun, source: Any, destination: Any, place: Place
+    kernel: KernelRun, source: object, destination: object, place: Place
 ) -> BlockTransfer:
     if isinstance(source, SimBlock) and isinstance(destination, SimBlock):
         transfer = _start_block_copy(BlockTransfer(kernel, source, destination, place))
@@ -217,7 +217,7 @@ def _start_block_copy(transfer: BlockTransfer) -> BlockTransfer:
     return transfer
 
 
-def _wrong_ends(source: Any, destination: Any) -> RuleBroken:
+def _wrong_ends(source: object, destination: object) -> RuleBroken:
     whole_tensor = hasattr(source, "storage") or hasattr(destination, "storage")
     is_slice = isinstance(source, TensorSlice)
     known = help_with(destination if is_slice else source) or help_with(destination)

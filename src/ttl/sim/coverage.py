@@ -16,18 +16,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ttl.diagnostics import Diagnostic, RuleBroken, accesses
 from ttl.semantics.layout import TILE_LAYOUT
+from ttl.semantics.tensor_like import StoredTensor
 from ttl.semantics.types import Shape
 
 from .marks import TensorMarks, UnitMap
 from .overwrites import Changed, Overwrites
-from .place import span_of
+from .place import Place, span_of
 from .races import Access, Clash
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ Kind = tuple[bool, "list[tuple[KernelRun, TensorMarks]]", Changed | None]
 class Touched:
     """A tensor and the kernels that touched it."""
 
-    tensor: Any
+    tensor: StoredTensor
     writes: list[tuple[KernelRun, TensorMarks]] = field(default_factory=list)
     reads: list[tuple[KernelRun, TensorMarks]] = field(default_factory=list)
     reads_back: list[tuple[KernelRun, TensorMarks]] = field(default_factory=list)
@@ -154,7 +155,7 @@ class _Writers:
         raise AssertionError("some other node has written the unit")
 
 
-def _place(marks: TensorMarks, units: UnitMap, unit: Shape) -> Any:
+def _place(marks: TensorMarks, units: UnitMap, unit: Shape) -> Place:
     return marks.places[int(units[unit]) - 1]
 
 

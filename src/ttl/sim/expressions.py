@@ -161,7 +161,7 @@ def _computed_at_once(kernel: KernelRun, applied: Applied, arrays: list[Any]) ->
     return None
 
 
-def _is_native(kernel: KernelRun, applied: Applied, first: Any, second: Any) -> bool:
+def _is_native(kernel: KernelRun, applied: Applied, first: Array, second: Array) -> bool:
     """Can the native module compute it? A product needs whole factors, not broadcast ones."""
     if applied.native < 0 or not kernel.register_bits:
         return False
@@ -176,7 +176,7 @@ def _value(kernel: KernelRun, operand: object) -> Array:
     return operand.array
 
 
-def _rounded(kernel: KernelRun, applied: Applied, computed: Any) -> SimExpression:
+def _rounded(kernel: KernelRun, applied: Applied, computed: Array) -> SimExpression:
     """Round the result of a plain operation."""
     if applied.computes and has_nan(computed) is not False:
         computed = special_values.computed(computed)
@@ -269,7 +269,9 @@ def _check_numbers(op: BlockOp, operands: tuple[object, ...]) -> None:
             _checked_number(op, operand, position, operands)
 
 
-def _checked_number(op: BlockOp, value: Any, position: int, operands: tuple[object, ...]) -> Any:
+def _checked_number(
+    op: BlockOp, value: object, position: int, operands: tuple[object, ...]
+) -> object:
     """Return `value` if it is a number and may be one beside a block; raise RuleBroken if not."""
     if isinstance(value, np.generic):
         value = value.item()
@@ -338,7 +340,7 @@ def _whole(values: Array, dtype: DType) -> Any:
     return whole
 
 
-def _converted_parameters(applied: Applied, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
+def _converted_parameters(applied: Applied, parameters: Mapping[str, Any]) -> Mapping[str, object]:
     """Convert the numbers among the parameters to the element type of the operands."""
     numbers = {name: _number(parameters[name], applied.dtype) for name in applied.numbers}
     return {**parameters, **numbers}
@@ -373,7 +375,7 @@ def _follow_shapeless(
 # Storing ------------------------------------------------------------------------------------------
 
 
-def store(kernel: KernelRun, value: Any, block: SimBlock) -> None:
+def store(kernel: KernelRun, value: object, block: SimBlock) -> None:
     if not kernel.is_compute:
         running = running_engine(None)
         foreign = running is not None and running is not kernel
@@ -398,7 +400,7 @@ def store(kernel: KernelRun, value: Any, block: SimBlock) -> None:
         kernel.simulation.padding.stored(value, block)
 
 
-def _storable(kernel: KernelRun, value: Any, block: SimBlock, call: str) -> Array:
+def _storable(kernel: KernelRun, value: object, block: SimBlock, call: str) -> Array:
     """Return the value's array after checking that it fits the block."""
     array: Array
     if type(value) is SimExpression:
@@ -418,7 +420,7 @@ def _storable(kernel: KernelRun, value: Any, block: SimBlock, call: str) -> Arra
     return array
 
 
-def accumulate(kernel: KernelRun, block: SimBlock, value: Any) -> None:
+def accumulate(kernel: KernelRun, block: SimBlock, value: object) -> None:
     """`block += value`: on a reserved block a running sum, on a waited one a store of the sum."""
     if not kernel.is_compute:
         raise wrong_kind("+= on a block", kernel.kind)

@@ -316,13 +316,13 @@ class KernelRun(Engine):
 
     # Copies
 
-    def slice(self, tensor: Any, index: Any) -> TensorSlice:
+    def slice(self, tensor: Any, index: object) -> TensorSlice:
         if self.is_compute:
             raise wrong_kind("a tensor slice", self.kind)
         part: TensorSlice = tensor.storage.part(tensor, index)
         return part
 
-    def copy(self, source: Any, destination: Any) -> SimTransfer:
+    def copy(self, source: object, destination: object) -> SimTransfer:
         """Check both ends and step the blocks; the data moves later."""
         if self.is_compute:
             raise wrong_kind("ttl.copy()", self.kind)
@@ -417,10 +417,10 @@ class KernelRun(Engine):
     def binary(self, op: BlockOp, left: object, right: object) -> SimExpression:
         return expressions.binary(self, op, left, right)
 
-    def store(self, value: Any, block: SimBlock) -> None:
+    def store(self, value: object, block: SimBlock) -> None:
         expressions.store(self, value, block)
 
-    def accumulate(self, block: Block, value: Any) -> None:
+    def accumulate(self, block: Block, value: object) -> None:
         assert isinstance(block, SimBlock)
         expressions.accumulate(self, block, value)
 

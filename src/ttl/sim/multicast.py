@@ -6,7 +6,7 @@ has reserved that very slot.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ttl.diagnostics import RuleBroken, codes
 from ttl.diagnostics.multicasts import receiver_not_ready
@@ -72,21 +72,22 @@ class MulticastTransfer(SimTransfer):
 
 
 def start_multicast(
-    kernel: KernelRun, source: Any, destination: Any, nodes: tuple[Shape, ...], place: Place
+    kernel: KernelRun, source: object, destination: object, nodes: tuple[Shape, ...], place: Place
 ) -> MulticastTransfer:
     """Check the ends and step the blocks; the data moves later."""
-    _check(kernel, source, destination)
-    transfer = MulticastTransfer(kernel, source, destination, nodes, place)
-    if transfer.destination is source and nodes == (kernel.coordinate,):
+    sent, target = _require_block(kernel, source), _require_block(kernel, destination)
+    _check(sent, target)
+    transfer = MulticastTransfer(kernel, sent, target, nodes, place)
+    if target is sent and nodes == (kernel.coordinate,):
         raise RuleBroken(
             codes.WRONG_ARGUMENT,
             "a multicast that reaches no other core",
             helps=("a block is not sent to itself: name the cores beside the sender",),
         )
-    source.step(COPY_FROM)
+    sent.step(COPY_FROM)
     if transfer.is_loopback:
-        destination.step(COPY_INTO)
-    source.transfer = transfer
+        target.step(COPY_INTO)
+    sent.transfer = transfer
     kernel.transfers[transfer] = None
     kernel.copies += 1
     if kernel.recorder is not None:
@@ -94,21 +95,24 @@ def start_multicast(
     return transfer
 
 
-def _check(kernel: KernelRun, source: Any, destination: Any) -> None:
-    for end in (source, destination):
-        if not isinstance(end, SimBlock):
-            raise RuleBroken(
-                codes.WRONG_ARGUMENT,
-                f"a multicast connects blocks of circular buffers, not {described(end)}",
-            )
-        if end.kernel is not kernel:
-            raise end.used_by(kernel)
-    if source.type != destination.type:
-        raise type_mismatch(source.type, destination.type, "a copy connects")
-    if not destination.end.is_producer:
+def _require_block(kernel: KernelRun, end: object) -> SimBlock:
+    if not isinstance(end, SimBlock):
+        raise RuleBroken(
+            codes.WRONG_ARGUMENT,
+            f"a multicast connects blocks of circular buffers, not {described(end)}",
+        )
+    if end.kernel is not kernel:
+        raise end.used_by(kernel)
+    return end
+
+
+def _check(sent: SimBlock, target: SimBlock) -> None:
+    if sent.type != target.type:
+        raise type_mismatch(sent.type, target.type, "a copy connects")
+    if not target.end.is_producer:
         raise RuleBroken(
             codes.WRONG_ARGUMENT,
             "a multicast into a block that was acquired by pop()",
             helps=("receivers reserve() the block that is written",),
-            secondary=labels([(destination.place, "acquired here")]),
+            secondary=labels([(target.place, "acquired here")]),
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from ttl.diagnostics import RuleBroken
 from ttl.language.pipes import (
@@ -103,7 +103,7 @@ class NetRuns:
             yield from net.runs
 
 
-def source_of(kernel: KernelRun, pipe: Any) -> SourceRole | None:
+def source_of(kernel: KernelRun, pipe: object) -> SourceRole | None:
     """Find the role for sending through a `ttl.Pipe` itself; None for anything else."""
     if not isinstance(pipe, Pipe):
         return None
@@ -111,7 +111,7 @@ def source_of(kernel: KernelRun, pipe: Any) -> SourceRole | None:
     return given or _own(kernel, pipe, kernel.sources, "src")
 
 
-def receiver_of(kernel: KernelRun, pipe: Any) -> ReceiverRole | None:
+def receiver_of(kernel: KernelRun, pipe: object) -> ReceiverRole | None:
     """Find the role for receiving from a `ttl.Pipe` itself; None for anything else."""
     if not isinstance(pipe, Pipe):
         return None
@@ -141,7 +141,7 @@ def _own(
     return own
 
 
-def wrong_role(source: Any, destination: Any) -> RuleBroken | None:
+def wrong_role(source: object, destination: object) -> RuleBroken | None:
     """Report a pipe at the wrong end of a copy, if there is one."""
     if isinstance(destination, ReceiverRole):
         return receiver_sends(destination.end.run.name)

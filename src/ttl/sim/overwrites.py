@@ -37,7 +37,7 @@ class Overwrites:
         self._owners: dict[int, NDArray[np.uint16]] = {}
         self._changed: dict[int, Changed] = {}  # of tensors with units that two nodes wrote
         self._unsteady: dict[int, Changed] = {}
-        self._tensor: Any = None  # the latest; most writes go to the same as the last
+        self._tensor: object = None  # the latest; most writes go to the same as the last
         self._current: Any = None
 
     @property

@@ -77,11 +77,11 @@ class Padding:
         self._set(block, self.of_value(source))
         self.sizes[id(block.array)] = self.size_of(source)
 
-    def stored(self, value: Any, block: SimBlock) -> None:
+    def stored(self, value: object, block: SimBlock) -> None:
         self._set(block, self.of_value(value))
         self.sizes[id(block.array)] = self.size_of(value)
 
-    def accumulated(self, kernel: KernelRun, value: Any, block: SimBlock, is_first: bool) -> None:
+    def accumulated(self, kernel: KernelRun, value: object, block: SimBlock, is_first: bool) -> None:
         """Update after `+=`: zero padding stays zero only if zeros are added."""
         before = NONE if is_first else self.of_value(block)
         rows, columns = (ANY if each and is_number(value) else None for each in before)
@@ -101,12 +101,12 @@ class Padding:
         else:
             self.slots[id(block.array)] = padding
 
-    def of_value(self, value: Any) -> Held:
+    def of_value(self, value: object) -> Held:
         if isinstance(value, SimBlock):
             return self.slots.get(id(value.array), NONE)
         return getattr(value, "padding", NONE)
 
-    def size_of(self, value: Any) -> Sizes:
+    def size_of(self, value: object) -> Sizes:
         if isinstance(value, SimBlock):
             return self.sizes.get(id(value.array), UNKNOWN)
         return getattr(value, "sizes", UNKNOWN)
@@ -115,7 +115,7 @@ class Padding:
         self,
         kernel: KernelRun,
         op: BlockOp,
-        operands: tuple[Any, ...],
+        operands: tuple[object, ...],
         parameters: Mapping[str, Any],
         result: SimExpression,
     ) -> None:

@@ -29,6 +29,7 @@ from ttl.semantics.printing import (
     printed_unset,
     tensor_heading,
 )
+from ttl.semantics.tensor_like import StoredTensor
 
 from .block import SimBlock
 from .kernel import KernelRun
@@ -40,7 +41,7 @@ def _replace_print() -> Callable[[], None]:
     started: dict[KernelRun, str] = {}  # lines left open by `end=`
 
     def kernel_print(
-        *values: Any,
+        *values: object,
         num_pages: int = 1,
         sep: str | None = " ",
         end: str | None = "\n",
@@ -75,7 +76,7 @@ language_print = WhileRunning(_replace_print)
 
 def text_of(
     kernel: KernelRun,
-    values: tuple[Any, ...],
+    values: tuple[object, ...],
     num_pages: int,
     sep: str | None,
     end: str | None,
@@ -87,7 +88,7 @@ def text_of(
     return (" " if sep is None else sep).join(texts) + ("\n" if end is None else end)
 
 
-def _is_language_object(value: Any) -> bool:
+def _is_language_object(value: object) -> bool:
     return isinstance(value, (BlockExpression, DataflowBuffer)) or is_tensor(value)
 
 
@@ -112,7 +113,7 @@ def _block_text(kernel: KernelRun, block: SimBlock) -> str:
     return f"{heading}\n{array_text(block.carry())}"
 
 
-def _tensor_text(tensor: Any, num_pages: int) -> str:
+def _tensor_text(tensor: StoredTensor, num_pages: int) -> str:
     pages = tensor.storage.page_views(num_pages).astype(dtype_of(tensor).carrier)
     texts = [f"{page_heading(number)}\n{array_text(page)}" for number, page in enumerate(pages)]
     return tensor_heading(tensor.shape, tensor.dtype) + "\n".join(texts)

@@ -20,12 +20,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import product, repeat
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from ttl.diagnostics import Diagnostic, RuleBroken, accesses
 from ttl.semantics.layout import TILE_LAYOUT
+from ttl.semantics.tensor_like import StoredTensor
 from ttl.semantics.types import Shape
 from ttl.trace import EventKind
 
@@ -84,7 +85,7 @@ class Copied(NamedTuple):
 
     kernel: KernelRun
     place: Place
-    tensor: Any
+    tensor: StoredTensor
     starts: Shape
     shape: Shape
     is_write: bool
@@ -267,7 +268,7 @@ class Clash(NamedTuple):
 
     one: Access
     other: Access
-    tensor: Any
+    tensor: StoredTensor
     unit: Shape
 
     def broken(self, rule: Callable[..., RuleBroken], name: str) -> RuleBroken:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from ttl.trace import EventKind
 from ttl.trace.events import Part
@@ -59,13 +59,13 @@ def record(
 
 
 def append(
-    raw: list[Any],
+    raw: list[object],
     kind: EventKind,
-    track: Any,
+    track: object,
     subject: str,
-    value: Any,
-    code: Any,
-    at: Any,
+    value: object,
+    code: object,
+    at: object,
     part: Part | None,
 ) -> None:
     """Append one event to Recorder.raw, without making a tuple."""
@@ -78,7 +78,7 @@ def append(
     raw.append(part)
 
 
-def numbered(kernel: KernelRun, place: Any) -> tuple[Any, Any]:
+def numbered(kernel: KernelRun, place: Place | None) -> tuple[object, object]:
     """Return the program's code, as a number, and the instruction of the call at `place`.
 
     Both are objects: compiled code would convert ints back to objects for the event.

@@ -125,7 +125,7 @@ def left_to_finish(
     return [block.release for block in sorted(left, key=lambda block: block.sequence)]
 
 
-def _handles(values: Iterable[Any], is_wait: bool) -> dict[Any, None]:
+def _handles(values: Iterable[object], is_wait: bool) -> dict[Any, None]:
     """Find unfinished transfers, or blocks, including the blocks of transfers."""
     found: dict[Any, None] = {}
     for value in values:

@@ -6,7 +6,7 @@ that a wait creates is known only when all changes are.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
@@ -137,7 +137,7 @@ class Replay(Races):
         self.has_changed = False
         self._passed: dict[KernelRun, list[tuple[History, Wait]]] = {}
 
-    def copy_ends(self, number: int, copied: Copied, written: Any) -> None:
+    def copy_ends(self, number: int, copied: Copied, written: Iterable[bytes]) -> None:
         if self._is_last:
             super().copy_ends(number, copied, written)
         else:

@@ -103,7 +103,7 @@ class TypeTable:
         return applied
 
     def result(
-        self, op: BlockOp, operands: tuple[Any, ...], parameters: Mapping[str, Any]
+        self, op: BlockOp, operands: tuple[object, ...], parameters: Mapping[str, object]
     ) -> Applied:
         """Apply the type rule of `op` to these operands; raise RuleBroken if they do not fit."""
         types = [getattr(operand, "type", self.number) for operand in operands]
