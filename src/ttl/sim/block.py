@@ -148,7 +148,7 @@ class SimBlock(Block):
         """
         following = self.state.row[event]
         if following is None:
-            following = self.tolerated(EVENTS[event], place)
+            following = self.find_tolerated_state(EVENTS[event], place)
         if event == COPY_FROM:
             self.transfers_reading += 1
         elif event == COPY_FROM_DONE:
@@ -157,11 +157,11 @@ class SimBlock(Block):
                 return
         self.state = following
 
-    def filled(self) -> None:
+    def note_written(self) -> None:
         """Note that another node, or the tensor that holds the block, has written it."""
         self.state = MUST_READ
 
-    def tolerated(self, event: Event, place: Place | None = None) -> State:
+    def find_tolerated_state(self, event: Event, place: Place | None = None) -> State:
         """Return the next state and warn; raise RuleBroken if the chip misbehaves."""
         following = TOLERATED.get((self.state, event))
         broken = illegal(self.state, event, self)
@@ -236,12 +236,12 @@ class SimBlock(Block):
         self.is_bare = False
         self.values = None
         if self.kernel.simulation.padding is not None:
-            self.kernel.simulation.padding.copied(source, self)
+            self.kernel.simulation.padding.note_copy(source, self)
 
     def store(self, value: object, *, acc: bool = False) -> None:
         running = running_engine(None)
         if running is not self.kernel:
-            raise self.used_by(running)
+            raise self.wrong_user(running)
         if acc:
             self.kernel.accumulate(self, value)
         else:
@@ -264,7 +264,7 @@ class SimBlock(Block):
     def __enter__(self) -> SimBlock:
         running = running_engine(None)
         if running is not self.kernel:
-            raise self.used_by(running)
+            raise self.wrong_user(running)
         self.entered = True
         return self
 
@@ -280,7 +280,7 @@ class SimBlock(Block):
         end = self.end
         if self.state is RELEASED:  # the program has released it itself
             if end.owed and self._is_owed:
-                self._pay()
+                self._release_owed()
             return
         self.step(PUSH if end.is_producer else POP)
         kernel = self.kernel
@@ -290,9 +290,9 @@ class SimBlock(Block):
         elif kernel.exiting:
             self._release_with_younger()
         elif kernel.recorder is not None:
-            self._give_back(place_at(DIRECT_CALLER))
+            self._release_slot(place_at(DIRECT_CALLER))
         elif self.running_sum is not None:
-            self._give_back()
+            self._release_slot()
         else:  # same as _release_slot(), inlined: by far the most common end of a block
             if self.carried is not None:
                 end.buffer.spare.append(self.carried)
@@ -311,11 +311,11 @@ class SimBlock(Block):
         end = self.end
         running = running_engine(None)
         if running is not self.kernel:
-            raise self.used_by(running)
+            raise self.wrong_user(running)
         if event != end.release_event:
             raise self._wrong_release()
         if end.owed and self._is_owed:
-            self._pay()
+            self._release_owed()
             return
         self.step(event)
         if self.sequence != end.released:
@@ -323,9 +323,9 @@ class SimBlock(Block):
             return
         if self.kernel.exiting:
             self.kernel.refuse_nested_exit()
-        self._give_back()
+        self._release_slot()
 
-    def _give_back(self, place: Place | None = None) -> None:
+    def _release_slot(self, place: Place | None = None) -> None:
         if self.running_sum is not None:
             self.settle()
         end = self.end
@@ -367,17 +367,17 @@ class SimBlock(Block):
             block.state, block.exit_place = RELEASED, place
             end.owed += (block,)
             self.kernel.simulation.tolerate(self.kernel, broken, place)
-        self._give_back(place)
+        self._release_slot(place)
 
     @property
     def _is_owed(self) -> bool:
         return any([block is self for block in self.end.owed])
 
-    def _pay(self) -> None:
+    def _release_owed(self) -> None:
         """Release a block that the chip popped before; now a younger one is freed."""
         self.end.owed = tuple([block for block in self.end.owed if block is not self])
         self.exit_place = None
-        self._give_back()
+        self._release_slot()
 
     def _release_with_younger(self) -> None:
         """Release the oldest block, then the younger blocks of the same `with` and buffer."""
@@ -388,12 +388,12 @@ class SimBlock(Block):
             assert block.exit_place is not None
             if with_statement(*block.exit_place) != statement:
                 raise block.left_too_early()
-        self._give_back()
+        self._release_slot()
         for block in sorted(exiting, key=lambda block: block.sequence):
             if block.sequence == self.end.released:
                 self.kernel.exiting = tuple([b for b in self.kernel.exiting if b is not block])
                 block.exit_place = None
-                block._give_back()
+                block._release_slot()
 
     def _wrong_release(self) -> RuleBroken:
         is_push = self.end.other.release_call == "push"
@@ -403,7 +403,7 @@ class SimBlock(Block):
         """Report that the block's `with` is inside the `with` of an older block of its buffer."""
         return self.out_of_order().with_place(self.exit_place)
 
-    def used_by(self, other: KernelRun | None) -> RuleBroken:
+    def wrong_user(self, other: KernelRun | None) -> RuleBroken:
         """Report that a kernel other than the owner uses the block, through a shared variable."""
         name, owner = self.end.buffer.declared.name, self.kernel.name
         user = "the program" if other is None else f"`{other.name}`"

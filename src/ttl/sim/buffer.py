@@ -14,7 +14,7 @@ from ttl.semantics.types import BlockType, Shape, block_elements
 from ttl.trace import EventKind
 
 from .place import Place
-from .slots import Slots, give_back, take
+from .slots import Slots, keep_slots, take_slots
 
 if TYPE_CHECKING:
     from .block import SimBlock
@@ -215,23 +215,23 @@ class NodeBuffer:
         elif self.free:
             self.slots, self.words = self.free.pop()
         else:
-            self.slots, self.words = take(self.producer.count, self.extent, self.held.storage)
+            self.slots, self.words = take_slots(self.producer.count, self.extent, self.held.storage)
 
-    def hand_on(self) -> None:
+    def free_slots(self) -> None:
         """Give the memory, now in the cache, to the next node; both kernels must have ended."""
         if self.slots and self.shard is None:
             self.free.append((self.slots, self.words))
             self.slots, self.words = [], []
 
     def end_run(self) -> None:
-        self.hand_on()
+        self.free_slots()
         while self.free:
-            give_back(*self.free.pop())
+            keep_slots(*self.free.pop())
         published = self.declared.block_count if self.is_published else 0
         if self.shard is not None and self.producer.released > published:
             self.shard.write_back()
 
-    def let_go(self) -> None:
+    def break_cycles(self) -> None:
         """Break cycles; a block that the program has kept still finds its buffer and kernel."""
         for end in (self.producer, self.consumer):
             end.blocks.clear()

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _CAST, _MUL = BLOCK_OPS["typecast"], BY_OPERATOR["*"]
 
 
-def computed(
+def compute(
     kernel: KernelRun,
     applied: Applied,
     op: BlockOp,

@@ -90,7 +90,7 @@ class TensorTransfer(SimTransfer):
         part = self.part
         if self.is_write:
             words, overwrites = self.block.words, self.kernel.overwrites
-            if overwrites is None or not overwrites.clash(part, words, self.kernel):
+            if overwrites is None or not overwrites.write_shared(part, words, self.kernel):
                 part.tensor.storage.write(part, words)
         self.part = TensorSlice(part.tensor, part.items, part.starts, part.shape)
         self.part.view = part.region.copy()
@@ -121,7 +121,7 @@ class Load(TensorTransfer):
 
     def _observe(self, kernel: KernelRun) -> None:
         if kernel.simulation.padding is not None:
-            kernel.simulation.padding.loaded(self.part, self.block)
+            kernel.simulation.padding.note_load(self.part, self.block)
         if kernel.simulation.marks_reads:
             self._mark(kernel)
         if kernel.recorder is not None:
@@ -151,7 +151,8 @@ class Save(TensorTransfer):
         block.step(COPY_FROM_DONE)
         if not block.transfers_reading:
             block.transfer = None
-        if kernel.overwrites is not None and kernel.overwrites.clash(part, block.words, kernel):
+        overwrites = kernel.overwrites
+        if overwrites is not None and overwrites.write_shared(part, block.words, kernel):
             pass
         elif self.is_alike and not part.has_padding:
             if part.words is None or not saved(block.words, part.words, part.starts):
@@ -209,7 +210,7 @@ def _start_block_copy(transfer: BlockTransfer) -> BlockTransfer:
         )
     for each in (source, block):
         if each.kernel is not transfer.kernel:
-            raise each.used_by(transfer.kernel)
+            raise each.wrong_user(transfer.kernel)
     if source.type != block.type:
         raise type_mismatch(source.type, block.type, "a copy connects")
     source.step(COPY_FROM)

@@ -50,21 +50,23 @@ class Touched:
     reads_back: list[tuple[KernelRun, TensorMarks]] = field(default_factory=list)
 
 
-def unordered_accesses(simulation: Simulation, overwrites: Overwrites) -> list[Diagnostic]:
+def find_unordered_accesses(simulation: Simulation, overwrites: Overwrites) -> list[Diagnostic]:
     """Find the first race on each tensor (rule UNORDERED), for nodes without an order."""
-    if not overwrites.found_any and not simulation.marks_reads:
+    if not overwrites.has_shared_units and not simulation.marks_reads:
         return []
-    tensors = touched_tensors(simulation)
+    tensors = find_touched_tensors(simulation)
     found = [_first_race(each, overwrites) for each in tensors]
     return _diagnostics(simulation, found, accesses.race)
 
 
-def written_twice(simulation: Simulation, overwrites: Overwrites, why: str) -> list[Diagnostic]:
+def find_double_writes(
+    simulation: Simulation, overwrites: Overwrites, why: str
+) -> list[Diagnostic]:
     """Find the first unit of each tensor that two nodes wrote (rule TWICE)."""
-    if not overwrites.found_any:
+    if not overwrites.has_shared_units:
         return []
-    tensors = touched_tensors(simulation)
-    writes = [each for each in tensors if overwrites.changed_by(each.tensor) is not None]
+    tensors = find_touched_tensors(simulation)
+    writes = [each for each in tensors if overwrites.changed_units(each.tensor) is not None]
     found = [_first_clash(touched, [(True, touched.writes, None)]) for touched in writes]
     return _diagnostics(simulation, found, partial(accesses.written_twice, why=why))
 
@@ -80,7 +82,7 @@ def _diagnostics(
     ]
 
 
-def touched_tensors(simulation: Simulation) -> list[Touched]:
+def find_touched_tensors(simulation: Simulation) -> list[Touched]:
     by_tensor: dict[int, Touched] = {}
     for kernel in simulation.kernels:
         if kernel.written is None and kernel.read is None and kernel.read_back is None:
@@ -97,11 +99,11 @@ def touched_tensors(simulation: Simulation) -> list[Touched]:
 
 
 def _first_race(touched: Touched, overwrites: Overwrites) -> Clash | None:
-    changed, unsteady = overwrites.changed_by(touched.tensor), None
+    changed, unsteady = overwrites.changed_units(touched.tensor), None
     if changed is None and not touched.reads:
         return None  # each unit has one writer, and no other node reads it
     if touched.reads_back:
-        unsteady = overwrites.is_unsteady(touched.tensor)
+        unsteady = overwrites.unsteady_units(touched.tensor)
     kinds: list[Kind] = [] if changed is None else [(True, touched.writes, changed)]
     kinds += [(False, touched.reads, None), (False, touched.reads_back, unsteady)]
     return _first_clash(touched, kinds)
@@ -166,19 +168,19 @@ def _first(where: NDArray[np.bool_]) -> Shape:
 # Outputs
 
 
-def uncovered_outputs(simulation: Simulation) -> list[Diagnostic]:
+def find_uncovered_outputs(simulation: Simulation) -> list[Diagnostic]:
     """Warn once for each output that has units nobody wrote (rule COVERED)."""
     backings = [buffer.backing for buffer in simulation.program.buffers]
     found = [
-        _uncovered(touched, simulation)
-        for touched in touched_tensors(simulation)
+        _uncovered_warning(touched, simulation)
+        for touched in find_touched_tensors(simulation)
         if not touched.reads and not touched.reads_back
         and not any(each is not None and each.tensor is touched.tensor for each in backings)
     ]  # fmt: skip
     return [warning for warning in found if warning is not None]
 
 
-def _uncovered(touched: Touched, simulation: Simulation) -> Diagnostic | None:
+def _uncovered_warning(touched: Touched, simulation: Simulation) -> Diagnostic | None:
     overwrites = simulation.overwrites
     if overwrites is not None and overwrites.has_all(touched.tensor):
         return None

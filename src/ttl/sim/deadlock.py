@@ -20,7 +20,7 @@ from .buffer import BufferEnd, NodeBuffer
 from .kernel import KernelRun
 from .pipes import PipeSend, PipeTransfer
 from .place import span_of
-from .roles import kernels_at
+from .roles import find_kernels_at
 from .semaphores import SemaphoreWait
 
 
@@ -37,8 +37,8 @@ def deadlock_fault(
     ]
     diagnostic = deadlock_diagnostic(
         waiting,
-        producers=kernels_at([[b.producer for b in buffer] for buffer in of_buffers], kernels),
-        consumers=kernels_at([[b.consumer for b in buffer] for buffer in of_buffers], kernels),
+        producers=find_kernels_at([[b.producer for b in buffer] for buffer in of_buffers], kernels),
+        consumers=find_kernels_at([[b.consumer for b in buffer] for buffer in of_buffers], kernels),
         node_count=len(nodes),
     )
     return KernelFault(diagnostic)

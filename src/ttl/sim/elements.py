@@ -33,7 +33,7 @@ def write(kernel: KernelRun, block: Block, coordinates: Shape, value: float) -> 
 def _step(kernel: KernelRun, block: Block, event: int) -> SimBlock:
     assert isinstance(block, SimBlock)
     if block.kernel is not kernel:
-        raise block.used_by(kernel)
+        raise block.wrong_user(kernel)
     block.step(event)
     return block
 

@@ -37,7 +37,7 @@ from .place import (
     user_place,
 )
 from .plan import KernelPlan
-from .recording import COPY_START, append, numbered, record, record_buffer, record_copy
+from .recording import COPY_START, append, number_place, record, record_buffer, record_copy
 from .semaphores import SemaphoreWait, increment, set_value, wait_for
 from .transfers import SimTransfer
 
@@ -201,7 +201,7 @@ class KernelRun(Engine):
 
     def _observe_reserve(self, end: BufferEnd, block: SimBlock) -> None:
         if self.simulation.padding is not None:
-            self.simulation.padding.reserved(block)
+            self.simulation.padding.note_reserve(block)
         if self.recorder is not None:
             record_buffer(self, RESERVED, end, block.place)
 
@@ -271,7 +271,7 @@ class KernelRun(Engine):
 
     def publish_block(self, block: Block) -> None:
         assert isinstance(block, SimBlock)
-        block.filled()
+        block.note_written()
         block.release()
 
     def poll(self, what: BufferEnd | PipeTransfer) -> None:
@@ -290,7 +290,7 @@ class KernelRun(Engine):
         """Let others run until one of them wakes this kernel; `caller` is its place, if known."""
         place = None
         if self.recorder is not None and (self.records_all or BLOCKED in self.kinds):
-            place = numbered(self, caller)
+            place = number_place(self, caller)
             append(self.raw, BLOCKED, self.track, subject, value, place[0], place[1], None)
         self.waiting_for = what
         self.simulation.switch_to_next()
@@ -331,11 +331,11 @@ class KernelRun(Engine):
         if isinstance(source, TensorSlice) and isinstance(destination, SimBlock):
             transfer = Load(self, source, destination, place)
             if destination.kernel is not self:
-                raise destination.used_by(self)
+                raise destination.wrong_user(self)
             destination.step(COPY_INTO)
         elif isinstance(source, SimBlock) and isinstance(destination, TensorSlice):
             if source.kernel is not self:
-                raise source.used_by(self)
+                raise source.wrong_user(self)
             transfer = Save(self, destination, source, place)
             source.step(COPY_FROM)
         elif isinstance(source, ReceiverRole) and isinstance(destination, SimBlock):

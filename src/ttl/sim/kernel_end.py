@@ -17,7 +17,7 @@ from .kernel import KernelRun
 from .place import labels
 
 
-def returned(kernel: KernelRun) -> KernelFault:
+def returned_value_fault(kernel: KernelRun) -> KernelFault:
     span = returned_span(own_code(kernel.function))
     return fault_in(kernel, kernel_returns_value(kernel.name), span)
 
@@ -32,7 +32,7 @@ def check_end(kernel: KernelRun) -> None:
             if end.acquired != end.released:
                 _tolerate_held_block(kernel, end)
             elif _is_over(end.other, kernel):
-                end.buffer.hand_on()
+                end.buffer.free_slots()
     for made, place in kernel.signposts.items():
         raise fault_at(kernel, without_with(made.name), place)
     for place in kernel.shapeless.values():

@@ -13,7 +13,7 @@ from .buffer import BufferEnd, NodeBuffer
 from .place import span_of
 
 
-def leftovers(nodes: Mapping[Shape, Sequence[NodeBuffer]]) -> list[Diagnostic]:
+def find_leftovers(nodes: Mapping[Shape, Sequence[NodeBuffer]]) -> list[Diagnostic]:
     """One diagnostic for each dataflow buffer that holds data on any node."""
     holding: dict[int, list[tuple[Shape, NodeBuffer]]] = {}
     for coordinate, buffers in nodes.items():

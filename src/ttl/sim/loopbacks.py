@@ -34,7 +34,7 @@ class Loopbacks:
         self._users: dict[PipeNet, int] = {}
         self.nets: set[PipeNet] = set()  # nets in which a source has received its own data
 
-    def go_on(self, simulation: Simulation) -> bool:
+    def resume_sends(self, simulation: Simulation) -> bool:
         """Let some of these sends continue when no kernel can; return False if there are none.
 
         In nets that several kernels of the node may receive from, only one send continues: if

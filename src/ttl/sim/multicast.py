@@ -54,7 +54,7 @@ class MulticastTransfer(SimTransfer):
         receivers = [self._receiver(node) for node in self.nodes if node != self.kernel.coordinate]
         source.step(COPY_FROM_DONE)
         for block in receivers:
-            block.filled()
+            block.note_written()
             block.take(source)
         if self.is_loopback:
             destination.step(COPY_INTO_DONE)
@@ -102,7 +102,7 @@ def _require_block(kernel: KernelRun, end: object) -> SimBlock:
             f"a multicast connects blocks of circular buffers, not {described(end)}",
         )
     if end.kernel is not kernel:
-        raise end.used_by(kernel)
+        raise end.wrong_user(kernel)
     return end
 
 

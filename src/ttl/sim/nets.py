@@ -107,25 +107,25 @@ def source_of(kernel: KernelRun, pipe: object) -> SourceRole | None:
     """Find the role for sending through a `ttl.Pipe` itself; None for anything else."""
     if not isinstance(pipe, Pipe):
         return None
-    given = _given(pipe, kernel.source_roles)
-    return given or _own(kernel, pipe, kernel.sources, "src")
+    given = _find_given_role(pipe, kernel.source_roles)
+    return given or _find_own_role(kernel, pipe, kernel.sources, "src")
 
 
 def receiver_of(kernel: KernelRun, pipe: object) -> ReceiverRole | None:
     """Find the role for receiving from a `ttl.Pipe` itself; None for anything else."""
     if not isinstance(pipe, Pipe):
         return None
-    given = _given(pipe, kernel.receiver_roles)
-    return given or _own(kernel, pipe, kernel.receivers, "dst")
+    given = _find_given_role(pipe, kernel.receiver_roles)
+    return given or _find_own_role(kernel, pipe, kernel.receivers, "dst")
 
 
-def _given(pipe: Pipe, roles: Mapping[PipeNet, Sequence[Role]]) -> Role | None:
+def _find_given_role(pipe: Pipe, roles: Mapping[PipeNet, Sequence[Role]]) -> Role | None:
     """Find the pipe's role in a callback that is running around the copy."""
     known = (role for of_net in roles.values() for role in of_net if role.open_calls)
     return next((role for role in known if role.route.pipe == pipe), None)
 
 
-def _own(
+def _find_own_role(
     kernel: KernelRun, pipe: Pipe, roles_in: Callable[[PipeNet], list[Role]], kind: str
 ) -> Role | None:
     """Find the pipe's role on this node without a callback; None if the pipe is in no net."""

@@ -41,7 +41,7 @@ class Overwrites:
         self._current: Any = None
 
     @property
-    def found_any(self) -> bool:
+    def has_shared_units(self) -> bool:
         """Have two nodes written the same unit?"""
         return bool(self._changed)
 
@@ -50,11 +50,11 @@ class Overwrites:
         owners = self._owners.get(id(tensor.storage))
         return owners is not None and bool(owners.all())
 
-    def changed_by(self, tensor: Any) -> Changed | None:
+    def changed_units(self, tensor: Any) -> Changed | None:
         """Return the units with different bytes from nodes; None if no two wrote the same unit."""
         return self._changed.get(id(tensor.storage))
 
-    def is_unsteady(self, tensor: Any) -> Changed:
+    def unsteady_units(self, tensor: Any) -> Changed:
         """Return the units in which a later write changed the bytes."""
         found = self._unsteady.get(id(tensor.storage))
         return np.zeros(tensor.storage.units, np.bool_) if found is None else found
@@ -76,7 +76,7 @@ class Overwrites:
                 written |= each.written.units_in(part) != 0
         return bool(written.all())
 
-    def clash(self, part: TensorSlice, words: Array, kernel: KernelRun) -> bool:
+    def write_shared(self, part: TensorSlice, words: Array, kernel: KernelRun) -> bool:
         """Write the part if other nodes have written there; return False if the caller must write
         it. In both cases, the node's write is recorded.
         """

@@ -65,7 +65,7 @@ class Padding:
         is_ragged = any(storage.is_ragged for storage in storages)
         return cls(is_ragged) if is_ragged or facts_of(program).has_reduction else None
 
-    def loaded(self, part: TensorSlice, block: SimBlock) -> None:
+    def note_load(self, part: TensorSlice, block: SimBlock) -> None:
         if self.is_ragged:
             rows, columns = part.tensor.storage.reaches_padding(part)
             self._set(block, (ZERO if rows else None, ZERO if columns else None))
@@ -73,25 +73,27 @@ class Padding:
             shape = tuple(part.tensor.shape)
             self.sizes[id(block.array)] = data_sizes(shape, part.starts, part.shape, TILE_SIZE)
 
-    def copied(self, source: SimBlock, block: SimBlock) -> None:
-        self._set(block, self.of_value(source))
+    def note_copy(self, source: SimBlock, block: SimBlock) -> None:
+        self._set(block, self.padding_of(source))
         self.sizes[id(block.array)] = self.size_of(source)
 
-    def stored(self, value: object, block: SimBlock) -> None:
-        self._set(block, self.of_value(value))
+    def note_store(self, value: object, block: SimBlock) -> None:
+        self._set(block, self.padding_of(value))
         self.sizes[id(block.array)] = self.size_of(value)
 
-    def accumulated(self, kernel: KernelRun, value: object, block: SimBlock, is_first: bool) -> None:
+    def note_accumulate(
+        self, kernel: KernelRun, value: object, block: SimBlock, is_first: bool
+    ) -> None:
         """Update after `+=`: zero padding stays zero only if zeros are added."""
-        before = NONE if is_first else self.of_value(block)
+        before = NONE if is_first else self.padding_of(block)
         rows, columns = (ANY if each and is_number(value) else None for each in before)
-        self._set(block, either(before, (rows, columns), self.of_value(value)))
+        self._set(block, either(before, (rows, columns), self.padding_of(value)))
         size, added = self.size_of(block), self.size_of(value)
         if not is_first and (left_out := accumulated_left_out(size, added)) is not None:
             self._warn(kernel, left_out)
         self.sizes[id(block.array)] = added if is_first else joined(size, added)
 
-    def reserved(self, block: SimBlock) -> None:
+    def note_reserve(self, block: SimBlock) -> None:
         self._set(block, NONE)
         self.sizes.pop(id(block.array), None)
 
@@ -101,7 +103,7 @@ class Padding:
         else:
             self.slots[id(block.array)] = padding
 
-    def of_value(self, value: object) -> Held:
+    def padding_of(self, value: object) -> Held:
         if isinstance(value, SimBlock):
             return self.slots.get(id(value.array), NONE)
         return getattr(value, "padding", NONE)
@@ -111,7 +113,7 @@ class Padding:
             return self.sizes.get(id(value.array), UNKNOWN)
         return getattr(value, "sizes", UNKNOWN)
 
-    def applied(
+    def note_result(
         self,
         kernel: KernelRun,
         op: BlockOp,
@@ -121,7 +123,7 @@ class Padding:
     ) -> None:
         dims, rank = tuple(parameters.get("dims") or ()), len(result.type.shape or ())
         if self.is_ragged:
-            found = [self.of_value(operand) for operand in operands]
+            found = [self.padding_of(operand) for operand in operands]
             if is_reduced(op, found, dims, rank):
                 self._warn(kernel, padding_reduced(op))
             result.padding = after(op, found, dims, rank)

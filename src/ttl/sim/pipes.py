@@ -60,7 +60,7 @@ class PipeEnd:
         self.kernel = kernel
         self.index = index
 
-    def refused(self, kernel: KernelRun, call: str) -> RuleBroken:
+    def wrong_use(self, kernel: KernelRun, call: str) -> RuleBroken:
         if self.kernel is kernel:
             return used_after_callback(self.run.name, call)
         owner = f"kernel `{self.kernel.name}` on node {self.kernel.coordinate}"
@@ -85,7 +85,7 @@ class Meeting:
         self.posts: list[PipeReceive] = []  # posts whose data has not moved
         self.sleepers: list[KernelRun] = []
 
-    def all_have_come(self, kernel: KernelRun) -> None:
+    def wake_sleepers(self, kernel: KernelRun) -> None:
         del self.pipe.meetings[self.number]
         if self.sleepers:
             kernel.ready.extendleft(reversed(self.sleepers))
@@ -96,7 +96,7 @@ class Meeting:
         posted = {post.kernel.coordinate for post in self.posts}
         return [node for node in self.pipe.route.receivers if node not in posted]
 
-    def refused(self, block: SimBlock) -> RuleBroken:
+    def wrong_type(self, block: SimBlock) -> RuleBroken:
         """Report that the block's type differs from the type of the first block."""
         first = self.send or self.posts[0]
         verb = "receives" if self.send is None else "sends"
@@ -137,7 +137,7 @@ class PipeTransfer(SimTransfer):
             self.kernel.poll(self)
         return not self.is_done and not self.meeting.missing
 
-    def sleep_until_all_are_there(self) -> None:  # rule SEND
+    def sleep_until_met(self) -> None:  # rule SEND
         kernel, meeting = self.kernel, self.meeting
         while meeting.missing:
             meeting.sleepers.append(kernel)
@@ -157,7 +157,7 @@ class PipeSend(PipeTransfer):
 
     def complete(self) -> None:
         meeting, block = self.meeting, self.block
-        self.sleep_until_all_are_there()
+        self.sleep_until_met()
         for post in meeting.posts:  # rule LATE: the source may change from now on
             post.block.take(block)
         meeting.posts = []
@@ -175,7 +175,7 @@ class PipeSend(PipeTransfer):
         run.counts[run.own_index] += 1
         run.owed.append(self)
         meeting.missing = 0
-        meeting.all_have_come(self.kernel)
+        meeting.wake_sleepers(self.kernel)
 
 
 class PipeReceive(PipeTransfer):
@@ -192,7 +192,7 @@ class PipeReceive(PipeTransfer):
         self.is_done = True
         self.group = None
         if meeting.missing:
-            self.sleep_until_all_are_there()
+            self.sleep_until_met()
         send = meeting.send
         if send is not None:  # else the data came when the send was waited for
             block.take(send.block)
@@ -207,14 +207,14 @@ class PipeReceive(PipeTransfer):
 def start_send(kernel: KernelRun, block: SimBlock, role: SourceRole, place: Place) -> PipeSend:
     end: PipeEnd = role.end
     if end.kernel is not kernel or not role.open_calls:
-        raise end.refused(kernel, "if_src")
+        raise end.wrong_use(kernel, "if_src")
     if block.kernel is not kernel:
-        raise block.used_by(kernel)
+        raise block.wrong_user(kernel)
     run = end.run
     number = run.counts[end.index]
     meeting = run.meetings.get(number)  # rule ORDER
     if meeting is not None and meeting.block_type is not block.type:  # each type exists once
-        raise meeting.refused(block)
+        raise meeting.wrong_type(block)
     if run.owed and any(each.block is block for each in run.owed):  # its data would differ
         raise kernel.simulation.loopbacks.fault_of(run.owed[0])
     block.step(COPY_FROM)
@@ -225,7 +225,7 @@ def start_send(kernel: KernelRun, block: SimBlock, role: SourceRole, place: Plac
     meeting.send = send
     meeting.missing -= 1
     if not meeting.missing:
-        meeting.all_have_come(kernel)
+        meeting.wake_sleepers(kernel)
     return send
 
 
@@ -234,16 +234,16 @@ def start_receive(
 ) -> PipeReceive:
     end: PipeEnd = role.end
     if end.kernel is not kernel or not role.open_calls:
-        raise end.refused(kernel, "if_dst")
+        raise end.wrong_use(kernel, "if_dst")
     if block.kernel is not kernel:
-        raise block.used_by(kernel)
+        raise block.wrong_user(kernel)
     run = end.run
     if run.owed and end.index == run.own_index:
         return _receive_own(kernel, run, block, place)
     number = run.counts[end.index]
     meeting = run.meetings.get(number)  # rule ORDER
     if meeting is not None and meeting.block_type is not block.type:
-        raise meeting.refused(block)
+        raise meeting.wrong_type(block)
     block.step(COPY_INTO)
     if meeting is None:
         meeting = run.meetings[number] = Meeting(run, number, block.type)
@@ -252,7 +252,7 @@ def start_receive(
     meeting.posts.append(receive)  # rule POST
     meeting.missing -= 1
     if not meeting.missing:
-        meeting.all_have_come(kernel)
+        meeting.wake_sleepers(kernel)
     return receive
 
 

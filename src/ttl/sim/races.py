@@ -51,18 +51,18 @@ class Clock:
     known: Known = field(default_factory=dict)
     step: int = 1
 
-    def hand_on(self) -> Known:  # rule RELEASE
+    def release(self) -> Known:  # rule RELEASE
         handed_on = {**self.known, self.kernel: self.step}
         self.step += 1
         return handed_on
 
-    def take_over(self, given: Known) -> None:  # rule ACQUIRE
+    def acquire(self, given: Known) -> None:  # rule ACQUIRE
         known = self.known
         if any(known.get(kernel, 0) < step for kernel, step in given.items()):
-            self.known = joined(known, given)
+            self.known = join_known(known, given)
 
 
-def joined(one: Known, other: Known) -> Known:
+def join_known(one: Known, other: Known) -> Known:
     found = dict(one)
     for kernel, step in other.items():
         if found.get(kernel, 0) < step:
@@ -134,9 +134,9 @@ class Races:
         """Update the clocks after an acquire or a release."""
         clock = self.clock(kernel)
         if kind in (EventKind.BUFFER_PUSH, EventKind.BUFFER_POP):
-            self._given_at(end.other).append(clock.hand_on())
+            self._given_at(end.other).append(clock.release())
         else:
-            clock.take_over(self._given_at(end).popleft())
+            clock.acquire(self._given_at(end).popleft())
 
     def _given_at(self, end: BufferEnd) -> deque[Known]:
         given = self._given.get(end)
@@ -150,21 +150,21 @@ class Races:
         clock = self.clock(kernel)
         known = self._meetings.get(meeting, {})
         if is_end:
-            clock.take_over(known)
+            clock.acquire(known)
         else:
-            self._meetings[meeting] = joined(known, clock.hand_on())
+            self._meetings[meeting] = join_known(known, clock.release())
 
     # Semaphores: only SemaphoreRaces gets these calls
 
-    def semaphore_changed(
+    def on_semaphore_change(
         self, kernel: KernelRun, semaphore: NodeSemaphore, value: int, is_set: bool
     ) -> None:
         raise AssertionError("a program without semaphores changes one")
 
-    def semaphore_waits(self, kernel: KernelRun, wait: SemaphoreWait) -> None:
+    def on_semaphore_wait(self, kernel: KernelRun, wait: SemaphoreWait) -> None:
         raise AssertionError("a program without semaphores waits for one")
 
-    def semaphore_passed(self, kernel: KernelRun, wait: SemaphoreWait) -> None:
+    def on_semaphore_pass(self, kernel: KernelRun, wait: SemaphoreWait) -> None:
         raise AssertionError("a program without semaphores waits for one")
 
     # After the run; this class raises races as they happen
@@ -182,7 +182,7 @@ class Races:
         if not is_end:
             self.copy_starts(transfer.kernel, id(transfer))
             return
-        written = written_by(transfer) if transfer.is_write else repeat(b"")
+        written = read_written(transfer) if transfer.is_write else repeat(b"")
         self.copy_ends(id(transfer), Copied.of(transfer), written)
 
     def copy_starts(self, kernel: KernelRun, number: int) -> None:
@@ -197,10 +197,10 @@ class Races:
         clock.step += 1
         latest = self._latest.setdefault(id(copied.tensor.storage), {})
         for unit, data in zip(copied.units, written, strict=False):
-            of_unit = access._replace(written=data)
-            latest[unit] = self._checked(of_unit, known, step, latest.get(unit, []), copied, unit)
+            own, before = access._replace(written=data), latest.get(unit, [])
+            latest[unit] = self._check_access(own, known, step, before, copied, unit)
 
-    def _checked(
+    def _check_access(
         self,
         access: Access,
         known: Known,
@@ -256,7 +256,7 @@ def _with_read(before: list[Access], read: Access) -> list[Access]:
     return [*others, read]
 
 
-def written_by(transfer: TensorTransfer) -> Iterable[bytes]:
+def read_written(transfer: TensorTransfer) -> Iterable[bytes]:
     """Return the bytes of a just finished write by unit, without the padding of its block."""
     part, words = transfer.part, np.empty_like(transfer.block.words)
     part.tensor.storage.read(part, words)
@@ -272,16 +272,16 @@ class Clash(NamedTuple):
     unit: Shape
 
     def broken(self, rule: Callable[..., RuleBroken], name: str) -> RuleBroken:
-        one, other = _described(self.one), _described(self.other)
+        one, other = _describe(self.one), _describe(self.other)
         what = "tile" if self.tensor.layout is TILE_LAYOUT else "element"
         secondary = labels([(self.other.place, other.label)])
         return rule(one, other, self.unit, name, what, secondary)
 
     def diagnostic(self, rule: Callable[..., RuleBroken], name: str) -> Diagnostic:
         """Describe the clash as a fault that is found after the run."""
-        return self.broken(rule, name).at(span_of(self.one.place), _described(self.one).label)
+        return self.broken(rule, name).at(span_of(self.one.place), _describe(self.one).label)
 
 
-def _described(access: Access) -> accesses.Access:
+def _describe(access: Access) -> accesses.Access:
     kernel = access.kernel
     return accesses.Access(kernel.name, kernel.coordinate, access.is_write)

@@ -28,7 +28,7 @@ def record_buffer(
     if kernel.records_all or kind in kernel.kinds:
         buffer = end.buffer
         filled = buffer.producer.released - buffer.consumer.released
-        code, at = numbered(kernel, place)
+        code, at = number_place(kernel, place)
         append(kernel.raw, kind, kernel.track, buffer.name, filled, code, at, None)
 
 
@@ -54,7 +54,7 @@ def record(
     place: Place | None = None,
 ) -> None:
     if kernel.records_all or kind in kernel.kinds:
-        code, at = numbered(kernel, place)
+        code, at = number_place(kernel, place)
         append(kernel.raw, kind, kernel.track, subject, value, code, at, part)
 
 
@@ -78,7 +78,7 @@ def append(
     raw.append(part)
 
 
-def numbered(kernel: KernelRun, place: Place | None) -> tuple[object, object]:
+def number_place(kernel: KernelRun, place: Place | None) -> tuple[object, object]:
     """Return the program's code, as a number, and the instruction of the call at `place`.
 
     Both are objects: compiled code would convert ints back to objects for the event.

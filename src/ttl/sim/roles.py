@@ -18,7 +18,7 @@ from ttl.source.name_uses import calls, may_pass_on
 from .buffer import BufferEnd
 
 
-def kernels_at(
+def find_kernels_at(
     ends: Sequence[Sequence[BufferEnd]], kernels: Sequence[KernelFunction]
 ) -> Mapping[str, str | None]:
     """Return the kernel at one kind of end by buffer name; `ends` has all nodes' by buffer."""

@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING
 from ttl.language.semaphores import SEMAPHORE_VALUES
 
 from .place import Place
-from .races import Clock, Known, joined
+from .races import Clock, Known, join_known
 
 if TYPE_CHECKING:
     from .kernel import KernelRun
@@ -116,11 +116,12 @@ class Epoch:
             return False
         return wait.at_least or _can_add_up(increments, needed, clock)
 
-    def common(self, wait: Wait, clock: Clock) -> Known:
+    def find_common(self, wait: Wait, clock: Clock) -> Known:
         """Return the facts a wait that ended in this epoch takes over."""
         knows_base = not self.sets or any(each.is_known_to(clock) for each in self.sets)
-        of_base = {} if knows_base else _least([_known(each) for each in self.sets])
-        return joined(of_base, _of_some(self.known_increments, wait.wanted - self.base))
+        of_base = {} if knows_base else _find_common([_known(each) for each in self.sets])
+        needed = wait.wanted - self.base
+        return join_known(of_base, _common_of_choices(self.known_increments, needed))
 
 
 @dataclass(slots=True)
@@ -153,7 +154,7 @@ class History:
         else:
             self.epochs.append(Epoch(change.value, [change]))
 
-    def known_by(self, wait: Wait, clock: Clock, seen: int) -> Known:
+    def find_known(self, wait: Wait, clock: Clock, seen: int) -> Known:
         """Return the facts that a wait takes over, if it passed after `seen` changes."""
         first = 0
         for number, epoch in enumerate(self.epochs):  # rule EPOCH
@@ -164,10 +165,10 @@ class History:
                 break
             possible = epoch.before(clock)
             if possible is not None and possible.can_end(wait, clock):
-                return possible.common(wait, clock)
-        return reduce(joined, [_known(each) for each in self.changes[:seen]], {})
+                return possible.find_common(wait, clock)
+        return reduce(join_known, [_known(each) for each in self.changes[:seen]], {})
 
-    def spoiled(self) -> tuple[Wait, Change] | None:
+    def find_spoiled_wait(self) -> tuple[Wait, Change] | None:
         """Find a wait and a change without an order between them (rule WAIT)."""
         by_kernel: dict[KernelRun, list[Change]] = {}
         for change in self.changes:
@@ -183,7 +184,7 @@ class History:
                     return wait, found
         return None
 
-    def needed_for_all(self, wait: Wait, changer: KernelRun) -> int | None:
+    def value_for_all(self, wait: Wait, changer: KernelRun) -> int | None:
         """Return the value for wait_ge() that waits for all increments, `changer`'s too."""
         if len(self.epochs) != 1 or not wait.at_least:
             return None
@@ -193,7 +194,7 @@ class History:
         is_one_each = all(each.value == 1 for each in epoch.increments) and not epoch.base
         return total if is_changed and is_one_each and total > wait.wanted else None
 
-    def unordered(self, number: int, clock: Clock) -> Change | None:
+    def find_unordered(self, number: int, clock: Clock) -> Change | None:
         """Find an earlier change that races with this one, made just now (rule SET)."""
         change = self.changes[number]
         last: Change | None = None  # latest set the kernel knows of
@@ -243,7 +244,7 @@ def _can_add_up(increments: Sequence[Change], needed: int, clock: Clock) -> bool
     return needed in sums
 
 
-def _least(given: Sequence[Known]) -> Known:
+def _find_common(given: Sequence[Known]) -> Known:
     """Return the facts common to all."""
     if len(given) == 1:
         return given[0]
@@ -251,22 +252,22 @@ def _least(given: Sequence[Known]) -> Known:
     return {kernel: min(each[kernel] for each in given) for kernel in common}
 
 
-def _of_some(increments: Sequence[Change], needed: int) -> Known:
+def _common_of_choices(increments: Sequence[Change], needed: int) -> Known:
     """Return the facts common to all choices of increments that add up to what is needed."""
     if needed <= 0 or not increments:
         return {}
     total = sum([each.value for each in increments])
     if total - min(each.value for each in increments) < needed:  # all are needed
-        return reduce(joined, [_known(each) for each in increments], {})
+        return reduce(join_known, [_known(each) for each in increments], {})
     found: Known = {}
     for kernel in dict.fromkeys(k for each in increments for k in _known(each)):
         levels = sorted((_known(each).get(kernel, 0), each.value) for each in increments)
-        if level := _reached(levels, needed):  # rule LEVEL
+        if level := _find_level(levels, needed):  # rule LEVEL
             found[kernel] = level
     return found
 
 
-def _reached(levels: Iterable[tuple[int, int]], needed: int) -> int:
+def _find_level(levels: Iterable[tuple[int, int]], needed: int) -> int:
     for level, value in levels:
         needed -= value
         if needed <= 0:

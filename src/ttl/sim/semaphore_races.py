@@ -17,7 +17,7 @@ from ttl.trace import EventKind
 
 from .faults import rule_fault
 from .place import labels, user_place
-from .races import Access, Clock, Copied, Known, Races, written_by
+from .races import Access, Clock, Copied, Known, Races, read_written
 from .semaphore_clocks import Change, History, Wait
 
 if TYPE_CHECKING:
@@ -57,38 +57,38 @@ class SemaphoreRaces(Races):
             return
         written = [b""] * len(list(Copied.of(transfer).units))
         if transfer.is_write:  # digests: a run may write more than fits in memory
-            written = [blake2b(each, digest_size=16).digest() for each in written_by(transfer)]
+            written = [blake2b(each, digest_size=16).digest() for each in read_written(transfer)]
         self._steps.append((kernel, Replay.copy_ends, (number, Copied.of(transfer), written)))
 
     def _history(self, semaphore: NodeSemaphore) -> History:
         found = self._histories.get(semaphore)
         return found or self._histories.setdefault(semaphore, History(semaphore))
 
-    def semaphore_changed(
+    def on_semaphore_change(
         self, kernel: KernelRun, semaphore: NodeSemaphore, value: int, is_set: bool
     ) -> None:
         history = self._history(semaphore)
         history.add(Change(kernel, is_set, value, user_place()))
-        self._steps.append((kernel, Replay.changed, (history, len(history.changes) - 1)))
+        self._steps.append((kernel, Replay.on_change, (history, len(history.changes) - 1)))
 
-    def semaphore_waits(self, kernel: KernelRun, wait: SemaphoreWait) -> None:
+    def on_semaphore_wait(self, kernel: KernelRun, wait: SemaphoreWait) -> None:
         found = Wait(kernel, wait.wanted, wait.at_least, user_place())
         history = self._history(wait.semaphore)
         history.waits.append(found)
         self._waiting[kernel] = found
-        self._steps.append((kernel, Replay.waits, (found,)))
+        self._steps.append((kernel, Replay.on_wait, (found,)))
 
-    def semaphore_passed(self, kernel: KernelRun, wait: SemaphoreWait) -> None:
+    def on_semaphore_pass(self, kernel: KernelRun, wait: SemaphoreWait) -> None:
         history = self._history(wait.semaphore)
         found = self._waiting[kernel]
-        self._steps.append((kernel, Replay.passed, (history, found, len(history.changes))))
+        self._steps.append((kernel, Replay.on_pass, (history, found, len(history.changes))))
 
     # When the run is over
 
     def check(self) -> None:
         """Raise KernelFault for the first race; fill in `written_alike`."""
         if self._looks_at_tensors or self._may_race:
-            self.written_alike = self._replayed().written_alike
+            self.written_alike = self._replay_all().written_alike
             self._check_waits()
 
     def cause_of_deadlock(self) -> Diagnostic | None:
@@ -97,7 +97,7 @@ class SemaphoreRaces(Races):
         if not self._may_race:
             return None
         try:
-            self._replayed()
+            self._replay_all()
             self._check_waits()
         except KernelFault as fault:
             return fault.diagnostics[0]
@@ -109,10 +109,10 @@ class SemaphoreRaces(Races):
 
     def _check_waits(self) -> None:
         for history in self._histories.values():
-            if history.may_race and (found := history.spoiled()) is not None:
-                raise rule_fault(found[0].kernel, _in_no_order(history.semaphore, *found))
+            if history.may_race and (found := history.find_spoiled_wait()) is not None:
+                raise rule_fault(found[0].kernel, _unordered(history.semaphore, *found))
 
-    def _replayed(self) -> Replay:
+    def _replay_all(self) -> Replay:
         while self._replay(Replay(is_last=False)).has_changed:
             pass  # rule LATER
         return self._replay(Replay(is_last=True))
@@ -143,25 +143,25 @@ class Replay(Races):
         else:
             self.clock(copied.kernel).step += 1
 
-    def changed(self, history: History, number: int) -> None:
+    def on_change(self, history: History, number: int) -> None:
         change = history.changes[number]
         clock = self.clock(change.kernel)
         if self._is_last and history.may_race:
-            other = history.unordered(number, clock)
+            other = history.find_unordered(number, clock)
             if other is not None:
                 pair = (change, other) if change.is_set else (other, change)
-                raise _in_no_order(history.semaphore, *pair)
-        known: Known = clock.hand_on()
+                raise _unordered(history.semaphore, *pair)
+        known: Known = clock.release()
         self.has_changed |= known != change.known
         change.known = known
 
-    def waits(self, wait: Wait) -> None:
+    def on_wait(self, wait: Wait) -> None:
         clock = self.clock(wait.kernel)
         wait.clock, wait.is_over = Clock(wait.kernel, clock.known, clock.step), False
 
-    def passed(self, history: History, wait: Wait, seen: int) -> None:
+    def on_pass(self, history: History, wait: Wait, seen: int) -> None:
         clock = self.clock(wait.kernel)
-        clock.take_over(history.known_by(wait, clock, seen))
+        clock.acquire(history.find_known(wait, clock, seen))
         wait.clock, wait.is_over = Clock(wait.kernel, clock.known, clock.step), True
         self._passed.setdefault(wait.kernel, []).append((history, wait))
 
@@ -172,13 +172,13 @@ class Replay(Races):
             for history, wait in waits:
                 if sum(1 for each, _ in waits if each is history) > 1:
                     continue  # repeated waits: the number of earlier increments is not known
-                if total := history.needed_for_all(wait, changing):
+                if total := history.value_for_all(wait, changing):
                     name = history.semaphore.declared.name
                     return broken.with_first_help(waits_for_some(name, wait.wanted, total))
         return broken
 
 
-def _in_no_order(semaphore: NodeSemaphore, one: Change | Wait, other: Change) -> RuleBroken:
+def _unordered(semaphore: NodeSemaphore, one: Change | Wait, other: Change) -> RuleBroken:
     """Report that a set or a wait, and another change, have no order."""
     second = _use(other)
     broken = semaphore_race(

@@ -26,12 +26,12 @@ class NodeSemaphore:
 
     def set(self, value: int, kernel: KernelRun) -> None:
         if kernel.races is not None:
-            kernel.races.semaphore_changed(kernel, self, value, is_set=True)
+            kernel.races.on_semaphore_change(kernel, self, value, is_set=True)
         self._change(value, kernel)
 
     def increment(self, added: int, kernel: KernelRun) -> None:
         if kernel.races is not None:
-            kernel.races.semaphore_changed(kernel, self, added, is_set=False)
+            kernel.races.on_semaphore_change(kernel, self, added, is_set=False)
         self._change((self.value + added) % SEMAPHORE_VALUES, kernel)
 
     def _change(self, value: int, kernel: KernelRun) -> None:
@@ -86,12 +86,12 @@ def wait_for(kernel: KernelRun, semaphore: Semaphore, value: int, at_least: bool
     run = kernel.simulation.semaphores.find(semaphore, kernel.coordinate)
     wait = SemaphoreWait(run, semaphore_value(value, "the value waited for"), at_least)
     if kernel.races is not None:
-        kernel.races.semaphore_waits(kernel, wait)
+        kernel.races.on_semaphore_wait(kernel, wait)
     while not wait.is_over:
         run.sleepers.append(kernel)
         kernel.sleep(wait, run.declared.name, run.value)
     if kernel.races is not None:
-        kernel.races.semaphore_passed(kernel, wait)
+        kernel.races.on_semaphore_pass(kernel, wait)
 
 
 def set_value(

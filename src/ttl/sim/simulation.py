@@ -29,11 +29,11 @@ from ttl.trace import Recorder
 from .blas import one_blas_thread
 from .buffer import BufferPlan, NodeBuffer
 from .copies import TensorTransfer
-from .coverage import uncovered_outputs, unordered_accesses, written_twice
+from .coverage import find_double_writes, find_uncovered_outputs, find_unordered_accesses
 from .faults import fault_at
 from .garbage import rare_collections
 from .kernel import KernelRun, notice
-from .leftovers import leftovers
+from .leftovers import find_leftovers
 from .loopbacks import Loopbacks
 from .nets import NetRuns
 from .overwrites import Overwrites
@@ -42,7 +42,7 @@ from .place import Place
 from .plan import KernelPlan
 from .printing import language_print
 from .races import Races
-from .repair import repaired
+from .repair import repair
 from .semaphores import SemaphoreRuns
 from .shards import mark_shards, shard_of
 from .types import TypeTable
@@ -83,7 +83,7 @@ def run(
     check_semaphores(program.semaphores, target)
     # numpy's error state is a context variable, so kernels' contexts are copied inside the `with`.
     with (
-        repaired(program),
+        repair(program),
         one_blas_thread(),
         rare_collections(),
         language_print(),
@@ -105,7 +105,7 @@ def run(
                 for warning in simulation.warnings():
                     report(warning)
             if simulation.has_succeeded:
-                simulation.let_go()
+                simulation.break_cycles()
 
 
 def _races(program: Program, finds_races: bool) -> Races | None:
@@ -212,9 +212,9 @@ class Simulation:
         context = copy_context()
         context.run(OBSERVER.set, notice)
         try:
-            self._run_what_is_ready(context)
-            while self.loopbacks.go_on(self):
-                self._run_what_is_ready(context)
+            self._run_ready(context)
+            while self.loopbacks.resume_sends(self):
+                self._run_ready(context)
             self.loopbacks.check_end(self.nets.pipes())
             if not all(kernel.is_finished for kernel in self.kernels):
                 raise self.deadlock()
@@ -226,11 +226,11 @@ class Simulation:
                 for buffer in buffers:
                     buffer.end_run()
         mark_shards(self.nodes)
-        if diagnostics := self._races_of_nodes():
+        if diagnostics := self._find_node_races():
             raise KernelFault(*diagnostics)
         self.has_succeeded = True
 
-    def _run_what_is_ready(self, context: Context) -> None:
+    def _run_ready(self, context: Context) -> None:
         while self.ready:
             if self.random is not None:
                 self._shuffle()
@@ -240,11 +240,11 @@ class Simulation:
             else:
                 kernel.greenlet.switch()
 
-    def _races_of_nodes(self) -> list[Diagnostic]:
+    def _find_node_races(self) -> list[Diagnostic]:
         """Find races between nodes that nothing can have ordered, if clocks did not."""
         if self.overwrites is None or self._may_be_ordered:
             return []
-        return unordered_accesses(self, self.overwrites)
+        return find_unordered_accesses(self, self.overwrites)
 
     @property
     def _may_be_ordered(self) -> bool:
@@ -259,8 +259,8 @@ class Simulation:
         twice = list(self.races.written_alike.values()) if self.races is not None else []
         if self.overwrites is not None:
             why = accesses.PERHAPS_ORDERED if self._may_be_ordered else accesses.SAME_BYTES
-            twice = written_twice(self, self.overwrites, why)
-        return [*found, *leftovers(self.nodes), *uncovered_outputs(self), *twice]
+            twice = find_double_writes(self, self.overwrites, why)
+        return [*found, *find_leftovers(self.nodes), *find_uncovered_outputs(self), *twice]
 
     def tolerate(
         self, kernel: KernelRun, broken: RuleBroken, place: Place | None, label: str = ""
@@ -312,15 +312,15 @@ class Simulation:
         """Let others run; raise the deadlock if all kernels left only poll."""
         self.polls += 1
         if self.polls % POLLS_WITHOUT_PROGRESS == 0:
-            progress = self.synchronized
-            if progress == self.progress_at_poll and not self.loopbacks.go_on(self):
+            progress = self.synchronization_count
+            if progress == self.progress_at_poll and not self.loopbacks.resume_sends(self):
                 raise self.deadlock()
             self.progress_at_poll = progress
         self.ready.append(kernel)
         self.switch_to_next()
 
     @property
-    def synchronized(self) -> int:
+    def synchronization_count(self) -> int:
         """Return a number that grows with every event that other kernels can see."""
         buffers = [buffer for node in self.nodes.values() for buffer in node]
         ends = [end for buffer in buffers for end in (buffer.producer, buffer.consumer)]
@@ -328,7 +328,7 @@ class Simulation:
         return self.activity + moved + sum([end.acquired + end.released for end in ends])
 
     def progress(self) -> int:
-        return self.synchronized + self.polls
+        return self.synchronization_count + self.polls
 
     def done(self) -> tuple[int, int]:
         """Return how many kernels have ended on all nodes, and how many there are."""
@@ -347,13 +347,13 @@ class Simulation:
             return KernelFault(race)
         return deadlock_fault(stuck, self.nodes, self.program)
 
-    def let_go(self) -> None:
+    def break_cycles(self) -> None:
         """Break the run's reference cycles, so that it is freed now. A garbage collection takes as
         long as a small launch.
         """
         for buffers in self.nodes.values():
             for buffer in buffers:
-                buffer.let_go()
+                buffer.break_cycles()
         self.nodes.clear()
         self.kernels.clear()
 

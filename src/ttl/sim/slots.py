@@ -33,7 +33,7 @@ class _Kept(threading.local):
 _KEPT = _Kept()
 
 
-def take(count: int, extent: Shape, dtype: np.dtype[np.generic]) -> Slots:
+def take_slots(count: int, extent: Shape, dtype: np.dtype[np.generic]) -> Slots:
     """Return `count` uninitialized blocks."""
     kept = _KEPT.slots.get((count, extent, dtype))
     if not kept:
@@ -44,7 +44,7 @@ def take(count: int, extent: Shape, dtype: np.dtype[np.generic]) -> Slots:
     return slots
 
 
-def give_back(slots: list[Array], words: list[Array]) -> None:
+def keep_slots(slots: list[Array], words: list[Array]) -> None:
     """Keep the memory of unused blocks, if there is not too much already."""
     size, first = _bytes(slots), slots[0]
     if _KEPT.bytes + size <= MOST_KEPT_BYTES:

@@ -67,14 +67,14 @@ class SimTransfer(Transfer):
     def _wait_again(self, place: Place) -> None:
         self.check_owner()
         is_harmless = self.is_done and self.may_wait_again
-        broken = self._reused(is_harmless)
+        broken = self._reuse_error(is_harmless)
         if not is_harmless:
             raise broken
         self.kernel.simulation.tolerate(self.kernel, broken, place)
 
     def join(self, group: object) -> None:
         if self.is_done or self.group is not None:
-            raise self._reused()
+            raise self._reuse_error()
         self.group = group
 
     def finish(self) -> None:
@@ -100,6 +100,6 @@ class SimTransfer(Transfer):
                 secondary=labels([(self.place, "the transfer started here")]),
             )
 
-    def _reused(self, is_harmless: bool = False) -> RuleBroken:
+    def _reuse_error(self, is_harmless: bool = False) -> RuleBroken:
         started = labels([(self.place, "the transfer started here")])
         return transfer_reused(self.is_done, is_harmless, started)

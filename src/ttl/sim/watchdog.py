@@ -50,7 +50,7 @@ def watchdog(
     finally:
         with suppress(Spinning):
             watchers.remove(watch)
-            _let_a_late_interrupt_strike()
+            _await_late_interrupt()
 
 
 @dataclass(slots=True, eq=False)
@@ -175,7 +175,7 @@ def _interrupt(thread_id: int, exception: type[BaseException]) -> None:
     set_exception(ctypes.c_ulong(thread_id), ctypes.py_object(exception))
 
 
-def _let_a_late_interrupt_strike() -> None:
+def _await_late_interrupt() -> None:
     """Let a late interrupt arrive. If it were withdrawn, Python 3.11 would check for it in every
     call, and never stop in a call that a debugger traces.
     """

@@ -18,7 +18,7 @@ from ttl.trace import EventKind
 
 from .block import SimBlock
 from .faults import exception_fault, is_raised_by_program, rule_fault, spinning_fault
-from .kernel_end import check_end, returned
+from .kernel_end import check_end, returned_value_fault
 from .watchdog import Spinning
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def main(kernel: KernelRun) -> None:
         recorder.record(EventKind.KERNEL_START, kernel.coordinate, kernel.name)
     try:
         if kernel.function() is not None:
-            raise returned(kernel)
+            raise returned_value_fault(kernel)
         if kernel.broken is not None:  # a bare `except` or a `finally` has swallowed it
             raise kernel.broken
         check_end(kernel)
