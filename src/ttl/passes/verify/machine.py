@@ -1,21 +1,23 @@
-"""Runs the traces of some nodes against each other, without data.
+"""Run the traces of some nodes against each other, without data.
 
-rule CREDITS     reserve takes free space and pop gives it back, wait takes a pushed block and push
-                 gives it, as at the two ends of a dataflow buffer
+rule CREDITS     reserve takes free space and pop returns it, wait takes a pushed block and push
+                 adds one, as at the two ends of a dataflow buffer
 rule RENDEZVOUS  the n-th send of a pipe and the n-th post of each receiver are one transfer, which
-                 is over for everybody when all have started it
-rule KAHN        buffers and pipes have one reader and one writer: which kernel goes first does not
-                 matter, if one order gets stuck all do
-rule MONOTONE    so it is with a semaphore whose value only grows, waited for by >=, or by == at the
-                 value it ends with; of others semaphores.py says what can be said
-rule PERIOD      some kernels stop at the end of each iteration until all others have to wait, which
-                 by rule KAHN they do in one state only; a state that was seen before, but for the
-                 iterations that are left, is a period, and is skipped as long as no loop ends
-rule LATE        a kernel may be held back: it does one thing only when no other can go on. What the
-                 others do before it then, they can do before it; by rule KAHN, it is all they can
-rule EARLY       or it comes first: the others do one thing each, while it cannot go on
-rule ANCHOR      the first of these kernels has the most iterations; one that goes through many
-                 while they stop depends on none of them, and becomes one of them
+                 is over for all when all have started it
+rule KAHN        buffers and pipes have one reader and one writer: it does not matter which kernel
+                 runs first; if one order gets stuck, all do
+rule MONOTONE    the same holds for a semaphore whose value only grows, if waits are by >=, or by ==
+                 at its final value; for others see semaphores.py
+rule PERIOD      some kernels stop at the end of each iteration until all others must wait; by rule
+                 KAHN the others then have only one possible state. A state that was seen before,
+                 except for the remaining iterations, is a period, and is skipped as long as no loop
+                 ends
+rule LATE        a kernel may be held back: it takes one step only when no other can continue. So
+                 whatever the others do before that step, they can do before it; by rule KAHN, they
+                 can do no more
+rule EARLY       or it comes first: the others take one step each, while it cannot continue
+rule ANCHOR      the first of the stopping kernels has the most iterations; a kernel that runs many
+                 iterations while they stop depends on none of them, and joins them
 """
 
 from __future__ import annotations
@@ -33,12 +35,12 @@ from .reserved import Blocks
 from .statements import BudgetSpent, Items, Repeat
 
 LONE_ITERATIONS = 64  # rule ANCHOR
-SHORTEST_SKIPPED = 4  # iterations that are left of a loop; fewer are not worth looking for a period
+SHORTEST_SKIPPED = 4  # remaining iterations of a loop that are worth a search for a period
 KEPT_STATES = 8  # with equal positions
 
 
 class Task:
-    """A kernel on a node: where it is in its trace."""
+    """A kernel on a node, with its position in its trace."""
 
     __slots__ = (
         "blocked", "blocks", "groups", "is_done", "items", "kernel", "node", "number", "position",
@@ -60,7 +62,7 @@ class Task:
         self.is_done = False
 
     def place(self) -> tuple[Any, ...]:
-        """Everything but the iterations that are left; traces are compared by identity."""
+        """Return the position without remaining iterations; traces compare by identity."""
         loops = tuple([(id(items), position) for items, position, _ in self.stack])
         return (id(self.items), self.position, loops)
 
@@ -80,22 +82,22 @@ Cell = tuple[int, int]  # a semaphore on a node
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """What there is before the kernels run."""
+    """The conditions before the kernels run."""
 
     block_counts: tuple[int, ...]
     pipes: Sequence[Pipe]
     node_numbers: dict[tuple[int, ...], int]
     initial: tuple[int, ...]  # of the semaphores
-    sends_block: bool = False  # a send waits for the posts when it starts, as compiled kernels do
+    sends_block: bool = False  # a send waits for posts when it starts, as in compiled kernels
     loose: frozenset[Cell] = frozenset()  # semaphores that break rule MONOTONE
-    hopeful: bool = False  # a wait at a loose one is over if it could be over in some order
-    seed: int | None = None  # of the order in which kernels get to loose ones
-    late: tuple[int, int] | None = None  # a node and a kernel, which comes last: rule LATE
-    early: tuple[int, int] | None = None  # likewise, which comes first
+    hopeful: bool = False  # a wait at a loose one ends if it could end in some order
+    seed: int | None = None  # shuffles the order of kernels at loose ones
+    late: tuple[int, int] | None = None  # node and kernel that come last (rule LATE)
+    early: tuple[int, int] | None = None  # node and kernel that come first (rule EARLY)
 
 
 class Machine:
-    """The state of all kernels of some nodes."""
+    """The state of all kernels on some nodes."""
 
     def __init__(self, start: Start, traces: Mapping[int, Sequence[Items]], most_events: int):
         self.start = start
@@ -112,10 +114,10 @@ class Machine:
             for kernel, items in enumerate(of_kernels):
                 self.tasks.append(Task(len(self.tasks), kernel, node, items))
         counts = start.block_counts
-        # By node: free blocks and pushed blocks of each buffer, and who sleeps at its ends.
+        # By node: free and pushed blocks of each buffer; then the sleepers at its ends.
         self.free = {node: list(counts) for node in traces}
         self.filled = {node: [0] * len(counts) for node in traces}
-        self.level = {node: [0] * len(counts) for node in traces}  # pushed and not popped
+        self.level = {node: [0] * len(counts) for node in traces}  # pushed but not popped
         self.sleeping: dict[tuple[Kind, int, int], Task] = {}
         self.pipes: dict[int, PipeState] = {}
         self.has_own = any(pipe.is_own for pipe in start.pipes)
@@ -123,18 +125,18 @@ class Machine:
         self.hopes: dict[Cell, Hope] = {}  # of loose ones
         self.semaphore_sleepers: dict[Cell, list[Task]] = {}
         self.random = None if start.seed is None else Random(start.seed)
-        self.noted: list[tuple[Task, Event]] = []  # with rule LATE: what orders.py looks at
+        self.noted: list[tuple[Task, Event]] = []  # with rule LATE: events for orders.py
         self.ready = deque(self.tasks)
         self.anchors: set[Task] | None = None
         self.has_turns = start.late is not None or start.early is not None
         if self.tasks and start.seed is None and not self.has_turns:
             self.anchors = {max(self.tasks, key=lambda task: _iterations(task.items))}
-        self.stopped: list[Task] = []  # those of them that let others run
-        self.iterations: dict[Task, int] = {}  # of others since then
+        self.stopped: list[Task] = []  # anchors that let others run
+        self.iterations: dict[Task, int] = {}  # of other tasks since then
         self.seen: dict[Hashable, list[list[list[int]]]] = {}
 
     def run(self) -> bool:
-        """Until nobody can go on: have all ended?"""
+        """Run until no kernel can continue; return whether all have ended."""
         while True:
             try:
                 self._run()
@@ -161,7 +163,7 @@ class Machine:
 
     @property
     def own_nets(self) -> set[str]:
-        """Those whose sources have received what they sent."""
+        """The nets whose sources have received their own data."""
         return {self.start.pipes[n].net for n, pipe in self.pipes.items() if pipe.has_own}
 
     @property
@@ -169,7 +171,7 @@ class Machine:
         return [task for task in self.tasks if not task.is_done]
 
     def _advance(self, task: Task) -> None:
-        """Until it has to wait or ends."""
+        """Run a task until it must wait or ends."""
         task.blocked = None
         events = 0
         while True:
@@ -196,7 +198,7 @@ class Machine:
             raise BudgetSpent
 
     def _turn(self) -> None:
-        """Put the task in front that comes next: rules LATE and EARLY."""
+        """Put the next task in front (rules LATE and EARLY)."""
         early = [each for each in self.ready if (each.node, each.kernel) == self.start.early]
         if early:
             self.ready.remove(early[0])
@@ -213,7 +215,8 @@ class Machine:
         return True
 
     def _goes_on(self, task: Task) -> bool:
-        """Once more, or after the loop; False at the end of the trace, or to let others run."""
+        """Enter the next iteration, or leave the loop; False at the trace's end or to let others
+        run."""
         if task.remaining:
             task.remaining -= 1
             task.position = 0
@@ -348,7 +351,7 @@ class Machine:
         return self.open_transfer(task, event) is None
 
     def open_transfer(self, task: Task, event: Event) -> tuple[int, int, Any] | None:
-        """The transfer that a task waits for, or None."""
+        """Return the transfer that a task waits for, or None."""
         if event[0] is Kind.FINISH:
             found = [task.transfers[event[1]]]
         else:
@@ -399,7 +402,7 @@ class Machine:
         self.ready.extend(self.semaphore_sleepers.pop((semaphore, node), ()))
 
     def _lets_others_first(self, task: Task, event: Event) -> bool:
-        """At a loose semaphore the order matters: sometimes others come first."""
+        """Sometimes let others act first at a loose semaphore, where the order matters."""
         if self.random is None or event[0] < Kind.SEMAPHORE_WAIT or self.random.random() < 0.5:
             return False
         self.ready.append(task)
@@ -422,7 +425,7 @@ class Machine:
         earlier.append(left)
 
     def state(self) -> Hashable:
-        """Everything but the iterations that are left, pipes counted from what is complete."""
+        """Return all but the remaining iterations; pipes count from complete transfers."""
         complete = {number: pipe.complete() for number, pipe in self.pipes.items()}
         return (
             tuple([task.place() for task in self.tasks]),
@@ -445,7 +448,7 @@ class Machine:
 
 
 def _open(task: Task, complete: dict[int, int]) -> Hashable:
-    """The transfers of a task that are not complete, counted from the complete ones."""
+    """Return a task's incomplete transfers, counted from the complete ones."""
     slots = tuple([
         (slot, pipe, number - complete[pipe])
         for slot, (pipe, number, _) in task.transfers.items()
@@ -461,7 +464,7 @@ def _open(task: Task, complete: dict[int, int]) -> Hashable:
 
 
 def _periods(before: list[list[int]], now: list[list[int]]) -> int:
-    """How many times what happened in between can happen again before a loop ends."""
+    """Return how often the steps in between can repeat before a loop ends."""
     most = 0
     for was, left in zip(before, now, strict=True):
         for a, b in zip(was, left, strict=True):
@@ -483,5 +486,5 @@ def _iterations(items: Items) -> int:
 
 
 NOTED = (Kind.TOUCH, Kind.TOUCHED, Kind.SEMAPHORE_WAIT, Kind.SEMAPHORE_SET, Kind.SEMAPHORE_INC)
-# Each kind of event has a method of its name.
+# The method for each kind of event has its name.
 HANDLERS = {kind: getattr(Machine, kind.name.lower()) for kind in Kind}

@@ -1,8 +1,8 @@
-"""How far the ends of a pipe have come, where the machine runs kernels against each other.
+"""The progress of a pipe's ends, for the machine that runs kernels against each other.
 
-rule OWN  a send that misses nothing but the post of its own node stands for that one, too, if the
-          node's receive then goes into the very block that was sent. If it turns out that it does
-          not, or never comes, that send has to wait: the machine runs all again
+rule OWN  a send that misses only its own node's post also counts as that post, if the node later
+          receives into the very block it sent. If it does not, or never receives, that send must
+          wait: the machine starts over
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class NotOwn(Exception):
-    """A send that had to wait for its own node: its pipe, and its number."""
+    """Raised for a send that must wait for its own node: with its pipe and number."""
 
     def __init__(self, pipe: int, number: int):
         self.send = pipe, number
@@ -27,11 +27,11 @@ class NotOwn(Exception):
 
 @dataclass(frozen=True, slots=True)
 class OwnSend:
-    """It stood for the post of its own node, whose receive is still to come."""
+    """A send that counted as its own node's post; the receive is still due."""
 
     task: Task
     number: int
-    block: HeldBlock | None  # None: it is none that was reserved
+    block: HeldBlock | None  # None: not a reserved block
 
 
 class PipeState:
@@ -52,20 +52,20 @@ class PipeState:
         self.sent = 0
         self.posted = dict.fromkeys([node_numbers[node] for node in pipe.receivers], 0)
         self.sleepers: list[Task] = []
-        # rule OWN: the source, where that may be; sends of which it is known by now that they are
-        # not of that kind, by pipes and numbers; blocks that were sent and not posted for yet
+        # rule OWN: the source, if it can apply; sends that turned out to be of another kind, by
+        # pipe and number; blocks sent but not yet posted for
         self.source = node_numbers[pipe.source] if pipe.is_own else None
         self.must_wait = must_wait
         self.blocks: dict[int, HeldBlock | None] = {}
         self.owed: list[OwnSend] = []
-        self.has_own = False  # such a receive has come
+        self.has_own = False  # such a receive has happened
 
     def complete(self) -> int:
-        """The transfers that all have started."""
+        """Return how many transfers all ends have started."""
         return min(self.sent, *self.posted.values())
 
     def post(self, task: Task, op: object) -> int:
-        """The number of the transfer that it is for."""
+        """Post; return the number of the transfer."""
         if task.node == self.source and self.owed:
             return self._receive_own(task, op)
         number = self.posted[task.node]
@@ -78,13 +78,13 @@ class PipeState:
         if task.node != self.source:
             return
         block = task.blocks.names.get(op.source)
-        if any(own.block == block for own in self.owed):  # it would not be the same data
+        if any(own.block == block for own in self.owed):  # its data would differ
             raise NotOwn(self.number, self.owed[0].number)
         if self.posted[task.node] <= self.sent:
             self.blocks[self.sent] = block
 
     def have_posted(self, task: Task, number: int) -> bool:
-        """All receivers of a send; the source itself, if nobody else is missing, by its send."""
+        """Have all receivers of a send posted? If only the source is missing, its send can post."""
         missing = [node for node, posted in self.posted.items() if posted <= number]
         if not missing:
             return True
@@ -104,7 +104,7 @@ class PipeState:
         return own.number
 
     def refuse_unreceived(self) -> None:
-        """What a kernel that has ended has not received."""
+        """Reject sends whose data an ended kernel has not received."""
         for own in self.owed:
             if own.task.is_done:
                 raise NotOwn(self.number, own.number)

@@ -1,7 +1,7 @@
-"""Can all kernels come to their ends? ttl-verify-pipenet-schedule.
+"""ttl-verify-pipenet-schedule: check that all kernels end.
 
-Nodes that no pipe or semaphore connects are looked at one by one, and of those that do the same
-only the first.
+Nodes that no pipe or semaphore connects are checked one by one, and of nodes that do the same only
+the first.
 """
 
 from __future__ import annotations
@@ -23,24 +23,24 @@ from .semaphores import TRIED_ORDERS, loose_semaphores
 from .statements import BudgetSpent, Items
 from .walk import WalkedModule
 
-# How many events of connected nodes are gone through. About a third of a second.
+# Most events of connected nodes in a run, which takes about a third of a second.
 MOST_EVENTS = 300_000
 PASSED_OVER = "a value may be passed over: wait for a semaphore that only grows by wait_ge()"
-MOST_BLOCKS = 32  # the largest block_count that is tried as a remedy
+MOST_BLOCKS = 32  # the largest block_count tried as a fix
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Nodes that are connected, and how many other parts do the same."""
+    """Connected nodes, and the other parts that do the same."""
 
     nodes: tuple[int, ...]
-    alike: tuple[tuple[int, ...], ...]  # their nodes, its own first
+    alike: tuple[tuple[int, ...], ...]  # nodes of these parts, its own first
 
 
 def check_schedule(
     walked: WalkedModule, most_events: int = MOST_EVENTS, with_warnings: bool = False
 ) -> list[Diagnostic]:
-    """Deadlocks, blocks that are left over and, if asked for, what could not be proven."""
+    """Find deadlocks, leftover blocks and, with `with_warnings`, unproven ends."""
     if not walked.is_complete:
         return []
     try:
@@ -98,12 +98,12 @@ class _Checker:
         return [*found, *self._leftovers(done), *self._blocking_sends(), *notes]
 
     def _hopeful(self, part: Part, **changed: object) -> Start:
-        """Waits at semaphores whose order matters are over if they are in some order."""
+        """Let waits at semaphores whose order matters end if they can end in some order."""
         loose = loose_semaphores(self.walked, part.nodes)
         return self._start(loose=loose, hopeful=True, **changed)
 
     def _other_orders(self, part: Part, start: Start) -> Diagnostic:
-        """The order matters at these semaphores: a few are tried, nothing is proven."""
+        """Try a few orders at semaphores whose order matters; this proves nothing."""
         numbers = sorted({number for number, _ in start.loose})
         loose = [self.walked.semaphores[number] for number in numbers]
         for seed in range(TRIED_ORDERS):
@@ -130,7 +130,7 @@ class _Checker:
         return replace(start_of(self.walked), **changed)
 
     def _blocking_sends(self) -> list[Diagnostic]:
-        """A compiled send waits for the posts when it starts: before it, they must be there."""
+        """Find deadlocks of compiled sends, which wait for the posts when they start."""
         if not self.walked.names.pipes:
             return []
         stuck = []
@@ -174,7 +174,7 @@ class _Checker:
     def _enough(
         self, waiting: Iterable[AnyWaiting], stuck: Sequence[tuple[Part, Machine]], start: Start
     ) -> dict[str, int | None]:
-        """The smallest block_count of each full buffer with which nothing is stuck."""
+        """Return the smallest block_count of each full buffer that avoids the deadlock."""
         full = {
             entry.buffer
             for entry in waiting
@@ -186,7 +186,7 @@ class _Checker:
         }
 
     def _together(self, stuck: Sequence[tuple[Part, Machine]], start: Start) -> dict[str, int]:
-        """Each as small as those before it allow; nothing if no sizes help."""
+        """Return counts that help together, each as small as possible; {} if none help."""
         most = tuple(max(MOST_BLOCKS, count) for count in start.block_counts)
         larger = replace(start, block_counts=most)
         if not self._ends(stuck, 0, most[0], larger):
@@ -205,7 +205,7 @@ class _Checker:
     def _enough_of(
         self, buffer: int, stuck: Sequence[tuple[Part, Machine]], start: Start
     ) -> int | None:
-        """More blocks never do harm: halving finds the smallest number."""
+        """Find the smallest count by halving: more blocks never do harm."""
         low, high = start.block_counts[buffer], MOST_BLOCKS  # too few, and enough
         if high <= low or not self._ends(stuck, buffer, high, start):
             return None
@@ -239,13 +239,13 @@ class _Checker:
 
 
 def _copies(part: Part, node: int) -> list[int]:
-    """The nodes that stand where `node` does in the parts that do the same."""
+    """Return the nodes with the position of `node` in the parts that do the same."""
     position = part.nodes.index(node)
     return [nodes[position] for nodes in part.alike]
 
 
 def _parts(walked: WalkedModule) -> list[Part]:
-    """Groups of nodes that pipes and semaphores connect; alone and alike ones are one part."""
+    """Group nodes that pipes and semaphores connect; lone nodes that are alike form one part."""
     connects = bool(walked.names.pipes or walked.semaphores)
     groups = _connected(walked) if connects else [(node,) for node in range(len(walked.nodes))]
     alike: dict[Any, list[tuple[int, ...]]] = {}
@@ -277,7 +277,7 @@ def _connected(walked: WalkedModule) -> list[tuple[int, ...]]:
 
 
 def _reached(walked: WalkedModule, items: Items) -> Iterable[int]:
-    """The nodes that a kernel acts on, or that have to act for it."""
+    """Return the nodes that a kernel acts on, or that must act for it."""
     numbers = walked.names.node_numbers
     for event, _ in counted(items):
         if event[0] in (Kind.POST, Kind.SEND):

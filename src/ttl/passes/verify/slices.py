@@ -1,4 +1,4 @@
-"""Do the slices of tensors lie in them? ttl-verify-tensor-slices."""
+"""ttl-verify-tensor-slices: check that slices are inside their tensors."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from .symbolic import UNKNOWN, Expression, Number, extremes_of
 from .touches import tensor_of
 from .walk import WalkedModule
 
-# How many values of one slice are enumerated where its extremes are not enough.
+# Most enumerated values of one slice, if its extremes are not enough.
 MOST_VALUES = 200_000
 
 
 def check_slices(walked: WalkedModule) -> list[Diagnostic]:
-    """Slices that leave their tensor on some node; one diagnostic for each slice."""
+    """Report each slice that leaves its tensor on some node."""
     found: dict[Operation, Diagnostic] = {}
     for node, of_kernels in zip(walked.nodes, walked.slices, strict=False):
         for kernel, slices in zip(walked.kernels, of_kernels, strict=False):
@@ -54,12 +54,12 @@ def _out_of_range(op: Any, starts: Sequence[Number]) -> RuleBroken | None:
 
 
 def extremes(start: Number) -> tuple[int, int] | None:
-    """The smallest and the largest start of a slice, if they are known."""
+    """Return the smallest and the largest start of a slice, if known."""
     if start is UNKNOWN or _is_long(start):
         return None
     try:
         return extremes_of(start)
-    except FAILURES:  # the program fails in one of the iterations, for another reason
+    except FAILURES:  # another mistake makes an iteration fail
         return None
 
 

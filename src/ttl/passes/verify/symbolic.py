@@ -1,8 +1,8 @@
 """Integers that depend on the variables of loops whose body is walked once.
 
-Such a loop does the same in every iteration, but for the tiles it copies. Its variable stands for
-all its values; what is calculated from it is an expression. Sums with constant factors stay sums,
-so that their extremes need no enumeration; everything else is a function of the variables.
+Such a loop does the same in every iteration, except for the tiles it copies. Its variable
+represents all of its values, and calculations with it are expressions. Sums with constant factors
+stay sums, so their extremes need no enumeration; everything else is a function of the variables.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Number = Any  # an int, a float, an Expression or UNKNOWN
 
 
 class _Unknown:
-    """What an operation gives that the walk cannot evaluate."""
+    """The result of an operation that the walk cannot evaluate."""
 
     def __repr__(self) -> str:
         return "unknown"
@@ -45,11 +45,11 @@ class Expression:
 
     @property
     def count(self) -> int:
-        """How many values there are at most."""
+        """Return an upper bound for the number of values."""
         return prod(len(variable.values) for variable in self.variables)
 
     def extremes(self) -> tuple[int, int]:
-        """The smallest and the largest value."""
+        """Return the smallest and the largest value."""
         if self.factors is None:
             found = list(self.all_values())
             return min(found), max(found)
@@ -68,14 +68,14 @@ class Expression:
 
 
 def assignments(variables: frozenset[Variable]) -> Iterator[dict[Variable, int]]:
-    """Every combination of the values of the variables."""
+    """Return every combination of the variables' values."""
     ordered = list(variables)
     for values in product(*(variable.values for variable in ordered)):
         yield dict(zip(ordered, values, strict=True))
 
 
 def variable_of(values: range) -> Number:
-    """The loop variable; a number if it has one value."""
+    """Return the loop variable; a number if it has one value."""
     if len(values) == 1:
         return values[0]
     made = Variable(values)
@@ -95,7 +95,7 @@ def extremes_of(number: Number) -> tuple[int, int]:
 
 
 def lifted(function: Callable[..., Number], operands: tuple[Number, ...]) -> Number:
-    """`function` of operands of which one is an expression or unknown."""
+    """Return `function` of operands, one of which is an expression or unknown."""
     if any(operand is UNKNOWN for operand in operands):
         return UNKNOWN
     summed = _sum(function, operands)
