@@ -1,4 +1,4 @@
-"""The chip that real tensors lie on."""
+"""The chip that holds real tensors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Chip:
 
 
 def chip_of(device: Any) -> Chip:
-    """The chip of a real ttnn device; UsageError for a chip that pyttlang does not know."""
+    """Return the chip of a real ttnn device; raise UsageError if pyttlang does not know it."""
     name = device.arch().name.lower()
     if name not in TARGETS:
         raise usage_error(

@@ -1,4 +1,4 @@
-"""An operation as the descriptors of ttnn. Everything that constructs objects of ttnn is here."""
+"""Describe an operation with ttnn's descriptors. Only this module constructs objects of ttnn."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .plan import TTNN_DTYPES, KernelPlan
 def program_descriptor(
     ttnn: Any, compiled: CompiledOperation, kernels: Sequence[KernelPlan]
 ) -> Any:
-    """The ttnn.ProgramDescriptor of an operation; `ttnn` is the real module."""
+    """Return the ttnn.ProgramDescriptor of an operation; `ttnn` is the real module."""
     cores = _core_ranges(ttnn, *compiled.core_range)
     return ttnn.ProgramDescriptor(
         kernels=[_kernel(ttnn, kernel, cores) for kernel in kernels],
@@ -28,14 +28,14 @@ def program_descriptor(
 
 
 def is_mesh(device: Any) -> bool:
-    """Of several devices: ttnn calls a single one a mesh too."""
+    """Does it have several devices? ttnn also calls a single one a mesh."""
     return bool(getattr(device, "get_num_devices", lambda: 1)() > 1)
 
 
 def mesh_program(ttnn: Any, program: object, tensors: Sequence[Any]) -> Any:
-    """The program on every device of the mesh that the tensors are spread over.
+    """Return the program for every device of the mesh that the tensors are spread over.
 
-    A single device gets the program itself. Those that have no part of the tensors run nothing.
+    A single device gets the program itself. Devices without a part of the tensors run nothing.
     """
     device = tensors[0].device()
     if not is_mesh(device):
@@ -47,7 +47,7 @@ def mesh_program(ttnn: Any, program: object, tensors: Sequence[Any]) -> Any:
 
 
 def _mesh_ranges(ttnn: Any, mesh: Any, tensor: Any) -> list[Any]:
-    """The whole mesh where the tensor has a part on each of its devices."""
+    """Return the whole mesh if the tensor has a part on each of its devices, else each of these."""
     coordinates = list(tensor.device_coords())
     if len(coordinates) == mesh.get_num_devices():
         return [ttnn.MeshCoordinateRange(mesh.shape)]
@@ -55,9 +55,9 @@ def _mesh_ranges(ttnn: Any, mesh: Any, tensor: Any) -> list[Any]:
 
 
 def pipe_scratch(ttnn: Any, compiled: CompiledOperation, device: Any) -> Any | None:
-    """A tensor of zeros with a shard in the L1 of every core, all at the same address.
+    """Make a tensor of zeros with a shard in every core's L1, all at the same address.
 
-    A new one is made for each launch: its counters start at 0.
+    Each launch needs a new one: its counters start at 0.
     """
     if not compiled.pipe_scratch_bytes:
         return None
@@ -133,7 +133,7 @@ def _buffer(ttnn: Any, buffer: Buffer, cores: Any) -> Any:
 def bind_to_tensors(
     ttnn: Any, program: Any, compiled: CompiledOperation, tensors: Sequence[object]
 ) -> None:
-    """Put the buffers that lie in shards into those of these tensors, whose addresses they get."""
+    """Put buffers that are in shards into those of these tensors, at their addresses."""
     for descriptor, buffer in zip(program.cbs, compiled.buffers, strict=True):
         if buffer.tensor is not None:
             backing = tensors[buffer.tensor]

@@ -1,6 +1,6 @@
-"""Passes a compiled operation to ttnn.
+"""Pass a compiled operation to ttnn.
 
-ttnn is never imported here: it is the module that the tensors come from.
+This module never imports ttnn: it uses the module that the tensors come from.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ def launch(
 ) -> None:
     """Run the kernels on the device of these real ttnn tensors, one for each operand.
 
-    Descriptors are kept in `programs`. The call returns when the kernels are queued, as those of
-    ttnn do; with a `watch`, when they have ended, what they printed is shown and their zones are
-    in `recorder`; `report` gets warnings. UsageError, with the reason that ttnn gives, if it
-    refuses the program; KernelFault if the kernels do not end within the watch's limit.
+    `programs` keeps descriptors. The call returns when the kernels are queued, like ttnn's
+    operations; with a `watch`, when they have ended, their prints are shown and their zones are in
+    `recorder`. `report` gets warnings. Raises UsageError with ttnn's reason if it refuses the
+    program, KernelFault if the kernels do not end within the watch's limit.
     """
     _check_mesh(compiled, tensors)
     try:
@@ -53,7 +53,7 @@ def launch(
 
 
 def launch_program(program: DeviceProgram, tensors: Sequence[Any]) -> None:
-    """Run a program that an earlier launch has found, for tensors of the same kinds."""
+    """Run a program from an earlier launch, for tensors of the same kinds."""
     _check_mesh(program.compiled, tensors)
     try:
         _run(program, tensors)
@@ -104,7 +104,7 @@ def _record(
 def _failure(
     compiled: CompiledOperation, device: Any, watch: Watch | None, error: RuntimeError
 ) -> TTLError:
-    from .hang import is_timeout, reported_hang  # what most runs never need
+    from .hang import is_timeout, reported_hang  # most runs never need it
 
     if is_timeout(error):
         if watch is not None:
@@ -122,14 +122,14 @@ def module_of(tensor: object) -> Any:
 
 
 def parts_on_devices(tensor: Any) -> list[Any]:
-    """A tensor for each device."""
+    """Return a tensor for each device."""
     if not is_mesh(tensor.device()):
         return [tensor]
     return list(module_of(tensor).get_device_tensors(tensor))
 
 
 def _check_mesh(compiled: CompiledOperation, tensors: Sequence[Any]) -> None:
-    """Every device of a mesh that runs the program has a part of every tensor."""
+    """Check that every device of a mesh that runs the program has a part of every tensor."""
     if not is_mesh(tensors[0].device()):
         return
     expected = list(tensors[0].device_coords())
@@ -145,15 +145,15 @@ def _check_mesh(compiled: CompiledOperation, tensors: Sequence[Any]) -> None:
 
 
 def _clear_padding(ttnn: Any, tensors: Sequence[Any]) -> None:
-    """The padding of a tensor is zero when kernels read it, and when they have written it."""
+    """Zero the tensors' padding, which must be so before kernels read and after they write."""
     for tensor in {id(tensor): tensor for tensor in tensors}.values():
         cleared = ttnn.fill_implicit_tile_padding(tensor, 0.0)
-        if cleared.buffer_address() != tensor.buffer_address():  # of block floats it makes another
+        if cleared.buffer_address() != tensor.buffer_address():  # a new tensor, for block floats
             ttnn.copy(cleared, tensor)
 
 
 def _first_words(text: str) -> str:
-    """The reason that tt-metal gives, without the place in its source and without its backtrace."""
+    """Return tt-metal's reason, without its source location and backtrace."""
     reason, _, _ = text.partition("backtrace:")
     _, found, info = reason.partition("info:")
     lines = (info if found else reason).strip().splitlines()
