@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from types import ModuleType
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -12,8 +13,18 @@ from ttl.artifact import Buffer, CompiledOperation, Coordinate, Kernel, ThreadKi
 from .plan import TTNN_DTYPES, KernelPlan
 
 
+class DeviceTensor(Protocol):
+    """A tensor of the real ttnn."""
+
+    def device(self) -> Any: ...
+
+    def device_coords(self) -> Sequence[object]: ...
+
+    def buffer_address(self) -> int: ...
+
+
 def program_descriptor(
-    ttnn: Any, compiled: CompiledOperation, kernels: Sequence[KernelPlan]
+    ttnn: ModuleType, compiled: CompiledOperation, kernels: Sequence[KernelPlan]
 ) -> Any:
     """Return the ttnn.ProgramDescriptor of an operation; `ttnn` is the real module."""
     cores = _core_ranges(ttnn, *compiled.core_range)
@@ -27,12 +38,16 @@ def program_descriptor(
     )
 
 
-def is_mesh(device: Any) -> bool:
+def device_count(device: object) -> int:
+    return int(getattr(device, "get_num_devices", lambda: 1)())
+
+
+def is_mesh(device: object) -> bool:
     """Does it have several devices? ttnn also calls a single one a mesh."""
-    return bool(getattr(device, "get_num_devices", lambda: 1)() > 1)
+    return device_count(device) > 1
 
 
-def mesh_program(ttnn: Any, program: object, tensors: Sequence[Any]) -> Any:
+def mesh_program(ttnn: ModuleType, program: object, tensors: Sequence[DeviceTensor]) -> object:
     """Return the program for every device of the mesh that the tensors are spread over.
 
     A single device gets the program itself. Devices without a part of the tensors run nothing.
@@ -41,20 +56,22 @@ def mesh_program(ttnn: Any, program: object, tensors: Sequence[Any]) -> Any:
     if not is_mesh(device):
         return program
     on_mesh = ttnn.MeshProgramDescriptor()
-    for part in _mesh_ranges(ttnn, device, tensors[0]):
+    for part in _mesh_ranges(ttnn, tensors[0]):
         on_mesh[part] = program
     return on_mesh
 
 
-def _mesh_ranges(ttnn: Any, mesh: Any, tensor: Any) -> list[Any]:
+def _mesh_ranges(ttnn: ModuleType, tensor: DeviceTensor) -> list[object]:
     """Return the whole mesh if the tensor has a part on each of its devices, else each of these."""
-    coordinates = list(tensor.device_coords())
+    mesh, coordinates = tensor.device(), list(tensor.device_coords())
     if len(coordinates) == mesh.get_num_devices():
         return [ttnn.MeshCoordinateRange(mesh.shape)]
     return [ttnn.MeshCoordinateRange(each, each) for each in coordinates]
 
 
-def pipe_scratch(ttnn: Any, compiled: CompiledOperation, device: Any) -> Any | None:
+def pipe_scratch(
+    ttnn: ModuleType, compiled: CompiledOperation, device: object
+) -> DeviceTensor | None:
     """Make a tensor of zeros with a shard in every core's L1, all at the same address.
 
     Each launch needs a new one: its counters start at 0.
@@ -75,15 +92,17 @@ def pipe_scratch(ttnn: Any, compiled: CompiledOperation, device: Any) -> Any | N
     options = {}
     if is_mesh(device):
         options["mesh_mapper"] = ttnn.replicate_tensor_to_mesh_mapper(device)
-    return ttnn.Tensor(zeros, ttnn.uint32, device, ttnn.ROW_MAJOR_LAYOUT, memory, **options)
+    layout, dtype = ttnn.ROW_MAJOR_LAYOUT, ttnn.uint32
+    made: DeviceTensor = ttnn.Tensor(zeros, dtype, device, layout, memory, **options)
+    return made
 
 
-def _core_ranges(ttnn: Any, start: Coordinate, end: Coordinate) -> Any:
+def _core_ranges(ttnn: ModuleType, start: Coordinate, end: Coordinate) -> object:
     corners = ttnn.CoreRange(ttnn.CoreCoord(*start), ttnn.CoreCoord(*end))
     return ttnn.CoreRangeSet([corners])
 
 
-def _kernel(ttnn: Any, plan: KernelPlan, cores: Any) -> Any:
+def _kernel(ttnn: ModuleType, plan: KernelPlan, cores: object) -> object:
     runtime_args = plan.kernel.runtime_args
     return ttnn.KernelDescriptor(
         kernel_source=plan.kernel.cpp_source,
@@ -96,7 +115,7 @@ def _kernel(ttnn: Any, plan: KernelPlan, cores: Any) -> Any:
     )
 
 
-def _config(ttnn: Any, kernel: Kernel, unpack_to_dest_fp32: Sequence[bool]) -> Any:
+def _config(ttnn: ModuleType, kernel: Kernel, unpack_to_dest_fp32: Sequence[bool]) -> object:
     if kernel.thread is ThreadKind.READER:
         return ttnn.ReaderConfigDescriptor()
     if kernel.thread is ThreadKind.WRITER:
@@ -116,7 +135,7 @@ def _config(ttnn: Any, kernel: Kernel, unpack_to_dest_fp32: Sequence[bool]) -> A
     return config
 
 
-def _buffer(ttnn: Any, buffer: Buffer, cores: Any) -> Any:
+def _buffer(ttnn: ModuleType, buffer: Buffer, cores: object) -> object:
     pages = ttnn.CBFormatDescriptor(
         buffer_index=buffer.index,
         data_format=getattr(ttnn, TTNN_DTYPES[buffer.data_format]),
@@ -131,7 +150,7 @@ def _buffer(ttnn: Any, buffer: Buffer, cores: Any) -> Any:
 
 
 def bind_to_tensors(
-    ttnn: Any, program: Any, compiled: CompiledOperation, tensors: Sequence[object]
+    ttnn: ModuleType, program: Any, compiled: CompiledOperation, tensors: Sequence[object]
 ) -> None:
     """Put buffers that are in shards into those of these tensors, at their addresses."""
     for descriptor, buffer in zip(program.cbs, compiled.buffers, strict=True):

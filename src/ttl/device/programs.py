@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from types import ModuleType
 from typing import Any
 
 from ttl.artifact import CompiledOperation
@@ -15,7 +16,13 @@ from ttl.diagnostics import codes, usage_error
 from ttl.loading.forks import ForkLock
 from ttl.target.data_formats import TILE_SIZE
 
-from .descriptors import bind_to_tensors, mesh_program, pipe_scratch, program_descriptor
+from .descriptors import (
+    DeviceTensor,
+    bind_to_tensors,
+    mesh_program,
+    pipe_scratch,
+    program_descriptor,
+)
 from .plan import TTNN_DTYPES, TensorPlace, addresses_of, plan_kernels
 from .readiness import check_version
 
@@ -29,13 +36,13 @@ Words = tuple[tuple[int, ...], ...]  # of each tensor's accessor
 class DeviceProgram:
     """One program of ttnn. Threads take turns, as it holds the addresses of one call."""
 
-    ttnn: Any
+    ttnn: ModuleType
     compiled: CompiledOperation
     descriptor: Any
     padded: tuple[int, ...]  # operands whose last tiles are not full
     lock: ForkLock = field(default_factory=ForkLock)
 
-    def run(self, tensors: Sequence[Any]) -> None:
+    def run(self, tensors: Sequence[DeviceTensor]) -> None:
         device = tensors[0].device()
         # A new one for each launch: its counters start at 0.
         scratch = pipe_scratch(self.ttnn, self.compiled, device)
@@ -59,7 +66,9 @@ class Programs:
         self._kept: OrderedDict[tuple[int, Words], DeviceProgram] = OrderedDict()
         self._lock = ForkLock()
 
-    def of(self, ttnn: Any, compiled: CompiledOperation, tensors: Sequence[Any]) -> DeviceProgram:
+    def of(
+        self, ttnn: ModuleType, compiled: CompiledOperation, tensors: Sequence[object]
+    ) -> DeviceProgram:
         """Find or build the program, which keeps its artifact alive and its identity unique."""
         words = tuple(
             [tuple(ttnn.TensorAccessorArgs(each).get_compile_time_args()) for each in tensors]
@@ -74,7 +83,7 @@ class Programs:
                 self._kept.popitem(last=False)
         return program
 
-    def _build(self, ttnn: object, compiled: CompiledOperation, words: Words) -> DeviceProgram:
+    def _build(self, ttnn: ModuleType, compiled: CompiledOperation, words: Words) -> DeviceProgram:
         check_version(ttnn, compiled)
         _check_formats(compiled)
         self.built += 1

@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from types import ModuleType
 
 from ttl.artifact import CompiledOperation
 from ttl.diagnostics import RuleBroken, UsageError, codes
@@ -78,7 +78,7 @@ def wrong_version(version: str) -> RuleBroken:
     )
 
 
-def check_version(ttnn: Any, compiled: CompiledOperation) -> None:
+def check_version(ttnn: ModuleType, compiled: CompiledOperation) -> None:
     """Raise UsageError if the tensors' module is an installed ttnn that is too old."""
     version = installed_version() if ttnn.__name__ == "ttnn" else None
     if version is not None and not is_new_enough(version):

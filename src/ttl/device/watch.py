@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from types import ModuleType
 
 from ttl.artifact import CompiledOperation
 from ttl.trace import Recorder
@@ -94,7 +94,7 @@ class Watch:
         except OSError:  # it is off
             return []
 
-    def show_prints(self, compiled: CompiledOperation, device: Any) -> None:
+    def show_prints(self, compiled: CompiledOperation, device: object) -> None:
         if self.prints is None or not prints(compiled):
             return
         self._printed_last = compiled, is_mesh(device)
@@ -109,7 +109,7 @@ class Watch:
                 print(line)
 
     def record(
-        self, ttnn: Any, compiled: CompiledOperation, device: Any, recorder: Recorder
+        self, ttnn: ModuleType, compiled: CompiledOperation, device: object, recorder: Recorder
     ) -> bool:
         """Add events of the profiler's log; return False if there are none to add."""
         if not self.profiles:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABCMeta
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, Self, TypeVar
+from typing import Self, TypeVar
 
 from xdsl.dialects.builtin import (
     UNKNOWN_LOC,
@@ -26,7 +26,7 @@ from xdsl.irdl.operations import BeforeVariadicSingleAccessor
 
 Op = TypeVar("Op", bound=Operation)
 _NONE: Mapping[str, object] = {}
-_NO_VALUES: SSAValues[Any] = SSAValues()
+_NO_VALUES: SSAValues[OpResult] = SSAValues()
 
 
 def create(
@@ -71,7 +71,7 @@ class PlainClass(ABCMeta):
     __instancecheck__ = type.__instancecheck__
     __subclasscheck__ = type.__subclasscheck__
 
-    def __setattr__(cls, name: str, value: Any) -> None:
+    def __setattr__(cls, name: str, value: object) -> None:
         """Replace xDSL's accessors for operands, results and regions by faster ones."""
         if type(value) is BeforeVariadicSingleAccessor and value.construct in _AT_PLACE:
             value = _AT_PLACE[value.construct](value.idx)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation
@@ -12,7 +11,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from .ttkernel import MarkOp
 
-Key = tuple[Any, ...]
+Key = tuple[object, ...]
 
 
 def verify_module(module: ModuleOp) -> None:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import cache
-from typing import Any
 
 from xdsl.dialects.builtin import ArrayAttr, MemRefLayoutAttr, StringAttr, UnregisteredAttr
 from xdsl.ir import Attribute, Operation, ParametrizedAttribute, Region, SSAValue
@@ -68,7 +67,9 @@ class KeptTextOp(KeptOp):
             self._print_hole(printer, kind, int(number or 0), parts)
             printer.print_string(text)
 
-    def _print_hole(self, printer: Printer, kind: str, number: int, parts: Any) -> None:
+    def _print_hole(
+        self, printer: Printer, kind: str, number: int, parts: ArrayAttr[Attribute]
+    ) -> None:
         if kind == "a":
             printer.print_ssa_value(self.operands[number])
         elif kind == "r":

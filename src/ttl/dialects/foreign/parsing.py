@@ -17,8 +17,8 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import StringIO
-from typing import Any
 
+from xdsl.context import Context
 from xdsl.dialects.builtin import (
     ContainerType,
     DenseArrayBase,
@@ -57,7 +57,7 @@ _ELEMENT = ("tensor.extract", "memref.load", "affine.load")
 _CONDITION = ("arith.cmpf",)  # of tiles; their definition reads those of numbers
 
 
-def _element(type: Any) -> Attribute:
+def _element(type: Attribute) -> Attribute:
     found: Attribute = type.get_element_type() if isinstance(type, ContainerType) else type
     return found
 
@@ -75,8 +75,8 @@ class KeepingParser(Parser):
 
     # Operations -----------------------------------------------------------------------------------
 
-    def __init__(self, *arguments: Any):
-        super().__init__(*arguments)
+    def __init__(self, context: Context, text: str, file: str = "<unknown>"):
+        super().__init__(context, text, file)
         # Where our definitions failed: an operation around the place may be read again.
         self._not_own: dict[int, ParseError | VerifyException] = {}
 

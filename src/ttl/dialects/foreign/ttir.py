@@ -117,7 +117,7 @@ def _by_groups(
 # Attributes ---------------------------------------------------------------------------------------
 
 
-def _value(name: str, kind: str, attribute: Attribute | None, default: object) -> Any:
+def _value(name: str, kind: str, attribute: Attribute | None, default: object) -> object:
     if attribute is None:
         if default is REQUIRED:
             raise ValueError(f"`{name}` is missing")
@@ -128,7 +128,7 @@ def _value(name: str, kind: str, attribute: Attribute | None, default: object) -
     return found if found is not None else _plain(name, kind, attribute)
 
 
-def _plain(name: str, kind: str, attribute: Attribute) -> Any:
+def _plain(name: str, kind: str, attribute: Attribute) -> object:
     if kind == "bool" and isinstance(attribute, UnitAttr):
         return True
     if kind == "text" and isinstance(attribute, StringAttr):
@@ -147,7 +147,7 @@ def _integers(name: str, attribute: Attribute) -> list[int]:
     if isinstance(attribute, IntegerAttr):
         return [attribute.value.data]
     if isinstance(attribute, DenseArrayBase):
-        values: Sequence[Any] = attribute.get_values()
+        values: Sequence[int | float] = attribute.get_values()
     elif isinstance(attribute, DenseIntOrFPElementsAttr):
         values = attribute.get_values()
     elif isinstance(attribute, ArrayAttr) and all(isinstance(v, IntegerAttr) for v in attribute):
