@@ -19,7 +19,7 @@ class _Grid(Protocol):
     y: int
 
 
-class Device(Protocol):
+class RealDevice(Protocol):
     """A device of the real ttnn, as far as chip_of() asks it."""
 
     def arch(self) -> _Architecture: ...
@@ -33,7 +33,7 @@ class Chip:
     grid: Coordinate  # columns, rows that programs may use
 
 
-def chip_of(device: Device) -> Chip:
+def chip_of(device: RealDevice) -> Chip:
     """Return the chip of a real ttnn device; raise UsageError if pyttlang does not know it."""
     name = device.arch().name.lower()
     if name not in TARGETS:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ttl.artifact import Buffer, CompiledOperation, Coordinate, Kernel, ThreadKind
 
-from .plan import TTNN_DTYPES, KernelPlan
+from .plan import TTNN_DTYPES, KernelLaunch
 
 
 class DeviceTensor(Protocol):
@@ -24,7 +24,7 @@ class DeviceTensor(Protocol):
 
 
 def program_descriptor(
-    ttnn: ModuleType, compiled: CompiledOperation, kernels: Sequence[KernelPlan]
+    ttnn: ModuleType, compiled: CompiledOperation, kernels: Sequence[KernelLaunch]
 ) -> Any:
     """Return the ttnn.ProgramDescriptor of an operation; `ttnn` is the real module."""
     cores = _core_ranges(ttnn, *compiled.core_range)
@@ -102,7 +102,7 @@ def _core_ranges(ttnn: ModuleType, start: Coordinate, end: Coordinate) -> object
     return ttnn.CoreRangeSet([corners])
 
 
-def _kernel(ttnn: ModuleType, plan: KernelPlan, cores: object) -> object:
+def _kernel(ttnn: ModuleType, plan: KernelLaunch, cores: object) -> object:
     runtime_args = plan.kernel.runtime_args
     return ttnn.KernelDescriptor(
         kernel_source=plan.kernel.cpp_source,

@@ -32,7 +32,7 @@ class TensorPlace:
 
 
 @dataclass(frozen=True, slots=True)
-class KernelPlan:
+class KernelLaunch:
     """A kernel with its arguments."""
 
     kernel: Kernel
@@ -44,7 +44,7 @@ class KernelPlan:
 
 def plan_kernels(
     compiled: CompiledOperation, tensors: Sequence[TensorPlace], scratch: int | None = None
-) -> tuple[KernelPlan, ...]:
+) -> tuple[KernelLaunch, ...]:
     """Plan an operation's kernels, with its tensors and its pipes' scratch at these places.
 
     ttl.artifact.operation describes the conventions of the arguments.
@@ -54,7 +54,7 @@ def plan_kernels(
     places = [tensor.address for tensor in tensors]
     modes = _unpack_modes(compiled.buffers)
     return tuple(
-        KernelPlan(
+        KernelLaunch(
             kernel,
             (*compiled.buffer_indices, *(words if kernel.uses_tensor_accessors else ())),
             tuple(addresses_of(kernel, places, scratch)),

@@ -39,7 +39,7 @@ class Zone:
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class ZoneEvent:
     cycles: int
     kind: EventKind
     node: Coordinate
@@ -117,7 +117,7 @@ def next_device(compiled: CompiledOperation, recorder: Recorder) -> None:
     recorder.record(EventKind.OPERATION_START, (), "", compiled.name)
 
 
-def _events(compiled: CompiledOperation, zones: Sequence[Zone]) -> list[Event] | None:
+def _events(compiled: CompiledOperation, zones: Sequence[Zone]) -> list[ZoneEvent] | None:
     last = max(zones, key=attrgetter("cycles")).run  # rule LAST
     own = [zone for zone in zones if zone.run == last]
     nodes = _nodes(compiled, own)
@@ -142,20 +142,20 @@ def _nodes(
 
 def _kernel_events(
     compiled: CompiledOperation, zones: Sequence[Zone], nodes: dict[Coordinate, Coordinate]
-) -> Iterator[Event]:  # rule THREE
+) -> Iterator[ZoneEvent]:  # rule THREE
     ends: dict[tuple[Coordinate, str], list[int]] = {}
     for zone in zones:
         kernel = kernel_on(compiled, _BY_NAME[zone.processor])
         if kernel is not None and zone.name.endswith("-KERNEL"):
             ends.setdefault((nodes[zone.core], kernel.name), []).append(zone.cycles)
     for (node, name), cycles in sorted(ends.items()):
-        yield Event(min(cycles), EventKind.KERNEL_START, node, name)
-        yield Event(max(cycles), EventKind.KERNEL_END, node, name)
+        yield ZoneEvent(min(cycles), EventKind.KERNEL_START, node, name)
+        yield ZoneEvent(max(cycles), EventKind.KERNEL_END, node, name)
 
 
 def _signpost_events(
     compiled: CompiledOperation, zones: Sequence[Zone], nodes: dict[Coordinate, Coordinate]
-) -> Iterator[Event]:
+) -> Iterator[ZoneEvent]:
     for zone in zones:
         kernel = kernel_on(compiled, _BY_NAME[zone.processor])
         if kernel is None or (kernel.thread is ThreadKind.COMPUTE and zone.processor != MATH):
@@ -167,4 +167,4 @@ def _signpost_events(
             # The program's name; for a kernel from elsewhere, the profiler's.
             name = dict(kernel.signposts).get(zone.name, zone.name)
             line = 0 if span is None else span.line
-            yield Event(zone.cycles, kind, nodes[zone.core], kernel.name, name, line)
+            yield ZoneEvent(zone.cycles, kind, nodes[zone.core], kernel.name, name, line)

@@ -12,7 +12,7 @@ from .processors import PROCESSORS, Processor, is_core_of, kernel_on
 
 
 @dataclass(frozen=True, slots=True)
-class Wait:
+class WaypointWait:
     """The condition that a processor at a waypoint waits for, and the calls with that waypoint."""
 
     text: str
@@ -20,17 +20,17 @@ class Wait:
 
 
 WAITS = {
-    "CWFW": Wait("for a block in a dataflow buffer", ("cb_wait_front",)),
-    "CRBW": Wait("for space in a dataflow buffer", ("cb_reserve_back",)),
-    "NSW": Wait("for the value of a semaphore", ("noc_semaphore_wait(",)),
-    "NSMW": Wait("for a semaphore to reach a value", ("noc_semaphore_wait_min",)),
-    "NRBW": Wait("for data it reads", ("noc_async_read_barrier",)),
-    "NWBW": Wait("for writes to be acknowledged", ("noc_async_write_barrier",)),
-    "NWFW": Wait("for writes to leave", ("noc_async_writes_flushed",)),
-    "NABW": Wait("for atomic increments to be acknowledged", ("noc_async_atomic_barrier",)),
-    "NFBW": Wait("for all its transfers", ("noc_async_full_barrier",)),
-    "MWDW": Wait("for registers that the packer has not emptied", ("tile_regs_acquire",)),
-    "DPW": Wait("for the print server to take what it prints", ("DPRINT",)),
+    "CWFW": WaypointWait("for a block in a dataflow buffer", ("cb_wait_front",)),
+    "CRBW": WaypointWait("for space in a dataflow buffer", ("cb_reserve_back",)),
+    "NSW": WaypointWait("for the value of a semaphore", ("noc_semaphore_wait(",)),
+    "NSMW": WaypointWait("for a semaphore to reach a value", ("noc_semaphore_wait_min",)),
+    "NRBW": WaypointWait("for data it reads", ("noc_async_read_barrier",)),
+    "NWBW": WaypointWait("for writes to be acknowledged", ("noc_async_write_barrier",)),
+    "NWFW": WaypointWait("for writes to leave", ("noc_async_writes_flushed",)),
+    "NABW": WaypointWait("for atomic increments to be acknowledged", ("noc_async_atomic_barrier",)),
+    "NFBW": WaypointWait("for all its transfers", ("noc_async_full_barrier",)),
+    "MWDW": WaypointWait("for registers that the packer has not emptied", ("tile_regs_acquire",)),
+    "DPW": WaypointWait("for the print server to take what it prints", ("DPRINT",)),
 }
 # Waypoints that firmware shows for a processor without a kernel.
 IDLE = ("", "W", "D", "GW", "GD", "I", "X", "INIT", "NTW", "NTD", "RW", "RD")
@@ -55,7 +55,7 @@ class Standing:
     nodes: list[Coordinate] = field(default_factory=list)
 
     @property
-    def wait(self) -> Wait | None:
+    def wait(self) -> WaypointWait | None:
         return WAITS.get(self.waypoint)
 
 

@@ -29,7 +29,7 @@ from ttl.semantics.types import Shape
 from .marks import TensorMarks, UnitMap
 from .overwrites import Changed, Overwrites
 from .place import Place, span_of
-from .races import Access, Clash
+from .races import Clash, TensorAccess
 
 if TYPE_CHECKING:
     from .kernel import KernelRun
@@ -121,7 +121,7 @@ def _first_clash(touched: Touched, kinds: Sequence[Kind]) -> Clash | None:
             if among is not None:
                 units = np.where(among, units, 0)
             if (unit := writers.other_than(kernel, units, is_write)) is not None:
-                own = Access(kernel, 0, is_write, _place(marks, units, unit))
+                own = TensorAccess(kernel, 0, is_write, _place(marks, units, unit))
                 return Clash(own, writers.access(kernel, unit), touched.tensor, unit)
     return None
 
@@ -149,11 +149,11 @@ class _Writers:
         clash = (units != 0) & is_others
         return _first(clash) if clash.any() else None
 
-    def access(self, kernel: KernelRun, unit: Shape) -> Access:
+    def access(self, kernel: KernelRun, unit: Shape) -> TensorAccess:
         for writer, marks in self._writes:
             units = marks.unit_map()
             if writer.coordinate != kernel.coordinate and units[unit]:
-                return Access(writer, 0, True, _place(marks, units, unit))
+                return TensorAccess(writer, 0, True, _place(marks, units, unit))
         raise AssertionError("some other node has written the unit")
 
 

@@ -70,7 +70,7 @@ def join_known(one: Known, other: Known) -> Known:
     return found
 
 
-class Access(NamedTuple):
+class TensorAccess(NamedTuple):
     """A finished read or write."""
 
     kernel: KernelRun
@@ -119,7 +119,7 @@ class Races:
         self._given: dict[BufferEnd, deque[Known]] = {}  # given by the other end to this one
         self._meetings: dict[Meeting, Known] = {}
         self._starts: dict[int, tuple[Known, int]] = {}  # by the identity of the transfer
-        self._latest: dict[int, dict[Shape, list[Access]]] = {}  # by the identity of the storage
+        self._latest: dict[int, dict[Shape, list[TensorAccess]]] = {}  # by identity of storage
         self.written_alike: dict[int, Diagnostic] = {}  # the first one for each storage
 
     def clock(self, kernel: KernelRun) -> Clock:
@@ -193,7 +193,7 @@ class Races:
     def copy_ends(self, number: int, copied: Copied, written: Iterable[bytes]) -> None:
         clock = self.clock(copied.kernel)
         known, step = self._starts.pop(number)
-        access = Access(copied.kernel, clock.step, copied.is_write, copied.place)
+        access = TensorAccess(copied.kernel, clock.step, copied.is_write, copied.place)
         clock.step += 1
         latest = self._latest.setdefault(id(copied.tensor.storage), {})
         for unit, data in zip(copied.units, written, strict=False):
@@ -202,17 +202,17 @@ class Races:
 
     def _check_access(
         self,
-        access: Access,
+        access: TensorAccess,
         known: Known,
         step: int,
-        before: list[Access],
+        before: list[TensorAccess],
         copied: Copied,
         unit: Shape,
-    ) -> list[Access]:
+    ) -> list[TensorAccess]:
         """Raise the first race; return the accesses to compare with later ones."""
         kernel = access.kernel
-        alike: list[Access] = []
-        unordered: list[Access] = []
+        alike: list[TensorAccess] = []
+        unordered: list[TensorAccess] = []
         for each in before:
             knows = step - 1 if each.kernel is kernel else known.get(each.kernel, 0)
             if each.end > knows:
@@ -233,12 +233,14 @@ class Races:
         kept = [each for each in before if not each.is_write and each.written != access.written]
         return [*kept, *alike, access]
 
-    def race(self, access: Access, other: Access, copied: Copied, unit: Shape) -> RuleBroken:
+    def race(
+        self, access: TensorAccess, other: TensorAccess, copied: Copied, unit: Shape
+    ) -> RuleBroken:
         clash = Clash(access, other, copied.tensor, unit)
         return clash.broken(accesses.race, copied.name).with_place(access.place)
 
     def _note_alike(
-        self, access: Access, alike: list[Access], copied: Copied, unit: Shape
+        self, access: TensorAccess, alike: list[TensorAccess], copied: Copied, unit: Shape
     ) -> None:
         tensor = copied.tensor
         if alike and id(tensor.storage) not in self.written_alike:
@@ -247,7 +249,7 @@ class Races:
             self.written_alike[id(tensor.storage)] = found
 
 
-def _with_read(before: list[Access], read: Access) -> list[Access]:
+def _with_read(before: list[TensorAccess], read: TensorAccess) -> list[TensorAccess]:
     """Add a read, one for each kernel; reads of different bytes count as reading no known write."""
     others = [each for each in before if each.is_write or each.kernel is not read.kernel]
     own = [each for each in before if not each.is_write and each.kernel is read.kernel]
@@ -266,8 +268,8 @@ def read_written(transfer: TensorTransfer) -> Iterable[bytes]:
 class Clash(NamedTuple):
     """Two accesses to one unit of a tensor; a message about them points at `one`."""
 
-    one: Access
-    other: Access
+    one: TensorAccess
+    other: TensorAccess
     tensor: StoredTensor
     unit: Shape
 
@@ -282,6 +284,6 @@ class Clash(NamedTuple):
         return self.broken(rule, name).at(span_of(self.one.place), _describe(self.one).label)
 
 
-def _describe(access: Access) -> accesses.Access:
+def _describe(access: TensorAccess) -> accesses.Access:
     kernel = access.kernel
     return accesses.Access(kernel.name, kernel.coordinate, access.is_write)

@@ -41,7 +41,7 @@ MOST_SUMS = 4096
 
 
 @dataclass(slots=True, eq=False)
-class Change:
+class SemaphoreChange:
     """A set or an increment of a semaphore on one node."""
 
     kernel: KernelRun
@@ -75,12 +75,12 @@ class Wait:
     clock: Clock | None = None  # when it ended or started
     is_over: bool = False
 
-    def is_spoiled_by(self, change: Change) -> bool:  # rule WAIT
+    def is_spoiled_by(self, change: SemaphoreChange) -> bool:  # rule WAIT
         if not change.is_set:
             return not self.at_least and bool(change.value)
         return change.value < self.wanted if self.at_least else change.value != self.wanted
 
-    def precedes(self, change: Change) -> bool:
+    def precedes(self, change: SemaphoreChange) -> bool:
         assert self.clock is not None
         step = (change.known or {}).get(self.kernel, 0)
         return self.is_over and step >= self.clock.step
@@ -91,8 +91,8 @@ class Epoch:
     """The initial value or sets of one value, and the increments until the next set."""
 
     base: int
-    sets: list[Change] = field(default_factory=list)
-    increments: list[Change] = field(default_factory=list)
+    sets: list[SemaphoreChange] = field(default_factory=list)
+    increments: list[SemaphoreChange] = field(default_factory=list)
 
     def before(self, clock: Clock) -> Epoch | None:  # rule AFTER
         """Leave out changes after the clock; None if no set that starts the epoch is left."""
@@ -103,7 +103,7 @@ class Epoch:
         return Epoch(self.base, sets, increments)
 
     @property
-    def known_increments(self) -> list[Change]:
+    def known_increments(self) -> list[SemaphoreChange]:
         return [each for each in self.increments if each.known is not None and each.value]
 
     @property
@@ -129,7 +129,7 @@ class History:
     """All changes of one semaphore on one node, in the order of this run."""
 
     semaphore: NodeSemaphore
-    changes: list[Change] = field(default_factory=list)
+    changes: list[SemaphoreChange] = field(default_factory=list)
     epochs: list[Epoch] = field(default_factory=list)
     waits: list[Wait] = field(default_factory=list)
 
@@ -142,7 +142,7 @@ class History:
         )
         return bool(self.waits) and len(users) > 1 and is_special
 
-    def add(self, change: Change) -> None:
+    def add(self, change: SemaphoreChange) -> None:
         if not self.epochs:
             self.epochs.append(Epoch(self.semaphore.declared.initial))
         self.changes.append(change)
@@ -168,9 +168,9 @@ class History:
                 return possible.find_common(wait, clock)
         return reduce(join_known, [_known(each) for each in self.changes[:seen]], {})
 
-    def find_spoiled_wait(self) -> tuple[Wait, Change] | None:
+    def find_spoiled_wait(self) -> tuple[Wait, SemaphoreChange] | None:
         """Find a wait and a change without an order between them (rule WAIT)."""
-        by_kernel: dict[KernelRun, list[Change]] = {}
+        by_kernel: dict[KernelRun, list[SemaphoreChange]] = {}
         for change in self.changes:
             by_kernel.setdefault(change.kernel, []).append(change)
         for wait in self.waits:
@@ -194,10 +194,10 @@ class History:
         is_one_each = all(each.value == 1 for each in epoch.increments) and not epoch.base
         return total if is_changed and is_one_each and total > wait.wanted else None
 
-    def find_unordered(self, number: int, clock: Clock) -> Change | None:
+    def find_unordered(self, number: int, clock: Clock) -> SemaphoreChange | None:
         """Find an earlier change that races with this one, made just now (rule SET)."""
         change = self.changes[number]
-        last: Change | None = None  # latest set the kernel knows of
+        last: SemaphoreChange | None = None  # latest set the kernel knows of
         for other in reversed(self.changes[:number]):
             is_known = other.is_known_to(clock)
             if last is not None and not (other.is_set and other.value == last.value):
@@ -211,7 +211,7 @@ class History:
         return None
 
 
-def _first_spoiling(wait: Wait, changes: Sequence[Change]) -> Change | None:
+def _first_spoiling(wait: Wait, changes: Sequence[SemaphoreChange]) -> SemaphoreChange | None:
     """Find a kernel's first spoiling change that has no order with the wait."""
     assert wait.clock is not None
     known = wait.clock.known.get(changes[0].kernel, 0)
@@ -224,11 +224,13 @@ def _first_spoiling(wait: Wait, changes: Sequence[Change]) -> Change | None:
     return None
 
 
-def _known(change: Change) -> Known:
+def _known(change: SemaphoreChange) -> Known:
     return change.known or {}
 
 
-def _can_add_up(increments: Sequence[Change], needed: int, clock: Clock) -> bool:  # rule SUM
+def _can_add_up(
+    increments: Sequence[SemaphoreChange], needed: int, clock: Clock
+) -> bool:  # rule SUM
     """Can certain increments, and each kernel's first uncertain ones, add up to what is needed?"""
     needed -= sum([each.value for each in increments if each.is_known_to(clock)])
     by_kernel: dict[KernelRun, list[int]] = {}
@@ -252,7 +254,7 @@ def _find_common(given: Sequence[Known]) -> Known:
     return {kernel: min(each[kernel] for each in given) for kernel in common}
 
 
-def _common_of_choices(increments: Sequence[Change], needed: int) -> Known:
+def _common_of_choices(increments: Sequence[SemaphoreChange], needed: int) -> Known:
     """Return the facts common to all choices of increments that add up to what is needed."""
     if needed <= 0 or not increments:
         return {}

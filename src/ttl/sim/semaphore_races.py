@@ -17,8 +17,8 @@ from ttl.trace import EventKind
 
 from .faults import rule_fault
 from .place import labels, user_place
-from .races import Access, Clock, Copied, Known, Races, read_written
-from .semaphore_clocks import Change, History, Wait
+from .races import Clock, Copied, Known, Races, TensorAccess, read_written
+from .semaphore_clocks import History, SemaphoreChange, Wait
 
 if TYPE_CHECKING:
     from .buffer import BufferEnd
@@ -68,7 +68,7 @@ class SemaphoreRaces(Races):
         self, kernel: KernelRun, semaphore: NodeSemaphore, value: int, is_set: bool
     ) -> None:
         history = self._history(semaphore)
-        history.add(Change(kernel, is_set, value, user_place()))
+        history.add(SemaphoreChange(kernel, is_set, value, user_place()))
         self._steps.append((kernel, Replay.on_change, (history, len(history.changes) - 1)))
 
     def on_semaphore_wait(self, kernel: KernelRun, wait: SemaphoreWait) -> None:
@@ -165,7 +165,9 @@ class Replay(Races):
         wait.clock, wait.is_over = Clock(wait.kernel, clock.known, clock.step), True
         self._passed.setdefault(wait.kernel, []).append((history, wait))
 
-    def race(self, access: Access, other: Access, copied: Copied, unit: Shape) -> RuleBroken:
+    def race(
+        self, access: TensorAccess, other: TensorAccess, copied: Copied, unit: Shape
+    ) -> RuleBroken:
         broken = super().race(access, other, copied, unit)
         for waiting, changing in ((access.kernel, other.kernel), (other.kernel, access.kernel)):
             waits = self._passed.get(waiting, ())
@@ -178,7 +180,9 @@ class Replay(Races):
         return broken
 
 
-def _unordered(semaphore: NodeSemaphore, one: Change | Wait, other: Change) -> RuleBroken:
+def _unordered(
+    semaphore: NodeSemaphore, one: SemaphoreChange | Wait, other: SemaphoreChange
+) -> RuleBroken:
     """Report that a set or a wait, and another change, have no order."""
     second = _use(other)
     broken = semaphore_race(
@@ -191,7 +195,7 @@ def _unordered(semaphore: NodeSemaphore, one: Change | Wait, other: Change) -> R
     return broken.with_place(one.place)
 
 
-def _use(found: Change | Wait) -> SemaphoreUse:
+def _use(found: SemaphoreChange | Wait) -> SemaphoreUse:
     if isinstance(found, Wait):
         call, value = "wait_ge" if found.at_least else "wait_eq", found.wanted
     else:

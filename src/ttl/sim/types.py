@@ -42,7 +42,7 @@ class Applied:
     row: int  # number in block_math.ROW_REDUCTIONS for whole blocks of floats, or -1
 
 
-class Recent:
+class RecentOperands:
     """A pair of operand types with an operator: programs repeat few of them."""
 
     __slots__ = ("applied", "left", "op", "right")
@@ -77,7 +77,9 @@ class TypeTable:
         self._types: dict[tuple[Shape | None, DType | None, Layout], BlockType] = {}
         # By the identity of op, parameters and operand types, which live as long as this table.
         self.known: dict[tuple[int, ...], Applied] = {}
-        self._recent: list[Recent] = []  # some values of `known`, in the order of their first use
+        self._recent: list[
+            RecentOperands
+        ] = []  # some values of `known`, in the order of their first use
         self.number = BlockType(None, None)  # the type of a Python number as an operand
         self.looks_at_each = looks_at_each
         self.rounding = rounding
@@ -99,7 +101,7 @@ class TypeTable:
         if applied is None:
             applied = self.result(op, (left, right), NO_PARAMETERS)
         if len(self._recent) < MOST_RECENT:
-            self._recent.append(Recent(op, left_type, right_type, applied))
+            self._recent.append(RecentOperands(op, left_type, right_type, applied))
         return applied
 
     def result(

@@ -42,7 +42,7 @@ def watchdog(
     """Raise Spinning in this thread if `progress()` stays the same for `budget` CPU seconds, or
     while `steps()` grows by STEP_BUDGET.
     """
-    watch = Watch(threading.get_ident(), budget, progress, steps)
+    watch = ThreadWatch(threading.get_ident(), budget, progress, steps)
     watchers = _watchers()
     watchers.add(watch)
     try:
@@ -54,7 +54,7 @@ def watchdog(
 
 
 @dataclass(slots=True, eq=False)
-class Watch:
+class ThreadWatch:
     """A watched thread, and observations since its last progress."""
 
     thread_id: int
@@ -108,18 +108,18 @@ class Watchers:
 
     def __init__(self) -> None:
         self.lock = ForkLock()
-        self.watches: list[Watch] = []
+        self.watches: list[ThreadWatch] = []
         self.thread: threading.Thread | None = None
         call_in_children(self._forget_others)
 
-    def add(self, watch: Watch) -> None:
+    def add(self, watch: ThreadWatch) -> None:
         with self.lock():
             self.watches.append(watch)
             if self.thread is None or not self.thread.is_alive():  # not in a forked process
                 self.thread = threading.Thread(target=self._run, name="ttl-watchdog", daemon=True)
                 self.thread.start()
 
-    def remove(self, watch: Watch) -> None:
+    def remove(self, watch: ThreadWatch) -> None:
         with self.lock():
             self.watches.remove(watch)
 

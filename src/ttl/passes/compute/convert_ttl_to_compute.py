@@ -31,10 +31,10 @@ from ttl.dialects import ttl
 from ..module_pass import Maker, kernels, target_of
 from .carried_values import drop_block_math
 from .needs import outlives_next_release
-from .placement import Placement, Root, Scope
+from .placement import Placement, Root, WalkedScope
 from .regions import Regions, Rings
 from .section_builder import is_block
-from .sections import Evaluation
+from .sections import BlockEvaluation
 from .ttl_insert_intermediate_dfbs import drop_unused
 
 
@@ -51,14 +51,14 @@ class _Walker:
 
     def __init__(self, placement: Placement):
         self.placement = placement
-        self.evaluation = Evaluation(placement)
+        self.evaluation = BlockEvaluation(placement)
         self.needs = self.evaluation.needs
         self.open_sections = self.evaluation.open_sections
         self.regions = Regions(placement, self.evaluation, self.block)
 
     def block(self, block: Block, rings: Rings) -> None:
         """Place a block's values; `rings` buffer the values that its terminator carries."""
-        scope = Scope(block.last_op)
+        scope = WalkedScope(block.last_op)
         if scope.end is not None:
             carried = list(zip(scope.end.operands, rings, strict=False))
             values = [value for value, _ in carried]

@@ -50,7 +50,7 @@ class Home:
 
 
 @dataclass(slots=True)
-class Scope:
+class WalkedScope:
     """One block of the kernel during the walk.
 
     `rings` are the buffers that pass the values its terminator carries; those in `carried` are
@@ -89,10 +89,10 @@ class Placement:
         self.copied = copied_buffers(kernel)
         self.done: set[Operation] = set()  # operations that have read their operands
         self.open: OpenSection | None = None
-        self.scopes: list[Scope] = []
+        self.scopes: list[WalkedScope] = []
 
     @property
-    def scope(self) -> Scope:
+    def scope(self) -> WalkedScope:
         return self.scopes[-1]
 
     def is_seen(self, op: Operation) -> bool:

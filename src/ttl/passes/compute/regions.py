@@ -20,7 +20,7 @@ from .carried_values import drop_unchanged, sum_by_packer
 from .compiler_buffers import shape_of
 from .placement import Placement, Root, store_before
 from .section_builder import is_block
-from .sections import Evaluation
+from .sections import BlockEvaluation
 from .ttl_annotate_l1_acc_loops import is_l1_acc
 
 Rings = list[SSAValue | None]  # the buffer that carries each value; None for a scalar
@@ -31,7 +31,7 @@ class Regions:
     """`walk` places a block's values, given the buffers for the values its terminator carries."""
 
     placement: Placement
-    evaluation: Evaluation
+    evaluation: BlockEvaluation
     walk: Callable[[Block, Rings], None]
 
     def place(self, op: Operation) -> None:

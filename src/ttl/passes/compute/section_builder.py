@@ -50,7 +50,7 @@ from .arranged_tiles import (
 )
 
 
-class Places(Protocol):
+class ValuePlaces(Protocol):
     """Knows where the values of a kernel are."""
 
     @property
@@ -74,7 +74,7 @@ COMMUTATIVE = ("add", "mul")
 class SectionBuilder:
     """Fills a section; `values` maps block values to their register values."""
 
-    def __init__(self, section: ttl.ComputeOp, api: str, fp32: bool, places: Places):
+    def __init__(self, section: ttl.ComputeOp, api: str, fp32: bool, places: ValuePlaces):
         self.section = section
         self.fp32 = fp32
         self.make = Maker.at_end(section.body.block, section)

@@ -29,7 +29,7 @@ from .ttl_insert_intermediate_dfbs import buffer_of, new_buffer
 
 
 @dataclass(frozen=True, slots=True)
-class Sections:
+class SectionMaker:
     """Creates the sections of a kernel."""
 
     placement: Placement
@@ -141,7 +141,7 @@ class OpenSections:
 
     placement: Placement
     needs: Needs
-    sections: Sections
+    sections: SectionMaker
 
     # Beginning ------------------------------------------------------------------------------------
 
@@ -263,13 +263,13 @@ class OpenSections:
 # Run stores and keep values, when an operation forces them ----------------------------------------
 
 
-class Evaluation:
+class BlockEvaluation:
     """Computes, stores and keeps the block values of a kernel."""
 
     def __init__(self, placement: Placement):
         self.placement = placement
         self.needs = Needs(placement)
-        self.sections = Sections(placement)
+        self.sections = SectionMaker(placement)
         self.open_sections = OpenSections(placement, self.needs, self.sections)
 
     def flush(

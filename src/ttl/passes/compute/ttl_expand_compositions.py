@@ -86,7 +86,7 @@ def _check_integers(op: ttl.BlockMathOp, api: str) -> None:
 
 
 def _expand(op: ttl.BlockMathOp, api: str) -> None:
-    do = Expansion(Maker.before(op), api)
+    do = CompositionBuilder(Maker.before(op), api)
     forms = do.forms(op.ENTRY.name, op.inputs[0])
     if forms.by_dims and do.dtype(op.inputs[0]) in NARROW:
         return _move_as_words(op, do)
@@ -128,7 +128,7 @@ def _scaled_operand(op: ttl.BlockMathOp) -> tuple[SSAValue, float] | None:
     return None
 
 
-def _fold_scale(op: ttl.BlockMathOp, do: Expansion, x: SSAValue, scale: float) -> None:
+def _fold_scale(op: ttl.BlockMathOp, do: CompositionBuilder, x: SSAValue, scale: float) -> None:
     product = op.inputs[0].owner
     replace_by(op, do("exp_of_scaled", x, scale=scale))
     assert isinstance(product, Operation)
@@ -141,7 +141,7 @@ def _is_by_reciprocal(op: ttl.BlockMathOp) -> bool:
     return is_broadcast and BY_RECIPROCALS in kernel_of(op).attributes
 
 
-def _multiply_by_reciprocal(op: ttl.BlockMathOp, do: Expansion) -> None:
+def _multiply_by_reciprocal(op: ttl.BlockMathOp, do: CompositionBuilder) -> None:
     """Compute x / broadcast(d) as x * broadcast(1 / d): fewer divisions."""
     x, spread = op.inputs
     broadcast = spread.owner
@@ -169,7 +169,7 @@ def _is_broadcast_of_32_bits(op: ttl.BlockMathOp) -> bool:
 
 def _expand_broadcast(op: ttl.BlockMathOp, api: str) -> None:
     """Replace a broadcast that the chip does not have."""
-    do, result = Expansion(Maker.before(op), api), block_type(op.result.type)
+    do, result = CompositionBuilder(Maker.before(op), api), block_type(op.result.type)
     assert result.shape is not None and result.dtype is not None and op.parameters is not None
     dims = tuple(numbers_in(op.parameters.data["dims"]))
     composition = broadcast_in_parts if result.dtype.is_float else whole_broadcast
@@ -179,7 +179,7 @@ def _expand_broadcast(op: ttl.BlockMathOp, api: str) -> None:
     replace_by(op, value)
 
 
-def _move_as_words(op: ttl.BlockMathOp, do: Expansion) -> None:
+def _move_as_words(op: ttl.BlockMathOp, do: CompositionBuilder) -> None:
     """Convert a tile of narrow integers before an operation moves it other than by a copy."""
     type = block_type(op.result.type)
     assert type.shape is not None
@@ -192,7 +192,7 @@ def _move_as_words(op: ttl.BlockMathOp, do: Expansion) -> None:
 
 def _convert_stored(store: ttl.StoreOp, api: str) -> None:
     dtype = block_type(store.view.type).dtype
-    do = Expansion(Maker.before(store), api)
+    do = CompositionBuilder(Maker.before(store), api)
     if do.dtype(store.value).is_float or dtype is None or not dtype.is_float:
         return
     store.operands[0] = do("typecast", store.value, dtype=dtype)
@@ -207,7 +207,7 @@ def composition_of(
     return forms.exact if bool(kernel_of(op).attributes[FP32]) else forms.composition
 
 
-class Expansion:
+class CompositionBuilder:
     """Builds the operations of a composition; see semantics/ops/compositions.py."""
 
     def __init__(self, make: Maker, api: str):
@@ -263,9 +263,9 @@ class Expansion:
         number = self.float_attribute(value, dtype)
         return self.make.new(ttl.FillOp, (), tensor_of(shape, dtype), value=number)
 
-    def at_start(self) -> Expansion:
+    def at_start(self) -> CompositionBuilder:
         make = Maker.before(first_after_bindings(kernel_of(self.make.origin)), self.make.origin)
-        return Expansion(make, self.api)
+        return CompositionBuilder(make, self.api)
 
     def constant(self, value: SSAValue) -> float | None:
         is_fill = isinstance(value.owner, ttl.FillOp)

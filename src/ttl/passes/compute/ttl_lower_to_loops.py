@@ -76,7 +76,7 @@ Terms = tuple[tuple[SSAValue, int], ...]  # loop variables and their strides
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class SubBlock:
     """The sub-block a section works on.
 
     `origin` is its first tile, as loop variables and their strides in the block; `rows` and
@@ -125,7 +125,7 @@ def _ranges(
 
 def _linear_parts(section: ttl.ComputeOp, make: Maker, tiles: int, part: int) -> None:
     def at(inner: Maker, terms: Terms, constant: int, length: int) -> None:
-        _Section(section, inner, Part(terms, constant, 1, length, length)).lower()
+        _Section(section, inner, SubBlock(terms, constant, 1, length, length)).lower()
 
     _ranges(make, tiles, part, "subblock", at)
 
@@ -147,7 +147,7 @@ def _rectangles(
                     *column,
                 )
                 constant = first_row * column_count + first_column
-                place = Part(
+                place = SubBlock(
                     origin, constant, height, width, column_count,
                     batch, row, first_row, column, first_column,
                 )  # fmt: skip
@@ -166,7 +166,7 @@ def _rectangles(
 class _Section:
     """Makes the calls of a section for one sub-block, without changing the section."""
 
-    def __init__(self, section: ttl.ComputeOp, make: Maker, part: Part):
+    def __init__(self, section: ttl.ComputeOp, make: Maker, part: SubBlock):
         self.section = section
         self.make = make
         self.part = part

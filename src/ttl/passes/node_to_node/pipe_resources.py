@@ -75,7 +75,7 @@ def _value(attribute: Attribute) -> Any:
 
 
 @dataclass(slots=True)
-class Words:
+class WordRow:
     """A row of words, each on every node, and the words taken on each node."""
 
     limit: int | None = None
@@ -109,18 +109,18 @@ class Words:
 
 
 @dataclass(slots=True)
-class Allocation:
+class WordAllocation:
     """Allocates words for nets; the first `first_id` semaphores are the program's."""
 
     first_id: int
     limit: int
-    semaphores: Words = field(init=False)
-    counters: Words = field(default_factory=Words)
-    tables: Words = field(default_factory=Words)
+    semaphores: WordRow = field(init=False)
+    counters: WordRow = field(default_factory=WordRow)
+    tables: WordRow = field(default_factory=WordRow)
     nets: list[tuple[ttl.DeclarePipeNetOp, NetResources]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.semaphores = Words(max(self.limit - self.first_id, 0))
+        self.semaphores = WordRow(max(self.limit - self.first_id, 0))
 
     def add(
         self,

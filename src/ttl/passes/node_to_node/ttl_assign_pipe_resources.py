@@ -19,7 +19,7 @@ from ttl.dialects.building import walk
 
 from ..loopback import nets_to_themselves
 from ..module_pass import kernels, target_of
-from .pipe_resources import SCRATCH_BYTES, STAGING_BYTES, Allocation
+from .pipe_resources import SCRATCH_BYTES, STAGING_BYTES, WordAllocation
 
 SEMAPHORE_COUNT = "ttl.semaphore_count"
 
@@ -30,7 +30,7 @@ def apply(op: ModuleOp) -> None:
         return
     for index, semaphore in enumerate(semaphores):
         semaphore.properties["index"] = IntegerAttr(index, i64)
-    allocation = Allocation(len(semaphores), target_of(op).semaphores)
+    allocation = WordAllocation(len(semaphores), target_of(op).semaphores)
     depths = _depths(op)
     users = _users(op)
     own = nets_to_themselves(op)

@@ -57,7 +57,7 @@ BUFFER_KINDS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Pipe:
+class NumberedPipe:
     """A pipe of a net, with its position in the declaration."""
 
     net: str
@@ -78,7 +78,7 @@ class Names:
         self.node_numbers = {node: number for number, node in enumerate(self.nodes)}
         self.buffers = {name: number for number, name in enumerate(buffers)}
         self.semaphores = {name: number for number, name in enumerate(semaphores)}
-        self.pipes: list[Pipe] = []
+        self.pipes: list[NumberedPipe] = []
         self.nets: dict[str, range] = {}  # numbers of the net's pipes
         self.net_spans: dict[str, Span | None] = {}
         self.touching: dict[Operation, int] = {}  # copies, and the arguments they touch
@@ -94,7 +94,9 @@ class Names:
                     self._roles.setdefault((name, role, node), []).append(first + number)
             is_own = to_itself and pipe.is_loopback
             receivers = tuple(pipe.receivers)
-            self.pipes.append(Pipe(name, number, pipe.source, receivers, text, span, is_own))
+            self.pipes.append(
+                NumberedPipe(name, number, pipe.source, receivers, text, span, is_own)
+            )
         self.nets[name] = range(first, len(self.pipes))
         self.net_spans[name] = span_of(net.location)
 

@@ -21,7 +21,7 @@ from ..module_pass import cannot_compile
 from ..path_walker import Fork, PathWalker
 from .block_walk import HANDLERS, READERS, BlockWalk
 from .events import effects_of
-from .skeleton import Builder, Kernel, MakeStatement
+from .skeleton import Builder, KernelSkeleton, MakeStatement
 from .statements import Budget, BudgetSpent, CannotEvaluate
 from .walk import names_of
 
@@ -75,7 +75,7 @@ def _not_proven(kernel: func.FuncOp, why: str) -> Diagnostic:
 
 
 def _on_node(
-    skeleton: Kernel,
+    skeleton: KernelSkeleton,
     node: tuple[int, ...],
     number: int,
     right: set[tuple[bool, ...]],

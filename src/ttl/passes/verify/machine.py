@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from .events import SEMAPHORE_VALUES, Event, Kind, Pipe
+from .events import SEMAPHORE_VALUES, Event, Kind, NumberedPipe
 from .hopes import Hope
 from .pipe_states import NotOwn, PipeState
 from .reserved import Blocks
@@ -39,7 +39,7 @@ SHORTEST_SKIPPED = 4  # remaining iterations of a loop that are worth a search f
 KEPT_STATES = 8  # with equal positions
 
 
-class Task:
+class TraceTask:
     """A kernel on a node, with its position in its trace."""
 
     __slots__ = (
@@ -81,11 +81,11 @@ Cell = tuple[int, int]  # a semaphore on a node
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
+class MachineStart:
     """The conditions before the kernels run."""
 
     block_counts: tuple[int, ...]
-    pipes: Sequence[Pipe]
+    pipes: Sequence[NumberedPipe]
     node_numbers: dict[tuple[int, ...], int]
     initial: tuple[int, ...]  # of the semaphores
     sends_block: bool = False  # a send waits for posts when it starts, as in compiled kernels
@@ -96,10 +96,12 @@ class Start:
     early: tuple[int, int] | None = None  # node and kernel that come first (rule EARLY)
 
 
-class Machine:
+class TraceMachine:
     """The state of all kernels on some nodes."""
 
-    def __init__(self, start: Start, traces: Mapping[int, Sequence[Items]], most_events: int):
+    def __init__(
+        self, start: MachineStart, traces: Mapping[int, Sequence[Items]], most_events: int
+    ):
         self.start = start
         self.traces = traces
         self.most_events = most_events
@@ -109,30 +111,30 @@ class Machine:
     def _begin(self) -> None:
         start, traces = self.start, self.traces
         self.budget = self.most_events
-        self.tasks: list[Task] = []
+        self.tasks: list[TraceTask] = []
         for node, of_kernels in traces.items():
             for kernel, items in enumerate(of_kernels):
-                self.tasks.append(Task(len(self.tasks), kernel, node, items))
+                self.tasks.append(TraceTask(len(self.tasks), kernel, node, items))
         counts = start.block_counts
         # By node: free and pushed blocks of each buffer; then the sleepers at its ends.
         self.free = {node: list(counts) for node in traces}
         self.filled = {node: [0] * len(counts) for node in traces}
         self.level = {node: [0] * len(counts) for node in traces}  # pushed but not popped
-        self.sleeping: dict[tuple[Kind, int, int], Task] = {}
+        self.sleeping: dict[tuple[Kind, int, int], TraceTask] = {}
         self.pipes: dict[int, PipeState] = {}
         self.has_own = any(pipe.is_own for pipe in start.pipes)
         self.values: dict[Cell, int] = {}
         self.hopes: dict[Cell, Hope] = {}  # of loose ones
-        self.semaphore_sleepers: dict[Cell, list[Task]] = {}
+        self.semaphore_sleepers: dict[Cell, list[TraceTask]] = {}
         self.random = None if start.seed is None else Random(start.seed)
-        self.noted: list[tuple[Task, Event]] = []  # with rule LATE: events for orders.py
+        self.noted: list[tuple[TraceTask, Event]] = []  # with rule LATE: events for orders.py
         self.ready = deque(self.tasks)
-        self.anchors: set[Task] | None = None
+        self.anchors: set[TraceTask] | None = None
         self.has_turns = start.late is not None or start.early is not None
         if self.tasks and start.seed is None and not self.has_turns:
             self.anchors = {max(self.tasks, key=lambda task: _iterations(task.items))}
-        self.stopped: list[Task] = []  # anchors that let others run
-        self.iterations: dict[Task, int] = {}  # of other tasks since then
+        self.stopped: list[TraceTask] = []  # anchors that let others run
+        self.iterations: dict[TraceTask, int] = {}  # of other tasks since then
         self.seen: dict[Hashable, list[list[list[int]]]] = {}
 
     def run(self) -> bool:
@@ -167,10 +169,10 @@ class Machine:
         return {self.start.pipes[n].net for n, pipe in self.pipes.items() if pipe.has_own}
 
     @property
-    def stuck(self) -> list[Task]:
+    def stuck(self) -> list[TraceTask]:
         return [task for task in self.tasks if not task.is_done]
 
-    def _advance(self, task: Task) -> None:
+    def _advance(self, task: TraceTask) -> None:
         """Run a task until it must wait or ends."""
         task.blocked = None
         events = 0
@@ -206,7 +208,7 @@ class Machine:
         elif (self.ready[0].node, self.ready[0].kernel) == self.start.late:
             self.ready.rotate(-1)
 
-    def _is_interrupted(self, task: Task, event: Event) -> bool:
+    def _is_interrupted(self, task: TraceTask, event: Event) -> bool:
         if event[0] in NOTED:
             self.noted.append((task, event))
         if self.start.early is None and (task.node, task.kernel) != self.start.late:
@@ -214,7 +216,7 @@ class Machine:
         self.ready.append(task)
         return True
 
-    def _goes_on(self, task: Task) -> bool:
+    def _goes_on(self, task: TraceTask) -> bool:
         """Enter the next iteration, or leave the loop; False at the trace's end or to let others
         run."""
         if task.remaining:
@@ -228,7 +230,7 @@ class Machine:
         task.position += 1
         return True
 
-    def _stops(self, task: Task) -> bool:
+    def _stops(self, task: TraceTask) -> bool:
         if self.anchors is None or task.remaining < SHORTEST_SKIPPED:
             return False
         if task not in self.anchors:
@@ -239,20 +241,20 @@ class Machine:
         self.stopped.append(task)
         return True
 
-    def touch(self, task: Task, event: Event) -> bool:
+    def touch(self, task: TraceTask, event: Event) -> bool:
         return True
 
     touched = touch
 
     # Buffers (rule CREDITS)
 
-    def reserve(self, task: Task, event: Event) -> bool:
+    def reserve(self, task: TraceTask, event: Event) -> bool:
         return self._take(task, event, self.free) and self.follow(task, event)
 
-    def wait(self, task: Task, event: Event) -> bool:
+    def wait(self, task: TraceTask, event: Event) -> bool:
         return self._take(task, event, self.filled)
 
-    def _take(self, task: Task, event: Event, credits: dict[int, list[int]]) -> bool:
+    def _take(self, task: TraceTask, event: Event, credits: dict[int, list[int]]) -> bool:
         kind, buffer, _ = event
         own = credits[task.node]
         if not own[buffer]:
@@ -261,17 +263,17 @@ class Machine:
         own[buffer] -= 1
         return True
 
-    def push(self, task: Task, event: Event) -> bool:
+    def push(self, task: TraceTask, event: Event) -> bool:
         self.level[task.node][event[1]] += 1
         self.follow(task, event)
         return self._give(task, event, self.filled, Kind.WAIT)
 
-    def pop(self, task: Task, event: Event) -> bool:
+    def pop(self, task: TraceTask, event: Event) -> bool:
         self.level[task.node][event[1]] -= 1
         return self._give(task, event, self.free, Kind.RESERVE)
 
     def _give(
-        self, task: Task, event: Event, credits: dict[int, list[int]], taken_by: Kind
+        self, task: TraceTask, event: Event, credits: dict[int, list[int]], taken_by: Kind
     ) -> bool:
         buffer = event[1]
         credits[task.node][buffer] += 1
@@ -290,14 +292,14 @@ class Machine:
             known = self.pipes[number] = PipeState(number, pipe, numbers, self.must_wait)
         return known
 
-    def post(self, task: Task, event: Event) -> bool:
+    def post(self, task: TraceTask, event: Event) -> bool:
         _, number, op, slot = event
         pipe = self._pipe(number)
         task.transfers[slot] = (number, pipe.post(task, op), op)
         self._wake(pipe)
         return True
 
-    def send(self, task: Task, event: Event) -> bool:
+    def send(self, task: TraceTask, event: Event) -> bool:
         _, number, op, slot = event
         pipe = self._pipe(number)
         pipe.prepare_send(task, op)
@@ -314,7 +316,7 @@ class Machine:
             self.ready.extend(pipe.sleepers)
             pipe.sleepers = []
 
-    def _is_over(self, task: Task, transfer: tuple[int, int, Any]) -> bool:
+    def _is_over(self, task: TraceTask, transfer: tuple[int, int, Any]) -> bool:
         number, sent, op = transfer
         pipe = self._pipe(number)
         if pipe.complete() > sent:
@@ -326,31 +328,31 @@ class Machine:
         pipe.sleepers.append(task)
         return False
 
-    def follow(self, task: Task, event: Event) -> bool:
+    def follow(self, task: TraceTask, event: Event) -> bool:
         if self.has_own:
             task.blocks.follow(event)
         return True
 
     hand_over = resume = follow
 
-    def finish(self, task: Task, event: Event) -> bool:
+    def finish(self, task: TraceTask, event: Event) -> bool:
         transfer = task.transfers.get(event[1])
         return transfer is None or self._is_over(task, transfer)
 
-    def new_group(self, task: Task, event: Event) -> bool:
+    def new_group(self, task: TraceTask, event: Event) -> bool:
         task.groups[event[1]] = []
         return True
 
-    def add(self, task: Task, event: Event) -> bool:
+    def add(self, task: TraceTask, event: Event) -> bool:
         _, group, _, slot = event
         if slot in task.transfers:
             task.groups.setdefault(group, []).append(task.transfers[slot])
         return True
 
-    def finish_group(self, task: Task, event: Event) -> bool:
+    def finish_group(self, task: TraceTask, event: Event) -> bool:
         return self.open_transfer(task, event) is None
 
-    def open_transfer(self, task: Task, event: Event) -> tuple[int, int, Any] | None:
+    def open_transfer(self, task: TraceTask, event: Event) -> tuple[int, int, Any] | None:
         """Return the transfer that a task waits for, or None."""
         if event[0] is Kind.FINISH:
             found = [task.transfers[event[1]]]
@@ -363,7 +365,7 @@ class Machine:
     def value(self, semaphore: int, node: int) -> int:
         return self.values.get((semaphore, node), self.start.initial[semaphore])
 
-    def semaphore_wait(self, task: Task, event: Event) -> bool:
+    def semaphore_wait(self, task: TraceTask, event: Event) -> bool:
         _, semaphore, _, wanted, at_least = event
         cell = (semaphore, task.node)
         value = self.value(semaphore, task.node)
@@ -374,7 +376,7 @@ class Machine:
         self.semaphore_sleepers.setdefault(cell, []).append(task)
         return False
 
-    def semaphore_set(self, task: Task, event: Event) -> bool:
+    def semaphore_set(self, task: TraceTask, event: Event) -> bool:
         _, semaphore, _, value, nodes = event
         for node in nodes:
             if (hope := self._hope(semaphore, node)) is not None:
@@ -382,7 +384,7 @@ class Machine:
             self._change(semaphore, node, value)
         return True
 
-    def semaphore_inc(self, task: Task, event: Event) -> bool:
+    def semaphore_inc(self, task: TraceTask, event: Event) -> bool:
         _, semaphore, _, added, nodes = event
         for node in nodes:
             if (hope := self._hope(semaphore, node)) is not None:
@@ -401,7 +403,7 @@ class Machine:
         self.values[semaphore, node] = value
         self.ready.extend(self.semaphore_sleepers.pop((semaphore, node), ()))
 
-    def _lets_others_first(self, task: Task, event: Event) -> bool:
+    def _lets_others_first(self, task: TraceTask, event: Event) -> bool:
         """Sometimes let others act first at a loose semaphore, where the order matters."""
         if self.random is None or event[0] < Kind.SEMAPHORE_WAIT or self.random.random() < 0.5:
             return False
@@ -447,7 +449,7 @@ class Machine:
         )  # fmt: skip
 
 
-def _open(task: Task, complete: dict[int, int]) -> Hashable:
+def _open(task: TraceTask, complete: dict[int, int]) -> Hashable:
     """Return a task's incomplete transfers, counted from the complete ones."""
     slots = tuple([
         (slot, pipe, number - complete[pipe])
@@ -487,4 +489,4 @@ def _iterations(items: Items) -> int:
 
 NOTED = (Kind.TOUCH, Kind.TOUCHED, Kind.SEMAPHORE_WAIT, Kind.SEMAPHORE_SET, Kind.SEMAPHORE_INC)
 # The method for each kind of event has its name.
-HANDLERS = {kind: getattr(Machine, kind.name.lower()) for kind in Kind}
+HANDLERS = {kind: getattr(TraceMachine, kind.name.lower()) for kind in Kind}

@@ -30,7 +30,7 @@ from ttl.diagnostics.accesses import SemaphoreUse, semaphore_race, waits_for_som
 from ttl.dialects.locations import span_of
 
 from .events import SEMAPHORE_VALUES, Event, Kind, counted
-from .machine import Cell, Machine, Start, Task
+from .machine import Cell, MachineStart, TraceMachine, TraceTask
 from .semaphores import increments_of, loose_semaphores, used_specially
 from .statements import BudgetSpent
 from .walk import WalkedModule
@@ -45,7 +45,7 @@ Touches = tuple[Owner, Operation]  # touches of a copy, by a kernel on a node
 
 
 @dataclass(slots=True)
-class Span:
+class TouchSpan:
     """The first and last position of some touches in a schedule, and how many are open."""
 
     first: int
@@ -57,12 +57,12 @@ class Span:
 class Schedules:
     """The schedules in which one kernel comes last or first, each made on first use."""
 
-    def __init__(self, walked: WalkedModule, start: Start, most_events: int):
+    def __init__(self, walked: WalkedModule, start: MachineStart, most_events: int):
         self.walked = walked
         self.start = start
         self.budget = most_events
         self._noted: dict[object, list[tuple[Owner, Event]]] = {}
-        self._spans: dict[Owner, dict[Touches, Span]] = {}
+        self._spans: dict[Owner, dict[Touches, TouchSpan]] = {}
         self._loose: frozenset[Cell] | None = None
 
     def with_late(self, late: Owner) -> list[tuple[Owner, Event]]:
@@ -72,16 +72,16 @@ class Schedules:
     def with_early(self, early: Owner) -> list[tuple[Owner, Event]]:
         return self._with(replace(self.start, early=early))
 
-    def _with(self, start: Start) -> list[tuple[Owner, Event]]:
+    def _with(self, start: MachineStart) -> list[tuple[Owner, Event]]:
         key = start.late, start.early
         found = self._noted.get(key)
         if found is None:
             found = self._noted[key] = self._run(start)
         return found
 
-    def _run(self, start: Start) -> list[tuple[Owner, Event]]:
+    def _run(self, start: MachineStart) -> list[tuple[Owner, Event]]:
         traces = dict(enumerate(self.walked.traces))
-        machine = Machine(start, traces, self.budget)
+        machine = TraceMachine(start, traces, self.budget)
         try:
             machine.run()
         except BudgetSpent:
@@ -113,7 +113,7 @@ class Schedules:
             return False
         return not first.open and first.first < second.first < first.last
 
-    def _spans_with_late(self, late: Owner) -> dict[Touches, Span]:
+    def _spans_with_late(self, late: Owner) -> dict[Touches, TouchSpan]:
         if late not in self._spans:
             self._spans[late] = _spans_of(self.with_late(late))
         return self._spans[late]
@@ -135,15 +135,15 @@ class Schedules:
         return first.last < second.first
 
 
-def _owner(task: Task) -> Owner:
+def _owner(task: TraceTask) -> Owner:
     return task.node, task.kernel
 
 
-def _spans_of(noted: Sequence[tuple[Owner, Event]]) -> dict[Touches, Span]:
-    found: dict[Touches, Span] = {}
+def _spans_of(noted: Sequence[tuple[Owner, Event]]) -> dict[Touches, TouchSpan]:
+    found: dict[Touches, TouchSpan] = {}
     for place, (owner, event) in enumerate(noted):
         if event[0] in (Kind.TOUCH, Kind.TOUCHED):
-            span = found.setdefault((owner, event[2]), Span(place, place))
+            span = found.setdefault((owner, event[2]), TouchSpan(place, place))
             span.last = place
             is_start = event[0] is Kind.TOUCH
             span.count += is_start

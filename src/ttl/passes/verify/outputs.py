@@ -41,9 +41,9 @@ from ttl.semantics.types import Shape
 
 from .events import Node
 from .orders import Owner, Schedules, wait_for_all
-from .skeleton import Kernel
+from .skeleton import KernelSkeleton
 from .statements import FAILURES, Budget, BudgetSpent
-from .symbolic import UNKNOWN, Expression, Number, assignments, value_of, variables_of
+from .symbolic import UNKNOWN, LoopExpression, Number, assignments, value_of, variables_of
 from .touches import copy_at, tensor_of
 from .walk import WalkedModule
 
@@ -125,7 +125,7 @@ def _add_reads(outputs: dict[int, Output], walked: WalkedModule, budget: Budget)
 AllStarts = list[tuple[Number, ...]]  # of each walk of the slice
 
 
-def _slices(walked: WalkedModule) -> Iterator[tuple[Node, Kernel, Any, AllStarts]]:
+def _slices(walked: WalkedModule) -> Iterator[tuple[Node, KernelSkeleton, Any, AllStarts]]:
     for node, of_kernels in zip(walked.nodes, walked.slices, strict=True):
         for kernel, slices in zip(walked.kernels, of_kernels, strict=True):
             by_op: dict[Operation, AllStarts] = {}
@@ -174,7 +174,7 @@ def _tiles(
 
 
 def _indices(start: Number, extent: int, budget: Budget) -> set[int]:
-    if not isinstance(start, Expression):
+    if not isinstance(start, LoopExpression):
         return set(range(start, start + extent))
     budget.spend(start.count)
     return {first + i for first in start.all_values() for i in range(extent)}

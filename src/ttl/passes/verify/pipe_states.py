@@ -11,11 +11,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from .events import Node, Pipe
+from .events import Node, NumberedPipe
 from .reserved import HeldBlock
 
 if TYPE_CHECKING:
-    from .machine import Task
+    from .machine import TraceTask
 
 
 class NotOwn(Exception):
@@ -29,7 +29,7 @@ class NotOwn(Exception):
 class OwnSend:
     """A send that counted as its own node's post; the receive is still due."""
 
-    task: Task
+    task: TraceTask
     number: int
     block: HeldBlock | None  # None: not a reserved block
 
@@ -44,14 +44,14 @@ class PipeState:
     def __init__(
         self,
         number: int,
-        pipe: Pipe,
+        pipe: NumberedPipe,
         node_numbers: Mapping[Node, int],
         must_wait: set[tuple[int, int]],
     ):
         self.number = number
         self.sent = 0
         self.posted = dict.fromkeys([node_numbers[node] for node in pipe.receivers], 0)
-        self.sleepers: list[Task] = []
+        self.sleepers: list[TraceTask] = []
         # rule OWN: the source, if it can apply; sends that turned out to be of another kind, by
         # pipe and number; blocks sent but not yet posted for
         self.source = node_numbers[pipe.source] if pipe.is_own else None
@@ -64,7 +64,7 @@ class PipeState:
         """Return how many transfers all ends have started."""
         return min(self.sent, *self.posted.values())
 
-    def post(self, task: Task, op: object) -> int:
+    def post(self, task: TraceTask, op: object) -> int:
         """Post; return the number of the transfer."""
         if task.node == self.source and self.owed:
             return self._receive_own(task, op)
@@ -74,7 +74,7 @@ class PipeState:
             self.blocks.pop(number, None)
         return number
 
-    def prepare_send(self, task: Task, op: Any) -> None:
+    def prepare_send(self, task: TraceTask, op: Any) -> None:
         if task.node != self.source:
             return
         block = task.blocks.names.get(op.source)
@@ -83,7 +83,7 @@ class PipeState:
         if self.posted[task.node] <= self.sent:
             self.blocks[self.sent] = block
 
-    def have_posted(self, task: Task, number: int) -> bool:
+    def have_posted(self, task: TraceTask, number: int) -> bool:
         """Have all receivers of a send posted? If only the source is missing, its send can post."""
         missing = [node for node, posted in self.posted.items() if posted <= number]
         if not missing:
@@ -96,7 +96,7 @@ class PipeState:
         self.owed.append(OwnSend(task, number, self.blocks.pop(number)))
         return True
 
-    def _receive_own(self, task: Task, op: Any) -> int:
+    def _receive_own(self, task: TraceTask, op: Any) -> int:
         own = self.owed.pop(0)
         if own.task is not task or own.block != task.blocks.names.get(op.destination):
             raise NotOwn(self.number, own.number)

@@ -17,7 +17,7 @@ from ttl.semantics.block_protocol import State, illegal
 from ttl.semantics.tensors import type_mismatch
 
 from ..module_pass import users_of
-from .events import Event, Kind, Node, Pipe, events_of
+from .events import Event, Kind, Node, NumberedPipe, events_of
 from .reserved import Blocks, HeldBlock
 from .statements import Items, Repeat
 from .walk import WalkedModule
@@ -46,7 +46,7 @@ def _types(walked: WalkedModule) -> dict[int, set[Attribute]]:
     return found
 
 
-def _mismatches(walked: WalkedModule, number: int, pipe: Pipe) -> Iterator[Diagnostic]:
+def _mismatches(walked: WalkedModule, number: int, pipe: NumberedPipe) -> Iterator[Diagnostic]:
     sends = list(islice(_events(walked, pipe.source, Kind.SEND, number), MOST_COMPARED))
     for node in pipe.receivers:
         for send, post in zip(sends, _events(walked, node, Kind.POST, number), strict=False):
@@ -55,7 +55,7 @@ def _mismatches(walked: WalkedModule, number: int, pipe: Pipe) -> Iterator[Diagn
                 break
 
 
-def _mismatch(pipe: Pipe, node: Node, send: Event, post: Event) -> Diagnostic:
+def _mismatch(pipe: NumberedPipe, node: Node, send: Event, post: Event) -> Diagnostic:
     where, acquire = span_of(send[2].location), _block(send).owner
     what = "a block"
     if isinstance(acquire, ttl.AcquireOp):
@@ -161,7 +161,7 @@ def check_unused_pipes(walked: WalkedModule) -> list[Diagnostic]:
     return found
 
 
-def _unused(net: str, unused: list[Pipe], count: int) -> Diagnostic:
+def _unused(net: str, unused: list[NumberedPipe], count: int) -> Diagnostic:
     first = unused[0]
     which = f"pipe {first.name}" if len(unused) == 1 else f"{len(unused)} of {count} pipes"
     notes = () if len(unused) == 1 else (f"the first is pipe {first.name}",)

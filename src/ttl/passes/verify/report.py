@@ -11,7 +11,7 @@ from ttl.diagnostics.waiting import Kernel as KernelOnNode
 from ttl.dialects.locations import span_of
 
 from .events import Event, Kind, counted, events_of
-from .machine import Machine, Task
+from .machine import TraceMachine, TraceTask
 from .walk import WalkedModule
 
 
@@ -21,7 +21,7 @@ class Report:
     def __init__(self, walked: WalkedModule):
         self.walked = walked
 
-    def waiting(self, task: Task, machine: Machine, node: int) -> AnyWaiting:
+    def waiting(self, task: TraceTask, machine: TraceMachine, node: int) -> AnyWaiting:
         event = task.blocked
         assert event is not None
         kernel = self._on_node(task.kernel, node)
@@ -32,7 +32,7 @@ class Report:
         return self._at_pipe(task, event, machine, kernel)
 
     def _at_buffer(
-        self, task: Task, event: Event, machine: Machine, kernel: KernelOnNode
+        self, task: TraceTask, event: Event, machine: TraceMachine, kernel: KernelOnNode
     ) -> Waiting:
         kind, number, op = event
         buffer = self.walked.buffers[number]
@@ -49,7 +49,7 @@ class Report:
         )
 
     def _at_pipe(
-        self, task: Task, event: Event, machine: Machine, kernel: KernelOnNode
+        self, task: TraceTask, event: Event, machine: TraceMachine, kernel: KernelOnNode
     ) -> AnyWaiting:
         if event[0] is Kind.SEND:
             number, sends, started = event[1], True, None
@@ -92,7 +92,7 @@ class Report:
         return tuple([self._on_node(kernel, number) for kernel in found or moving])
 
     def _at_semaphore(
-        self, task: Task, event: Event, machine: Machine, kernel: KernelOnNode
+        self, task: TraceTask, event: Event, machine: TraceMachine, kernel: KernelOnNode
     ) -> AnyWaiting:
         _, number, op, wanted, at_least = event
         semaphore = self.walked.semaphores[number]

@@ -25,15 +25,15 @@ from .scalars import function_of
 from .statements import (
     DIVISIONS,
     Body,
-    Branch,
+    BranchStatement,
     Budget,
     Calculate,
     CannotEvaluate,
-    Carried,
-    Loop,
+    CarriedRegisters,
+    LoopStatement,
     Statement,
     Walk,
-    While,
+    WhileStatement,
     checking,
     giving,
     run_body,
@@ -44,7 +44,7 @@ MakeStatement = Callable[["Builder", Any], "Statement | None"]
 
 
 @dataclass(frozen=True, slots=True)
-class Kernel:
+class KernelSkeleton:
     """The skeleton of one kernel."""
 
     name: str
@@ -91,11 +91,11 @@ class Builder:
             for value in op.results
         )
 
-    def build(self, thread: str) -> Kernel:
+    def build(self, thread: str) -> KernelSkeleton:
         self._find_kept(self.function.body.block)
         body = self.body(self.function.body.block)
         name = name_of(self.function)
-        return Kernel(name, thread, body, tuple(self.constants), self.function)
+        return KernelSkeleton(name, thread, body, tuple(self.constants), self.function)
 
     # rule NEEDED
 
@@ -215,15 +215,17 @@ class Builder:
         arguments: Iterable[SSAValue],
         end: Iterable[SSAValue],
         results: Iterable[SSAValue],
-    ) -> Carried:
-        return Carried(*(self.all_registers(part) for part in (starts, arguments, end, results)))
+    ) -> CarriedRegisters:
+        return CarriedRegisters(
+            *(self.all_registers(part) for part in (starts, arguments, end, results))
+        )
 
     def _loop(self, op: scf.ForOp) -> Statement:
         arguments = op.body.block.args
         chosen = [i for i in range(len(op.iter_args)) if arguments[i + 1] in self.needed
                   or op.results[i] in self.needed]  # fmt: skip
         yields = terminator(op.body.block).operands
-        return Loop(
+        return LoopStatement(
             op,
             (self.register(op.lb), self.register(op.ub), self.register(op.step)),
             self.register(arguments[0]),
@@ -279,7 +281,7 @@ class Builder:
             type(inner) in self.effects for inner in op.walk()
         )
 
-    def _branch(self, op: scf.IfOp) -> Branch:
+    def _branch(self, op: scf.IfOp) -> BranchStatement:
         chosen = [i for i, result in enumerate(op.results) if result in self.needed]
         bodies, yields = [], []
         for region in (op.true_region, op.false_region):
@@ -287,13 +289,14 @@ class Builder:
             ends = terminator(region.block).operands if region.blocks else ()
             yields.append(self.all_registers(ends[i] for i in chosen))
         results = self.all_registers(op.results[i] for i in chosen)
-        return Branch(op, self.register(op.cond), bodies[0], bodies[1], yields[0], yields[1],
-                      results)  # fmt: skip
+        return BranchStatement(
+            op, self.register(op.cond), bodies[0], bodies[1], yields[0], yields[1], results
+        )
 
     def _while(self, op: scf.WhileOp) -> Statement:
         before, after = op.before_region.block, op.after_region.block
         condition, *passed = terminator(before).operands
-        return While(
+        return WhileStatement(
             op,
             self.all_registers(op.arguments),
             self.all_registers(before.args),

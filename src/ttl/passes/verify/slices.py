@@ -14,7 +14,7 @@ from ttl.semantics.tensors import out_of_range, with_tensor_name
 
 from ..module_pass import called_from
 from .statements import FAILURES
-from .symbolic import UNKNOWN, Expression, Number, extremes_of
+from .symbolic import UNKNOWN, LoopExpression, Number, extremes_of
 from .touches import tensor_of
 from .walk import WalkedModule
 
@@ -65,5 +65,5 @@ def extremes(start: Number) -> tuple[int, int] | None:
 
 def _is_long(number: Number) -> bool:
     return (
-        isinstance(number, Expression) and number.factors is None and number.count > MOST_VALUES
+        isinstance(number, LoopExpression) and number.factors is None and number.count > MOST_VALUES
     )

@@ -17,7 +17,7 @@ from ttl.dialects import ttl
 from ttl.dialects.ttkernel import name_of
 
 from ..module_pass import kernel_of
-from .symbolic import UNKNOWN, Expression, Number, lifted, variable_of
+from .symbolic import UNKNOWN, LoopExpression, Number, lifted, variable_of
 
 FAILURES = (ArithmeticError, ValueError)  # of a calculation: division by zero, a wrong shift
 
@@ -128,7 +128,7 @@ class Calculate:
         values = walk.values
         operands = [values[operand] for operand in self.operands]
         for operand in operands:
-            if type(operand) is Expression or operand is UNKNOWN:
+            if type(operand) is LoopExpression or operand is UNKNOWN:
                 self._lift(operands, walk)
                 return
         try:
@@ -140,7 +140,7 @@ class Calculate:
     def _lift(self, operands: list[Number], walk: Walk) -> None:
         walk.values[self.result] = lifted(self.function, tuple(operands))
         divisor = operands[-1]
-        if isinstance(self.op, DIVISIONS) and isinstance(divisor, Expression):
+        if isinstance(self.op, DIVISIONS) and isinstance(divisor, LoopExpression):
             low, high = divisor.extremes() if divisor.count <= MOST_DIVISORS else (1, 1)
             if low <= 0 <= high and 0 in divisor.all_values():
                 walk.fail(self.op, _division_by_zero())
@@ -160,7 +160,7 @@ def checking(op: ttl.AssertOp, register: int) -> Statement:
 
     def check(walk: Walk) -> None:
         condition = walk.values[register]
-        if isinstance(condition, Expression):
+        if isinstance(condition, LoopExpression):
             is_small = condition.count <= MOST_DIVISORS
             holds = not is_small or all(condition.all_values())
         else:
@@ -179,7 +179,7 @@ def _broken_by(op: ttl.AssertOp) -> RuleBroken:
 
 
 @dataclass(slots=True)
-class Branch:
+class BranchStatement:
     op: scf.IfOp
     condition: int
     then: Body
@@ -191,7 +191,7 @@ class Branch:
     def __call__(self, walk: Walk) -> None:
         values = walk.values
         condition = known(walk, self.condition, self.op)
-        if isinstance(condition, Expression):
+        if isinstance(condition, LoopExpression):
             self._select(walk, condition)
             return
         walk.goes(bool(condition))
@@ -199,7 +199,7 @@ class Branch:
         yields = self.then_yields if condition else self.otherwise_yields
         assign(values, self.results, [values[value] for value in yields])
 
-    def _select(self, walk: Walk, condition: Expression) -> None:
+    def _select(self, walk: Walk, condition: LoopExpression) -> None:
         """Calculate both ways, in a loop that is walked once (rule ALIKE)."""
         values, was_guessing = walk.values, walk.is_guessing
         walk.is_guessing = True
@@ -214,7 +214,7 @@ class Branch:
 
 
 @dataclass(frozen=True, slots=True)
-class Carried:
+class CarriedRegisters:
     """The registers of carried values: before a loop, in an iteration, at its end, after it."""
 
     starts: tuple[int, ...]
@@ -237,11 +237,11 @@ class Carried:
 
 
 @dataclass(slots=True)
-class Loop:
+class LoopStatement:
     op: scf.ForOp
     bounds: tuple[int, int, int]
     variable: int
-    carried: Carried
+    carried: CarriedRegisters
     body: Body
     is_alike: bool
 
@@ -291,7 +291,7 @@ def append_repeated(items: list[Item], iteration: list[Item], count: int) -> Non
 
 
 @dataclass(slots=True)
-class While:
+class WhileStatement:
     op: scf.WhileOp
     starts: tuple[int, ...]
     before_arguments: tuple[int, ...]

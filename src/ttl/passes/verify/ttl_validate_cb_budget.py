@@ -35,7 +35,7 @@ def budget_bytes(module: ModuleOp) -> int:
     return given or target_of(module).dataflow_buffer_budget_bytes
 
 
-class Declared(NamedTuple):
+class BufferDeclaration(NamedTuple):
     """A declaration in the form that check_limits() takes."""
 
     name: str
@@ -56,9 +56,9 @@ def _pipe_scratch(module: ModuleOp) -> list[L1Tensor]:
     return [L1Tensor("scratch of the pipes", (size_bytes // 4,), uint32, size_bytes)]
 
 
-def _declared(declaration: ttl.DeclareBufferOp) -> Declared:
+def _declared(declaration: ttl.DeclareBufferOp) -> BufferDeclaration:
     type = declaration.type
-    return Declared(
+    return BufferDeclaration(
         declaration.sym_name.data,
         type.sizes,
         type.block_count.value.data,

@@ -20,7 +20,7 @@ from ttl.dialects.ttkernel import name_of, processor_of
 from ..loopback import nets_to_themselves
 from ..module_pass import kernels, numbers_in
 from .events import Event, Kind, Names, Node, counted, effects_of
-from .skeleton import Builder, Kernel
+from .skeleton import Builder, KernelSkeleton
 from .statements import Budget, BudgetSpent, CannotEvaluate, Items
 from .symbolic import Number
 from .touches import touching_copies
@@ -32,7 +32,7 @@ Slices = list[tuple[Operation, tuple[Number, ...]]]
 
 
 @dataclass(frozen=True, slots=True)
-class Buffer:
+class DeclaredBuffer:
     name: str
     block_count: int
     span: Span | None
@@ -40,7 +40,7 @@ class Buffer:
 
 
 @dataclass(frozen=True, slots=True)
-class Semaphore:
+class DeclaredSemaphore:
     name: str
     initial: int
     span: Span | None
@@ -55,9 +55,9 @@ class WalkedModule:
     """
 
     names: Names
-    buffers: list[Buffer]
-    semaphores: list[Semaphore]
-    kernels: list[Kernel]
+    buffers: list[DeclaredBuffer]
+    semaphores: list[DeclaredSemaphore]
+    kernels: list[KernelSkeleton]
     traces: list[tuple[Items, ...]] = field(default_factory=list)  # for each node and kernel
     slices: list[tuple[Slices, ...]] = field(default_factory=list)  # likewise
     faults: list[tuple[Node, Operation, RuleBroken]] = field(default_factory=list)
@@ -121,7 +121,7 @@ def walk_module(module: ModuleOp, most_steps: int = MOST_STEPS) -> WalkedModule:
 def _read(module: ModuleOp) -> WalkedModule:
     declared = [op for op in module.ops if isinstance(op, ttl.DeclareBufferOp)]
     buffers = [
-        Buffer(
+        DeclaredBuffer(
             op.sym_name.data,
             op.type.block_count.value.data,
             span_of(op.location),
@@ -130,7 +130,7 @@ def _read(module: ModuleOp) -> WalkedModule:
         for op in declared
     ]
     semaphores = [
-        Semaphore(op.sym_name.data, op.initial.value.data, span_of(op.location))
+        DeclaredSemaphore(op.sym_name.data, op.initial.value.data, span_of(op.location))
         for op in ttl.semaphores_of(module)
     ]
     names = names_of(module)
