@@ -229,7 +229,8 @@ def changing_classes() -> set[str]:
     for tree in TREES.values():
         for node in ast.walk(tree):
             if isinstance(node, ast.ClassDef):
-                marks = [ast.unparse(each) for each in (*node.decorator_list, *node.bases)]
+                texts = [ast.unparse(each) for each in (*node.decorator_list, *node.bases)]
+                marks = [text for text in texts if not text.startswith("Generic[")]
                 fixed = ("frozen=True", "NamedTuple", "Enum", "Attribute", "Value")
                 if not any(word in mark for mark in marks for word in fixed):
                     found.add(node.name)

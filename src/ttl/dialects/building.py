@@ -119,8 +119,7 @@ class QuickOperation(DefinedOperation, metaclass=PlainClass):
 
 
 def place(op: Operation, block: Block, before: Operation | None) -> None:
-    """Insert into a block that does not contain the operation: before another one, or at the end.
-    """
+    """Insert into a block that does not contain the operation, at the end or before another."""
     previous = block._last_op if before is None else before._prev_op
     op.parent, op._prev_op, op._next_op = block, previous, before
     if previous is None:

@@ -202,8 +202,7 @@ class IfOp(QuickOperation):
 
 
 class WhileOp(QuickOperation):
-    """Our addition: MLIR only has loops that test after the body. The first region yields the test.
-    """
+    """A loop that tests before the body, which MLIR lacks. The first region yields the test."""
 
     name = "emitc.while"
     test = region_def("single_block")

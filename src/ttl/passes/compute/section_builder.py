@@ -263,7 +263,7 @@ class SectionBuilder:
     # Reductions, broadcasts, transposition --------------------------------------------------------
 
     def arranged(self, op: ttl.BlockMathOp) -> SSAValue:
-        """Add the operation of an arranged read; reduce outer dimensions by combining tile copies.
+        """Add an operation with an arranged read; combine tile copies to reduce outer dimensions.
         """
         way = reads_by_matrix_unit(op)
         blocks = [self.places.place_of(self.others.get(v, v), way) for v in operands_in_buffers(op)]
@@ -408,8 +408,7 @@ class SectionBuilder:
                 self.make.add(op.clone(self.others))  # clone() notes the results
 
     def is_left_to_its_user(self, op: ttl.BlockMathOp) -> bool:
-        """Is the product computed where it is added? Its blocks must last until then (rule MATMUL).
-        """
+        """Is the product computed where it is added, if its blocks last? (rule MATMUL)"""
         user = op.result.get_user_of_unique_use() if op.ENTRY is MATMUL else None
         if not isinstance(user, ttl.BlockMathOp) or user.parent is not op.parent:
             return False

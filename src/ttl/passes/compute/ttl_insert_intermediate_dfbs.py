@@ -44,8 +44,7 @@ def apply(op: ModuleOp) -> None:
 
 
 def _hoist(kernel: func.FuncOp) -> None:
-    """Move values that do not change out of loops (rule ONCE); scales of reductions to the start.
-    """
+    """Move unchanging values out of loops (rule ONCE), scales of reductions to the start."""
     start = first_after_bindings(kernel)
     for op in list(kernel.walk()):
         for value in _read_in_buffers(op):
