@@ -219,7 +219,8 @@ FIXED = ("frozen=True", "NamedTuple", "Enum", "Attribute", "Value")
 
 def may_change(node: ast.ClassDef) -> bool:
     """May an object of this class?"""
-    marks = [ast.unparse(each) for each in (*node.decorator_list, *node.bases)]
+    texts = [ast.unparse(each) for each in (*node.decorator_list, *node.bases)]
+    marks = [text for text in texts if not text.startswith("Generic[")]
     if any(word in mark for mark in marks for word in FIXED):
         return False
     return bool(node.bases) or "__slots__ = ()" not in map(ast.unparse, node.body)
